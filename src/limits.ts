@@ -1,0 +1,125 @@
+/**
+ * Every bound of the relay, with its reason. Those an operator may change are
+ * the defaults of a setting (settings.ts); the rest are fixed.
+ */
+
+const SECOND_MS = 1_000;
+
+/** Life of a session, and the `expiresIn` told to the device. `protocol.md` §8. */
+export const DEFAULT_SESSION_SECONDS = 600;
+
+/** How long one poll is held. `protocol.md` §8. */
+export const DEFAULT_POLL_SECONDS = 50;
+
+/** Live sessions at once: what bounds memory. `protocol.md` §8. */
+export const DEFAULT_MAX_SESSIONS = 5_000;
+
+/** Starts an address may make at once, then one per second. `protocol.md` §8. */
+export const DEFAULT_START_BURST = 3;
+export const DEFAULT_START_RATE_PER_SECOND = 1;
+
+/** Bytes of a start request that are read; a longer body is cut there. `protocol.md` §8. */
+export const START_BODY_BYTES = 512;
+
+/** A start body that has not arrived by then is not coming: a device sends 30 bytes. */
+export const START_BODY_DEADLINE_MS = 10 * SECOND_MS;
+
+/**
+ * A request body the runtime takes in at all. Above it the runtime answers 413
+ * by itself, before any handler; unread bodies below it are thrown away.
+ */
+export const REQUEST_BODY_BYTES = 1_048_576;
+
+/** The whole exchange with the provider, from connecting to the last byte. `protocol.md` §8. */
+export const EXCHANGE_TIMEOUT_MS = 15 * SECOND_MS;
+
+/** Bytes of the provider's token response that are read; more is a failed exchange. `protocol.md` §8. */
+export const TOKEN_RESPONSE_BYTES = 65_536;
+
+/**
+ * How long an exchange may hold its session. Past it the holder is dead and the
+ * device is told `exchange_failed`, so it exceeds the exchange's own timeout.
+ */
+export const EXCHANGE_LEASE_MS = EXCHANGE_TIMEOUT_MS + 5 * SECOND_MS;
+
+/**
+ * How long any handler may take beyond what it waits for on purpose. Only a
+ * store that does not answer gets there.
+ */
+export const HANDLER_DEADLINE_MS = EXCHANGE_TIMEOUT_MS + 5 * SECOND_MS;
+
+/**
+ * Polls of one session parked at once. Enough for a device that retries before
+ * its old connections are seen dead; the oldest is answered 204 to make room,
+ * so that one session cannot hold every connection of the process.
+ */
+export const MAX_POLLS_PER_SESSION = 32;
+
+/** Sign-in secrets: 144 bits, 24 characters of base64url. `protocol.md` §8, RFC 6819 §5.1.4.2.2. */
+export const CAPABILITY_BYTES = 18;
+
+/** 48 random bytes are 64 characters of base64url, all legal in a verifier. `protocol.md` §8, RFC 7636 §4.1. */
+export const VERIFIER_BYTES = 48;
+
+/** Tries to find capabilities that no live session has. One is enough in this universe's lifetime. */
+export const MAX_REGISTER_TRIES = 5;
+
+/** `X-Forwarded-For` beyond this is no proxy's doing. `design.md`, client address. */
+export const FORWARDED_FOR_BYTES = 4_096;
+export const FORWARDED_FOR_HOPS = 32;
+
+/** IPv6 clients own a /64, so that is what one rate-limit bucket covers. */
+export const IPV6_BUCKET_PREFIX_BITS = 64;
+
+/**
+ * Addresses remembered by the rate limit: about 10 MB. Past it the one seen
+ * longest ago is forgotten, and so gets its burst back early.
+ */
+export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
+
+/** How often what has expired is thrown away; lookups are exact without it. */
+export const SWEEP_INTERVAL_MS = 30 * SECOND_MS;
+
+/** After a poll's longest hold, this much longer until an idle connection is closed. */
+export const IDLE_MARGIN_SECONDS = 25;
+
+/** The longest idle time Bun can be told. */
+export const MAX_IDLE_SECONDS = 255;
+
+/** After SIGTERM: how long a device may take to fetch a result that came in while draining. */
+export const DRAIN_HAND_OVER_MS = 3 * SECOND_MS;
+
+/** After SIGTERM, once nothing is under way: how long answers may take to leave. */
+export const DRAIN_FLUSH_MS = 2 * SECOND_MS;
+
+/** A second signal within this time of the first is its echo; a person is not as quick. */
+export const SIGNAL_ECHO_MS = 300;
+
+/** A provider's discovery document: how long it may take, how big it may be, when to ask again. */
+export const DISCOVERY_TIMEOUT_MS = 5 * SECOND_MS;
+export const DISCOVERY_BYTES = 262_144;
+export const DISCOVERY_RETRY_MS = 30 * SECOND_MS;
+
+/** To be connected to a shared store at the start; a supervisor then tries again. */
+export const STORE_CONNECT_MS = 5 * SECOND_MS;
+
+/** One command of a shared store. A start may take several, and devices wait ten seconds for theirs. */
+export const STORE_DEADLINE_MS = 2 * SECOND_MS;
+
+/**
+ * A command that reaches the shared store later than this is not carried out;
+ * earlier than the deadline, so that there is time for its answer.
+ */
+export const STORE_LATEST_MS = 1_500;
+
+/** Between two tries of what a shared store did not answer; longer than it takes to connect again. */
+export const STORE_RETRY_MS = 250;
+
+/** For how long such tries go on while a person or a device waits. */
+export const STORE_PATIENCE_MS = 4 * SECOND_MS;
+
+/** How often an instance sends a message to itself, to know that it is not deaf. */
+export const HEARTBEAT_MS = 300;
+
+/** After so many heartbeats unheard, though sent, the connection that listens is made anew. */
+export const HEARTBEATS_TO_REBUILD = 7;

@@ -1,0 +1,16 @@
+/** Time as an argument: the real one in a running relay, a fake one in tests. */
+export interface Clock {
+  /** Milliseconds since the epoch; never runs backwards. */
+  now(): number;
+  /** Calls `run` once after `delayMs`; returns how to prevent it. */
+  setTimer(delayMs: number, run: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  // Not Date.now(): a clock that is set back would lengthen every session.
+  now: () => Math.floor(performance.timeOrigin + performance.now()),
+  setTimer(delayMs, run) {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  },
+};

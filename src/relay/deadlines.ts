@@ -1,0 +1,58 @@
+/**
+ * Many waits of one length on one timer: thousands of parked polls would
+ * otherwise be thousands of timers. All wait equally long, so the order of
+ * adding is the order of falling due.
+ */
+import type { Clock } from './clock.ts';
+
+export interface Deadlines {
+  /** Calls `onDue` once, when the time is up. Returns how to prevent it. */
+  add(onDue: () => void): () => void;
+  /** Lets every wait fall due now. */
+  releaseAll(): void;
+  readonly size: number;
+}
+
+interface Wait {
+  readonly dueAtMs: number;
+  readonly onDue: () => void;
+}
+
+/** Each wait lasts `durationMs`, never less. */
+export function createDeadlines(clock: Clock, durationMs: number): Deadlines {
+  const waits = new Set<Wait>();
+  let timerIsSet = false;
+
+  function setTimer(delayMs: number): void {
+    timerIsSet = true;
+    clock.setTimer(delayMs, () => {
+      timerIsSet = false;
+      release(clock.now());
+    });
+  }
+
+  function release(nowMs: number): void {
+    for (const wait of waits) {
+      if (wait.dueAtMs > nowMs) {
+        if (!timerIsSet) setTimer(wait.dueAtMs - nowMs);
+        return;
+      }
+      waits.delete(wait);
+      wait.onDue();
+    }
+  }
+
+  return {
+    add(onDue) {
+      const wait: Wait = { dueAtMs: clock.now() + durationMs, onDue };
+      waits.add(wait);
+      // Left to run when its wait is called off: it finds nothing, or the next one.
+      if (!timerIsSet) setTimer(durationMs);
+      return () => waits.delete(wait);
+    },
+    releaseAll: () => release(Number.POSITIVE_INFINITY),
+    get size() {
+      return waits.size;
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/** Devices that wait for a result, and how one of them comes by it. `protocol.md` §3 rule 4, §4. */
+import type { Clock } from './clock.ts';
+import { createDeadlines } from './deadlines.ts';
+import { type Claim, type News, type SessionStore, StoreUnavailable } from './store.ts';
+
+export interface Polls {
+  /**
+   * Waits for the result and claims it, at most once. Returns 'pending' after
+   * the hold, on `signal`, or when released. Never claims for a caller whose
+   * `signal` has fired: nobody would receive what was claimed.
+   */
+  wait(pollSecret: string, signal: AbortSignal): Promise<Claim>;
+  /** Lets every poll that waits return now. Others may wait after it. */
+  release(): void;
+  /** As `release`, and from now on no poll is held. */
+  close(): void;
+}
+
+const PENDING: Claim = { state: 'pending' };
+
+export function createPolls(store: SessionStore, clock: Clock, holdMs: number): Polls {
+  const holds = createDeadlines(clock, holdMs);
+  let closed = false;
+
+  async function wait(pollSecret: string, signal: AbortSignal): Promise<Claim> {
+    let wake: (news: News) => void = () => {};
+    const woken = new Promise<News>((resolve) => {
+      wake = resolve;
+    });
+    const giveUp = () => wake('perhaps');
+    // Watched first, looked at second: a completion in between wakes it.
+    const stopWatching = store.watch(pollSecret, wake);
+    const cancelHold = holds.add(giveUp);
+    signal.addEventListener('abort', giveUp);
+    try {
+      const first = await claim(pollSecret, signal);
+      if (first.state !== 'pending' || closed) return first;
+      const news = await woken;
+      const last = await claim(pollSecret, signal);
+      // Without a completion the answer is 'not yet', even for a session that has
+      // meanwhile expired or was lost with its store; the next poll says so. protocol.md §4.
+      return news === 'perhaps' && last.state === 'gone' ? PENDING : last;
+    } finally {
+      stopWatching();
+      cancelHold();
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  /** While the store is away the device is kept waiting: any error would be final to it. */
+  async function claim(pollSecret: string, signal: AbortSignal): Promise<Claim> {
+    if (signal.aborted) return PENDING;
+    try {
+      return await store.claim(pollSecret, clock.now());
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return PENDING;
+      throw error;
+    }
+  }
+
+  return {
+    wait,
+    release: () => holds.releaseAll(),
+    close() {
+      closed = true;
+      holds.releaseAll();
+    },
+  };
+}

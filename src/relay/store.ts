@@ -1,0 +1,93 @@
+/**
+ * What the relay asks of a store: atomic verbs, each of which says who won.
+ * Verbs are spoken to in the two capabilities; what a store keeps of them is
+ * its own affair, at most a digest of the poll secret (`protocol.md` §5).
+ * Time is an argument. test/stores/suite holds every store to this page.
+ */
+import type { ErrorResult, SessionResult } from './session.ts';
+
+export interface NewSession {
+  readonly browserState: string;
+  readonly pollSecret: string;
+  readonly service: string;
+  readonly verifier?: string;
+  /** Counted from the moment of registering, by whichever clock the store goes by. */
+  readonly lifetimeMs: number;
+}
+
+export type Claim =
+  | { readonly state: 'claimed'; readonly result: SessionResult }
+  | { readonly state: 'pending' }
+  | { readonly state: 'gone' };
+
+export interface SessionStore {
+  /**
+   * Atomic: registers the session under both capabilities, or not at all.
+   * Returns 'collision' when a live session has either, 'busy' when
+   * `maxSessions` are alive. Never counts an expired session as alive.
+   */
+  register(session: NewSession, nowMs: number): Promise<'registered' | 'collision' | 'busy'>;
+
+  /**
+   * Finds a session that still waits for its person.
+   * Returns its verifier, if it has one. Never finds one of another service.
+   */
+  open(service: string, browserState: string, nowMs: number): Promise<Opened | undefined>;
+
+  /**
+   * Atomic: pending -> completed with an error. Returns whether it was this call.
+   * Never touches a session whose exchange is under way.
+   */
+  fail(service: string, browserState: string, result: ErrorResult, nowMs: number): Promise<boolean>;
+
+  /**
+   * Atomic: pending -> exchanging, for EXCHANGE_LEASE_MS. Of any number of
+   * callers one gets the lease and with it the verifier, which the store
+   * forgets. Never gives a second lease for one session.
+   */
+  lease(service: string, browserState: string, nowMs: number): Promise<Opened | undefined>;
+
+  /**
+   * Atomic: exchanging -> completed, called by the lease's holder.
+   * Returns false when the session expired or the lease ran out meanwhile.
+   */
+  complete(
+    service: string,
+    browserState: string,
+    result: SessionResult,
+    nowMs: number,
+  ): Promise<boolean>;
+
+  /**
+   * Atomic: completed -> claimed, which removes the session. Of any number of
+   * callers one gets the result; the others get 'gone'.
+   */
+  claim(pollSecret: string, nowMs: number): Promise<Claim>;
+
+  /**
+   * Calls `wake` once when the session completes, provided that a claim made
+   * since found it pending; it may also call it with 'perhaps', when it was out
+   * of touch and cannot know, or, after a fault, not at all. So: watch, then
+   * claim, then wait, then claim again. At most MAX_POLLS_PER_SESSION watch one
+   * session: one more wakes the oldest. Returns how to stop watching.
+   */
+  watch(pollSecret: string, wake: (news: News) => void): () => void;
+
+  /** Throws away what has expired. Lookups are exact without it. */
+  sweep(nowMs: number): Promise<void>;
+}
+
+/** What a watcher is woken with. */
+export type News = 'completed' | 'perhaps';
+
+export interface Opened {
+  readonly verifier?: string;
+}
+
+/**
+ * Thrown by a verb that could not reach its store, or was not answered in time.
+ * Unknown, not failed: it may have been carried out all the same.
+ */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
