@@ -1,0 +1,42 @@
+/**
+ * What `node_modules/grant/lib/flow/oauth2.js` does for single providers, in
+ * words: there it is code, not data. The catalogue's test fails when that file
+ * names a provider that is not here.
+ */
+
+/** Get the client id and secret as HTTP Basic. `lib/flow/oauth2.js`, `exports.access`. */
+export const TAKES_BASIC: readonly string[] = [
+  'autodesk',
+  'ebay',
+  'fitbit',
+  'homeaway',
+  'hootsuite',
+  'notion',
+  'reddit',
+  'trustpilot',
+  'twitter2',
+];
+
+/** Leave the standard in a way the relay does not follow; each completes "this provider …". */
+export const DEPARTURES: Readonly<Record<string, string>> = {
+  basecamp: 'wants `type=web_server` in both requests',
+  concur: 'takes the code and the secret in the address',
+  freelancer: 'takes `advanced_scopes` in place of `scope`',
+  instagram: 'may want `app_id` and `app_secret` in place of `client_id` and `client_secret`',
+  notion: 'takes JSON in place of a form',
+  optimizely: 'takes `scopes` in place of `scope`',
+  qq: 'takes the exchange by GET',
+  smartsheet: 'takes a hash of the secret and the code in place of the secret',
+  surveymonkey: 'wants an `api_key` in the token address',
+  tiktok: 'takes `client_key` in place of `client_id`',
+  untappd: 'takes the exchange by GET',
+  visualstudio: 'takes the code as a JWT assertion',
+  wechat: 'takes `appid` and `secret`, and the exchange by GET',
+  withings: 'wants `action=requesttoken` and wraps its answer',
+};
+
+/** Special there, ordinary here, each for its own reason. */
+export const NO_DIFFERENCE: readonly string[] = [
+  'unsplash', // its literal `+` between scopes is a space in any form encoding
+  'intuit', // only adds a field to what grant returns
+];

@@ -1,0 +1,37 @@
+/**
+ * What an address we send secrets to must look like. One rule for what an
+ * operator writes and for what a discovery document says.
+ */
+
+/** The address, when it is http(s), absolute and written out, without guesses by the URL parser. */
+export function parseAddress(text: string): URL | undefined {
+  // The parser would mend `https:host`, back slashes and spaces; a person who wrote them meant something else.
+  if (!/^https?:\/\/[^/?#\s\\]+[^\s\\]*$/i.test(text)) return undefined;
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+/** True for hosts that never leave this machine, where plain http is harmless. */
+export function isLoopback(address: URL): boolean {
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(address.hostname);
+}
+
+/** True when the address carries a user name or password, even an empty one. */
+export function hasUserInfo(text: string): boolean {
+  return /^https?:\/\/[^/?#]*@/i.test(text);
+}
+
+/**
+ * Says what is wrong with a provider's address; undefined when nothing is.
+ * Codes and secrets travel there, so only TLS or loopback will do.
+ * @see RFC 6749 §3.1, §3.2 (TLS, no fragment) https://www.rfc-editor.org/rfc/rfc6749#section-3.1
+ */
+export function findAddressProblem(text: string): string | undefined {
+  const address = parseAddress(text);
+  if (!address) return 'must be an address such as https://provider.example/path';
+  if (hasUserInfo(text)) return 'must hold no user name or password';
+  if (text.includes('#')) return 'must hold no fragment (#)';
+  if (address.protocol === 'http:' && !isLoopback(address)) {
+    return 'must be https: plain http would carry codes and secrets in the clear';
+  }
+  return undefined;
+}
