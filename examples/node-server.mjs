@@ -1,0 +1,23 @@
+// The relay under plain Node, mounted as a fetch handler. `npm run build` makes dist/ first.
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { serve } from '@hono/node-server';
+import { describeFaults, readSettings, startService, systemClock } from '../dist/sign-in-relay.js';
+
+const read = readSettings(process.env, (path) => readFileSync(path, 'utf8'));
+if (!read.ok) throw new Error(describeFaults(read.faults, read.warnings));
+const { settings } = read;
+
+const service = await startService(settings, { clock: systemClock, randomBytes, fetch });
+
+const server = serve({
+  port: settings.port,
+  hostname: settings.host,
+  fetch: (request, { incoming }) => service.handle(request, incoming.socket.remoteAddress),
+});
+await service.discover();
+
+process.once('SIGTERM', async () => {
+  await service.drain();
+  server.close(() => process.exit(0));
+});

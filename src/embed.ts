@@ -1,0 +1,9 @@
+/**
+ * For programs that mount the relay in a server of their own: the fetch handler
+ * behind `startService`, and what makes its settings and its world.
+ * examples/node-server.mjs is a whole host.
+ */
+export { startLog } from './operate/log.ts';
+export { systemClock } from './relay/clock.ts';
+export { type Service, startService, type World } from './service.ts';
+export { describeFaults, readSettings, type Settings } from './settings.ts';

@@ -1,0 +1,31 @@
+/** The three forms of an answer: text, JSON, page. */
+import { DATA_HEADERS, PAGE_HEADERS } from './security-headers.ts';
+
+const TEXT_HEADERS = { ...DATA_HEADERS, 'Content-Type': 'text/plain; charset=utf-8' };
+const JSON_HEADERS = { ...DATA_HEADERS, 'Content-Type': 'application/json' };
+
+/** `protocol.md` §4: the message followed by a newline. */
+export function textAnswer(
+  status: number,
+  text: string,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(`${text}\n`, { status, headers: { ...TEXT_HEADERS, ...headers } });
+}
+
+export function jsonAnswer(body: object): Response {
+  return new Response(JSON.stringify(body), { status: 200, headers: JSON_HEADERS });
+}
+
+export function pageAnswer(status: number, page: string): Response {
+  return new Response(page, { status, headers: PAGE_HEADERS });
+}
+
+export function emptyAnswer(): Response {
+  return new Response(null, { status: 204, headers: DATA_HEADERS });
+}
+
+/** A redirect that a browser follows with GET. RFC 9700 §4.12. */
+export function redirectAnswer(location: string): Response {
+  return new Response(null, { status: 302, headers: { ...DATA_HEADERS, Location: location } });
+}

@@ -1,0 +1,65 @@
+/** What the person's browser asks for: the link, and the way back from the provider. `protocol.md` §4. */
+import { log } from '../operate/log.ts';
+import type { EnabledProvider } from '../providers/enabled.ts';
+import type { Callback, Exchange } from '../relay/relay.ts';
+import { redirectAnswer } from './answers.ts';
+import type { AuthDoorOptions } from './auth-options.ts';
+import { answerWithPage, refuse, refuseMethod } from './errors.ts';
+import type { Handler } from './guard.ts';
+
+/** `GET /auth/<service>`. Changes nothing, so a link preview does no harm. */
+export function createAuthorize({ relay, providers }: AuthDoorOptions): Handler {
+  return async ({ req }) => {
+    if (req.method !== 'GET') return refuseMethod('GET');
+    const service = serviceOf(req.path);
+    const enabled = providers.get(service);
+    if (enabled === undefined) return refuse('not_found');
+    const browserState = req.query('state') ?? '';
+    const opened = await relay.open(service, browserState);
+    if (opened === undefined) return answerWithPage('link_invalid');
+    return redirectAnswer(enabled.authorizeUrl({ browserState, ...opened }));
+  };
+}
+
+/**
+ * `GET /auth/<service>/callback`. Goes on when the browser leaves: the code is
+ * spent by then, and the device waits for the tokens.
+ */
+export function createCallback({ relay, providers, exchange }: AuthDoorOptions): Handler {
+  function exchangeFor(enabled: EnabledProvider, requestId: string): Exchange {
+    return async (code, verifier) => {
+      const { redirectUri, provider } = enabled;
+      const grant = { code, redirectUri, ...(verifier !== undefined && { verifier }) };
+      const outcome = await exchange(provider, grant);
+      if (outcome.ok) return outcome.tokens;
+      log.warning('exchange_failed', { requestId, service: provider.name, ...outcome.failure });
+      return undefined;
+    };
+  }
+
+  return async ({ req }, requestId) => {
+    if (req.method !== 'GET') return refuseMethod('GET');
+    const service = serviceOf(req.path);
+    const enabled = providers.get(service);
+    if (enabled === undefined) return refuse('not_found');
+    const browserState = req.query('state') ?? '';
+    const callback = callbackOf(req.query('error'), req.query('code'));
+    const exchangeNow = exchangeFor(enabled, requestId);
+    const outcome = await relay.finish(service, browserState, callback, exchangeNow);
+    // Of links that are no longer valid there may be any number, and none is news.
+    const level = outcome === 'link_invalid' ? 'debug' : 'info';
+    log[level]('sign_in_finished', { requestId, service, outcome });
+    return answerWithPage(outcome);
+  };
+}
+
+/** The segment as it was sent; Hono's parameter would be decoded, and `%6dal` is not `mal`. */
+function serviceOf(path: string): string {
+  return path.split('/')[2] ?? '';
+}
+
+/** A non-empty error first, then an empty code, then the exchange. `protocol.md` §4. */
+function callbackOf(error: string | undefined, code: string | undefined): Callback {
+  if (error) return { type: 'error', error };
+  return code ? { type: 'code', code } : { type: 'nothing' };
+}

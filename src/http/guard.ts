@@ -1,0 +1,49 @@
+/**
+ * A deadline and a net for every handler: the runtime never ends a stalled one
+ * (a POST whose body has arrived stays open for ever), and its own answer to an
+ * error may show the error.
+ */
+import type { Context } from 'hono';
+import { createRequestId, describeError, log } from '../operate/log.ts';
+import type { Deadlines } from '../relay/deadlines.ts';
+import { StoreUnavailable } from '../relay/store.ts';
+
+export interface Env {
+  Bindings: {
+    /** The socket's peer, as the runtime tells it; undefined when it cannot. */
+    readonly peerAddress: string | undefined;
+  };
+}
+
+/** The request's id ties together what is logged of it. */
+export type Handler = (c: Context<Env>, requestId: string) => Promise<Response>;
+
+/** Answers with `answerFault` when the handler throws, or when the deadline comes first. */
+export function guard(
+  handler: Handler,
+  deadlines: Deadlines,
+  answerFault: () => Response,
+): (c: Context<Env>) => Promise<Response> {
+  return (c) =>
+    new Promise((resolve) => {
+      const requestId = createRequestId();
+      const route = c.req.routePath;
+      const callOff = deadlines.add(() => {
+        log.error('handler_deadline', { requestId, route });
+        resolve(answerFault());
+      });
+      handler(c, requestId).then(
+        (response) => {
+          callOff();
+          resolve(response);
+        },
+        (error: unknown) => {
+          callOff();
+          // Told once by the store itself; every request would repeat it.
+          const level = error instanceof StoreUnavailable ? 'debug' : 'error';
+          log[level]('handler_fault', { requestId, route, ...describeError(error) });
+          resolve(answerFault());
+        },
+      );
+    });
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env bun
+/** The command line: says what it is, or reads the environment and serves. */
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import packageJson from '../package.json' with { type: 'json' };
+import { log, startLog } from './operate/log.ts';
+import { StoreUnavailable } from './relay/store.ts';
+import { serve } from './serve.ts';
+import { describeFaults } from './settings/faults.ts';
+import { settingsHelp } from './settings/help.ts';
+import { readSettings, type Settings } from './settings.ts';
+
+const USAGE = `sign-in-relay ${packageJson.version}: ${packageJson.description}
+
+Usage: npm start                 serve, configured by the environment
+       npm start -- --help       this text
+       npm start -- --version
+`;
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
+  if (options.version) return print(`${packageJson.version}\n`);
+
+  const read = readSettings(process.env, (path) => readFileSync(path, 'utf8'));
+  if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
+  const { settings, warnings } = read;
+  await startLog({
+    level: settings.logLevel,
+    format: settings.logFormat ?? (process.stdout.isTTY ? 'text' : 'json'),
+    write: (line) => void process.stdout.write(line),
+  });
+  for (const warning of warnings) log.warning('setting', { ...warning });
+  try {
+    await serve(settings);
+  } catch (error) {
+    fail(describeStartFailure(error, settings) ?? throwAgain(error));
+  }
+}
+
+/** What of the settings cannot be had on this machine; undefined when it is none of them. */
+function describeStartFailure(error: unknown, settings: Settings): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const { host = 'every address', port } = settings;
+  if (error instanceof StoreUnavailable) return 'REDIS_URL: nobody answers there as Redis does\n';
+  if (code === 'EADDRINUSE') return `PORT is ${port}: another program listens there already\n`;
+  if (code === 'EACCES') return `PORT is ${port}: only root may listen below 1024\n`;
+  if (code === 'EADDRNOTAVAIL' || code === 'EINVAL' || code === 'ENOTFOUND') {
+    return `HOST is ${host}: this machine has no such address\n`;
+  }
+  return undefined;
+}
+
+function throwAgain(error: unknown): never {
+  throw error;
+}
+
+function readOptions() {
+  try {
+    const options = {
+      help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean' },
+    } as const;
+    return parseArgs({ options }).values;
+  } catch (error) {
+    fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+    return {};
+  }
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
+}
+
+function fail(text: string): never {
+  process.stderr.write(text);
+  process.exit(1);
+}
+
+await main();

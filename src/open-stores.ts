@@ -1,0 +1,36 @@
+/** Where sessions and rate limits are kept: in this process, or in Redis for many. */
+import { log } from './operate/log.ts';
+import type { RateLimiter } from './relay/rate-limit.ts';
+import type { SessionStore } from './relay/store.ts';
+import type { World } from './service.ts';
+import type { Settings } from './settings.ts';
+import { createMemoryStore } from './stores/memory.ts';
+import { createMemoryRateLimiter } from './stores/memory-rate-limiter.ts';
+import type { RedisEvent } from './stores/open-redis.ts';
+
+export interface Stores {
+  readonly store: SessionStore;
+  readonly rateLimiter: RateLimiter;
+  close(): void;
+}
+
+/** Rejects when the store that is asked for cannot be reached. */
+export async function openStores(settings: Settings, world: World): Promise<Stores> {
+  const rateLimit = { burst: settings.startBurst, ratePerSecond: settings.startRatePerSecond };
+  if (settings.redis === undefined) {
+    return {
+      store: createMemoryStore(settings),
+      rateLimiter: createMemoryRateLimiter(rateLimit),
+      close: () => {},
+    };
+  }
+  // Loaded only where it is used: the client is larger than the rest of the relay.
+  const { openRedis } = await import('./stores/open-redis.ts');
+  const { maxSessions } = settings;
+  return openRedis({ ...settings.redis, ...world, maxSessions, rateLimit, onEvent });
+}
+
+function onEvent({ type, ...fields }: RedisEvent): void {
+  if (type === 'store_back') log.info(type);
+  else log.warning(type, fields);
+}

@@ -1,0 +1,114 @@
+/** Settings -> relay -> Bun.serve, until a signal ends it. The only file that knows Bun. */
+import { randomBytes } from 'node:crypto';
+import { refuse } from './http/errors.ts';
+import {
+  DRAIN_FLUSH_MS,
+  IDLE_MARGIN_SECONDS,
+  MAX_IDLE_SECONDS,
+  REQUEST_BODY_BYTES,
+  SIGNAL_ECHO_MS,
+} from './limits.ts';
+import { describeError, log } from './operate/log.ts';
+import type { Fetch } from './providers/exchange.ts';
+import { systemClock } from './relay/clock.ts';
+import { type Service, startService } from './service.ts';
+import type { Settings } from './settings.ts';
+
+/** Runs until a signal or a stray error; the process ends with it. */
+export async function serve(settings: Settings): Promise<void> {
+  const running: Running = {};
+  endOnSignal(running);
+  const world = { clock: systemClock, randomBytes, fetch: fetchOnce };
+  running.service = await startService(settings, world);
+  running.server = listen(settings, running.service);
+  await running.service.discover();
+  log.info('listening', {
+    url: running.server.url.origin,
+    baseUrl: settings.baseUrl ?? null,
+    redirectUris: running.service.redirectUris(),
+  });
+}
+
+/** What there is to end so far. */
+interface Running {
+  service?: Service;
+  server?: Bun.Server<unknown>;
+}
+
+function listen(settings: Settings, service: Service) {
+  return Bun.serve({
+    port: settings.port,
+    ...(settings.host !== undefined && { hostname: settings.host }),
+    // Longer than a poll is held and than the 60 s after which balancers give
+    // up on an idle connection; never 0, which would keep dead ones for ever.
+    idleTimeout: Math.min(settings.pollSeconds + IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS),
+    maxRequestBodySize: REQUEST_BODY_BYTES,
+    // Bun's own error page shows the error.
+    development: false,
+    fetch: (request, server) => service.handle(request, server.requestIP(request)?.address),
+    error(error) {
+      log.error('request_fault', describeError(error));
+      return refuse('busy');
+    },
+  });
+}
+
+/**
+ * `fetch` for a code that can be spent once. A connection kept alive may be
+ * closed by the provider just as it is used again, so each exchange has its own;
+ * certificates are checked whatever the environment says; nothing is unpacked.
+ */
+export const fetchOnce: Fetch = (url, init) =>
+  fetch(url, {
+    ...init,
+    keepalive: false,
+    decompress: false,
+    verbose: false,
+    tls: { rejectUnauthorized: true },
+  });
+
+/**
+ * The first signal drains, the second ends at once. A stray error drains too,
+ * since the state it left is not known; the exit code tells of it.
+ */
+function endOnSignal(running: Running): void {
+  let exitCode = 0;
+  let ending = false;
+  let firstSignalMs = Number.POSITIVE_INFINITY;
+
+  function end(): void {
+    if (ending) return;
+    ending = true;
+    const exit = () => {
+      log.info('stopped');
+      process.stdout.write('', () => process.exit(exitCode));
+    };
+    drain(running).then(exit, exit);
+  }
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      const nowMs = performance.now();
+      // Under npm one Ctrl-C arrives twice: from the terminal, and passed on by npm.
+      if (nowMs - firstSignalMs > SIGNAL_ECHO_MS) process.exit(1);
+      if (firstSignalMs > nowMs) log.info('draining', { signal });
+      firstSignalMs = Math.min(firstSignalMs, nowMs);
+      end();
+    });
+  }
+  for (const stray of ['unhandledRejection', 'uncaughtException'] as const) {
+    process.on(stray, (error: unknown) => {
+      log.error('stray_error', describeError(error));
+      exitCode = 1;
+      end();
+    });
+  }
+}
+
+/** Answers on their way get out; whatever still hangs after that is cut. */
+async function drain({ service, server }: Running): Promise<void> {
+  await service?.drain();
+  await Promise.race([server?.stop(), Bun.sleep(DRAIN_FLUSH_MS)]);
+  await server?.stop(true);
+  service?.close();
+}

@@ -1,0 +1,137 @@
+/**
+ * Settings become a running relay that any runtime can mount: a fetch handler,
+ * and what to do at the end. Knows no runtime.
+ */
+import { createApp, type HandleRequest } from './http/app.ts';
+import { createFindClientAddress } from './http/client-address.ts';
+import { DISCOVERY_RETRY_MS, DRAIN_HAND_OVER_MS, SWEEP_INTERVAL_MS } from './limits.ts';
+import { openStores, type Stores } from './open-stores.ts';
+import { log } from './operate/log.ts';
+import { discoverProvider } from './providers/discovery.ts';
+import { type EnabledProvider, enableProvider, redirectUriOf } from './providers/enabled.ts';
+import { exchangeCode, type Fetch } from './providers/exchange.ts';
+import type { Provider } from './providers/provider.ts';
+import type { Clock } from './relay/clock.ts';
+import { createRelay, type Relay } from './relay/relay.ts';
+import type { RandomBytes } from './relay/secrets.ts';
+import type { ProviderToDiscover, Settings } from './settings.ts';
+
+/** What of the world the relay needs, so that a test can be the world. */
+export interface World {
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  readonly fetch: Fetch;
+}
+
+export interface Service {
+  readonly handle: HandleRequest;
+  /** Provider name -> what the operator registers there. */
+  redirectUris(): Record<string, string>;
+  /** Asks issuers for their addresses once; those that do not answer are asked again later. */
+  discover(): Promise<void>;
+  /** Lets go of the store. */
+  close(): void;
+  /**
+   * Answers every parked poll 204 and refuses new sessions, then resolves once
+   * no exchange is under way and their devices had time to fetch what came of them.
+   */
+  drain(): Promise<void>;
+}
+
+/** A service with its store open; `discover` it once it listens. Rejects when the store cannot be reached. */
+export async function startService(settings: Settings, world: World): Promise<Service> {
+  if (settings.baseUrl === undefined) return createDisabledService();
+  const stores = await openStores(settings, world);
+  return createService({ ...settings, baseUrl: settings.baseUrl }, world, stores);
+}
+
+export function createService(
+  settings: Settings & { readonly baseUrl: string },
+  world: World,
+  { store, rateLimiter, close }: Stores,
+): Service {
+  const { baseUrl } = settings;
+  const { clock } = world;
+  const relay = createRelay({ ...settings, ...world, store });
+  const providers = new Map<string, EnabledProvider>();
+  const enable = (provider: Provider) => {
+    providers.set(provider.name, enableProvider(provider, baseUrl));
+  };
+  settings.providers.forEach(enable);
+
+  function sweepLater(): void {
+    clock.setTimer(SWEEP_INTERVAL_MS, () => {
+      store.sweep(clock.now()).catch(() => {});
+      rateLimiter.sweep(clock.now()).catch(() => {});
+      sweepLater();
+    });
+  }
+  sweepLater();
+
+  let ready = true;
+  return {
+    handle: createApp({
+      auth: {
+        ...settings,
+        baseUrl,
+        relay,
+        rateLimiter,
+        clock,
+        providers,
+        findClientAddress: createFindClientAddress(settings.trustedProxyCidrs),
+        exchange: (provider, grant) => exchangeCode(world.fetch, provider, grant),
+      },
+      isReady: () => ready,
+    }),
+    redirectUris() {
+      const names = [...settings.providers, ...settings.discoveries].map(({ name }) => name);
+      return Object.fromEntries(names.map((name) => [name, redirectUriOf(name, baseUrl)]));
+    },
+    async discover() {
+      await Promise.all(settings.discoveries.map((asked) => discover(asked, world, enable)));
+    },
+    close,
+    async drain() {
+      ready = false;
+      await drain(relay, clock);
+    },
+  };
+}
+
+/** An issuer that does not answer keeps nobody from signing in elsewhere: its provider is unknown until it does. */
+async function discover(
+  asked: ProviderToDiscover,
+  world: World,
+  enable: (provider: Provider) => void,
+): Promise<void> {
+  const outcome = await discoverProvider(asked, world.fetch);
+  if (outcome.ok) return enable(outcome.provider);
+  log.warning('provider_not_discovered', { service: asked.name, problem: outcome.problem });
+  world.clock.setTimer(DISCOVERY_RETRY_MS, () => {
+    discover(asked, world, enable).catch(() => {});
+  });
+}
+
+/**
+ * The 204 tells devices to come again, so those whose exchange is under way are
+ * parked anew before it ends, and are handed its tokens here.
+ */
+async function drain(relay: Relay, clock: Clock): Promise<void> {
+  relay.drain();
+  if (relay.exchanges > 0) {
+    await relay.settled();
+    await new Promise<void>((resolve) => clock.setTimer(DRAIN_HAND_OVER_MS, resolve));
+  }
+  relay.close();
+}
+
+/** `protocol.md` §1: without a base address there is nothing to relay, but a process that says so. */
+function createDisabledService(): Service {
+  return {
+    handle: createApp({ isReady: () => true }),
+    redirectUris: () => ({}),
+    discover: async () => {},
+    close: () => {},
+    drain: async () => {},
+  };
+}

@@ -1,0 +1,130 @@
+import {
+  DEFAULT_MAX_SESSIONS,
+  DEFAULT_POLL_SECONDS,
+  DEFAULT_SESSION_SECONDS,
+  DEFAULT_START_BURST,
+  DEFAULT_START_RATE_PER_SECOND,
+} from './limits.ts';
+import type { ProviderToDiscover } from './providers/discovery.ts';
+import type { Provider } from './providers/provider.ts';
+import { rejectDangerousEnvironment } from './settings/dangerous-environment.ts';
+import type { SettingFault, SettingWarning } from './settings/faults.ts';
+import { findMisspeltNames } from './settings/misspelt-names.ts';
+import { DEFAULT_LOG_LEVEL, DEFAULT_PORT, DEFAULT_REDIS_PREFIX } from './settings/names.ts';
+import { readProviderList } from './settings/provider-list.ts';
+import { readProvider } from './settings/provider-settings.ts';
+import { type Environment, type Reading, readEach } from './settings/read-each.ts';
+import { isPlainHttp, RELAY_CHECKS } from './settings/relay-settings.ts';
+import { readSecretFile } from './settings/secret-file.ts';
+import { withoutUndefined } from './settings/without-undefined.ts';
+import type { RedisTarget } from './stores/redis-url.ts';
+
+/** The settings: environment in, checked values or every fault out. */
+
+export type { ProviderToDiscover } from './providers/discovery.ts';
+export { describeFaults, type SettingFault, type SettingWarning } from './settings/faults.ts';
+
+/** What the environment asked for, checked. Frozen. */
+export interface Settings {
+  /** `OAUTH_BASE_URL` without trailing slashes; absent: the relay is disabled. `protocol.md` §1. */
+  readonly baseUrl?: string;
+  /** Absent: the runtime's own choice, every address of the machine. */
+  readonly host?: string;
+  readonly port: number;
+  /** CIDRs and single addresses as written, each checked; IPv4 or IPv6. */
+  readonly trustedProxyCidrs: readonly string[];
+  /** Enabled providers whose addresses are known. */
+  readonly providers: readonly Provider[];
+  /** Enabled providers whose addresses are to be asked of their issuer. */
+  readonly discoveries: readonly ProviderToDiscover[];
+  /** Absent: sessions are in this process alone. */
+  readonly redis?: { readonly target: RedisTarget; readonly prefix: string };
+  readonly sessionSeconds: number;
+  readonly pollSeconds: number;
+  readonly maxSessions: number;
+  readonly startBurst: number;
+  readonly startRatePerSecond: number;
+  readonly logLevel: 'debug' | 'info' | 'warning' | 'error';
+  /** Absent: text on a terminal, JSON elsewhere; only the caller knows which it is. */
+  readonly logFormat?: 'json' | 'text';
+}
+
+/** `warnings` come either way: a misspelt name is often the cause of a fault. */
+export type SettingsReading = { readonly warnings: readonly SettingWarning[] } & (
+  | { readonly ok: true; readonly settings: Settings }
+  | { readonly ok: false; readonly faults: readonly SettingFault[] }
+);
+
+/**
+ * Reads the settings, naming everything wrong with them at once. Pure but for
+ * `readFile`, which is asked for client secrets and may throw.
+ */
+export function readSettings(
+  environment: Environment,
+  readFile: (path: string) => string,
+): SettingsReading {
+  const env = withoutBlank(environment);
+  const reading: Reading = { env, readFile, faults: [], warnings: [] };
+  const { faults, warnings } = reading;
+  rejectDangerousEnvironment(reading);
+  const withSecrets = { ...reading, env: readSecretFile(reading, 'REDIS_URL') };
+  const relay = readEach(withSecrets, '', RELAY_CHECKS);
+  const listed = readProviderList(reading);
+  const enabled = listed.flatMap((name) => readProvider(reading, name) ?? []);
+  warnings.push(...findMisspeltNames(env, listed));
+  if (faults.length > 0) return { ok: false, faults, warnings };
+
+  const settings: Settings = withoutUndefined({
+    baseUrl: relay.OAUTH_BASE_URL,
+    host: relay.HOST,
+    port: relay.PORT ?? DEFAULT_PORT,
+    trustedProxyCidrs: relay.TRUSTED_PROXY_CIDRS ?? [],
+    providers: enabled.filter(isKnown),
+    discoveries: enabled.filter((provider) => 'issuer' in provider),
+    redis: relay.REDIS_URL && {
+      target: relay.REDIS_URL,
+      prefix: relay.REDIS_PREFIX ?? DEFAULT_REDIS_PREFIX,
+    },
+    sessionSeconds: relay.SESSION_SECONDS ?? DEFAULT_SESSION_SECONDS,
+    pollSeconds: relay.POLL_SECONDS ?? DEFAULT_POLL_SECONDS,
+    maxSessions: relay.MAX_SESSIONS ?? DEFAULT_MAX_SESSIONS,
+    startBurst: relay.START_BURST ?? DEFAULT_START_BURST,
+    startRatePerSecond: relay.START_RATE ?? DEFAULT_START_RATE_PER_SECOND,
+    logLevel: relay.LOG_LEVEL ?? DEFAULT_LOG_LEVEL,
+    logFormat: relay.LOG_FORMAT,
+  });
+  warnings.push(...findHazards(settings));
+  return { ok: true, settings: freezeDeeply(settings), warnings };
+}
+
+function isKnown(provider: Provider | ProviderToDiscover): provider is Provider {
+  return !('issuer' in provider);
+}
+
+/** Compose files and units set what they leave blank, so blank means not set. `protocol.md` §1. */
+function withoutBlank(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
+}
+
+/** What is allowed and seldom meant. */
+function findHazards({ baseUrl, providers, discoveries, trustedProxyCidrs }: Settings) {
+  const warnings: SettingWarning[] = [];
+  const warn = (setting: string, problem: string) => warnings.push({ setting, problem });
+  if (baseUrl && isPlainHttp(baseUrl)) {
+    warn('OAUTH_BASE_URL', 'is plain http: anyone on the way can read the tokens');
+  }
+  if (baseUrl && providers.length + discoveries.length === 0) {
+    warn('PROVIDERS', 'lists no provider with a client id: nobody can sign in');
+  }
+  if (trustedProxyCidrs.some((cidr) => cidr.endsWith('/0'))) {
+    warn('TRUSTED_PROXY_CIDRS', 'trusts every address: anyone can invent a client address');
+  }
+  return warnings;
+}
+
+function freezeDeeply<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) {
+    if (typeof inner === 'object' && inner !== null) freezeDeeply(inner);
+  }
+  return Object.freeze(value);
+}

@@ -1,0 +1,78 @@
+import { findBuiltIn } from '../providers/built-in.ts';
+import { findInCatalogue } from '../providers/catalogue.ts';
+import type { ProviderToDiscover } from '../providers/discovery.ts';
+import type { Provider } from '../providers/provider.ts';
+import { createFault } from './faults.ts';
+import { DEFAULT_CLIENT_AUTH, DEFAULT_PKCE, PROVIDER_SETTINGS, prefixOf } from './names.ts';
+import { readAddresses } from './provider-addresses.ts';
+import { PROVIDER_CHECKS } from './provider-checks.ts';
+import { suggestProviders } from './provider-list.ts';
+import { type Reading, readEach } from './read-each.ts';
+import { readSecretFile } from './secret-file.ts';
+import { withoutUndefined } from './without-undefined.ts';
+
+/**
+ * Reads one listed provider: ready to use, to be asked of its issuer, or
+ * undefined when it is disabled or at fault. Its settings are checked even
+ * while it is disabled, so that setting the client id brings no surprise.
+ */
+export function readProvider(
+  reading: Reading,
+  name: string,
+): Provider | ProviderToDiscover | undefined {
+  const prefix = prefixOf(name);
+  const isSet = (setting: string) => reading.env[prefix + setting] !== undefined;
+  const env = readSecretFile(reading, `${prefix}CLIENT_SECRET`);
+  const given = readEach({ ...reading, env }, prefix, PROVIDER_CHECKS);
+  const facts = findBuiltIn(name) ?? findInCatalogue(name);
+  if (!facts && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
+    rejectUnknown(reading, name);
+    return undefined;
+  }
+  if (!isSet('CLIENT_ID')) {
+    warnDisabled(reading, name);
+    return undefined;
+  }
+  const asked = withoutUndefined({
+    name,
+    clientId: given.CLIENT_ID ?? '',
+    clientSecret: given.CLIENT_SECRET,
+    authorizeUrl: given.AUTHORIZE_URL,
+    tokenUrl: given.TOKEN_URL,
+    scope: given.SCOPE,
+    pkce: given.PKCE,
+    clientAuth: given.CLIENT_AUTH,
+    authorizeParams: given.AUTHORIZE_PARAMS ?? {},
+  });
+  // The issuer knows better than the catalogue.
+  if (isSet('ISSUER')) return { ...asked, issuer: given.ISSUER ?? '' };
+  const addresses = readAddresses(reading, name, given, facts);
+  return {
+    clientAuth: facts?.clientAuth ?? DEFAULT_CLIENT_AUTH,
+    pkce: facts?.pkce ?? DEFAULT_PKCE,
+    ...asked,
+    ...addresses,
+  };
+}
+
+function rejectUnknown({ env, faults }: Reading, name: string): void {
+  const suggestions = suggestProviders(name);
+  const hint = suggestions.length > 0 ? ` Did you mean ${suggestions.join(' or ')}?` : '';
+  const prefix = prefixOf(name);
+  const problem = `lists ${name}, which is not in the catalogue.${hint} Else set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
+  faults.push(createFault('PROVIDERS', env.PROVIDERS, problem));
+}
+
+/** Silent only for a built-in provider that nobody mentioned. */
+function warnDisabled({ env, warnings }: Reading, name: string): void {
+  const prefix = prefixOf(name);
+  const other = PROVIDER_SETTINGS.map((setting) => prefix + setting.name).find(
+    (setting) => env[setting] !== undefined,
+  );
+  if (env.PROVIDERS === undefined && other === undefined) return;
+  const although = other ? `, although ${other} is set` : '';
+  warnings.push({
+    setting: `${prefix}CLIENT_ID`,
+    problem: `is not set${although}: ${name} stays disabled`,
+  });
+}
