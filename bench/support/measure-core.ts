@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto';
+import type { RateLimiter } from '../../src/relay/rate-limit.ts';
+import { createCapability, createVerifier } from '../../src/relay/secrets.ts';
+import type { SessionStore } from '../../src/relay/store.ts';
+import { openTestRedis } from '../../test/stores/support/redis-store.ts';
+import type { RedisServer } from '../../test/support/redis/redis-server.ts';
+import { startRedisCluster } from '../../test/support/redis/start-cluster.ts';
+import { startRedis } from '../../test/support/redis/start-redis.ts';
+import { measureCpu } from './accounting.ts';
+import { median } from './median.ts';
+import { runMany, TOKENS } from './sign-ins.ts';
+
+const PREFIX = 'sign-in-relay:';
+const ROUNDS = 5;
+const SIGN_INS = 10_000;
+const AT_ONCE = [1, 32, 256];
+
+/** The verbs of a sign-in, by two clients that stand for two relays. */
+export async function measureCore(): Promise<string[]> {
+  const redis = await startRedis();
+  const cluster = await startRedisCluster();
+  const hosts = cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
+  try {
+    const lines: string[] = [];
+    for (const atOnce of AT_ONCE) {
+      const [cost = 0] = await measureSignIns(redis.url, [redis], atOnce);
+      lines.push(`one node, ${atOnce} at once: ${describeCost(cost)}`);
+    }
+    // The node that counts the live sessions is the first to be full.
+    const counting = await cluster.ownerOf(`${PREFIX}live`);
+    const nodes = [counting, ...cluster.nodes.filter((node) => node !== counting)];
+    const [counts = 0, ...others] = await measureSignIns(`redis://${hosts}`, nodes, 256);
+    lines.push(`Cluster, the node that counts: ${describeCost(counts)}`);
+    lines.push(`Cluster, the others: ${others.map((cost) => `${cost.toFixed(0)} µs`).join(', ')}`);
+    return lines;
+  } finally {
+    await Promise.all([redis.stop(), cluster.stop()]);
+  }
+}
+
+function describeCost(microseconds: number): string {
+  const rate = Math.round(1_000_000 / microseconds);
+  return `${microseconds.toFixed(0)} µs, so ${rate} sign-ins a second and core`;
+}
+
+/** Microseconds of each server for one sign-in. */
+async function measureSignIns(
+  url: string,
+  servers: readonly RedisServer[],
+  atOnce: number,
+): Promise<number[]> {
+  const options = { prefix: PREFIX, maxSessions: 10_000_000, clockOf: () => '' as const };
+  const [one, other] = await Promise.all([
+    openTestRedis(url, options),
+    openTestRedis(url, options),
+  ]);
+  try {
+    const rounds: number[][] = [];
+    for (let round = 0; round <= ROUNDS; round += 1) {
+      const work = () => useVerbs(one.store, other.store, one.rateLimiter);
+      const pids = servers.map(({ pid }) => pid);
+      rounds.push(await measureCpu(pids, () => runMany(SIGN_INS, atOnce, work)));
+    }
+    const costs = (server: number) => rounds.slice(1).map((each) => (each[server] ?? 0) / SIGN_INS);
+    return servers.map((_, server) => median(costs(server)));
+  } finally {
+    one.close();
+    other.close();
+  }
+}
+
+async function useVerbs(
+  store: SessionStore,
+  other: SessionStore,
+  limiter: RateLimiter,
+): Promise<void> {
+  const browserState = createCapability(randomBytes);
+  const pollSecret = createCapability(randomBytes);
+  const verifier = createVerifier(randomBytes);
+  const session = { browserState, pollSecret, verifier, service: 'mal', lifetimeMs: 600_000 };
+  await limiter.take(browserState, 0);
+  await store.register(session, 0);
+  const woken = new Promise<void>((wake) => other.watch(pollSecret, () => wake()));
+  await other.claim(pollSecret, 0);
+  await store.open('mal', browserState, 0);
+  await store.lease('mal', browserState, 0);
+  await store.complete('mal', browserState, TOKENS, 0);
+  await woken;
+  const { state } = await other.claim(pollSecret, 0);
+  if (state !== 'claimed') throw new Error(`claim: ${state}`);
+}
