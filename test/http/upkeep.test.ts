@@ -1,0 +1,73 @@
+/** What the service does by itself, without being asked. */
+import { describe, expect, test } from 'bun:test';
+import { DISCOVERY_RETRY_MS, SWEEP_INTERVAL_MS } from '../../src/limits.ts';
+import { runTurns } from '../support/fake-clock.ts';
+import { createTestService, SETTINGS, startOf } from '../support/test-service.ts';
+
+const LIFETIME_MS = SETTINGS.sessionSeconds * 1_000;
+
+describe('sweeping', () => {
+  test('expired sessions and full buckets are thrown away, time and again', async () => {
+    const { start, clock, store, rateLimiter, runReady } = createTestService();
+    for (let round = 0; round < 3; round += 1) {
+      await start();
+      expect([store.size, rateLimiter.size]).toEqual([1, 1]);
+      clock.advance(LIFETIME_MS + SWEEP_INTERVAL_MS);
+      await runReady();
+      expect([store.size, rateLimiter.size]).toEqual([0, 0]);
+    }
+  });
+
+  test('a sweep that fails is not the last', async () => {
+    let sweeps = 0;
+    const { clock, runReady } = createTestService({}, undefined, {
+      changeStore: (store) => ({
+        ...store,
+        async sweep() {
+          sweeps += 1;
+          throw new TypeError('a bug in the store');
+        },
+      }),
+    });
+    for (let round = 0; round < 3; round += 1) {
+      clock.advance(SWEEP_INTERVAL_MS);
+      await runReady();
+    }
+    expect(sweeps).toBe(3);
+  });
+});
+
+describe('discovery', () => {
+  const issuer = 'https://login.acme.test';
+  const document = {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+  };
+
+  test('an issuer that does not answer is asked again; until it does its provider is unknown', async () => {
+    const discoveries = [{ name: 'acme', issuer, clientId: 'acme-client', authorizeParams: {} }];
+    const answers = [503, 503, 200];
+    const asked: string[] = [];
+    const { discover, clock, send, start } = createTestService({ discoveries }, async (url) => {
+      asked.push(url);
+      return Response.json(document, { status: answers.shift() ?? 500 });
+    });
+    await discover();
+    for (let tries = 1; tries <= 2; tries += 1) {
+      expect(asked).toHaveLength(tries);
+      const refused = await send('/auth/start', startOf('acme'), `192.0.2.${tries}`);
+      expect([refused.status, await refused.text()]).toEqual([400, 'Unknown service\n']);
+      clock.advance(DISCOVERY_RETRY_MS - 1);
+      await runTurns();
+      expect(asked).toHaveLength(tries);
+      clock.advance(1);
+      await runTurns();
+    }
+    expect((await start('acme')).response.status).toBe(200);
+
+    clock.advance(10 * DISCOVERY_RETRY_MS);
+    await runTurns();
+    expect(asked).toHaveLength(3);
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { DEPARTURES, NO_DIFFERENCE, TAKES_BASIC } from '../../scripts/grant-special-cases.ts';
+import { readCatalogue } from '../../scripts/update-catalogue.ts';
+import { findAddressProblem } from '../../src/providers/address.ts';
+import { findBuiltIn } from '../../src/providers/built-in.ts';
+import { CATALOGUE_NAMES, findInCatalogue } from '../../src/providers/catalogue.ts';
+import { SUBDOMAIN } from '../../src/providers/provider-facts.ts';
+
+const root = `${import.meta.dir}/../..`;
+
+describe('the catalogue', () => {
+  test('is in step with the installed grant package (run scripts/update-catalogue.ts)', () => {
+    const text = readFileSync(`${root}/src/providers/catalogue.json`, 'utf8');
+    expect(JSON.parse(text)).toEqual(readCatalogue());
+  });
+
+  test('has names fit for PROVIDERS, addresses to be trusted with a secret, known values', () => {
+    const unfit = CATALOGUE_NAMES.filter((name) => {
+      const { authorizeUrl = '', tokenUrl = '', clientAuth = 'post' } = findInCatalogue(name) ?? {};
+      const addresses = [authorizeUrl, tokenUrl].map((text) => text.replace(SUBDOMAIN, 'mine'));
+      return (
+        !/^[a-z0-9][a-z0-9-]*$/.test(name) ||
+        addresses.some((address) => findAddressProblem(address) !== undefined) ||
+        !['post', 'basic'].includes(clientAuth)
+      );
+    });
+    expect(CATALOGUE_NAMES.length).toBeGreaterThan(0);
+    expect(unfit).toEqual([]);
+  });
+
+  test('knows no name that only every object has', () => {
+    expect(findInCatalogue('constructor')).toBeUndefined();
+    expect(findBuiltIn('constructor')).toBeUndefined();
+  });
+
+  test('does not know the built-in providers, so nothing is said of them twice', () => {
+    expect(findInCatalogue('mal')).toBeUndefined();
+    expect(findInCatalogue('anilist')).toBeUndefined();
+  });
+});
+
+describe('special cases of grant', () => {
+  const flow = readFileSync(
+    createRequire(import.meta.url).resolve('grant/lib/flow/oauth2.js'),
+    'utf8',
+  );
+  /** Fields of its configuration, which it reads the same way. */
+  const fields =
+    'authorize_url access_url key secret redirect_uri scope state nonce pkce code_challenge custom_params subdomain token_endpoint_auth_method token_endpoint_auth_signing_alg public_key private_key name'.split(
+      ' ',
+    );
+
+  test('each provider that its flow names is accounted for', () => {
+    const named = [...flow.matchAll(/\bprovider\.([a-z0-9_]+)/g)].map(([, name = '']) => name);
+    const special = new Set(named.filter((name) => !fields.includes(name)));
+    const accounted = [...Object.keys(DEPARTURES), ...NO_DIFFERENCE];
+    expect([...special].filter((name) => !accounted.includes(name))).toEqual([]);
+  });
+
+  test('those it authenticates by Basic are those we do', () => {
+    const patterns = [...flow.matchAll(/\/([a-z|]+)\/\.test\(provider\.name\)/g)].map(
+      ([, pattern = '']) => new RegExp(pattern),
+    );
+    const basic = CATALOGUE_NAMES.filter((name) => patterns.some((pattern) => pattern.test(name)));
+    expect(basic).toEqual([...TAKES_BASIC]);
+  });
+
+  test('each of ours names a provider of the catalogue', () => {
+    const names = [...Object.keys(DEPARTURES), ...NO_DIFFERENCE, ...TAKES_BASIC];
+    expect(names.filter((name) => !findInCatalogue(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,38 @@
+/** While no replica keeps up, a failover would undo a claim: nothing is handed out. design.md, Many instances. */
+import { afterAll, expect, test } from 'bun:test';
+import type { News } from '../../src/relay/store.ts';
+import type { RedisEvent } from '../../src/stores/open-redis.ts';
+import { NOW, newSession, registerCompleted, TOKENS } from '../stores/suite/sessions.ts';
+import { openTestRedis } from '../stores/support/redis-store.ts';
+import { startRedisSentinel } from '../support/redis/start-sentinel.ts';
+
+const group = await startRedisSentinel({ replicas: 1 });
+afterAll(() => group.stop());
+
+test('a result that no replica would know handed out is held back, and handed out once one does', async () => {
+  const events: string[] = [];
+  const replicated = Promise.withResolvers<void>();
+  function onEvent({ type }: RedisEvent): void {
+    events.push(type);
+    if (type === 'store_replicated') replicated.resolve();
+  }
+  const { store, close } = await openTestRedis(group.url, { maxSessions: 1, onEvent });
+  const [, replica] = group.nodes;
+  const { pollSecret } = await registerCompleted(store);
+
+  await replica?.freeze();
+  expect(await store.claim(pollSecret, NOW)).toEqual({ state: 'pending' });
+  expect(events).toEqual(['store_unreplicated']);
+  expect(await store.claim(pollSecret, NOW)).toEqual({ state: 'pending' });
+  // As alive as before.
+  expect(await store.register(newSession(), NOW)).toBe('busy');
+
+  const woken = new Promise<News>((wake) => store.watch(pollSecret, wake));
+  replica?.thaw();
+  await replicated.promise;
+  expect(await woken).toBe('perhaps');
+  expect(await store.claim(pollSecret, NOW)).toEqual({ state: 'claimed', result: TOKENS });
+  expect(await store.claim(pollSecret, NOW)).toEqual({ state: 'gone' });
+  expect(events).toEqual(['store_unreplicated', 'store_replicated']);
+  close();
+}, 30_000);

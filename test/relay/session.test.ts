@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { EXCHANGE_LEASE_MS } from '../../src/limits.ts';
+import { type Session, type SessionEvent, transition } from '../../src/relay/session.ts';
+import { property } from '../support/property.ts';
+
+const CORE = { service: 'mal', pollDigest: 'digest', expiresAtMs: 600_000 };
+const TOKENS = { accessToken: 'granted' };
+
+const PENDING: Session = { ...CORE, state: 'pending', verifier: 'v' };
+const EXCHANGING: Session = { ...CORE, state: 'exchanging', leaseEndsAtMs: EXCHANGE_LEASE_MS };
+const COMPLETED: Session = { ...CORE, state: 'completed', result: TOKENS };
+
+const OPEN: SessionEvent = { type: 'open' };
+const DENY: SessionEvent = { type: 'fail', result: { error: 'access_denied' } };
+const LEASE: SessionEvent = { type: 'lease' };
+const COMPLETE: SessionEvent = { type: 'complete', result: TOKENS };
+const CLAIM: SessionEvent = { type: 'claim' };
+
+/** The next state, 'claimed', or the refusal: one word for every cell of the table. */
+function outcomeOf(session: Session, event: SessionEvent, nowMs = 0): string {
+  const outcome = transition(session, event, nowMs);
+  return outcome.ok ? (outcome.to?.state ?? 'claimed') : outcome.refusal;
+}
+
+describe('protocol.md §3: the whole table', () => {
+  const table: [Session, SessionEvent, string][] = [
+    [PENDING, OPEN, 'pending'],
+    [PENDING, DENY, 'completed'],
+    [PENDING, LEASE, 'exchanging'],
+    [PENDING, COMPLETE, 'not_leased'],
+    [PENDING, CLAIM, 'still_pending'],
+    [EXCHANGING, OPEN, 'under_way'],
+    [EXCHANGING, DENY, 'under_way'],
+    [EXCHANGING, LEASE, 'under_way'],
+    [EXCHANGING, COMPLETE, 'completed'],
+    [EXCHANGING, CLAIM, 'still_pending'],
+    [COMPLETED, OPEN, 'already_completed'],
+    [COMPLETED, DENY, 'already_completed'],
+    [COMPLETED, LEASE, 'already_completed'],
+    [COMPLETED, COMPLETE, 'already_completed'],
+    [COMPLETED, CLAIM, 'claimed'],
+  ];
+  for (const [session, event, expected] of table) {
+    test(`${session.state}, ${event.type} -> ${expected}`, () => {
+      expect(outcomeOf(session, event)).toBe(expected);
+    });
+  }
+});
+
+test('§3: a session is alive at exactly its lifetime, and gone a millisecond later', () => {
+  expect(outcomeOf(PENDING, OPEN, 600_000)).toBe('pending');
+  for (const session of [PENDING, EXCHANGING, COMPLETED]) {
+    for (const event of [OPEN, DENY, LEASE, COMPLETE, CLAIM]) {
+      expect(outcomeOf(session, event, 600_001)).toBe('expired');
+    }
+  }
+});
+
+test('the verifier is gone as soon as the lease is given (§2: cleared)', () => {
+  const leased = transition(PENDING, LEASE, 0);
+  expect(leased.ok && leased.from).toEqual(PENDING);
+  expect(leased.ok && leased.to).not.toHaveProperty('verifier');
+  const denied = transition(PENDING, DENY, 0);
+  expect(denied.ok && denied.to).not.toHaveProperty('verifier');
+});
+
+test('a lease that ran out is an exchange that failed, and its late holder is refused', () => {
+  const late = EXCHANGE_LEASE_MS + 1;
+  expect(outcomeOf(EXCHANGING, CLAIM, EXCHANGE_LEASE_MS)).toBe('still_pending');
+  const claimed = transition(EXCHANGING, CLAIM, late);
+  expect(claimed.ok && claimed.from).toMatchObject({ result: { error: 'exchange_failed' } });
+  expect(outcomeOf(EXCHANGING, COMPLETE, late)).toBe('already_completed');
+});
+
+test('whatever happens in whatever order: one lease, one result, one claim, all before the expiry', () => {
+  const step = fc.record({
+    event: fc.constantFrom(OPEN, DENY, LEASE, COMPLETE, CLAIM),
+    waitMs: fc.integer({ min: 0, max: 120_000 }),
+  });
+  property(fc.array(step, { maxLength: 40 }), (steps) => {
+    const taken = { lease: 0, fail: 0, complete: 0, claim: 0, open: 0 };
+    let session: Session | undefined = PENDING;
+    let nowMs = 0;
+    for (const { event, waitMs } of steps) {
+      nowMs += waitMs;
+      if (session === undefined) break;
+      const outcome = transition(session, event, nowMs);
+      if (!outcome.ok) continue;
+      expect(nowMs).toBeLessThanOrEqual(CORE.expiresAtMs);
+      taken[event.type] += 1;
+      session = outcome.to;
+    }
+    expect(taken.lease).toBeLessThanOrEqual(1);
+    expect(taken.fail + taken.complete).toBeLessThanOrEqual(1);
+    expect(taken.claim).toBeLessThanOrEqual(1);
+  });
+});

@@ -1,0 +1,74 @@
+/** How the process refuses to start. */
+import { expect, test } from 'bun:test';
+import { findFreePort } from '../support/free-port.ts';
+import { runRelay } from '../support/run-relay.ts';
+import { plantSecret } from '../support/secrets.ts';
+import { startSilentIssuer } from '../support/silent-issuer.ts';
+
+test('every fault is told at once, with the name, what it holds and what would be right', async () => {
+  const { exitCode, output } = await runRelay({
+    OAUTH_BASE_URL: 'relay.example',
+    PORT: '99999',
+    POLL_SECONDS: 'fifty',
+    PROVIDERS: 'mal,start',
+    MAL_CLIENT_ID: 'mal-client',
+    MAL_TOKEN_URL: 'http://provider.example/token',
+    MAL_CLIENT_SECRET: plantSecret('secret with a line\nbreak in it'),
+  });
+  expect(exitCode).toBe(1);
+  for (const setting of [
+    'OAUTH_BASE_URL',
+    'PORT',
+    'POLL_SECONDS',
+    'PROVIDERS',
+    'MAL_TOKEN_URL',
+    'MAL_CLIENT_SECRET',
+  ]) {
+    expect(output).toContain(setting);
+  }
+  expect(output).toContain('99999');
+  expect(output).toContain('https');
+  expect(output).not.toContain('break in it');
+});
+
+test.each([
+  ['NODE_TLS_REJECT_UNAUTHORIZED', '0'],
+  ['BUN_CONFIG_VERBOSE_FETCH', 'curl'],
+])('%s=%s is too dangerous to run under', async (name, value) => {
+  const { exitCode, output } = await runRelay({ MAL_CLIENT_ID: 'm', [name]: value });
+  expect(exitCode).toBe(1);
+  expect(output).toContain(name);
+});
+
+test('a port that is taken is said to be, without waiting for an issuer', async () => {
+  const port = await findFreePort();
+  const taken = Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response() });
+  const issuer = startSilentIssuer();
+  const { exitCode, output } = await runRelay({
+    OAUTH_BASE_URL: 'http://127.0.0.1:3000',
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    PROVIDERS: 'acme',
+    ACME_CLIENT_ID: 'acme-client',
+    ACME_ISSUER: issuer.issuer,
+  });
+  await taken.stop(true);
+  issuer.stop();
+  expect(exitCode).toBe(1);
+  expect(output).toContain(`PORT is ${port}`);
+  expect(issuer.questions()).toBe(0);
+});
+
+test('an address that this machine does not have is said to be none of its', async () => {
+  // Of a block for documentation, RFC 5737 §3.
+  const { exitCode, output } = await runRelay({ HOST: '203.0.113.5', PORT: '0' });
+  expect(exitCode).toBe(1);
+  expect(output).toContain('HOST is 203.0.113.5');
+});
+
+test('an option that does not exist is answered with the usage', async () => {
+  const { exitCode, output } = await runRelay({}, ['--prot', '80']);
+  expect(exitCode).toBe(1);
+  expect(output).toContain("'--prot'");
+  expect(output).toContain('Usage:');
+});

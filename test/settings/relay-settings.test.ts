@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'bun:test';
+import { faultsOf, read, settingsOf } from './read.ts';
+
+describe('the relay’s own settings', () => {
+  test('an empty environment gives the limits of the specification and a disabled relay', () => {
+    expect(settingsOf({})).toEqual({
+      port: 8080,
+      trustedProxyCidrs: [],
+      providers: [],
+      discoveries: [],
+      sessionSeconds: 600,
+      pollSeconds: 50,
+      maxSessions: 5000,
+      startBurst: 3,
+      startRatePerSecond: 1,
+      logLevel: 'info',
+    });
+  });
+
+  test('an empty or blank setting counts as not set', () => {
+    expect(settingsOf({ OAUTH_BASE_URL: '', PORT: ' ', MAL_CLIENT_ID: '', PROVIDERS: '' })).toEqual(
+      settingsOf({}),
+    );
+  });
+
+  test.each([
+    ['https://relay.example', 'https://relay.example'],
+    ['https://relay.example///', 'https://relay.example'],
+    ['https://relay.example/tv/', 'https://relay.example/tv'],
+    ['  https://Relay.example:8443 ', 'https://Relay.example:8443'],
+    ['http://localhost:8080/', 'http://localhost:8080'],
+    ['http://[::1]:8080', 'http://[::1]:8080'],
+  ])('OAUTH_BASE_URL %j loses its trailing slashes and is else kept: %j', (written, kept) => {
+    expect(settingsOf({ OAUTH_BASE_URL: written }).baseUrl).toBe(kept);
+  });
+
+  test.each([
+    'relay.example',
+    'ftp://relay.example',
+    'https:relay.example',
+    'https://',
+    'https://relay.example\\x',
+    'https://relay example',
+    'https://relay.example?x=1',
+    'https://relay.example?',
+    'https://relay.example/#',
+    'https://user@relay.example',
+    'https://relay.example:99999',
+  ])('OAUTH_BASE_URL %j is refused', (written) => {
+    expect(faultsOf({ OAUTH_BASE_URL: written })).toEqual([
+      expect.stringMatching(/^OAUTH_BASE_URL must be an http\(s\) address/),
+    ]);
+  });
+
+  test.each([
+    ['PORT', 'port', ['0', '65535'], ['-1', '65536', '0x50', '8080.5', '1e3', 'http']],
+    ['SESSION_SECONDS', 'sessionSeconds', ['1', '86400'], ['0', '86401', '10m']],
+    ['POLL_SECONDS', 'pollSeconds', ['1', '230'], ['0', '231']],
+    ['MAX_SESSIONS', 'maxSessions', ['1', '10000000'], ['0', '10000001', '5_000']],
+    ['START_BURST', 'startBurst', ['1', '1000000'], ['0', '1000001', '0.5']],
+    ['START_RATE', 'startRatePerSecond', ['0.001', '5', '1000000'], ['0', '-1', '.5', '1/s']],
+  ] as const)('%s takes its range and nothing else', (name, field, right, wrong) => {
+    for (const value of right) expect(settingsOf({ [name]: value })[field]).toBe(Number(value));
+    for (const value of wrong) {
+      expect(faultsOf({ [name]: value })).toEqual([expect.stringContaining(`${name} must be a`)]);
+    }
+  });
+
+  test.each(['127.0.0.1', '::', 'localhost', 'relay-1.internal'])('HOST %j is taken', (host) => {
+    expect(settingsOf({ HOST: host }).host).toBe(host);
+  });
+
+  test.each(['0.0.0.0:80', 'http://localhost', '[::]', 'a b'])('HOST %j is refused', (host) => {
+    expect(faultsOf({ HOST: host })).toEqual([expect.stringContaining('the port is PORT')]);
+  });
+
+  test('LOG_LEVEL and LOG_FORMAT: any case, warn means warning', () => {
+    expect(settingsOf({ LOG_LEVEL: 'Warn', LOG_FORMAT: 'TEXT' })).toMatchObject({
+      logLevel: 'warning',
+      logFormat: 'text',
+    });
+    expect(faultsOf({ LOG_LEVEL: 'loud', LOG_FORMAT: 'xml' })).toEqual([
+      'LOG_LEVEL must be debug, info, warning or error',
+      'LOG_FORMAT must be json or text',
+    ]);
+  });
+});
+
+describe('TRUSTED_PROXY_CIDRS', () => {
+  test('takes CIDRs and single addresses of both kinds, with commas or spaces', () => {
+    const written = '10.0.0.0/8, 192.0.2.7 fd00::/8,::1,0.0.0.0/0\n::ffff:10.0.0.0/104';
+    expect(settingsOf({ TRUSTED_PROXY_CIDRS: written }).trustedProxyCidrs).toEqual([
+      '10.0.0.0/8',
+      '192.0.2.7',
+      'fd00::/8',
+      '::1',
+      '0.0.0.0/0',
+      '::ffff:10.0.0.0/104',
+    ]);
+  });
+
+  test.each([
+    '0x7f.1',
+    '127.1',
+    '010.0.0.1',
+    '0x7f.1/8',
+    '10.0.0.0/33',
+    '10.0.0.0/08',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '::1/129',
+    'fe80::1%eth0',
+    'localhost',
+    '10.0.0.1:80',
+  ])('%j is refused, since programs disagree on what it means or it means nothing', (item) => {
+    const faults = faultsOf({ TRUSTED_PROXY_CIDRS: `10.0.0.0/8,${item}` });
+    expect(faults).toEqual([expect.stringContaining(`${item} is neither`)]);
+  });
+});
+
+describe('every fault at once', () => {
+  test('faults of several settings, of the list and of providers come together', () => {
+    const faults = faultsOf({
+      OAUTH_BASE_URL: 'x',
+      PORT: 'x',
+      PROVIDERS: 'mal,done,acme',
+      MAL_PKCE: 'x',
+      ACME_TOKEN_URL: 'x',
+    });
+    expect(faults.map((fault) => fault.split(' ')[0])).toEqual([
+      'OAUTH_BASE_URL',
+      'PORT',
+      'PROVIDERS',
+      'MAL_PKCE',
+      'ACME_TOKEN_URL',
+    ]);
+  });
+
+  test('what the settings hold cannot be changed afterwards', () => {
+    const settings = settingsOf({ MAL_CLIENT_ID: 'id', MAL_AUTHORIZE_PARAMS: 'a=b' });
+    const provider = settings.providers[0];
+    for (const part of [settings, settings.providers, provider, provider?.authorizeParams]) {
+      expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+});
+
+describe('an environment that would give secrets away is refused', () => {
+  test('NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
+    expect(faultsOf({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([
+      expect.stringMatching(/^NODE_TLS_REJECT_UNAUTHORIZED must not be 0/),
+    ]);
+    expect(read({ NODE_TLS_REJECT_UNAUTHORIZED: '1' }).ok).toBe(true);
+  });
+
+  test('BUN_CONFIG_VERBOSE_FETCH, whatever it holds', () => {
+    for (const value of ['curl', 'true', '1']) {
+      expect(faultsOf({ BUN_CONFIG_VERBOSE_FETCH: value })).toEqual([
+        expect.stringMatching(/^BUN_CONFIG_VERBOSE_FETCH must not be set/),
+      ]);
+    }
+  });
+});

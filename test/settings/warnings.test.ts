@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'bun:test';
+import { warningsOf } from './read.ts';
+
+describe('what is allowed and seldom meant', () => {
+  test('plain http off loopback', () => {
+    const enabled = { MAL_CLIENT_ID: 'id' };
+    expect(warningsOf({ ...enabled, OAUTH_BASE_URL: 'http://relay.example' })).toEqual([
+      'OAUTH_BASE_URL is plain http: anyone on the way can read the tokens',
+    ]);
+    expect(warningsOf({ ...enabled, OAUTH_BASE_URL: 'http://localhost:8080' })).toEqual([]);
+    expect(warningsOf({ ...enabled, OAUTH_BASE_URL: 'https://relay.example' })).toEqual([]);
+  });
+
+  test('a relay at which nobody can sign in', () => {
+    expect(warningsOf({ OAUTH_BASE_URL: 'https://relay.example' })).toEqual([
+      'PROVIDERS lists no provider with a client id: nobody can sign in',
+    ]);
+  });
+
+  test.each(['0.0.0.0/0', '10.0.0.0/8,::/0'])('trust in every address, %j', (cidrs) => {
+    expect(warningsOf({ TRUSTED_PROXY_CIDRS: cidrs })).toEqual([
+      'TRUSTED_PROXY_CIDRS trusts every address: anyone can invent a client address',
+    ]);
+  });
+
+  test('a listed provider without a client id stays disabled', () => {
+    expect(warningsOf({ PROVIDERS: 'mal,acme', ACME_TOKEN_URL: 'https://acme.example/t' })).toEqual(
+      [
+        'MAL_CLIENT_ID is not set: mal stays disabled',
+        'ACME_CLIENT_ID is not set, although ACME_TOKEN_URL is set: acme stays disabled',
+      ],
+    );
+  });
+
+  test('a built-in provider that nobody mentioned is no reason to warn', () => {
+    expect(warningsOf({ MAL_CLIENT_ID: 'id' })).toEqual([]);
+    expect(warningsOf({ ANILIST_CLIENT_SECRET: 's' })).toEqual([
+      'ANILIST_CLIENT_ID is not set, although ANILIST_CLIENT_SECRET is set: anilist stays disabled',
+    ]);
+  });
+
+  test('a client id of a known provider that PROVIDERS does not list', () => {
+    expect(warningsOf({ SPOTIFY_CLIENT_ID: 'id' })).toEqual([
+      'SPOTIFY_CLIENT_ID has no effect: PROVIDERS does not list spotify',
+    ]);
+  });
+
+  test('a subdomain where there is none to fill in', () => {
+    expect(warningsOf({ MAL_CLIENT_ID: 'id', MAL_SUBDOMAIN: 'x' })).toEqual([
+      'MAL_SUBDOMAIN has no use: the addresses of this provider are complete',
+    ]);
+  });
+
+  test('a provider whose exchange is not the standard one', () => {
+    expect(warningsOf({ PROVIDERS: 'tiktok', TIKTOK_CLIENT_ID: 'id' })).toEqual([
+      'TIKTOK_CLIENT_ID belongs to a provider that takes `client_key` in place of `client_id`: the sign-in may fail',
+    ]);
+  });
+});
+
+describe('misspelt names', () => {
+  const providers = { PROVIDERS: 'mal,spotify,acme', MAL_CLIENT_ID: 'm', SPOTIFY_CLIENT_ID: 's' };
+  const acme = { ACME_CLIENT_ID: 'a', ACME_ISSUER: 'https://acme.example' };
+
+  test.each([
+    ['OAUTH_BASE_URI', 'is not a setting: did you mean OAUTH_BASE_URL?'],
+    ['LOGLEVEL', 'is not a setting: did you mean LOG_LEVEL?'],
+    ['PROVIDER', 'is not a setting: did you mean PROVIDERS?'],
+    ['TRUSTED_PROXY_CIDR', 'is not a setting: did you mean TRUSTED_PROXY_CIDRS?'],
+    ['oauth_base_url', 'is not a setting: did you mean OAUTH_BASE_URL?'],
+    ['MAL_CLIENTID', 'is not a setting: did you mean MAL_CLIENT_ID?'],
+    ['SPOTIFY_SCOPES', 'is not a setting: did you mean SPOTIFY_SCOPE?'],
+    ['ACME_TOKEN_URI', 'is not a setting: did you mean ACME_TOKEN_URL?'],
+    ['MAL_SECRET', 'is not a setting of mal'],
+    ['ACME_REDIRECT_URI', 'is not a setting of acme'],
+    ['SPOTIFY_CLIENT_ID_FILE', 'is not read: only client secrets may come from a file'],
+    ['OAUTH_BASE_URL_FILE', 'is not read: only client secrets may come from a file'],
+  ])('%s is noticed', (name, problem) => {
+    expect(warningsOf({ ...providers, ...acme, [name]: 'x' })).toEqual([`${name} ${problem}`]);
+  });
+
+  test('the environment of a shell, a container, a cluster and a CI run raises no alarm', () => {
+    const names = `HOME HOSTNAME HOSTS PATH PWD POST SPORT USER SHELL TERM LANG LC_ALL TZ TMPDIR
+      LOGNAME MAIL OLDPWD SHLVL DISPLAY EDITOR VISUAL PAGER SSH_AUTH_SOCK XDG_SESSION_ID INVOCATION_ID
+      NODE_ENV NODE_OPTIONS BUN_INSTALL HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy no_proxy CI
+      PORTS PORT_HTTP BASE_URL DATABASE_URL REDIS_URL MAX_CONNECTIONS SESSION_SECRET SESSION_ID
+      KUBERNETES_SERVICE_HOST KUBERNETES_PORT MAL_SERVICE_HOST MAL_SERVICE_PORT_HTTP MAL_PORT
+      MAL_PORT_8080_TCP_ADDR GITHUB_TOKEN GITHUB_ACTIONS GITHUB_ACTION GITHUB_ACTOR GITHUB_API_URL
+      GITHUB_BASE_REF GITHUB_ENV GITHUB_EVENT_NAME GITHUB_EVENT_PATH GITHUB_GRAPHQL_URL
+      GITHUB_HEAD_REF GITHUB_JOB GITHUB_OUTPUT GITHUB_PATH GITHUB_REF GITHUB_REF_NAME GITHUB_REF_TYPE
+      GITHUB_REPOSITORY GITHUB_RUN_ID GITHUB_RUN_NUMBER GITHUB_SERVER_URL GITHUB_SHA GITHUB_STATE
+      GITHUB_STEP_SUMMARY GITHUB_WORKFLOW GITHUB_WORKSPACE GITLAB_CI GITLAB_USER_LOGIN
+      GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT HEROKU_APP_ID AZURE_CLIENT_ID`.split(
+      /\s+/,
+    );
+    const env = Object.fromEntries(names.map((name) => [name, 'x']));
+    const listed = {
+      PROVIDERS: 'mal,github,gitlab,google,heroku',
+      MAL_CLIENT_ID: 'i',
+      GITHUB_CLIENT_ID: 'i',
+      GITLAB_CLIENT_ID: 'i',
+      GOOGLE_CLIENT_ID: 'i',
+      HEROKU_CLIENT_ID: 'i',
+    };
+    expect(warningsOf({ ...env, ...listed })).toEqual([]);
+  });
+});

@@ -1,0 +1,29 @@
+/**
+ * What src/relay/store.ts promises, held against a store. A new store's test is
+ * a factory and this call.
+ */
+import { afterEach, describe } from 'bun:test';
+import type { SessionStore } from '../../../src/relay/store.ts';
+import { testContract } from './contract.ts';
+import { testExpiry } from './expiry.ts';
+import { testRaces } from './races.ts';
+import type { OpenStore } from './sessions.ts';
+
+/** Makes an empty store. What it needs closed it adds to `cleanUps`. */
+export type MakeStore = (
+  options: { maxSessions: number },
+  cleanUps: (() => Promise<void>)[],
+) => Promise<SessionStore>;
+
+export function runStoreSuite(name: string, makeStore: MakeStore): void {
+  const cleanUps: (() => Promise<void>)[] = [];
+  const openStore: OpenStore = (options = { maxSessions: 5_000 }) => makeStore(options, cleanUps);
+  afterEach(async () => {
+    for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+  });
+  describe(`${name} store`, () => {
+    describe('contract', () => testContract(openStore));
+    describe('expiry', () => testExpiry(openStore));
+    describe('races', () => testRaces(openStore));
+  });
+}

@@ -1,0 +1,1 @@
+export { findFreePort } from '../../demo/free-port.ts';

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import type { Stores } from '../../src/open-stores.ts';
+import type { Fetch } from '../../src/providers/exchange.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import type { RandomBytes } from '../../src/relay/secrets.ts';
+import type { SessionStore } from '../../src/relay/store.ts';
+import { createService } from '../../src/service.ts';
+import type { Settings } from '../../src/settings.ts';
+import { createMemoryStore } from '../../src/stores/memory.ts';
+import { createMemoryRateLimiter } from '../../src/stores/memory-rate-limiter.ts';
+import { createFakeClock, runReady } from './fake-clock.ts';
+
+export const BASE_URL = 'https://relay.test';
+
+const MAL: Provider = {
+  name: 'mal',
+  authorizeUrl: 'https://mal.test/authorize',
+  tokenUrl: 'https://mal.test/token',
+  clientId: 'mal-client',
+  clientAuth: 'post',
+  pkce: 'plain',
+  authorizeParams: {},
+};
+
+const ANILIST: Provider = {
+  ...MAL,
+  name: 'anilist',
+  authorizeUrl: 'https://anilist.test/authorize',
+  tokenUrl: 'https://anilist.test/token',
+  clientId: 'anilist-client',
+  clientSecret: 'anilist-client-secret',
+  pkce: 'none',
+};
+
+export const SETTINGS: Settings & { baseUrl: string } = {
+  baseUrl: BASE_URL,
+  port: 0,
+  trustedProxyCidrs: [],
+  providers: [MAL, ANILIST],
+  discoveries: [],
+  sessionSeconds: 600,
+  pollSeconds: 50,
+  maxSessions: 5_000,
+  startBurst: 3,
+  startRatePerSecond: 1,
+  logLevel: 'info',
+  logFormat: 'json',
+};
+
+/** A provider's token endpoint that grants whatever it is asked for. */
+const grantTokens: Fetch = async () =>
+  Response.json({ access_token: 'granted', expires_in: 3_600 });
+
+/** What of the service is not as usual: stores other than memory, or a change to those. */
+export interface TestParts extends Partial<Stores> {
+  /** The memory store as the service sees it, such as one with a verb that fails. */
+  readonly changeStore?: (store: SessionStore) => SessionStore;
+  readonly randomBytes?: RandomBytes;
+}
+
+/** The whole service behind its fetch handler, in a world of fake time and a fake provider. */
+export function createTestService(
+  overrides: Partial<typeof SETTINGS> = {},
+  fetch: Fetch = grantTokens,
+  parts: TestParts = {},
+) {
+  const clock = createFakeClock();
+  const exchanges: URLSearchParams[] = [];
+  const settings = { ...SETTINGS, ...overrides };
+  const rateLimit = { burst: settings.startBurst, ratePerSecond: settings.startRatePerSecond };
+  const store = createMemoryStore(settings);
+  const rateLimiter = createMemoryRateLimiter(rateLimit);
+  const service = createService(
+    settings,
+    {
+      clock,
+      randomBytes: parts.randomBytes ?? randomBytes,
+      fetch: (url, init) => {
+        exchanges.push(new URLSearchParams(String(init.body)));
+        return fetch(url, init);
+      },
+    },
+    { store: parts.changeStore?.(store) ?? store, rateLimiter, close: () => {}, ...parts },
+  );
+  let clients = 0;
+
+  async function send(path: string, init: RequestInit = {}, peer = '192.0.2.1') {
+    return service.handle(new Request(new URL(path, BASE_URL), init), peer);
+  }
+
+  /** A start by a client that nobody has seen before, so that no rate limit bites. */
+  async function start(name = 'mal', basePath = '') {
+    clients += 1;
+    const peer = `10.${clients >> 16}.${(clients >> 8) & 255}.${clients & 255}`;
+    const response = await send(`${basePath}/auth/start`, startOf(name), peer);
+    const { session, url } = (await response.json()) as { session: string; url: string };
+    const state = new URL(url).searchParams.get('state') ?? '';
+    return { response, session, url, state };
+  }
+
+  const poll = (session: string, init: RequestInit = {}) =>
+    send(`/auth/result?session=${session}`, init);
+  const callback = (state: string, query = 'code=c', name = 'mal') =>
+    send(`/auth/${name}/callback?state=${state}&${query}`);
+
+  return {
+    ...service,
+    clock,
+    store,
+    rateLimiter,
+    exchanges,
+    send,
+    start,
+    poll,
+    callback,
+    runReady,
+  };
+}
+
+export function startOf(service: string): RequestInit {
+  return { method: 'POST', body: JSON.stringify({ service }) };
+}

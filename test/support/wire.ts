@@ -1,0 +1,31 @@
+/** The device's side of the protocol, for tests that talk to a running relay. */
+import { connect } from 'node:net';
+import { plantSecret } from './secrets.ts';
+
+/** Opens a session as a device does. The address should be allowed to. */
+export async function startSession(baseUrl: string, service: string) {
+  const response = await fetch(`${baseUrl}/auth/start`, {
+    method: 'POST',
+    body: JSON.stringify({ service }),
+  });
+  if (response.status !== 200) throw new Error(`start: ${response.status}`);
+  const { session, url } = (await response.json()) as { session: string; url: string };
+  const state = new URL(url).searchParams.get('state') ?? '';
+  return { session: plantSecret(session), state: plantSecret(state), url };
+}
+
+export function poll(baseUrl: string, session: string, init: RequestInit = {}): Promise<Response> {
+  return fetch(`${baseUrl}/auth/result?session=${session}`, init);
+}
+
+/** A poll on a connection of its own: fetch would hold no more than 256 at once. */
+export function parkPoll(baseUrl: string, session: string) {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname);
+  const request = `GET /auth/result?session=${session} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+  const sent = new Promise<void>((resolve) => socket.write(request, () => resolve()));
+  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+  socket.on('error', () => {});
+  socket.resume();
+  return { sent, closed, leave: () => void socket.destroy() };
+}
