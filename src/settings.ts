@@ -10,7 +10,12 @@ import type { Provider } from './providers/provider.ts';
 import { rejectDangerousEnvironment } from './settings/dangerous-environment.ts';
 import type { SettingFault, SettingWarning } from './settings/faults.ts';
 import { findMisspeltNames } from './settings/misspelt-names.ts';
-import { DEFAULT_LOG_LEVEL, DEFAULT_PORT, DEFAULT_REDIS_PREFIX } from './settings/names.ts';
+import {
+  DEFAULT_CONFIRM,
+  DEFAULT_LOG_LEVEL,
+  DEFAULT_PORT,
+  DEFAULT_REDIS_PREFIX,
+} from './settings/names.ts';
 import { readProviderList } from './settings/provider-list.ts';
 import { readProvider } from './settings/provider-settings.ts';
 import { type Environment, type Reading, readEach } from './settings/read-each.ts';
@@ -44,6 +49,12 @@ export interface Settings {
   readonly maxSessions: number;
   readonly startBurst: number;
   readonly startRatePerSecond: number;
+  /** When a person is asked before being sent to the provider; `code`: when there was a code to type or scan. */
+  readonly confirm: 'always' | 'code' | 'never';
+  /** What the pages call the app that people sign in to; absent: they name none. */
+  readonly appName?: string;
+  /** As a browser sends them in `Origin`, or `*` alone; empty: no other origin's page may call. */
+  readonly corsOrigins: readonly string[];
   readonly logLevel: 'debug' | 'info' | 'warning' | 'error';
   /** Absent: text on a terminal, JSON elsewhere; only the caller knows which it is. */
   readonly logFormat?: 'json' | 'text';
@@ -90,6 +101,9 @@ export function readSettings(
     maxSessions: relay.MAX_SESSIONS ?? DEFAULT_MAX_SESSIONS,
     startBurst: relay.START_BURST ?? DEFAULT_START_BURST,
     startRatePerSecond: relay.START_RATE ?? DEFAULT_START_RATE_PER_SECOND,
+    confirm: relay.CONFIRM ?? DEFAULT_CONFIRM,
+    appName: relay.APP_NAME,
+    corsOrigins: relay.CORS_ORIGINS ?? [],
     logLevel: relay.LOG_LEVEL ?? DEFAULT_LOG_LEVEL,
     logFormat: relay.LOG_FORMAT,
   });

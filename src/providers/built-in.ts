@@ -7,6 +7,7 @@ import type { ProviderFacts } from './provider-facts.ts';
 const builtIn: Readonly<Record<string, ProviderFacts>> = {
   /** `plain` is the only method it takes. @see https://myanimelist.net/apiconfig/references/authorization */
   mal: {
+    displayName: 'MyAnimeList',
     authorizeUrl: 'https://myanimelist.net/v1/oauth2/authorize',
     tokenUrl: 'https://myanimelist.net/v1/oauth2/token',
     clientAuth: 'post',
@@ -14,6 +15,7 @@ const builtIn: Readonly<Record<string, ProviderFacts>> = {
   },
   /** Has no PKCE. @see https://docs.anilist.co/guide/auth/authorization-code */
   anilist: {
+    displayName: 'AniList',
     authorizeUrl: 'https://anilist.co/api/v2/oauth/authorize',
     tokenUrl: 'https://anilist.co/api/v2/oauth/token',
     clientAuth: 'post',

@@ -14,6 +14,7 @@ import type { ClientAuthentication, PkceMethod, Provider } from './provider.ts';
 /** A provider given by `<PROVIDER>_ISSUER`: what is set here overrides what the issuer says. */
 export interface ProviderToDiscover extends Partial<Provider> {
   readonly name: string;
+  readonly displayName: string;
   readonly issuer: string;
   readonly clientId: string;
   readonly authorizeParams: Readonly<Record<string, string>>;

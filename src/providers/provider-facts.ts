@@ -2,6 +2,8 @@ import type { ClientAuthentication, PkceMethod } from './provider.ts';
 
 /** What is known of a provider before an operator registers with it. */
 export interface ProviderFacts {
+  /** How the provider writes itself. Absent: its name with a capital must do. */
+  readonly displayName?: string;
   /** May hold SUBDOMAIN, which an operator must fill in. */
   readonly authorizeUrl: string;
   readonly tokenUrl: string;

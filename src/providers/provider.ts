@@ -12,6 +12,8 @@ export type ClientAuthentication = 'post' | 'basic';
 export interface Provider {
   /** The `service` of the protocol and the segment in its addresses. */
   readonly name: string;
+  /** What people are shown. */
+  readonly displayName: string;
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
   readonly clientId: string;

@@ -23,6 +23,7 @@ export interface SettingDescription {
 
 export const DEFAULT_PORT = 8080;
 export const DEFAULT_REDIS_PREFIX = 'sign-in-relay:';
+export const DEFAULT_CONFIRM = 'code';
 export const DEFAULT_LOG_LEVEL = 'info';
 export const DEFAULT_CLIENT_AUTH = 'post';
 export const DEFAULT_PKCE = 'none';
@@ -103,6 +104,23 @@ export const RELAY_SETTINGS = [
     example: '0.5',
   },
   {
+    name: 'CONFIRM',
+    default: DEFAULT_CONFIRM,
+    meaning: 'When people are asked before they sign in: always, code (typed or scanned) or never.',
+    example: 'always',
+  },
+  {
+    name: 'APP_NAME',
+    meaning: 'Name of your app on the pages people see, 1 to 40 characters.',
+    example: 'Acme TV',
+  },
+  {
+    name: 'CORS_ORIGINS',
+    meaning:
+      'Origins whose pages may call the relay: as browsers write them, null, file://, or * alone.',
+    example: 'https://tv.example,file://',
+  },
+  {
     name: 'LOG_LEVEL',
     default: DEFAULT_LOG_LEVEL,
     meaning: 'Least that is logged: debug, info, warning or error.',
@@ -153,6 +171,12 @@ export const PROVIDER_SETTINGS = [
     name: 'SUBDOMAIN',
     meaning: 'Your part of the address, for providers whose address differs by customer.',
     example: 'mycompany',
+  },
+  {
+    name: 'DISPLAY_NAME',
+    default: 'from its name',
+    meaning: 'What people are shown as its name, 1 to 40 characters.',
+    example: 'Acme Music',
   },
   {
     name: 'SCOPE',

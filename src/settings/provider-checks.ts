@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { findAddressProblem } from '../providers/address.ts';
 import type { ClientAuthentication, PkceMethod } from '../providers/provider.ts';
 import type { ProviderSettingName } from './names.ts';
+import { shownName } from './shown-name.ts';
 
 /** What each setting of a provider may hold, and what it becomes. */
 
@@ -86,6 +87,7 @@ export const PROVIDER_CHECKS = {
   TOKEN_URL: address,
   ISSUER: issuer,
   SUBDOMAIN: subdomain,
+  DISPLAY_NAME: shownName,
   // A scope has no spaces, so one between two is all there is. RFC 6749 §3.3.
   SCOPE: text.transform((value) => value.split(/\s+/).join(' ')),
   PKCE: pkce,

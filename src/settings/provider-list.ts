@@ -3,7 +3,7 @@ import { BUILT_IN_NAMES } from '../providers/built-in.ts';
 import { CATALOGUE_NAMES } from '../providers/catalogue.ts';
 import { createFault } from './faults.ts';
 import type { Reading } from './read-each.ts';
-import { splitList } from './relay-settings.ts';
+import { splitList } from './split-list.ts';
 
 /** The list of providers, `PROVIDERS`. */
 

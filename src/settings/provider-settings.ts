@@ -35,6 +35,7 @@ export function readProvider(
   }
   const asked = withoutUndefined({
     name,
+    displayName: given.DISPLAY_NAME ?? facts?.displayName ?? capitalised(name),
     clientId: given.CLIENT_ID ?? '',
     clientSecret: given.CLIENT_SECRET,
     authorizeUrl: given.AUTHORIZE_URL,
@@ -53,6 +54,11 @@ export function readProvider(
     ...asked,
     ...addresses,
   };
+}
+
+/** The best guess at how a provider of the catalogue, or one of the operator's own, writes itself. */
+function capitalised(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
 function rejectUnknown({ env, faults }: Reading, name: string): void {

@@ -3,7 +3,10 @@ import { z } from 'zod';
 import { IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS } from '../limits.ts';
 import { hasUserInfo, isLoopback, parseAddress } from '../providers/address.ts';
 import { parseRedisUrl } from '../stores/redis-url.ts';
+import { corsOrigins } from './cors-origins.ts';
 import type { RelaySettingName } from './names.ts';
+import { shownName } from './shown-name.ts';
+import { splitList } from './split-list.ts';
 
 /** What each of the relay's own settings may hold, and what it becomes. */
 
@@ -45,11 +48,6 @@ const cidrs = text.transform(splitList).superRefine((items, context) => {
   }
 });
 
-/** Commas, spaces or both. */
-export function splitList(written: string): string[] {
-  return written.split(/[\s,]+/).filter(Boolean);
-}
-
 /** Strict: `0x7f.1`, `127.1` and `010.0.0.1` are read differently by different programs. */
 function isCidrOrAddress(item: string): boolean {
   const [address = '', bits] = item.split('/');
@@ -76,6 +74,10 @@ const redisPrefix = text.regex(
   'must be 1 to 64 characters without blanks or braces, such as relay:',
 );
 
+const confirm = text
+  .toLowerCase()
+  .pipe(z.enum(['always', 'code', 'never'], 'must be always, code or never'));
+
 const logLevel = text
   .toLowerCase()
   .transform((level) => (level === 'warn' ? 'warning' : level))
@@ -94,6 +96,9 @@ export const RELAY_CHECKS = {
   MAX_SESSIONS: wholeNumber(1, 10_000_000),
   START_BURST: wholeNumber(1, 1_000_000),
   START_RATE: positiveNumber,
+  CONFIRM: confirm,
+  APP_NAME: shownName,
+  CORS_ORIGINS: corsOrigins,
   LOG_LEVEL: logLevel,
   LOG_FORMAT: text.toLowerCase().pipe(z.enum(['json', 'text'], 'must be json or text')),
 } satisfies Record<Exclude<RelaySettingName, 'PROVIDERS' | 'REDIS_URL_FILE'>, z.ZodType>;

@@ -46,7 +46,8 @@ describe('discovery', () => {
   };
 
   test('an issuer that does not answer is asked again; until it does its provider is unknown', async () => {
-    const discoveries = [{ name: 'acme', issuer, clientId: 'acme-client', authorizeParams: {} }];
+    const acme = { name: 'acme', displayName: 'Acme', issuer, clientId: 'acme-client' };
+    const discoveries = [{ ...acme, authorizeParams: {} }];
     const answers = [503, 503, 200];
     const asked: string[] = [];
     const { discover, clock, send, start } = createTestService({ discoveries }, async (url) => {

@@ -42,7 +42,8 @@ const endpoints = {
 };
 
 function acme(given: Partial<ProviderToDiscover> = {}): ProviderToDiscover {
-  return { name: 'acme', issuer: origin, clientId: 'id', authorizeParams: {}, ...given };
+  const asked = { name: 'acme', displayName: 'Acme', issuer: origin, clientId: 'id' };
+  return { ...asked, authorizeParams: {}, ...given };
 }
 
 /** Serves a document at the OpenID address and asks for it. */
@@ -65,6 +66,7 @@ describe('where the document is', () => {
       ok: true,
       provider: {
         name: 'acme',
+        displayName: 'Acme',
         authorizeUrl: 'https://acme.example/authorize',
         tokenUrl: 'https://acme.example/token',
         clientId: 'id',

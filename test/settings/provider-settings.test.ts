@@ -14,6 +14,7 @@ describe('which providers are enabled', () => {
     expect(settingsOf(env).providers).toEqual([
       {
         name: 'mal',
+        displayName: 'MyAnimeList',
         authorizeUrl: 'https://myanimelist.net/v1/oauth2/authorize',
         tokenUrl: 'https://myanimelist.net/v1/oauth2/token',
         clientId: 'm',
@@ -23,6 +24,7 @@ describe('which providers are enabled', () => {
       },
       {
         name: 'anilist',
+        displayName: 'AniList',
         authorizeUrl: 'https://anilist.co/api/v2/oauth/authorize',
         tokenUrl: 'https://anilist.co/api/v2/oauth/token',
         clientId: 'a',
@@ -64,6 +66,7 @@ describe('which providers are enabled', () => {
     expect(settingsOf(env).providers).toEqual([
       {
         name: 'acme',
+        displayName: 'Acme',
         authorizeUrl: 'https://acme.example/authorize',
         tokenUrl: 'https://acme.example/token',
         clientId: 'id',
@@ -111,14 +114,26 @@ describe('a provider by issuer', () => {
     };
     expect(settingsOf(env)).toMatchObject({ providers: [] });
     expect(settingsOf(env).discoveries).toEqual([
-      { name: 'acme', clientId: 'id', issuer: 'https://login.acme.example/', authorizeParams: {} },
+      {
+        name: 'acme',
+        displayName: 'Acme',
+        clientId: 'id',
+        issuer: 'https://login.acme.example/',
+        authorizeParams: {},
+      },
     ]);
   });
 
   test('may belong to the catalogue: its addresses then come from the issuer', () => {
     const env = { PROVIDERS: 'okta', OKTA_CLIENT_ID: 'id', OKTA_ISSUER: 'https://x.okta.example' };
     expect(settingsOf(env).discoveries).toEqual([
-      { name: 'okta', clientId: 'id', issuer: 'https://x.okta.example', authorizeParams: {} },
+      {
+        name: 'okta',
+        displayName: 'Okta',
+        clientId: 'id',
+        issuer: 'https://x.okta.example',
+        authorizeParams: {},
+      },
     ]);
   });
 
@@ -260,6 +275,38 @@ describe('_SUBDOMAIN', () => {
   test('that makes no address is refused', () => {
     expect(faultsOf({ ...keycloak, KEYCLOAK_SUBDOMAIN: 'acme.example:99999' })).toEqual([
       expect.stringContaining('KEYCLOAK_SUBDOMAIN must complete'),
+    ]);
+  });
+});
+
+describe('_DISPLAY_NAME', () => {
+  test('is what people are shown, whichever way the provider is known', () => {
+    const env = {
+      PROVIDERS: 'mal,spotify,acme',
+      MAL_CLIENT_ID: 'm',
+      MAL_DISPLAY_NAME: ' MAL ',
+      SPOTIFY_CLIENT_ID: 's',
+      SPOTIFY_DISPLAY_NAME: 'スポティファイ',
+      ACME_CLIENT_ID: 'a',
+      ACME_ISSUER: 'https://acme.example',
+      ACME_DISPLAY_NAME: 'Acme Music',
+    };
+    const { providers, discoveries } = settingsOf(env);
+    expect(providers.map(({ displayName }) => displayName)).toEqual(['MAL', 'スポティファイ']);
+    expect(discoveries).toMatchObject([{ displayName: 'Acme Music' }]);
+  });
+
+  test('not set, it is the name with a capital, where the relay knows no better', () => {
+    const env = { PROVIDERS: 'mal,spotify', MAL_CLIENT_ID: 'm', SPOTIFY_CLIENT_ID: 's' };
+    expect(settingsOf(env).providers).toMatchObject([
+      { displayName: 'MyAnimeList' },
+      { displayName: 'Spotify' },
+    ]);
+  });
+
+  test.each(['x'.repeat(41), 'Acme\nMusic', 'Acme\u0007'])('%j is refused', (name) => {
+    expect(faultsOf({ ...acme, ACME_DISPLAY_NAME: name })).toEqual([
+      'ACME_DISPLAY_NAME must be 1 to 40 characters without line breaks or other control characters',
     ]);
   });
 });

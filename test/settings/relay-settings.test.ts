@@ -13,6 +13,8 @@ describe('the relay’s own settings', () => {
       maxSessions: 5000,
       startBurst: 3,
       startRatePerSecond: 1,
+      confirm: 'code',
+      corsOrigins: [],
       logLevel: 'info',
     });
   });
@@ -82,6 +84,84 @@ describe('the relay’s own settings', () => {
     expect(faultsOf({ LOG_LEVEL: 'loud', LOG_FORMAT: 'xml' })).toEqual([
       'LOG_LEVEL must be debug, info, warning or error',
       'LOG_FORMAT must be json or text',
+    ]);
+  });
+});
+
+describe('what people and browsers meet', () => {
+  test.each([
+    ['always', 'always'],
+    ['Code', 'code'],
+    [' never ', 'never'],
+  ] as const)('CONFIRM %j is %s', (written, confirm) => {
+    expect(settingsOf({ CONFIRM: written }).confirm).toBe(confirm);
+  });
+
+  test('CONFIRM takes nothing else', () => {
+    for (const written of ['yes', 'true', 'codes']) {
+      expect(faultsOf({ CONFIRM: written })).toEqual(['CONFIRM must be always, code or never']);
+    }
+  });
+
+  test.each(['A', 'Acme TV', 'アニメ', '📺'.repeat(40)])('APP_NAME %j is taken', (name) => {
+    expect(settingsOf({ APP_NAME: ` ${name} ` }).appName).toBe(name);
+  });
+
+  test.each(['x'.repeat(41), 'Acme\nTV', 'Acme\u0000', 'Acme\u001b[31m'])(
+    'APP_NAME %j is refused',
+    (name) => {
+      expect(faultsOf({ APP_NAME: name })).toEqual([
+        'APP_NAME must be 1 to 40 characters without line breaks or other control characters',
+      ]);
+    },
+  );
+});
+
+describe('CORS_ORIGINS', () => {
+  test('takes what browsers and web views send as Origin, with commas or spaces', () => {
+    const written = 'https://tv.example, http://localhost:3000 null,file://\ncapacitor://localhost';
+    expect(settingsOf({ CORS_ORIGINS: written }).corsOrigins).toEqual([
+      'https://tv.example',
+      'http://localhost:3000',
+      'null',
+      'file://',
+      'capacitor://localhost',
+    ]);
+    expect(settingsOf({ CORS_ORIGINS: ' * ' }).corsOrigins).toEqual(['*']);
+    expect(faultsOf({ CORS_ORIGINS: 'http://[::1]:8080' })).toEqual([]);
+  });
+
+  test.each([
+    ['https://tv.example/', 'https://tv.example'],
+    ['https://tv.example/app?x#y', 'https://tv.example'],
+    ['https://TV.example', 'https://tv.example'],
+    ['https://tv.example:443', 'https://tv.example'],
+    ['https://user@tv.example', 'https://tv.example'],
+    ['https://bücher.example', 'https://xn--bcher-kva.example'],
+    ['capacitor://localhost/', 'capacitor://localhost'],
+    ['file:///', 'file://'],
+  ])('%j, which no browser sends, is refused with what would be right: %j', (written, right) => {
+    expect(faultsOf({ CORS_ORIGINS: `https://a.example,${written}` })).toEqual([
+      `CORS_ORIGINS must hold ${right} in place of ${written}`,
+    ]);
+    expect(faultsOf({ CORS_ORIGINS: right })).toEqual([]);
+  });
+
+  test.each(['tv.example', 'localhost:3000', 'https:tv.example', 'https://', 'https://tv\\x', 'x'])(
+    '%j is refused, as it is no origin',
+    (written) => {
+      expect(faultsOf({ CORS_ORIGINS: written })).toEqual([
+        expect.stringContaining(`null, file:// or *; ${written} is none`),
+      ]);
+    },
+  );
+
+  test('* stands alone: beside others, or within one, it would promise what it does not do', () => {
+    expect(faultsOf({ CORS_ORIGINS: '*,https://tv.example' })).toEqual([
+      'CORS_ORIGINS must hold * alone or not at all',
+    ]);
+    expect(faultsOf({ CORS_ORIGINS: 'https://*.example' })).toEqual([
+      'CORS_ORIGINS must hold * alone, not within an origin as in https://*.example',
     ]);
   });
 });

@@ -14,6 +14,7 @@ export const BASE_URL = 'https://relay.test';
 
 const MAL: Provider = {
   name: 'mal',
+  displayName: 'MyAnimeList',
   authorizeUrl: 'https://mal.test/authorize',
   tokenUrl: 'https://mal.test/token',
   clientId: 'mal-client',
@@ -25,6 +26,7 @@ const MAL: Provider = {
 const ANILIST: Provider = {
   ...MAL,
   name: 'anilist',
+  displayName: 'AniList',
   authorizeUrl: 'https://anilist.test/authorize',
   tokenUrl: 'https://anilist.test/token',
   clientId: 'anilist-client',
@@ -43,6 +45,8 @@ export const SETTINGS: Settings & { baseUrl: string } = {
   maxSessions: 5_000,
   startBurst: 3,
   startRatePerSecond: 1,
+  confirm: 'code',
+  corsOrigins: [],
   logLevel: 'info',
   logFormat: 'json',
 };

@@ -62,6 +62,7 @@ export async function serveBytes(
 export function providerAt(tokenUrl: string, overrides: Partial<Provider> = {}): Provider {
   return {
     name: 'x',
+    displayName: 'X',
     authorizeUrl: 'https://provider.test/authorize',
     tokenUrl,
     clientId: 'client',
