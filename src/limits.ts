@@ -61,6 +61,38 @@ export const CAPABILITY_BYTES = 18;
 /** 48 random bytes are 64 characters of base64url, all legal in a verifier. `protocol.md` §8, RFC 7636 §4.1. */
 export const VERIFIER_BYTES = 48;
 
+/** The longest a device may ask to be held; its default is POLL_SECONDS. `protocol.md` §8. */
+export const MAX_WAIT_SECONDS = 50;
+
+/** What a person types: no vowel, so no word; nothing that reads as another. RFC 8628 §6.1. */
+export const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
+/** 20^8: 34.5 bits. What that bears is in docs/person.md. */
+export const USER_CODE_LENGTH = 8;
+
+/** Of what a device calls itself, so much is shown to the person. */
+export const DEVICE_NAME_CHARACTERS = 40;
+
+/** A device that confirms (`ack`) may ask for its result again for so long after it was first handed out. */
+export const ACK_MS = 60 * SECOND_MS;
+
+/** A refresh that is repeated within this time of its answer gets the same one. */
+export const REFRESH_ANSWER_MS = 30 * SECOND_MS;
+
+/** How often an instance looks whether another one's refresh is answered. */
+export const REFRESH_LOOK_MS = 100;
+
+/** Refreshes of one address: a household's devices at once, then one in two seconds. */
+export const REFRESH_LIMIT = { burst: 10, ratePerSecond: 0.5 };
+
+/**
+ * User codes an address may try: a person who mistypes, not a program that
+ * guesses. The odds are in docs/person.md. RFC 8628 §5.1.
+ */
+export const CODE_LIMIT_PER_ADDRESS = { burst: 10, ratePerSecond: 0.1 };
+
+/** Wrong user codes of all addresses together. */
+export const CODE_LIMIT_OVERALL = { burst: 50, ratePerSecond: 5 };
+
 /** Tries to find capabilities that no live session has. One is enough in this universe's lifetime. */
 export const MAX_REGISTER_TRIES = 5;
 

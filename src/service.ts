@@ -4,7 +4,14 @@
  */
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createFindClientAddress } from './http/client-address.ts';
-import { DISCOVERY_RETRY_MS, DRAIN_HAND_OVER_MS, SWEEP_INTERVAL_MS } from './limits.ts';
+import {
+  CODE_LIMIT_OVERALL,
+  CODE_LIMIT_PER_ADDRESS,
+  DISCOVERY_RETRY_MS,
+  DRAIN_HAND_OVER_MS,
+  REFRESH_LIMIT,
+  SWEEP_INTERVAL_MS,
+} from './limits.ts';
 import { openStores, type Stores } from './open-stores.ts';
 import { log } from './operate/log.ts';
 import { discoverProvider } from './providers/discovery.ts';
@@ -48,7 +55,7 @@ export async function startService(settings: Settings, world: World): Promise<Se
 export function createService(
   settings: Settings & { readonly baseUrl: string },
   world: World,
-  { store, rateLimiter, close }: Stores,
+  { store, refreshAnswers, createRateLimiter, close }: Stores,
 ): Service {
   const { baseUrl } = settings;
   const { clock } = world;
@@ -58,11 +65,19 @@ export function createService(
     providers.set(provider.name, enableProvider(provider, baseUrl));
   };
   settings.providers.forEach(enable);
+  const { startBurst: burst, startRatePerSecond: ratePerSecond } = settings;
+  const startLimiter = createRateLimiter('start', { burst, ratePerSecond });
+  const refreshLimiter = createRateLimiter('refresh', REFRESH_LIMIT);
+  const codeLimits = {
+    perAddress: createRateLimiter('code', CODE_LIMIT_PER_ADDRESS),
+    overall: createRateLimiter('codes', CODE_LIMIT_OVERALL),
+  };
+  const { perAddress, overall } = codeLimits;
+  const swept = [store, refreshAnswers, startLimiter, refreshLimiter, perAddress, overall];
 
   function sweepLater(): void {
     clock.setTimer(SWEEP_INTERVAL_MS, () => {
-      store.sweep(clock.now()).catch(() => {});
-      rateLimiter.sweep(clock.now()).catch(() => {});
+      for (const kept of swept) kept.sweep(clock.now()).catch(() => {});
       sweepLater();
     });
   }
@@ -75,7 +90,7 @@ export function createService(
         ...settings,
         baseUrl,
         relay,
-        rateLimiter,
+        rateLimiter: startLimiter,
         clock,
         providers,
         findClientAddress: createFindClientAddress(settings.trustedProxyCidrs),

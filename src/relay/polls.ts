@@ -1,15 +1,15 @@
 /** Devices that wait for a result, and how one of them comes by it. `protocol.md` §3 rule 4, §4. */
 import type { Clock } from './clock.ts';
-import { createDeadlines } from './deadlines.ts';
+import { createDeadlines, type Deadlines } from './deadlines.ts';
 import { type Claim, type News, type SessionStore, StoreUnavailable } from './store.ts';
 
 export interface Polls {
   /**
    * Waits for the result and claims it, at most once. Returns 'pending' after
-   * the hold, on `signal`, or when released. Never claims for a caller whose
+   * `holdSeconds`, on `signal`, or when released. Never claims for a caller whose
    * `signal` has fired: nobody would receive what was claimed.
    */
-  wait(pollSecret: string, signal: AbortSignal): Promise<Claim>;
+  wait(pollSecret: string, signal: AbortSignal, holdSeconds?: number): Promise<Claim>;
   /** Lets every poll that waits return now. Others may wait after it. */
   release(): void;
   /** As `release`, and from now on no poll is held. */
@@ -18,11 +18,27 @@ export interface Polls {
 
 const PENDING: Claim = { state: 'pending' };
 
-export function createPolls(store: SessionStore, clock: Clock, holdMs: number): Polls {
-  const holds = createDeadlines(clock, holdMs);
+export function createPolls(store: SessionStore, clock: Clock, defaultHoldSeconds: number): Polls {
+  /** By their length: each queue holds waits that are equally long. */
+  const holds = new Map<number, Deadlines>();
   let closed = false;
 
-  async function wait(pollSecret: string, signal: AbortSignal): Promise<Claim> {
+  function holdsOf(seconds: number): Deadlines {
+    const known = holds.get(seconds) ?? createDeadlines(clock, seconds * 1_000);
+    holds.set(seconds, known);
+    return known;
+  }
+
+  function releaseAll(): void {
+    for (const waits of holds.values()) waits.releaseAll();
+  }
+
+  async function wait(
+    pollSecret: string,
+    signal: AbortSignal,
+    holdSeconds = defaultHoldSeconds,
+  ): Promise<Claim> {
+    if (holdSeconds === 0) return claim(pollSecret, signal);
     let wake: (news: News) => void = () => {};
     const woken = new Promise<News>((resolve) => {
       wake = resolve;
@@ -30,7 +46,7 @@ export function createPolls(store: SessionStore, clock: Clock, holdMs: number): 
     const giveUp = () => wake('perhaps');
     // Watched first, looked at second: a completion in between wakes it.
     const stopWatching = store.watch(pollSecret, wake);
-    const cancelHold = holds.add(giveUp);
+    const cancelHold = holdsOf(holdSeconds).add(giveUp);
     signal.addEventListener('abort', giveUp);
     try {
       const first = await claim(pollSecret, signal);
@@ -60,10 +76,10 @@ export function createPolls(store: SessionStore, clock: Clock, holdMs: number): 
 
   return {
     wait,
-    release: () => holds.releaseAll(),
+    release: releaseAll,
     close() {
       closed = true;
-      holds.releaseAll();
+      releaseAll();
     },
   };
 }

@@ -14,6 +14,8 @@ export type RateLimitDecision =
 export interface RateLimiter {
   /** Atomic: takes one token of the address's bucket, or says when there will be one. */
   take(address: string, nowMs: number): Promise<RateLimitDecision>;
+  /** Atomic: undoes one `take` that turned out not to count. */
+  giveBack(address: string, nowMs: number): Promise<void>;
   /** Drops buckets that are full again: they say nothing. */
   sweep(nowMs: number): Promise<void>;
 }
@@ -36,4 +38,9 @@ export function takeToken(
   return aheadMs >= 1
     ? { ok: false, retryAfterMs: Math.floor(aheadMs) }
     : { ok: true, fullAtMs: next };
+}
+
+/** The bucket with one token more, at most full. */
+export function giveTokenBack(fullAtMs: number, policy: RateLimitPolicy): number {
+  return fullAtMs - 1_000 / policy.ratePerSecond;
 }

@@ -5,9 +5,9 @@
 import { MAX_REGISTER_TRIES } from '../limits.ts';
 import type { Clock } from './clock.ts';
 import { createPolls, type Polls } from './polls.ts';
-import { createCapability, createVerifier, type RandomBytes } from './secrets.ts';
+import { createCapability, createUserCode, createVerifier, type RandomBytes } from './secrets.ts';
 import type { ErrorResult, SessionResult, TokenResult } from './session.ts';
-import type { Opened, SessionStore } from './store.ts';
+import type { Acknowledgement, FindBy, Found, NewSession, Opened, SessionStore } from './store.ts';
 
 export interface RelayOptions {
   readonly store: SessionStore;
@@ -29,15 +29,34 @@ export type Exchange = (code: string, verifier?: string) => Promise<TokenResult 
 /** How a callback ended. 'link_invalid': the session could not take the result; 'draining': the code is not spent. */
 export type Finish = 'signed_in' | 'link_invalid' | 'draining' | ErrorResult['error'];
 
-export type Start =
-  | { readonly ok: true; readonly pollSecret: string; readonly browserState: string }
-  | { readonly ok: false; readonly refusal: 'busy' | 'draining' };
+export interface StartOptions {
+  readonly withVerifier: boolean;
+  readonly withUserCode?: boolean;
+  readonly deviceName?: string;
+  readonly isAckAsked?: boolean;
+}
+
+export interface Started {
+  readonly ok: true;
+  readonly pollSecret: string;
+  readonly browserState: string;
+  /** Present when it was asked for. */
+  readonly userCode?: string;
+}
+
+export type Start = Started | { readonly ok: false; readonly refusal: 'busy' | 'draining' };
 
 export interface Relay {
   /** Opens a session, or refuses because as many as may be are alive. */
-  start(service: string, options: { withVerifier: boolean }): Promise<Start>;
+  start(service: string, options: StartOptions): Promise<Start>;
   /** Says whether the link still leads somewhere, and with which verifier. */
   open(service: string, browserState: string): Promise<Opened | undefined>;
+  /** What the person is to see of a session that waits. Changes nothing. */
+  find(by: FindBy): Promise<Found | undefined>;
+  /** Uses up a user code; the session's link goes on leading to it. */
+  useCode(userCode: string): Promise<Found | undefined>;
+  /** The person does not want it. Returns whether the device is told so by this call. */
+  decline(service: string, browserState: string): Promise<boolean>;
   /** Brings the session to its end. The code is exchanged at most once, whoever calls how often. */
   finish(
     service: string,
@@ -46,6 +65,8 @@ export interface Relay {
     exchange: Exchange,
   ): Promise<Finish>;
   readonly wait: Polls['wait'];
+  /** The device has its result. */
+  acknowledge(pollSecret: string): Promise<Acknowledgement>;
   /** Lets every parked poll return 'pending'; takes no new session and no new code. Polls may park again. */
   drain(): void;
   /** As `drain`, and from now on no poll is held. */
@@ -58,28 +79,37 @@ export interface Relay {
 
 export function createRelay(options: RelayOptions): Relay {
   const { store, clock, randomBytes } = options;
-  const polls = createPolls(store, clock, options.pollSeconds * 1_000);
+  const polls = createPolls(store, clock, options.pollSeconds);
   const exchanges = new Set<Promise<Finish>>();
   let draining = false;
 
-  async function start(service: string, { withVerifier }: { withVerifier: boolean }) {
-    // A collision makes both capabilities anew. protocol.md §2.
-    if (draining) return { ok: false, refusal: 'draining' } as const;
+  async function start(service: string, asked: StartOptions): Promise<Start> {
+    if (draining) return { ok: false, refusal: 'draining' };
+    // A collision makes everything anew. protocol.md §2.
     for (let tries = 0; tries < MAX_REGISTER_TRIES; tries += 1) {
-      const browserState = createCapability(randomBytes);
-      const pollSecret = createCapability(randomBytes);
-      const session = {
-        browserState,
-        pollSecret,
-        service,
-        lifetimeMs: options.sessionSeconds * 1_000,
-        ...(withVerifier && { verifier: createVerifier(randomBytes) }),
-      };
+      const session = createSession(service, asked);
       const outcome = await store.register(session, clock.now());
-      if (outcome === 'registered') return { ok: true, pollSecret, browserState } as const;
+      const { browserState, pollSecret, userCode } = session;
+      if (outcome === 'registered') {
+        return { ok: true, pollSecret, browserState, ...(userCode !== undefined && { userCode }) };
+      }
       if (outcome === 'busy') break;
     }
-    return { ok: false, refusal: 'busy' } as const;
+    return { ok: false, refusal: 'busy' };
+  }
+
+  function createSession(service: string, asked: StartOptions): NewSession {
+    const { deviceName, isAckAsked } = asked;
+    return {
+      browserState: createCapability(randomBytes),
+      pollSecret: createCapability(randomBytes),
+      service,
+      lifetimeMs: options.sessionSeconds * 1_000,
+      ...(asked.withVerifier && { verifier: createVerifier(randomBytes) }),
+      ...(asked.withUserCode && { userCode: createUserCode(randomBytes) }),
+      ...(deviceName !== undefined && { deviceName }),
+      ...(isAckAsked && { isAckAsked }),
+    };
   }
 
   async function finish(
@@ -120,8 +150,13 @@ export function createRelay(options: RelayOptions): Relay {
   return {
     start,
     open: (service, browserState) => store.open(service, browserState, clock.now()),
+    find: (by) => store.find(by, clock.now()),
+    useCode: (userCode) => store.useCode(userCode, clock.now()),
+    decline: (service, browserState) =>
+      store.fail(service, browserState, { error: 'access_denied' }, clock.now()),
     finish,
     wait: polls.wait,
+    acknowledge: (pollSecret) => store.acknowledge(pollSecret, clock.now()),
     drain() {
       draining = true;
       polls.release();

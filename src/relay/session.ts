@@ -2,7 +2,7 @@
  * The life of one sign-in: states and transitions, pure. No I/O, no clock, no
  * HTTP. Every store moves its sessions by this table and by nothing else.
  */
-import { EXCHANGE_LEASE_MS } from '../limits.ts';
+import { ACK_MS, EXCHANGE_LEASE_MS } from '../limits.ts';
 
 /** What the device is handed after a sign-in. `protocol.md` §2, Token result. */
 export interface TokenResult {
@@ -10,6 +10,10 @@ export interface TokenResult {
   readonly refreshToken?: string;
   /** Seconds. */
   readonly expiresIn?: number;
+  /* As the provider gave them, for the door of RFC 8628 alone. RFC 6749 §5.1. */
+  readonly tokenType?: string;
+  readonly scope?: string;
+  readonly idToken?: string;
 }
 
 /** What the device is told when there was none. `protocol.md` §2, Error result. */
@@ -23,20 +27,34 @@ interface SessionCore {
   readonly service: string;
   /** SHA-256 of the poll secret: all that is kept of it. `protocol.md` §5. */
   readonly pollDigest: string;
+  readonly startedAtMs: number;
   /** The last millisecond at which the session is alive. */
   readonly expiresAtMs: number;
+  /** The device confirms what it received, and may ask for it again until then. */
+  readonly isAckAsked?: boolean;
+}
+
+/** What only a session that waits for its person needs. */
+interface Waiting {
+  readonly verifier?: string;
+  /** Until somebody has used it. */
+  readonly userCode?: string;
+  /** What the device calls itself. */
+  readonly deviceName?: string;
 }
 
 export type Session = SessionCore &
   (
-    | { readonly state: 'pending'; readonly verifier?: string }
+    | ({ readonly state: 'pending' } & Waiting)
     | { readonly state: 'exchanging'; readonly leaseEndsAtMs: number }
-    | { readonly state: 'completed'; readonly result: SessionResult }
+    | { readonly state: 'completed' | 'delivered'; readonly result: SessionResult }
   );
 
 export type SessionEvent =
   /** The person opens the link. */
   | { readonly type: 'open' }
+  /** The person goes on with the user code, or declines. */
+  | { readonly type: 'use_code' }
   /** The provider sent the person back without a code. */
   | { readonly type: 'fail'; readonly result: ErrorResult }
   /** A code came: its holder, and nobody else, may take it to the provider. */
@@ -44,7 +62,9 @@ export type SessionEvent =
   /** The lease's holder has the provider's answer. */
   | { readonly type: 'complete'; readonly result: SessionResult }
   /** The device takes the result. */
-  | { readonly type: 'claim' };
+  | { readonly type: 'claim' }
+  /** The device has the result. */
+  | { readonly type: 'acknowledge' };
 
 /** Why an event was refused. */
 export type Refusal =
@@ -52,7 +72,8 @@ export type Refusal =
   | 'still_pending'
   | 'not_leased'
   | 'under_way'
-  | 'already_completed';
+  | 'already_completed'
+  | 'not_delivered';
 
 type State = Session['state'];
 
@@ -64,29 +85,44 @@ type State = Session['state'];
 const TRANSITIONS = {
   pending: {
     open: 'pending',
+    use_code: 'pending',
     fail: 'completed',
     lease: 'exchanging',
     complete: 'not_leased',
     claim: 'still_pending',
+    acknowledge: 'not_delivered',
   },
   exchanging: {
     open: 'under_way',
+    use_code: 'under_way',
     fail: 'under_way',
     lease: 'under_way',
     complete: 'completed',
     claim: 'still_pending',
+    acknowledge: 'not_delivered',
   },
   completed: {
     open: 'already_completed',
+    use_code: 'already_completed',
     fail: 'already_completed',
     lease: 'already_completed',
     complete: 'already_completed',
-    claim: 'claimed',
+    claim: 'delivered',
+    acknowledge: 'not_delivered',
   },
-} as const satisfies Record<State, Record<SessionEvent['type'], State | 'claimed' | Refusal>>;
+  delivered: {
+    open: 'already_completed',
+    use_code: 'already_completed',
+    fail: 'already_completed',
+    lease: 'already_completed',
+    complete: 'already_completed',
+    claim: 'delivered',
+    acknowledge: 'acknowledged',
+  },
+} as const satisfies Record<State, Record<SessionEvent['type'], State | 'acknowledged' | Refusal>>;
 
 export type Transition =
-  /** `from` is the session as it stood at `nowMs`; `to` is absent once it is claimed. */
+  /** `from` is the session as it stood at `nowMs`; `to` is absent once it is gone. */
   | { readonly ok: true; readonly from: Session; readonly to: Session | undefined }
   | { readonly ok: false; readonly refusal: Refusal };
 
@@ -97,7 +133,7 @@ export function transition(session: Session, event: SessionEvent, nowMs: number)
   const target = TRANSITIONS[from.state][event.type];
   switch (target) {
     case 'pending':
-      return { ok: true, from, to: from };
+      return { ok: true, from, to: event.type === 'use_code' ? withoutCode(from) : from };
     case 'exchanging':
       return {
         ok: true,
@@ -106,7 +142,9 @@ export function transition(session: Session, event: SessionEvent, nowMs: number)
       };
     case 'completed':
       return { ok: true, from, to: complete(from, resultOf(event)) };
-    case 'claimed':
+    case 'delivered':
+      return { ok: true, from, to: deliver(from, nowMs) };
+    case 'acknowledged':
       return { ok: true, from, to: undefined };
     default:
       return { ok: false, refusal: target };
@@ -126,8 +164,22 @@ function settle(session: Session, nowMs: number): Session {
 }
 
 /** Names the fields that stay, so that the verifier never outlives its use. */
-function core({ service, pollDigest, expiresAtMs }: Session): SessionCore {
-  return { service, pollDigest, expiresAtMs };
+function core({ service, pollDigest, startedAtMs, expiresAtMs, isAckAsked }: Session): SessionCore {
+  const shared = { service, pollDigest, startedAtMs, expiresAtMs };
+  return isAckAsked ? { ...shared, isAckAsked } : shared;
+}
+
+function withoutCode(session: Session): Session {
+  if (session.state !== 'pending') return session;
+  const { userCode: _, ...rest } = session;
+  return rest;
+}
+
+/** Handed out once and gone, unless the device is to confirm: then again and again for a while. */
+function deliver(session: Session, nowMs: number): Session | undefined {
+  if (session.state === 'delivered') return session;
+  if (session.state !== 'completed' || !session.isAckAsked) return undefined;
+  return { ...session, state: 'delivered', expiresAtMs: nowMs + ACK_MS };
 }
 
 function complete(session: Session, result: SessionResult): Session {

@@ -11,6 +11,12 @@ export interface NewSession {
   readonly pollSecret: string;
   readonly service: string;
   readonly verifier?: string;
+  /** A second, short way to the link, for a person who types; USER_CODE_LENGTH letters. */
+  readonly userCode?: string;
+  /** What the device calls itself, for the person to see. */
+  readonly deviceName?: string;
+  /** The result stays until the device confirms it, or ACK_MS after it was first claimed. */
+  readonly isAckAsked?: boolean;
   /** Counted from the moment of registering, by whichever clock the store goes by. */
   readonly lifetimeMs: number;
 }
@@ -23,7 +29,7 @@ export type Claim =
 export interface SessionStore {
   /**
    * Atomic: registers the session under both capabilities, or not at all.
-   * Returns 'collision' when a live session has either, 'busy' when
+   * Returns 'collision' when a live session has either, or the user code; 'busy' when
    * `maxSessions` are alive. Never counts an expired session as alive.
    */
   register(session: NewSession, nowMs: number): Promise<'registered' | 'collision' | 'busy'>;
@@ -33,6 +39,18 @@ export interface SessionStore {
    * Returns its verifier, if it has one. Never finds one of another service.
    */
   open(service: string, browserState: string, nowMs: number): Promise<Opened | undefined>;
+
+  /**
+   * Finds a session that still waits for its person, by its link or its unused
+   * code, and changes nothing: a link preview may ask.
+   */
+  find(by: FindBy, nowMs: number): Promise<Found | undefined>;
+
+  /**
+   * Atomic: uses up the code of a session that still waits for its person. Of
+   * any number of callers one gets the session; the link goes on leading to it.
+   */
+  useCode(userCode: string, nowMs: number): Promise<Found | undefined>;
 
   /**
    * Atomic: pending -> completed with an error. Returns whether it was this call.
@@ -59,10 +77,14 @@ export interface SessionStore {
   ): Promise<boolean>;
 
   /**
-   * Atomic: completed -> claimed, which removes the session. Of any number of
-   * callers one gets the result; the others get 'gone'.
+   * Atomic: completed -> delivered, which removes the session. Of any number of
+   * callers one gets the result; the others get 'gone'. With `isAckAsked` the
+   * session stays for ACK_MS, and each caller until then gets the result.
    */
   claim(pollSecret: string, nowMs: number): Promise<Claim>;
+
+  /** Atomic: removes a session that was delivered. Returns what it was before, claims nothing. */
+  acknowledge(pollSecret: string, nowMs: number): Promise<Acknowledgement>;
 
   /**
    * Calls `wake` once when the session completes, provided that a claim made
@@ -83,6 +105,19 @@ export type News = 'completed' | 'perhaps';
 export interface Opened {
   readonly verifier?: string;
 }
+
+export type FindBy = { readonly browserState: string } | { readonly userCode: string };
+
+/** What a person is shown of a session, and what leads on to it. */
+export interface Found {
+  readonly service: string;
+  readonly browserState: string;
+  readonly deviceName?: string;
+  readonly startedAtMs: number;
+}
+
+/** 'early': nothing was delivered yet, so there is nothing to confirm. */
+export type Acknowledgement = 'acknowledged' | 'early' | 'gone';
 
 /**
  * Thrown by a verb that could not reach its store, or was not answered in time.

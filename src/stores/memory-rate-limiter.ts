@@ -1,6 +1,11 @@
 /** Token buckets in one map, the longest untouched first. */
 import { MAX_RATE_LIMIT_ADDRESSES } from '../limits.ts';
-import { type RateLimiter, type RateLimitPolicy, takeToken } from '../relay/rate-limit.ts';
+import {
+  giveTokenBack,
+  type RateLimiter,
+  type RateLimitPolicy,
+  takeToken,
+} from '../relay/rate-limit.ts';
 
 export interface MemoryRateLimiter extends RateLimiter {
   readonly size: number;
@@ -29,6 +34,11 @@ export function createMemoryRateLimiter(policy: RateLimitPolicy): MemoryRateLimi
       }
       fullAtMs.set(address, decision.fullAtMs);
       return { ok: true };
+    },
+    async giveBack(address) {
+      const fullAt = fullAtMs.get(address);
+      // In its place: one full too early is found by the next look-up, or swept.
+      if (fullAt !== undefined) fullAtMs.set(address, giveTokenBack(fullAt, policy));
     },
     async sweep(nowMs) {
       dropFull(nowMs);

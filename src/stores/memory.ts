@@ -1,11 +1,18 @@
 /**
- * Sessions in two maps, in the order of their creation and so of their expiry:
- * no timer each, and throwing away begins at the front. Every verb runs without
+ * Sessions in maps, in the order of their creation and so of their expiry: no
+ * timer each, and throwing away begins at the front. Every verb runs without
  * giving way, which makes it atomic.
  */
 import { digestOf } from '../relay/secrets.ts';
 import { isExpired, type Session, type SessionEvent, transition } from '../relay/session.ts';
-import type { Claim, NewSession, SessionStore } from '../relay/store.ts';
+import type {
+  Acknowledgement,
+  Claim,
+  FindBy,
+  Found,
+  NewSession,
+  SessionStore,
+} from '../relay/store.ts';
 import { createWatchers } from './watchers.ts';
 
 export interface MemoryStore extends SessionStore {
@@ -16,17 +23,31 @@ export interface MemoryStore extends SessionStore {
 export function createMemoryStore({ maxSessions }: { maxSessions: number }): MemoryStore {
   const byBrowserState = new Map<string, Session>();
   const browserStateByDigest = new Map<string, string>();
+  const browserStateByCode = new Map<string, string>();
+  /** Delivered and not yet confirmed, by poll digest: they live anew, and all equally long. */
+  const delivered = new Map<string, Session>();
   const watchers = createWatchers();
 
   function remove(browserState: string, session: Session): void {
     byBrowserState.delete(browserState);
     browserStateByDigest.delete(session.pollDigest);
+    forgetCode(session);
+  }
+
+  function forgetCode(session: Session): void {
+    if (session.state === 'pending' && session.userCode !== undefined) {
+      browserStateByCode.delete(session.userCode);
+    }
   }
 
   function removeExpired(nowMs: number): void {
     for (const [browserState, session] of byBrowserState) {
-      if (!isExpired(session, nowMs)) return;
+      if (!isExpired(session, nowMs)) break;
       remove(browserState, session);
+    }
+    for (const [digest, session] of delivered) {
+      if (!isExpired(session, nowMs)) break;
+      delivered.delete(digest);
     }
   }
 
@@ -37,9 +58,10 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
     const outcome = transition(session, event, nowMs);
     if (!outcome.ok) return undefined;
     const { from, to } = outcome;
-    if (to === undefined) remove(browserState, session);
-    else if (to !== session) byBrowserState.set(browserState, to);
-    if (to?.state === 'completed') watchers.wake(to.pollDigest);
+    if (to === undefined || to === session) return from;
+    if (to.state !== 'pending' || to.userCode === undefined) forgetCode(session);
+    byBrowserState.set(browserState, to);
+    if (to.state === 'completed') watchers.wake(to.pollDigest);
     return from;
   }
 
@@ -50,28 +72,66 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
       : undefined;
   }
 
-  function isTaken({ browserState, digest }: { browserState: string; digest: string }): boolean {
-    return byBrowserState.has(browserState) || browserStateByDigest.has(digest);
+  function isTaken(digest: string, { browserState, userCode = '' }: NewSession): boolean {
+    return (
+      byBrowserState.has(browserState) ||
+      browserStateByDigest.has(digest) ||
+      delivered.has(digest) ||
+      browserStateByCode.has(userCode)
+    );
+  }
+
+  /** Takes the result of a session that its device may take now. */
+  function deliver(digest: string, nowMs: number): Claim {
+    const browserState = browserStateByDigest.get(digest);
+    const session = browserState === undefined ? undefined : byBrowserState.get(browserState);
+    if (browserState === undefined || session === undefined) return { state: 'gone' };
+    const outcome = transition(session, { type: 'claim' }, nowMs);
+    if (!outcome.ok) return { state: outcome.refusal === 'still_pending' ? 'pending' : 'gone' };
+    remove(browserState, session);
+    if (outcome.to !== undefined) delivered.set(digest, outcome.to);
+    return claimOf(outcome.from);
+  }
+
+  function deliverAgain(session: Session, nowMs: number): Claim {
+    const outcome = transition(session, { type: 'claim' }, nowMs);
+    return outcome.ok ? claimOf(outcome.from) : { state: 'gone' };
   }
 
   return {
-    async register({ browserState, pollSecret, lifetimeMs, ...session }: NewSession, nowMs) {
+    async register(newSession, nowMs) {
       removeExpired(nowMs);
+      const { browserState, pollSecret, lifetimeMs, ...session } = newSession;
       const digest = digestOf(pollSecret);
-      if (isTaken({ browserState, digest })) return 'collision';
-      if (byBrowserState.size >= maxSessions) return 'busy';
+      if (isTaken(digest, newSession)) return 'collision';
+      if (byBrowserState.size + delivered.size >= maxSessions) return 'busy';
       byBrowserState.set(browserState, {
         ...session,
         state: 'pending',
         pollDigest: digest,
+        startedAtMs: nowMs,
         expiresAtMs: nowMs + lifetimeMs,
       });
       browserStateByDigest.set(digest, browserState);
+      const { userCode } = session;
+      if (userCode !== undefined) browserStateByCode.set(userCode, browserState);
       return 'registered';
     },
 
     async open(service, browserState, nowMs) {
       return openedOf(moveOf(service, browserState, { type: 'open' }, nowMs));
+    },
+
+    async find(by: FindBy, nowMs) {
+      const browserState = 'userCode' in by ? browserStateByCode.get(by.userCode) : by.browserState;
+      if (browserState === undefined) return undefined;
+      return foundOf(browserState, move(browserState, { type: 'open' }, nowMs));
+    },
+
+    async useCode(userCode, nowMs) {
+      const browserState = browserStateByCode.get(userCode);
+      if (browserState === undefined) return undefined;
+      return foundOf(browserState, move(browserState, { type: 'use_code' }, nowMs));
     },
 
     async fail(service, browserState, result, nowMs) {
@@ -86,17 +146,22 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
       return moveOf(service, browserState, { type: 'complete', result }, nowMs) !== undefined;
     },
 
-    async claim(pollSecret, nowMs): Promise<Claim> {
-      const browserState = browserStateByDigest.get(digestOf(pollSecret));
-      const session = browserState === undefined ? undefined : byBrowserState.get(browserState);
-      if (browserState === undefined || session === undefined) return { state: 'gone' };
-      const outcome = transition(session, { type: 'claim' }, nowMs);
-      if (!outcome.ok) return { state: outcome.refusal === 'still_pending' ? 'pending' : 'gone' };
-      remove(browserState, session);
-      // The table leads to 'claimed' from 'completed' alone.
-      return outcome.from.state === 'completed'
-        ? { state: 'claimed', result: outcome.from.result }
-        : { state: 'gone' };
+    async claim(pollSecret, nowMs) {
+      const digest = digestOf(pollSecret);
+      const before = delivered.get(digest);
+      return before === undefined ? deliver(digest, nowMs) : deliverAgain(before, nowMs);
+    },
+
+    async acknowledge(pollSecret, nowMs): Promise<Acknowledgement> {
+      const digest = digestOf(pollSecret);
+      const session = delivered.get(digest);
+      if (session === undefined) {
+        const browserState = browserStateByDigest.get(digest) ?? '';
+        const live = byBrowserState.get(browserState);
+        return live === undefined || isExpired(live, nowMs) ? 'gone' : 'early';
+      }
+      delivered.delete(digest);
+      return transition(session, { type: 'acknowledge' }, nowMs).ok ? 'acknowledged' : 'gone';
     },
 
     watch(pollSecret, wakeOne) {
@@ -110,7 +175,7 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
     },
 
     get size() {
-      return byBrowserState.size;
+      return byBrowserState.size + delivered.size;
     },
   };
 }
@@ -118,4 +183,15 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
 function openedOf(session: Session | undefined) {
   if (session?.state !== 'pending') return undefined;
   return session.verifier === undefined ? {} : { verifier: session.verifier };
+}
+
+function foundOf(browserState: string, session: Session | undefined): Found | undefined {
+  if (session?.state !== 'pending') return undefined;
+  const { service, startedAtMs, deviceName } = session;
+  return { service, browserState, startedAtMs, ...(deviceName !== undefined && { deviceName }) };
+}
+
+/** The table leads to 'delivered' from sessions with a result alone. */
+function claimOf(session: Session): Claim {
+  return 'result' in session ? { state: 'claimed', result: session.result } : { state: 'gone' };
 }

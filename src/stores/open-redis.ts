@@ -3,9 +3,11 @@ import { Buffer } from 'node:buffer';
 import { STORE_CONNECT_MS } from '../limits.ts';
 import type { Clock } from '../relay/clock.ts';
 import type { RateLimiter, RateLimitPolicy } from '../relay/rate-limit.ts';
+import type { RefreshAnswerStore } from '../relay/refresh-answers.ts';
 import type { RandomBytes } from '../relay/secrets.ts';
 import { type SessionStore, StoreUnavailable } from '../relay/store.ts';
 import { createHoldBack } from './hold-back.ts';
+import { createMemoryRefreshAnswers } from './memory-refresh-answers.ts';
 import { createRedisStore } from './redis.ts';
 import { type Claimer, connectRedis, type RedisClient } from './redis-client.ts';
 import { createStoreClock } from './redis-clock.ts';
@@ -20,7 +22,6 @@ export interface RedisOptions {
   /** Before every key and channel: several relays may share a server. */
   readonly prefix: string;
   readonly maxSessions: number;
-  readonly rateLimit: RateLimitPolicy;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   /** What the operator should know; holds no secret. */
@@ -37,7 +38,8 @@ export type RedisEvent =
 
 export interface RedisStores {
   readonly store: SessionStore;
-  readonly rateLimiter: RateLimiter;
+  readonly refreshAnswers: RefreshAnswerStore;
+  createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
   close(): void;
 }
 
@@ -78,7 +80,8 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
   const shared = { ...options, client, commands, timeOf };
   return {
     store: createRedisStore({ ...shared, watchers, instance, holdBack }),
-    rateLimiter: createRedisRateLimiter({ ...shared, policy: options.rateLimit }),
+    refreshAnswers: createMemoryRefreshAnswers(),
+    createRateLimiter: (name, policy) => createRedisRateLimiter({ ...shared, name, policy }),
     close() {
       holdBack.stop();
       stopListening();

@@ -217,6 +217,10 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
       return { state, result: openResult(poll, pointer, sealed) };
     },
 
+    find: async () => undefined,
+    useCode: async () => undefined,
+    acknowledge: async () => 'gone',
+
     watch: (pollSecret, wake) => watchers.add(deriveFromPollSecret(pollSecret).id, wake),
 
     async sweep(nowMs) {

@@ -8,13 +8,13 @@ const LIFETIME_MS = SETTINGS.sessionSeconds * 1_000;
 
 describe('sweeping', () => {
   test('expired sessions and full buckets are thrown away, time and again', async () => {
-    const { start, clock, store, rateLimiter, runReady } = createTestService();
+    const { start, clock, store, limiters, runReady } = createTestService();
     for (let round = 0; round < 3; round += 1) {
       await start();
-      expect([store.size, rateLimiter.size]).toEqual([1, 1]);
+      expect([store.size, limiters.get('start')?.size]).toEqual([1, 1]);
       clock.advance(LIFETIME_MS + SWEEP_INTERVAL_MS);
       await runReady();
-      expect([store.size, rateLimiter.size]).toEqual([0, 0]);
+      expect([store.size, limiters.get('start')?.size]).toEqual([0, 0]);
     }
   });
 

@@ -5,7 +5,8 @@ import type { SessionStore } from '../../src/relay/store.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { createFakeClock, runReady } from '../support/fake-clock.ts';
 
-const HOLD_MS = 50_000;
+const HOLD_SECONDS = 50;
+const HOLD_MS = HOLD_SECONDS * 1_000;
 const STATE = 'browser state';
 const SECRET = 'poll secret';
 
@@ -28,7 +29,7 @@ async function createWatched(changes: Partial<SessionStore> = {}) {
       };
     },
   };
-  const polls = createPolls(watched, clock, HOLD_MS);
+  const polls = createPolls(watched, clock, HOLD_SECONDS);
   return { clock, store, polls, watching: () => watching };
 }
 

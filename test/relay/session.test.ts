@@ -4,7 +4,7 @@ import { EXCHANGE_LEASE_MS } from '../../src/limits.ts';
 import { type Session, type SessionEvent, transition } from '../../src/relay/session.ts';
 import { property } from '../support/property.ts';
 
-const CORE = { service: 'mal', pollDigest: 'digest', expiresAtMs: 600_000 };
+const CORE = { service: 'mal', pollDigest: 'digest', startedAtMs: 0, expiresAtMs: 600_000 };
 const TOKENS = { accessToken: 'granted' };
 
 const PENDING: Session = { ...CORE, state: 'pending', verifier: 'v' };

@@ -7,7 +7,11 @@ import type { SessionStore } from '../../src/relay/store.ts';
 import { createService } from '../../src/service.ts';
 import type { Settings } from '../../src/settings.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
-import { createMemoryRateLimiter } from '../../src/stores/memory-rate-limiter.ts';
+import {
+  createMemoryRateLimiter,
+  type MemoryRateLimiter,
+} from '../../src/stores/memory-rate-limiter.ts';
+import { createMemoryRefreshAnswers } from '../../src/stores/memory-refresh-answers.ts';
 import { createFakeClock, runReady } from './fake-clock.ts';
 
 export const BASE_URL = 'https://relay.test';
@@ -71,9 +75,8 @@ export function createTestService(
   const clock = createFakeClock();
   const exchanges: URLSearchParams[] = [];
   const settings = { ...SETTINGS, ...overrides };
-  const rateLimit = { burst: settings.startBurst, ratePerSecond: settings.startRatePerSecond };
   const store = createMemoryStore(settings);
-  const rateLimiter = createMemoryRateLimiter(rateLimit);
+  const limiters = new Map<string, MemoryRateLimiter>();
   const service = createService(
     settings,
     {
@@ -84,7 +87,17 @@ export function createTestService(
         return fetch(url, init);
       },
     },
-    { store: parts.changeStore?.(store) ?? store, rateLimiter, close: () => {}, ...parts },
+    {
+      store: parts.changeStore?.(store) ?? store,
+      refreshAnswers: createMemoryRefreshAnswers(),
+      createRateLimiter(name, policy) {
+        const limiter = createMemoryRateLimiter(policy);
+        limiters.set(name, limiter);
+        return limiter;
+      },
+      close: () => {},
+      ...parts,
+    },
   );
   let clients = 0;
 
@@ -111,7 +124,7 @@ export function createTestService(
     ...service,
     clock,
     store,
-    rateLimiter,
+    limiters,
     exchanges,
     send,
     start,
