@@ -4,6 +4,7 @@
  */
 import { afterEach, describe } from 'bun:test';
 import type { SessionStore } from '../../../src/relay/store.ts';
+import { testAcknowledged, testCodes } from './codes.ts';
 import { testContract } from './contract.ts';
 import { testExpiry } from './expiry.ts';
 import { testRaces } from './races.ts';
@@ -24,6 +25,8 @@ export function runStoreSuite(name: string, makeStore: MakeStore): void {
   describe(`${name} store`, () => {
     describe('contract', () => testContract(openStore));
     describe('expiry', () => testExpiry(openStore));
+    describe('user codes', () => testCodes(openStore));
+    describe('confirmed hand-over', () => testAcknowledged(openStore));
     describe('races', () => testRaces(openStore));
   });
 }
