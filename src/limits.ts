@@ -100,6 +100,9 @@ export const MAX_REGISTER_TRIES = 5;
 export const FORWARDED_FOR_BYTES = 4_096;
 export const FORWARDED_FOR_HOPS = 32;
 
+/** `Accept-Language` beyond this says nothing more; browsers send some 30 characters. */
+export const ACCEPT_LANGUAGE_BYTES = 256;
+
 /** IPv6 clients own a /64, so that is what one rate-limit bucket covers. */
 export const IPV6_BUCKET_PREFIX_BITS = 64;
 
@@ -108,6 +111,15 @@ export const IPV6_BUCKET_PREFIX_BITS = 64;
  * longest ago is forgotten, and so gets its burst back early.
  */
 export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
+
+/**
+ * Width and height of a picture of a QR code: what a television of 720 lines
+ * has room for, and beyond what one of 2160 needs. A picture twice as wide
+ * costs four times the time.
+ */
+export const DEFAULT_QR_PX = 400;
+export const MIN_QR_PX = 100;
+export const MAX_QR_PX = 1_000;
 
 /** How often what has expired is thrown away; lookups are exact without it. */
 export const SWEEP_INTERVAL_MS = 30 * SECOND_MS;

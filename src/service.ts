@@ -2,7 +2,9 @@
  * Settings become a running relay that any runtime can mount: a fetch handler,
  * and what to do at the end. Knows no runtime.
  */
+import { createAdmit } from './http/admission.ts';
 import { createApp, type HandleRequest } from './http/app.ts';
+import { createBeginSignIn } from './http/begin-sign-in.ts';
 import { createFindClientAddress } from './http/client-address.ts';
 import {
   CODE_LIMIT_OVERALL,
@@ -93,7 +95,8 @@ export function createService(
         rateLimiter: startLimiter,
         clock,
         providers,
-        findClientAddress: createFindClientAddress(settings.trustedProxyCidrs),
+        admit: createAdmit(createFindClientAddress(settings.trustedProxyCidrs), clock),
+        beginSignIn: createBeginSignIn(relay),
         exchange: (provider, grant) => exchangeCode(world.fetch, provider, grant),
       },
       isReady: () => ready,

@@ -7,6 +7,8 @@ import { pageAnswer, textAnswer } from './answers.ts';
 const REFUSALS = {
   invalid_client_address: { status: 400, text: 'Invalid client address' },
   invalid_json: { status: 400, text: 'Invalid JSON' },
+  invalid_size: { status: 400, text: 'Invalid size' },
+  invalid_wait: { status: 400, text: 'Invalid wait: a whole number from 0 to 50' },
   unknown_service: { status: 400, text: 'Unknown service' },
   malformed_request: { status: 400, text: 'Bad request' },
   not_found: { status: 404, text: '404 page not found' },

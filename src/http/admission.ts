@@ -1,0 +1,46 @@
+/** Who asks, and whether that address may ask once more. */
+import type { Context } from 'hono';
+import { log } from '../operate/log.ts';
+import type { Clock } from '../relay/clock.ts';
+import type { RateLimiter } from '../relay/rate-limit.ts';
+import type { FindClientAddress } from './client-address.ts';
+import type { Env } from './guard.ts';
+
+export type Admission =
+  | { readonly ok: true; readonly bucket: string }
+  | { readonly ok: false; readonly refusal: 'invalid_client_address' }
+  | { readonly ok: false; readonly refusal: 'rate_limited'; readonly retryAfterMs: number };
+
+/** Takes a token of the client address's bucket. */
+export type Admit = (c: Context<Env>, limiter: RateLimiter) => Promise<Admission>;
+
+export function createAdmit(findClientAddress: FindClientAddress, clock: Clock): Admit {
+  const warnOfIgnoredForwarded = createWarnOnce('forwarded_header_ignored', IGNORED_FORWARDED_HINT);
+  return async ({ req, env }, limiter) => {
+    const client = findClientAddress(env.peerAddress, req.header('x-forwarded-for'));
+    if (!client.ok) return { ok: false, refusal: 'invalid_client_address' };
+    if (client.ignoredForwarded) warnOfIgnoredForwarded();
+    const { bucket } = client;
+    const limit = await limiter.take(bucket, clock.now());
+    if (limit.ok) return { ok: true, bucket };
+    return { ok: false, refusal: 'rate_limited', retryAfterMs: limit.retryAfterMs };
+  };
+}
+
+/** RFC 9110 §10.2.3, in whole seconds. */
+export function retryAfter(admission: Admission): Record<string, string> {
+  if (!('retryAfterMs' in admission)) return {};
+  return { 'Retry-After': String(Math.max(1, Math.ceil(admission.retryAfterMs / 1_000))) };
+}
+
+/** Once in the life of a process: it would come with every request. */
+export function createWarnOnce(event: string, hint: string): () => void {
+  let warned = false;
+  return () => {
+    if (!warned) log.warning(event, { hint });
+    warned = true;
+  };
+}
+
+const IGNORED_FORWARDED_HINT =
+  'X-Forwarded-For came from a peer outside TRUSTED_PROXY_CIDRS: all clients behind that proxy share one rate limit';

@@ -1,0 +1,48 @@
+/** The body of a request, up to a limit and a deadline. */
+import { Buffer } from 'node:buffer';
+import type { Deadlines } from '../relay/deadlines.ts';
+
+export interface Body {
+  readonly text: string;
+  /** There was more than the limit, and it was not read. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Reads at most `limit` bytes and no longer than the deadline: what has come by
+ * then is the body. Rejects when the client leaves in mid-body.
+ */
+export async function readBody(
+  { body }: Request,
+  limit: number,
+  deadlines: Deadlines,
+): Promise<Body> {
+  if (body === null) return { text: '', isCut: false };
+  const bytes = Buffer.alloc(limit);
+  let length = 0;
+  let isCut = false;
+  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
+  // A client that leaves in mid-body makes this fail, and it is nobody's fault.
+  const stopReading = () => void reader.cancel().catch(() => {});
+  const callOff = deadlines.add(stopReading);
+  try {
+    while (!isCut) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      isCut = length + value.byteLength > limit;
+      const part = value.subarray(0, limit - length);
+      bytes.set(part, length);
+      length += part.byteLength;
+    }
+  } finally {
+    callOff();
+    stopReading();
+  }
+  return { text: bytes.toString('utf8', 0, length), isCut };
+}
+
+/** The members of a JSON object; none of any other JSON. Throws where it is not JSON. */
+export function parseMembers(text: string): Readonly<Record<string, unknown>> {
+  const json: unknown = JSON.parse(text);
+  return typeof json === 'object' && json !== null ? { ...json } : {};
+}
