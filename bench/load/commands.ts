@@ -1,0 +1,113 @@
+/** What the generator can be told to do. Arguments and results go through JSON. */
+import { endSessions, holdSessions, parkPolls, sessionsAt } from './held-sessions.ts';
+import { runAtRate, runMany } from './loops.ts';
+import { ask } from './pool.ts';
+import { connectionsSoFar, startProvider, type Tls } from './provider.ts';
+import { getRequest, startRequest } from './requests.ts';
+import { expectStatus, finish, type Relays, signIn, type Times } from './sign-in.ts';
+
+export interface Latency {
+  readonly p50: number;
+  readonly p99: number;
+  readonly p999: number;
+}
+
+export const commands = {
+  startProvider: async ({ tls }: { tls?: Tls }) => startProvider(tls),
+
+  /** The floor: answers that cost next to nothing. */
+  async exchange({ port, count, atOnce }: { port: number; count: number; atOnce: number }) {
+    const request = getRequest('/');
+    const ms = await runMany(count, atOnce, async () =>
+      expectStatus(200, await ask(port, request), 'floor'),
+    );
+    return { perSecond: (count / ms) * 1_000 };
+  },
+
+  async signIns({ relays, count, atOnce }: { relays: Relays; count: number; atOnce: number }) {
+    const connections = connectionsSoFar();
+    const ms = await runMany(count, atOnce, () => signIn(relays));
+    return {
+      perSecond: (count / ms) * 1_000,
+      connectionsPerSignIn: (connectionsSoFar() - connections) / count,
+    };
+  },
+
+  /** The poll is parked for `personMs` before the person comes back from the provider. */
+  async signInsAtRate(options: {
+    relays: Relays;
+    perSecond: number;
+    seconds: number;
+    personMs: number;
+  }) {
+    const { relays, perSecond, seconds, personMs } = options;
+    const times: Times[] = [];
+    await runAtRate(perSecond, seconds, async () => {
+      times.push(await signIn(relays, personMs));
+    });
+    return latencies(times);
+  },
+
+  /** The same for sessions that were started before. */
+  async finishAtRate(options: {
+    relays: Relays;
+    perSecond: number;
+    seconds: number;
+    personMs: number;
+  }) {
+    const { relays, perSecond, seconds, personMs } = options;
+    const sessions = sessionsAt(relays.device);
+    const times: Times[] = [];
+    await runAtRate(perSecond, seconds, async () => {
+      const started = sessions.pop();
+      if (started !== undefined) times.push(await finish(relays, started, personMs));
+    });
+    return latencies(times);
+  },
+
+  /** Starts that are expected to come to nothing, or not; from one address, or from many. */
+  async starts(options: {
+    port: number;
+    count: number;
+    atOnce: number;
+    status: number;
+    client?: string;
+  }) {
+    const { port, count, atOnce, status, client } = options;
+    await runMany(count, atOnce, async () =>
+      expectStatus(status, await ask(port, startRequest(client)), 'start'),
+    );
+  },
+
+  /** Starts by people of whom nothing is expected. Returns how many were answered how. */
+  async flood(options: { port: number; perSecond: number; seconds: number; client?: string }) {
+    const { port, perSecond, seconds, client } = options;
+    const answers: Record<string, number> = {};
+    await runAtRate(perSecond, seconds, async () => {
+      const { status } = await ask(port, startRequest(client));
+      answers[status] = (answers[status] ?? 0) + 1;
+    });
+    return answers;
+  },
+
+  hold: ({ relays, count }: { relays: Relays; count: number }) => holdSessions(relays, count),
+  park: ({ relays }: { relays: Relays }) => parkPolls(relays),
+  end: ({ relays }: { relays: Relays }) => endSessions(relays),
+};
+
+export type Commands = typeof commands;
+
+function latencies(times: readonly Times[]) {
+  return {
+    count: times.length,
+    handOver: latencyOf(times.map(({ handOverMs }) => handOverMs)),
+    whole: latencyOf(times.map(({ wholeMs }) => wholeMs)),
+  };
+}
+
+function latencyOf(values: readonly number[]): Latency {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number) =>
+    sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+  return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
+}

@@ -1,0 +1,75 @@
+/**
+ * `npm run bench`: what a sign-in costs the relay, and what a waiting device
+ * does. Needs Linux; where there is no Redis its columns are left out.
+ * docs/performance.md says how to read the figures.
+ */
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { Bench } from './bench.ts';
+import { FULL, QUICK } from './plan.ts';
+import { SECTIONS } from './sections.ts';
+import { createFigures, summarise } from './support/figures.ts';
+import { startGenerator } from './support/generator.ts';
+import { describeMachine } from './support/machine.ts';
+import { startRedis } from './support/redis.ts';
+import { providerEnv } from './support/relay.ts';
+import { describeSection } from './support/table.ts';
+
+const USAGE = `Usage: npm run bench -- [options]
+
+  --quick          smaller and shorter, under two minutes
+  --only a,b       these sections alone: ${Object.keys(SECTIONS).join(', ')}
+  --json path      every figure with all its samples
+`;
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  const plan = options.quick ? QUICK : FULL;
+  const names = options.only?.split(',') ?? Object.keys(SECTIONS);
+  const unknown = names.find((name) => !(name in SECTIONS));
+  if (unknown !== undefined) return fail(`--only: there is no section ${unknown}\n\n${USAGE}`);
+  setTimeout(() => fail('the benchmark hangs'), plan.deadlineMinutes * 60_000).unref();
+
+  const machine = describeMachine();
+  for (const [name, value] of Object.entries(machine)) console.log(`${name}: ${value}`);
+  const figures = createFigures();
+  const generator = startGenerator();
+  const redis = await startRedis();
+  if (redis === undefined) console.log('There is no redis-server here: its columns are left out.');
+  const env = providerEnv(await generator.call('startProvider', {}));
+  const bench: Bench = { plan, figures, generator, env, redis };
+
+  for (const name of names) {
+    const begun = figures.all.length;
+    await SECTIONS[name]?.(bench);
+    const sections = new Set(figures.all.slice(begun).map(({ section }) => section));
+    for (const section of sections) {
+      console.log(`\n### ${section}\n\n${describeSection(section, figures.all)}`);
+    }
+  }
+  if (options.json !== undefined) {
+    const report = { machine, plan, figures: figures.all.map(summarise) };
+    writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
+  }
+  await Promise.all([generator.stop(), redis?.stop()]);
+}
+
+function readOptions() {
+  try {
+    const text = { type: 'string' } as const;
+    const options = { quick: { type: 'boolean' }, only: text, json: text } as const;
+    return parseArgs({ options }).values;
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+  }
+}
+
+function fail(text: string): never {
+  console.error(text);
+  process.exit(1);
+}
+
+await main().catch((error: unknown) =>
+  fail(error instanceof Error ? error.message : String(error)),
+);
+process.exit(0);
