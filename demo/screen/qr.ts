@@ -1,4 +1,4 @@
-import { encode } from 'uqr';
+import { generate } from 'lean-qr';
 
 /** What a scanner needs around the code, in modules. ISO/IEC 18004 §9.1. */
 const QUIET_ZONE = 4;
@@ -14,15 +14,17 @@ export interface Qr {
 }
 
 export function renderQr(text: string): Qr {
-  const { data, size } = encode(text, { border: QUIET_ZONE });
+  const code = generate(text);
   const lines: string[] = [];
-  for (let row = 0; row < size; row += 2) {
-    const upper = data[row] ?? [];
-    const lower = data[row + 1] ?? [];
-    const blocks = upper.map((isDark, column) => halfBlock(isDark, lower[column] ?? false));
-    lines.push(`${BLACK_ON_WHITE}${blocks.join('')}${RESET}`);
+  const end = code.size + QUIET_ZONE;
+  for (let row = -QUIET_ZONE; row < end; row += 2) {
+    let blocks = '';
+    for (let column = -QUIET_ZONE; column < end; column += 1) {
+      blocks += halfBlock(code.get(column, row), code.get(column, row + 1));
+    }
+    lines.push(`${BLACK_ON_WHITE}${blocks}${RESET}`);
   }
-  return { lines, columns: size };
+  return { lines, columns: code.size + 2 * QUIET_ZONE };
 }
 
 function halfBlock(upperIsDark: boolean, lowerIsDark: boolean): string {

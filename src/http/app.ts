@@ -5,6 +5,7 @@ import { createAuthDoor } from './auth.ts';
 import type { AuthDoorOptions } from './auth-options.ts';
 import { refuse, refuseMethod } from './errors.ts';
 import type { Env } from './guard.ts';
+import { createQrDoor } from './qr.ts';
 import { DATA_HEADERS } from './security-headers.ts';
 
 export interface AppOptions {
@@ -31,6 +32,7 @@ export function createApp({ auth, isReady }: AppOptions): HandleRequest {
     app.all('/auth/*', (c) => refuse(c.req.path === '/auth' ? 'not_found' : 'not_configured'));
   } else {
     app.route('/', createAuthDoor(auth));
+    app.route('/', createQrDoor(auth));
   }
   app.all(MALFORMED, () => refuse('malformed_request'));
   app.notFound(() => refuse('not_found'));
@@ -55,7 +57,7 @@ function pathOf({ url, headers }: Request, basePath: string): string | undefined
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
   const path = /^[^?#]*/.exec(url.slice(start))?.[0] ?? '';
   // Only before what is ours, as the base path itself may be `/auth`.
-  const ours = [`${basePath}/auth/`, `${basePath}/health`];
+  const ours = [`${basePath}/auth/`, `${basePath}/qr/`, `${basePath}/health`];
   return ours.some((start) => path.startsWith(start)) ? path.slice(basePath.length) : path;
 }
 

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'bun:test';
+import { HANDLER_DEADLINE_MS } from '../../src/limits.ts';
+import { StoreUnavailable } from '../../src/relay/store.ts';
+import { measure, readPng, scan } from '../support/qr-picture.ts';
+import { createTestService } from '../support/test-service.ts';
+
+type Service = ReturnType<typeof createTestService>;
+
+async function fetchPicture({ send }: Service, path: string) {
+  const response = await send(path);
+  expect([path, response.status]).toEqual([path, 200]);
+  return readPng(await response.bytes());
+}
+
+const textAt = async (service: Service, path: string) => scan(await fetchPicture(service, path));
+
+/** Of the right form, and nobody's. */
+const UNKNOWN_STATE = 'AAAAAAAAAAAAAAAAAAAAAAAA';
+
+describe('what a code says', () => {
+  test('a browser state: the link as the device was given it', async () => {
+    const service = createTestService();
+    for (const name of ['mal', 'anilist']) {
+      const { state, url } = await service.start(name);
+      expect(await textAt(service, `/qr/${state}.png`)).toBe(url);
+    }
+  });
+
+  test.each(['BCDF-GHJK', 'bcdf-ghjk', 'BcDfGhJk', 'BCDFGHJK'])(
+    'a user code, written %s: the short link, in capitals for a code of 25 × 25 modules',
+    async (name) => {
+      const picture = await fetchPicture(createTestService(), `/qr/${name}.png`);
+      expect(scan(picture)).toBe('HTTPS://RELAY.TEST/L/BCDF-GHJK');
+      expect(measure(picture).modules).toBe(25);
+    },
+  );
+
+  test('a base path keeps its case, whether or not a proxy has removed it', async () => {
+    const service = createTestService({ baseUrl: 'https://relay.test/Tv/qr' });
+    const { state, url } = await service.start();
+    for (const prefix of ['', '/Tv/qr']) {
+      const link = await textAt(service, `${prefix}/qr/bcdfghjk.png`);
+      expect(link).toBe('https://relay.test/Tv/qr/L/BCDF-GHJK');
+      expect(await textAt(service, `${prefix}/qr/${state}.png`)).toBe(url);
+    }
+  });
+
+  test('a host that has other capitals is written as machines write it', async () => {
+    const service = createTestService({ baseUrl: 'https://straße.test:8443' });
+    const link = await textAt(service, '/qr/BCDF-GHJK.png');
+    expect(link).toBe('HTTPS://XN--STRAE-OQA.TEST:8443/L/BCDF-GHJK');
+  });
+});
+
+describe('which codes there are', () => {
+  test('is not told: nothing is looked up for the picture of a user code', async () => {
+    const finds: unknown[] = [];
+    const { send, start } = createTestService({}, undefined, {
+      changeStore: (store) => ({
+        ...store,
+        find(by, nowMs) {
+          finds.push(by);
+          return store.find(by, nowMs);
+        },
+      }),
+    });
+    await send('/qr/BCDF-GHJK.png');
+    expect(finds).toEqual([]);
+    const { state: browserState } = await start();
+    await send(`/qr/${browserState}.png`);
+    expect(finds).toEqual([{ browserState }]);
+  });
+
+  test('a sign-in that no longer waits for its person has no picture', async () => {
+    const { send, start, callback, clock } = createTestService();
+    const finished = await start();
+    await callback(finished.state, 'error=access_denied');
+    const expired = await start();
+    clock.advance(600_001);
+    for (const { state } of [finished, expired]) {
+      expect((await send(`/qr/${state}.png`)).status).toBe(404);
+    }
+  });
+});
+
+describe('how it is answered', () => {
+  test.each([
+    ['svg', 'image/svg+xml'],
+    ['png', 'image/png'],
+  ])('%s: as %s, kept by nobody, able to load nothing', async (format, type) => {
+    const { headers } = await createTestService().send(`/qr/BCDF-GHJK.${format}`);
+    expect(Object.fromEntries(headers)).toEqual({
+      'cache-control': 'no-store, private',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'content-type': type,
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    });
+  });
+
+  test.each([
+    ['', 400],
+    ['?size=100', 100],
+    ['?size=1000', 1_000],
+    ['?size=0500', 500],
+  ])('%p: modules as large as fit in %p px', async (query, sizePx) => {
+    const { widthPx } = await fetchPicture(createTestService(), `/qr/BCDF-GHJK.png${query}`);
+    expect(widthPx).toBe(33 * Math.floor(sizePx / 33));
+  });
+
+  test.each(['99', '1001', '', '-400', '4e2', '400px', '400.5', '0x190', '99999999999999999999'])(
+    'size %p is refused',
+    async (size) => {
+      const response = await createTestService().send(`/qr/BCDF-GHJK.svg?size=${size}`);
+      expect([response.status, await response.text()]).toEqual([400, 'Invalid size\n']);
+    },
+  );
+
+  test.each([
+    `${UNKNOWN_STATE}.png`,
+    `${UNKNOWN_STATE}A.png`,
+    'BCDF-GHJA.png',
+    'BCDF-GHJ.png',
+    'BCDF-GHJK.gif',
+    'BCDF-GHJK.toString',
+    'BCDF-GHJK',
+    'BCDF-GHJK.png/',
+    'BCDF%2DGHJK.png',
+    '.png',
+    '',
+  ])('%p is found nowhere', async (name) => {
+    const response = await createTestService().send(`/qr/${name}`);
+    expect([response.status, await response.text()]).toEqual([404, '404 page not found\n']);
+  });
+
+  test.each(['HEAD', 'POST', 'OPTIONS'])('%s is refused', async (method) => {
+    const response = await createTestService().send('/qr/BCDF-GHJK.png', { method });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
+  });
+});
+
+describe('a store that is away', () => {
+  test('is answered 503, and no device waits for ever', async () => {
+    const away = createTestService({}, undefined, {
+      changeStore: (store) => ({ ...store, find: () => Promise.reject(new StoreUnavailable()) }),
+    });
+    expect((await away.send(`/qr/${UNKNOWN_STATE}.png`)).status).toBe(503);
+
+    const silent = createTestService({}, undefined, {
+      changeStore: (store) => ({ ...store, find: () => new Promise<never>(() => {}) }),
+    });
+    const asked = silent.send(`/qr/${UNKNOWN_STATE}.png`);
+    await silent.runReady();
+    silent.clock.advance(HANDLER_DEADLINE_MS);
+    expect((await asked).status).toBe(503);
+  });
+});
