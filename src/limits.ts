@@ -18,6 +18,9 @@ export const DEFAULT_MAX_SESSIONS = 5_000;
 export const DEFAULT_START_BURST = 3;
 export const DEFAULT_START_RATE_PER_SECOND = 1;
 
+/** Bytes of a person's form that are read: a code with room for blanks, or a choice. */
+export const CODE_FORM_BYTES = 512;
+
 /** Bytes of a start request that are read; a longer body is cut there. `protocol.md` §8. */
 export const START_BODY_BYTES = 512;
 
@@ -58,6 +61,9 @@ export const MAX_POLLS_PER_SESSION = 32;
 /** Sign-in secrets: 144 bits, 24 characters of base64url. `protocol.md` §8, RFC 6819 §5.1.4.2.2. */
 export const CAPABILITY_BYTES = 18;
 
+/** What such a secret looks like; nothing else is looked up at the door of RFC 8628. */
+export const CAPABILITY_SHAPE = /^[\w-]{24}$/;
+
 /** 48 random bytes are 64 characters of base64url, all legal in a verifier. `protocol.md` §8, RFC 7636 §4.1. */
 export const VERIFIER_BYTES = 48;
 
@@ -74,6 +80,18 @@ export const DEVICE_NAME_CHARACTERS = 40;
 
 /** A device that confirms (`ack`) may ask for its result again for so long after it was first handed out. */
 export const ACK_MS = 60 * SECOND_MS;
+
+/** A body at the door of RFC 8628; refresh tokens of 4 KB have been seen. */
+export const OAUTH_BODY_BYTES = 16_384;
+
+/** RFC 8628 §3.2, and its default. */
+export const DEVICE_POLL_INTERVAL_SECONDS = 5;
+
+/**
+ * Polls of one device code: two for each interval, because some clients ask
+ * twice to find out how to authenticate, and clocks that run a third early.
+ */
+export const DEVICE_POLL_PACE = { burst: 4, ratePerSecond: 0.6 };
 
 /** A refresh that is repeated within this time of its answer gets the same one. */
 export const REFRESH_ANSWER_MS = 30 * SECOND_MS;

@@ -9,7 +9,7 @@ import {
   SIGNAL_ECHO_MS,
 } from './limits.ts';
 import { describeError, log } from './operate/log.ts';
-import type { Fetch } from './providers/exchange.ts';
+import type { Fetch } from './providers/token-endpoint.ts';
 import { systemClock } from './relay/clock.ts';
 import { type Service, startService } from './service.ts';
 import type { Settings } from './settings.ts';

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { DISCOVERY_BYTES, DISCOVERY_TIMEOUT_MS } from '../limits.ts';
 import { findAddressProblem } from './address.ts';
 import { readAtMost } from './body.ts';
-import type { Fetch } from './exchange.ts';
 import type { ClientAuthentication, PkceMethod, Provider } from './provider.ts';
+import type { Fetch } from './token-endpoint.ts';
 
 /**
  * Asks an issuer for a provider's addresses.

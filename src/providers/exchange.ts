@@ -1,149 +1,25 @@
-/** The code exchange: one POST to the provider, its answer believed in nothing. `protocol.md` §4, Code exchange. */
-import { Buffer } from 'node:buffer';
-import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES } from '../limits.ts';
-import type { TokenResult } from '../relay/session.ts';
-import { readAtMost } from './body.ts';
+/** The code exchange: a code becomes tokens. `protocol.md` §4, Code exchange; RFC 6749 §4.1.3. */
 import type { Provider } from './provider.ts';
+import { type Fetch, requestTokens, type TokenOutcome } from './token-endpoint.ts';
 
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
-
-export interface Grant {
+export interface CodeGrant {
   readonly code: string;
   readonly redirectUri: string;
   readonly verifier?: string;
 }
 
-/** Why no tokens came, in words that are safe to log. */
-export interface ExchangeFailure {
-  readonly reason: 'timeout' | 'unreachable' | 'status' | 'too_large' | 'not_json' | 'no_token';
-  readonly status?: number;
-  /** The provider's `error`, where it is one of RFC 6749 §5.2. */
-  readonly providerError?: string;
-}
-
-export type ExchangeOutcome =
-  | { readonly ok: true; readonly tokens: TokenResult }
-  | { readonly ok: false; readonly failure: ExchangeFailure };
-
-/**
- * Takes a code to the provider's token address, once: never resent, never
- * redirected, over within `timeoutMs` counting the last byte of the answer.
- * Never throws: an error of fetch holds the address, and may hold more.
- */
-export async function exchangeCode(
+/** Takes a code to the provider's token address, once. Never throws. */
+export function exchangeCode(
   fetch: Fetch,
   provider: Provider,
-  grant: Grant,
-  timeoutMs: number = EXCHANGE_TIMEOUT_MS,
-): Promise<ExchangeOutcome> {
-  const signal = AbortSignal.timeout(timeoutMs);
-  try {
-    const response = await fetch(provider.tokenUrl, {
-      method: 'POST',
-      headers: headersFor(provider),
-      body: formFor(provider, grant).toString(),
-      // A followed 307 would carry the code and the secret to another address. RFC 9700 §4.12.
-      redirect: 'manual',
-      signal,
-    });
-    return parseAnswer(response.status, await readAtMost(response.body, TOKEN_RESPONSE_BYTES));
-  } catch {
-    return failed({ reason: signal.aborted ? 'timeout' : 'unreachable' });
-  }
+  { code, redirectUri, verifier }: CodeGrant,
+  timeoutMs?: number,
+): Promise<TokenOutcome> {
+  const grant = new URLSearchParams({
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+    ...(verifier !== undefined && { code_verifier: verifier }),
+  });
+  return requestTokens(fetch, provider, grant, timeoutMs);
 }
-
-function headersFor(provider: Provider): Record<string, string> {
-  return {
-    // Said here, because URLSearchParams as a body adds a charset.
-    'Content-Type': 'application/x-www-form-urlencoded',
-    Accept: 'application/json',
-    // A compressed answer could be a thousand times its size.
-    'Accept-Encoding': 'identity',
-    ...(usesBasic(provider) && { Authorization: basicFor(provider) }),
-  };
-}
-
-function formFor(provider: Provider, { code, redirectUri, verifier }: Grant): URLSearchParams {
-  const form = new URLSearchParams({ grant_type: 'authorization_code', code });
-  // One way of authenticating in one request. RFC 6749 §2.3.
-  if (!usesBasic(provider)) form.set('client_id', provider.clientId);
-  form.set('redirect_uri', redirectUri);
-  if (provider.clientSecret !== undefined && !usesBasic(provider)) {
-    form.set('client_secret', provider.clientSecret);
-  }
-  if (verifier !== undefined) form.set('code_verifier', verifier);
-  return form;
-}
-
-function usesBasic(provider: Provider): boolean {
-  return provider.clientAuth === 'basic' && provider.clientSecret !== undefined;
-}
-
-/** RFC 6749 §2.3.1: both halves are form-encoded first. */
-function basicFor({ clientId, clientSecret = '' }: Provider): string {
-  const credentials = `${formEncode(clientId)}:${formEncode(clientSecret)}`;
-  return `Basic ${Buffer.from(credentials).toString('base64')}`;
-}
-
-function formEncode(text: string): string {
-  return new URLSearchParams([['', text]]).toString().slice(1);
-}
-
-function parseAnswer(status: number, text: string | undefined): ExchangeOutcome {
-  const answer = text === undefined ? undefined : parseObject(text);
-  if (status !== 200) {
-    const providerError = ERROR_CODES.find((code) => code === answer?.error);
-    return failed({ reason: 'status', status, ...(providerError && { providerError }) });
-  }
-  if (text === undefined) return failed({ reason: 'too_large' });
-  if (answer === undefined) return failed({ reason: 'not_json' });
-  const tokens = parseTokens(answer);
-  return tokens === undefined ? failed({ reason: 'no_token' }) : { ok: true, tokens };
-}
-
-/** `protocol.md` §2: what is empty or zero is left out. A lifetime that is no whole number is no lifetime. */
-function parseTokens(answer: Record<string, unknown>): TokenResult | undefined {
-  const { access_token: accessToken, refresh_token: refreshToken } = answer;
-  if (!isFilled(accessToken)) return undefined;
-  const expiresIn = parseSeconds(answer.expires_in);
-  return {
-    accessToken,
-    ...(isFilled(refreshToken) && { refreshToken }),
-    ...(expiresIn !== undefined && { expiresIn }),
-  };
-}
-
-/** Some providers write the number as a string. */
-function parseSeconds(value: unknown): number | undefined {
-  const seconds = typeof value === 'string' ? Number(value) : value;
-  return typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds > 0
-    ? seconds
-    : undefined;
-}
-
-function isFilled(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function failed(failure: ExchangeFailure): ExchangeOutcome {
-  return { ok: false, failure };
-}
-
-/** RFC 6749 §5.2, and nothing else: a provider's own words could hold anything. */
-const ERROR_CODES = [
-  'invalid_request',
-  'invalid_client',
-  'invalid_grant',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'invalid_scope',
-] as const;

@@ -47,7 +47,9 @@ export function createRefreshAnswers(store: RefreshAnswerStore, clock: Clock): R
       await new Promise<void>((resolve) => clock.setTimer(REFRESH_LOOK_MS, resolve));
     }
     const answer = await ask();
-    await store.settle(key, isKept(answer) ? JSON.stringify(answer) : undefined, clock.now());
+    const kept = isKept(answer) ? JSON.stringify(answer) : undefined;
+    // What the provider gave must not be lost because it could not be kept.
+    await store.settle(key, kept, clock.now()).catch(() => {});
     return answer;
   }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Stores } from '../../src/open-stores.ts';
-import type { Fetch } from '../../src/providers/exchange.ts';
 import type { Provider } from '../../src/providers/provider.ts';
+import type { Fetch } from '../../src/providers/token-endpoint.ts';
 import type { RandomBytes } from '../../src/relay/secrets.ts';
 import type { SessionStore } from '../../src/relay/store.ts';
 import { createService } from '../../src/service.ts';

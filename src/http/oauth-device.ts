@@ -1,0 +1,39 @@
+/** `POST /oauth2/<service>/device_authorization`. RFC 8628 §3.1 and §3.2. */
+import { DEVICE_POLL_INTERVAL_SECONDS, START_BODY_DEADLINE_MS } from '../limits.ts';
+import type { EnabledProvider } from '../providers/enabled.ts';
+import { createDeadlines } from '../relay/deadlines.ts';
+import type { OAuthDoorOptions } from './auth-options.ts';
+import { cleanDeviceName } from './device-name.ts';
+import type { OAuthHandler } from './oauth.ts';
+import { oauthAnswer, refuseAdmission, refuseOAuth } from './oauth-answers.ts';
+import { readParameters } from './oauth-request.ts';
+import { formatUserCode, shortLinkOf } from './user-code.ts';
+
+/**
+ * Anybody may ask, as at `/auth/start`: a client id is neither needed nor
+ * looked at, since a device can keep no secret (RFC 8628 §5.6).
+ */
+export function createDeviceAuthorization(options: OAuthDoorOptions): OAuthHandler {
+  const { admit, beginSignIn, rateLimiter, clock, baseUrl, sessionSeconds } = options;
+  const bodyDeadlines = createDeadlines(clock, START_BODY_DEADLINE_MS);
+
+  return async (c, requestId, enabled: EnabledProvider) => {
+    const admission = await admit(c, rateLimiter);
+    if (!admission.ok) return refuseAdmission(admission);
+    const parameters = await readParameters(c.req.raw, bodyDeadlines);
+    if (parameters === undefined) return refuseOAuth('invalid_request');
+    const deviceName = cleanDeviceName(parameters.get('device'));
+    const asked = { withUserCode: true, ...(deviceName !== undefined && { deviceName }) };
+    const started = await beginSignIn(enabled, asked, requestId);
+    if (!started.ok) return refuseOAuth('temporarily_unavailable');
+    const { pollSecret, userCode = '' } = started;
+    return oauthAnswer({
+      device_code: pollSecret,
+      user_code: formatUserCode(userCode),
+      verification_uri: `${baseUrl}/link`,
+      verification_uri_complete: shortLinkOf(baseUrl, userCode),
+      expires_in: sessionSeconds,
+      interval: DEVICE_POLL_INTERVAL_SECONDS,
+    });
+  };
+}

@@ -1,0 +1,16 @@
+/** What a standard client reads first. RFC 8414 §2, RFC 8628 §4. */
+import { oauthAnswer } from './oauth-answers.ts';
+
+/** The same at both well-known addresses: that of RFC 8414 and that of OpenID Connect Discovery. */
+export function answerMetadata(baseUrl: string, service: string): Response {
+  const issuer = `${baseUrl}/oauth2/${service}`;
+  return oauthAnswer({
+    issuer,
+    device_authorization_endpoint: `${issuer}/device_authorization`,
+    token_endpoint: `${issuer}/token`,
+    grant_types_supported: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+    // Required by RFC 8414 §2; nothing here takes a response type.
+    response_types_supported: [],
+    token_endpoint_auth_methods_supported: ['none'],
+  });
+}

@@ -1,0 +1,77 @@
+/**
+ * `grant_type=refresh_token`: the relay adds what the device cannot hold and
+ * passes the provider's answer on. RFC 6749 §6. Nothing is kept of it beyond
+ * relay/refresh-answers.ts.
+ */
+import type { Context } from 'hono';
+import { describeError, log } from '../operate/log.ts';
+import type { Provider } from '../providers/provider.ts';
+import type { TokenFailure, TokenOutcome } from '../providers/token-endpoint.ts';
+import type { OAuthDoorOptions } from './auth-options.ts';
+import type { Env } from './guard.ts';
+import {
+  describeTokens,
+  type OAuthError,
+  oauthAnswer,
+  refuseAdmission,
+  refuseOAuth,
+} from './oauth-answers.ts';
+import type { Parameters } from './oauth-request.ts';
+
+export type Refresh = (
+  c: Context<Env>,
+  requestId: string,
+  provider: Provider,
+  parameters: Parameters,
+) => Promise<Response>;
+
+export function createRefresh(options: OAuthDoorOptions): Refresh {
+  const { admit, refreshLimiter, refreshAnswers, refresh } = options;
+
+  const refreshNow: Refresh = async (c, requestId, provider, parameters) => {
+    const refreshToken = parameters.get('refresh_token');
+    const scope = parameters.get('scope');
+    if (refreshToken === undefined) {
+      return refuseOAuth('invalid_request', { description: 'refresh_token is missing' });
+    }
+    const admission = await admit(c, refreshLimiter);
+    if (!admission.ok) return refuseAdmission(admission);
+    const grant = { refreshToken, ...(scope !== undefined && { scope }) };
+    const key = JSON.stringify([provider.name, scope ?? '', refreshToken]);
+    const outcome = await refreshAnswers.answer(key, () => refresh(provider, grant), isFinal);
+    if (outcome.ok) return oauthAnswer(describeTokens(outcome.tokens));
+    log.warning('refresh_failed', { requestId, service: provider.name, ...outcome.failure });
+    return refuseRefresh(outcome.failure);
+  };
+
+  // The net of this address answers for polls; a refresh is not pending, ever.
+  return (...request) =>
+    refreshNow(...request).catch((error: unknown) => {
+      log.error('handler_fault', { requestId: request[1], ...describeError(error) });
+      return refuseUnknown();
+    });
+}
+
+/** Worth repeating for those who ask again: the provider has spoken, and may not say it twice. */
+function isFinal(outcome: TokenOutcome): boolean {
+  return outcome.ok || errorOf(outcome.failure) !== undefined;
+}
+
+/**
+ * A device that hears `invalid_grant` throws its tokens away, so it is told
+ * that only where the provider refused; where nobody knows, to come again. Not
+ * with 400 then, which to some clients means the same as `invalid_grant`.
+ */
+function refuseRefresh(failure: TokenFailure): Response {
+  const error = errorOf(failure);
+  return error === undefined ? refuseUnknown() : refuseOAuth(error);
+}
+
+function refuseUnknown(): Response {
+  return refuseOAuth('temporarily_unavailable', { status: 503 });
+}
+
+function errorOf({ status, providerError }: TokenFailure): OAuthError | undefined {
+  if (providerError !== undefined) return providerError;
+  return status === 400 || status === 401 || status === 403 ? 'invalid_grant' : undefined;
+}

@@ -1,0 +1,36 @@
+/** Parameters of a request at the door of RFC 8628: a form, or JSON as some clients send it. */
+import { OAUTH_BODY_BYTES } from '../limits.ts';
+import type { Deadlines } from '../relay/deadlines.ts';
+import { parseMembers, readBody } from './request-body.ts';
+
+export type Parameters = ReadonlyMap<string, string>;
+
+/**
+ * Undefined for what cannot be read, is too long, or holds a parameter twice
+ * (RFC 6749 §3.2). An empty parameter counts as left out (§3.1); unknown ones
+ * are for nobody.
+ */
+export async function readParameters(
+  request: Request,
+  deadlines: Deadlines,
+): Promise<Parameters | undefined> {
+  try {
+    const { text, isCut } = await readBody(request, OAUTH_BODY_BYTES, deadlines);
+    if (isCut) return undefined;
+    const isJson = /^application\/json\b/i.test(request.headers.get('content-type') ?? '');
+    const pairs = isJson ? Object.entries(parseMembers(text)) : [...new URLSearchParams(text)];
+    const filled = pairs.filter((pair): pair is [string, string] => {
+      return typeof pair[1] === 'string' && pair[1] !== '';
+    });
+    const parameters = new Map(filled);
+    return parameters.size === filled.length ? parameters : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** RFC 7240 §4.3: how many seconds the client would wait; 0 when it does not say. */
+export function parsePreferredWait(prefer: string | undefined): number {
+  const wait = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,6})"?\s*(?=$|[,;])/i.exec(prefer ?? '');
+  return Number(wait?.[1] ?? 0);
+}

@@ -1,0 +1,69 @@
+/** The second front door: RFC 8628 for any standard client, under `/oauth2/<service>/`. */
+import { type Context, Hono } from 'hono';
+import { HANDLER_DEADLINE_MS } from '../limits.ts';
+import type { EnabledProvider } from '../providers/enabled.ts';
+import { createDeadlines } from '../relay/deadlines.ts';
+import type { OAuthDoorOptions } from './auth-options.ts';
+import { type Env, guard, type Handler } from './guard.ts';
+import { refuseOAuth } from './oauth-answers.ts';
+import { createDeviceAuthorization } from './oauth-device.ts';
+import { answerMetadata } from './oauth-metadata.ts';
+import { createToken } from './oauth-token.ts';
+
+export type OAuthHandler = (
+  c: Context<Env>,
+  requestId: string,
+  enabled: EnabledProvider,
+) => Promise<Response>;
+
+export function createOAuthDoor(options: OAuthDoorOptions): Hono<Env> {
+  const { clock, pollSeconds, providers, baseUrl } = options;
+  const deadlines = createDeadlines(clock, HANDLER_DEADLINE_MS);
+  const pollDeadlines = createDeadlines(clock, pollSeconds * 1_000 + HANDLER_DEADLINE_MS);
+  const answerFault = () => refuseOAuth('temporarily_unavailable');
+  // A faulted poll is told to come again, as at the other door.
+  const answerPending = () => refuseOAuth('authorization_pending');
+  const serve = (method: string, handler: OAuthHandler): Handler =>
+    toHandler(method, handler, providers);
+  const metadata = serve('GET', async (_c, _id, { provider }) =>
+    answerMetadata(baseUrl, provider.name),
+  );
+
+  const door = new Hono<Env>();
+  const device = createDeviceAuthorization(options);
+  door.all(
+    '/oauth2/:service/device_authorization',
+    guard(serve('POST', device), deadlines, answerFault),
+  );
+  const token = createToken(options);
+  door.all('/oauth2/:service/token', guard(serve('POST', token), pollDeadlines, answerPending));
+  // RFC 8414 §3 puts the name before the issuer's path, OpenID Connect Discovery §4 behind it.
+  for (const path of METADATA_PATHS) door.all(path, guard(metadata, deadlines, answerFault));
+  door.all('/oauth2/*', () => refuseOAuth('not_found'));
+  return door;
+}
+
+const METADATA_PATHS = [
+  '/.well-known/oauth-authorization-server/oauth2/:service',
+  '/oauth2/:service/.well-known/openid-configuration',
+];
+
+function toHandler(
+  method: string,
+  handler: OAuthHandler,
+  providers: OAuthDoorOptions['providers'],
+): Handler {
+  return async (c, requestId) => {
+    const enabled = providers.get(serviceOf(c.req.path));
+    if (enabled === undefined) return refuseOAuth('not_found');
+    if (c.req.method !== method)
+      return refuseOAuth('method_not_allowed', { headers: { Allow: method } });
+    return handler(c, requestId, enabled);
+  };
+}
+
+/** The segment as it was sent: what follows `oauth2`. */
+function serviceOf(path: string): string {
+  const segments = path.split('/');
+  return segments[segments.indexOf('oauth2') + 1] ?? '';
+}

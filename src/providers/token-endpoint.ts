@@ -1,0 +1,147 @@
+/** One POST to a provider's token address, its answer believed in nothing. `protocol.md` §4, Code exchange. */
+import { Buffer } from 'node:buffer';
+import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES } from '../limits.ts';
+import type { TokenResult } from '../relay/session.ts';
+import { readAtMost } from './body.ts';
+import type { Provider } from './provider.ts';
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** Why no tokens came, in words that are safe to log and to tell. */
+export interface TokenFailure {
+  readonly reason: 'timeout' | 'unreachable' | 'status' | 'too_large' | 'not_json' | 'no_token';
+  readonly status?: number;
+  /** The provider's `error`, where it is one of RFC 6749 §5.2. */
+  readonly providerError?: ProviderError;
+}
+
+export type TokenOutcome =
+  | { readonly ok: true; readonly tokens: TokenResult }
+  | { readonly ok: false; readonly failure: TokenFailure };
+
+/**
+ * Sends a grant (RFC 6749 §4.1.3, §6) with the client's authentication added,
+ * once: never resent, never redirected, over within `timeoutMs` counting the
+ * last byte of the answer. Never throws: an error of fetch holds the address,
+ * and may hold more.
+ */
+export async function requestTokens(
+  fetch: Fetch,
+  provider: Provider,
+  grant: URLSearchParams,
+  timeoutMs: number = EXCHANGE_TIMEOUT_MS,
+): Promise<TokenOutcome> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const response = await fetch(provider.tokenUrl, {
+      method: 'POST',
+      headers: headersFor(provider),
+      body: authenticate(provider, grant).toString(),
+      // A followed 307 would carry the code and the secret to another address. RFC 9700 §4.12.
+      redirect: 'manual',
+      signal,
+    });
+    return parseAnswer(response.status, await readAtMost(response.body, TOKEN_RESPONSE_BYTES));
+  } catch {
+    return failed({ reason: signal.aborted ? 'timeout' : 'unreachable' });
+  }
+}
+
+function headersFor(provider: Provider): Record<string, string> {
+  return {
+    // Said here, because URLSearchParams as a body adds a charset.
+    'Content-Type': 'application/x-www-form-urlencoded',
+    Accept: 'application/json',
+    // A compressed answer could be a thousand times its size.
+    'Accept-Encoding': 'identity',
+    ...(usesBasic(provider) && { Authorization: basicFor(provider) }),
+  };
+}
+
+/** One way of authenticating in one request. RFC 6749 §2.3. */
+function authenticate(provider: Provider, grant: URLSearchParams): URLSearchParams {
+  if (usesBasic(provider)) return grant;
+  grant.set('client_id', provider.clientId);
+  if (provider.clientSecret !== undefined) grant.set('client_secret', provider.clientSecret);
+  return grant;
+}
+
+function usesBasic(provider: Provider): boolean {
+  return provider.clientAuth === 'basic' && provider.clientSecret !== undefined;
+}
+
+/** RFC 6749 §2.3.1: both halves are form-encoded first. */
+function basicFor({ clientId, clientSecret = '' }: Provider): string {
+  const credentials = `${formEncode(clientId)}:${formEncode(clientSecret)}`;
+  return `Basic ${Buffer.from(credentials).toString('base64')}`;
+}
+
+function formEncode(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}
+
+function parseAnswer(status: number, text: string | undefined): TokenOutcome {
+  const answer = text === undefined ? undefined : parseObject(text);
+  const providerError = ERROR_CODES.find((code) => code === answer?.error);
+  if (status !== 200) {
+    return failed({ reason: 'status', status, ...(providerError && { providerError }) });
+  }
+  if (text === undefined) return failed({ reason: 'too_large' });
+  if (answer === undefined) return failed({ reason: 'not_json' });
+  const tokens = parseTokens(answer);
+  if (tokens !== undefined) return { ok: true, tokens };
+  return failed({ reason: 'no_token', ...(providerError && { providerError }) });
+}
+
+/** `protocol.md` §2: what is empty or zero is left out. A lifetime that is no whole number is no lifetime. */
+function parseTokens(answer: Record<string, unknown>): TokenResult | undefined {
+  const { access_token: accessToken, refresh_token: refreshToken } = answer;
+  const { token_type: tokenType, scope, id_token: idToken } = answer;
+  if (!isFilled(accessToken)) return undefined;
+  const expiresIn = parseSeconds(answer.expires_in);
+  return {
+    accessToken,
+    ...(isFilled(refreshToken) && { refreshToken }),
+    ...(expiresIn !== undefined && { expiresIn }),
+    ...(isFilled(tokenType) && { tokenType }),
+    ...(isFilled(scope) && { scope }),
+    ...(isFilled(idToken) && { idToken }),
+  };
+}
+
+/** Some providers write the number as a string. */
+function parseSeconds(value: unknown): number | undefined {
+  const seconds = typeof value === 'string' ? Number(value) : value;
+  return typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds > 0
+    ? seconds
+    : undefined;
+}
+
+function isFilled(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function failed(failure: TokenFailure): TokenOutcome {
+  return { ok: false, failure };
+}
+
+/** RFC 6749 §5.2, and nothing else: a provider's own words could hold anything. */
+const ERROR_CODES = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+] as const;
+
+export type ProviderError = (typeof ERROR_CODES)[number];
