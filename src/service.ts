@@ -9,6 +9,7 @@ import { createFindClientAddress } from './http/client-address.ts';
 import {
   CODE_LIMIT_OVERALL,
   CODE_LIMIT_PER_ADDRESS,
+  DEVICE_POLL_PACE,
   DISCOVERY_RETRY_MS,
   DRAIN_HAND_OVER_MS,
   REFRESH_LIMIT,
@@ -18,12 +19,16 @@ import { openStores, type Stores } from './open-stores.ts';
 import { log } from './operate/log.ts';
 import { discoverProvider } from './providers/discovery.ts';
 import { type EnabledProvider, enableProvider, redirectUriOf } from './providers/enabled.ts';
-import { exchangeCode, type Fetch } from './providers/exchange.ts';
+import { exchangeCode } from './providers/exchange.ts';
 import type { Provider } from './providers/provider.ts';
+import { refreshTokens } from './providers/refresh.ts';
+import type { Fetch } from './providers/token-endpoint.ts';
 import type { Clock } from './relay/clock.ts';
+import { createRefreshAnswers } from './relay/refresh-answers.ts';
 import { createRelay, type Relay } from './relay/relay.ts';
 import type { RandomBytes } from './relay/secrets.ts';
 import type { ProviderToDiscover, Settings } from './settings.ts';
+import { createMemoryRateLimiter } from './stores/memory-rate-limiter.ts';
 
 /** What of the world the relay needs, so that a test can be the world. */
 export interface World {
@@ -74,8 +79,17 @@ export function createService(
     perAddress: createRateLimiter('code', CODE_LIMIT_PER_ADDRESS),
     overall: createRateLimiter('codes', CODE_LIMIT_OVERALL),
   };
+  const pollPace = createMemoryRateLimiter(DEVICE_POLL_PACE);
   const { perAddress, overall } = codeLimits;
-  const swept = [store, refreshAnswers, startLimiter, refreshLimiter, perAddress, overall];
+  const swept = [
+    store,
+    refreshAnswers,
+    startLimiter,
+    refreshLimiter,
+    pollPace,
+    perAddress,
+    overall,
+  ];
 
   function sweepLater(): void {
     clock.setTimer(SWEEP_INTERVAL_MS, () => {
@@ -93,11 +107,16 @@ export function createService(
         baseUrl,
         relay,
         rateLimiter: startLimiter,
+        codeLimits,
         clock,
         providers,
         admit: createAdmit(createFindClientAddress(settings.trustedProxyCidrs), clock),
         beginSignIn: createBeginSignIn(relay),
         exchange: (provider, grant) => exchangeCode(world.fetch, provider, grant),
+        refresh: (provider, grant) => refreshTokens(world.fetch, provider, grant),
+        refreshLimiter,
+        refreshAnswers: createRefreshAnswers(refreshAnswers, clock),
+        pollPace,
       },
       isReady: () => ready,
     }),

@@ -17,15 +17,20 @@ export function jsonAnswer(body: object): Response {
   return new Response(JSON.stringify(body), { status: 200, headers: JSON_HEADERS });
 }
 
-export function pageAnswer(status: number, page: string): Response {
-  return new Response(page, { status, headers: PAGE_HEADERS });
+/** The headers are those of a page that asks nothing, unless others are given. */
+export function pageAnswer(
+  status: number,
+  page: string,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(page, { status, headers: { ...PAGE_HEADERS, ...headers } });
 }
 
 export function emptyAnswer(): Response {
   return new Response(null, { status: 204, headers: DATA_HEADERS });
 }
 
-/** A redirect that a browser follows with GET. RFC 9700 §4.12. */
-export function redirectAnswer(location: string): Response {
-  return new Response(null, { status: 302, headers: { ...DATA_HEADERS, Location: location } });
+/** A redirect that a browser follows with GET; after a POST it is 303. RFC 9700 §4.12. */
+export function redirectAnswer(location: string, status: 302 | 303 = 302): Response {
+  return new Response(null, { status, headers: { ...DATA_HEADERS, Location: location } });
 }

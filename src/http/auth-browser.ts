@@ -4,11 +4,14 @@ import type { EnabledProvider } from '../providers/enabled.ts';
 import type { Callback, Exchange } from '../relay/relay.ts';
 import { redirectAnswer } from './answers.ts';
 import type { AuthDoorOptions } from './auth-options.ts';
-import { answerWithPage, refuse, refuseMethod } from './errors.ts';
+import { type AnswerWithPage, refuse, refuseMethod } from './errors.ts';
 import type { Handler } from './guard.ts';
 
 /** `GET /auth/<service>`. Changes nothing, so a link preview does no harm. */
-export function createAuthorize({ relay, providers }: AuthDoorOptions): Handler {
+export function createAuthorize(
+  { relay, providers }: AuthDoorOptions,
+  answerWithPage: AnswerWithPage,
+): Handler {
   return async ({ req }) => {
     if (req.method !== 'GET') return refuseMethod('GET');
     const service = serviceOf(req.path);
@@ -16,7 +19,7 @@ export function createAuthorize({ relay, providers }: AuthDoorOptions): Handler 
     if (enabled === undefined) return refuse('not_found');
     const browserState = req.query('state') ?? '';
     const opened = await relay.open(service, browserState);
-    if (opened === undefined) return answerWithPage('link_invalid');
+    if (opened === undefined) return answerWithPage('link_invalid', req);
     return redirectAnswer(enabled.authorizeUrl({ browserState, ...opened }));
   };
 }
@@ -25,7 +28,10 @@ export function createAuthorize({ relay, providers }: AuthDoorOptions): Handler 
  * `GET /auth/<service>/callback`. Goes on when the browser leaves: the code is
  * spent by then, and the device waits for the tokens.
  */
-export function createCallback({ relay, providers, exchange }: AuthDoorOptions): Handler {
+export function createCallback(
+  { relay, providers, exchange }: AuthDoorOptions,
+  answerWithPage: AnswerWithPage,
+): Handler {
   function exchangeFor(enabled: EnabledProvider, requestId: string): Exchange {
     return async (code, verifier) => {
       const { redirectUri, provider } = enabled;
@@ -49,12 +55,12 @@ export function createCallback({ relay, providers, exchange }: AuthDoorOptions):
     // Of links that are no longer valid there may be any number, and none is news.
     const level = outcome === 'link_invalid' ? 'debug' : 'info';
     log[level]('sign_in_finished', { requestId, service, outcome });
-    return answerWithPage(outcome);
+    return answerWithPage(outcome, req);
   };
 }
 
 /** The segment as it was sent; Hono's parameter would be decoded, and `%6dal` is not `mal`. */
-function serviceOf(path: string): string {
+export function serviceOf(path: string): string {
   return path.split('/')[2] ?? '';
 }
 

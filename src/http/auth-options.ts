@@ -1,9 +1,12 @@
-/** What the front door of the specification is made of. */
+/** What the front doors are made of. */
 import type { EnabledProviders } from '../providers/enabled.ts';
-import type { ExchangeOutcome, Grant } from '../providers/exchange.ts';
+import type { CodeGrant } from '../providers/exchange.ts';
 import type { Provider } from '../providers/provider.ts';
+import type { RefreshGrant } from '../providers/refresh.ts';
+import type { TokenOutcome } from '../providers/token-endpoint.ts';
 import type { Clock } from '../relay/clock.ts';
 import type { RateLimiter } from '../relay/rate-limit.ts';
+import type { RefreshAnswers } from '../relay/refresh-answers.ts';
 import type { Relay } from '../relay/relay.ts';
 import type { Admit } from './admission.ts';
 import type { BeginSignIn } from './begin-sign-in.ts';
@@ -15,10 +18,25 @@ export interface AuthDoorOptions {
   readonly admit: Admit;
   readonly beginSignIn: BeginSignIn;
   readonly providers: EnabledProviders;
-  readonly exchange: (provider: Provider, grant: Grant) => Promise<ExchangeOutcome>;
+  readonly exchange: (provider: Provider, grant: CodeGrant) => Promise<TokenOutcome>;
   readonly clock: Clock;
   /** Without trailing slashes. */
   readonly baseUrl: string;
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
+  /** When a person is asked before being sent to the provider. docs/person.md. */
+  readonly confirm: 'always' | 'code' | 'never';
+  /** What the pages call the app that people sign in to; absent: they name none. */
+  readonly appName?: string;
+  /** Of those who try user codes: each address, and all together. RFC 8628 §5.1. */
+  readonly codeLimits: { readonly perAddress: RateLimiter; readonly overall: RateLimiter };
+}
+
+/** Besides: what only the door of RFC 8628 needs. */
+export interface OAuthDoorOptions extends AuthDoorOptions {
+  readonly refreshLimiter: RateLimiter;
+  /** Of those who poll, by device code; in this process alone, as it costs nobody but it. */
+  readonly pollPace: RateLimiter;
+  readonly refreshAnswers: RefreshAnswers;
+  readonly refresh: (provider: Provider, grant: RefreshGrant) => Promise<TokenOutcome>;
 }

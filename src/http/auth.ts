@@ -1,21 +1,29 @@
 /** The front door of the specification: everything under `/auth/`. `protocol.md` §4. */
 import { Hono } from 'hono';
 import { HANDLER_DEADLINE_MS } from '../limits.ts';
+import type { FindPages } from '../pages/pages.ts';
 import { createDeadlines } from '../relay/deadlines.ts';
 import { emptyAnswer } from './answers.ts';
 import { createAuthorize, createCallback } from './auth-browser.ts';
 import type { AuthDoorOptions } from './auth-options.ts';
 import { createResult } from './auth-result.ts';
 import { createStart } from './auth-start.ts';
-import { answerWithPage, refuse, refuseMethod } from './errors.ts';
+import { createAnswerWithPage, refuse, refuseMethod } from './errors.ts';
 import { type Env, guard } from './guard.ts';
+import { createConfirmLink } from './person-confirm.ts';
+import { createPersonPages } from './person-pages.ts';
 
-export function createAuthDoor(options: AuthDoorOptions): Hono<Env> {
+export function createAuthDoor(options: AuthDoorOptions, findPages: FindPages): Hono<Env> {
   const { clock, pollSeconds } = options;
   const deadlines = createDeadlines(clock, HANDLER_DEADLINE_MS);
   const pollDeadlines = createDeadlines(clock, pollSeconds * 1_000 + HANDLER_DEADLINE_MS);
   const answerBusy = () => refuse('busy');
-  const answerFault = () => answerWithPage('fault');
+  const answerWithPage = createAnswerWithPage(findPages);
+  const answerFault: Parameters<typeof guard>[2] = ({ req }) => answerWithPage('fault', req);
+  const authorize =
+    options.confirm === 'always'
+      ? createConfirmLink(options, createPersonPages(options, findPages))
+      : createAuthorize(options, answerWithPage);
 
   const door = new Hono<Env>();
   // `all`: Hono would hand HEAD to a GET handler, and HEAD must burn no tokens.
@@ -23,9 +31,12 @@ export function createAuthDoor(options: AuthDoorOptions): Hono<Env> {
   // A faulted poll is told to come again: to devices in the field any error is final.
   door.all('/auth/result', guard(createResult(options), pollDeadlines, emptyAnswer));
   door.all('/auth/done', ({ req }) =>
-    req.method === 'GET' ? answerWithPage('signed_in') : refuseMethod('GET'),
+    req.method === 'GET' ? answerWithPage('signed_in', req) : refuseMethod('GET'),
   );
-  door.all('/auth/:service', guard(createAuthorize(options), deadlines, answerFault));
-  door.all('/auth/:service/callback', guard(createCallback(options), deadlines, answerFault));
+  door.all('/auth/:service', guard(authorize, deadlines, answerFault));
+  door.all(
+    '/auth/:service/callback',
+    guard(createCallback(options, answerWithPage), deadlines, answerFault),
+  );
   return door;
 }

@@ -1,6 +1,6 @@
 /** The one place that says what a refusal looks like. `protocol.md` §3 and §7. */
-import { failedPage } from '../pages/failed.tsx';
-import { signedInPage } from '../pages/signed-in.tsx';
+import type { HonoRequest } from 'hono';
+import type { FindPages, LanguagePages } from '../pages/pages.ts';
 import type { Finish } from '../relay/relay.ts';
 import { pageAnswer, textAnswer } from './answers.ts';
 
@@ -30,30 +30,54 @@ export function refuseMethod(allowed: string): Response {
   return refuse('method_not_allowed', { Allow: allowed });
 }
 
-/** What the person sees. `protocol.md` §3, "Also happens". */
+/** What the person sees at the end of the way, or in place of it. `protocol.md` §3, "Also happens". */
 const PAGES = {
-  signed_in: { status: 200, page: signedInPage },
-  access_denied: { status: 200, page: failedPage('Sign-in was cancelled.') },
-  authorization_failed: { status: 200, page: failedPage('Sign-in failed. Please try again.') },
-  missing_code: {
-    status: 400,
-    page: failedPage('Sign-in response was incomplete. Please try again.'),
-  },
-  exchange_failed: {
-    status: 502,
-    page: failedPage("Couldn't complete sign-in. Please try again."),
-  },
-  link_invalid: {
-    status: 404,
-    page: failedPage('This sign-in link is no longer valid. Please start again from the app.'),
-  },
+  signed_in: { status: 200, page: 'signedIn' },
+  access_denied: { status: 200, page: 'cancelled' },
+  authorization_failed: { status: 200, page: 'failed' },
+  missing_code: { status: 400, page: 'incomplete' },
+  exchange_failed: { status: 502, page: 'notCompleted' },
+  link_invalid: { status: 404, page: 'linkInvalid' },
   /** The code is not spent, so trying again may work, here or at the next process. */
-  draining: { status: 503, page: failedPage("Couldn't complete sign-in. Please try again.") },
+  draining: { status: 503, page: 'notCompleted' },
   /** A fault of the relay itself. */
-  fault: { status: 503, page: failedPage("Couldn't complete sign-in. Please try again.") },
-} as const satisfies Record<Finish | 'fault', { status: number; page: string }>;
+  fault: { status: 503, page: 'notCompleted' },
+  declined: { status: 200, page: 'declined' },
+  too_many_tries: { status: 429, page: 'tooManyTries' },
+} as const satisfies Record<
+  Finish | 'fault' | 'declined' | 'too_many_tries',
+  { status: number; page: keyof LanguagePages }
+>;
 
-export function answerWithPage(outcome: keyof typeof PAGES): Response {
-  const { status, page } = PAGES[outcome];
-  return pageAnswer(status, page);
+/** In the language of the request. */
+export type AnswerWithPage = (
+  outcome: keyof typeof PAGES,
+  request: HonoRequest,
+  headers?: Record<string, string>,
+) => Response;
+
+export function createAnswerWithPage(findPages: FindPages): AnswerWithPage {
+  return (outcome, request, headers) => {
+    const { status, page } = PAGES[outcome];
+    return pageAnswer(status, findPages(request.header('accept-language'))[page], headers);
+  };
+}
+
+/** Why a person sees the code form once more. */
+const CODE_REFUSALS = {
+  code_incomplete: { status: 400, page: 'codeIncomplete' },
+  /** Never was, is used, is expired: which, nobody is told. */
+  code_unknown: { status: 404, page: 'codeUnknown' },
+} as const satisfies Record<string, { status: number; page: keyof LanguagePages }>;
+
+export type CodeRefusal = keyof typeof CODE_REFUSALS;
+
+export function refuseCode(
+  refusal: CodeRefusal,
+  written: string,
+  pages: LanguagePages,
+  headers: Record<string, string>,
+): Response {
+  const { status, page } = CODE_REFUSALS[refusal];
+  return pageAnswer(status, pages[page](written), headers);
 }

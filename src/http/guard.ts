@@ -22,7 +22,7 @@ export type Handler = (c: Context<Env>, requestId: string) => Promise<Response>;
 export function guard(
   handler: Handler,
   deadlines: Deadlines,
-  answerFault: () => Response,
+  answerFault: (c: Context<Env>) => Response,
 ): (c: Context<Env>) => Promise<Response> {
   return (c) =>
     new Promise((resolve) => {
@@ -30,7 +30,7 @@ export function guard(
       const route = c.req.routePath;
       const callOff = deadlines.add(() => {
         log.error('handler_deadline', { requestId, route });
-        resolve(answerFault());
+        resolve(answerFault(c));
       });
       handler(c, requestId).then(
         (response) => {
@@ -42,7 +42,7 @@ export function guard(
           // Told once by the store itself; every request would repeat it.
           const level = error instanceof StoreUnavailable ? 'debug' : 'error';
           log[level]('handler_fault', { requestId, route, ...describeError(error) });
-          resolve(answerFault());
+          resolve(answerFault(c));
         },
       );
     });
