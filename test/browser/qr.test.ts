@@ -23,7 +23,9 @@ async function takePicture(page: Page, address: string): Promise<Picture> {
     const { documentElement: root } = document;
     return [root.getAttribute('width'), root.getAttribute('height')].map(Number);
   });
-  return readPng(await page.screenshot({ clip: { x: 0, y: 0, width, height } }));
+  const clip = { x: 0, y: 0, width, height };
+  // Its white must be its own: what is behind it may be any colour.
+  return readPng(await page.screenshot({ clip, omitBackground: true }));
 }
 
 async function fetchPng(address: string): Promise<Picture> {

@@ -53,7 +53,7 @@ describe('what a code says', () => {
 });
 
 describe('which codes there are', () => {
-  test('is not told: nothing is looked up for the picture of a user code', async () => {
+  test('is not told: nothing but a browser state is looked up', async () => {
     const finds: unknown[] = [];
     const { send, start } = createTestService({}, undefined, {
       changeStore: (store) => ({
@@ -65,6 +65,7 @@ describe('which codes there are', () => {
       }),
     });
     await send('/qr/BCDF-GHJK.png');
+    await send('/qr/neither-this-nor-that.png');
     expect(finds).toEqual([]);
     const { state: browserState } = await start();
     await send(`/qr/${browserState}.png`);
@@ -122,7 +123,7 @@ describe('how it is answered', () => {
     'BCDF-GHJA.png',
     'BCDF-GHJ.png',
     'BCDF-GHJK.gif',
-    'BCDF-GHJK.toString',
+    'BCDF-GHJK.constructor',
     'BCDF-GHJK',
     'BCDF-GHJK.png/',
     'BCDF%2DGHJK.png',
