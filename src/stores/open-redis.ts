@@ -7,12 +7,13 @@ import type { RefreshAnswerStore } from '../relay/refresh-answers.ts';
 import type { RandomBytes } from '../relay/secrets.ts';
 import { type SessionStore, StoreUnavailable } from '../relay/store.ts';
 import { createHoldBack } from './hold-back.ts';
-import { createMemoryRefreshAnswers } from './memory-refresh-answers.ts';
-import { createRedisStore } from './redis.ts';
+import { createRedisStore, createRequestId } from './redis.ts';
 import { type Claimer, connectRedis, type RedisClient } from './redis-client.ts';
 import { createStoreClock } from './redis-clock.ts';
 import { createRedisCommands } from './redis-commands.ts';
+import { createRedisKeys } from './redis-keys.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
+import { createRedisRefreshAnswers } from './redis-refresh-answers.ts';
 import type { RedisTarget } from './redis-url.ts';
 import { listenForWakeUps } from './redis-wake-ups.ts';
 import { createWatchers } from './watchers.ts';
@@ -47,6 +48,7 @@ export interface RedisStores {
 export async function openRedis(options: RedisOptions): Promise<RedisStores> {
   const { target, prefix, clock, randomBytes, onEvent } = options;
   const instance = Buffer.from(randomBytes(9)).toString('base64url');
+  const keys = createRedisKeys(prefix);
   const watchers = createWatchers();
   const line = { wasCut: false };
   const onCut = () => {
@@ -63,7 +65,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
     storeClock,
     watchers,
     line,
-    channel: `${prefix}wake:${instance}`,
+    channel: keys.channelPrefix + instance,
     onLost: () => onEvent({ type: 'store_lost' }),
     onBack: () => onEvent({ type: 'store_back' }),
   });
@@ -77,10 +79,11 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
     },
   });
   const timeOf = (nowMs: number) => options.clockOf?.(nowMs) || storeClock.soon(nowMs);
-  const shared = { ...options, client, commands, timeOf };
+  const createId = () => createRequestId(randomBytes);
+  const shared = { ...options, client, commands, keys, timeOf, createId };
   return {
     store: createRedisStore({ ...shared, watchers, instance, holdBack }),
-    refreshAnswers: createMemoryRefreshAnswers(),
+    refreshAnswers: createRedisRefreshAnswers(shared),
     createRateLimiter: (name, policy) => createRedisRateLimiter({ ...shared, name, policy }),
     close() {
       holdBack.stop();

@@ -1,10 +1,15 @@
 /** Scripts with a deadline of their own: a client that has written a command waits for its answer for ever. */
-import { STORE_DEADLINE_MS } from '../limits.ts';
+import {
+  EXCHANGE_LEASE_MS,
+  STORE_DEADLINE_MS,
+  STORE_PATIENCE_MS,
+  STORE_RETRY_MS,
+} from '../limits.ts';
 import type { Clock } from '../relay/clock.ts';
 import { createDeadlines } from '../relay/deadlines.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import { isAnswer, isRefusal, type RedisClient, type ScriptRunner } from './redis-client.ts';
-import type { Script } from './redis-scripts.ts';
+import type { Script } from './redis-script.ts';
 
 export interface RedisCommands {
   /** Throws StoreUnavailable: offline, refused, or not answered in time; the last is 'unknown'. */
@@ -16,6 +21,12 @@ export interface RedisCommands {
   ): Promise<unknown>;
   /** Any other wait for the store, under the same deadline. */
   within<T>(work: Promise<T>): Promise<T>;
+  /**
+   * For a while, once it is unknown whether an attempt was carried out; who
+   * insists does so anyway, as long as a lease may last. What is repeated is
+   * carried out once, and answered alike each time.
+   */
+  repeat<T>(options: { insist: boolean }, attempt: () => Promise<T>): Promise<T>;
 }
 
 export interface RedisCommandsOptions {
@@ -39,8 +50,22 @@ export function createRedisCommands({ client, clock, onCut }: RedisCommandsOptio
     });
   }
 
+  async function repeat<T>({ insist }: { insist: boolean }, attempt: () => Promise<T>): Promise<T> {
+    const untilMs = clock.now() + (insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS);
+    for (let isOpen = insist; ; ) {
+      try {
+        return await attempt();
+      } catch (error) {
+        isOpen ||= isUnknown(error);
+        if (!isOpen || !(error instanceof StoreUnavailable) || clock.now() > untilMs) throw error;
+        await new Promise<void>((resolve) => clock.setTimer(STORE_RETRY_MS, resolve));
+      }
+    }
+  }
+
   return {
     within,
+    repeat,
     run(script, keys, args, runner = client) {
       const call = { keys, arguments: args.map(String) };
       return within(
@@ -55,7 +80,7 @@ export function createRedisCommands({ client, clock, onCut }: RedisCommandsOptio
 }
 
 /** It may have been carried out. */
-export function isUnknown(error: unknown): boolean {
+function isUnknown(error: unknown): boolean {
   return error instanceof StoreUnavailable && !isRefusal(error.cause);
 }
 

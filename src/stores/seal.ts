@@ -1,15 +1,15 @@
 /**
  * Nothing readable at rest: what a shared store holds opens only with the
- * person's link or the device's poll secret. docs/sealing.md is the
+ * person's link or code, or the device's secrets. docs/sealing.md is the
  * construction in words, with test vectors; `design.md`, Many instances.
  */
 import { Buffer } from 'node:buffer';
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { RandomBytes } from '../relay/secrets.ts';
 
-/** A capability's two halves: where the store keeps something, and what opens it. */
+/** A secret's two halves: where the store keeps something, and what opens it. */
 export interface Derived {
-  /** 16 bytes in base64url. Tells nothing of the capability or of the key. */
+  /** 16 bytes in base64url. Tells nothing of the secret, unless it can be guessed, or of the key. */
   readonly id: string;
   readonly key: Buffer;
 }
@@ -30,15 +30,33 @@ export function deriveFromPollSecret(pollSecret: string): Derived {
 }
 
 /**
- * HKDF-SHA-256 without salt: a capability is 144 random bits already, so it
- * needs spreading, not strengthening. RFC 5869 §3.1, §3.3.
+ * The user code names the way to the link, and its key seals the browser state.
+ * Whoever has the store can find a code by trying them all, so nothing else
+ * may rest on it: seal-to-device.ts.
  */
-function derive(capability: string, purpose: string): Derived {
-  const bytes = Buffer.from(hkdfSync('sha256', capability, '', purpose, ID_BYTES + KEY_BYTES));
+export function deriveFromUserCode(userCode: string): Derived {
+  return derive(userCode, 'sign-in-relay/1 user code');
+}
+
+/** The refresh token, with its provider, names a refresh, and its key seals the answer. */
+export function deriveFromRefresh(key: string): Derived {
+  return derive(key, 'sign-in-relay/1 refresh');
+}
+
+function derive(secret: string, purpose: string): Derived {
+  const bytes = expand(secret, purpose, ID_BYTES + KEY_BYTES);
   return {
     id: bytes.subarray(0, ID_BYTES).toString('base64url'),
     key: bytes.subarray(ID_BYTES),
   };
+}
+
+/**
+ * HKDF-SHA-256 without salt: a capability is 144 random bits already, so it
+ * needs spreading, not strengthening. RFC 5869 §3.1, §3.3.
+ */
+export function expand(secret: string | Buffer, purpose: string, length = KEY_BYTES): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', purpose, length));
 }
 
 /**

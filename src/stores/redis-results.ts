@@ -1,0 +1,115 @@
+/** From the lease to the result: who may go to the provider, and where the answer is put down, sealed. */
+import { EXCHANGE_LEASE_MS } from '../limits.ts';
+import type { Clock } from '../relay/clock.ts';
+import type { RandomBytes } from '../relay/secrets.ts';
+import type { SessionResult } from '../relay/session.ts';
+import type { SessionStore } from '../relay/store.ts';
+import type { RedisClient } from './redis-client.ts';
+import type { TimeOf } from './redis-clock.ts';
+import type { RedisCommands } from './redis-commands.ts';
+import type { RedisKeys } from './redis-keys.ts';
+import { openedOf, sealResult } from './redis-records.ts';
+import { COMPLETE, DEVICE_KEY, LEASE } from './redis-scripts.ts';
+import { type Derived, deriveFromBrowserState } from './seal.ts';
+
+export interface RedisResultsOptions {
+  readonly client: RedisClient;
+  readonly commands: RedisCommands;
+  readonly keys: RedisKeys;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  readonly timeOf: TimeOf;
+  readonly createId: () => string;
+}
+
+export function createRedisResults(
+  options: RedisResultsOptions,
+): Pick<SessionStore, 'fail' | 'lease' | 'complete'> {
+  const { client, commands, keys, randomBytes, timeOf } = options;
+  const deviceKeys = createDeviceKeys(options.clock);
+
+  /** Another instance than the one that took the lease asks for it. */
+  async function readDeviceKey(session: Derived, service: string, nowMs: number) {
+    const args = [timeOf(nowMs), service];
+    return (await commands.run(DEVICE_KEY, [keys.session(session)], args)) as string | null;
+  }
+
+  async function putDown(
+    from: 'p' | 'x',
+    sealed: string,
+    { session, service, nowMs }: { session: Derived; service: string; nowMs: number },
+  ): Promise<boolean> {
+    const args = [service, from, sealed, client.isCluster ? '' : keys.channelPrefix];
+    // After an exchange the tokens are in this hand and nowhere else.
+    const done = await commands.repeat({ insist: from === 'x' }, () =>
+      commands.run(COMPLETE, [keys.session(session)], [timeOf(nowMs), ...args]),
+    );
+    if (!Array.isArray(done)) return false;
+    const [pollId, waiting] = done as [string, string[]];
+    if (client.isCluster) publish(waiting, pollId);
+    return true;
+  }
+
+  /** Lost, it costs those who wait no more than their hold. */
+  function publish(instances: string[], pollId: string): void {
+    for (const waiting of instances) {
+      client.publish(keys.channelPrefix + waiting, pollId).catch(() => {});
+    }
+  }
+
+  return {
+    /** Repeated for a while. If that leaves it unknown, the person may reload, and is told when the link is used. */
+    async fail(service, browserState, result, nowMs) {
+      const session = deriveFromBrowserState(browserState);
+      // An error is no secret: the session's key alone will do.
+      const sealed = sealResult(session, '', result, randomBytes);
+      return putDown('p', sealed, { session, service, nowMs });
+    },
+
+    /**
+     * Repeated for a while under one id. If that leaves it unknown, the code is
+     * not exchanged, and a lease that was given runs out: `exchange_failed`.
+     */
+    async lease(service, browserState, nowMs) {
+      const session = deriveFromBrowserState(browserState);
+      const args = [service, EXCHANGE_LEASE_MS, options.createId()];
+      const reply = await commands.repeat({ insist: false }, () =>
+        commands.run(LEASE, [keys.session(session)], [timeOf(nowMs), ...args]),
+      );
+      if (!Array.isArray(reply)) return undefined;
+      const [sealedVerifier = '', sealedDeviceKey = ''] = reply as string[];
+      deviceKeys.keep(session.id, sealedDeviceKey);
+      return openedOf(session, service, sealedVerifier);
+    },
+
+    /** Repeated while the store is away; a repetition of what was carried out succeeds. */
+    async complete(service, browserState, result: SessionResult, nowMs) {
+      const session = deriveFromBrowserState(browserState);
+      const sealedDeviceKey =
+        deviceKeys.take(session.id) ??
+        (await commands.repeat({ insist: true }, () => readDeviceKey(session, service, nowMs)));
+      if (sealedDeviceKey === null) return false;
+      const sealed = sealResult(session, sealedDeviceKey, result, randomBytes);
+      return putDown('x', sealed, { session, service, nowMs });
+    },
+  };
+}
+
+/** The key of each device, from the lease, which reads it, to the completion, which needs it. */
+function createDeviceKeys(clock: Clock) {
+  const bySession = new Map<string, { sealed: string; untilMs: number }>();
+  return {
+    keep(sessionId: string, sealed: string): void {
+      for (const [id, { untilMs }] of bySession) {
+        if (untilMs >= clock.now()) break;
+        bySession.delete(id);
+      }
+      bySession.set(sessionId, { sealed, untilMs: clock.now() + EXCHANGE_LEASE_MS });
+    },
+    take(sessionId: string): string | undefined {
+      const kept = bySession.get(sessionId);
+      bySession.delete(sessionId);
+      return kept?.sealed;
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/** What every script is made of. */
+import { hash } from 'node:crypto';
+
+export interface Script {
+  readonly text: string;
+  /** What the server knows it by once it has seen it. */
+  readonly sha1: string;
+}
+
+export function script(text: string): Script {
+  return { text, sha1: hash('sha1', text) };
+}
+
+/** Kept this much longer than it is alive: dying is decided by the record itself, this is only the cleaning. */
+export const GARBAGE_MS = 60_000;
+
+/** How long what was done stays for a repetition of the same request. hazards.md §3, Claim. */
+export const REPEAT_MS = 10_000;
+
+/**
+ * The clock is the store's, so that relays whose clocks differ agree; a test may
+ * bring its own. `until <ms>`: later than that nobody waits for the script any more.
+ */
+export const NOW = `
+local now = tonumber(ARGV[1])
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local latest = tonumber(string.match(ARGV[1], '%d+'))
+  if latest and now > latest then return redis.error_reply('LATE not carried out') end
+end
+`;
+
+/**
+ * A full store refuses what takes memory if a script begins with it. What is
+ * under way is brought to its end, so it begins with what takes none; only new
+ * sessions are refused.
+ */
+export const evenIfFull = (key: string) => `redis.call('HDEL', ${key}, '')\n`;
