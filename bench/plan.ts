@@ -22,14 +22,14 @@ export type Plan = typeof FULL;
 
 export const QUICK: Plan = {
   ...FULL,
-  rounds: 5,
+  rounds: 3,
   signInsARound: 1_000,
   warmUpSignIns: 2_000,
   secondsARound: 1,
   freshRelays: 1,
-  parkingRounds: 5,
+  parkingRounds: 4,
   liveSessions: [1_000, 20_000],
   starts: 3,
-  settleMs: 3_000,
+  settleMs: 1_500,
   deadlineMinutes: 5,
 };

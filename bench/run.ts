@@ -7,6 +7,8 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench } from './bench.ts';
 import { FULL, QUICK } from './plan.ts';
+import { profile } from './profile.ts';
+import { plotLiveSessions } from './sections/live-sessions.ts';
 import { SECTIONS } from './sections.ts';
 import { createFigures, summarise } from './support/figures.ts';
 import { startGenerator } from './support/generator.ts';
@@ -20,6 +22,8 @@ const USAGE = `Usage: npm run bench -- [options]
   --quick          smaller and shorter, under two minutes
   --only a,b       these sections alone: ${Object.keys(SECTIONS).join(', ')}
   --json path      every figure with all its samples
+  --plot path      the cost of a sign-in among many live sessions, as SVG
+  --profile        no figures: CPU profiles, left in dist/profiles
 `;
 
 async function main(): Promise<void> {
@@ -39,7 +43,8 @@ async function main(): Promise<void> {
   const env = providerEnv(await generator.call('startProvider', {}));
   const bench: Bench = { plan, figures, generator, env, redis };
 
-  for (const name of names) {
+  if (options.profile) await profile(bench);
+  for (const name of options.profile ? [] : names) {
     const begun = figures.all.length;
     await SECTIONS[name]?.(bench);
     const sections = new Set(figures.all.slice(begun).map(({ section }) => section));
@@ -51,13 +56,16 @@ async function main(): Promise<void> {
     const report = { machine, plan, figures: figures.all.map(summarise) };
     writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
   }
+  const plot = plotLiveSessions(bench);
+  if (options.plot !== undefined && plot !== undefined) writeFileSync(options.plot, plot);
   await Promise.all([generator.stop(), redis?.stop()]);
 }
 
 function readOptions() {
   try {
     const text = { type: 'string' } as const;
-    const options = { quick: { type: 'boolean' }, only: text, json: text } as const;
+    const flag = { type: 'boolean' } as const;
+    const options = { quick: flag, only: text, json: text, plot: text, profile: flag };
     return parseArgs({ options }).values;
   } catch (error) {
     return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);

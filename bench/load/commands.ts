@@ -1,4 +1,5 @@
 /** What the generator can be told to do. Arguments and results go through JSON. */
+import type { Answer } from './connection.ts';
 import { endSessions, holdSessions, parkPolls, sessionsAt } from './held-sessions.ts';
 import { runAtRate, runMany } from './loops.ts';
 import { ask } from './pool.ts';
@@ -65,29 +66,26 @@ export const commands = {
     return latencies(times);
   },
 
-  /** Starts that are expected to come to nothing, or not; from one address, or from many. */
-  async starts(options: {
-    port: number;
-    count: number;
-    atOnce: number;
-    status: number;
-    client?: string;
-  }) {
-    const { port, count, atOnce, status, client } = options;
-    await runMany(count, atOnce, async () =>
-      expectStatus(status, await ask(port, startRequest(client)), 'start'),
-    );
+  /** Starts by people who want nothing but to start. Returns how many were answered how. */
+  async starts(options: { port: number; count: number; atOnce: number; client?: string }) {
+    const { port, count, atOnce, client } = options;
+    const answers = createTally();
+    await runMany(count, atOnce, async () => answers.add(await ask(port, startRequest(client))));
+    return answers.counts;
   },
 
-  /** Starts by people of whom nothing is expected. Returns how many were answered how. */
-  async flood(options: { port: number; perSecond: number; seconds: number; client?: string }) {
+  async startsAtRate(options: {
+    port: number;
+    perSecond: number;
+    seconds: number;
+    client?: string;
+  }) {
     const { port, perSecond, seconds, client } = options;
-    const answers: Record<string, number> = {};
-    await runAtRate(perSecond, seconds, async () => {
-      const { status } = await ask(port, startRequest(client));
-      answers[status] = (answers[status] ?? 0) + 1;
-    });
-    return answers;
+    const answers = createTally();
+    await runAtRate(perSecond, seconds, async () =>
+      answers.add(await ask(port, startRequest(client))),
+    );
+    return answers.counts;
   },
 
   hold: ({ relays, count }: { relays: Relays; count: number }) => holdSessions(relays, count),
@@ -110,4 +108,14 @@ function latencyOf(values: readonly number[]): Latency {
   const at = (share: number) =>
     sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
   return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
+}
+
+function createTally() {
+  const counts: Record<number, number> = {};
+  return {
+    counts,
+    add({ status }: Answer): void {
+      counts[status] = (counts[status] ?? 0) + 1;
+    },
+  };
 }

@@ -1,7 +1,7 @@
 /** What a sign-in costs, beside the floor, and how fast it is handed over. */
 import type { Bench, Section } from '../bench.ts';
 import { cpuMicroseconds, cpuOfEach } from '../support/accounting.ts';
-import { type Arrangement, arrangeAll } from '../support/arrangements.ts';
+import { type Arrangement, arrangements } from '../support/arrangements.ts';
 import { startFloor } from '../support/floor.ts';
 import { median } from '../support/median.ts';
 
@@ -11,21 +11,21 @@ const EXCHANGES_OF_A_SIGN_IN = 5;
 export const measureCost: Section = async (bench) => {
   const { generator, plan } = bench;
   const floor = await startFloor();
-  const arrangements = await arrangeAll(bench);
+  const arranged = await Promise.all(arrangements(bench).map((arrange) => arrange()));
   try {
-    for (const { relays } of arrangements) {
+    for (const { relays } of arranged) {
       await generator.call('signIns', { relays, count: plan.warmUpSignIns, atOnce: plan.atOnce });
     }
     await measureFloor(bench, floor);
     for (let round = 0; round < plan.rounds; round += 1) {
       const floorCpu = await measureFloor(bench, floor);
-      for (const arrangement of arrangements) await measureRound(bench, arrangement, floorCpu);
+      for (const arrangement of arranged) await measureRound(bench, arrangement, floorCpu);
     }
     for (let round = 0; round < plan.rounds; round += 1) {
-      for (const arrangement of arrangements) await measureHandOver(bench, arrangement);
+      for (const arrangement of arranged) await measureHandOver(bench, arrangement);
     }
   } finally {
-    await Promise.all([floor, ...arrangements].map((each) => each.stop()));
+    await Promise.all([floor, ...arranged].map((each) => each.stop()));
   }
 };
 

@@ -32,14 +32,15 @@ export async function arrangeTwoWithRedis(bench: Bench, url: string): Promise<Ar
   return arrange('Redis, two relays', [await start(), await start()]);
 }
 
-/** All there can be. */
-export async function arrangeAll(bench: Bench): Promise<Arrangement[]> {
-  const arrangements = [await arrangeMemory(bench)];
-  if (bench.redis !== undefined) {
-    arrangements.push(await arrangeOneWithRedis(bench, bench.redis.url));
-    arrangements.push(await arrangeTwoWithRedis(bench, bench.redis.url));
-  }
-  return arrangements;
+/** All there can be, each to be started when it is wanted. */
+export function arrangements(bench: Bench): (() => Promise<Arrangement>)[] {
+  const url = bench.redis?.url;
+  if (url === undefined) return [() => arrangeMemory(bench)];
+  return [
+    () => arrangeMemory(bench),
+    () => arrangeOneWithRedis(bench, url),
+    () => arrangeTwoWithRedis(bench, url),
+  ];
 }
 
 function startWithRedis({ env }: Bench, url: string, prefix: string): Promise<Relay> {

@@ -9,6 +9,8 @@ export const ROOT = join(import.meta.dir, '../..');
 
 export interface Relay extends Launched {
   readonly port: number;
+  /** From the command to the first answer. */
+  readonly startedInMs: number;
 }
 
 /** `exec`: the shell becomes the relay, as under npm. */
@@ -20,6 +22,7 @@ export async function startRelay(
   command: readonly string[] = START_COMMAND,
 ): Promise<Relay> {
   const port = await findFreePort();
+  const begunMs = performance.now();
   const relay = launch(command, {
     measured: true,
     env: {
@@ -33,7 +36,7 @@ export async function startRelay(
     },
   });
   await Promise.race([untilAnswered(port, HEALTH), relay.failed]);
-  return { ...relay, port };
+  return { ...relay, port, startedInMs: performance.now() - begunMs };
 }
 
 /** A provider on loopback takes the place of MyAnimeList. */
