@@ -47,6 +47,7 @@ export async function startRedisSentinel(options: SentinelOptions = {}): Promise
     const group = createGroup(nodes, sentinels, redis);
     await group.waitForReplicas(replicas);
     await untilAcquainted(sentinels);
+    await untilReplicating(primary, replicas);
     return group;
   } catch (error) {
     await stopAll([...nodes, ...sentinels]);
@@ -73,6 +74,22 @@ async function untilAcquainted(sentinels: readonly RedisServer[]): Promise<void>
   await pollUntil('the sentinels know each other', async () => {
     const known = await Promise.all(sentinels.map(countOtherSentinels));
     return known.every((count) => count === sentinels.length - 1) ? true : undefined;
+  });
+}
+
+/**
+ * A replica that has its first copy is sent what is new only after it has
+ * reported once more, up to a second later; until then WAIT is in vain.
+ */
+async function untilReplicating(primary: RedisServer, replicas: number): Promise<void> {
+  // Something new, that leaves nothing behind.
+  await primary.cli('PUBLISH', 'attached', '');
+  const info = () => primary.cli('INFO', 'replication');
+  const written = Number(/^master_repl_offset:(\d+)/m.exec(await info())?.[1]);
+  await pollUntil('the replicas have what is written', async () => {
+    const offsets = [...(await info()).matchAll(/^slave\d+:.*,offset=(\d+)/gm)];
+    const upToDate = offsets.filter(([, offset]) => Number(offset) >= written);
+    return upToDate.length === replicas ? true : undefined;
   });
 }
 
