@@ -81,6 +81,9 @@ export const DEVICE_NAME_CHARACTERS = 40;
 /** A device that confirms (`ack`) may ask for its result again for so long after it was first handed out. */
 export const ACK_MS = 60 * SECOND_MS;
 
+/** How long a browser may remember a preflight: the most that Chromium does. */
+export const CORS_MAX_AGE_SECONDS = 7_200;
+
 /** A body at the door of RFC 8628; refresh tokens of 4 KB have been seen. */
 export const OAUTH_BODY_BYTES = 16_384;
 

@@ -4,6 +4,7 @@ import { describeError, log } from '../operate/log.ts';
 import { createPages } from '../pages/pages.ts';
 import { createAuthDoor } from './auth.ts';
 import type { OAuthDoorOptions } from './auth-options.ts';
+import { allowOrigins } from './cors.ts';
 import { refuse, refuseMethod } from './errors.ts';
 import type { Env } from './guard.ts';
 import { createOAuthDoor } from './oauth.ts';
@@ -36,6 +37,7 @@ export function createApp({ auth, isReady }: AppOptions): HandleRequest {
     app.all('/auth/*', (c) => refuse(c.req.path === '/auth' ? 'not_found' : 'not_configured'));
   } else {
     const findPages = createPages({ appName: auth.appName, codeAction: `${basePath}/link` });
+    allowOrigins(app, auth.corsOrigins);
     app.route('/', createAuthDoor(auth, findPages));
     app.route('/', createPersonDoor(auth, findPages));
     app.route('/', createOAuthDoor(auth));

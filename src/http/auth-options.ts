@@ -24,6 +24,8 @@ export interface AuthDoorOptions {
   readonly baseUrl: string;
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
+  /** Of web apps that may ask as devices do. */
+  readonly corsOrigins: readonly string[];
   /** When a person is asked before being sent to the provider. docs/person.md. */
   readonly confirm: 'always' | 'code' | 'never';
   /** What the pages call the app that people sign in to; absent: they name none. */

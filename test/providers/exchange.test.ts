@@ -25,9 +25,12 @@ describe('the request', () => {
     expect(request?.headers.get('content-type')).toBe('application/x-www-form-urlencoded');
     expect(request?.headers.get('accept')).toBe('application/json');
     expect(request?.headers.get('accept-encoding')).toBe('identity');
-    expect(request?.body).toBe(
-      'grant_type=authorization_code&code=the+code&client_id=client&redirect_uri=https%3A%2F%2Frelay.test%2Fauth%2Fx%2Fcallback',
-    );
+    expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual({
+      grant_type: 'authorization_code',
+      code: 'the code',
+      redirect_uri: 'https://relay.test/auth/x/callback',
+      client_id: 'client',
+    });
   });
 
   test.each([
@@ -74,9 +77,9 @@ describe('the answer', () => {
       { accessToken: 'a' },
     ],
     [
-      'other fields are not passed on',
-      '{"access_token":"a","id_token":"i","__proto__":{"x":1}}',
-      { accessToken: 'a' },
+      'what the door of RFC 8628 passes on is kept, other fields are not',
+      '{"access_token":"a","token_type":"mac","scope":"s","id_token":"i","x":1,"__proto__":{"x":1}}',
+      { accessToken: 'a', tokenType: 'mac', scope: 's', idToken: 'i' },
     ],
     ['a byte order mark is no matter', '\uFEFF{"access_token":"a"}', { accessToken: 'a' }],
   ])('§2: %s', async (_, body, tokens) => {

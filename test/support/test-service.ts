@@ -76,6 +76,7 @@ export function createTestService(
   const exchanges: URLSearchParams[] = [];
   const settings = { ...SETTINGS, ...overrides };
   const store = createMemoryStore(settings);
+  const refreshAnswers = createMemoryRefreshAnswers();
   const limiters = new Map<string, MemoryRateLimiter>();
   const service = createService(
     settings,
@@ -89,7 +90,7 @@ export function createTestService(
     },
     {
       store: parts.changeStore?.(store) ?? store,
-      refreshAnswers: createMemoryRefreshAnswers(),
+      refreshAnswers,
       createRateLimiter(name, policy) {
         const limiter = createMemoryRateLimiter(policy);
         limiters.set(name, limiter);
@@ -125,6 +126,7 @@ export function createTestService(
     clock,
     store,
     limiters,
+    refreshAnswers,
     exchanges,
     send,
     start,

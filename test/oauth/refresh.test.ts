@@ -1,0 +1,178 @@
+/** RFC 6749 §6: the relay refreshes with the secret that a device cannot hold. */
+import { describe, expect, test } from 'bun:test';
+import { REFRESH_ANSWER_MS } from '../../src/limits.ts';
+import type { Fetch } from '../../src/providers/token-endpoint.ts';
+import { createGate } from '../support/gate.ts';
+import { createDeviceDoor } from './support/device-door.ts';
+
+const REFRESH = { grant_type: 'refresh_token', refresh_token: 'old' };
+
+/** Gives another token each time, as a provider does that takes each refresh token once. */
+function rotate(): Fetch {
+  let count = 0;
+  return async () => {
+    count += 1;
+    return Response.json({ access_token: `access ${count}`, refresh_token: `new ${count}` });
+  };
+}
+
+describe('refresh', () => {
+  test('the provider is asked with the client and its secret, and its answer is passed on', async () => {
+    const { token, exchanges } = createDeviceDoor({}, rotate());
+    const { status, body } = await token(REFRESH, {}, 'anilist');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      access_token: 'access 1',
+      token_type: 'Bearer',
+      refresh_token: 'new 1',
+      scope: '',
+    });
+    expect(Object.fromEntries(exchanges[0] ?? [])).toEqual({
+      grant_type: 'refresh_token',
+      refresh_token: 'old',
+      client_id: 'anilist-client',
+      client_secret: 'anilist-client-secret',
+    });
+  });
+
+  test('§6: a narrower scope is passed on; other parameters are for nobody', async () => {
+    const { token, exchanges } = createDeviceDoor({}, rotate());
+    await token({ ...REFRESH, scope: 'read', client_id: 'x', client_secret: 'y', code: 'z' });
+    expect(Object.fromEntries(exchanges[0] ?? [])).toEqual({
+      grant_type: 'refresh_token',
+      refresh_token: 'old',
+      scope: 'read',
+      client_id: 'mal-client',
+    });
+  });
+
+  test('without a refresh token it is an invalid request, and the provider is not asked', async () => {
+    const { token, exchanges } = createDeviceDoor({}, rotate());
+    expect((await token({ grant_type: 'refresh_token' })).body.error).toBe('invalid_request');
+    expect(exchanges).toHaveLength(0);
+  });
+});
+
+describe('single flight', () => {
+  test('many at once with one token: the provider is asked once and all get its answer', async () => {
+    const gate = createGate();
+    const held = gate.close();
+    const give = rotate();
+    const { token, exchanges, runReady } = createDeviceDoor({}, async (url, init) => {
+      await gate.pass();
+      return give(url, init);
+    });
+    const asked = Array.from({ length: 10 }, () => token(REFRESH));
+    await held.arrived;
+    await runReady();
+    held.release();
+    const answers = await Promise.all(asked);
+    expect(new Set(answers.map(({ body }) => body.access_token))).toEqual(new Set(['access 1']));
+    expect(exchanges).toHaveLength(1);
+  });
+
+  test('a repeat within 30 s gets the same answer; later the provider is asked again', async () => {
+    const { token, exchanges, clock } = createDeviceDoor({}, rotate());
+    await token(REFRESH);
+    clock.advance(REFRESH_ANSWER_MS);
+    expect((await token(REFRESH)).body.access_token).toBe('access 1');
+    clock.advance(1);
+    expect((await token(REFRESH)).body.access_token).toBe('access 2');
+    expect(exchanges).toHaveLength(2);
+  });
+
+  test('another token, another scope and another provider are refreshes of their own', async () => {
+    const { token, exchanges } = createDeviceDoor({}, rotate());
+    await token(REFRESH);
+    await token({ ...REFRESH, refresh_token: 'other' });
+    await token({ ...REFRESH, scope: 'read' });
+    await token(REFRESH, {}, 'anilist');
+    expect(exchanges).toHaveLength(4);
+  });
+
+  test('nothing is kept when its time is over', async () => {
+    const { token, clock, refreshAnswers, runReady } = createDeviceDoor({}, rotate());
+    await token(REFRESH);
+    expect(refreshAnswers.size).toBe(1);
+    clock.advance(60_000);
+    await runReady();
+    expect(refreshAnswers.size).toBe(0);
+  });
+});
+
+describe('a refresh that fails', () => {
+  const answering = (status: number, body: unknown) => async () => Response.json(body, { status });
+
+  test.each([
+    ['invalid_grant', 400, { error: 'invalid_grant' }, 'invalid_grant'],
+    ['invalid_client', 401, { error: 'invalid_client' }, 'invalid_client'],
+    ['invalid_scope', 400, { error: 'invalid_scope' }, 'invalid_scope'],
+    ['an error in words of its own', 401, { message: 'no' }, 'invalid_grant'],
+    ['an error with status 200', 200, { error: 'invalid_grant' }, 'invalid_grant'],
+  ])('because of %s is told as that', async (_, status, body, error) => {
+    const { token } = createDeviceDoor({}, answering(status, body));
+    expect(await token(REFRESH)).toMatchObject({ status: 400, body: { error } });
+  });
+
+  test('is remembered for 30 s too, so that the provider hears of a dead token once', async () => {
+    const { token, exchanges } = createDeviceDoor({}, answering(400, { error: 'invalid_grant' }));
+    await token(REFRESH);
+    expect((await token(REFRESH)).body.error).toBe('invalid_grant');
+    expect(exchanges).toHaveLength(1);
+  });
+
+  test.each<[string, Fetch]>([
+    ['fails', answering(500, {})],
+    ['has too much to do', answering(429, {})],
+    ['cannot be reached', async () => Promise.reject(new Error('down'))],
+    ['talks nonsense', async () => new Response('<html>')],
+  ])(
+    'because the provider %s leaves the device its token: 503, and asked again next time',
+    async (_, fetch) => {
+      const { token, exchanges } = createDeviceDoor({}, fetch);
+      expect(await token(REFRESH)).toMatchObject({
+        status: 503,
+        body: { error: 'temporarily_unavailable' },
+      });
+      await token(REFRESH);
+      expect(exchanges).toHaveLength(2);
+    },
+  );
+
+  test('a store that is away is no verdict on the token either', async () => {
+    const down = async () => Promise.reject(new Error('down'));
+    const { token } = createDeviceDoor({}, rotate(), {
+      refreshAnswers: { begin: down, settle: down, sweep: async () => {} },
+    });
+    expect(await token(REFRESH)).toMatchObject({ status: 503 });
+  });
+
+  test('an answer that could not be kept is passed on all the same', async () => {
+    const { token } = createDeviceDoor({}, rotate(), {
+      refreshAnswers: {
+        begin: async () => ({ state: 'yours' }),
+        settle: async () => Promise.reject(new Error('down')),
+        sweep: async () => {},
+      },
+    });
+    expect((await token(REFRESH)).body.access_token).toBe('access 1');
+  });
+});
+
+test('refreshes of one address have a limit of their own, in the terms of the RFC', async () => {
+  const { send, clock } = createDeviceDoor({}, rotate());
+  const refresh = (token: string) =>
+    send('/oauth2/mal/token', {
+      method: 'POST',
+      body: new URLSearchParams({ ...REFRESH, refresh_token: token }),
+    });
+  for (let count = 0; count < 10; count += 1) {
+    expect((await refresh(`token ${count}`)).status).toBe(200);
+  }
+  const response = await refresh('one more');
+  expect(response.status).toBe(400);
+  expect(response.headers.get('retry-after')).toBe('2');
+  expect(await response.json()).toMatchObject({ error: 'slow_down' });
+  clock.advance(2_000);
+  expect((await refresh('one more')).status).toBe(200);
+});
