@@ -1,9 +1,15 @@
 import { afterAll, expect, test } from 'bun:test';
 import { startRedisCluster } from '../support/redis/start-cluster.ts';
 import { runRateLimiterSuite } from './suite/run-rate-limiter-suite.ts';
+import { runRefreshAnswersSuite } from './suite/run-refresh-answers-suite.ts';
 import { runStoreSuite } from './suite/run-store-suite.ts';
 import { NOW, register, registerCompleted } from './suite/sessions.ts';
-import { makeRedisRateLimiter, makeRedisStore, openTestRedis } from './support/redis-store.ts';
+import {
+  makeRedisRateLimiter,
+  makeRedisRefreshAnswers,
+  makeRedisStore,
+  openTestRedis,
+} from './support/redis-store.ts';
 
 const cluster = await startRedisCluster();
 afterAll(() => cluster.stop());
@@ -11,6 +17,7 @@ const url = `redis://${cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join
 
 runStoreSuite('redis cluster', makeRedisStore(url));
 runRateLimiterSuite('redis cluster', makeRedisRateLimiter(url));
+runRefreshAnswersSuite('redis cluster', makeRedisRefreshAnswers(url));
 
 test('sessions and their pointers lie on all three masters', async () => {
   const prefix = 'spread:';

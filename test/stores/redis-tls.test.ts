@@ -10,9 +10,15 @@ import { startRedis } from '../support/redis/start-redis.ts';
 import { plantSecret } from '../support/secrets.ts';
 import { startSession } from '../support/wire.ts';
 import { runRateLimiterSuite } from './suite/run-rate-limiter-suite.ts';
+import { runRefreshAnswersSuite } from './suite/run-refresh-answers-suite.ts';
 import { runStoreSuite } from './suite/run-store-suite.ts';
 import { rulesFor } from './support/acl.ts';
-import { makeRedisRateLimiter, makeRedisStore, openTestRedis } from './support/redis-store.ts';
+import {
+  makeRedisRateLimiter,
+  makeRedisRefreshAnswers,
+  makeRedisStore,
+  openTestRedis,
+} from './support/redis-store.ts';
 
 /** With what must be written percent-encoded in an address. */
 const PASSWORD = plantSecret('p@ss/word:with?marks#in%it');
@@ -40,6 +46,7 @@ afterAll(async () => {
 
 runStoreSuite('redis over TLS, as an ACL user', makeRedisStore(redis.url));
 runRateLimiterSuite('redis over TLS, as an ACL user', makeRedisRateLimiter(redis.url));
+runRefreshAnswersSuite('redis over TLS, as an ACL user', makeRedisRefreshAnswers(redis.url));
 
 test('none of it was refused', async () => {
   expect(await redis.cli('ACL', 'LOG')).toBe('');

@@ -28,6 +28,7 @@ export function runRateLimiterSuite(name: string, makeRateLimiter: MakeRateLimit
   describe(`${name} rate limiter`, () => {
     testBursts(open);
     testRefusals(open);
+    testGivingBack(open);
   });
 }
 
@@ -99,5 +100,23 @@ function testRefusals(open: Open): void {
     await takeMany(limiter, 3);
     await limiter.sweep(NOW + 999);
     expect(await takeMany(limiter, 1, NOW + 999)).toEqual([refusedFor(1)]);
+  });
+}
+
+function testGivingBack(open: Open): void {
+  test('a token that is given back can be taken again, and no more than that', async () => {
+    const limiter = await open();
+    await takeMany(limiter, 3);
+    await limiter.giveBack(ADDRESS, NOW);
+    expect(await takeMany(limiter, 2)).toEqual([OK, refusedFor(1_000)]);
+  });
+
+  test('what is given back to a full bucket, or to none, is lost', async () => {
+    const limiter = await open();
+    await limiter.giveBack(ADDRESS, NOW);
+    expect(await takeMany(limiter, 4)).toEqual([OK, OK, OK, refusedFor(1_000)]);
+    const laterMs = NOW + 60_000;
+    await limiter.giveBack(ADDRESS, laterMs);
+    expect(await takeMany(limiter, 4, laterMs)).toEqual([OK, OK, OK, refusedFor(1_000)]);
   });
 }

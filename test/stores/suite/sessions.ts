@@ -1,6 +1,6 @@
 /** Sessions for the store suite, made on the way that real ones take. */
 import { randomBytes } from 'node:crypto';
-import { createCapability, createVerifier } from '../../../src/relay/secrets.ts';
+import { createCapability, createUserCode, createVerifier } from '../../../src/relay/secrets.ts';
 import type { NewSession, SessionStore } from '../../../src/relay/store.ts';
 
 /** Opens an empty store for one test. */
@@ -21,6 +21,8 @@ export function newSession(overrides: Partial<NewSession> = {}): NewSession {
   };
 }
 
+export const makeUserCode = () => createUserCode(randomBytes);
+
 export async function register(store: SessionStore, overrides: Partial<NewSession> = {}) {
   const session = newSession(overrides);
   const outcome = await store.register(session, NOW);
@@ -28,8 +30,8 @@ export async function register(store: SessionStore, overrides: Partial<NewSessio
   return session;
 }
 
-export async function registerCompleted(store: SessionStore) {
-  const session = await register(store);
+export async function registerCompleted(store: SessionStore, overrides: Partial<NewSession> = {}) {
+  const session = await register(store, overrides);
   await store.lease(session.service, session.browserState, NOW);
   await store.complete(session.service, session.browserState, TOKENS, NOW);
   return session;

@@ -1,14 +1,17 @@
 /** Random sequences of verbs, and what a store answers to each of them. */
 import fc from 'fast-check';
-import { EXCHANGE_LEASE_MS } from '../../../src/limits.ts';
+import { ACK_MS, EXCHANGE_LEASE_MS } from '../../../src/limits.ts';
 import type { SessionResult } from '../../../src/relay/session.ts';
 import type { NewSession, SessionStore } from '../../../src/relay/store.ts';
-import { LIFETIME_MS, NOW, newSession, TOKENS } from './sessions.ts';
+import { LIFETIME_MS, makeUserCode, NOW, newSession, TOKENS } from './sessions.ts';
 
 const DENIED: SessionResult = { error: 'access_denied' };
 
 /** On both sides of every boundary in time; mostly none, or no session would get far. */
-const boundaries = [EXCHANGE_LEASE_MS, EXCHANGE_LEASE_MS + 1, LIFETIME_MS, LIFETIME_MS + 1];
+const boundaries = [EXCHANGE_LEASE_MS, ACK_MS, LIFETIME_MS].flatMap((lastMs) => [
+  lastMs,
+  lastMs + 1,
+]);
 const pauses = fc.oneof(
   { weight: 20, arbitrary: fc.constantFrom(0, 1) },
   { weight: 1, arbitrary: fc.constantFrom(...boundaries) },
@@ -21,10 +24,14 @@ const step = fc.record({
   verb: fc.constantFrom(
     ...(['register', 'again', 'open', 'lease', 'lease', 'fail'] as const),
     ...(['complete', 'complete', 'claim', 'claim', 'sweep'] as const),
+    ...(['find', 'find by code', 'use code', 'acknowledge'] as const),
   ),
   session: fc.nat({ max: 3 }),
   service: services,
   withVerifier: fc.boolean(),
+  withCode: fc.boolean(),
+  withName: fc.boolean(),
+  isAckAsked: fc.boolean(),
   pauseMs: pauses,
 });
 
@@ -40,9 +47,14 @@ export type Sequence = typeof sequences extends fc.Arbitrary<infer Value> ? Valu
 
 /** The sessions that a sequence speaks of, the same for every store. */
 export function castOf({ steps, lifetimeMs }: Sequence): NewSession[] {
-  return steps.map(({ service, withVerifier }) => {
-    const { verifier, ...session } = newSession({ service, lifetimeMs });
-    return withVerifier && verifier !== undefined ? { ...session, verifier } : session;
+  return steps.map(({ service, withVerifier, withCode, withName, isAckAsked }) => {
+    const { verifier, ...session } = newSession({ service, lifetimeMs, isAckAsked });
+    return {
+      ...session,
+      ...(withVerifier && verifier !== undefined && { verifier }),
+      ...(withCode && { userCode: makeUserCode() }),
+      ...(withName && { deviceName: 'Fernseher 📺' }),
+    };
   });
 }
 
@@ -78,7 +90,7 @@ export async function runSequence(
 function runVerb(
   store: SessionStore,
   { verb, service }: Step,
-  { browserState, pollSecret }: NewSession,
+  { browserState, pollSecret, userCode = '' }: NewSession,
   nowMs: number,
 ): Promise<unknown> {
   switch (verb) {
@@ -92,6 +104,14 @@ function runVerb(
       return store.complete(service, browserState, isEven(nowMs) ? TOKENS : DENIED, nowMs);
     case 'claim':
       return store.claim(pollSecret, nowMs);
+    case 'find':
+      return store.find({ browserState }, nowMs);
+    case 'find by code':
+      return store.find({ userCode }, nowMs);
+    case 'use code':
+      return store.useCode(userCode, nowMs);
+    case 'acknowledge':
+      return store.acknowledge(pollSecret, nowMs);
     default:
       return store.sweep(nowMs);
   }

@@ -5,6 +5,7 @@ import type { RateLimiter, RateLimitPolicy } from '../../../src/relay/rate-limit
 import { openRedis, type RedisOptions, type RedisStores } from '../../../src/stores/open-redis.ts';
 import { parseRedisUrl } from '../../../src/stores/redis-url.ts';
 import type { MakeRateLimiter } from '../suite/run-rate-limiter-suite.ts';
+import type { MakeRefreshAnswers } from '../suite/run-refresh-answers-suite.ts';
 import type { MakeStore } from '../suite/run-store-suite.ts';
 
 const RATE_LIMIT: RateLimitPolicy = { burst: 3, ratePerSecond: 1 };
@@ -44,5 +45,13 @@ export function makeRedisRateLimiter(url: string): MakeRateLimiter {
     const { rateLimiter, close } = await openTestRedis(url, { rateLimit });
     cleanUps.push(async () => close());
     return rateLimiter;
+  };
+}
+
+export function makeRedisRefreshAnswers(url: string): MakeRefreshAnswers {
+  return async (cleanUps) => {
+    const { refreshAnswers, close } = await openTestRedis(url);
+    cleanUps.push(async () => close());
+    return refreshAnswers;
   };
 }
