@@ -48,7 +48,7 @@ export function renderConfirm(confirm: Confirm): string {
         </dl>
         <p class="warning">{words.warning}</p>
         {inApp && (
-          <p>
+          <p class="aside">
             {words.openInBrowser}
             {inApp.link && (
               <bdi dir="ltr" class="link">

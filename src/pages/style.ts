@@ -8,8 +8,8 @@ import { hash } from 'node:crypto';
  * look the same, because neither is the better answer.
  */
 export const STYLE = `
-:root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#111827;--quiet:#374151;--line:#6b7280;--good:#166534;--bad:#991b1b}
-@media (prefers-color-scheme:dark){:root{--page:#0b0f14;--card:#161b22;--text:#f3f4f6;--quiet:#cbd5e1;--line:#94a3b8;--good:#86efac;--bad:#fca5a5}}
+:root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#111827;--quiet:#374151;--line:#6b7280;--rule:#d1d5db;--good:#166534;--bad:#991b1b}
+@media (prefers-color-scheme:dark){:root{--page:#0b0f14;--card:#161b22;--text:#f3f4f6;--quiet:#cbd5e1;--line:#94a3b8;--rule:#374151;--good:#86efac;--bad:#fca5a5}}
 *{box-sizing:border-box}
 body{margin:0;min-height:100vh;min-height:100svh;display:grid;place-items:center;padding:min(1rem,4vw);background:var(--page);color:var(--text);font:1.0625rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{width:100%;max-width:26rem;padding:2rem min(1.5rem,6vw);border-radius:1rem;background:var(--card);text-align:center;overflow-wrap:anywhere}
@@ -17,26 +17,30 @@ svg{width:3.5rem;height:3.5rem;fill:none;stroke:currentColor;stroke-width:2;stro
 .good{color:var(--good)}.bad{color:var(--bad)}
 h1{margin:.75rem 0 .5rem;font-size:min(1.5rem,9vw);line-height:1.25}
 p{margin:0;color:var(--quiet)}
-main.ask{padding-block:1.25rem}
+h1,p,small{text-wrap:balance}
+:lang(ko){word-break:keep-all}:lang(ja){word-break:auto-phrase}
+main.ask{padding-block:1.25rem;line-height:1.4}
 .ask h1{margin-top:0}
-.ask :is(p,dl,form){margin-block:.75rem 0}
+.ask :is(p,dl,form){margin-block:.625rem 0}
 strong{display:block;color:var(--text)}
-[role=alert]{padding:.75rem;border:2px solid var(--bad);border-radius:.5rem;text-align:start}
+[role=alert]{padding:.75rem;border:2px solid var(--bad);border-radius:.5rem;text-align:start;text-wrap:wrap}
 [role=alert] strong{color:var(--bad)}
 label{display:block;margin-bottom:.25rem;font-weight:600}
 small{display:block;margin-top:.25rem;font-size:.9375rem;color:var(--quiet)}
 input,button{width:100%;min-height:max(3rem,44px);border-radius:.5rem;font:inherit}
 input,.code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-weight:600;letter-spacing:.08em}
 input{padding:.25rem .5rem;border:2px solid var(--line);background:var(--card);color:var(--text);font-size:max(1.375rem,17px);text-align:center;text-transform:uppercase}
-button{margin-top:.75rem;padding:.5rem 1rem;border:2px solid var(--text);background:var(--text);color:var(--card);font-weight:600;cursor:pointer}
+button{margin-top:.75rem;padding:.5rem;border:2px solid var(--text);background:var(--text);color:var(--card);font-weight:600;overflow-wrap:break-word;cursor:pointer}
 :focus-visible{outline:3px solid var(--text);outline-offset:3px}
-.choice{display:flex;flex-wrap:wrap;gap:.75rem}
-.choice button{flex:1 1 7rem;width:auto;margin:0}
-dl>div{display:flex;flex-wrap:wrap;justify-content:space-between;column-gap:1rem;padding:.25rem 0;border-bottom:1px solid var(--line)}
-dt{color:var(--quiet)}
-dd{margin:0;font-weight:600;text-align:end}
+.choice{display:flex;flex-wrap:wrap;gap:.5rem}
+.choice button{flex:1 1 7rem;width:auto;margin:0;font-size:1rem}
+dl>div{display:flex;flex-wrap:wrap;align-items:baseline;column-gap:1rem;padding:.25rem 0;border-bottom:1px solid var(--rule)}
+dl>div:last-child{border:0}
+dt{color:var(--quiet);font-size:.9375rem}
+dd{margin-block:0;margin-inline:auto 0;font-weight:600;text-align:end}
 .warning{color:var(--text);font-weight:600}
-.link{user-select:all;-webkit-user-select:all;color:var(--text)}
+.aside{padding:.5rem;border:2px solid var(--line);border-radius:.5rem}
+.link{display:block;user-select:all;-webkit-user-select:all;color:var(--text);font-weight:600}
 @media (forced-colors:active){main{border:1px solid}}
 `.trim();
 

@@ -17,8 +17,10 @@ afterAll(stage.stop);
 const SMALLEST = { width: 320, height: 568 };
 /** A window of 1280 × 800 whose content is zoomed to 200 %. WCAG 2.2, 1.4.4. */
 const ZOOMED = { width: 640, height: 400 };
-/** WCAG 2.2, 1.4.3. */
-const LEAST_CONTRAST = 4.5;
+/** Says all that the page says which it stands for, and where it should be open instead. */
+const LONGER_PAGES = ['confirm-in-app'];
+/** WCAG 2.2, 1.4.6: better than must be. */
+const LEAST_CONTRAST = 7;
 
 for (const [name, goTo] of Object.entries(EVERY_PAGE)) {
   describe(`browser: page ${name}`, () => {
@@ -30,7 +32,7 @@ for (const [name, goTo] of Object.entries(EVERY_PAGE)) {
     test('no script, nothing from elsewhere, nothing its policy forbids', async () => {
       const { page, requested, complaints, read } = visit;
       const here = page.url();
-      expect(requested.slice(requested.indexOf(here))).toEqual([here]);
+      expect(requested.slice(requested.lastIndexOf(here))).toEqual([here]);
       // Chromium calls every status from 400 a failed load; that is no complaint about the page.
       const isStatus = (text: string) => read.status >= 400 && text.includes(String(read.status));
       expect(complaints.filter((text) => !isStatus(text))).toEqual([]);
@@ -71,7 +73,11 @@ for (const [name, goTo] of Object.entries(EVERY_PAGE)) {
 
       await page.setViewportSize(SMALLEST);
       await takeScreenshot(page, `${name}-320px`);
-      expect(await measure(page)).toMatchObject({ overflowX: 0, overflowY: 0 });
+      const isOneScreen = !LONGER_PAGES.includes(name);
+      expect(await measure(page)).toMatchObject({
+        overflowX: 0,
+        ...(isOneScreen && { overflowY: 0 }),
+      });
 
       await enlargeText(page);
       await takeScreenshot(page, `${name}-320px-text-200`);

@@ -4,12 +4,33 @@ import { plantSecret } from './secrets.ts';
 
 /** Opens a session as a device does. The address should be allowed to. */
 export async function startSession(baseUrl: string, service: string) {
+  return plantStarted(await postStart(baseUrl, { service }));
+}
+
+/** The same with a user code. It is too short to be planted: a test that uses one looks for it itself. */
+export async function startSessionWithCode(baseUrl: string, service: string, asked: object = {}) {
+  const started = await postStart(baseUrl, { service, code: true, ...asked });
+  const { userCode = '', link = '' } = started;
+  return { ...plantStarted(started), userCode, link };
+}
+
+interface StartAnswer {
+  readonly session: string;
+  readonly url: string;
+  readonly userCode?: string;
+  readonly link?: string;
+}
+
+async function postStart(baseUrl: string, body: object): Promise<StartAnswer> {
   const response = await fetch(`${baseUrl}/auth/start`, {
     method: 'POST',
-    body: JSON.stringify({ service }),
+    body: JSON.stringify(body),
   });
   if (response.status !== 200) throw new Error(`start: ${response.status}`);
-  const { session, url } = (await response.json()) as { session: string; url: string };
+  return (await response.json()) as StartAnswer;
+}
+
+function plantStarted({ session, url }: StartAnswer) {
   const state = new URL(url).searchParams.get('state') ?? '';
   return { session: plantSecret(session), state: plantSecret(state), url };
 }

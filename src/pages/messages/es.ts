@@ -31,10 +31,10 @@ export const es: Messages = {
     consequence: (provider, app = 'la aplicación') =>
       `Si continúas, ${app} tendrá acceso a tu cuenta de ${provider}.`,
     device: 'Dispositivo',
-    started: 'Comienzo',
+    started: 'Inicio',
     code: 'Código del dispositivo',
     warning:
-      'Continúa solo si lo has empezado tú. Si alguien te ha enviado el enlace o el código, recházalo.',
+      'Continúa solo si lo has empezado tú. Si alguien te ha enviado el enlace o el código, rechaza la solicitud.',
     continue: 'Continuar',
     decline: 'Rechazar',
     openInBrowser:

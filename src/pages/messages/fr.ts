@@ -40,7 +40,7 @@ export const fr: Messages = {
     started: 'Début',
     code: 'Code sur l’appareil',
     warning:
-      'Ne continuez que si vous l’avez demandé vous-même. Si quelqu’un vous a envoyé le lien ou le code, refusez.',
+      'Ne continuez que si la demande vient de vous. Si quelqu’un vous a envoyé le lien ou le code, refusez.',
     continue: 'Continuer',
     decline: 'Refuser',
     openInBrowser:
@@ -52,7 +52,8 @@ export const fr: Messages = {
   },
   codeUnknown: {
     title: 'Ce code n’est pas valable',
-    message: 'Il a peut-être expiré ou déjà servi. Vérifiez-le, ou recommencez sur l’appareil.',
+    message:
+      'Il a peut-être expiré ou déjà servi. Vérifiez le code, ou recommencez sur l’appareil.',
   },
   tooManyTries: {
     title: 'Trop de tentatives',

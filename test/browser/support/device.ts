@@ -1,6 +1,6 @@
 /** The device of the tests. It has its poll open before the person has the link, as devices do. */
 import { plantSecret } from '../../support/secrets.ts';
-import { poll, startSession } from '../../support/wire.ts';
+import { poll, startSession, startSessionWithCode } from '../../support/wire.ts';
 import type { Service, Stage } from './stage.ts';
 
 export interface Result {
@@ -18,9 +18,26 @@ export interface Device {
   poll(): Promise<Result>;
 }
 
+/** A device that has asked for a code, too. */
+export interface DeviceWithCode extends Device {
+  /** `XXXX-XXXX`. */
+  readonly userCode: string;
+  /** The short one. */
+  readonly link: string;
+}
+
 export async function startDevice({ relay }: Stage, service: Service): Promise<Device> {
   const { session, state, url } = await startSession(relay.baseUrl, service);
   return { url, state, poll: async () => readResult(await poll(relay.baseUrl, session)) };
+}
+
+export async function startDeviceWithCode(
+  { relay }: Stage,
+  service: Service,
+  device?: string,
+): Promise<DeviceWithCode> {
+  const { session, ...started } = await startSessionWithCode(relay.baseUrl, service, { device });
+  return { ...started, poll: async () => readResult(await poll(relay.baseUrl, session)) };
 }
 
 async function readResult(response: Response): Promise<Result> {

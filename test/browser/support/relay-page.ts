@@ -31,15 +31,25 @@ export async function comeBack(page: Page, action: () => Promise<unknown>): Prom
   return readRelayPage(page, response);
 }
 
+/** Does what sends a form, and reads the page that answers it. */
+export async function follow(page: Page, action: () => Promise<unknown>): Promise<RelayPage> {
+  const isAnswer = (response: Response) =>
+    response.request().isNavigationRequest() && ![302, 303].includes(response.status());
+  const [response] = await Promise.all([page.waitForResponse(isAnswer), action()]);
+  await response.finished();
+  await page.waitForLoadState();
+  return readRelayPage(page, response);
+}
+
 export async function open(page: Page, address: string): Promise<RelayPage> {
   return readRelayPage(page, await page.goto(address));
 }
 
-async function readRelayPage(page: Page, response: Response | null): Promise<RelayPage> {
+export async function readRelayPage(page: Page, response: Response | null): Promise<RelayPage> {
   return {
     status: response?.status() ?? 0,
     title: await page.title(),
     heading: (await page.getByRole('heading', { level: 1 }).textContent()) ?? '',
-    message: (await page.locator('p').textContent()) ?? '',
+    message: (await page.locator('p, small').first().innerText()).trim(),
   };
 }

@@ -19,7 +19,8 @@ export interface Stage {
 export const SERVICES = ['demo', 'bare', 'mal'] as const;
 export type Service = (typeof SERVICES)[number];
 
-export async function setStage(): Promise<Stage> {
+/** `env` is what a test has set otherwise. */
+export async function setStage(env: Readonly<Record<string, string>> = {}): Promise<Stage> {
   const browser = await launchChromium();
   const port = await findFreePort();
   const baseUrl = `http://127.0.0.1:${port}`;
@@ -39,11 +40,14 @@ export async function setStage(): Promise<Stage> {
     LOG_LEVEL: 'debug',
     // Every sign-in here comes from one address.
     START_BURST: '1000',
+    // A test that wears out the limit of an address does so as another one.
+    TRUSTED_PROXY_CIDRS: '127.0.0.1',
     ...demoSettings(demo, clientSecret),
     ...bareSettings(bare),
     MAL_CLIENT_ID: mal.clientId,
     MAL_AUTHORIZE_URL: mal.authorizeUrl,
     MAL_TOKEN_URL: mal.tokenUrl,
+    ...env,
   });
   const providers = { demo, bare, mal };
   async function stop(): Promise<void> {
