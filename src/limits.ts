@@ -142,6 +142,9 @@ export const DEFAULT_QR_PX = 400;
 export const MIN_QR_PX = 100;
 export const MAX_QR_PX = 1_000;
 
+/** Pictures one address may have: a household's devices at once, then two a second. One takes 1 to 7 ms. */
+export const QR_LIMIT = { burst: 20, ratePerSecond: 2 };
+
 /** How often what has expired is thrown away; lookups are exact without it. */
 export const SWEEP_INTERVAL_MS = 30 * SECOND_MS;
 

@@ -6,15 +6,7 @@ import { createAdmit } from './http/admission.ts';
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createBeginSignIn } from './http/begin-sign-in.ts';
 import { createFindClientAddress } from './http/client-address.ts';
-import {
-  CODE_LIMIT_OVERALL,
-  CODE_LIMIT_PER_ADDRESS,
-  DEVICE_POLL_PACE,
-  DISCOVERY_RETRY_MS,
-  DRAIN_HAND_OVER_MS,
-  REFRESH_LIMIT,
-  SWEEP_INTERVAL_MS,
-} from './limits.ts';
+import { DISCOVERY_RETRY_MS, DRAIN_HAND_OVER_MS, SWEEP_INTERVAL_MS } from './limits.ts';
 import { openStores, type Stores } from './open-stores.ts';
 import { log } from './operate/log.ts';
 import { discoverProvider } from './providers/discovery.ts';
@@ -23,12 +15,12 @@ import { exchangeCode } from './providers/exchange.ts';
 import type { Provider } from './providers/provider.ts';
 import { refreshTokens } from './providers/refresh.ts';
 import type { Fetch } from './providers/token-endpoint.ts';
+import { createRateLimiters } from './rate-limiters.ts';
 import type { Clock } from './relay/clock.ts';
 import { createRefreshAnswers } from './relay/refresh-answers.ts';
 import { createRelay, type Relay } from './relay/relay.ts';
 import type { RandomBytes } from './relay/secrets.ts';
 import type { ProviderToDiscover, Settings } from './settings.ts';
-import { createMemoryRateLimiter } from './stores/memory-rate-limiter.ts';
 
 /** What of the world the relay needs, so that a test can be the world. */
 export interface World {
@@ -62,38 +54,23 @@ export async function startService(settings: Settings, world: World): Promise<Se
 export function createService(
   settings: Settings & { readonly baseUrl: string },
   world: World,
-  { store, refreshAnswers, createRateLimiter, close }: Stores,
+  stores: Stores,
 ): Service {
   const { baseUrl } = settings;
   const { clock } = world;
+  const { store, refreshAnswers } = stores;
   const relay = createRelay({ ...settings, ...world, store });
   const providers = new Map<string, EnabledProvider>();
   const enable = (provider: Provider) => {
     providers.set(provider.name, enableProvider(provider, baseUrl));
   };
   settings.providers.forEach(enable);
-  const { startBurst: burst, startRatePerSecond: ratePerSecond } = settings;
-  const startLimiter = createRateLimiter('start', { burst, ratePerSecond });
-  const refreshLimiter = createRateLimiter('refresh', REFRESH_LIMIT);
-  const codeLimits = {
-    perAddress: createRateLimiter('code', CODE_LIMIT_PER_ADDRESS),
-    overall: createRateLimiter('codes', CODE_LIMIT_OVERALL),
-  };
-  const pollPace = createMemoryRateLimiter(DEVICE_POLL_PACE);
-  const { perAddress, overall } = codeLimits;
-  const swept = [
-    store,
-    refreshAnswers,
-    startLimiter,
-    refreshLimiter,
-    pollPace,
-    perAddress,
-    overall,
-  ];
+  const { all: rateLimiters, ...limits } = createRateLimiters(settings, stores);
 
   function sweepLater(): void {
     clock.setTimer(SWEEP_INTERVAL_MS, () => {
-      for (const kept of swept) kept.sweep(clock.now()).catch(() => {});
+      for (const kept of [store, refreshAnswers, ...rateLimiters])
+        kept.sweep(clock.now()).catch(() => {});
       sweepLater();
     });
   }
@@ -106,17 +83,14 @@ export function createService(
         ...settings,
         baseUrl,
         relay,
-        rateLimiter: startLimiter,
-        codeLimits,
+        ...limits,
         clock,
         providers,
         admit: createAdmit(createFindClientAddress(settings.trustedProxyCidrs), clock),
         beginSignIn: createBeginSignIn(relay),
         exchange: (provider, grant) => exchangeCode(world.fetch, provider, grant),
         refresh: (provider, grant) => refreshTokens(world.fetch, provider, grant),
-        refreshLimiter,
         refreshAnswers: createRefreshAnswers(refreshAnswers, clock),
-        pollPace,
       },
       isReady: () => ready,
     }),
@@ -127,7 +101,7 @@ export function createService(
     async discover() {
       await Promise.all(settings.discoveries.map((asked) => discover(asked, world, enable)));
     },
-    close,
+    close: stores.close,
     async drain() {
       ready = false;
       await drain(relay, clock);

@@ -30,6 +30,8 @@ export interface AuthDoorOptions {
   readonly confirm: 'always' | 'code' | 'never';
   /** What the pages call the app that people sign in to; absent: they name none. */
   readonly appName?: string;
+  /** Of those who ask for pictures; in this process alone, whose time they take. */
+  readonly qrLimiter: RateLimiter;
   /** Of those who try user codes: each address, and all together. RFC 8628 §5.1. */
   readonly codeLimits: { readonly perAddress: RateLimiter; readonly overall: RateLimiter };
 }

@@ -8,6 +8,7 @@ import {
   MIN_QR_PX,
 } from '../limits.ts';
 import { createDeadlines } from '../relay/deadlines.ts';
+import { retryAfter } from './admission.ts';
 import type { AuthDoorOptions } from './auth-options.ts';
 import { refuse, refuseMethod } from './errors.ts';
 import { type Env, guard, type Handler } from './guard.ts';
@@ -15,7 +16,10 @@ import { drawQr, type QrFormat } from './qr-image.ts';
 import { DATA_HEADERS } from './security-headers.ts';
 import { parseUserCode, shortLinkOf } from './user-code.ts';
 
-export type QrDoorOptions = Pick<AuthDoorOptions, 'relay' | 'clock' | 'baseUrl'>;
+export type QrDoorOptions = Pick<
+  AuthDoorOptions,
+  'relay' | 'clock' | 'baseUrl' | 'admit' | 'qrLimiter'
+>;
 
 export function createQrDoor(options: QrDoorOptions): Hono<Env> {
   const deadlines = createDeadlines(options.clock, HANDLER_DEADLINE_MS);
@@ -29,12 +33,15 @@ export function createQrDoor(options: QrDoorOptions): Hono<Env> {
 }
 
 function createQr(options: QrDoorOptions): Handler {
-  return async ({ req }) => {
+  return async (c) => {
+    const { req } = c;
     if (req.method !== 'GET') return refuseMethod('GET');
     const sizePx = readSize(req.query('size'));
     if (sizePx === undefined) return refuse('invalid_size');
     const [, name = '', extension = ''] = /^\/qr\/(.+)\.([a-z]+)$/.exec(req.path) ?? [];
     if (!isFormat(extension)) return refuse('not_found');
+    const admission = await options.admit(c, options.qrLimiter);
+    if (!admission.ok) return refuse(admission.refusal, retryAfter(admission));
     const link = createShortLink(name, options.baseUrl) ?? (await findLink(name, options));
     if (link === undefined) return refuse('not_found');
     return new Response(drawQr(link, extension, sizePx), {

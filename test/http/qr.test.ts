@@ -156,3 +156,14 @@ describe('a store that is away', () => {
     expect((await asked).status).toBe(503);
   });
 });
+
+test('an address may have 20 pictures at once, then two a second', async () => {
+  const { send, clock } = createTestService();
+  const ask = () => send('/qr/BCDF-GHJK.png?size=100');
+  for (let count = 0; count < 20; count += 1) expect((await ask()).status).toBe(200);
+  const limited = await ask();
+  expect(limited.status).toBe(429);
+  expect(limited.headers.get('retry-after')).toBe('1');
+  clock.advance(500);
+  expect((await ask()).status).toBe(200);
+});

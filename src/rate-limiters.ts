@@ -1,0 +1,31 @@
+/** Every rate limit there is: those that hold over all instances, and those that spare this process alone. */
+import {
+  CODE_LIMIT_OVERALL,
+  CODE_LIMIT_PER_ADDRESS,
+  DEVICE_POLL_PACE,
+  QR_LIMIT,
+  REFRESH_LIMIT,
+} from './limits.ts';
+import type { Stores } from './open-stores.ts';
+import type { Settings } from './settings.ts';
+import { createMemoryRateLimiter } from './stores/memory-rate-limiter.ts';
+
+export function createRateLimiters(
+  { startBurst: burst, startRatePerSecond: ratePerSecond }: Settings,
+  { createRateLimiter }: Pick<Stores, 'createRateLimiter'>,
+) {
+  const rateLimiter = createRateLimiter('start', { burst, ratePerSecond });
+  const refreshLimiter = createRateLimiter('refresh', REFRESH_LIMIT);
+  const perAddress = createRateLimiter('code', CODE_LIMIT_PER_ADDRESS);
+  const overall = createRateLimiter('codes', CODE_LIMIT_OVERALL);
+  const pollPace = createMemoryRateLimiter(DEVICE_POLL_PACE);
+  const qrLimiter = createMemoryRateLimiter(QR_LIMIT);
+  return {
+    rateLimiter,
+    refreshLimiter,
+    codeLimits: { perAddress, overall },
+    pollPace,
+    qrLimiter,
+    all: [rateLimiter, refreshLimiter, perAddress, overall, pollPace, qrLimiter],
+  };
+}
