@@ -6,9 +6,13 @@ import fc from 'fast-check';
 import {
   deriveFromBrowserState,
   deriveFromPollSecret,
+  deriveFromRefresh,
+  deriveFromUserCode,
+  expand,
   seal,
   unseal,
 } from '../../src/stores/seal.ts';
+import { deviceKeyOf, sealToDevice, unsealAsDevice } from '../../src/stores/seal-to-device.ts';
 import { property } from '../support/property.ts';
 import { startRedis } from '../support/redis/start-redis.ts';
 import { NOW } from './suite/sessions.ts';
@@ -18,9 +22,15 @@ import { parseVectors, VECTORS } from './support/sealing-vectors.ts';
 const KEY = randomBytes(32);
 const fromHex = (hex: string) => Buffer.from(hex, 'hex');
 
-test.each(VECTORS.derivations)('$what $capability: id and key are as in the vectors', (vector) => {
-  const derive = vector.what === 'poll secret' ? deriveFromPollSecret : deriveFromBrowserState;
-  const { id, key } = derive(vector.capability);
+const DERIVE = {
+  'browser state': deriveFromBrowserState,
+  'poll secret': deriveFromPollSecret,
+  'user code': deriveFromUserCode,
+  refresh: deriveFromRefresh,
+};
+
+test.each(VECTORS.derivations)('$what $secret: id and key are as in the vectors', (vector) => {
+  const { id, key } = DERIVE[vector.what](vector.secret);
   expect({ id, key: key.toString('hex') }).toEqual({ id: vector.id, key: vector.key });
 });
 
@@ -33,6 +43,29 @@ test.each(VECTORS.seals)('$what: sealed and opened as in the vectors', (vector) 
 
 test.each(VECTORS.refused)('$why: does not open', ({ key, context, sealed }) => {
   expect(() => unseal(fromHex(key), context, sealed)).toThrow();
+});
+
+test.each(VECTORS.toDevice)('a result is sealed to its device as in the vectors', (vector) => {
+  const { pollSecret, context, sealed } = vector;
+  const [sessionKey, deviceKey] = [fromHex(vector.sessionKey), deviceKeyOf(pollSecret)];
+  expect(deviceKey).toEqual(fromHex(vector.deviceKey));
+  expect(expand(pollSecret, 'sign-in-relay/1 device key')).toEqual(
+    fromHex(vector.devicePrivateKey),
+  );
+  const plaintext = fromHex(vector.plaintext);
+  const random = [fromHex(vector.ephemeralPrivateKey), fromHex(vector.nonce)];
+  const takeRandom = () => random.shift() ?? expect.unreachable();
+  expect(sealToDevice({ sessionKey, deviceKey }, context, plaintext.toString(), takeRandom)).toBe(
+    sealed,
+  );
+  expect(unsealAsDevice({ sessionKey, pollSecret }, context, sealed)).toEqual(plaintext);
+  const [, message = ''] = sealed.split('.');
+  expect(unseal(fromHex(vector.resultKey), context, message)).toEqual(plaintext);
+});
+
+test.each(VECTORS.refusedToDevice)('to a device, $why: does not open', (vector) => {
+  const by = { sessionKey: fromHex(vector.sessionKey), pollSecret: vector.pollSecret };
+  expect(() => unsealAsDevice(by, vector.context, vector.sealed)).toThrow();
 });
 
 test('a vector with a key that nobody looks at is refused', () => {
@@ -62,13 +95,43 @@ test('a store opens a session that was written as the vectors say', async () => 
   }
 });
 
-test('the page shows the record of the vectors', () => {
+test('a store opens a session with a user code that was written as the vectors say', async () => {
+  const redis = await startRedis();
+  const { store, close } = await openTestRedis(redis.url, { prefix: 'vector:' });
+  const { codeRecord: record } = VECTORS;
+  const sessionKey = `vector:${record.sessionKey}`;
+  const startedAtMs = NOW - 1_000;
+  const expiresAtMs = NOW + 1;
+  try {
+    await redis.cli(
+      ...['HSET', sessionKey, 's', 'p', 'n', record.service, 't', startedAtMs, 'e', expiresAtMs],
+      ...['d', record.pollKey.replace('poll:', ''), 'v', record.sealedVerifier],
+      ...['m', record.sealedDeviceName, 'k', record.sealedDeviceKey],
+    );
+    await redis.cli('SET', `vector:${record.pollKey}`, `${expiresAtMs}.${record.pointer}`);
+    const codeValue = `${expiresAtMs}.${record.sealedBrowserState}`;
+    await redis.cli('SET', `vector:${record.codeKey}`, codeValue);
+    const { service, browserState, deviceName, pollSecret, result } = record;
+    const found = { service, browserState, deviceName, startedAtMs };
+    expect(await store.useCode(record.userCode, NOW)).toEqual(found);
+    await redis.cli('HSET', sessionKey, 's', 'c', 'r', record.sealedResult);
+    expect(await store.claim(pollSecret, NOW)).toEqual({ state: 'claimed', result });
+  } finally {
+    close();
+    await redis.stop();
+  }
+});
+
+test('the page shows the records of the vectors', () => {
   const page = readFileSync(join(import.meta.dir, '../../docs/sealing.md'), 'utf8');
-  const { record, derivations } = VECTORS;
+  const { record, codeRecord, derivations, toDevice } = VECTORS;
   const shown = [
-    ...Object.values(record).filter((value) => typeof value === 'string'),
-    JSON.stringify(record.result),
+    ...[record, codeRecord].flatMap((each) => [
+      ...Object.values(each).filter((value) => typeof value === 'string'),
+      JSON.stringify(each.result),
+    ]),
     ...derivations.slice(0, 2).map(({ key }) => key),
+    ...toDevice.flatMap(({ deviceKey, ephemeralPrivateKey }) => [deviceKey, ephemeralPrivateKey]),
   ];
   expect(shown.filter((value) => !page.includes(value))).toEqual([]);
 });

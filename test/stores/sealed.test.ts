@@ -77,8 +77,27 @@ describe.each([
       const messages = (await watch.messages()).map(({ bytes }) => bytes.toString());
       expect(messages.some((message) => /^[\w-]{22}$/.test(message))).toBe(true);
       await expectSealed('d');
-      // 3 sign-ins with 4 secrets, 2 of them with 1 code, the client secret and 2 tokens.
+      // 3 sign-ins with 3 secrets, 2 of them with 1 code, the client secret and 2 tokens.
       expect(relay.secrets.size).toBe(3 * 3 + 2 + 1 + 2);
+
+      const typed = await relay.startWithCode();
+      await expectSealed('p');
+      const { state, deviceName } = await relay.useCode(typed.userCode);
+      expect(deviceName).toBe(typed.device);
+      await expectSealed('p');
+      await relay.signIn(state);
+      await expectSealed('c');
+      expect((await relay.poll(typed.session)).status).toBe(200);
+      await expectSealed('d');
+      // The poll secret, the code as it is shown and as it is kept, the name, the state, the provider's code.
+      expect(relay.secrets.size).toBe(3 * 3 + 2 + 1 + 2 + 6);
+
+      const refresh = relay.remember(`mal ${crypto.randomUUID()}`);
+      await stores.refreshAnswers.begin(refresh, 0);
+      await expectSealed('d');
+      await stores.refreshAnswers.settle(refresh, JSON.stringify(relay.grant), 0);
+      expect(await stores.refreshAnswers.begin(refresh, 0)).toMatchObject({ state: 'answered' });
+      await expectSealed('d');
     } finally {
       stores.close();
       watch.stop();
@@ -92,6 +111,7 @@ test('each of these secrets would be found, had the store kept it', async () => 
   try {
     const { state } = await relay.start();
     await relay.signIn(state);
+    await relay.startWithCode();
     for (const [index, secret] of [...relay.secrets].entries()) {
       const careless = JSON.stringify({ kept: secret });
       await redis.cli('HSET', `careless:${index}`, 'r', Buffer.from(careless).toString('base64'));

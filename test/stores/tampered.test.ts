@@ -1,13 +1,21 @@
 /** What a thief who can write to the store achieves: an end, never a result. docs/sealing.md, With a pen. */
 import { afterAll, expect, test } from 'bun:test';
+import { deriveFromRefresh, deriveFromUserCode } from '../../src/stores/seal.ts';
 import { failureOf } from '../support/failure-of.ts';
 import { startRedis } from '../support/redis/start-redis.ts';
-import { NOW, newSession, register, registerCompleted, TOKENS } from './suite/sessions.ts';
+import {
+  makeUserCode,
+  NOW,
+  newSession,
+  register,
+  registerCompleted,
+  TOKENS,
+} from './suite/sessions.ts';
 import { openTestRedis } from './support/redis-store.ts';
 
 const redis = await startRedis();
 const PREFIX = 'tampered:';
-const { store, close } = await openTestRedis(redis.url, { prefix: PREFIX });
+const { store, refreshAnswers, close } = await openTestRedis(redis.url, { prefix: PREFIX });
 afterAll(async () => {
   close();
   await redis.stop();
@@ -27,6 +35,9 @@ async function locate<Made>(make: () => Promise<Made>) {
 
 const completed = () => locate(() => registerCompleted(store));
 const pending = () => locate(() => register(store));
+/** Sessions with all that one can have. */
+const pendingWithCode = () =>
+  locate(() => register(store, { userCode: makeUserCode(), deviceName: 'Fernseher 📺' }));
 const withoutVerifier = () =>
   locate(async () => {
     const { verifier: _, ...session } = newSession();
@@ -34,6 +45,7 @@ const withoutVerifier = () =>
     return session;
   });
 
+const codeKeyOf = (userCode = '') => `${PREFIX}code:${deriveFromUserCode(userCode).id}`;
 const read = (key: string, field: string) => redis.cli('HGET', key, field);
 const write = (key: string, field: string, value: string) => redis.cli('HSET', key, field, value);
 
@@ -106,6 +118,44 @@ test.each([
     expect(await failureOf(store.lease(service, browserState, NOW))).toBeInstanceOf(Error);
   },
 );
+
+test("another session's device name in its place is not shown, nor its link under this code", async () => {
+  const [victim, other] = [await pendingWithCode(), await pendingWithCode()];
+  const { userCode = '', browserState } = victim;
+  const name = await read(victim.sessionKey, 'm');
+  await write(victim.sessionKey, 'm', await read(other.sessionKey, 'm'));
+  expect(await failureOf(store.find({ browserState }, NOW))).toBeInstanceOf(Error);
+  await write(victim.sessionKey, 'm', name);
+  expect(await store.find({ userCode }, NOW)).toMatchObject({ browserState });
+  await redis.cli('COPY', codeKeyOf(other.userCode), codeKeyOf(userCode), 'REPLACE');
+  expect(await failureOf(store.find({ userCode }, NOW))).toBeInstanceOf(Error);
+  expect(await failureOf(store.useCode(userCode, NOW))).toBeInstanceOf(Error);
+});
+
+test('a session under another service is not shown', async () => {
+  const { sessionKey, browserState } = await pendingWithCode();
+  await write(sessionKey, 'n', 'anilist');
+  expect(await failureOf(store.find({ browserState }, NOW))).toBeInstanceOf(Error);
+});
+
+test("tokens are not sealed to another session's device", async () => {
+  const [victim, other] = [await pendingWithCode(), await pendingWithCode()];
+  await write(victim.sessionKey, 'k', await read(other.sessionKey, 'k'));
+  await store.lease('mal', victim.browserState, NOW);
+  const put = store.complete('mal', victim.browserState, TOKENS, NOW);
+  expect(await failureOf(put)).toBeInstanceOf(Error);
+  expect(await read(victim.sessionKey, 'r')).toBe('');
+});
+
+test('an answer to another refresh in its place does not open', async () => {
+  for (const key of ['mal victim', 'mal other']) {
+    await refreshAnswers.begin(key, NOW);
+    await refreshAnswers.settle(key, `{"for":"${key}"}`, NOW);
+  }
+  const keyOf = (key: string) => `${PREFIX}refresh:${deriveFromRefresh(key).id}`;
+  await redis.cli('COPY', keyOf('mal other'), keyOf('mal victim'), 'REPLACE');
+  expect(await failureOf(refreshAnswers.begin('mal victim', NOW))).toBeInstanceOf(Error);
+});
 
 test('a thief can end a sign-in: the device is told exchange_failed', async () => {
   const { sessionKey, pollSecret } = await completed();

@@ -4,6 +4,7 @@ import type { RedisStores } from '../../../src/stores/open-redis.ts';
 import { createGate } from '../../support/gate.ts';
 import { plantSecret } from '../../support/secrets.ts';
 import { createTestService, SETTINGS } from '../../support/test-service.ts';
+import { NOW } from '../suite/sessions.ts';
 
 const makeSecret = () => plantSecret(randomBytes(24).toString('base64url'));
 
@@ -37,8 +38,29 @@ export function createWatchedRelay(stores: RedisStores) {
     return { session, state };
   }
 
+  /** A device that asks for a code, gives itself a name and will confirm; its person has typed nothing yet. */
+  async function startWithCode() {
+    const device = `device ${crypto.randomUUID().slice(0, 30)}`;
+    const body = JSON.stringify({ service: 'mal', code: true, ack: true, device });
+    const response = await service.send('/auth/start', { method: 'POST', body });
+    const { session, userCode } = (await response.json()) as { session: string; userCode: string };
+    const letters = userCode.replace('-', '');
+    // Not looked for in logs: codes are too short for it, and a name is no secret there.
+    for (const unreadable of [userCode, letters, device]) secrets.add(unreadable);
+    return { session: remember(session), userCode: letters, device };
+  }
+
+  /** The person types the code and goes on. */
+  async function useCode(userCode: string) {
+    const found = await stores.store.useCode(userCode, NOW);
+    return { state: remember(found?.browserState ?? ''), deviceName: found?.deviceName };
+  }
+
   return {
     secrets,
+    remember,
+    startWithCode,
+    useCode,
     grant,
     start,
     poll: service.poll,
