@@ -98,6 +98,16 @@ test('sign-ins go through, now by the one relay and now by the other', async () 
   for (const { port } of relays) expect(nginx.accessLog()).toContain(`127.0.0.1:${port}`);
 });
 
+test('the proxy logs no code and no state that is in a path', async () => {
+  const { state } = await start();
+  await nginx.fetch(`/qr/${state}.png`);
+  await nginx.fetch('/L/BCDF-GHJK');
+  expect(nginx.accessLog()).toContain('"GET /qr/-" ');
+  expect(nginx.accessLog()).toContain('"GET /L/-" ');
+  expect(nginx.accessLog()).not.toContain(state);
+  expect(nginx.accessLog()).not.toContain('BCDF');
+});
+
 test('the proxy logs no query', () => {
   expect(nginx.accessLog()).toContain('/auth/mal/callback');
   expect(nginx.accessLog()).not.toMatch(/[?=]/);
