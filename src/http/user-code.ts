@@ -9,9 +9,12 @@ export function formatUserCode(userCode: string): string {
   return `${userCode.slice(0, half)}-${userCode.slice(half)}`;
 }
 
-/** Any case, any separators. Undefined for what no code can be. */
+/** Any case, any separators, and the full-width letters of a Japanese keyboard. Undefined for what no code can be. */
 export function parseUserCode(typed: string): string | undefined {
-  const letters = typed.toUpperCase().replace(/[^\p{L}\p{N}]/gu, '');
+  const letters = typed
+    .normalize('NFKC')
+    .toUpperCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
   return SHAPE.test(letters) ? letters : undefined;
 }
 

@@ -21,6 +21,8 @@ const ZOOMED = { width: 640, height: 400 };
 const LONGER_PAGES = ['confirm-in-app'];
 /** WCAG 2.2, 1.4.6: better than must be. */
 const LEAST_CONTRAST = 7;
+/** WCAG 2.2, 2.5.5. */
+const LEAST_TARGET_PX = 44;
 
 for (const [name, goTo] of Object.entries(EVERY_PAGE)) {
   describe(`browser: page ${name}`, () => {
@@ -58,8 +60,9 @@ for (const [name, goTo] of Object.entries(EVERY_PAGE)) {
       for (const colorScheme of ['dark', 'light'] as const) {
         await page.emulateMedia({ colorScheme });
         await takeScreenshot(page, `${name}-${colorScheme}`);
-        const { pageLuminance, leastContrast } = await measure(page);
+        const { pageLuminance, leastContrast, leastTargetPx } = await measure(page);
         expect(leastContrast).toBeGreaterThanOrEqual(LEAST_CONTRAST);
+        expect(leastTargetPx).toBeGreaterThanOrEqual(LEAST_TARGET_PX);
         if (colorScheme === 'light') expect(pageLuminance).toBeGreaterThan(0.8);
         else expect(pageLuminance).toBeLessThan(0.05);
       }

@@ -12,14 +12,15 @@ function textsOf(language: Language, app?: string): Record<string, string> {
   const texts: Record<string, string> = {};
   for (const [group, words] of Object.entries(CATALOGUE[language])) {
     for (const [name, word] of Object.entries(words)) {
-      texts[`${group}.${name}`] = typeof word === 'string' ? word : say(name, word, app);
+      texts[`${group}.${name}`] = typeof word === 'string' ? word : say(name, word as Speak, app);
     }
   }
   return texts;
 }
 
-function say(name: string, word: (...names: never[]) => string, app?: string): string {
-  const speak = word as (...names: (string | undefined)[]) => string;
+type Speak = (...names: (string | undefined)[]) => string;
+
+function say(name: string, speak: Speak, app?: string): string {
   return name === 'consequence' ? speak(PROVIDER, app) : speak(app);
 }
 

@@ -6,6 +6,8 @@ export interface Appearance {
   readonly leastContrast: number;
   /** Relative luminance of the page, from black at 0 to white at 1. */
   readonly pageLuminance: number;
+  /** Width or height, whichever is less, of what is smallest of all that is pressed; Infinity where nothing is. */
+  readonly leastTargetPx: number;
   /** How far the page reaches beyond the window to the right and below, in px. */
   readonly overflowX: number;
   readonly overflowY: number;
@@ -53,6 +55,12 @@ export function measure(page: Page): Promise<Appearance> {
         ...[...document.querySelectorAll('body *')].filter(hasText).map(contrast),
       ),
       pageLuminance: luminance(backgrounds(document.body)),
+      leastTargetPx: Math.min(
+        ...[...document.querySelectorAll('button, input, a')].flatMap((target) => {
+          const { width, height } = target.getBoundingClientRect();
+          return [width, height];
+        }),
+      ),
       overflowX: root.scrollWidth - root.clientWidth,
       overflowY: root.scrollHeight - root.clientHeight,
     };
