@@ -1,6 +1,6 @@
 /** What a sign-in costs, beside the floor, and how fast it is handed over. */
 import type { Bench, Section } from '../bench.ts';
-import { cpuMicroseconds, cpuOfEach } from '../support/accounting.ts';
+import { cpuOfEach, measureCpu } from '../support/accounting.ts';
 import { type Arrangement, arrangements } from '../support/arrangements.ts';
 import { startFloor } from '../support/floor.ts';
 import { median } from '../support/median.ts';
@@ -43,20 +43,22 @@ async function measureFloor(
 }
 
 async function measureRound(bench: Bench, arrangement: Arrangement, floorCpu: number) {
-  const { generator, plan, figures } = bench;
+  const { generator, redis, plan, figures } = bench;
   const { column, relays, pids } = arrangement;
-  const options = { relays, count: plan.signInsARound, atOnce: plan.atOnce };
-  const generatorBefore = cpuMicroseconds(generator.pid);
-  const signIns = () => generator.call('signIns', options);
-  const { each, result } = await cpuOfEach(pids, plan.signInsARound, signIns);
-  const generatorCpu = (cpuMicroseconds(generator.pid) - generatorBefore) / plan.signInsARound;
+  const { signInsARound: count, atOnce } = plan;
   const add = (name: string, unit: string, value: number) =>
     figures.add({ section: SECTION, name, column, unit }, value);
+  const signIns = () => generator.call('signIns', { relays, count, atOnce });
+  const beside = [generator.pid, ...(redis === undefined ? [] : [redis.pid])];
+  const measured = () => measureCpu(beside, count, signIns);
+  const { each, result } = await cpuOfEach(pids, count, measured);
+  const [generatorCpu = 0, redisCpu = 0] = result.cpu;
   add('CPU of the relay', 'µs', each);
   add('the floor: five static answers', 'µs', floorCpu);
   add('times the floor', '', each / floorCpu);
-  add(PER_SECOND, '', result.perSecond);
+  if (column !== 'memory') add('CPU of Redis', 'µs', redisCpu);
   add('CPU of the load generator, for comparison', 'µs', generatorCpu);
+  add(PER_SECOND, '', result.result.perSecond);
 }
 
 const PER_SECOND = 'sign-ins a second';

@@ -13,7 +13,7 @@ export const measureMemory: Section = async (bench) => {
   await measureMany(bench, await arrangeMemory(bench));
 };
 
-/** A relay that has done nothing yet, and then its first 5,000 devices. */
+/** Relays that have done nothing yet, and then their first devices. Of two, both together. */
 async function measureFresh(bench: Bench, arrangement: Arrangement): Promise<void> {
   const { generator, plan, figures } = bench;
   const { column, relays, pids } = arrangement;
@@ -22,8 +22,7 @@ async function measureFresh(bench: Bench, arrangement: Arrangement): Promise<voi
   const resident = () => settledMegabytes(pids, plan.settleMs);
   const devices = `${plan.parkedPolls} live sessions`;
   try {
-    const atRest = await resident();
-    add('at rest', 'MB', atRest / pids.length);
+    add('at rest', 'MB', await resident());
     await generator.call('hold', { relays, count: plan.parkedPolls });
     const live = await resident();
     add(`with ${devices}`, 'MB', live);

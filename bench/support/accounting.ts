@@ -19,26 +19,26 @@ export function cpuMicroseconds(pid: number): number {
   return Number(seconds) * 1_000_000 + Number(nanoseconds) / 1_000;
 }
 
-/** Microseconds of the processes together for one of `count`, and what `work` came to. */
+/** Microseconds of each process for one of `count`, and what `work` came to. */
+export async function measureCpu<T>(
+  pids: readonly number[],
+  count: number,
+  work: () => Promise<T>,
+): Promise<{ readonly cpu: readonly number[]; readonly result: T }> {
+  const before = pids.map(cpuMicroseconds);
+  const result = await work();
+  const cpu = pids.map((pid, index) => (cpuMicroseconds(pid) - (before[index] ?? 0)) / count);
+  return { cpu, result };
+}
+
+/** As `measureCpu`, of the processes together. */
 export async function cpuOfEach<T>(
   pids: readonly number[],
   count: number,
   work: () => Promise<T>,
 ): Promise<{ readonly each: number; readonly result: T }> {
-  const sum = () => pids.reduce((total, pid) => total + cpuMicroseconds(pid), 0);
-  const before = sum();
-  const result = await work();
-  return { each: (sum() - before) / count, result };
-}
-
-/** Microseconds of each process while `work` runs. */
-export async function measureCpu(
-  pids: readonly number[],
-  work: () => Promise<unknown>,
-): Promise<number[]> {
-  const before = pids.map(cpuMicroseconds);
-  await work();
-  return pids.map((pid, index) => cpuMicroseconds(pid) - (before[index] ?? 0));
+  const { cpu, result } = await measureCpu(pids, count, work);
+  return { each: cpu.reduce((sum, each) => sum + each, 0), result };
 }
 
 const SETTLE_STEP_MS = 500;

@@ -1,5 +1,5 @@
 /** What it was measured on. */
-import { arch, availableParallelism, cpus, release, totalmem } from 'node:os';
+import { arch, availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 import { isPinned } from './processes.ts';
 
 export function describeMachine(): Readonly<Record<string, string>> {
@@ -10,6 +10,8 @@ export function describeMachine(): Readonly<Record<string, string>> {
     system: `Linux ${release()} ${arch()}`,
     bun: Bun.version,
     redis: redisVersion(),
+    // Of the minute before: above 0.2 somebody else is at work, and the figures are noisy.
+    load: (loadavg()[0] ?? 0).toFixed(2),
     pinned: isPinned() ? 'relays and floor to the first core, all else to the last' : 'no',
   };
 }

@@ -59,9 +59,10 @@ async function measureSignIns(
     for (let round = 0; round <= ROUNDS; round += 1) {
       const work = () => useVerbs(one.store, other.store, one.rateLimiter);
       const pids = servers.map(({ pid }) => pid);
-      rounds.push(await measureCpu(pids, () => runMany(SIGN_INS, atOnce, work)));
+      const { cpu } = await measureCpu(pids, SIGN_INS, () => runMany(SIGN_INS, atOnce, work));
+      rounds.push([...cpu]);
     }
-    const costs = (server: number) => rounds.slice(1).map((each) => (each[server] ?? 0) / SIGN_INS);
+    const costs = (server: number) => rounds.slice(1).map((each) => each[server] ?? 0);
     return servers.map((_, server) => median(costs(server)));
   } finally {
     one.close();

@@ -1,6 +1,6 @@
 import { startLocalRelay } from '../../test/support/local-relay.ts';
 import { startRedis } from '../../test/support/redis/start-redis.ts';
-import { measureCpu } from './accounting.ts';
+import { cpuOfEach } from './accounting.ts';
 import { median } from './median.ts';
 import { relayEnv, runMany, signIn, startProvider } from './sign-ins.ts';
 
@@ -20,8 +20,7 @@ export async function measureRelay(): Promise<string[]> {
     for (const atOnce of AT_ONCE) {
       const perSignIn = async ({ pid, baseUrl }: typeof memory) => {
         const work = () => runMany(SIGN_INS, atOnce, () => signIn(baseUrl));
-        const [microseconds = 0] = await measureCpu([pid], work);
-        return microseconds / SIGN_INS;
+        return (await cpuOfEach([pid], SIGN_INS, work)).each;
       };
       // The first round warms up and is thrown away.
       const rounds: { inMemory: number; inRedis: number }[] = [];
