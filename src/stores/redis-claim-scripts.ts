@@ -3,8 +3,9 @@ import { ACK_MS } from '../limits.ts';
 import { evenIfFull, GARBAGE_MS, NOW, REPEAT_MS, script } from './redis-script.ts';
 
 /**
- * Needs: session, now, claim ('' only leaves word), instance, value. Leaves: at,
- * how ('kept': for whoever asks until the device confirms), stays (milliseconds).
+ * Needs: session, now, claim, instance, value. Without a claim it only leaves
+ * word, unless the result is kept for whoever asks until the device confirms.
+ * Leaves: at, how ('kept'), stays (milliseconds).
  */
 const CLAIM_OR_RETURN = `
 local at = redis.call('HMGET', session, 's', 'e', 'l', 'r', 'c', 'a')
@@ -14,7 +15,7 @@ if at[1] == 'd' and at[5] == claim then return {'claimed', at[4], value, 'again'
 if at[1] == 'd' then return {'gone'} end
 local lapsed = at[1] == 'x' and now > tonumber(at[3])
 ${evenIfFull('session')}
-if claim == '' or at[1] ~= 'c' and not lapsed then
+if claim == '' and not at[6] or at[1] ~= 'c' and not lapsed then
   redis.call('HSET', session, 'w:' .. instance, '')
   return {'pending'}
 end

@@ -1,6 +1,8 @@
 /** A Redis that is full, or set up for something else. hazards.md §3, Memory and "Not persisted". */
 import { expect, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
+import { makeUserCode, NOW, register, TOKENS } from '../stores/suite/sessions.ts';
+import { openTestRedis } from '../stores/support/redis-store.ts';
 import { startLocalRelay } from '../support/local-relay.ts';
 import { startRedis } from '../support/redis/start-redis.ts';
 import { plantSecret } from '../support/secrets.ts';
@@ -27,6 +29,22 @@ test('a full Redis: new sign-ins are told "Server busy", those under way are bro
   await redis.cli('CONFIG', 'SET', 'maxmemory', '64mb');
   await startSession(baseUrl, 'mal');
   await pair[Symbol.asyncDispose]();
+  await redis.stop();
+});
+
+test('a full Redis: a code that is there can be used, and what it leads to confirmed', async () => {
+  const redis = await startRedis({ maxMemory: '64mb', evictionPolicy: 'noeviction' });
+  const { store, close } = await openTestRedis(redis.url);
+  const session = await register(store, { userCode: makeUserCode(), isAckAsked: true });
+  const { service, browserState, pollSecret, userCode = '' } = session;
+  await redis.cli('CONFIG', 'SET', 'maxmemory', '1');
+  expect(await store.useCode(userCode, NOW)).toMatchObject({ browserState });
+  expect(await store.useCode(userCode, NOW)).toBeUndefined();
+  await store.lease(service, browserState, NOW);
+  expect(await store.complete(service, browserState, TOKENS, NOW)).toBe(true);
+  expect(await store.claim(pollSecret, NOW)).toEqual({ state: 'claimed', result: TOKENS });
+  expect(await store.acknowledge(pollSecret, NOW)).toBe('acknowledged');
+  close();
   await redis.stop();
 });
 

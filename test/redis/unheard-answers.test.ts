@@ -1,11 +1,20 @@
 /** Redis has done what it was asked, and the line is cut before the relay hears of it. */
 import { afterAll, expect, test } from 'bun:test';
-import { randomUUID } from 'node:crypto';
-import { NOW, register, registerCompleted, TOKENS } from '../stores/suite/sessions.ts';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { deriveFromRefresh } from '../../src/stores/seal.ts';
+import {
+  makeUserCode,
+  NOW,
+  register,
+  registerCompleted,
+  TOKENS,
+} from '../stores/suite/sessions.ts';
 import { openTestRedis } from '../stores/support/redis-store.ts';
 import { startCuttingProxy } from '../support/redis/cutting-proxy.ts';
 import { pollUntil } from '../support/redis/poll-until.ts';
 import { startRedis } from '../support/redis/start-redis.ts';
+
+const REQUEST_ID_BYTES = 12;
 
 const redis = await startRedis();
 const proxy = await startCuttingProxy(redis.port);
@@ -15,6 +24,7 @@ const stores = [
   await openTestRedis(redis.url, { prefix }),
 ] as const;
 const [cutOff, other] = [stores[0].store, stores[1].store];
+const { refreshAnswers } = stores[0];
 afterAll(async () => {
   for (const { close } of stores) close();
   await proxy.stop();
@@ -37,6 +47,9 @@ async function warmUp(): Promise<void> {
   await cutOff.lease(service, browserState, NOW);
   await cutOff.complete(service, browserState, TOKENS, NOW);
   await cutOff.claim(pollSecret, NOW);
+  const { userCode } = await register(cutOff, { userCode: makeUserCode() });
+  await cutOff.useCode(String(userCode), NOW);
+  await refreshAnswers.begin('warm-up', NOW);
 }
 await warmUp();
 
@@ -84,4 +97,52 @@ test('claim: asked again, the same caller has the tokens, and nobody else', asyn
   );
   expect(claim).toEqual({ state: 'claimed', result: TOKENS });
   expect(await other.claim(pollSecret, NOW)).toEqual({ state: 'gone' });
+});
+
+test('a claim that is to be confirmed: asked again, the device has the tokens', async () => {
+  await redis.cli('FLUSHALL');
+  const { pollSecret } = await registerCompleted(other, { isAckAsked: true });
+  const key = await redis.cli('KEYS', `${prefix}session:*`);
+  const claim = await unheard(
+    () => cutOff.claim(pollSecret, NOW),
+    async () => (await redis.cli('HGET', key, 's')) === 'd',
+  );
+  expect(claim).toEqual({ state: 'claimed', result: TOKENS });
+  expect(await other.acknowledge(pollSecret, NOW)).toBe('acknowledged');
+});
+
+test('the use of a code: asked again, the same caller has the session, and nobody else', async () => {
+  const { browserState, userCode = '' } = await register(other, { userCode: makeUserCode() });
+  // Each request makes itself a name once it has looked at the session, and then uses the code.
+  const named = Promise.withResolvers<void>();
+  const { store, close } = await openTestRedis(proxy.url, {
+    prefix,
+    randomBytes(length) {
+      if (length === REQUEST_ID_BYTES) {
+        proxy.stall('replies');
+        named.resolve();
+      }
+      return randomBytes(length);
+    },
+  });
+  const found = store.useCode(userCode, NOW);
+  await named.promise;
+  await pollUntil('the code is used', async () =>
+    (await other.find({ userCode }, NOW)) === undefined ? true : undefined,
+  );
+  proxy.cutAll();
+  proxy.stall(false);
+  expect(await found).toMatchObject({ browserState });
+  expect(await other.useCode(userCode, NOW)).toBeUndefined();
+  close();
+});
+
+test('the turn of a refresh: asked again, the same caller has it', async () => {
+  const key = `mal ${randomUUID()}`;
+  const turn = await unheard(
+    () => refreshAnswers.begin(key, NOW),
+    async () => (await redis.cli('KEYS', `${prefix}refresh:*`)).includes(deriveFromRefresh(key).id),
+  );
+  expect(turn).toEqual({ state: 'yours' });
+  expect(await stores[1].refreshAnswers.begin(key, NOW)).toEqual({ state: 'under_way' });
 });

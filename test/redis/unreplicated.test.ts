@@ -36,3 +36,21 @@ test('a result that no replica would know handed out is held back, and handed ou
   expect(events).toEqual(['store_unreplicated', 'store_replicated']);
   close();
 }, 30_000);
+
+test('a result that its device confirms is not held back: handed out again it does no harm', async () => {
+  const events: string[] = [];
+  const onEvent = ({ type }: RedisEvent) => void events.push(type);
+  const { store, close } = await openTestRedis(group.url, { onEvent });
+  const [, replica] = group.nodes;
+  const confirmed = await registerCompleted(store, { isAckAsked: true });
+  const { pollSecret } = await registerCompleted(store);
+  await replica?.freeze();
+  const claimed = { state: 'claimed', result: TOKENS } as const;
+  expect(await store.claim(confirmed.pollSecret, NOW)).toEqual(claimed);
+  expect(await store.claim(pollSecret, NOW)).toEqual({ state: 'pending' });
+  expect(events).toEqual(['store_unreplicated']);
+  expect(await store.claim(confirmed.pollSecret, NOW)).toEqual(claimed);
+  expect(await store.acknowledge(confirmed.pollSecret, NOW)).toBe('acknowledged');
+  replica?.thaw();
+  close();
+}, 30_000);

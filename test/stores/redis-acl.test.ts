@@ -3,7 +3,7 @@ import type { RedisServer } from '../support/redis/redis-server.ts';
 import { startRedisCluster } from '../support/redis/start-cluster.ts';
 import { startRedis } from '../support/redis/start-redis.ts';
 import { startRedisSentinel } from '../support/redis/start-sentinel.ts';
-import { NOW, register } from './suite/sessions.ts';
+import { makeUserCode, NOW, register } from './suite/sessions.ts';
 import { readAcl } from './support/acl.ts';
 import { openTestRedis } from './support/redis-store.ts';
 
@@ -25,7 +25,7 @@ const hosts = cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
 /** Every verb, in the store's own time. `hear` waits for word of the completion. */
 async function useAll(url: string, hear: (woken: Promise<void>) => Promise<void>): Promise<void> {
   const options = { prefix: PREFIX, clockOf: () => '' as const };
-  const { store, rateLimiter, close } = await openTestRedis(url, options);
+  const { store, rateLimiter, refreshAnswers, close } = await openTestRedis(url, options);
   try {
     await rateLimiter.take('192.0.2.1', NOW);
     const { service, browserState, pollSecret } = await register(store);
@@ -38,11 +38,24 @@ async function useAll(url: string, hear: (woken: Promise<void>) => Promise<void>
     expect(await store.claim(pollSecret, NOW)).toMatchObject({ state: 'claimed' });
     const leased = await register(store);
     expect(await store.lease('mal', leased.browserState, NOW)).toBeDefined();
+    await signInByCode(store);
+    await refreshAnswers.begin('mal token', NOW);
+    await refreshAnswers.settle('mal token', '{}', NOW);
+    await rateLimiter.giveBack('192.0.2.1', NOW);
     await collide(store);
     await store.sweep(NOW);
   } finally {
     close();
   }
+}
+
+async function signInByCode(store: Parameters<typeof register>[0]): Promise<void> {
+  const session = { userCode: makeUserCode(), deviceName: 'Fernseher', isAckAsked: true };
+  const { service, browserState, pollSecret } = await register(store, session);
+  expect(await store.useCode(session.userCode, NOW)).toBeDefined();
+  await store.fail(service, browserState, { error: 'access_denied' }, NOW);
+  expect(await store.claim(pollSecret, NOW)).toMatchObject({ state: 'claimed' });
+  expect(await store.acknowledge(pollSecret, NOW)).toBe('acknowledged');
 }
 
 /** In a Cluster a collision is undone. */
