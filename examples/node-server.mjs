@@ -2,13 +2,24 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { serve } from '@hono/node-server';
-import { describeFaults, readSettings, startService, systemClock } from '../dist/sign-in-relay.js';
+import {
+  describeFaults,
+  keepConnections,
+  readSettings,
+  startService,
+  systemClock,
+} from '../dist/sign-in-relay.js';
 
 const read = readSettings(process.env, (path) => readFileSync(path, 'utf8'));
 if (!read.ok) throw new Error(describeFaults(read.faults, read.warnings));
 const { settings } = read;
 
-const service = await startService(settings, { clock: systemClock, randomBytes, fetch });
+const world = { clock: systemClock, randomBytes, fetch: keepConnections(fetch) };
+const service = await startService(settings, world);
+process.once('SIGTERM', async () => {
+  await service.drain();
+  server.close(() => process.exit(0));
+});
 
 const server = serve({
   port: settings.port,
@@ -16,8 +27,3 @@ const server = serve({
   fetch: (request, { incoming }) => service.handle(request, incoming.socket.remoteAddress),
 });
 await service.discover();
-
-process.once('SIGTERM', async () => {
-  await service.drain();
-  server.close(() => process.exit(0));
-});

@@ -4,6 +4,7 @@
  * examples/node-server.mjs is a whole host.
  */
 export { startLog } from './operate/log.ts';
+export { keepConnections } from './providers/kept-connections.ts';
 export { systemClock } from './relay/clock.ts';
 export { type Service, startService, type World } from './service.ts';
 export { describeFaults, readSettings, type Settings } from './settings.ts';

@@ -9,6 +9,7 @@ import {
   SIGNAL_ECHO_MS,
 } from './limits.ts';
 import { describeError, log } from './operate/log.ts';
+import { keepConnections } from './providers/kept-connections.ts';
 import type { Fetch } from './providers/token-endpoint.ts';
 import { systemClock } from './relay/clock.ts';
 import { type Service, startService } from './service.ts';
@@ -18,7 +19,7 @@ import type { Settings } from './settings.ts';
 export async function serve(settings: Settings): Promise<void> {
   const running: Running = {};
   endOnSignal(running);
-  const world = { clock: systemClock, randomBytes, fetch: fetchOnce };
+  const world = { clock: systemClock, randomBytes, fetch: keepConnections(fetchUpstream) };
   running.service = await startService(settings, world);
   running.server = listen(settings, running.service);
   await running.service.discover();
@@ -53,15 +54,10 @@ function listen(settings: Settings, service: Service) {
   });
 }
 
-/**
- * `fetch` for a code that can be spent once. A connection kept alive may be
- * closed by the provider just as it is used again, so each exchange has its own;
- * certificates are checked whatever the environment says; nothing is unpacked.
- */
-export const fetchOnce: Fetch = (url, init) =>
+/** Certificates are checked whatever the environment says; nothing is unpacked, and nothing told. */
+export const fetchUpstream: Fetch = (url, init) =>
   fetch(url, {
     ...init,
-    keepalive: false,
     decompress: false,
     verbose: false,
     tls: { rejectUnauthorized: true },

@@ -21,7 +21,8 @@ export type TokenOutcome =
 
 /**
  * Sends a grant (RFC 6749 §4.1.3, §6) with the client's authentication added,
- * once: never resent, never redirected, over within `timeoutMs` counting the
+ * once: never redirected, never repeated here (kept-connections.ts says when
+ * `fetch` does), over within `timeoutMs` counting the
  * last byte of the answer. Never throws: an error of fetch holds the address,
  * and may hold more.
  */

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { TOKEN_RESPONSE_BYTES } from '../../src/limits.ts';
 import { exchangeCode } from '../../src/providers/exchange.ts';
-import { fetchOnce } from '../../src/serve.ts';
+import { fetchUpstream } from '../../src/serve.ts';
 import {
   exchangeAt,
   GRANT,
@@ -41,7 +41,7 @@ describe('the request', () => {
     async (clientAuth, fields, authorization) => {
       const upstream = serveUpstream(json('{"access_token":"a"}'));
       const provider = providerAt(upstream.url, { clientAuth, clientSecret: 's&c:t+' });
-      await exchangeCode(fetchOnce, provider, GRANT);
+      await exchangeCode(fetchUpstream, provider, GRANT);
       const form = Object.fromEntries(new URLSearchParams(upstream.requests[0]?.body));
       expect(form).toEqual({
         grant_type: 'authorization_code',

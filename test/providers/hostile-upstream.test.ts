@@ -95,7 +95,7 @@ describe('a connection', () => {
     expect(await outcomeAt('http://provider.invalid/token')).toBe('unreachable');
   });
 
-  test('kept open is not used again, so one that breaks then spoils no exchange', async () => {
+  test('kept open that breaks when it is used again spoils no exchange', async () => {
     let connections = 0;
     const url = await serveBytes((socket, nth) => {
       if (nth === 1) connections += 1;

@@ -1,6 +1,6 @@
 /** hazards.md §1c, TLS: only a provider that somebody vouches for is brought a code. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
-import { fetchOnce } from '../../src/serve.ts';
+import { fetchUpstream } from '../../src/serve.ts';
 import { startLocalRelay } from '../support/local-relay.ts';
 import { plantSecret } from '../support/secrets.ts';
 import { createSelfSigned } from '../support/self-signed.ts';
@@ -45,7 +45,7 @@ test('not even where NODE_TLS_REJECT_UNAUTHORIZED=0 is set behind our back', asy
   try {
     // So much for the environment: it is believed where nothing else is said.
     expect((await fetch(tokenUrl)).status).toBe(200);
-    const refusal = await fetchOnce(tokenUrl, { method: 'POST' }).catch((error) => error.code);
+    const refusal = await fetchUpstream(tokenUrl, { method: 'POST' }).catch((error) => error.code);
     expect(refusal).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
   } finally {
     if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;

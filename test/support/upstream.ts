@@ -1,8 +1,12 @@
 /** Token endpoints that behave as a test says, and what an exchange with one comes to. Real servers, the real fetch. */
 import { createServer, type Server, type Socket } from 'node:net';
 import { exchangeCode } from '../../src/providers/exchange.ts';
+import { keepConnections } from '../../src/providers/kept-connections.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { fetchOnce } from '../../src/serve.ts';
+import { fetchUpstream } from '../../src/serve.ts';
+
+/** As the relay asks. */
+const fetch = keepConnections(fetchUpstream);
 
 export const GRANT = { code: 'the code', redirectUri: 'https://relay.test/auth/x/callback' };
 
@@ -74,7 +78,7 @@ export function providerAt(tokenUrl: string, overrides: Partial<Provider> = {}):
 }
 
 export function exchangeAt(url: string, timeoutMs?: number) {
-  return exchangeCode(fetchOnce, providerAt(url), GRANT, timeoutMs);
+  return exchangeCode(fetch, providerAt(url), GRANT, timeoutMs);
 }
 
 /** The failure in one word, or 'tokens'. */
