@@ -8,6 +8,7 @@ import { allowOrigins } from './cors.ts';
 import { refuse, refuseMethod } from './errors.ts';
 import type { Env } from './guard.ts';
 import { createOAuthDoor } from './oauth.ts';
+import { createAnswerDocument } from './openapi.ts';
 import { createPersonDoor } from './person.ts';
 import { createQrDoor } from './qr.ts';
 import { basePathOf, createPathOf, MALFORMED } from './request-path.ts';
@@ -42,6 +43,8 @@ export function createApp({ auth, isReady }: AppOptions): HandleRequest {
     app.route('/', createPersonDoor(auth, findPages));
     app.route('/', createOAuthDoor(auth));
     app.route('/', createQrDoor(auth));
+    const answerDocument = createAnswerDocument(auth.baseUrl);
+    app.all('/openapi.json', ({ req }) => answerDocument(req.method));
   }
   app.all(MALFORMED, () => refuse('malformed_request'));
   app.notFound(() => refuse('not_found'));

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { describeApi } from '../../src/http/openapi.ts';
 import type { Stores } from '../../src/open-stores.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { Fetch } from '../../src/providers/token-endpoint.ts';
@@ -12,6 +13,7 @@ import {
   type MemoryRateLimiter,
 } from '../../src/stores/memory-rate-limiter.ts';
 import { createMemoryRefreshAnswers } from '../../src/stores/memory-refresh-answers.ts';
+import { createHoldToDocument, type HoldToDocument } from './answers-seen.ts';
 import { createFakeClock, runReady } from './fake-clock.ts';
 
 export const BASE_URL = 'https://relay.test';
@@ -66,6 +68,15 @@ export interface TestParts extends Partial<Stores> {
   readonly randomBytes?: RandomBytes;
 }
 
+/** Schemas take a while to compile, and there are more services in the tests than documents. */
+const held = new Map<string, HoldToDocument>();
+
+function holdToDocumentOf(baseUrl: string): HoldToDocument {
+  const hold = held.get(baseUrl) ?? createHoldToDocument(describeApi(baseUrl));
+  held.set(baseUrl, hold);
+  return hold;
+}
+
 /** The whole service behind its fetch handler, in a world of fake time and a fake provider. */
 export function createTestService(
   overrides: Partial<typeof SETTINGS> = {},
@@ -100,10 +111,13 @@ export function createTestService(
       ...parts,
     },
   );
+  const holdToDocument = holdToDocumentOf(settings.baseUrl);
   let clients = 0;
 
   async function send(path: string, init: RequestInit = {}, peer = '192.0.2.1') {
-    return service.handle(new Request(new URL(path, BASE_URL), init), peer);
+    const request = new Request(new URL(path, BASE_URL), init);
+    const { method, url } = request;
+    return holdToDocument(method, url, await service.handle(request, peer));
   }
 
   /** A start by a client that nobody has seen before, so that no rate limit bites. */
