@@ -15,7 +15,7 @@ import type { Env, Handler } from './guard.ts';
 import { createReadChoice } from './person-choice.ts';
 import { createLimitTries } from './person-limits.ts';
 import type { PersonPages } from './person-pages.ts';
-import { parseUserCode } from './user-code.ts';
+import { formatUserCode, parseUserCode } from './user-code.ts';
 
 /** `/L/XXXX-XXXX`. Deciding uses the code up, whichever way. */
 export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages): Handler {
@@ -37,7 +37,8 @@ export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages):
       return pages.tell('too_many_tries', req, retryAfter(attempt));
     }
     const found = await (choice ? relay.useCode(userCode) : relay.find({ userCode }));
-    if (found === undefined) return pages.codeFormAgain('code_unknown', req, userCode);
+    if (found === undefined)
+      return pages.codeFormAgain('code_unknown', req, formatUserCode(userCode));
     await attempt.forgive();
     const decision = choice ?? (confirm === 'never' ? 'continue' : 'ask');
     return carryOut(c, requestId, { decision, found, userCode });

@@ -3,23 +3,31 @@
 import { renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
 
+/** Within a circle; the name is also the class that colours it. */
+const MARKS = {
+  done: 'm7.5 12.5 3 3 6-6.5',
+  failed: 'M12 7v6m0 3.5v.01',
+  /** As the person wanted, but no success to be taken for one. */
+  stopped: 'M8 12h8',
+} as const;
+
 export interface Outcome {
   readonly language: Language;
-  readonly isGood: boolean;
+  readonly mark: keyof typeof MARKS;
   readonly title: string;
   readonly heading: string;
   readonly message: string;
 }
 
-export function renderOutcome({ language, isGood, title, heading, message }: Outcome): string {
+export function renderOutcome({ language, mark, title, heading, message }: Outcome): string {
   return renderPage({
     language,
     title,
     body: (
       <>
-        <svg class={isGood ? 'good' : 'bad'} viewBox="0 0 24 24" aria-hidden="true">
+        <svg class={mark} viewBox="0 0 24 24" aria-hidden="true">
           <circle cx="12" cy="12" r="10" />
-          <path d={isGood ? 'm7.5 12.5 3 3 6-6.5' : 'M12 7v6m0 3.5v.01'} />
+          <path d={MARKS[mark]} />
         </svg>
         <h1>{heading}</h1>
         <p>{message}</p>

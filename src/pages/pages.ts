@@ -51,19 +51,19 @@ function renderPages(language: Language, { appName, codeAction }: PagesOptions):
   const tellFailure = (message: string) =>
     renderOutcome({
       language,
-      isGood: false,
+      mark: 'failed',
       title: failed.title,
       heading: failed.title,
       message,
     });
-  const tell = ({ title, message }: Notice, isGood: boolean) =>
-    renderOutcome({ language, isGood, title, heading: title, message });
+  const tell = ({ title, message }: Notice, mark: 'failed' | 'stopped') =>
+    renderOutcome({ language, mark, title, heading: title, message });
   const form = { language, words: words.codeForm, action: codeAction };
 
   return {
     signedIn: renderOutcome({
       language,
-      isGood: true,
+      mark: 'done',
       title: signedIn.title,
       heading: signedIn.heading,
       message: signedIn.message(appName),
@@ -73,8 +73,8 @@ function renderPages(language: Language, { appName, codeAction }: PagesOptions):
     incomplete: tellFailure(failed.incomplete),
     notCompleted: tellFailure(failed.notCompleted),
     linkInvalid: tellFailure(failed.linkInvalid(appName)),
-    declined: tell(words.declined, true),
-    tooManyTries: tell(words.tooManyTries, false),
+    declined: tell(words.declined, 'stopped'),
+    tooManyTries: tell(words.tooManyTries, 'failed'),
     home: renderCodeForm({
       ...form,
       about: { title: home.title(appName), text: home.about(appName) },

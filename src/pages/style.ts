@@ -14,7 +14,7 @@ export const STYLE = `
 body{margin:0;min-height:100vh;min-height:100svh;display:grid;place-items:center;padding:min(1rem,4vw);background:var(--page);color:var(--text);font:1.0625rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{width:100%;max-width:26rem;padding:2rem min(1.5rem,6vw);border-radius:1rem;background:var(--card);text-align:center;overflow-wrap:anywhere}
 svg{width:3.5rem;height:3.5rem;fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
-.good{color:var(--good)}.bad{color:var(--bad)}
+.done{color:var(--good)}.failed{color:var(--bad)}.stopped{color:var(--quiet)}
 h1{margin:.75rem 0 .5rem;font-size:min(1.5rem,9vw);line-height:1.25}
 p{margin:0;color:var(--quiet)}
 h1,p,small{text-wrap:balance}
@@ -36,7 +36,7 @@ button{margin-top:.75rem;padding:.5rem;border:2px solid var(--text);background:v
 .choice button{flex:1 1 7rem;width:auto;margin:0;font-size:1rem}
 dl>div{display:flex;flex-wrap:wrap;align-items:baseline;column-gap:1rem;padding:.25rem 0;border-bottom:1px solid var(--rule)}
 dl>div:last-child{border:0}
-dt{color:var(--quiet);font-size:.9375rem}
+dt{text-align:start;color:var(--quiet);font-size:.9375rem}
 dd{margin-block:0;margin-inline:auto 0;font-weight:600;text-align:end}
 .warning{color:var(--text);font-weight:600}
 .aside{padding:.5rem;border:2px solid var(--line);border-radius:.5rem}
