@@ -43,12 +43,14 @@ test('a result that its device confirms is not held back: handed out again it do
   const { store, close } = await openTestRedis(group.url, { onEvent });
   const [, replica] = group.nodes;
   const confirmed = await registerCompleted(store, { isAckAsked: true });
+  const later = await registerCompleted(store, { isAckAsked: true });
   const { pollSecret } = await registerCompleted(store);
   await replica?.freeze();
   const claimed = { state: 'claimed', result: TOKENS } as const;
   expect(await store.claim(confirmed.pollSecret, NOW)).toEqual(claimed);
   expect(await store.claim(pollSecret, NOW)).toEqual({ state: 'pending' });
   expect(events).toEqual(['store_unreplicated']);
+  expect(await store.claim(later.pollSecret, NOW)).toEqual(claimed);
   expect(await store.claim(confirmed.pollSecret, NOW)).toEqual(claimed);
   expect(await store.acknowledge(confirmed.pollSecret, NOW)).toBe('acknowledged');
   replica?.thaw();

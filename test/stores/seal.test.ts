@@ -122,6 +122,20 @@ test('a store opens a session with a user code that was written as the vectors s
   }
 });
 
+test('a store opens the answer to a refresh that was written as the vectors say', async () => {
+  const redis = await startRedis();
+  const { refreshAnswers, close } = await openTestRedis(redis.url, { prefix: 'vector:' });
+  const derivation = VECTORS.derivations.find(({ what }) => what === 'refresh');
+  const answer = VECTORS.seals.find(({ what }) => what === 'refresh');
+  await redis.cli('SET', `vector:refresh:${derivation?.id}`, `${NOW}..${answer?.sealed}`);
+  expect(await refreshAnswers.begin(derivation?.secret ?? '', NOW)).toEqual({
+    state: 'answered',
+    answer: fromHex(answer?.plaintext ?? '').toString(),
+  });
+  close();
+  await redis.stop();
+});
+
 test('the page shows the records of the vectors', () => {
   const page = readFileSync(join(import.meta.dir, '../../docs/sealing.md'), 'utf8');
   const { record, codeRecord, derivations, toDevice } = VECTORS;

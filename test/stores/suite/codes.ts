@@ -119,6 +119,15 @@ export function testAcknowledged(openStore: OpenStore): void {
     expect(await store.claim(pollSecret, lastMs + 1)).toEqual({ state: 'gone' });
   });
 
+  test('until then it counts as alive', async () => {
+    for (const deliveredAtMs of [NOW, NOW + LIFETIME_MS]) {
+      const { store } = await openDelivered(deliveredAtMs);
+      const lastMs = deliveredAtMs + ACK_MS;
+      expect(await store.register(newSession(), lastMs)).toBe('busy');
+      expect(await store.register(newSession(), lastMs + 1)).toBe('registered');
+    }
+  });
+
   test('nothing is confirmed before it was delivered', async () => {
     const store = await openStore();
     const { pollSecret, browserState } = await register(store, { isAckAsked: true });
