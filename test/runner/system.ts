@@ -9,24 +9,38 @@ const NEEDED: Record<string, string> = {
   'redis-server': 'redis-server',
   'redis-cli': 'redis-tools',
   nginx: 'nginx-light',
+  curl: 'curl',
+};
+
+/** The same for modules of the system's Python: another one that comes first in PATH has none of them. */
+const NEEDED_BY_PYTHON: Record<string, string> = {
+  oauthlib: 'python3-oauthlib',
 };
 
 /** Installs what is missing where apt-get can; elsewhere the error names it. */
 export async function installWhatIsMissing(): Promise<void> {
-  const packages = missingPackages();
+  const packages = await missingPackages();
   if (packages.length === 0) return;
   if (Bun.which('apt-get') === null || process.getuid?.() !== 0) throw missingError(packages);
   console.log(`installing with apt-get: ${packages.join(', ')}`);
   await aptGet(['update']);
   await aptGet(['install', '--yes', '--no-install-recommends', ...packages]);
-  const still = missingPackages();
+  const still = await missingPackages();
   if (still.length > 0) throw missingError(still);
 }
 
-function missingPackages(): string[] {
-  return Object.entries(NEEDED).flatMap(([command, name]) =>
-    Bun.which(command) === null ? [name] : [],
-  );
+async function missingPackages(): Promise<string[]> {
+  const commands = Object.entries(NEEDED).filter(([command]) => Bun.which(command) === null);
+  const modules = Object.entries(NEEDED_BY_PYTHON);
+  const present = await Promise.all(modules.map(([module]) => canImport(module)));
+  const missing = [...commands, ...modules.filter((_, index) => !present[index])];
+  return missing.map(([, name]) => name);
+}
+
+async function canImport(module: string): Promise<boolean> {
+  const python = Bun.which('python3', { PATH: '/usr/bin' });
+  if (python === null) return false;
+  return (await runCommand([python, '-c', `import ${module}`])).exitCode === 0;
 }
 
 async function aptGet(args: string[]): Promise<void> {
