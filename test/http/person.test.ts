@@ -1,5 +1,6 @@
 /** The person's door: a code typed, a link opened, a decision made. docs/person.md. */
 import { describe, expect, test } from 'bun:test';
+import type { Found, SessionStore } from '../../src/relay/store.ts';
 import { BASE_URL, createTestService } from '../support/test-service.ts';
 
 type TestService = ReturnType<typeof createTestService>;
@@ -19,6 +20,8 @@ async function startWithCode({ send }: TestService, service = 'mal', device = 'L
 }
 
 let clients = 0;
+
+const ELSEWHERE: Found = { service: 'elsewhere', browserState: 'x', startedAtMs: 0 };
 
 function decide(
   { send }: TestService,
@@ -169,6 +172,22 @@ describe('the address of a code', () => {
     expect((await service.send(pathname)).status).toBe(404);
     expect((await decide(service, pathname, 'continue')).status).toBe(404);
   });
+
+  test.each([
+    ['declined', 'decline', { fail: async () => false }],
+    ['continued', 'continue', { open: async () => undefined }],
+    ['of a provider that this relay does not have', 'continue', { useCode: async () => ELSEWHERE }],
+  ])(
+    '%s when the session is over a moment before: its link is no longer valid',
+    async (_, choice, verbs) => {
+      const changeStore = (store: SessionStore) => ({ ...store, ...verbs });
+      const service = createTestService({}, undefined, { changeStore });
+      const { pathname } = await startWithCode(service);
+      const answer = await decide(service, pathname, choice);
+      expect(answer.status).toBe(404);
+      expect(await textOf(answer)).toContain('This sign-in link is no longer valid.');
+    },
+  );
 
   test.each([
     ['no answer', ''],
