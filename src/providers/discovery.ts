@@ -90,7 +90,7 @@ async function readMetadata(
       await response.body?.cancel();
       return failed(`answered ${response.status}`, response.status === 404);
     }
-    const text = await readAtMost(response.body, DISCOVERY_BYTES);
+    const text = await readAtMost(response, DISCOVERY_BYTES);
     if (text === undefined) return failed(`is longer than ${DISCOVERY_BYTES} bytes`);
     const metadata = parseMetadata(text);
     return metadata ? { ok: true, metadata } : failed('is not a discovery document');

@@ -42,7 +42,7 @@ export async function requestTokens(
       redirect: 'manual',
       signal,
     });
-    return parseAnswer(response.status, await readAtMost(response.body, TOKEN_RESPONSE_BYTES));
+    return parseAnswer(response.status, await readAtMost(response, TOKEN_RESPONSE_BYTES));
   } catch {
     return failed({ reason: signal.aborted ? 'timeout' : 'unreachable' });
   }
