@@ -1,24 +1,18 @@
 /** From the command to the first answer, from source and as one executable. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Bench, Section } from '../bench.ts';
 import type { Column } from '../support/figures.ts';
 import { ROOT, START_COMMAND, startRelay } from '../support/relay.ts';
+import { makeTemporaryFolder } from '../support/temporary-folder.ts';
 
 const SECTION = 'Start-up';
 
 export const measureStartUp: Section = async (bench) => {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-bench-'));
-  try {
-    const executable = compile(join(folder, 'sign-in-relay'));
-    for (let start = 0; start < bench.plan.starts; start += 1) {
-      await measureBoth(bench, 'from source, to the first answer', START_COMMAND);
-      if (executable === undefined) continue;
-      await measureBoth(bench, 'as an executable, to the first answer', [executable]);
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  const executable = compile(join(makeTemporaryFolder(), 'sign-in-relay'));
+  for (let start = 0; start < bench.plan.starts; start += 1) {
+    await measureBoth(bench, 'from source, to the first answer', START_COMMAND);
+    if (executable === undefined) continue;
+    await measureBoth(bench, 'as an executable, to the first answer', [executable]);
   }
 };
 

@@ -27,7 +27,6 @@ export const measureTls: Section = async (bench) => {
     }
   } finally {
     await Promise.all([plain.stop(), tls.stop()]);
-    certificate.remove();
   }
 };
 

@@ -7,6 +7,7 @@ const OTHER_CORE = availableParallelism() - 1;
 
 export interface LaunchOptions {
   readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
   readonly measured?: boolean;
   readonly onMessage?: (message: unknown) => void;
 }
@@ -29,12 +30,13 @@ process.once('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 export function launch(command: readonly string[], options: LaunchOptions = {}): Launched {
-  const { env = {}, measured = false, onMessage } = options;
+  const { env = {}, cwd, measured = false, onMessage } = options;
   const child = Bun.spawn([...wrapped(measured), ...command], {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
+    ...(cwd !== undefined && { cwd }),
     ...(onMessage !== undefined && { ipc: onMessage }),
   });
   running.add(child);

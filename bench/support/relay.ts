@@ -25,6 +25,7 @@ export async function startRelay(
   const begunMs = performance.now();
   const relay = launch(command, {
     measured: true,
+    cwd: ROOT,
     env: {
       PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH ?? ''}`,
       HOST: '127.0.0.1',
