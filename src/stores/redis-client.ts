@@ -86,6 +86,8 @@ function optionsOf({ tls, username, password, database }: RedisTarget) {
     ...(database !== undefined && { database }),
     // While the store is away an answer is owed at once, not when it returns.
     disableOfflineQueue: true,
+    // From Redis 7.2 on it would say what it is: one right more that an ACL has to give.
+    disableClientInfo: true,
     ...NO_TIMEOUT,
     socket: {
       connectTimeout: CONNECT_TIMEOUT_MS,
@@ -170,7 +172,7 @@ async function connectSentinel(target: RedisTarget, onError: OnError): Promise<R
     name: target.primaryName ?? '',
     sentinelRootNodes: [...target.addresses],
     nodeClientOptions: { ...options, socket },
-    sentinelClientOptions: { socket },
+    sentinelClientOptions: { socket, disableClientInfo: true },
     masterPoolSize: 1 + CLAIM_CONNECTIONS,
     // One for everything but claims. Without it commands that are sent at once take a
     // connection each and give one back, until none is left (@redis/client 6.3.1).
@@ -183,6 +185,7 @@ async function connectSentinel(target: RedisTarget, onError: OnError): Promise<R
   sentinel.on('error', onError);
   sentinel.on('client-error', onError);
   await sentinel.connect();
+  let isSubscribed = false;
   return {
     ...runnerOf(sentinel),
     isCluster: false,
@@ -199,8 +202,11 @@ async function connectSentinel(target: RedisTarget, onError: OnError): Promise<R
       ),
     publish: (channel, message) => sentinel.publish(channel, message),
     async subscribe(channel, onMessage) {
-      await sentinel.unsubscribe(channel);
+      // Valkey refuses to end a subscription where there is none.
+      if (isSubscribed) await sentinel.unsubscribe(channel);
+      isSubscribed = false;
       await sentinel.subscribe(channel, onMessage);
+      isSubscribed = true;
     },
     time: () => timeOf(sentinel),
     describe: () => sentinel.use((client) => describe(client)),
