@@ -13,9 +13,10 @@ import { SECTIONS } from './sections.ts';
 import { createFigures, summarise } from './support/figures.ts';
 import { startGenerator } from './support/generator.ts';
 import { describeMachine } from './support/machine.ts';
+import { writeInto } from './support/page.ts';
 import { startRedis } from './support/redis.ts';
 import { providerEnv } from './support/relay.ts';
-import { describeSection } from './support/table.ts';
+import { describeSection, describeTable } from './support/table.ts';
 
 const USAGE = `Usage: npm run bench -- [options]
 
@@ -23,6 +24,7 @@ const USAGE = `Usage: npm run bench -- [options]
   --only a,b       these sections alone: ${Object.keys(SECTIONS).join(', ')}
   --json path      every figure with all its samples
   --plot path      the cost of a sign-in among many live sessions, as SVG
+  --page path      the tables, each put into its place in docs/performance.md
   --profile        no figures: CPU profiles, left in dist/profiles
 `;
 
@@ -35,7 +37,8 @@ async function main(): Promise<void> {
   setTimeout(() => fail('the benchmark hangs'), plan.deadlineMinutes * 60_000).unref();
 
   const machine = describeMachine();
-  for (const [name, value] of Object.entries(machine)) console.log(`${name}: ${value}`);
+  const texts = new Map([['machine', describeTable(machine)]]);
+  console.log(texts.get('machine'));
   const figures = createFigures();
   const generator = startGenerator();
   const redis = await startRedis();
@@ -49,23 +52,36 @@ async function main(): Promise<void> {
     await SECTIONS[name]?.(bench);
     const sections = new Set(figures.all.slice(begun).map(({ section }) => section));
     for (const section of sections) {
-      console.log(`\n### ${section}\n\n${describeSection(section, figures.all)}`);
+      const table = describeSection(section, figures.all);
+      texts.set(section, table);
+      console.log(`\n### ${section}\n\n${table}`);
     }
   }
-  if (options.json !== undefined) {
-    const report = { machine, plan, figures: figures.all.map(summarise) };
-    writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
-  }
-  const plot = plotLiveSessions(bench);
-  if (options.plot !== undefined && plot !== undefined) writeFileSync(options.plot, plot);
+  write(options, bench, machine, texts);
   await Promise.all([generator.stop(), redis?.stop()]);
+}
+
+function write(
+  { json, page, plot }: { json?: string; page?: string; plot?: string },
+  bench: Bench,
+  machine: Readonly<Record<string, string>>,
+  texts: ReadonlyMap<string, string>,
+): void {
+  const { plan, figures } = bench;
+  if (json !== undefined) {
+    const report = { machine, plan, figures: figures.all.map(summarise) };
+    writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
+  }
+  if (page !== undefined) writeInto(page, texts);
+  const drawn = plotLiveSessions(bench);
+  if (plot !== undefined && drawn !== undefined) writeFileSync(plot, drawn);
 }
 
 function readOptions() {
   try {
     const text = { type: 'string' } as const;
     const flag = { type: 'boolean' } as const;
-    const options = { quick: flag, only: text, json: text, plot: text, profile: flag };
+    const options = { quick: flag, only: text, json: text, plot: text, page: text, profile: flag };
     return parseArgs({ options }).values;
   } catch (error) {
     return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);

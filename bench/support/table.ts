@@ -15,9 +15,17 @@ export function describeSection(section: string, figures: readonly Figure[]): st
       return figure === undefined ? '' : describe(figure.samples);
     }),
   ]);
-  return [['', ...columns], ['', ...columns].map(() => '---'), ...rows]
-    .map((cells) => `| ${cells.join(' | ')} |`)
-    .join('\n');
+  return markdownTable([['', ...columns], ...rows]);
+}
+
+/** Names and what they hold. */
+export function describeTable(facts: Readonly<Record<string, string>>): string {
+  return markdownTable([['', ''], ...Object.entries(facts)]);
+}
+
+function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows];
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 function nameWithUnit(name: string, figures: readonly Figure[]): string {
