@@ -46,7 +46,7 @@ function listen(settings: Settings, service: Service) {
     maxRequestBodySize: REQUEST_BODY_BYTES,
     // Bun's own error page shows the error.
     development: false,
-    fetch: (request, server) => service.handle(request, server.requestIP(request)?.address),
+    fetch: (request, server) => service.handle(request, () => server.requestIP(request)?.address),
     error(error) {
       log.error('request_fault', describeError(error));
       return refuse('busy');

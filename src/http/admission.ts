@@ -17,7 +17,7 @@ export type Admit = (c: Context<Env>, limiter: RateLimiter) => Promise<Admission
 export function createAdmit(findClientAddress: FindClientAddress, clock: Clock): Admit {
   const warnOfIgnoredForwarded = createWarnOnce('forwarded_header_ignored', IGNORED_FORWARDED_HINT);
   return async ({ req, env }, limiter) => {
-    const client = findClientAddress(env.peerAddress, req.header('x-forwarded-for'));
+    const client = findClientAddress(env.findPeerAddress(), req.header('x-forwarded-for'));
     if (!client.ok) return { ok: false, refusal: 'invalid_client_address' };
     if (client.ignoredForwarded) warnOfIgnoredForwarded();
     const { bucket } = client;

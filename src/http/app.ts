@@ -22,12 +22,12 @@ export interface AppOptions {
 }
 
 /**
- * A fetch handler that any runtime can mount: the request, and whose socket it
- * came from. Never throws.
+ * A fetch handler that any runtime can mount: the request, and how to learn whose
+ * socket it came from, asked at once or never. Never throws.
  */
 export type HandleRequest = (
   request: Request,
-  peerAddress: string | undefined,
+  findPeerAddress: () => string | undefined,
 ) => Response | Promise<Response>;
 
 export function createApp({ auth, isReady }: AppOptions): HandleRequest {
@@ -53,7 +53,7 @@ export function createApp({ auth, isReady }: AppOptions): HandleRequest {
     log.error('request_fault', describeError(error));
     return refuse('busy');
   });
-  return (request, peerAddress) => app.fetch(request, { peerAddress });
+  return (request, findPeerAddress) => app.fetch(request, { findPeerAddress });
 }
 
 function answerHealth(method: string, ready: boolean): Response {

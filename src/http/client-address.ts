@@ -28,16 +28,31 @@ export function createFindClientAddress(trustedProxyCidrs: readonly string[]): F
   const trusted = trustedProxyCidrs.map(parseCidr);
   const isTrusted = (address: Address) => trusted.some((cidr) => matches(address, cidr));
 
+  const readPeer = rememberLast((peerAddress: string) => {
+    const peer = parseAddress(peerAddress);
+    return peer && { peer, isProxy: isTrusted(peer), bucket: bucketOf(peer) };
+  });
+
   return (peerAddress, forwardedFor) => {
-    const peer = parseAddress(peerAddress ?? '');
-    if (peer === undefined) return { ok: false };
-    if (forwardedFor === undefined || !isTrusted(peer)) {
-      return { ok: true, bucket: bucketOf(peer), ignoredForwarded: forwardedFor !== undefined };
+    const read = readPeer(peerAddress ?? '');
+    if (read === undefined) return { ok: false };
+    const { peer, isProxy, bucket } = read;
+    if (forwardedFor === undefined || !isProxy) {
+      return { ok: true, bucket, ignoredForwarded: forwardedFor !== undefined };
     }
     const hops = parseForwardedFor(forwardedFor);
     if (hops === undefined) return { ok: false };
     const client = hops.findLast((hop) => !isTrusted(hop)) ?? hops[0] ?? peer;
     return { ok: true, bucket: bucketOf(client), ignoredForwarded: false };
+  };
+}
+
+/** Behind a proxy the peer is the same for ever, and reading an address costs as much as routing a request. */
+function rememberLast<T>(read: (text: string) => T): (text: string) => T {
+  let last: { readonly text: string; readonly value: T } | undefined;
+  return (text) => {
+    if (last?.text !== text) last = { text, value: read(text) };
+    return last.value;
   };
 }
 

@@ -11,7 +11,7 @@ import { StoreUnavailable } from '../relay/store.ts';
 export interface Env {
   Bindings: {
     /** The socket's peer, as the runtime tells it; undefined when it cannot. */
-    readonly peerAddress: string | undefined;
+    readonly findPeerAddress: () => string | undefined;
   };
 }
 

@@ -28,7 +28,9 @@ export function createPathOf(basePath: string): (request: Request) => string {
   return ({ url, headers }) => {
     if (headers.get('host')?.includes(',')) return MALFORMED;
     const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
-    const path = /^[^?#]*/.exec(url.slice(start))?.[0] ?? '';
+    const end = url.slice(start).search(/[?#]/);
+    const path = end === -1 ? url.slice(start) : url.slice(start, start + end);
+    if (basePath === '') return path;
     if (home.has(path)) return '/';
     if (path.startsWith(metadata)) return METADATA + path.slice(METADATA.length + basePath.length);
     return ours.some((start) => path.startsWith(start)) ? path.slice(basePath.length) : path;

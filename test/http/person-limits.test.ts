@@ -111,6 +111,6 @@ test('a limit that cannot take a token back does not keep the person', async () 
 
 test('a client without an address is refused, as at the start', async () => {
   const { handle } = createTestService();
-  const answer = await handle(new Request(`https://relay.test${WRONG}`), undefined);
+  const answer = await handle(new Request(`https://relay.test${WRONG}`), () => undefined);
   expect(answer.status).toBe(400);
 });

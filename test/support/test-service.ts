@@ -117,7 +117,7 @@ export function createTestService(
   async function send(path: string, init: RequestInit = {}, peer = '192.0.2.1') {
     const request = new Request(new URL(path, BASE_URL), init);
     const { method, url } = request;
-    return holdToDocument(method, url, await service.handle(request, peer));
+    return holdToDocument(method, url, await service.handle(request, () => peer));
   }
 
   /** A start by a client that nobody has seen before, so that no rate limit bites. */
