@@ -25,19 +25,27 @@ export interface Running {
   readonly ended: Promise<{ readonly exitCode: number; readonly output: string }>;
 }
 
-export interface App {
+/** Disposing of it ends what still runs. */
+export interface App extends Disposable {
   run(): Running;
   /** What it keeps. */
   readTokens(): Tokens;
-  remove(): void;
 }
 
 export function createApp({ file, source, interpreter }: Program, args: readonly string[]): App {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-client-'));
   writeFileSync(join(folder, file), source);
   symlinkSync(NODE_MODULES, join(folder, 'node_modules'));
+  const over = new AbortController();
+  function dispose(): void {
+    process.off('exit', dispose);
+    over.abort();
+    rmSync(folder, { recursive: true });
+  }
+  // For a test that has timed out.
+  process.once('exit', dispose);
   return {
-    run: () => run([interpreter, file, ...args], folder),
+    run: () => run([interpreter, file, ...args], folder, over.signal),
     readTokens() {
       const tokens = JSON.parse(readFileSync(join(folder, 'tokens.json'), 'utf8')) as Tokens;
       plantSecret(tokens.access_token);
@@ -45,13 +53,14 @@ export function createApp({ file, source, interpreter }: Program, args: readonly
       plantSecret(tokens.id_token ?? '');
       return tokens;
     },
-    remove: () => rmSync(folder, { recursive: true }),
+    [Symbol.dispose]: dispose,
   };
 }
 
-function run(command: string[], folder: string): Running {
+function run(command: string[], folder: string, signal: AbortSignal): Running {
   const child = Bun.spawn(command, {
     cwd: folder,
+    signal,
     env: { PATH: process.env.PATH ?? '', OAUTHLIB_INSECURE_TRANSPORT: '1' },
     stdin: 'ignore',
     stdout: 'pipe',
