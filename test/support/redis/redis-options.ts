@@ -2,6 +2,8 @@
 import { type Place, type PlaceOptions, placeLines } from './redis-place.ts';
 
 export interface RedisOptions extends PlaceOptions {
+  /** Not said: Redis. */
+  readonly program?: 'valkey-server';
   /** Of the default user. */
   readonly password?: string;
   /** An ACL user, whose name and password go into the address. Without rules it may do everything. */

@@ -17,8 +17,11 @@ export interface RedisProcess {
 const IS_READY = /ready to accept connections|Sentinel ID is/i;
 
 /** Resolves once it takes connections; rejects with all that it said when it ends before. */
-export async function startRedisProcess(args: readonly string[]): Promise<RedisProcess> {
-  const [command = '', ...before] = commandLine();
+export async function startRedisProcess(
+  program: string,
+  args: readonly string[],
+): Promise<RedisProcess> {
+  const [command = '', ...before] = commandLine(program);
   const child = spawn(command, [...before, ...args], {
     env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -38,9 +41,9 @@ export async function startRedisProcess(args: readonly string[]): Promise<RedisP
 }
 
 /** The kernel ends it with us, whatever ends us: of SIGKILL, and of `bun test`, no handler hears. */
-function commandLine(): string[] {
+function commandLine(program: string): string[] {
   const withUs = Bun.which('setpriv') === null ? [] : ['setpriv', '--pdeathsig', 'KILL', '--'];
-  return [...withUs, 'redis-server'];
+  return [...withUs, program];
 }
 
 function untilReady(child: ChildProcess, said: string[]): Promise<void> {

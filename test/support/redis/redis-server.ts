@@ -37,6 +37,7 @@ export interface RedisServer {
 
 /** All that is fixed before it starts. */
 export interface ServerPlan {
+  readonly program: string;
   readonly place: Place;
   readonly config: readonly string[];
   /** After the name of the configuration file. */
@@ -58,7 +59,7 @@ export async function launchServer(plan: ServerPlan): Promise<RedisServer> {
   // A file, not arguments: a failover is written into it, as in production.
   const configFile = join(folder, 'redis.conf');
   writeFileSync(configFile, `${plan.config.join('\n')}\n`);
-  const start = () => startRedisProcess([configFile, ...plan.args]);
+  const start = () => startRedisProcess(plan.program, [configFile, ...plan.args]);
   try {
     const server = createServer(plan, await start(), start, cleanUp);
     await server.cli('PING');

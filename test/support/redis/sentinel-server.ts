@@ -1,5 +1,6 @@
 /** One sentinel, and what it says of the primary it watches. */
-import { makePlace, type PlaceOptions, placeLines } from './redis-place.ts';
+import type { RedisOptions } from './redis-options.ts';
+import { makePlace, placeLines } from './redis-place.ts';
 import { onFreePort } from './redis-port.ts';
 import { launchServer, type RedisServer } from './redis-server.ts';
 
@@ -35,7 +36,7 @@ const FASTER_MS = {
 export function launchSentinel(
   primary: RedisServer,
   index: number,
-  options: PlaceOptions,
+  options: Pick<RedisOptions, 'tls' | 'program'>,
 ): Promise<RedisServer> {
   const watched = `127.0.0.1 ${primary.port} ${QUORUM}`;
   const downAfterMs = DOWN_AFTER_MS + index * LONGER_BY_MS;
@@ -43,6 +44,7 @@ export function launchSentinel(
   return onFreePort(async (port) => {
     const place = await makePlace(port, options);
     const sentinel = await launchServer({
+      program: options.program ?? 'redis-server',
       place,
       config: [
         ...placeLines(place),

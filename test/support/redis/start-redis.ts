@@ -8,11 +8,12 @@ const ADMIN_PASSWORD = crypto.randomUUID();
 
 /** A real Redis on a free port of the loopback, in a folder of its own, that keeps nothing on disk. */
 export function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
-  const { user, args = [] } = options;
+  const { user, args = [], program = 'redis-server' } = options;
   const adminPassword = options.password ?? (user ? ADMIN_PASSWORD : '');
   return onFreePort(async (port) => {
     const place = await makePlace(port, options);
     return launchServer({
+      program,
       place,
       config: configOf(options, place, adminPassword),
       args,
