@@ -11,7 +11,7 @@ const SIGN_INS_BEFORE = 100;
 const SIGN_INS_AFTER = 100;
 
 test.each([
-  [1, 'while none is left nothing is handed out, and nothing is lost'],
+  [1, 'while none is left nothing is handed out'],
   [2, 'the other one takes its place'],
 ])(
   'the primary of %i is killed under load, %s: nobody gets tokens twice, sign-ins go on',
