@@ -35,6 +35,7 @@ export function createApp({ auth, isReady }: AppOptions): HandleRequest {
   const app = new Hono<Env>({ getPath: createPathOf(basePath) });
   app.all('/health', (c) => answerHealth(c.req.method, isReady()));
   if (auth === undefined) {
+    app.all('/oauth2/*', () => refuse('not_configured'));
     app.all('/auth/*', (c) => refuse(c.req.path === '/auth' ? 'not_found' : 'not_configured'));
   } else {
     const findPages = createPages({ appName: auth.appName, codeAction: `${basePath}/link` });

@@ -71,7 +71,9 @@ function refuseUnknown(): Response {
   return refuseOAuth('temporarily_unavailable', { status: 503 });
 }
 
-function errorOf({ status, providerError }: TokenFailure): OAuthError | undefined {
+/** A refusal in words of the provider's own counts; a firewall's page in front of it does not. */
+function errorOf({ status, isJson, providerError }: TokenFailure): OAuthError | undefined {
   if (providerError !== undefined) return providerError;
-  return status === 400 || status === 401 || status === 403 ? 'invalid_grant' : undefined;
+  const isRefusal = status === 400 || status === 401 || status === 403;
+  return isRefusal && isJson ? 'invalid_grant' : undefined;
 }

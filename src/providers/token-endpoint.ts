@@ -13,6 +13,8 @@ export interface TokenFailure {
   readonly status?: number;
   /** The provider's `error`, where it is one of RFC 6749 §5.2. */
   readonly providerError?: ProviderError;
+  /** The body was a JSON object: the provider itself spoke, not something in front of it. */
+  readonly isJson?: true;
 }
 
 export type TokenOutcome =
@@ -85,7 +87,8 @@ function parseAnswer(status: number, text: string | undefined): TokenOutcome {
   const answer = text === undefined ? undefined : parseObject(text);
   const providerError = ERROR_CODES.find((code) => code === answer?.error);
   if (status !== 200) {
-    return failed({ reason: 'status', status, ...(providerError && { providerError }) });
+    const isJson = answer !== undefined && { isJson: true as const };
+    return failed({ reason: 'status', status, ...isJson, ...(providerError && { providerError }) });
   }
   if (text === undefined) return failed({ reason: 'too_large' });
   if (answer === undefined) return failed({ reason: 'not_json' });

@@ -123,6 +123,7 @@ describe('a refresh that fails', () => {
 
   test.each<[string, Fetch]>([
     ['fails', answering(500, {})],
+    ['stands behind a firewall', async () => new Response('<html>', { status: 403 })],
     ['has too much to do', answering(429, {})],
     ['cannot be reached', async () => Promise.reject(new Error('down'))],
     ['talks nonsense', async () => new Response('<html>')],
