@@ -35,6 +35,6 @@ export async function openStores(settings: Settings, world: World): Promise<Stor
 }
 
 function onEvent({ type, ...fields }: RedisEvent): void {
-  if (type === 'store_back') log.info(type);
+  if (type === 'store_back' || type === 'store_replicated') log.info(type);
   else log.warning(type, fields);
 }
