@@ -16,6 +16,7 @@ import { GROUPS } from './groups/index.ts';
 import { createPlayedProvider } from './provider/played-provider.ts';
 import { send } from './wire/http.ts';
 import { createLedger } from './wire/ledger.ts';
+import { createRecord } from './wire/record.ts';
 import { createSources } from './wire/sources.ts';
 import { createTarget } from './wire/target.ts';
 
@@ -27,10 +28,7 @@ const ENGINE_ERROR = 2;
 class EngineFault extends Error {}
 
 async function main(args: readonly string[]): Promise<number> {
-  const options = parseOptions(
-    args,
-    GROUPS.map(({ name }) => name),
-  );
+  const options = parseOptions(args, GROUPS);
   const uncovered = uncoveredRows(GROUPS);
   if (uncovered.length > 0) throw new EngineFault(`rows without a case: ${uncovered.join(', ')}`);
   if (options.list || options.printEnv) {
@@ -49,7 +47,8 @@ async function runAll(options: Options): Promise<Report> {
   secrets.note(identityOf(options, options.serviceB).clientSecret ?? '');
   const provider = createPlayedProvider(options, secrets);
   const sources = createSources(options.spread);
-  const wiring = { ...options, sources, secrets, ledger: createLedger() };
+  const record = createRecord(options.answersFile);
+  const wiring = { ...options, sources, secrets, record, ledger: createLedger() };
   await listen(provider.listen, options);
   await reach(options.baseUrl);
   if (options.unconfiguredUrl) await reach(options.unconfiguredUrl);

@@ -21,20 +21,25 @@ const underBun = [bun, 'src/main.ts'];
 /** The lifetime of 600 s is held by fake time elsewhere; here sessions live as long as a test can wait. */
 const SHORT_LIFE_SECONDS = '20';
 
+/** All but `confirm`, which changes what the specification's own link does. */
+const EXTENSIONS = ['--with', 'user-code,wait,ack,qr,cors,device-grant'];
+const ALL_BUT_EXPIRY = [...EXTENSIONS, '--except', 'expiry,device-expiry'];
+
 const TARGETS: Target[] = [
-  { name: 'bun', command: underBun, options: ['--except', 'expiry'] },
-  { name: 'node', command: ['node', 'examples/node-server.mjs'], options: ['--except', 'expiry'] },
+  { name: 'bun', command: underBun, options: ALL_BUT_EXPIRY },
+  { name: 'node', command: ['node', 'examples/node-server.mjs'], options: ALL_BUT_EXPIRY },
   {
     name: 'two relays on one Redis',
     command: underBun,
-    options: ['--except', 'expiry'],
+    options: ALL_BUT_EXPIRY,
     takingTurns: true,
   },
   {
     name: 'expiry',
     command: underBun,
-    options: ['--only', 'expiry', '--session-seconds', SHORT_LIFE_SECONDS],
+    options: ['--only', 'expiry,device-expiry', '--session-seconds', SHORT_LIFE_SECONDS],
   },
+  { name: 'confirm', command: underBun, options: ['--only', 'confirm'] },
 ];
 
 async function runSuite(folder: string): Promise<StepResult[]> {

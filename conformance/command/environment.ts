@@ -19,6 +19,9 @@ export function identityOf(options: Options, service: string): ProviderIdentity 
   };
 }
 
+/** A web app on a host, and one in a package: the Fetch standard calls its origin `null`. */
+export const LISTED_ORIGINS = ['https://app.conformance.example', 'null'] as const;
+
 export function environmentLines(options: Options): string[] {
   const proxies = trustedProxies(options.spread, options.proxyAddress);
   return [
@@ -28,6 +31,8 @@ export function environmentLines(options: Options): string[] {
     `POLL_SECONDS=${options.pollSeconds}`,
     `MAX_SESSIONS=${options.maxSessions}`,
     ...(proxies === undefined ? [] : [`TRUSTED_PROXY_CIDRS=${proxies}`]),
+    ...(options.extensions.has('cors') ? [`CORS_ORIGINS=${LISTED_ORIGINS.join(',')}`] : []),
+    ...(options.extensions.has('confirm') ? ['CONFIRM=always'] : []),
   ];
 }
 

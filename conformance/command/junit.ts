@@ -1,6 +1,6 @@
 /** The report as JUnit XML: a suite a group. `disabled` becomes `skipped`, which is what readers know. */
 
-import type { Outcome, Status } from '../engine/case.ts';
+import { type Outcome, type Status, titleOf } from '../engine/case.ts';
 
 export function junitXml(outcomes: readonly Outcome[]): string {
   const groups = [...new Set(outcomes.map(({ group }) => group))];
@@ -25,7 +25,7 @@ function suite(name: string, outcomes: readonly Outcome[]): string {
 }
 
 function testcase({ group, section, rule, status, seconds, detail }: Outcome): string {
-  const name = escapeXml(`§${section}: ${rule}`);
+  const name = escapeXml(titleOf({ section, rule }));
   const head = `    <testcase classname="${escapeXml(group)}" name="${name}" time="${seconds.toFixed(3)}"`;
   if (status === 'pass') return `${head}/>`;
   const message = escapeXml(detail[0] ?? status);

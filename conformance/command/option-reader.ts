@@ -1,6 +1,14 @@
 /** Reads single option values and collects what is wrong with them, so that all faults are told at once. */
 
+import type { Group } from '../engine/case.ts';
 import type { Spread } from './options.ts';
+
+/** Lists with commas, as given. */
+export interface Choice {
+  readonly only?: string | undefined;
+  readonly except?: string | undefined;
+  readonly with?: string | undefined;
+}
 
 export interface OptionReader {
   readonly faults: string[];
@@ -9,7 +17,7 @@ export interface OptionReader {
   hostPort(option: string, value: string): { host: string; port: number };
   name(option: string, value: string): string;
   spread(value: string, baseUrl: string): Spread;
-  groups(only: string | undefined, except: string | undefined, all: readonly string[]): Set<string>;
+  groups(choice: Choice, all: readonly Group[]): Set<string>;
 }
 
 export function createReader(): OptionReader {
@@ -50,25 +58,25 @@ export function createReader(): OptionReader {
       }
       return value as Spread;
     },
-    groups: (only, except, all) => chooseGroups(only, except, all, faults),
+    groups: (choice, all) => chooseGroups(choice, all, faults),
   };
 }
 
-function chooseGroups(
-  only: string | undefined,
-  except: string | undefined,
-  all: readonly string[],
-  faults: string[],
-): Set<string> {
-  const named = (option: string, value: string) => {
-    const names = value.split(',').map((name) => name.trim());
-    for (const name of names.filter((each) => !all.includes(each))) {
-      faults.push(`--${option} '${name}': no such group; there are ${all.join(', ')}`);
+function chooseGroups(choice: Choice, all: readonly Group[], faults: string[]): Set<string> {
+  const named = (option: string, value: string | undefined, known: readonly string[]) => {
+    const names = value === undefined ? [] : value.split(',').map((name) => name.trim());
+    for (const name of names.filter((each) => !known.includes(each))) {
+      faults.push(`--${option} '${name}': no such thing; there are ${known.join(', ')}`);
     }
     return names;
   };
-  const kept = only === undefined ? all : named('only', only);
-  const dropped = except === undefined ? [] : named('except', except);
+  const names = all.map(({ name }) => name);
+  const extensions = [...new Set(all.flatMap(({ extension }) => extension ?? []))];
+  const offered = named('with', choice.with, extensions);
+  const usual = all.filter(({ extension }) => !extension || offered.includes(extension));
+  const kept =
+    choice.only === undefined ? usual.map(({ name }) => name) : named('only', choice.only, names);
+  const dropped = named('except', choice.except, names);
   const chosen = new Set(kept.filter((name) => !dropped.includes(name)));
   if (chosen.size === 0) faults.push('--only and --except leave no group to run');
   return chosen;

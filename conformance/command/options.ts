@@ -1,6 +1,7 @@
 /** What the command line asks for. README.md says what each option is for. */
 
 import { parseArgs } from 'node:util';
+import type { Extension, Group } from '../engine/case.ts';
 import { createReader, type OptionReader } from './option-reader.ts';
 
 export type Spread = 'loopback' | 'forwarded' | 'none';
@@ -25,10 +26,13 @@ export interface Options {
   readonly proxyAddress: string | undefined;
   /** The groups to run; the others are `disabled`. */
   readonly groups: ReadonlySet<string>;
+  /** What those groups hold the target to beyond `protocol.md`. */
+  readonly extensions: ReadonlySet<Extension>;
   readonly list: boolean;
   readonly printEnv: boolean;
   readonly junitFile: string | undefined;
   readonly secretsFile: string | undefined;
+  readonly answersFile: string | undefined;
 }
 
 const FLAGS = {
@@ -47,10 +51,12 @@ const FLAGS = {
   'proxy-address': { type: 'string' },
   only: { type: 'string' },
   except: { type: 'string' },
+  with: { type: 'string' },
   list: { type: 'boolean', default: false },
   'print-env': { type: 'boolean', default: false },
   junit: { type: 'string' },
   'secrets-file': { type: 'string' },
+  'answers-file': { type: 'string' },
 } as const;
 
 /** An address no case uses otherwise: in the loopback spread it plays a trusted proxy. */
@@ -61,9 +67,11 @@ export class BadOptions extends Error {}
 
 type Flags = ReturnType<typeof readFlags>;
 
-export function parseOptions(args: readonly string[], groupNames: readonly string[]): Options {
+export function parseOptions(args: readonly string[], all: readonly Group[]): Options {
   const flags = readFlags(args);
   const read = createReader();
+  const groups = read.groups(flags, all);
+  const chosen = all.filter(({ name }) => groups.has(name));
   const options: Options = {
     ...addresses(flags, read),
     ...services(flags, read),
@@ -71,11 +79,13 @@ export function parseOptions(args: readonly string[], groupNames: readonly strin
     sweepSeconds: read.count('sweep-seconds', flags['sweep-seconds'], 0),
     pollSeconds: read.count('poll-seconds', flags['poll-seconds'], 1),
     maxSessions: read.count('max-sessions', flags['max-sessions'], 1),
-    groups: read.groups(flags.only, flags.except, groupNames),
+    groups,
+    extensions: new Set(chosen.flatMap(({ extension }) => extension ?? [])),
     list: flags.list,
     printEnv: flags['print-env'],
     junitFile: flags.junit,
     secretsFile: flags['secrets-file'],
+    answersFile: flags['answers-file'],
   };
   if (read.faults.length > 0) throw new BadOptions(read.faults.join('\n'));
   return options;

@@ -1,6 +1,6 @@
 /** The report on standard output: a line a case, in the order of the groups, and the counts at the end. */
 
-import type { Group, Outcome, Status } from '../engine/case.ts';
+import { type Group, type Outcome, type Status, titleOf } from '../engine/case.ts';
 
 export interface Report {
   add(outcome: Outcome): void;
@@ -48,6 +48,6 @@ export function createReport(
 }
 
 function lines({ group, section, rule, status, detail }: Outcome): string[] {
-  const head = `${status.padEnd(8)} ${group.padEnd(16)} §${section}: ${rule}`;
+  const head = `${status.padEnd(8)} ${group.padEnd(16)} ${titleOf({ section, rule })}`;
   return [head, ...detail.map((line) => `           ${line}`)];
 }

@@ -13,18 +13,23 @@ export interface Bench {
 }
 
 export interface Case {
-  /** The sections of `protocol.md`, as printed: `4` or `3, 4`. */
+  /** The sections of `protocol.md`: `4` or `3, 4`; another document's with its name. */
   readonly section: string;
   /** The rule in words. */
   readonly rule: string;
-  /** The rows of `protocol.md` that this case holds the target to. */
+  /** The rows of rows.ts that this case holds the target to. */
   readonly covers: readonly RowId[];
   run(bench: Bench): Promise<void>;
 }
 
+/** What a relay may offer beyond `protocol.md`: `--with`. */
+export type Extension = 'user-code' | 'wait' | 'ack' | 'qr' | 'cors' | 'device-grant' | 'confirm';
+
 export interface Group {
   readonly name: string;
   readonly about: string;
+  /** Run only when it is asked for; absent: `protocol.md` itself. */
+  readonly extension?: Extension;
   readonly cases: readonly Case[];
   /** Cases that mostly wait run all at once; the others of a group run one after the other. */
   readonly pace?: 'at-once';
@@ -33,6 +38,11 @@ export interface Group {
    * outlasts all others, which run meanwhile. Otherwise together with the rest.
    */
   readonly when?: 'alone' | 'lifetime';
+}
+
+/** A case in one line. */
+export function titleOf({ section, rule }: Pick<Case, 'section' | 'rule'>): string {
+  return `${/^\d/.test(section) ? '§' : ''}${section}: ${rule}`;
 }
 
 export type Status = 'pass' | 'fail' | 'skip' | 'error' | 'disabled';

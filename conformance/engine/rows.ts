@@ -1,3 +1,5 @@
+import { EXTENSION_ROWS } from './extension-rows.ts';
+
 /**
  * Every row and rule of `protocol.md` that shows on the wire, each with a name
  * for cases to point at. A row that no case points at stops the run: run.ts.
@@ -96,6 +98,9 @@ export const ROWS = {
   '8.verifier-length': 'PKCE verifier: 64 characters',
 } as const;
 
-export type RowId = keyof typeof ROWS;
+const ALL_ROWS = { ...ROWS, ...EXTENSION_ROWS };
 
-export const ROW_IDS = Object.keys(ROWS) as RowId[];
+export type RowId = keyof typeof ALL_ROWS;
+
+export const ROW_IDS = Object.keys(ROWS) as (keyof typeof ROWS)[];
+export const EXTENSION_ROW_IDS = Object.keys(EXTENSION_ROWS) as (keyof typeof EXTENSION_ROWS)[];

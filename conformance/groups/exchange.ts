@@ -5,10 +5,10 @@ import type { Bench, Case, Group } from '../engine/case.ts';
 import { equal, matches, present } from '../engine/expect.ts';
 import type { TokenRequest } from '../provider/played-provider.ts';
 import { json } from '../provider/replies.ts';
+import { linkPath } from '../wire/addresses.ts';
 import { expectSuccessPage, readLocation } from '../wire/answers.ts';
 import type { Session } from '../wire/ledger.ts';
 import { signIn } from '../wire/sign-in.ts';
-import { linkPath } from '../wire/target.ts';
 
 /** The one request that this code led to. */
 function onlyRequest({ provider }: Bench, code: string): TokenRequest {

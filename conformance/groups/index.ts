@@ -1,6 +1,6 @@
 /**
- * All groups, in the order they are reported: what is slow comes last. An
- * extension brings its own groups here, and `--except` switches them off.
+ * All groups, in the order they are reported: what is slow comes last. Those of
+ * an extension run when `--with` names it, or `--only` the group.
  */
 
 import type { Group } from '../engine/case.ts';
@@ -14,6 +14,16 @@ import { capabilities } from './capabilities.ts';
 import { clientAddress } from './client-address.ts';
 import { exchange } from './exchange.ts';
 import { expiry } from './expiry.ts';
+import { ack } from './extensions/ack.ts';
+import { codeLimits, codeLimitsOverall } from './extensions/code-limits.ts';
+import { confirm } from './extensions/confirm.ts';
+import { cors } from './extensions/cors.ts';
+import { deviceAuthorization } from './extensions/device-authorization.ts';
+import { deviceRefresh } from './extensions/device-refresh.ts';
+import { deviceExpiry, deviceToken } from './extensions/device-token.ts';
+import { qr } from './extensions/qr.ts';
+import { userCode } from './extensions/user-code.ts';
+import { wait } from './extensions/wait.ts';
 import { headers } from './headers.ts';
 import { hold } from './hold.ts';
 import { journey } from './journey.ts';
@@ -49,8 +59,20 @@ export const GROUPS: readonly Group[] = [
   upstream,
   races,
   rateLimit,
+  userCode,
+  codeLimits,
+  confirm,
+  wait,
+  ack,
+  qr,
+  cors,
+  deviceAuthorization,
+  deviceToken,
+  deviceRefresh,
   upstreamTimeout,
   hold,
   capGroup,
+  codeLimitsOverall,
   expiry,
+  deviceExpiry,
 ];

@@ -3,9 +3,9 @@
 import type { Case, Group } from '../engine/case.ts';
 import { equal } from '../engine/expect.ts';
 import type { RowId } from '../engine/rows.ts';
+import { linkPath } from '../wire/addresses.ts';
 import { expectNotAllowed, expectStatus } from '../wire/answers.ts';
 import { expectResult } from '../wire/sign-in.ts';
-import { linkPath } from '../wire/target.ts';
 
 const NOT_GET = ['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const NOT_POST = ['HEAD', 'GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];

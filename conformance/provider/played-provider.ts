@@ -22,7 +22,7 @@ export interface TokenRequest {
 export interface PlayedProvider {
   listen(): Promise<void>;
   close(): void;
-  /** A new authorization code; its exchange is answered so. The suffix tests how codes are carried. */
+  /** A new authorization code, or as good a refresh token; its exchange is answered so. The suffix tests how codes are carried. */
   plan(reply: Reply, suffix?: string): string;
   /** A new code that is exchanged for new tokens, and what the device is to get. */
   grant(): Grant;
@@ -72,6 +72,9 @@ export function createPlayedProvider(options: Options, secrets: Secrets): Played
   };
 }
 
+/** What carries a planned reply: a code, or a refresh token. */
+const PLANNED = new Set(['code', 'refresh_token']);
+
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -88,7 +91,8 @@ async function answer(
   const url = new URL(request.url ?? '/', providerUrl);
   if (url.pathname.endsWith('/authorize')) return consent(url, response);
   const form = [...new URLSearchParams(await readBody(request))];
-  const code = url.searchParams.get('trapped') ?? form.find(([name]) => name === 'code')?.[1] ?? '';
+  const code =
+    url.searchParams.get('trapped') ?? form.find(([name]) => PLANNED.has(name))?.[1] ?? '';
   const planned = plans.get(code);
   if (!planned) return json({ error: 'invalid_grant' }, 400)(response, '', '');
   planned.requests.push({

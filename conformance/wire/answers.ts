@@ -97,6 +97,10 @@ function expectFailedHead(page: Page): void {
 
 function expectPage(answer: Answer, status: number): Page {
   expectStatus(answer, status);
+  return readHtml(answer);
+}
+
+export function readHtml(answer: Answer): Page {
   const type = answer.headers['content-type'];
   matches('Content-Type', type, /^text\/html\s*(;|$)/i);
   return readPage(answer.body);

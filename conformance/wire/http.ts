@@ -14,6 +14,8 @@ export interface Call {
   readonly method?: string;
   /** Path and query exactly as they go on the wire, below the base URL. */
   readonly path: string;
+  /** The path is that of the whole address: well-known ones come before the base URL's own path. */
+  readonly isWhole?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly from?: Source;
@@ -26,6 +28,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+  /** Of what is no text. */
+  readonly bytes: Buffer;
   /** From sending to the last byte. */
   readonly seconds: number;
 }
@@ -71,7 +75,7 @@ export function send(baseUrl: string, call: Call): Promise<Answer> {
 
 function answerOf(response: IncomingMessage, body: Buffer, seconds: number): Answer {
   const { statusCode, headers } = response;
-  return { status: statusCode ?? 0, headers, body: body.toString('utf8'), seconds };
+  return { status: statusCode ?? 0, headers, body: body.toString('utf8'), bytes: body, seconds };
 }
 
 function requestOptions(url: URL, call: Call): RequestOptions {
@@ -80,7 +84,7 @@ function requestOptions(url: URL, call: Call): RequestOptions {
     method: call.method ?? 'GET',
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port || (url.protocol === 'https:' ? 443 : 80),
-    path: url.pathname.replace(/\/+$/, '') + call.path,
+    path: call.isWhole ? call.path : url.pathname.replace(/\/+$/, '') + call.path,
     // No connection is shared, so a source address holds and a closed one hurts nobody else.
     agent: false,
     headers: {

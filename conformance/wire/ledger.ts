@@ -6,8 +6,10 @@ export interface Session {
   readonly service: string;
   /** The poll secret. */
   readonly secret: string;
-  /** The browser state, as the link gives it. */
+  /** The browser state, as the link gives it; empty while only the user code is known. */
   readonly state: string;
+  /** Where one was asked for. */
+  readonly userCode?: string;
   readonly url: string;
   readonly expiresIn: number;
   readonly from: Source;

@@ -3,12 +3,17 @@
 import { present, Skip } from '../engine/expect.ts';
 import type { Secrets } from '../engine/secrets.ts';
 import { atMost } from '../engine/wait.ts';
+import { codePath, FORM, formCall, linkPath } from './addresses.ts';
 import { readJson } from './answers.ts';
-import { type Answer, type Call, send } from './http.ts';
+import { type Answer, type Call, send as sendHttp } from './http.ts';
 import { createLedger, type Ledger, type Session } from './ledger.ts';
+import type { Record as RecordAnswer } from './record.ts';
 import type { Source, Sources } from './sources.ts';
+import { readSession } from './started.ts';
 
 export type Parameters = Readonly<Record<string, string>>;
+
+export type Choice = 'continue' | 'decline';
 
 export interface Parked {
   readonly answer: Promise<Answer>;
@@ -21,15 +26,20 @@ export interface Target {
   /** Everything of ours that lives in the target, other cases' sessions included. */
   readonly ledger: Ledger;
   send(call: Call): Promise<Answer>;
+  /** Keeps account of a session that began at another door than `/auth/start`. */
+  keep(session: Session): void;
+  forget(secret: string): void;
   /** `POST /auth/start` with this body; a session it yields is kept account of. */
   post(body: string, from?: Source): Promise<Answer>;
   /** A start that must be accepted; `extra` fields go into its body. */
-  start(service: string, from?: Source, extra?: Parameters): Promise<Session>;
+  start(service: string, from?: Source, extra?: object): Promise<Session>;
   open(session: Session): Promise<Answer>;
   callback(session: Session, parameters: Parameters): Promise<Answer>;
   poll(secret: string): Promise<Answer>;
   /** A poll that is held; `leave` is how a device goes away. */
   park(secret: string): Parked;
+  /** A form of the page that asks, as a browser sends it. */
+  decide(session: Session, choice: Choice, headers?: Parameters): Promise<Answer>;
   /** The unconfigured instance. */
   sendUnconfigured(call: Call): Promise<Answer>;
   /** Completes and claims what this case left. */
@@ -43,7 +53,11 @@ export interface Wiring {
   readonly sources: Sources;
   readonly secrets: Secrets;
   readonly ledger: Ledger;
+  readonly record: RecordAnswer;
 }
+
+/** What a browser says of a form that it sends to where it has it from. */
+const FROM_OUR_PAGE = { 'Sec-Fetch-Site': 'same-origin' };
 
 /** What a poll may take beyond its hold before it counts as unanswered. */
 const POLL_MARGIN_MS = 15_000;
@@ -52,55 +66,72 @@ const CLEANERS = 24;
 const CLEAN_UP_MS = 5_000;
 
 export function createTarget(wiring: Wiring): Target {
-  const { baseUrl, sources, secrets } = wiring;
+  const { sources, secrets } = wiring;
+  const send = createSend(wiring.baseUrl, wiring.record);
   const own = createLedger(wiring.ledger);
+  const keep = (session: Session) => {
+    secrets.note(session.secret, session.state, session.userCode ?? '');
+    own.add(session);
+  };
   const post = async (body: string, from?: Source) => {
     const source = from ?? (await sources.next());
     const call = { method: 'POST', path: '/auth/start', body, from: source };
-    const answer = await send(baseUrl, call);
+    const answer = await send(call);
     const session = readSession(answer, source);
-    if (session) {
-      secrets.note(session.secret, session.state);
-      own.add(session);
-    }
+    if (session) keep(session);
     return answer;
   };
   const poll = async (secret: string, settings: Partial<Call> = {}) => {
     const path = `/auth/result?${new URLSearchParams({ session: secret })}`;
     const timeoutMs = wiring.pollSeconds * 1000 + POLL_MARGIN_MS;
-    const answer = await send(baseUrl, { path, timeoutMs, ...settings });
+    const answer = await send({ path, timeoutMs, ...settings });
     if (answer.status === 200 || answer.status === 410) own.remove(secret);
     return answer;
   };
   const callback = (session: Session, parameters: Parameters) => {
     const query = new URLSearchParams({ ...parameters, state: session.state });
-    return send(baseUrl, { path: `/auth/${session.service}/callback?${query}` });
+    return send({ path: `/auth/${session.service}/callback?${query}` });
+  };
+  const decide = (session: Session, choice: Choice, headers: Parameters = FROM_OUR_PAGE) => {
+    const path = session.userCode ? codePath(session.userCode) : linkPath(session);
+    const { from } = session;
+    return send({ ...formCall(path, { choice }), from, headers: { ...FORM, ...headers } });
   };
   return {
     sources,
     ledger: wiring.ledger,
-    send: (call) => send(baseUrl, call),
+    send,
+    keep,
+    forget: own.remove,
     post,
     async start(service, from, extra) {
       const answer = await post(JSON.stringify({ service, ...extra }), from);
       return startedSession(answer, own);
     },
-    open: (session) => send(baseUrl, { path: linkPath(session) }),
+    open: (session) => send({ path: linkPath(session) }),
+    decide,
     callback,
     poll: (secret) => poll(secret),
     park: (secret) => parkPoll(poll, secret),
-    sendUnconfigured: (call) => sendUnconfigured(wiring.unconfiguredUrl, call),
+    sendUnconfigured: (call) => sendUnconfigured(wiring, call),
     cleanUp: () =>
       atMost(CLEANERS, own.sessions, async (session) => {
-        await callback(session, { error: 'access_denied' });
+        const ended = session.state
+          ? callback(session, { error: 'access_denied' })
+          : decide(session, 'decline');
+        await ended;
         await poll(session.secret, { timeoutMs: CLEAN_UP_MS });
       }),
   };
 }
 
-/** The link as the suite reaches it; that `url` itself is right is a case of its own. */
-export function linkPath(session: Session): string {
-  return `/auth/${session.service}?${new URLSearchParams({ state: session.state })}`;
+function createSend(baseUrl: string, record: RecordAnswer): Target['send'] {
+  return (call) => {
+    const answer = sendHttp(baseUrl, call);
+    // A case that has failed for another reason does not look at what else it sent.
+    answer.then((answered) => record(call, answered)).catch(() => undefined);
+    return answer;
+  };
 }
 
 function startedSession(answer: Answer, own: Ledger): Session {
@@ -120,27 +151,7 @@ function parkPoll(
   return { answer, leave: () => gone.abort() };
 }
 
-async function sendUnconfigured(url: string | undefined, call: Call): Promise<Answer> {
-  if (url === undefined) throw new Skip('needs --unconfigured-url');
-  return await send(url, call);
-}
-
-/** Lenient on purpose: what is wrong with an answer is for the cases of the start group to say. */
-function readSession(answer: Answer, from: Source): Session | undefined {
-  if (answer.status !== 200) return undefined;
-  try {
-    const { session, url, expiresIn } = JSON.parse(answer.body) as Record<string, unknown>;
-    const link = new URL(String(url));
-    if (typeof session !== 'string') return undefined;
-    return {
-      service: link.pathname.split('/').at(-1) ?? '',
-      secret: session,
-      state: link.searchParams.get('state') ?? '',
-      url: String(url),
-      expiresIn: Number(expiresIn),
-      from,
-    };
-  } catch {
-    return undefined;
-  }
+async function sendUnconfigured({ unconfiguredUrl, record }: Wiring, call: Call): Promise<Answer> {
+  if (unconfiguredUrl === undefined) throw new Skip('needs --unconfigured-url');
+  return await createSend(unconfiguredUrl, record)(call);
 }

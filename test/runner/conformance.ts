@@ -1,6 +1,7 @@
 /** The conformance suite against a relay that runs as a user runs it. */
-import { closeSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createFindProblems, type Seen } from '../support/answers-seen.ts';
 import { findFreePort } from '../support/free-port.ts';
 import { countStep, runCommand, type StepResult } from './step.ts';
 import { startTakingTurns } from './taking-turns.ts';
@@ -54,11 +55,36 @@ export async function conformanceStep(target: Target, folders: Folders): Promise
         : startRelay(configured)),
       await startRelay({ ...env, OAUTH_BASE_URL: '', PORT: String(unconfiguredPort) }),
     );
-    const result = await runCommand([...suite, '--secrets-file', folders.secrets]);
-    return countStep(`conformance, ${target.name}`, result);
+    // Beside the secrets, because answers hold some; the folder goes with the run.
+    const answers = join(dirname(folders.secrets), `answers-${port}.jsonl`);
+    const files = ['--secrets-file', folders.secrets, '--answers-file', answers];
+    const result = await runCommand([...suite, ...files]);
+    const document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as object;
+    const step = countStep(`conformance, ${target.name}`, result);
+    return withProblems(step, findProblemsOf(readFileSync(answers, 'utf8'), document));
   } finally {
     await Promise.all(running.map((relay) => relay.stop()));
   }
+}
+
+/** What the API document of the same relay does not have, each once. */
+function findProblemsOf(answers: string, document: object): string[] {
+  const findProblems = createFindProblems({ ...document });
+  const lines = answers.split('\n').filter(Boolean);
+  // A check of nothing finds nothing.
+  if (lines.length === 0) return ['no answer was recorded'];
+  const problems = lines.flatMap((line) => {
+    const seen = JSON.parse(line) as Seen;
+    const { method, path, status } = seen;
+    return findProblems(seen).map((problem) => `${method} ${path} ${status}: ${problem}`);
+  });
+  return [...new Set(problems)];
+}
+
+function withProblems(step: StepResult, problems: readonly string[]): StepResult {
+  const lines = problems.map((problem) => `not in the API document: ${problem}`);
+  const output = [step.output, ...lines].join('\n');
+  return { ...step, failed: step.failed + problems.length, output };
 }
 
 async function startTarget(
