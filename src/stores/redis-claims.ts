@@ -78,7 +78,9 @@ export function createAttemptClaim(options: RedisClaimsOptions): AttemptClaim {
     const reply = parseReply(
       await commands.run(scripts.CLAIM_SESSION, [sessionPrefix + sessionId], args),
     );
-    if (reply.state === 'claimed' && !reply.again) await movePlace(sessionId, now, reply);
+    // Once for all who are handed it: each would move it further.
+    const isMoved = reply.kept && reply.again;
+    if (reply.state === 'claimed' && !isMoved) await movePlace(sessionId, now, reply);
     return reply;
   }
 
