@@ -3,7 +3,6 @@ import { DEVICE_NAME_CHARACTERS, MAX_WAIT_SECONDS, START_BODY_BYTES } from '../l
 import {
   answer,
   LOCATION,
-  NOT_CONFIGURED,
   notAllowed,
   type Part,
   page,
@@ -65,9 +64,7 @@ const START: Part = {
     }),
     '405': notAllowed('POST'),
     '429': answer('Too many from this address', { texts: ['Rate limited'], headers: RETRY_AFTER }),
-    '503': answer('Full, shutting down, or not configured', {
-      texts: ['Server busy', NOT_CONFIGURED],
-    }),
+    '503': answer('Full, or shutting down', { texts: ['Server busy'] }),
   },
 };
 
@@ -106,7 +103,6 @@ const RESULT: Part = {
     '400': answer('What is wrong', { texts: ['Invalid wait: a whole number from 0 to 50'] }),
     '405': notAllowed('GET'),
     '410': answer('Unknown, expired, or already handed out', { texts: ['Session not found'] }),
-    '503': answer('Not configured', { texts: [NOT_CONFIGURED] }),
   },
 };
 
@@ -120,7 +116,7 @@ const BROWSER_REFUSALS: Part = {
     isPage: true,
     texts: ['404 page not found'],
   }),
-  '503': answer('A fault, or not configured', { isPage: true, texts: [NOT_CONFIGURED] }),
+  '503': page('A fault, or shutting down'),
 };
 
 const AUTHORIZE: Part = {
@@ -154,18 +150,18 @@ const DONE: Part = {
   responses: {
     '200': page('Signed in'),
     '405': notAllowed('GET'),
-    '503': answer('Not configured', { texts: [NOT_CONFIGURED] }),
   },
 };
 
-function refusalsOf({ responses }: Part): Part {
-  const { '405': wrongMethod, '503': notConfigured } = responses as Part;
-  return { '405': wrongMethod, '503': notConfigured };
-}
-
 export const AUTH_PATHS: Part = {
-  '/auth/start': { post: START, options: preflight('startPreflight', refusalsOf(START)) },
-  '/auth/result': { get: RESULT, options: preflight('resultPreflight', refusalsOf(RESULT)) },
+  '/auth/start': {
+    post: START,
+    options: preflight('startPreflight', { '405': notAllowed('POST') }),
+  },
+  '/auth/result': {
+    get: RESULT,
+    options: preflight('resultPreflight', { '405': notAllowed('GET') }),
+  },
   '/auth/{service}': {
     parameters: [SERVICE, STATE],
     get: {

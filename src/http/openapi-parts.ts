@@ -50,9 +50,6 @@ export function notAllowed(...allowed: readonly string[]): Part {
   return answer('Another method', { texts: ['Method not allowed'], headers });
 }
 
-/** What any address under `/auth/` says of a relay without OAUTH_BASE_URL. */
-export const NOT_CONFIGURED = 'OAuth proxy not configured';
-
 export function page(description: string, headers?: Part): Part {
   return answer(description, { isPage: true, ...(headers && { headers }) });
 }

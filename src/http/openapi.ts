@@ -4,7 +4,7 @@ import { refuseMethod } from './errors.ts';
 import { AUTH_PATHS } from './openapi-auth.ts';
 import { HEADERS, SCHEMAS } from './openapi-components.ts';
 import { describeOAuthPaths } from './openapi-oauth.ts';
-import { answer, NOT_CONFIGURED, type Part } from './openapi-parts.ts';
+import { answer, type Part } from './openapi-parts.ts';
 import { PERSON_PATHS } from './openapi-person.ts';
 import { basePathOf } from './request-path.ts';
 
@@ -56,8 +56,13 @@ const OTHER_PATHS: Part = {
       examples: { underOauth2: { error: 'not_found', error_description: 'In words' } },
     },
   }),
-  '503': answer('Not configured; under /auth/', { texts: [NOT_CONFIGURED] }),
 };
 
-/** RFC 9112 §3.2: such as one with two Hosts. */
-const ANY_PATH: Part = { '400': answer('A malformed request', { texts: ['Bad request'] }) };
+const ANY_PATH: Part = {
+  '400': answer('A malformed request, such as one with two Hosts (RFC 9112 section 3.2)', {
+    texts: ['Bad request'],
+  }),
+  '503': answer('Under /auth/, whatever the method: the relay has no OAUTH_BASE_URL', {
+    texts: ['OAuth proxy not configured'],
+  }),
+};
