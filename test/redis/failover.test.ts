@@ -17,7 +17,7 @@ test.each([
   'the primary of %i is killed under load, %s: nobody gets tokens twice, sign-ins go on',
   async (replicas) => {
     await using stack = new AsyncDisposableStack();
-    const group = await startRedisSentinel({ replicas });
+    const group = await startRedisSentinel({ replicas, failsOver: true });
     stack.defer(() => group.stop());
     const { relays, provider } = stack.use(await startRelayPair(group.url));
     const signIns: SignedIn[] = [];

@@ -8,12 +8,13 @@ import { launchServer, type RedisServer } from './redis-server.ts';
 export const SENTINEL_NAME = 'mymaster';
 
 /**
- * When a primary is given up. Each sentinel waits longer than the one before
+ * When a primary is given up: soon where it is going to be killed, and otherwise
+ * not because the machine is slow. Each sentinel waits longer than the one before
  * and needs no second opinion to call an election, so that the first is the
  * only candidate: three at once tie, and hold it again seconds later. A
  * majority must still elect.
  */
-const DOWN_AFTER_MS = 500;
+const DOWN_AFTER_MS = { soon: 500, late: 60_000 };
 const LONGER_BY_MS = 250;
 const QUORUM = 1;
 const FAILOVER_TIMEOUT_MS = 2_000;
@@ -36,10 +37,10 @@ const FASTER_MS = {
 export function launchSentinel(
   primary: RedisServer,
   index: number,
-  options: Pick<RedisOptions, 'tls' | 'program'>,
+  options: Pick<RedisOptions, 'tls' | 'program'> & { readonly failsOver?: boolean },
 ): Promise<RedisServer> {
   const watched = `127.0.0.1 ${primary.port} ${QUORUM}`;
-  const downAfterMs = DOWN_AFTER_MS + index * LONGER_BY_MS;
+  const downAfterMs = DOWN_AFTER_MS[options.failsOver ? 'soon' : 'late'] + index * LONGER_BY_MS;
   const password = primary.adminPassword;
   return onFreePort(async (port) => {
     const place = await makePlace(port, options);

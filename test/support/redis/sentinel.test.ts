@@ -7,7 +7,7 @@ const TIMEOUT_MS = 40_000;
 test(
   'sentinels promote a replica after the primary is killed, and take it back as a replica',
   async () => {
-    const group = await startRedisSentinel({ sentinels: 3, replicas: 2 });
+    const group = await startRedisSentinel({ sentinels: 3, replicas: 2, failsOver: true });
     const client = createSentinel({
       name: 'mymaster',
       sentinelRootNodes: group.sentinels.map(({ port }) => ({ host: '127.0.0.1', port })),
@@ -38,7 +38,13 @@ test(
   'one sentinel is enough, and a frozen primary is replaced too',
   async () => {
     const user = { name: 'relay', password: 'secret' };
-    const group = await startRedisSentinel({ sentinels: 1, replicas: 1, tls: true, user });
+    const group = await startRedisSentinel({
+      sentinels: 1,
+      replicas: 1,
+      failsOver: true,
+      tls: true,
+      user,
+    });
     try {
       expect(group.url).toMatch(/^rediss\+sentinel:\/\/relay:secret@127\.0\.0\.1:\d+\/mymaster$/);
       const old = await group.primary();

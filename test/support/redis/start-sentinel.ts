@@ -15,6 +15,8 @@ import { startRedis } from './start-redis.ts';
 export interface SentinelOptions extends Omit<RedisOptions, 'unixSocket'> {
   readonly sentinels?: number;
   readonly replicas?: number;
+  /** The primary is going to be killed: a silence of half a second means that. */
+  readonly failsOver?: boolean;
 }
 
 export interface RedisSentinel {
@@ -36,13 +38,13 @@ export interface RedisSentinel {
 
 /** Resolves when every sentinel knows of all the others and of every replica. */
 export async function startRedisSentinel(options: SentinelOptions = {}): Promise<RedisSentinel> {
-  const { sentinels: watchers = 3, replicas = 1, ...redis } = options;
+  const { sentinels: watchers = 3, replicas = 1, failsOver = false, ...redis } = options;
   const nodes = await Promise.all(Array.from({ length: 1 + replicas }, () => startRedis(redis)));
   const sentinels: RedisServer[] = [];
   try {
     const primary = await attachReplicas(nodes);
     for (let count = 0; count < watchers; count += 1) {
-      sentinels.push(await launchSentinel(primary, count, redis));
+      sentinels.push(await launchSentinel(primary, count, { ...redis, failsOver }));
     }
     const group = createGroup(nodes, sentinels, redis);
     await group.waitForReplicas(replicas);
