@@ -1,0 +1,48 @@
+/** Several servers, each with its share of the keys. */
+import { createCluster } from '@redis/client';
+import type { OnError, RedisClient } from './redis-client.ts';
+import {
+  describe,
+  isReplicated,
+  NO_TIMEOUT,
+  optionsOf,
+  runnerOf,
+  timeOf,
+} from './redis-client-parts.ts';
+import type { RedisTarget } from './redis-url.ts';
+
+export async function connectCluster(target: RedisTarget, onError: OnError): Promise<RedisClient> {
+  const { socket, ...defaults } = optionsOf(target);
+  const rootNodes = target.addresses.map((address) => ({
+    ...defaults,
+    socket: { ...socket, ...address },
+  }));
+  const cluster = createCluster({ rootNodes, defaults: { ...defaults, socket }, ...NO_TIMEOUT });
+  cluster.on('error', onError);
+  cluster.on('node-error', onError);
+  await cluster.connect();
+  const runner = runnerOf(cluster);
+  return {
+    ...runner,
+    isCluster: true,
+    mayFailOver: false,
+    get: (key) => cluster.get(key),
+    asClaimer: (run) => run({ ...runner, isReplicated }),
+    // Sharded: a message goes to the instance's own shard, not to every node. Redis 7.
+    publish: (channel, message) => cluster.sPublish(channel, message),
+    async subscribe(channel, onMessage) {
+      await cluster.sUnsubscribe(channel);
+      await cluster.sSubscribe(channel, onMessage);
+    },
+    async time() {
+      const times = cluster.masters.map(async (node) => timeOf(await cluster.nodeClient(node)));
+      return Math.max(...(await Promise.all(times)));
+    },
+    async describe() {
+      const [master] = cluster.masters;
+      if (master === undefined) return { info: '', save: '' };
+      return describe(await cluster.nodeClient(master));
+    },
+    close: () => cluster.destroy(),
+  };
+}
