@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Options } from '../command/options.ts';
 import type { Secrets } from '../engine/secrets.ts';
-import { json, type Reply } from './replies.ts';
+import { HANG_UPS, hangUp, json, type Reply } from './replies.ts';
 import { makeTokens, type TokenResult, tokenResponse } from './tokens.ts';
 
 export interface TokenRequest {
@@ -103,7 +103,8 @@ async function answer(
   });
   const trapUrl = `${providerUrl}/trap?${new URLSearchParams({ trapped: code })}`;
   // Whoever follows a redirect is given tokens: that makes the mistake show.
-  if (planned.requests.length > 1) return json({ access_token: 'trapped' })(response, '', '');
+  const isOver = planned.requests.length > (planned.reply === hangUp ? HANG_UPS : 1);
+  if (isOver) return json({ access_token: 'trapped' })(response, '', '');
   planned.reply(response, trapUrl, `${providerUrl}${url.pathname}`);
 }
 

@@ -20,6 +20,12 @@ export function text(body: string, status = 200, type = 'application/json'): Rep
 /** Takes the request and says nothing, ever. */
 export const silence: Reply = () => {};
 
+/**
+ * How often a request may be sent that meets `hangUp`: a relay that keeps
+ * connections cannot tell it from one that was closed before the request came.
+ */
+export const HANG_UPS = 2;
+
 /** Closes the connection without an answer. */
 export const hangUp: Reply = (response) => {
   response.socket?.destroy();

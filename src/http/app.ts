@@ -4,11 +4,11 @@ import { describeError, log } from '../operate/log.ts';
 import { createPages } from '../pages/pages.ts';
 import { createAuthDoor } from './auth.ts';
 import type { OAuthDoorOptions } from './auth-options.ts';
+import { createAnswerPoll, POLL_PATH } from './auth-result.ts';
 import { allowOrigins } from './cors.ts';
 import { refuse, refuseMethod } from './errors.ts';
 import type { Env } from './guard.ts';
 import { createOAuthDoor } from './oauth.ts';
-import { createAnswerDocument } from './openapi.ts';
 import { createPersonDoor } from './person.ts';
 import { createQrDoor } from './qr.ts';
 import { basePathOf, createPathOf, MALFORMED } from './request-path.ts';
@@ -31,22 +31,9 @@ export type HandleRequest = (
 ) => Response | Promise<Response>;
 
 export function createApp({ auth, isReady }: AppOptions): HandleRequest {
-  const basePath = auth === undefined ? '' : basePathOf(auth.baseUrl);
-  const app = new Hono<Env>({ getPath: createPathOf(basePath) });
+  const pathOf = createPathOf(auth === undefined ? '' : basePathOf(auth.baseUrl));
+  const app = new Hono<Env>({ getPath: pathOf });
   app.all('/health', (c) => answerHealth(c.req.method, isReady()));
-  if (auth === undefined) {
-    app.all('/oauth2/*', () => refuse('not_configured'));
-    app.all('/auth/*', (c) => refuse(c.req.path === '/auth' ? 'not_found' : 'not_configured'));
-  } else {
-    const findPages = createPages({ appName: auth.appName, codeAction: `${basePath}/link` });
-    allowOrigins(app, auth.corsOrigins);
-    app.route('/', createAuthDoor(auth, findPages));
-    app.route('/', createPersonDoor(auth, findPages));
-    app.route('/', createOAuthDoor(auth));
-    app.route('/', createQrDoor(auth));
-    const answerDocument = createAnswerDocument(auth.baseUrl);
-    app.all('/openapi.json', ({ req }) => answerDocument(req.method));
-  }
   app.all(MALFORMED, () => refuse('malformed_request'));
   app.notFound(() => refuse('not_found'));
   // Hono's own would print the error, message and all.
@@ -54,7 +41,37 @@ export function createApp({ auth, isReady }: AppOptions): HandleRequest {
     log.error('request_fault', describeError(error));
     return refuse('busy');
   });
-  return (request, findPeerAddress) => app.fetch(request, { findPeerAddress });
+  const route: HandleRequest = (request, findPeerAddress) =>
+    app.fetch(request, { findPeerAddress });
+  if (auth === undefined) {
+    app.all('/oauth2/*', () => refuse('not_configured'));
+    app.all('/auth/*', (c) => refuse(c.req.path === '/auth' ? 'not_found' : 'not_configured'));
+    return route;
+  }
+  const answerPoll = createAnswerPoll(auth);
+  allowOrigins(app, auth.corsOrigins);
+  app.all(POLL_PATH, ({ req }) => answerPoll(req.raw));
+  openDoors(app, auth);
+  // Past Hono, unless it has something to add.
+  if (auth.corsOrigins.length > 0) return route;
+  const isPoll = (request: Request) =>
+    request.url.includes(POLL_PATH) && pathOf(request) === POLL_PATH;
+  return (request, findPeerAddress) =>
+    isPoll(request) ? answerPoll(request) : route(request, findPeerAddress);
+}
+
+function openDoors(app: Hono<Env>, auth: OAuthDoorOptions): void {
+  const { appName, baseUrl } = auth;
+  const findPages = createPages({ appName, codeAction: `${basePathOf(baseUrl)}/link` });
+  app.route('/', createAuthDoor(auth, findPages));
+  app.route('/', createPersonDoor(auth, findPages));
+  app.route('/', createOAuthDoor(auth));
+  app.route('/', createQrDoor(auth));
+  app.all('/openapi.json', async ({ req }) => {
+    // Loaded when somebody asks, as hardly anybody does.
+    const { answerDocument } = await import('./openapi.ts');
+    return answerDocument(req.method, baseUrl);
+  });
 }
 
 function answerHealth(method: string, ready: boolean): Response {

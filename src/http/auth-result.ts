@@ -1,23 +1,40 @@
 /** `GET /auth/result`: the device waits for its tokens. `protocol.md` §4. */
-import { MAX_WAIT_SECONDS } from '../limits.ts';
+import { HANDLER_DEADLINE_MS, MAX_WAIT_SECONDS } from '../limits.ts';
 import { log } from '../operate/log.ts';
+import { createDeadlines } from '../relay/deadlines.ts';
 import type { SessionResult } from '../relay/session.ts';
 import { emptyAnswer, jsonAnswer } from './answers.ts';
 import type { AuthDoorOptions } from './auth-options.ts';
 import { refuse, refuseMethod } from './errors.ts';
-import type { Handler } from './guard.ts';
+import { guardPlain, type PlainHandler } from './guard.ts';
 
-export function createResult({ relay, pollSeconds }: AuthDoorOptions): Handler {
-  return async ({ req }, requestId) => {
-    if (req.method !== 'GET') return refuseMethod('GET');
-    const pollSecret = req.query('session') ?? '';
-    if (req.query('ack') === '1') return answerAcknowledged(await relay.acknowledge(pollSecret));
-    const waitSeconds = parseWait(req.query('wait'));
+/**
+ * Answered without Hono: a poll is held for most of its life, and with it all
+ * that was made for it. A third of that would be Hono's.
+ */
+export function createAnswerPoll(
+  options: AuthDoorOptions,
+): (request: Request) => Promise<Response> {
+  const deadlineMs = options.pollSeconds * 1_000 + HANDLER_DEADLINE_MS;
+  const deadlines = createDeadlines(options.clock, deadlineMs);
+  // A faulted poll is told to come again: to devices in the field any error is final.
+  return guardPlain(POLL_PATH, createResult(options), deadlines, emptyAnswer);
+}
+
+export const POLL_PATH = '/auth/result';
+
+function createResult({ relay, pollSeconds }: AuthDoorOptions): PlainHandler {
+  return async ({ method, url, signal }, requestId) => {
+    if (method !== 'GET') return refuseMethod('GET');
+    const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
+    const pollSecret = query.get('session') ?? '';
+    if (query.get('ack') === '1') return answerAcknowledged(await relay.acknowledge(pollSecret));
+    const waitSeconds = parseWait(query.get('wait'));
     if (Number.isNaN(waitSeconds)) return refuse('invalid_wait');
     log.debug('poll_waiting', { requestId });
     // The operator's own hold is the longest: it may be all that a proxy bears.
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
-    const claim = await relay.wait(pollSecret, req.raw.signal, holdSeconds);
+    const claim = await relay.wait(pollSecret, signal, holdSeconds);
     switch (claim.state) {
       case 'claimed':
         log.debug('result_delivered', { requestId });
@@ -31,8 +48,8 @@ export function createResult({ relay, pollSeconds }: AuthDoorOptions): Handler {
 }
 
 /** Infinity when nothing is asked, NaN for what is no whole number from 0 to MAX_WAIT_SECONDS. */
-function parseWait(given: string | undefined): number {
-  if (given === undefined) return Number.POSITIVE_INFINITY;
+function parseWait(given: string | null): number {
+  if (given === null) return Number.POSITIVE_INFINITY;
   const isWhole = /^\d{1,2}$/.test(given) && Number(given) <= MAX_WAIT_SECONDS;
   return isWhole ? Number(given) : Number.NaN;
 }

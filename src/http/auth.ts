@@ -3,10 +3,8 @@ import { Hono } from 'hono';
 import { HANDLER_DEADLINE_MS } from '../limits.ts';
 import type { FindPages } from '../pages/pages.ts';
 import { createDeadlines } from '../relay/deadlines.ts';
-import { emptyAnswer } from './answers.ts';
 import { createAuthorize, createCallback } from './auth-browser.ts';
 import type { AuthDoorOptions } from './auth-options.ts';
-import { createResult } from './auth-result.ts';
 import { createStart } from './auth-start.ts';
 import { createAnswerWithPage, refuse, refuseMethod } from './errors.ts';
 import { type Env, guard } from './guard.ts';
@@ -14,9 +12,8 @@ import { createConfirmLink } from './person-confirm.ts';
 import { createPersonPages } from './person-pages.ts';
 
 export function createAuthDoor(options: AuthDoorOptions, findPages: FindPages): Hono<Env> {
-  const { clock, pollSeconds } = options;
+  const { clock } = options;
   const deadlines = createDeadlines(clock, HANDLER_DEADLINE_MS);
-  const pollDeadlines = createDeadlines(clock, pollSeconds * 1_000 + HANDLER_DEADLINE_MS);
   const answerBusy = () => refuse('busy');
   const answerWithPage = createAnswerWithPage(findPages);
   const answerFault: Parameters<typeof guard>[2] = ({ req }) => answerWithPage('fault', req);
@@ -28,8 +25,6 @@ export function createAuthDoor(options: AuthDoorOptions, findPages: FindPages): 
   const door = new Hono<Env>();
   // `all`: Hono would hand HEAD to a GET handler, and HEAD must burn no tokens.
   door.all('/auth/start', guard(createStart(options), deadlines, answerBusy));
-  // A faulted poll is told to come again: to devices in the field any error is final.
-  door.all('/auth/result', guard(createResult(options), pollDeadlines, emptyAnswer));
   door.all('/auth/done', ({ req }) =>
     req.method === 'GET' ? answerWithPage('signed_in', req) : refuseMethod('GET'),
   );

@@ -18,6 +18,9 @@ export interface Env {
 /** The request's id ties together what is logged of it. */
 export type Handler = (c: Context<Env>, requestId: string) => Promise<Response>;
 
+/** As Handler, for a request that is answered without Hono. */
+export type PlainHandler = (request: Request, requestId: string) => Promise<Response>;
+
 /** Answers with `answerFault` when the handler throws, or when the deadline comes first. */
 export function guard(
   handler: Handler,
@@ -25,25 +28,48 @@ export function guard(
   answerFault: (c: Context<Env>) => Response,
 ): (c: Context<Env>) => Promise<Response> {
   return (c) =>
-    new Promise((resolve) => {
-      const requestId = createRequestId();
-      const route = c.req.routePath;
-      const callOff = deadlines.add(() => {
-        log.error('handler_deadline', { requestId, route });
-        resolve(answerFault(c));
-      });
-      handler(c, requestId).then(
-        (response) => {
-          callOff();
-          resolve(response);
-        },
-        (error: unknown) => {
-          callOff();
-          // Told once by the store itself; every request would repeat it.
-          const level = error instanceof StoreUnavailable ? 'debug' : 'error';
-          log[level]('handler_fault', { requestId, route, ...describeError(error) });
-          resolve(answerFault(c));
-        },
-      );
+    run(
+      c.req.routePath,
+      deadlines,
+      (requestId) => handler(c, requestId),
+      () => answerFault(c),
+    );
+}
+
+export function guardPlain(
+  route: string,
+  handler: PlainHandler,
+  deadlines: Deadlines,
+  answerFault: () => Response,
+): (request: Request) => Promise<Response> {
+  return (request) =>
+    run(route, deadlines, (requestId) => handler(request, requestId), answerFault);
+}
+
+function run(
+  route: string,
+  deadlines: Deadlines,
+  handle: (requestId: string) => Promise<Response>,
+  answerFault: () => Response,
+): Promise<Response> {
+  return new Promise((resolve) => {
+    const requestId = createRequestId();
+    const callOff = deadlines.add(() => {
+      log.error('handler_deadline', { requestId, route });
+      resolve(answerFault());
     });
+    handle(requestId).then(
+      (response) => {
+        callOff();
+        resolve(response);
+      },
+      (error: unknown) => {
+        callOff();
+        // Told once by the store itself; every request would repeat it.
+        const level = error instanceof StoreUnavailable ? 'debug' : 'error';
+        log[level]('handler_fault', { requestId, route, ...describeError(error) });
+        resolve(answerFault());
+      },
+    );
+  });
 }

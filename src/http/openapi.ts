@@ -8,9 +8,8 @@ import { answer, type Part } from './openapi-parts.ts';
 import { PERSON_PATHS } from './openapi-person.ts';
 import { basePathOf } from './request-path.ts';
 
-export function createAnswerDocument(baseUrl: string): (method: string) => Response {
-  const document = describeApi(baseUrl);
-  return (method) => (method === 'GET' ? jsonAnswer(document) : refuseMethod('GET'));
+export function answerDocument(method: string, baseUrl: string): Response {
+  return method === 'GET' ? jsonAnswer(describeApi(baseUrl)) : refuseMethod('GET');
 }
 
 /** As OpenAPI 3.1 has it. */

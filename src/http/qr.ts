@@ -12,7 +12,7 @@ import { retryAfter } from './admission.ts';
 import type { AuthDoorOptions } from './auth-options.ts';
 import { refuse, refuseMethod } from './errors.ts';
 import { type Env, guard, type Handler } from './guard.ts';
-import { drawQr, type QrFormat } from './qr-image.ts';
+import type { QrFormat } from './qr-image.ts';
 import { DATA_HEADERS } from './security-headers.ts';
 import { parseUserCode, shortLinkOf } from './user-code.ts';
 
@@ -44,6 +44,8 @@ function createQr(options: QrDoorOptions): Handler {
     if (!admission.ok) return refuse(admission.refusal, retryAfter(admission));
     const link = createShortLink(name, options.baseUrl) ?? (await findLink(name, options));
     if (link === undefined) return refuse('not_found');
+    // Loaded when a device asks: most draw their own, and it brings a compressor.
+    const { drawQr } = await import('./qr-image.ts');
     return new Response(drawQr(link, extension, sizePx), {
       headers: { ...DATA_HEADERS, 'Content-Type': MEDIA_TYPES[extension] },
     });

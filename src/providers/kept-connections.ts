@@ -9,8 +9,9 @@ import type { Fetch } from './token-endpoint.ts';
  * A request that met such a connection is sent once more, on a new one. A code
  * can be spent once, and still nothing is lost by that: if the first request did
  * arrive, its answer is gone, and the second is refused, which is
- * `exchange_failed` as it would have been. Never repeats a request where no
- * connection was kept, nor one that was answered in part.
+ * `exchange_failed` as it would have been. Never repeats a request to an
+ * address that has not answered before, to which no connection can have been
+ * kept, nor one that was answered in part.
  */
 export function keepConnections(fetch: Fetch): Fetch {
   /** Addresses that have answered, to which a connection may have been kept. */
