@@ -2,15 +2,15 @@
 import { Hono } from 'hono';
 import { describeError, log } from '../operate/log.ts';
 import { createPages } from '../pages/pages.ts';
-import { createAuthDoor } from './auth.ts';
-import type { OAuthDoorOptions } from './auth-options.ts';
-import { createAnswerPoll, POLL_PATH } from './auth-result.ts';
+import { createAuthDoor } from './auth/door.ts';
+import { createAnswerPoll, POLL_PATH } from './auth/result.ts';
 import { allowOrigins } from './cors.ts';
+import type { OAuthDoorOptions } from './door-options.ts';
 import { refuse, refuseMethod } from './errors.ts';
 import type { Env } from './guard.ts';
-import { createOAuthDoor } from './oauth.ts';
-import { createPersonDoor } from './person.ts';
-import { createQrDoor } from './qr.ts';
+import { createOAuthDoor } from './oauth2/door.ts';
+import { createPersonDoor } from './person/door.ts';
+import { createQrDoor } from './qr/door.ts';
 import { basePathOf, createPathOf, MALFORMED } from './request-path.ts';
 import { DATA_HEADERS } from './security-headers.ts';
 
@@ -69,7 +69,7 @@ function openDoors(app: Hono<Env>, auth: OAuthDoorOptions): void {
   app.route('/', createQrDoor(auth));
   app.all('/openapi.json', async ({ req }) => {
     // Loaded when somebody asks, as hardly anybody does.
-    const { answerDocument } = await import('./openapi.ts');
+    const { answerDocument } = await import('./openapi/document.ts');
     return answerDocument(req.method, baseUrl);
   });
 }

@@ -1,7 +1,7 @@
 /** Pictures of QR codes, read by a scanner and measured in pixels. SVG is in test/browser/qr.test.ts. */
 import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { drawQr } from '../../src/http/qr-image.ts';
+import { drawQr } from '../../src/http/qr/image.ts';
 import { createCapability, createUserCode } from '../../src/relay/secrets.ts';
 import { measure, readPng, scan } from '../support/qr-picture.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { describeApi } from '../../src/http/openapi.ts';
+import { describeApi } from '../../src/http/openapi/document.ts';
 import { createFindProblems, type Seen } from '../support/answers-seen.ts';
 import { BASE_URL } from '../support/test-service.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { describeApi } from '../../src/http/openapi.ts';
+import { describeApi } from '../../src/http/openapi/document.ts';
 import { createTestService } from '../support/test-service.ts';
 
 const CONFIG = await createConfig({

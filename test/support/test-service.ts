@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { describeApi } from '../../src/http/openapi.ts';
+import { describeApi } from '../../src/http/openapi/document.ts';
 import type { Stores } from '../../src/open-stores.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { Fetch } from '../../src/providers/token-endpoint.ts';

@@ -1,15 +1,15 @@
 /** `POST /auth/start`: a device asks for a link. `protocol.md` §4. */
-import { START_BODY_BYTES, START_BODY_DEADLINE_MS } from '../limits.ts';
-import { createDeadlines, type Deadlines } from '../relay/deadlines.ts';
-import type { Started, StartOptions } from '../relay/relay.ts';
-import { retryAfter } from './admission.ts';
-import { jsonAnswer } from './answers.ts';
-import type { AuthDoorOptions } from './auth-options.ts';
-import { cleanDeviceName } from './device-name.ts';
-import { refuse, refuseMethod } from './errors.ts';
-import type { Handler } from './guard.ts';
-import { parseMembers, readBody } from './request-body.ts';
-import { formatUserCode, shortLinkOf } from './user-code.ts';
+import { START_BODY_BYTES, START_BODY_DEADLINE_MS } from '../../limits.ts';
+import { createDeadlines, type Deadlines } from '../../relay/deadlines.ts';
+import type { Started, StartOptions } from '../../relay/relay.ts';
+import { retryAfter } from '../admission.ts';
+import { jsonAnswer } from '../answers.ts';
+import { cleanDeviceName } from '../device-name.ts';
+import type { AuthDoorOptions } from '../door-options.ts';
+import { refuse, refuseMethod } from '../errors.ts';
+import type { Handler } from '../guard.ts';
+import { parseMembers, readBody } from '../request-body.ts';
+import { formatUserCode, shortLinkOf } from '../user-code.ts';
 
 type Options = Pick<AuthDoorOptions, 'baseUrl' | 'sessionSeconds'>;
 

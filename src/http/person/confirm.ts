@@ -4,18 +4,18 @@
  * a link preview; what a person decided changes something once. RFC 8628 §5.4.
  */
 import type { Context } from 'hono';
-import { log } from '../operate/log.ts';
-import type { Found } from '../relay/store.ts';
-import { retryAfter } from './admission.ts';
-import { redirectAnswer } from './answers.ts';
-import { serviceOf } from './auth-browser.ts';
-import type { AuthDoorOptions } from './auth-options.ts';
-import { refuse, refuseMethod } from './errors.ts';
-import type { Env, Handler } from './guard.ts';
-import { createReadChoice } from './person-choice.ts';
-import { createLimitTries } from './person-limits.ts';
-import type { PersonPages } from './person-pages.ts';
-import { formatUserCode, parseUserCode } from './user-code.ts';
+import { log } from '../../operate/log.ts';
+import type { Found } from '../../relay/store.ts';
+import { retryAfter } from '../admission.ts';
+import { redirectAnswer } from '../answers.ts';
+import { serviceOf } from '../auth/browser.ts';
+import type { AuthDoorOptions } from '../door-options.ts';
+import { refuse, refuseMethod } from '../errors.ts';
+import type { Env, Handler } from '../guard.ts';
+import { formatUserCode, parseUserCode } from '../user-code.ts';
+import { createReadChoice } from './choice.ts';
+import { createLimitTries } from './limits.ts';
+import type { PersonPages } from './pages.ts';
 
 /** `/L/XXXX-XXXX`. Deciding uses the code up, whichever way. */
 export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages): Handler {

@@ -4,19 +4,19 @@
  * relay/refresh-answers.ts.
  */
 import type { Context } from 'hono';
-import { describeError, log } from '../operate/log.ts';
-import type { Provider } from '../providers/provider.ts';
-import type { TokenFailure, TokenOutcome } from '../providers/token-endpoint.ts';
-import type { OAuthDoorOptions } from './auth-options.ts';
-import type { Env } from './guard.ts';
+import { describeError, log } from '../../operate/log.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { TokenFailure, TokenOutcome } from '../../providers/token-endpoint.ts';
+import type { OAuthDoorOptions } from '../door-options.ts';
+import type { Env } from '../guard.ts';
 import {
   describeTokens,
   type OAuthError,
   oauthAnswer,
   refuseAdmission,
   refuseOAuth,
-} from './oauth-answers.ts';
-import type { Parameters } from './oauth-request.ts';
+} from './answers.ts';
+import type { Parameters } from './parameters.ts';
 
 export type Refresh = (
   c: Context<Env>,

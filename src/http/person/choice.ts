@@ -1,9 +1,9 @@
 /** What a person decided on the page that asks: a form of our own, sent from our own page. */
 import type { HonoRequest } from 'hono';
-import { CODE_FORM_BYTES, START_BODY_DEADLINE_MS } from '../limits.ts';
-import { createDeadlines } from '../relay/deadlines.ts';
-import type { AuthDoorOptions } from './auth-options.ts';
-import { readBody } from './request-body.ts';
+import { CODE_FORM_BYTES, START_BODY_DEADLINE_MS } from '../../limits.ts';
+import { createDeadlines } from '../../relay/deadlines.ts';
+import type { AuthDoorOptions } from '../door-options.ts';
+import { readBody } from '../request-body.ts';
 
 export type Choice = 'continue' | 'decline';
 

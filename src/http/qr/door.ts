@@ -6,15 +6,15 @@ import {
   HANDLER_DEADLINE_MS,
   MAX_QR_PX,
   MIN_QR_PX,
-} from '../limits.ts';
-import { createDeadlines } from '../relay/deadlines.ts';
-import { retryAfter } from './admission.ts';
-import type { AuthDoorOptions } from './auth-options.ts';
-import { refuse, refuseMethod } from './errors.ts';
-import { type Env, guard, type Handler } from './guard.ts';
-import type { QrFormat } from './qr-image.ts';
-import { DATA_HEADERS } from './security-headers.ts';
-import { parseUserCode, shortLinkOf } from './user-code.ts';
+} from '../../limits.ts';
+import { createDeadlines } from '../../relay/deadlines.ts';
+import { retryAfter } from '../admission.ts';
+import type { AuthDoorOptions } from '../door-options.ts';
+import { refuse, refuseMethod } from '../errors.ts';
+import { type Env, guard, type Handler } from '../guard.ts';
+import { DATA_HEADERS } from '../security-headers.ts';
+import { parseUserCode, shortLinkOf } from '../user-code.ts';
+import type { QrFormat } from './image.ts';
 
 export type QrDoorOptions = Pick<
   AuthDoorOptions,
@@ -45,7 +45,7 @@ function createQr(options: QrDoorOptions): Handler {
     const link = createShortLink(name, options.baseUrl) ?? (await findLink(name, options));
     if (link === undefined) return refuse('not_found');
     // Loaded when a device asks: most draw their own, and it brings a compressor.
-    const { drawQr } = await import('./qr-image.ts');
+    const { drawQr } = await import('./image.ts');
     return new Response(drawQr(link, extension, sizePx), {
       headers: { ...DATA_HEADERS, 'Content-Type': MEDIA_TYPES[extension] },
     });

@@ -1,14 +1,14 @@
 /** The person's door: the home page, where codes are typed, and what a code leads to. docs/person.md. */
 import { Hono } from 'hono';
-import { HANDLER_DEADLINE_MS } from '../limits.ts';
-import type { FindPages } from '../pages/pages.ts';
-import { createDeadlines } from '../relay/deadlines.ts';
-import type { AuthDoorOptions } from './auth-options.ts';
-import { refuseMethod } from './errors.ts';
-import { type Env, guard, type Handler } from './guard.ts';
-import { createTakeCode } from './person-code-form.ts';
-import { createConfirmCode } from './person-confirm.ts';
-import { createPersonPages } from './person-pages.ts';
+import { HANDLER_DEADLINE_MS } from '../../limits.ts';
+import type { FindPages } from '../../pages/pages.ts';
+import { createDeadlines } from '../../relay/deadlines.ts';
+import type { AuthDoorOptions } from '../door-options.ts';
+import { refuseMethod } from '../errors.ts';
+import { type Env, guard, type Handler } from '../guard.ts';
+import { createTakeCode } from './code-form.ts';
+import { createConfirmCode } from './confirm.ts';
+import { createPersonPages } from './pages.ts';
 
 export function createPersonDoor(options: AuthDoorOptions, findPages: FindPages): Hono<Env> {
   const pages = createPersonPages(options, findPages);

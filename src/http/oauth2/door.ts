@@ -1,14 +1,14 @@
 /** The second front door: RFC 8628 for any standard client, under `/oauth2/<service>/`. */
 import { type Context, Hono } from 'hono';
-import { HANDLER_DEADLINE_MS } from '../limits.ts';
-import type { EnabledProvider } from '../providers/enabled.ts';
-import { createDeadlines } from '../relay/deadlines.ts';
-import type { OAuthDoorOptions } from './auth-options.ts';
-import { type Env, guard, type Handler } from './guard.ts';
-import { refuseOAuth } from './oauth-answers.ts';
-import { createDeviceAuthorization } from './oauth-device.ts';
-import { answerMetadata } from './oauth-metadata.ts';
-import { createToken } from './oauth-token.ts';
+import { HANDLER_DEADLINE_MS } from '../../limits.ts';
+import type { EnabledProvider } from '../../providers/enabled.ts';
+import { createDeadlines } from '../../relay/deadlines.ts';
+import type { OAuthDoorOptions } from '../door-options.ts';
+import { type Env, guard, type Handler } from '../guard.ts';
+import { refuseOAuth } from './answers.ts';
+import { createDeviceAuthorization } from './device-authorization.ts';
+import { answerMetadata } from './metadata.ts';
+import { createToken } from './token.ts';
 
 export type OAuthHandler = (
   c: Context<Env>,

@@ -4,9 +4,9 @@
  * in docs/person.md. RFC 8628 §5.1.
  */
 import type { Context } from 'hono';
-import type { Admission } from './admission.ts';
-import type { AuthDoorOptions } from './auth-options.ts';
-import type { Env } from './guard.ts';
+import type { Admission } from '../admission.ts';
+import type { AuthDoorOptions } from '../door-options.ts';
+import type { Env } from '../guard.ts';
 
 export type Attempt =
   | Extract<Admission, { ok: false }>

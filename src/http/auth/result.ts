@@ -1,12 +1,12 @@
 /** `GET /auth/result`: the device waits for its tokens. `protocol.md` §4. */
-import { HANDLER_DEADLINE_MS, MAX_WAIT_SECONDS } from '../limits.ts';
-import { log } from '../operate/log.ts';
-import { createDeadlines } from '../relay/deadlines.ts';
-import type { SessionResult } from '../relay/session.ts';
-import { emptyAnswer, jsonAnswer } from './answers.ts';
-import type { AuthDoorOptions } from './auth-options.ts';
-import { refuse, refuseMethod } from './errors.ts';
-import { guardPlain, type PlainHandler } from './guard.ts';
+import { HANDLER_DEADLINE_MS, MAX_WAIT_SECONDS } from '../../limits.ts';
+import { log } from '../../operate/log.ts';
+import { createDeadlines } from '../../relay/deadlines.ts';
+import type { SessionResult } from '../../relay/session.ts';
+import { emptyAnswer, jsonAnswer } from '../answers.ts';
+import type { AuthDoorOptions } from '../door-options.ts';
+import { refuse, refuseMethod } from '../errors.ts';
+import { guardPlain, type PlainHandler } from '../guard.ts';
 
 /**
  * Answered without Hono: a poll is held for most of its life, and with it all

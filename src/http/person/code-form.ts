@@ -1,13 +1,13 @@
 /** `POST /link`: the code that a person has typed becomes its address. RFC 8628 §3.3. */
-import { CODE_FORM_BYTES, START_BODY_DEADLINE_MS } from '../limits.ts';
-import { createDeadlines } from '../relay/deadlines.ts';
-import { redirectAnswer } from './answers.ts';
-import type { AuthDoorOptions } from './auth-options.ts';
-import type { Handler } from './guard.ts';
-import type { PersonPages } from './person-pages.ts';
-import { readBody } from './request-body.ts';
-import { basePathOf } from './request-path.ts';
-import { parseUserCode, shortLinkOf } from './user-code.ts';
+import { CODE_FORM_BYTES, START_BODY_DEADLINE_MS } from '../../limits.ts';
+import { createDeadlines } from '../../relay/deadlines.ts';
+import { redirectAnswer } from '../answers.ts';
+import type { AuthDoorOptions } from '../door-options.ts';
+import type { Handler } from '../guard.ts';
+import { readBody } from '../request-body.ts';
+import { basePathOf } from '../request-path.ts';
+import { parseUserCode, shortLinkOf } from '../user-code.ts';
+import type { PersonPages } from './pages.ts';
 
 /**
  * Looks nothing up, so it may be asked by anybody and as often as they like:

@@ -1,12 +1,12 @@
 /** `GET /openapi.json`: every address of the relay, for programs. The tests hold each answer to it. */
-import { jsonAnswer } from './answers.ts';
-import { refuseMethod } from './errors.ts';
-import { AUTH_PATHS } from './openapi-auth.ts';
-import { HEADERS, SCHEMAS } from './openapi-components.ts';
-import { describeOAuthPaths } from './openapi-oauth.ts';
-import { answer, type Part } from './openapi-parts.ts';
-import { PERSON_PATHS } from './openapi-person.ts';
-import { basePathOf } from './request-path.ts';
+import { jsonAnswer } from '../answers.ts';
+import { refuseMethod } from '../errors.ts';
+import { basePathOf } from '../request-path.ts';
+import { AUTH_PATHS } from './auth.ts';
+import { HEADERS, SCHEMAS } from './components.ts';
+import { describeOAuthPaths } from './oauth.ts';
+import { answer, type Part } from './parts.ts';
+import { PERSON_PATHS } from './person.ts';
 
 export function answerDocument(method: string, baseUrl: string): Response {
   return method === 'GET' ? jsonAnswer(describeApi(baseUrl)) : refuseMethod('GET');

@@ -1,13 +1,13 @@
 /** `POST /oauth2/<service>/device_authorization`. RFC 8628 §3.1 and §3.2. */
-import { DEVICE_POLL_INTERVAL_SECONDS, START_BODY_DEADLINE_MS } from '../limits.ts';
-import type { EnabledProvider } from '../providers/enabled.ts';
-import { createDeadlines } from '../relay/deadlines.ts';
-import type { OAuthDoorOptions } from './auth-options.ts';
-import { cleanDeviceName } from './device-name.ts';
-import type { OAuthHandler } from './oauth.ts';
-import { oauthAnswer, refuseAdmission, refuseOAuth } from './oauth-answers.ts';
-import { readParameters } from './oauth-request.ts';
-import { formatUserCode, shortLinkOf } from './user-code.ts';
+import { DEVICE_POLL_INTERVAL_SECONDS, START_BODY_DEADLINE_MS } from '../../limits.ts';
+import type { EnabledProvider } from '../../providers/enabled.ts';
+import { createDeadlines } from '../../relay/deadlines.ts';
+import { cleanDeviceName } from '../device-name.ts';
+import type { OAuthDoorOptions } from '../door-options.ts';
+import { formatUserCode, shortLinkOf } from '../user-code.ts';
+import { oauthAnswer, refuseAdmission, refuseOAuth } from './answers.ts';
+import type { OAuthHandler } from './door.ts';
+import { readParameters } from './parameters.ts';
 
 /**
  * Anybody may ask, as at `/auth/start`: a client id is neither needed nor

@@ -1,18 +1,18 @@
 /** The pages that ask something of a person, with the headers that each needs. */
 import type { HonoRequest } from 'hono';
-import type { FindPages, LanguagePages } from '../pages/pages.ts';
-import type { Found } from '../relay/store.ts';
-import { pageAnswer } from './answers.ts';
-import type { AuthDoorOptions } from './auth-options.ts';
+import type { FindPages, LanguagePages } from '../../pages/pages.ts';
+import type { Found } from '../../relay/store.ts';
+import { pageAnswer } from '../answers.ts';
+import type { AuthDoorOptions } from '../door-options.ts';
 import {
   type AnswerWithPage,
   type CodeRefusal,
   createAnswerWithPage,
   refuseCode,
-} from './errors.ts';
-import { isInApp } from './person-in-app.ts';
-import { FORM_HEADERS, LEAVING_FORM_HEADERS } from './security-headers.ts';
-import { formatUserCode, shortLinkOf } from './user-code.ts';
+} from '../errors.ts';
+import { FORM_HEADERS, LEAVING_FORM_HEADERS } from '../security-headers.ts';
+import { formatUserCode, shortLinkOf } from '../user-code.ts';
+import { isInApp } from './in-app.ts';
 
 export interface PersonPages {
   readonly tell: AnswerWithPage;

@@ -1,13 +1,13 @@
 /** `POST /oauth2/<service>/token`: a device polls, or refreshes. RFC 8628 §3.4, RFC 6749 §6. */
-import { CAPABILITY_SHAPE, START_BODY_DEADLINE_MS } from '../limits.ts';
-import { log } from '../operate/log.ts';
-import { createDeadlines } from '../relay/deadlines.ts';
-import { digestOf } from '../relay/secrets.ts';
-import type { OAuthDoorOptions } from './auth-options.ts';
-import type { OAuthHandler } from './oauth.ts';
-import { describeTokens, oauthAnswer, refuseOAuth } from './oauth-answers.ts';
-import { createRefresh } from './oauth-refresh.ts';
-import { parsePreferredWait, readParameters } from './oauth-request.ts';
+import { CAPABILITY_SHAPE, START_BODY_DEADLINE_MS } from '../../limits.ts';
+import { log } from '../../operate/log.ts';
+import { createDeadlines } from '../../relay/deadlines.ts';
+import { digestOf } from '../../relay/secrets.ts';
+import type { OAuthDoorOptions } from '../door-options.ts';
+import { describeTokens, oauthAnswer, refuseOAuth } from './answers.ts';
+import type { OAuthHandler } from './door.ts';
+import { parsePreferredWait, readParameters } from './parameters.ts';
+import { createRefresh } from './refresh.ts';
 
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 

@@ -1,5 +1,5 @@
 /** The addresses of the door of RFC 8628 in the API document. */
-import { DEVICE_POLL_INTERVAL_SECONDS, OAUTH_BODY_BYTES } from '../limits.ts';
+import { DEVICE_POLL_INTERVAL_SECONDS, OAUTH_BODY_BYTES } from '../../limits.ts';
 import {
   type Answer,
   answer,
@@ -8,7 +8,7 @@ import {
   parameter,
   preflight,
   SERVICE,
-} from './openapi-parts.ts';
+} from './parts.ts';
 
 const NO_CACHE: Part = { Pragma: { $ref: '#/components/headers/NoCache' } };
 

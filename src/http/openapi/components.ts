@@ -1,6 +1,6 @@
 /** Schemas and headers of the API document. */
-import { CAPABILITY_SHAPE, USER_CODE_ALPHABET } from '../limits.ts';
-import type { Part } from './openapi-parts.ts';
+import { CAPABILITY_SHAPE, USER_CODE_ALPHABET } from '../../limits.ts';
+import type { Part } from './parts.ts';
 
 const text = (description: string, rest: Part = {}): Part => ({
   type: 'string',

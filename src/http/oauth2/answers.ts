@@ -3,9 +3,9 @@
  * clients take anything else as final. The one place that says what a refusal
  * looks like there. RFC 6749 §5, RFC 8628 §3.5.
  */
-import type { ErrorResult, TokenResult } from '../relay/session.ts';
-import { type Admission, retryAfter } from './admission.ts';
-import { DATA_HEADERS } from './security-headers.ts';
+import type { ErrorResult, TokenResult } from '../../relay/session.ts';
+import { type Admission, retryAfter } from '../admission.ts';
+import { DATA_HEADERS } from '../security-headers.ts';
 
 /** RFC 6749 §5.1 asks for both. */
 const OAUTH_HEADERS = {

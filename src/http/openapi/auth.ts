@@ -1,5 +1,5 @@
 /** The addresses of the specification's door in the API document. docs/protocol.md. */
-import { DEVICE_NAME_CHARACTERS, MAX_WAIT_SECONDS, START_BODY_BYTES } from '../limits.ts';
+import { DEVICE_NAME_CHARACTERS, MAX_WAIT_SECONDS, START_BODY_BYTES } from '../../limits.ts';
 import {
   answer,
   LOCATION,
@@ -10,8 +10,8 @@ import {
   preflight,
   RETRY_AFTER,
   SERVICE,
-} from './openapi-parts.ts';
-import { DECIDE } from './openapi-person.ts';
+} from './parts.ts';
+import { DECIDE } from './person.ts';
 
 const STARTED = {
   session: 'kq0Vd3yQm8sT1uWx5zAbC7eF',

@@ -1,15 +1,15 @@
 /** The front door of the specification: everything under `/auth/`. `protocol.md` §4. */
 import { Hono } from 'hono';
-import { HANDLER_DEADLINE_MS } from '../limits.ts';
-import type { FindPages } from '../pages/pages.ts';
-import { createDeadlines } from '../relay/deadlines.ts';
-import { createAuthorize, createCallback } from './auth-browser.ts';
-import type { AuthDoorOptions } from './auth-options.ts';
-import { createStart } from './auth-start.ts';
-import { createAnswerWithPage, refuse, refuseMethod } from './errors.ts';
-import { type Env, guard } from './guard.ts';
-import { createConfirmLink } from './person-confirm.ts';
-import { createPersonPages } from './person-pages.ts';
+import { HANDLER_DEADLINE_MS } from '../../limits.ts';
+import type { FindPages } from '../../pages/pages.ts';
+import { createDeadlines } from '../../relay/deadlines.ts';
+import type { AuthDoorOptions } from '../door-options.ts';
+import { createAnswerWithPage, refuse, refuseMethod } from '../errors.ts';
+import { type Env, guard } from '../guard.ts';
+import { createConfirmLink } from '../person/confirm.ts';
+import { createPersonPages } from '../person/pages.ts';
+import { createAuthorize, createCallback } from './browser.ts';
+import { createStart } from './start.ts';
 
 export function createAuthDoor(options: AuthDoorOptions, findPages: FindPages): Hono<Env> {
   const { clock } = options;

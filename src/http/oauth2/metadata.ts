@@ -1,5 +1,5 @@
 /** What a standard client reads first. RFC 8414 §2, RFC 8628 §4. */
-import { oauthAnswer } from './oauth-answers.ts';
+import { oauthAnswer } from './answers.ts';
 
 /** The same at both well-known addresses: that of RFC 8414 and that of OpenID Connect Discovery. */
 export function answerMetadata(baseUrl: string, service: string): Response {

@@ -1,7 +1,7 @@
 /** Parameters of a request at the door of RFC 8628: a form, or JSON as some clients send it. */
-import { OAUTH_BODY_BYTES } from '../limits.ts';
-import type { Deadlines } from '../relay/deadlines.ts';
-import { parseMembers, readBody } from './request-body.ts';
+import { OAUTH_BODY_BYTES } from '../../limits.ts';
+import type { Deadlines } from '../../relay/deadlines.ts';
+import { parseMembers, readBody } from '../request-body.ts';
 
 export type Parameters = ReadonlyMap<string, string>;
 

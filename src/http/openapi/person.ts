@@ -1,5 +1,5 @@
 /** The person's addresses, the pictures and the rest of the API document. docs/person.md, docs/qr.md. */
-import { DEFAULT_QR_PX, MAX_QR_PX, MIN_QR_PX } from '../limits.ts';
+import { DEFAULT_QR_PX, MAX_QR_PX, MIN_QR_PX } from '../../limits.ts';
 import {
   answer,
   EVERYWHERE,
@@ -12,7 +12,7 @@ import {
   parameter,
   preflight,
   RETRY_AFTER,
-} from './openapi-parts.ts';
+} from './parts.ts';
 
 /** A form of the page that asks, sent from that page: of another site's nothing comes. */
 export const DECIDE = formBody({

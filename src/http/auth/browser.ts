@@ -1,11 +1,11 @@
 /** What the person's browser asks for: the link, and the way back from the provider. `protocol.md` §4. */
-import { log } from '../operate/log.ts';
-import type { EnabledProvider } from '../providers/enabled.ts';
-import type { Callback, Exchange } from '../relay/relay.ts';
-import { redirectAnswer } from './answers.ts';
-import type { AuthDoorOptions } from './auth-options.ts';
-import { type AnswerWithPage, refuse, refuseMethod } from './errors.ts';
-import type { Handler } from './guard.ts';
+import { log } from '../../operate/log.ts';
+import type { EnabledProvider } from '../../providers/enabled.ts';
+import type { Callback, Exchange } from '../../relay/relay.ts';
+import { redirectAnswer } from '../answers.ts';
+import type { AuthDoorOptions } from '../door-options.ts';
+import { type AnswerWithPage, refuse, refuseMethod } from '../errors.ts';
+import type { Handler } from '../guard.ts';
 
 /** `GET /auth/<service>`. Changes nothing, so a link preview does no harm. */
 export function createAuthorize(
