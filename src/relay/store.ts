@@ -1,8 +1,9 @@
 /**
  * What the relay asks of a store: atomic verbs, each of which says who won.
- * Verbs are spoken to in the two capabilities; what a store keeps of them is
- * its own affair, at most a digest of the poll secret (`protocol.md` §5).
- * Time is an argument. test/stores/suite holds every store to this page.
+ * Verbs are spoken to in the capabilities; what a store keeps of them is its own
+ * affair, of the poll secret at most what does not lead back to it: a digest
+ * (`protocol.md` §5), or a public key. Time is an argument. test/stores/suite
+ * holds every store to this page.
  */
 import type { ErrorResult, SessionResult } from './session.ts';
 
