@@ -43,10 +43,10 @@ export const commands = {
   }) {
     const { relays, perSecond, seconds, personMs } = options;
     const times: Times[] = [];
-    await runAtRate(perSecond, seconds, async () => {
+    const failed = await runAtRate(perSecond, seconds, async () => {
       times.push(await signIn(relays, personMs));
     });
-    return latencies(times);
+    return { ...latencies(times), failed };
   },
 
   /** The same for sessions that were started before. */
@@ -59,11 +59,11 @@ export const commands = {
     const { relays, perSecond, seconds, personMs } = options;
     const sessions = sessionsAt(relays.device);
     const times: Times[] = [];
-    await runAtRate(perSecond, seconds, async () => {
+    const failed = await runAtRate(perSecond, seconds, async () => {
       const started = sessions.pop();
       if (started !== undefined) times.push(await finish(relays, started, personMs));
     });
-    return latencies(times);
+    return { ...latencies(times), failed };
   },
 
   /** Starts by people who want nothing but to start. Returns how many were answered how. */

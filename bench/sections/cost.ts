@@ -70,17 +70,18 @@ async function measureHandOver(bench: Bench, { column, relays }: Arrangement) {
     (figure) =>
       figure.section === SECTION && figure.name === PER_SECOND && figure.column === column,
   );
-  const { handOver, whole } = await generator.call('signInsAtRate', {
+  const { handOver, whole, failed } = await generator.call('signInsAtRate', {
     relays,
     perSecond: median(most?.samples ?? []) / 2,
     seconds: plan.secondsARound,
     personMs: plan.personMs,
   });
-  const add = (name: string, value: number) =>
-    figures.add({ section: SECTION, name, column, unit: 'ms' }, value);
+  const add = (name: string, value: number, unit = 'ms') =>
+    figures.add({ section: SECTION, name, column, unit }, value);
   add('hand-over at half of that, p50', handOver.p50);
   add('hand-over at half of that, p99', handOver.p99);
   add('hand-over at half of that, p99.9', handOver.p999);
   add('whole sign-in without the person, p50', whole.p50);
   add('whole sign-in without the person, p99', whole.p99);
+  add('sign-ins that failed there', failed, '');
 }

@@ -20,6 +20,7 @@ export const measureWakeUp: Section = async (bench) => {
       add('hand-over, p50', 'ms', result.handOver.p50);
       add('hand-over, p99', 'ms', result.handOver.p99);
       add('hand-over, p99.9', 'ms', result.handOver.p999);
+      add('sign-ins that failed', '', result.failed);
       add('CPU of both relays, a sign-in', 'µs', each);
     }
   } finally {

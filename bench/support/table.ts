@@ -42,6 +42,7 @@ function describe(samples: readonly number[]): string {
 
 /** Three digits: there is no more in them. */
 function round(value: number): string {
+  if (value === 0) return '0';
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.max(Math.abs(value), 0.01))));
   return digits > 0 ? value.toFixed(Math.min(digits, 2)) : String(Math.round(value));
 }
