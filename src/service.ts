@@ -14,7 +14,7 @@ import { type EnabledProvider, enableProvider, redirectUriOf } from './providers
 import { exchangeCode } from './providers/exchange.ts';
 import type { Provider } from './providers/provider.ts';
 import { refreshTokens } from './providers/refresh.ts';
-import type { Fetch } from './providers/token-endpoint.ts';
+import { createRequestTokens, type Fetch } from './providers/token-endpoint.ts';
 import { createRateLimiters } from './rate-limiters.ts';
 import type { Clock } from './relay/clock.ts';
 import { createRefreshAnswers } from './relay/refresh-answers.ts';
@@ -65,6 +65,7 @@ export function createService(
     providers.set(provider.name, enableProvider(provider, baseUrl));
   };
   settings.providers.forEach(enable);
+  const requestTokens = createRequestTokens(world.fetch, clock);
   const { all: rateLimiters, ...limits } = createRateLimiters(settings, stores);
 
   function sweepLater(): void {
@@ -88,8 +89,8 @@ export function createService(
         providers,
         admit: createAdmit(createFindClientAddress(settings.trustedProxyCidrs), clock),
         beginSignIn: createBeginSignIn(relay),
-        exchange: (provider, grant) => exchangeCode(world.fetch, provider, grant),
-        refresh: (provider, grant) => refreshTokens(world.fetch, provider, grant),
+        exchange: (provider, grant) => exchangeCode(requestTokens, provider, grant),
+        refresh: (provider, grant) => refreshTokens(requestTokens, provider, grant),
         refreshAnswers: createRefreshAnswers(refreshAnswers, clock),
       },
       isReady: () => ready,

@@ -1,6 +1,6 @@
 /** The code exchange: a code becomes tokens. `protocol.md` §4, Code exchange; RFC 6749 §4.1.3. */
 import type { Provider } from './provider.ts';
-import { type Fetch, requestTokens, type TokenOutcome } from './token-endpoint.ts';
+import type { RequestTokens, TokenOutcome } from './token-endpoint.ts';
 
 export interface CodeGrant {
   readonly code: string;
@@ -10,10 +10,9 @@ export interface CodeGrant {
 
 /** Takes a code to the provider's token address, once. Never throws. */
 export function exchangeCode(
-  fetch: Fetch,
+  requestTokens: RequestTokens,
   provider: Provider,
   { code, redirectUri, verifier }: CodeGrant,
-  timeoutMs?: number,
 ): Promise<TokenOutcome> {
   const grant = new URLSearchParams({
     grant_type: 'authorization_code',
@@ -21,5 +20,5 @@ export function exchangeCode(
     redirect_uri: redirectUri,
     ...(verifier !== undefined && { code_verifier: verifier }),
   });
-  return requestTokens(fetch, provider, grant, timeoutMs);
+  return requestTokens(provider, grant);
 }

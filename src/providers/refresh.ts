@@ -1,6 +1,6 @@
 /** New tokens for a refresh token, with the client secret that a device cannot hold. RFC 6749 §6. */
 import type { Provider } from './provider.ts';
-import { type Fetch, requestTokens, type TokenOutcome } from './token-endpoint.ts';
+import type { RequestTokens, TokenOutcome } from './token-endpoint.ts';
 
 export interface RefreshGrant {
   readonly refreshToken: string;
@@ -10,7 +10,7 @@ export interface RefreshGrant {
 
 /** Takes a refresh token to the provider's token address, once. Never throws. */
 export function refreshTokens(
-  fetch: Fetch,
+  requestTokens: RequestTokens,
   provider: Provider,
   { refreshToken, scope }: RefreshGrant,
 ): Promise<TokenOutcome> {
@@ -19,5 +19,5 @@ export function refreshTokens(
     refresh_token: refreshToken,
     ...(scope !== undefined && { scope }),
   });
-  return requestTokens(fetch, provider, grant);
+  return requestTokens(provider, grant);
 }

@@ -1,6 +1,8 @@
 /** One POST to a provider's token address, its answer believed in nothing. `protocol.md` §4, Code exchange. */
 import { Buffer } from 'node:buffer';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES } from '../limits.ts';
+import type { Clock } from '../relay/clock.ts';
+import { createDeadlines } from '../relay/deadlines.ts';
 import type { TokenResult } from '../relay/session.ts';
 import { readAtMost } from './body.ts';
 import type { Provider } from './provider.ts';
@@ -24,30 +26,37 @@ export type TokenOutcome =
 /**
  * Sends a grant (RFC 6749 §4.1.3, §6) with the client's authentication added,
  * once: never redirected, never repeated here (kept-connections.ts says when
- * `fetch` does), over within `timeoutMs` counting the
- * last byte of the answer. Never throws: an error of fetch holds the address,
- * and may hold more.
+ * `fetch` does), over within the timeout counting the last byte of the answer.
+ * Never rejects: an error of fetch holds the address, and may hold more.
  */
-export async function requestTokens(
+export type RequestTokens = (provider: Provider, grant: URLSearchParams) => Promise<TokenOutcome>;
+
+/** All requests share one timer: one each is a twentieth of what a sign-in costs. */
+export function createRequestTokens(
   fetch: Fetch,
-  provider: Provider,
-  grant: URLSearchParams,
+  clock: Clock,
   timeoutMs: number = EXCHANGE_TIMEOUT_MS,
-): Promise<TokenOutcome> {
-  const signal = AbortSignal.timeout(timeoutMs);
-  try {
-    const response = await fetch(provider.tokenUrl, {
-      method: 'POST',
-      headers: headersFor(provider),
-      body: authenticate(provider, grant).toString(),
-      // A followed 307 would carry the code and the secret to another address. RFC 9700 §4.12.
-      redirect: 'manual',
-      signal,
-    });
-    return parseAnswer(response.status, await readAtMost(response, TOKEN_RESPONSE_BYTES));
-  } catch {
-    return failed({ reason: signal.aborted ? 'timeout' : 'unreachable' });
-  }
+): RequestTokens {
+  const deadlines = createDeadlines(clock, timeoutMs);
+  return async (provider, grant) => {
+    const timeout = new AbortController();
+    const callOff = deadlines.add(() => timeout.abort());
+    try {
+      const response = await fetch(provider.tokenUrl, {
+        method: 'POST',
+        headers: headersFor(provider),
+        body: authenticate(provider, grant).toString(),
+        // A followed 307 would carry the code and the secret to another address. RFC 9700 §4.12.
+        redirect: 'manual',
+        signal: timeout.signal,
+      });
+      return parseAnswer(response.status, await readAtMost(response, TOKEN_RESPONSE_BYTES));
+    } catch {
+      return failed({ reason: timeout.signal.aborted ? 'timeout' : 'unreachable' });
+    } finally {
+      callOff();
+    }
+  };
 }
 
 function headersFor(provider: Provider): Record<string, string> {

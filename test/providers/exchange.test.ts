@@ -2,6 +2,8 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { TOKEN_RESPONSE_BYTES } from '../../src/limits.ts';
 import { exchangeCode } from '../../src/providers/exchange.ts';
+import { createRequestTokens } from '../../src/providers/token-endpoint.ts';
+import { systemClock } from '../../src/relay/clock.ts';
 import { fetchUpstream } from '../../src/serve.ts';
 import {
   exchangeAt,
@@ -41,7 +43,7 @@ describe('the request', () => {
     async (clientAuth, fields, authorization) => {
       const upstream = serveUpstream(json('{"access_token":"a"}'));
       const provider = providerAt(upstream.url, { clientAuth, clientSecret: 's&c:t+' });
-      await exchangeCode(fetchUpstream, provider, GRANT);
+      await exchangeCode(createRequestTokens(fetchUpstream, systemClock), provider, GRANT);
       const form = Object.fromEntries(new URLSearchParams(upstream.requests[0]?.body));
       expect(form).toEqual({
         grant_type: 'authorization_code',

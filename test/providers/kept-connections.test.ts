@@ -3,6 +3,8 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { exchangeCode } from '../../src/providers/exchange.ts';
 import { keepConnections } from '../../src/providers/kept-connections.ts';
+import { createRequestTokens } from '../../src/providers/token-endpoint.ts';
+import { systemClock } from '../../src/relay/clock.ts';
 import { fetchUpstream } from '../../src/serve.ts';
 import { GRANT, providerAt, serveBytes, stopUpstreams } from '../support/upstream.ts';
 
@@ -21,8 +23,9 @@ async function meet(onRequest: (socket: Socket, nth: number) => void) {
     onRequest(socket, nth);
   });
   const fetch = keepConnections(fetchUpstream);
+  const requestTokens = createRequestTokens(fetch, systemClock, 2_000);
   return {
-    exchange: () => exchangeCode(fetch, providerAt(url), GRANT, 2_000),
+    exchange: () => exchangeCode(requestTokens, providerAt(url), GRANT),
     connections: () => sockets.size,
     requests: () => requests,
   };

@@ -3,6 +3,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { exchangeCode } from '../../src/providers/exchange.ts';
 import { keepConnections } from '../../src/providers/kept-connections.ts';
 import type { Provider } from '../../src/providers/provider.ts';
+import { createRequestTokens } from '../../src/providers/token-endpoint.ts';
+import { systemClock } from '../../src/relay/clock.ts';
 import { fetchUpstream } from '../../src/serve.ts';
 
 /** As the relay asks. */
@@ -78,7 +80,8 @@ export function providerAt(tokenUrl: string, overrides: Partial<Provider> = {}):
 }
 
 export function exchangeAt(url: string, timeoutMs?: number) {
-  return exchangeCode(fetch, providerAt(url), GRANT, timeoutMs);
+  const requestTokens = createRequestTokens(fetch, systemClock, timeoutMs);
+  return exchangeCode(requestTokens, providerAt(url), GRANT);
 }
 
 /** The failure in one word, or 'tokens'. */
