@@ -17,7 +17,7 @@ import { refreshTokens } from './providers/refresh.ts';
 import { createRequestTokens, type Fetch } from './providers/token-endpoint.ts';
 import { createRateLimiters } from './rate-limiters.ts';
 import type { Clock } from './relay/clock.ts';
-import { createRefreshAnswers } from './relay/refresh-answers.ts';
+import { createRefreshAnswers, type RefreshAnswers } from './relay/refresh-answers.ts';
 import { createRelay, type Relay } from './relay/relay.ts';
 import type { RandomBytes } from './relay/secrets.ts';
 import type { ProviderToDiscover, Settings } from './settings.ts';
@@ -65,6 +65,7 @@ export function createService(
     providers.set(provider.name, enableProvider(provider, baseUrl));
   };
   settings.providers.forEach(enable);
+  const refreshes = createRefreshAnswers(refreshAnswers, clock);
   const requestTokens = createRequestTokens(world.fetch, clock);
   const { all: rateLimiters, ...limits } = createRateLimiters(settings, stores);
 
@@ -91,7 +92,7 @@ export function createService(
         beginSignIn: createBeginSignIn(relay),
         exchange: (provider, grant) => exchangeCode(requestTokens, provider, grant),
         refresh: (provider, grant) => refreshTokens(requestTokens, provider, grant),
-        refreshAnswers: createRefreshAnswers(refreshAnswers, clock),
+        refreshAnswers: refreshes,
       },
       isReady: () => ready,
     }),
@@ -105,7 +106,7 @@ export function createService(
     close: stores.close,
     async drain() {
       ready = false;
-      await drain(relay, clock);
+      await drain(relay, refreshes, clock);
     },
   };
 }
@@ -128,8 +129,10 @@ async function discover(
  * The 204 tells devices to come again, so those whose exchange is under way are
  * parked anew before it ends, and are handed its tokens here.
  */
-async function drain(relay: Relay, clock: Clock): Promise<void> {
+async function drain(relay: Relay, refreshes: RefreshAnswers, clock: Clock): Promise<void> {
   relay.drain();
+  refreshes.drain();
+  if (refreshes.size > 0) await refreshes.settled();
   if (relay.exchanges > 0) {
     await relay.settled();
     await new Promise<void>((resolve) => clock.setTimer(DRAIN_HAND_OVER_MS, resolve));

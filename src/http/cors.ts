@@ -7,6 +7,7 @@ import type { Hono, MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 import { CORS_MAX_AGE_SECONDS } from '../limits.ts';
 import type { Env } from './guard.ts';
+import { DATA_HEADERS } from './security-headers.ts';
 
 /** What devices ask for; never what a browser opens. */
 const DEVICE_ROUTES = [
@@ -36,5 +37,12 @@ function createCors(origins: readonly string[]): MiddlewareHandler<Env> {
     exposeHeaders: ['Preference-Applied', 'Retry-After'],
     maxAge: CORS_MAX_AGE_SECONDS,
   });
-  return (c, next) => (isListed(c.req.header('origin') ?? '') ? answer(c, next) : next());
+  return async (c, next) => {
+    if (!isListed(c.req.header('origin') ?? '')) return next();
+    const preflight = await answer(c, next);
+    if (preflight instanceof Response) {
+      for (const [name, value] of Object.entries(DATA_HEADERS)) preflight.headers.set(name, value);
+    }
+    return preflight;
+  };
 }

@@ -65,11 +65,15 @@ function run(
       },
       (error: unknown) => {
         callOff();
-        // Told once by the store itself; every request would repeat it.
-        const level = error instanceof StoreUnavailable ? 'debug' : 'error';
-        log[level]('handler_fault', { requestId, route, ...describeError(error) });
+        logFault(error, { requestId, route });
         resolve(answerFault());
       },
     );
   });
+}
+
+export function logFault(error: unknown, where: { requestId: string; route: string }): void {
+  // Told once by the store itself; every request would repeat it.
+  const level = error instanceof StoreUnavailable ? 'debug' : 'error';
+  log[level]('handler_fault', { ...where, ...describeError(error) });
 }

@@ -9,8 +9,9 @@ export interface Body {
 }
 
 /**
- * Reads at most `limit` bytes and no longer than the deadline: what has come by
- * then is the body. Rejects when the client leaves in mid-body.
+ * Reads at most `limit` bytes and no longer than the deadline: a body of unknown
+ * length then ends, one that is shorter than it said is nothing. Rejects when
+ * the client leaves in mid-body.
  */
 export async function readBody(
   request: Request,
@@ -62,7 +63,18 @@ async function readStart(
     callOff();
     stopReading();
   }
-  return { text: bytes.toString('utf8', 0, length), isCut };
+  // As Request.text() does, a byte order mark is left out.
+  return { text: new TextDecoder().decode(bytes.subarray(0, length)), isCut };
+}
+
+/** A form as a person's browser sends it; empty when the browser leaves in mid-body. */
+export async function readForm(
+  request: Request,
+  limit: number,
+  deadlines: Deadlines,
+): Promise<URLSearchParams> {
+  const body = await readBody(request, limit, deadlines).catch(() => undefined);
+  return new URLSearchParams(body?.text);
 }
 
 /** The members of a JSON object; none of any other JSON. Throws where it is not JSON. */

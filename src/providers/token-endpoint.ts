@@ -15,8 +15,8 @@ export interface TokenFailure {
   readonly status?: number;
   /** The provider's `error`, where it is one of RFC 6749 §5.2. */
   readonly providerError?: ProviderError;
-  /** The body was a JSON object: the provider itself spoke, not something in front of it. */
-  readonly isJson?: true;
+  /** The provider itself said no, and would say so again: not something in front of it, nor 'come again'. */
+  readonly isRefusal?: true;
 }
 
 export type TokenOutcome =
@@ -94,17 +94,36 @@ function formEncode(text: string): string {
 
 function parseAnswer(status: number, text: string | undefined): TokenOutcome {
   const answer = text === undefined ? undefined : parseObject(text);
-  const providerError = ERROR_CODES.find((code) => code === answer?.error);
-  if (status !== 200) {
-    const isJson = answer !== undefined && { isJson: true as const };
-    return failed({ reason: 'status', status, ...isJson, ...(providerError && { providerError }) });
-  }
-  if (text === undefined) return failed({ reason: 'too_large' });
-  if (answer === undefined) return failed({ reason: 'not_json' });
-  const tokens = parseTokens(answer);
+  const tokens = status === 200 && answer !== undefined ? parseTokens(answer) : undefined;
   if (tokens !== undefined) return { ok: true, tokens };
-  return failed({ reason: 'no_token', ...(providerError && { providerError }) });
+  const providerError = ERROR_CODES.find((code) => code === answer?.error);
+  const isRefused = providerError === undefined ? isRefusal(status, answer) : isFault(status);
+  const said = {
+    ...(isRefused && { isRefusal: true as const }),
+    ...(providerError && { providerError }),
+  };
+  if (status !== 200) return failed({ reason: 'status', status, ...said });
+  if (text === undefined) return failed({ reason: 'too_large' });
+  return failed({ reason: answer === undefined ? 'not_json' : 'no_token', ...said });
 }
+
+/** A standard error counts with any status that blames the request. */
+const isFault = (status: number) => status < 500 && status !== 429;
+
+/** RFC 6749 §5.2 has 400 and 401; some providers send an error with 200. */
+function isRefusal(status: number, answer: Record<string, unknown> | undefined): boolean {
+  if (answer === undefined || COME_AGAIN.has(answer.error)) return false;
+  return status === 400 || status === 401 || (status === 200 && isFilled(answer.error));
+}
+
+/** Errors of RFC 6749 §4.1.2.1, RFC 8628 §3.5 and of use elsewhere, that pass. */
+const COME_AGAIN: ReadonlySet<unknown> = new Set([
+  'temporarily_unavailable',
+  'server_error',
+  'slow_down',
+  'rate_limit_exceeded',
+  'too_many_requests',
+]);
 
 /** `protocol.md` §2: what is empty or zero is left out. A lifetime that is no whole number is no lifetime. */
 function parseTokens(answer: Record<string, unknown>): TokenResult | undefined {
@@ -137,7 +156,8 @@ function isFilled(value: unknown): value is string {
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? { ...value } : undefined;
   } catch {
     return undefined;
   }

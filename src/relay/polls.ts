@@ -48,6 +48,7 @@ export function createPolls(store: SessionStore, clock: Clock, defaultHoldSecond
     const stopWatching = store.watch(pollSecret, wake);
     const cancelHold = holdsOf(holdSeconds).add(giveUp);
     signal.addEventListener('abort', giveUp);
+    if (signal.aborted) giveUp();
     try {
       const first = await claim(pollSecret, signal);
       if (first.state !== 'pending' || closed) return first;

@@ -25,13 +25,25 @@ export interface RefreshAnswers {
   /**
    * Runs `ask` once for all callers with one key at a time, and gives each of
    * them its answer; for REFRESH_ANSWER_MS after it also those who come later,
-   * where `isKept` says that it is worth keeping.
+   * where `isKept` says that it is worth keeping. Undefined when nobody may ask
+   * any more: the token is not spent.
    */
-  answer<T>(key: string, ask: () => Promise<T>, isKept: (answer: T) => boolean): Promise<T>;
+  answer<T>(
+    key: string,
+    ask: () => Promise<T>,
+    isKept: (answer: T) => boolean,
+  ): Promise<T | undefined>;
+  /** Lets nobody ask any more. */
+  drain(): void;
+  /** How many are under way. */
+  readonly size: number;
+  /** Resolves when those that are under way have their answer. */
+  settled(): Promise<void>;
 }
 
 export function createRefreshAnswers(store: RefreshAnswerStore, clock: Clock): RefreshAnswers {
   const underWay = new Map<string, Promise<unknown>>();
+  let draining = false;
 
   async function answerOnce<T>(
     key: string,
@@ -54,12 +66,22 @@ export function createRefreshAnswers(store: RefreshAnswerStore, clock: Clock): R
   }
 
   return {
-    answer<T>(key: string, ask: () => Promise<T>, isKept: (answer: T) => boolean): Promise<T> {
+    async answer<T>(key: string, ask: () => Promise<T>, isKept: (answer: T) => boolean) {
       const shared = underWay.get(key);
       if (shared !== undefined) return shared as Promise<T>;
+      if (draining) return undefined;
       const own = answerOnce(key, ask, isKept).finally(() => underWay.delete(key));
       underWay.set(key, own);
       return own;
+    },
+    drain() {
+      draining = true;
+    },
+    get size() {
+      return underWay.size;
+    },
+    async settled() {
+      await Promise.allSettled(underWay.values());
     },
   };
 }

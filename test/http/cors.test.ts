@@ -38,6 +38,7 @@ describe('a listed origin', () => {
     expect(response.headers.get('access-control-max-age')).toBe('7200');
     expect(response.headers.get('access-control-allow-credentials')).toBeNull();
     expect(response.headers.get('vary')).toContain('Origin');
+    expect(response.headers.get('cache-control')).toBe('no-store, private');
   });
 
   test.each(DEVICE_ROUTES)('%s may be asked from it', async (path) => {

@@ -43,6 +43,14 @@ describe('device authorization', () => {
     expect((await post(path, {}, { body: null })).status).toBe(200);
   });
 
+  test('RFC 8707 §2: parameters that nobody reads may come twice', async () => {
+    const { post } = createDeviceDoor();
+    const body = 'resource=https%3A%2F%2Fa.example&resource=https%3A%2F%2Fb.example';
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const response = await post('/oauth2/mal/device_authorization', {}, { body, headers });
+    expect(response.status).toBe(200);
+  });
+
   test.each([
     ['a parameter twice (RFC 6749 §3.2)', 'device=a&device=b', undefined],
     ['JSON that is none', '{', 'application/json'],

@@ -109,6 +109,8 @@ describe('a refresh that fails', () => {
     ['invalid_scope', 400, { error: 'invalid_scope' }, 'invalid_scope'],
     ['an error in words of its own', 401, { message: 'no' }, 'invalid_grant'],
     ['an error with status 200', 200, { error: 'invalid_grant' }, 'invalid_grant'],
+    ['an error of its own with status 200', 200, { error: 'bad_refresh_token' }, 'invalid_grant'],
+    ['a standard error with status 403', 403, { error: 'invalid_grant' }, 'invalid_grant'],
   ])('because of %s is told as that', async (_, status, body, error) => {
     const { token } = createDeviceDoor({}, answering(status, body));
     expect(await token(REFRESH)).toMatchObject({ status: 400, body: { error } });
@@ -123,6 +125,9 @@ describe('a refresh that fails', () => {
 
   test.each<[string, Fetch]>([
     ['fails', answering(500, {})],
+    ['says to come again', answering(400, { error: 'temporarily_unavailable' })],
+    ['has a limit of its own', answering(403, { error: 'rate_limit_exceeded' })],
+    ['says nothing in particular', answering(401, [])],
     ['stands behind a firewall', async () => new Response('<html>', { status: 403 })],
     ['has too much to do', answering(429, {})],
     ['cannot be reached', async () => Promise.reject(new Error('down'))],
@@ -157,6 +162,30 @@ describe('a refresh that fails', () => {
       },
     });
     expect((await token(REFRESH)).body.access_token).toBe('access 1');
+  });
+});
+
+describe('a relay that is being stopped', () => {
+  test('finishes the refreshes under way, as their tokens may be spent', async () => {
+    const gate = createGate();
+    const held = gate.close();
+    const give = rotate();
+    const { token, drain } = createDeviceDoor({}, async (url, init) => {
+      await gate.pass();
+      return give(url, init);
+    });
+    const asked = token(REFRESH);
+    await held.arrived;
+    let isOver = false;
+    const drained = drain().then(() => {
+      isOver = true;
+    });
+    const late = await token({ ...REFRESH, refresh_token: 'late' });
+    expect(late).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
+    expect(isOver).toBe(false);
+    held.release();
+    expect((await asked).body.access_token).toBe('access 1');
+    await drained;
   });
 });
 

@@ -127,11 +127,11 @@ describe('the answer', () => {
         .url;
     expect(await exchangeAt(answer('invalid_client'))).toEqual({
       ok: false,
-      failure: { reason: 'status', status: 400, isJson: true, providerError: 'invalid_client' },
+      failure: { reason: 'status', status: 400, isRefusal: true, providerError: 'invalid_client' },
     });
     expect(await exchangeAt(answer('the code was secret'))).toEqual({
       ok: false,
-      failure: { reason: 'status', status: 400, isJson: true },
+      failure: { reason: 'status', status: 400, isRefusal: true },
     });
   });
 });

@@ -44,6 +44,12 @@ test('a device that leaves is let go of at once, and nobody watches for it any m
   expect(watching()).toBe(0);
 });
 
+test('a device that has left already is not waited for', async () => {
+  const { polls, watching } = await createWatched();
+  expect(await polls.wait(SECRET, AbortSignal.abort())).toEqual({ state: 'pending' });
+  expect(watching()).toBe(0);
+});
+
 test('its hold is called off: when it would have ended no timer is left', async () => {
   const { polls, clock } = await createWatched();
   for (let count = 0; count < 2; count += 1) {

@@ -1,6 +1,6 @@
 /** The second front door: RFC 8628 for any standard client, under `/oauth2/<service>/`. */
 import { type Context, Hono } from 'hono';
-import { HANDLER_DEADLINE_MS } from '../../limits.ts';
+import { EXCHANGE_LEASE_MS, HANDLER_DEADLINE_MS, START_BODY_DEADLINE_MS } from '../../limits.ts';
 import type { EnabledProvider } from '../../providers/enabled.ts';
 import { createDeadlines } from '../../relay/deadlines.ts';
 import type { OAuthDoorOptions } from '../door-options.ts';
@@ -19,7 +19,9 @@ export type OAuthHandler = (
 export function createOAuthDoor(options: OAuthDoorOptions): Hono<Env> {
   const { clock, pollSeconds, providers, baseUrl } = options;
   const deadlines = createDeadlines(clock, HANDLER_DEADLINE_MS);
-  const pollDeadlines = createDeadlines(clock, pollSeconds * 1_000 + HANDLER_DEADLINE_MS);
+  // A poll is held; a refresh may wait for another one's, and then ask the provider itself.
+  const longestMs = Math.max(pollSeconds * 1_000, START_BODY_DEADLINE_MS + EXCHANGE_LEASE_MS);
+  const tokenDeadlines = createDeadlines(clock, longestMs + HANDLER_DEADLINE_MS);
   const answerFault = () => refuseOAuth('temporarily_unavailable');
   // A faulted poll is told to come again, as at the other door.
   const answerPending = () => refuseOAuth('authorization_pending');
@@ -36,7 +38,7 @@ export function createOAuthDoor(options: OAuthDoorOptions): Hono<Env> {
     guard(serve('POST', device), deadlines, answerFault),
   );
   const token = createToken(options);
-  door.all('/oauth2/:service/token', guard(serve('POST', token), pollDeadlines, answerPending));
+  door.all('/oauth2/:service/token', guard(serve('POST', token), tokenDeadlines, answerPending));
   // RFC 8414 §3 puts the name before the issuer's path, OpenID Connect Discovery §4 behind it.
   for (const path of METADATA_PATHS) door.all(path, guard(metadata, deadlines, answerFault));
   door.all('/oauth2/*', () => refuseOAuth('not_found'));

@@ -3,12 +3,14 @@ import { OAUTH_BODY_BYTES } from '../../limits.ts';
 import type { Deadlines } from '../../relay/deadlines.ts';
 import { parseMembers, readBody } from '../request-body.ts';
 
+const READ = new Set(['grant_type', 'device_code', 'refresh_token', 'scope', 'device']);
+
 export type Parameters = ReadonlyMap<string, string>;
 
 /**
  * Undefined for what cannot be read, is too long, or holds a parameter twice
- * (RFC 6749 §3.2). An empty parameter counts as left out (§3.1); unknown ones
- * are for nobody.
+ * (RFC 6749 §3.2). An empty parameter counts as left out (§3.1); others than
+ * those are for nobody, and some may come twice (RFC 8707 §2).
  */
 export async function readParameters(
   request: Request,
@@ -19,11 +21,12 @@ export async function readParameters(
     if (isCut) return undefined;
     const isJson = /^application\/json\b/i.test(request.headers.get('content-type') ?? '');
     const pairs = isJson ? Object.entries(parseMembers(text)) : [...new URLSearchParams(text)];
-    const filled = pairs.filter((pair): pair is [string, string] => {
-      return typeof pair[1] === 'string' && pair[1] !== '';
+    const read = pairs.filter((pair): pair is [string, string] => {
+      const [name, value] = pair;
+      return READ.has(name) && typeof value === 'string' && value !== '';
     });
-    const parameters = new Map(filled);
-    return parameters.size === filled.length ? parameters : undefined;
+    const parameters = new Map(read);
+    return parameters.size === read.length ? parameters : undefined;
   } catch {
     return undefined;
   }

@@ -4,11 +4,11 @@
  * relay/refresh-answers.ts.
  */
 import type { Context } from 'hono';
-import { describeError, log } from '../../operate/log.ts';
+import { log } from '../../operate/log.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { TokenFailure, TokenOutcome } from '../../providers/token-endpoint.ts';
 import type { OAuthDoorOptions } from '../door-options.ts';
-import type { Env } from '../guard.ts';
+import { type Env, logFault } from '../guard.ts';
 import {
   describeTokens,
   type OAuthError,
@@ -39,6 +39,7 @@ export function createRefresh(options: OAuthDoorOptions): Refresh {
     const grant = { refreshToken, ...(scope !== undefined && { scope }) };
     const key = JSON.stringify([provider.name, scope ?? '', refreshToken]);
     const outcome = await refreshAnswers.answer(key, () => refresh(provider, grant), isFinal);
+    if (outcome === undefined) return refuseUnknown();
     if (outcome.ok) return oauthAnswer(describeTokens(outcome.tokens));
     log.warning('refresh_failed', { requestId, service: provider.name, ...outcome.failure });
     return refuseRefresh(outcome.failure);
@@ -47,7 +48,8 @@ export function createRefresh(options: OAuthDoorOptions): Refresh {
   // The net of this address answers for polls; a refresh is not pending, ever.
   return (...request) =>
     refreshNow(...request).catch((error: unknown) => {
-      log.error('handler_fault', { requestId: request[1], ...describeError(error) });
+      const [{ req }, requestId] = request;
+      logFault(error, { requestId, route: req.routePath });
       return refuseUnknown();
     });
 }
@@ -71,9 +73,7 @@ function refuseUnknown(): Response {
   return refuseOAuth('temporarily_unavailable', { status: 503 });
 }
 
-/** A refusal in words of the provider's own counts; a firewall's page in front of it does not. */
-function errorOf({ status, isJson, providerError }: TokenFailure): OAuthError | undefined {
-  if (providerError !== undefined) return providerError;
-  const isRefusal = status === 400 || status === 401 || status === 403;
-  return isRefusal && isJson ? 'invalid_grant' : undefined;
+/** An error that is no standard one says as much as this. */
+function errorOf({ isRefusal, providerError }: TokenFailure): OAuthError | undefined {
+  return isRefusal ? (providerError ?? 'invalid_grant') : undefined;
 }

@@ -3,7 +3,7 @@ import type { HonoRequest } from 'hono';
 import { CODE_FORM_BYTES, START_BODY_DEADLINE_MS } from '../../limits.ts';
 import { createDeadlines } from '../../relay/deadlines.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
-import { readBody } from '../request-body.ts';
+import { readForm } from '../request-body.ts';
 
 export type Choice = 'continue' | 'decline';
 
@@ -15,8 +15,8 @@ export function createReadChoice({ clock, baseUrl }: AuthDoorOptions): ReadChoic
   const { origin } = new URL(baseUrl);
   return async (request) => {
     if (request.method !== 'POST' || !isSameOrigin(request, origin)) return undefined;
-    const { text } = await readBody(request.raw, CODE_FORM_BYTES, deadlines);
-    const choice = new URLSearchParams(text).get('choice');
+    const form = await readForm(request.raw, CODE_FORM_BYTES, deadlines);
+    const choice = form.get('choice');
     return choice === 'continue' || choice === 'decline' ? choice : undefined;
   };
 }

@@ -4,7 +4,7 @@ import { createDeadlines } from '../../relay/deadlines.ts';
 import { redirectAnswer } from '../answers.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
 import type { Handler } from '../guard.ts';
-import { readBody } from '../request-body.ts';
+import { readForm } from '../request-body.ts';
 import { basePathOf } from '../request-path.ts';
 import { parseUserCode, shortLinkOf } from '../user-code.ts';
 import type { PersonPages } from './pages.ts';
@@ -18,8 +18,8 @@ export function createTakeCode({ clock, baseUrl }: AuthDoorOptions, pages: Perso
   // Only the path, because the form may have been opened by another of the relay's names.
   const basePath = basePathOf(baseUrl);
   return async ({ req }) => {
-    const { text } = await readBody(req.raw, CODE_FORM_BYTES, deadlines);
-    const written = new URLSearchParams(text).get('code') ?? '';
+    const form = await readForm(req.raw, CODE_FORM_BYTES, deadlines);
+    const written = form.get('code') ?? '';
     const userCode = parseUserCode(written);
     if (userCode === undefined) return pages.codeFormAgain('code_incomplete', req, written);
     return redirectAnswer(shortLinkOf(basePath, userCode), 303);

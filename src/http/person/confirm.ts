@@ -16,13 +16,20 @@ import { formatUserCode, parseUserCode } from '../user-code.ts';
 import { createReadChoice } from './choice.ts';
 import { createLimitTries } from './limits.ts';
 import type { PersonPages } from './pages.ts';
+import { createReturning } from './returning.ts';
 
 /** `/L/XXXX-XXXX`. Deciding uses the code up, whichever way. */
 export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages): Handler {
   const { relay, confirm } = options;
   const limitTries = createLimitTries(options);
   const readChoice = createReadChoice(options);
+  const returning = createReturning(options);
   const carryOut = createCarryOut(options, pages);
+
+  async function findAgain(c: Context<Env>): Promise<Found | undefined> {
+    const browserState = returning.browserStateOf(c);
+    return browserState === undefined ? undefined : relay.find({ browserState });
+  }
 
   return async (c, requestId) => {
     const { req } = c;
@@ -36,12 +43,15 @@ export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages):
       if (attempt.refusal === 'invalid_client_address') return refuse(attempt.refusal);
       return pages.tell('too_many_tries', req, retryAfter(attempt));
     }
-    const found = await (choice ? relay.useCode(userCode) : relay.find({ userCode }));
-    if (found === undefined)
+    const byCode = await (choice ? relay.useCode(userCode) : relay.find({ userCode }));
+    const found = byCode ?? (await findAgain(c));
+    if (found === undefined) {
       return pages.codeFormAgain('code_unknown', req, formatUserCode(userCode));
+    }
     await attempt.forgive();
     const decision = choice ?? (confirm === 'never' ? 'continue' : 'ask');
-    return carryOut(c, requestId, { decision, found, userCode });
+    const answer = await carryOut(c, requestId, { decision, found, userCode });
+    return decision === 'ask' ? returning.remember(c, answer, found.browserState) : answer;
   };
 }
 

@@ -1,0 +1,41 @@
+/**
+ * A person who taps twice, or comes back from the provider, finds the code used
+ * up by themselves. So the page that asks leaves the link with the browser that
+ * it asked, in a cookie that no script reads and that is sent to that page alone.
+ * For everybody else the code is used once.
+ */
+import type { Context } from 'hono';
+import { generateCookie, getCookie } from 'hono/cookie';
+import { CAPABILITY_SHAPE } from '../../limits.ts';
+import type { AuthDoorOptions } from '../door-options.ts';
+import type { Env } from '../guard.ts';
+import { basePathOf } from '../request-path.ts';
+
+const NAME = 'link';
+
+export interface Returning {
+  /** Which sign-in this browser was asked about here. */
+  browserStateOf(c: Context<Env>): string | undefined;
+  remember(c: Context<Env>, response: Response, browserState: string): Response;
+}
+
+export function createReturning({ baseUrl, sessionSeconds }: AuthDoorOptions): Returning {
+  const secure = baseUrl.startsWith('https:');
+  const basePath = basePathOf(baseUrl);
+  return {
+    browserStateOf(c) {
+      const browserState = getCookie(c, NAME) ?? '';
+      return CAPABILITY_SHAPE.test(browserState) ? browserState : undefined;
+    },
+    remember(c, response, browserState) {
+      const path = basePath + c.req.path;
+      const cookie = generateCookie(NAME, browserState, {
+        ...{ path, secure, httpOnly: true, maxAge: sessionSeconds },
+        // Back from the provider is a visit from elsewhere.
+        sameSite: 'Lax',
+      });
+      response.headers.append('Set-Cookie', cookie);
+      return response;
+    },
+  };
+}
