@@ -6,6 +6,9 @@ export const MALFORMED = '/malformed request';
 /** RFC 8414 §3: a well-known path stands before the issuer's own, not behind it. */
 const METADATA = '/.well-known/oauth-authorization-server';
 
+/** A path that no door knows. */
+const MISPLACED = '/misplaced metadata';
+
 const OURS = ['/auth/', '/oauth2/', '/qr/', '/link', '/L/', '/l/', '/health', '/openapi.json'];
 
 /** The relay may be mounted under a path, and a proxy may or may not have removed it. */
@@ -32,6 +35,8 @@ export function createPathOf(basePath: string): (request: Request) => string {
     const path = end === -1 ? url.slice(start) : url.slice(start, start + end);
     if (basePath === '') return path;
     if (home.has(path)) return '/';
+    // Without the base path it would be the address of another issuer.
+    if (path.startsWith(`${METADATA}/`) && !path.startsWith(metadata)) return MISPLACED;
     if (path.startsWith(metadata)) return METADATA + path.slice(METADATA.length + basePath.length);
     return ours.some((start) => path.startsWith(start)) ? path.slice(basePath.length) : path;
   };

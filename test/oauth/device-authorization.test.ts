@@ -138,3 +138,8 @@ describe('metadata', () => {
     }
   });
 });
+
+test('RFC 8414 §3.3: under a base path there is no metadata where another issuer would have it', async () => {
+  const { send } = createDeviceDoor({ baseUrl: `${BASE_URL}/relay` });
+  expect((await send('/.well-known/oauth-authorization-server/oauth2/mal')).status).toBe(404);
+});

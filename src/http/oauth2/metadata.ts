@@ -9,7 +9,7 @@ export function answerMetadata(baseUrl: string, service: string): Response {
     device_authorization_endpoint: `${issuer}/device_authorization`,
     token_endpoint: `${issuer}/token`,
     grant_types_supported: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
-    // Required by RFC 8414 §2; nothing here takes a response type.
+    // RFC 8414 §2 requires it, §3.2 would leave an empty one out; clients miss it more than they mind it.
     response_types_supported: [],
     token_endpoint_auth_methods_supported: ['none'],
   });
