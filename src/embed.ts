@@ -3,7 +3,7 @@
  * behind `startService`, and what makes its settings and its world.
  * examples/node-server.mjs is a whole host.
  */
-export { flushLog, startLog } from './operate/log.ts';
+export { startLog } from './operate/log.ts';
 export { keepConnections } from './providers/kept-connections.ts';
 export { systemClock } from './relay/clock.ts';
 export { type Service, startService, type World } from './service.ts';

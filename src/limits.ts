@@ -154,9 +154,6 @@ export const IDLE_MARGIN_SECONDS = 25;
 /** The longest idle time Bun can be told. */
 export const MAX_IDLE_SECONDS = 255;
 
-/** How long a line of the log may wait for others to be written with. */
-export const LOG_BATCH_MS = 20;
-
 /** After SIGTERM: how long a device may take to fetch a result that came in while draining. */
 export const DRAIN_HAND_OVER_MS = 3 * SECOND_MS;
 

@@ -8,7 +8,7 @@ import {
   REQUEST_BODY_BYTES,
   SIGNAL_ECHO_MS,
 } from './limits.ts';
-import { describeError, flushLog, log } from './operate/log.ts';
+import { describeError, log } from './operate/log.ts';
 import { keepConnections } from './providers/kept-connections.ts';
 import type { Fetch } from './providers/token-endpoint.ts';
 import { systemClock } from './relay/clock.ts';
@@ -77,7 +77,6 @@ function endOnSignal(running: Running): void {
     ending = true;
     const exit = () => {
       log.info('stopped');
-      flushLog();
       process.stdout.write('', () => process.exit(exitCode));
     };
     drain(running).then(exit, exit);
@@ -87,10 +86,7 @@ function endOnSignal(running: Running): void {
     process.on(signal, () => {
       const nowMs = performance.now();
       // Under npm one Ctrl-C arrives twice: from the terminal, and passed on by npm.
-      if (nowMs - firstSignalMs > SIGNAL_ECHO_MS) {
-        flushLog();
-        process.exit(1);
-      }
+      if (nowMs - firstSignalMs > SIGNAL_ECHO_MS) process.exit(1);
       if (firstSignalMs > nowMs) log.info('draining', { signal });
       firstSignalMs = Math.min(firstSignalMs, nowMs);
       end();

@@ -4,7 +4,6 @@
  * verifier, or the message of an error that may hold one.
  */
 import { configure, getLogger, type LogLevel, type LogRecord } from '@logtape/logtape';
-import { LOG_BATCH_MS } from '../limits.ts';
 
 /** Silent until `startLog`, so that a program which embeds the relay decides for itself. */
 export const log = getLogger(['sign-in-relay']);
@@ -12,16 +11,14 @@ export const log = getLogger(['sign-in-relay']);
 export interface LogOptions {
   readonly level: 'debug' | 'info' | 'warning' | 'error';
   readonly format: 'json' | 'text';
-  /** Given whole lines, one or many. */
-  readonly write: (lines: string) => void;
+  readonly write: (line: string) => void;
 }
 
 export async function startLog({ level, format, write }: LogOptions): Promise<void> {
   const toLine = format === 'json' ? jsonLine : textLine;
-  const add = createBatch(write);
   await configure({
     reset: true,
-    sinks: { lines: (record) => add(toLine(record), URGENT.has(record.level)) },
+    sinks: { lines: (record) => write(toLine(record)) },
     loggers: [
       { category: ['sign-in-relay'], lowestLevel: level, sinks: ['lines'] },
       // The library's own remarks matter only when something is wrong with it.
@@ -29,25 +26,6 @@ export async function startLog({ level, format, write }: LogOptions): Promise<vo
     ],
   });
 }
-
-/** Writes out what is waiting; before the process ends. */
-export let flushLog: () => void = () => {};
-
-/** A write for each sign-in costs a tenth of it, so that what is not urgent waits a moment for company. */
-function createBatch(write: LogOptions['write']): (line: string, isUrgent: boolean) => void {
-  let waiting = '';
-  flushLog = () => {
-    if (waiting !== '') write(waiting);
-    waiting = '';
-  };
-  return (line, isUrgent) => {
-    if (waiting === '' && !isUrgent) setTimeout(flushLog, LOG_BATCH_MS);
-    waiting += line;
-    if (isUrgent) flushLog();
-  };
-}
-
-const URGENT: ReadonlySet<LogLevel> = new Set(['warning', 'error', 'fatal']);
 
 let requests = 0;
 const processId = Math.random().toString(36).slice(2, 8);

@@ -85,7 +85,6 @@ export function createRelay(options: RelayOptions): Relay {
 
   async function start(service: string, asked: StartOptions): Promise<Start> {
     if (draining) return { ok: false, refusal: 'draining' };
-    if (store.hasRoom?.(clock.now()) === false) return { ok: false, refusal: 'busy' };
     // A collision makes everything anew. protocol.md §2.
     for (let tries = 0; tries < MAX_REGISTER_TRIES; tries += 1) {
       const session = createSession(service, asked);

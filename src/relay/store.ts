@@ -36,12 +36,6 @@ export interface SessionStore {
   register(session: NewSession, nowMs: number): Promise<'registered' | 'collision' | 'busy'>;
 
   /**
-   * Where it can be told at no cost: false when a registration now would be
-   * 'busy'. Spares a full relay the making of secrets for nobody.
-   */
-  hasRoom?(nowMs: number): boolean;
-
-  /**
    * Finds a session that still waits for its person.
    * Returns its verifier, if it has one. Never finds one of another service.
    */

@@ -98,20 +98,13 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
     return outcome.ok ? claimOf(outcome.from) : { state: 'gone' };
   }
 
-  function hasRoom(nowMs: number): boolean {
-    removeExpired(nowMs);
-    return byBrowserState.size + delivered.size < maxSessions;
-  }
-
   return {
-    hasRoom,
-
     async register(newSession, nowMs) {
-      const isFull = !hasRoom(nowMs);
+      removeExpired(nowMs);
       const { browserState, pollSecret, lifetimeMs, ...session } = newSession;
       const digest = digestOf(pollSecret);
       if (isTaken(digest, newSession)) return 'collision';
-      if (isFull) return 'busy';
+      if (byBrowserState.size + delivered.size >= maxSessions) return 'busy';
       byBrowserState.set(browserState, {
         ...session,
         state: 'pending',

@@ -1,25 +1,18 @@
 /** What an operator reads of sign-ins. */
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { reset } from '@logtape/logtape';
-import { flushLog, startLog } from '../../src/operate/log.ts';
+import { startLog } from '../../src/operate/log.ts';
 import { createEventLog, type EventLog } from '../support/event-log.ts';
 import { createTestService, startOf } from '../support/test-service.ts';
 
 let log: EventLog;
 beforeEach(async () => {
   log = createEventLog();
-  await startLog({ level: 'info', format: 'json', write: takeLines });
+  await startLog({ level: 'info', format: 'json', write: log.take });
 });
 afterAll(reset);
 
-function takeLines(lines: string): void {
-  for (const line of lines.trimEnd().split('\n')) log.take(line);
-}
-
-function eventsNamed(name: string) {
-  flushLog();
-  return log.events().filter(({ event }) => event === name);
-}
+const eventsNamed = (name: string) => log.events().filter(({ event }) => event === name);
 
 describe('what every request would repeat is said once', () => {
   test('an X-Forwarded-For of a peer that is not trusted', async () => {
