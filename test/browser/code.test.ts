@@ -127,6 +127,18 @@ test('browser: a code that was used is not valid for the next, and the one who u
   await expectDelivered(device, 'mal');
 });
 
+test('browser: whoever goes back from the provider is asked again, and signs in', async () => {
+  const device = await startDeviceWithCode(stage, 'mal');
+  const { page } = await openPhone(stage.browser);
+  await page.goto(device.link);
+  await pressContinue(page);
+
+  expect(await follow(page, () => page.goBack())).toMatchObject(QUESTION);
+  await pressContinue(page);
+  expect(await comeBack(page, () => agree(page, 'mal'))).toMatchObject(SIGNED_IN);
+  await expectDelivered(device, 'mal');
+});
+
 test('browser: a code that is wrong can be mended where it is', async () => {
   const device = await startDeviceWithCode(stage, 'mal');
   const { page } = await openPhone(stage.browser);

@@ -51,7 +51,7 @@ export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages):
     await attempt.forgive();
     const decision = choice ?? (confirm === 'never' ? 'continue' : 'ask');
     const answer = await carryOut(c, requestId, { decision, found, userCode });
-    return decision === 'ask' ? returning.remember(c, answer, found.browserState) : answer;
+    return choice === 'continue' ? returning.remember(c, answer, found.browserState) : answer;
   };
 }
 

@@ -1,8 +1,8 @@
 /**
- * A person who taps twice, or comes back from the provider, finds the code used
- * up by themselves. So the page that asks leaves the link with the browser that
- * it asked, in a cookie that no script reads and that is sent to that page alone.
- * For everybody else the code is used once.
+ * A person who taps again, or comes back from the provider, finds the code used
+ * up by themselves. So Continue leaves the link with the browser that used the
+ * code, in a cookie that no script reads and that is sent to this page alone.
+ * Nobody else can use the code again.
  */
 import type { Context } from 'hono';
 import { generateCookie, getCookie } from 'hono/cookie';
@@ -14,7 +14,7 @@ import { basePathOf } from '../request-path.ts';
 const NAME = 'link';
 
 export interface Returning {
-  /** Which sign-in this browser was asked about here. */
+  /** Which sign-in this browser has used the code of. */
   browserStateOf(c: Context<Env>): string | undefined;
   remember(c: Context<Env>, response: Response, browserState: string): Response;
 }
