@@ -1,7 +1,7 @@
 /** What a sign-in costs, beside the floor, and how fast it is handed over. */
 import type { Bench, Section } from '../bench.ts';
 import { cpuOfEach, measureCpu } from '../support/accounting.ts';
-import { type Arrangement, arrangements } from '../support/arrangements.ts';
+import { type Arrangement, arrangeBare, arrangements } from '../support/arrangements.ts';
 import { startFloor } from '../support/floor.ts';
 import { median } from '../support/median.ts';
 
@@ -11,7 +11,8 @@ const EXCHANGES_OF_A_SIGN_IN = 5;
 export const measureCost: Section = async (bench) => {
   const { generator, plan } = bench;
   const floor = await startFloor();
-  const arranged = await Promise.all(arrangements(bench).map((arrange) => arrange()));
+  const all = [() => arrangeBare(bench), ...arrangements(bench)];
+  const arranged = await Promise.all(all.map((arrange) => arrange()));
   try {
     for (const { relays } of arranged) {
       await generator.call('signIns', { relays, count: plan.warmUpSignIns, atOnce: plan.atOnce });
@@ -56,7 +57,7 @@ async function measureRound(bench: Bench, arrangement: Arrangement, floorCpu: nu
   add('CPU of the relay', 'µs', each);
   add('the floor: five static answers', 'µs', floorCpu);
   add('times the floor', '', each / floorCpu);
-  if (column !== 'memory') add('CPU of Redis', 'µs', redisCpu);
+  if (column.startsWith('Redis')) add('CPU of Redis', 'µs', redisCpu);
   add('CPU of the load generator, for comparison', 'µs', generatorCpu);
   add(PER_SECOND, '', result.result.perSecond);
 }

@@ -1,8 +1,9 @@
 /** Relays as they are compared: alone with its memory, alone with Redis, two with one Redis. */
+import { join } from 'node:path';
 import type { Bench } from '../bench.ts';
 import type { Relays } from '../load/sign-in.ts';
 import type { Column } from './figures.ts';
-import { type Relay, startRelay } from './relay.ts';
+import { type Relay, ROOT, startRelay } from './relay.ts';
 
 export interface Arrangement {
   readonly column: Column;
@@ -20,6 +21,13 @@ export async function arrangeMemory(
 ): Promise<Arrangement> {
   return arrange('memory', [await startRelay({ ...env, ...settings })]);
 }
+
+/** No relay: what the runtime alone takes for the same exchanges. */
+export async function arrangeBare({ env }: Bench): Promise<Arrangement> {
+  return arrange('bare handlers', [await startRelay(env, [process.execPath, BARE])]);
+}
+
+const BARE = join(ROOT, 'bench/bare.ts');
 
 /** Each in a Redis of its own part. */
 export async function arrangeOneWithRedis(bench: Bench, url: string): Promise<Arrangement> {

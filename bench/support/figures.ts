@@ -2,7 +2,7 @@
 import { median } from './median.ts';
 
 /** In which arrangement it was measured. */
-export type Column = 'memory' | 'Redis, one relay' | 'Redis, two relays';
+export type Column = 'bare handlers' | 'memory' | 'Redis, one relay' | 'Redis, two relays';
 
 export interface Figure {
   readonly section: string;

@@ -2,7 +2,12 @@
 import type { Column, Figure } from './figures.ts';
 import { median } from './median.ts';
 
-const COLUMNS: readonly Column[] = ['memory', 'Redis, one relay', 'Redis, two relays'];
+const COLUMNS: readonly Column[] = [
+  'bare handlers',
+  'memory',
+  'Redis, one relay',
+  'Redis, two relays',
+];
 
 export function describeSection(section: string, figures: readonly Figure[]): string {
   const ours = figures.filter((figure) => figure.section === section);
