@@ -38,8 +38,8 @@ export interface Service {
   /** Lets go of the store. */
   close(): void;
   /**
-   * Answers every parked poll 204 and refuses new sessions, then resolves once
-   * no exchange is under way and their devices had time to fetch what came of them.
+   * Answers every parked poll 204 and refuses new sessions, then resolves once no
+   * exchange or refresh is under way and devices had time to fetch what came of it.
    */
   drain(): Promise<void>;
 }
@@ -132,9 +132,9 @@ async function discover(
 async function drain(relay: Relay, refreshes: RefreshAnswers, clock: Clock): Promise<void> {
   relay.drain();
   refreshes.drain();
-  if (refreshes.size > 0) await refreshes.settled();
-  if (relay.exchanges > 0) {
-    await relay.settled();
+  const isHandingOver = relay.exchanges > 0;
+  await Promise.all([relay.settled(), refreshes.settled()]);
+  if (isHandingOver) {
     await new Promise<void>((resolve) => clock.setTimer(DRAIN_HAND_OVER_MS, resolve));
   }
   relay.close();

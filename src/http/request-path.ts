@@ -35,9 +35,9 @@ export function createPathOf(basePath: string): (request: Request) => string {
     const path = end === -1 ? url.slice(start) : url.slice(start, start + end);
     if (basePath === '') return path;
     if (home.has(path)) return '/';
-    // Without the base path it would be the address of another issuer.
-    if (path.startsWith(`${METADATA}/`) && !path.startsWith(metadata)) return MISPLACED;
     if (path.startsWith(metadata)) return METADATA + path.slice(METADATA.length + basePath.length);
+    // Without the base path it is the address of another issuer.
+    if (path.startsWith(`${METADATA}/`)) return MISPLACED;
     return ours.some((start) => path.startsWith(start)) ? path.slice(basePath.length) : path;
   };
 }

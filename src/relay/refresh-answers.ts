@@ -35,8 +35,6 @@ export interface RefreshAnswers {
   ): Promise<T | undefined>;
   /** Lets nobody ask any more. */
   drain(): void;
-  /** How many are under way. */
-  readonly size: number;
   /** Resolves when those that are under way have their answer. */
   settled(): Promise<void>;
 }
@@ -76,9 +74,6 @@ export function createRefreshAnswers(store: RefreshAnswerStore, clock: Clock): R
     },
     drain() {
       draining = true;
-    },
-    get size() {
-      return underWay.size;
     },
     async settled() {
       await Promise.allSettled(underWay.values());

@@ -5,6 +5,10 @@ import { parseMembers, readBody } from '../request-body.ts';
 
 const READ = new Set(['grant_type', 'device_code', 'refresh_token', 'scope', 'device']);
 
+/** The two grants there are. RFC 8628 §3.4, RFC 6749 §6. */
+export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+export const REFRESH_GRANT = 'refresh_token';
+
 export type Parameters = ReadonlyMap<string, string>;
 
 /**

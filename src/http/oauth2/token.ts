@@ -6,10 +6,13 @@ import { digestOf } from '../../relay/secrets.ts';
 import type { OAuthDoorOptions } from '../door-options.ts';
 import { describeTokens, oauthAnswer, refuseOAuth } from './answers.ts';
 import type { OAuthHandler } from './door.ts';
-import { parsePreferredWait, readParameters } from './parameters.ts';
+import {
+  DEVICE_CODE_GRANT,
+  parsePreferredWait,
+  REFRESH_GRANT,
+  readParameters,
+} from './parameters.ts';
 import { createRefresh } from './refresh.ts';
-
-const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 
 export function createToken(options: OAuthDoorOptions): OAuthHandler {
   const bodyDeadlines = createDeadlines(options.clock, START_BODY_DEADLINE_MS);
@@ -20,9 +23,9 @@ export function createToken(options: OAuthDoorOptions): OAuthHandler {
     const parameters = await readParameters(c.req.raw, bodyDeadlines);
     if (parameters === undefined) return refuseOAuth('invalid_request');
     switch (parameters.get('grant_type')) {
-      case DEVICE_CODE:
+      case DEVICE_CODE_GRANT:
         return pollToken(c.req.raw, requestId, parameters.get('device_code'));
-      case 'refresh_token':
+      case REFRESH_GRANT:
         return refresh(c, requestId, enabled.provider, parameters);
       case undefined:
         return refuseOAuth('invalid_request', { description: 'grant_type is missing' });

@@ -1,7 +1,7 @@
 /** `GET /qr/<name>.svg|png`: a sign-in as a picture, for devices that cannot draw one. docs/qr.md. */
 import { Hono } from 'hono';
 import {
-  CAPABILITY_BYTES,
+  CAPABILITY_SHAPE,
   DEFAULT_QR_PX,
   HANDLER_DEADLINE_MS,
   MAX_QR_PX,
@@ -81,14 +81,12 @@ function createShortLink(name: string, baseUrl: string): string | undefined {
   return shortLinkOf(pathname === '/' ? origin.toUpperCase() : baseUrl, userCode);
 }
 
-const BROWSER_STATE = new RegExp(`^[\\w-]{${(CAPABILITY_BYTES / 3) * 4}}$`);
-
 /** The link of a sign-in that still waits for its person. `protocol.md` §4. */
 async function findLink(
   browserState: string,
   { relay, baseUrl }: QrDoorOptions,
 ): Promise<string | undefined> {
-  if (!BROWSER_STATE.test(browserState)) return undefined;
+  if (!CAPABILITY_SHAPE.test(browserState)) return undefined;
   const found = await relay.find({ browserState });
   return found && `${baseUrl}/auth/${found.service}?state=${browserState}`;
 }
