@@ -3,11 +3,13 @@
 import { identityOf } from '../command/environment.ts';
 import type { Bench } from '../engine/case.ts';
 import { equal, holds, present } from '../engine/expect.ts';
+import { sleep } from '../engine/wait.ts';
 import { codePath, formCall } from './addresses.ts';
-import { expectNoStore, expectStatus, readHtml } from './answers.ts';
+import { expectJson, expectNoStore, expectStatus, readHtml } from './answers.ts';
 import type { Answer } from './http.ts';
 import type { Session } from './ledger.ts';
 import type { Source } from './sources.ts';
+import type { Target } from './target.ts';
 
 export type WithCode = Session & { readonly userCode: string };
 
@@ -54,4 +56,16 @@ export function expectAsked(answer: Answer, session: Session): void {
   }
   const shown = [session.secret, session.state].some((each) => each && answer.body.includes(each));
   holds('page', !shown, 'neither state nor secret', 'one of them');
+}
+
+/** A page for the person, and at once the news for the device that waits. */
+export async function expectDeclined(target: Target, session: Session): Promise<void> {
+  const waiting = target.park(session.secret);
+  await sleep(300);
+  const answer = await target.decide(session, 'decline');
+  expectStatus(answer, 200);
+  readHtml(answer);
+  const told = await waiting.answer;
+  expectJson(told, { error: 'access_denied' });
+  holds('seconds', told.seconds < 5, 'less than 5', told.seconds);
 }

@@ -1,18 +1,11 @@
 /** CONFIRM=always: the plain link asks as well. Such a target fails `authorize`, so this group runs by itself. */
 
 import type { Case, Group } from '../../engine/case.ts';
-import { equal, holds } from '../../engine/expect.ts';
-import { sleep } from '../../engine/wait.ts';
+import { equal } from '../../engine/expect.ts';
 import { formCall, linkPath } from '../../wire/addresses.ts';
-import {
-  expectDeadLink,
-  expectJson,
-  expectStatus,
-  expectText,
-  readHtml,
-} from '../../wire/answers.ts';
+import { expectDeadLink, expectStatus, expectText } from '../../wire/answers.ts';
 import { SERVICE_NOT_FOUND } from '../../wire/messages.ts';
-import { expectAsked, expectOnTheWay } from '../../wire/person.ts';
+import { expectAsked, expectDeclined, expectOnTheWay } from '../../wire/person.ts';
 import { expectResult } from '../../wire/sign-in.ts';
 
 const asks: Case = {
@@ -50,14 +43,7 @@ const declined: Case = {
   covers: ['confirm.decide'],
   async run({ target, options }) {
     const session = await target.start(options.serviceB);
-    const waiting = target.park(session.secret);
-    await sleep(300);
-    const answer = await target.decide(session, 'decline');
-    expectStatus(answer, 200);
-    readHtml(answer);
-    const told = await waiting.answer;
-    expectJson(told, { error: 'access_denied' });
-    holds('seconds', told.seconds < 5, 'less than 5', told.seconds);
+    await expectDeclined(target, session);
     expectDeadLink(await target.open(session));
     expectDeadLink(await target.decide(session, 'continue'));
   },

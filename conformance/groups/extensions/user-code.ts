@@ -2,11 +2,11 @@
 
 import type { Case, Group } from '../../engine/case.ts';
 import { equal, holds, matches, present } from '../../engine/expect.ts';
-import { sleep } from '../../engine/wait.ts';
 import { codePath } from '../../wire/addresses.ts';
 import { expectJson, expectStatus, readHtml, readJson } from '../../wire/answers.ts';
 import {
   expectAsked,
+  expectDeclined,
   expectOnTheWay,
   openCode,
   startWithCode,
@@ -118,14 +118,7 @@ const declined: Case = {
   async run(bench) {
     const { target } = bench;
     const session = await startWithCode(bench);
-    const waiting = target.park(session.secret);
-    await sleep(300);
-    const answer = await target.decide(session, 'decline');
-    expectStatus(answer, 200);
-    readHtml(answer);
-    const told = await waiting.answer;
-    expectJson(told, { error: 'access_denied' });
-    holds('seconds', told.seconds < 5, 'less than 5', told.seconds);
+    await expectDeclined(target, session);
     expectStatus(await target.open(session), 404);
   },
 };
