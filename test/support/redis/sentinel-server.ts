@@ -14,7 +14,7 @@ export const SENTINEL_NAME = 'mymaster';
  * only candidate: three at once tie, and hold it again seconds later. A
  * majority must still elect.
  */
-const DOWN_AFTER_MS = { soon: 500, late: 60_000 };
+const DOWN_AFTER_MS = { soon: 1_000, late: 60_000 };
 const LONGER_BY_MS = 250;
 const QUORUM = 1;
 const FAILOVER_TIMEOUT_MS = 2_000;
@@ -22,12 +22,15 @@ const FAILOVER_TIMEOUT_MS = 2_000;
 /**
  * How often it looks and tells, which no configuration file can say. With the
  * usual 10 s and 2 s a primary that comes back is a replica only after half a
- * minute; with the usual ping each second half a second of silence means
- * nothing, and one failover brings on the next. A sentinel that is started
- * again has forgotten it.
+ * minute; with the usual ping each second a second of silence means
+ * nothing, and one failover brings on the next. Five pings are also how long it
+ * believes what a replica said of itself, which it asks once a second while the
+ * primary is down: were they shorter than that, no replica would be good enough
+ * at every other try, four seconds apart. A sentinel that is started again has
+ * forgotten it.
  */
 const FASTER_MS = {
-  'ping-period': 100,
+  'ping-period': 300,
   'info-period': 300,
   'publish-period': 300,
   'ask-period': 300,
