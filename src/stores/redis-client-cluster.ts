@@ -1,6 +1,6 @@
 /** Several servers, each with its share of the keys. */
 import { createCluster } from '@redis/client';
-import type { OnError, RedisClient } from './redis-client.ts';
+import type { OnCut, RedisClient } from './redis-client.ts';
 import {
   describe,
   isReplicated,
@@ -11,15 +11,15 @@ import {
 } from './redis-client-parts.ts';
 import type { RedisTarget } from './redis-url.ts';
 
-export async function connectCluster(target: RedisTarget, onError: OnError): Promise<RedisClient> {
+export async function connectCluster(target: RedisTarget, onCut: OnCut): Promise<RedisClient> {
   const { socket, ...defaults } = optionsOf(target);
   const rootNodes = target.addresses.map((address) => ({
     ...defaults,
     socket: { ...socket, ...address },
   }));
   const cluster = createCluster({ rootNodes, defaults: { ...defaults, socket }, ...NO_TIMEOUT });
-  cluster.on('error', onError);
-  cluster.on('node-error', onError);
+  cluster.on('error', onCut);
+  cluster.on('node-error', onCut);
   await cluster.connect();
   const runner = runnerOf(cluster);
   return {

@@ -1,6 +1,6 @@
 /** A primary that Sentinels know, and its replicas. */
 import { createSentinel } from '@redis/client';
-import type { OnError, RedisClient } from './redis-client.ts';
+import type { OnCut, RedisClient } from './redis-client.ts';
 import { describe, optionsOf, runnerOf, timeOf } from './redis-client-parts.ts';
 import type { RedisTarget } from './redis-url.ts';
 
@@ -11,7 +11,7 @@ const SENTINEL_SCAN_MS = 1_000;
 /** Claims wait for a replica on connections of their own, so that nothing waits behind them. */
 const CLAIM_CONNECTIONS = 8;
 
-export async function connectSentinel(target: RedisTarget, onError: OnError): Promise<RedisClient> {
+export async function connectSentinel(target: RedisTarget, onCut: OnCut): Promise<RedisClient> {
   const { socket, ...options } = optionsOf(target);
   const sentinel = createSentinel({
     name: target.primaryName ?? '',
@@ -27,8 +27,10 @@ export async function connectSentinel(target: RedisTarget, onError: OnError): Pr
     passthroughClientErrorEvents: true,
     scanInterval: SENTINEL_SCAN_MS,
   });
-  sentinel.on('error', onError);
-  sentinel.on('client-error', onError);
+  sentinel.on('error', onCut);
+  sentinel.on('client-error', onCut);
+  // It leaves the old primary without an error, and with it the connection that listens.
+  sentinel.on('topology-change', onCut);
   await sentinel.connect();
   let isSubscribed = false;
   return {

@@ -1,15 +1,15 @@
 /** One server. */
 import { createClient } from '@redis/client';
-import type { OnError, RedisClient } from './redis-client.ts';
+import type { OnCut, RedisClient } from './redis-client.ts';
 import { describe, isReplicated, optionsOf, runnerOf, timeOf } from './redis-client-parts.ts';
 import type { RedisTarget } from './redis-url.ts';
 
-export async function connectSingle(target: RedisTarget, onError: OnError): Promise<RedisClient> {
+export async function connectSingle(target: RedisTarget, onCut: OnCut): Promise<RedisClient> {
   const { socket, ...options } = optionsOf(target);
   const [address] = target.addresses;
   const client = createClient({ ...options, socket: { ...socket, ...address } });
   let subscriber = client.duplicate();
-  client.on('error', onError);
+  client.on('error', onCut);
   await client.connect();
   const runner = runnerOf(client);
   return {
@@ -22,7 +22,7 @@ export async function connectSingle(target: RedisTarget, onError: OnError): Prom
     async subscribe(channel, onMessage) {
       subscriber.destroy();
       subscriber = client.duplicate();
-      subscriber.on('error', onError);
+      subscriber.on('error', onCut);
       await subscriber.connect();
       await subscriber.subscribe(channel, onMessage);
     },

@@ -37,17 +37,18 @@ export interface RedisClient extends ScriptRunner {
   close(): void;
 }
 
-export type OnError = (error: Error) => void;
+/** A connection failed or was given up; what it would have heard is lost. */
+export type OnCut = () => void;
 
 /** Connects once; later losses are mended behind the scenes. Rejects when nobody answers. */
-export async function connectRedis(target: RedisTarget, onError: OnError): Promise<RedisClient> {
+export async function connectRedis(target: RedisTarget, onCut: OnCut): Promise<RedisClient> {
   switch (target.type) {
     case 'single':
-      return connectSingle(target, onError);
+      return connectSingle(target, onCut);
     case 'cluster':
-      return connectCluster(target, onError);
+      return connectCluster(target, onCut);
     case 'sentinel':
-      return connectSentinel(target, onError);
+      return connectSentinel(target, onCut);
   }
 }
 

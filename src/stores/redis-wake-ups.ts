@@ -24,8 +24,8 @@ export interface WakeUpOptions {
   readonly storeClock: StoreClock;
   readonly watchers: Watchers;
   /**
-   * Since the last heartbeat a connection failed, which may have been the one
-   * that listens, or a command, which may have been to leave word here.
+   * Since the last heartbeat a connection failed or was given up, which may have
+   * been the one that listens, or a command, which may have been to leave word here.
    */
   readonly line: { wasCut: boolean };
   readonly channel: string;
@@ -67,7 +67,12 @@ export async function listenForWakeUps(options: WakeUpOptions): Promise<() => vo
     if (!stopped) cancel = clock.setTimer(HEARTBEAT_MS, () => void beat());
   }
 
-  const subscribe = () => commands.within(client.subscribe(channel, onMessage));
+  async function subscribe(): Promise<void> {
+    await commands.within(client.subscribe(channel, onMessage));
+    // Set last: what the old connection has just heard says nothing of the gap between the two.
+    line.wasCut = true;
+  }
+
   await subscribe();
   await beat();
   return () => {

@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test';
 import { pollUntil } from '../support/redis/poll-until.ts';
 import { startRedisSentinel } from '../support/redis/start-sentinel.ts';
+import { park } from './support/device.ts';
 import { startRelayPair } from './support/relay-pair.ts';
 import { type SignedIn, signIn, startWhenPossible } from './support/sign-in.ts';
 import { tally } from './support/tally.ts';
@@ -45,6 +46,19 @@ test.each([
   },
   90_000,
 );
+
+/** Where no command is under way, no connection fails; what a device waits for may have been said meanwhile. */
+test('an operator has the replica take over: every parked poll looks again', async () => {
+  await using stack = new AsyncDisposableStack();
+  const group = await startRedisSentinel({ failsOver: true });
+  stack.defer(() => group.stop());
+  const { relays } = stack.use(await startRelayPair(group.url));
+  const { session } = await startWhenPossible(relays[0]);
+  const parked = await Promise.all(relays.map((relay) => park(relay, session)));
+  await group.waitForPromotion(await group.replacePrimary());
+  const answers = await Promise.all(parked.map(({ answer }) => answer));
+  expect(answers.map(({ status }) => status)).toEqual([204, 204]);
+}, 60_000);
 
 async function untilThere(signIns: readonly SignedIn[], count: number): Promise<void> {
   await pollUntil(`${count} sign-ins are over`, async () =>

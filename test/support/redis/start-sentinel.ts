@@ -15,7 +15,7 @@ import { startRedis } from './start-redis.ts';
 export interface SentinelOptions extends Omit<RedisOptions, 'unixSocket'> {
   readonly sentinels?: number;
   readonly replicas?: number;
-  /** The primary is going to be killed: a silence of half a second means that. */
+  /** The primary is going to be killed: a silence of a second means that. */
   readonly failsOver?: boolean;
 }
 
@@ -29,6 +29,8 @@ export interface RedisSentinel {
   primary(): Promise<RedisServer>;
   /** Returns the one that was killed, with SIGKILL. */
   killPrimary(): Promise<RedisServer>;
+  /** As an operator does it before an upgrade: nobody is killed. Returns the primary that steps down. */
+  replacePrimary(): Promise<RedisServer>;
   /** The new primary, once every sentinel that answers names it and it takes writes. */
   waitForPromotion(old: RedisServer): Promise<RedisServer>;
   /** Resolves when every sentinel sees this many replicas with a link to the primary. */
@@ -117,6 +119,11 @@ function createGroup(
       const killed = await primary();
       await killed.kill();
       return killed;
+    },
+    async replacePrimary() {
+      const old = await primary();
+      await sentinels[0]?.cli('SENTINEL', 'FAILOVER', SENTINEL_NAME);
+      return old;
     },
     waitForPromotion: (old) =>
       pollUntil('a replica is promoted', async () => {
