@@ -1,10 +1,9 @@
 /** Who asks, and whether that address may ask once more. */
-import type { Context } from 'hono';
 import { log } from '../operate/log.ts';
 import type { Clock } from '../relay/clock.ts';
 import type { RateLimiter } from '../relay/rate-limit.ts';
 import type { FindClientAddress } from './client-address.ts';
-import type { Env } from './guard.ts';
+import type { RequestContext } from './request-context.ts';
 
 export type Admission =
   | { readonly ok: true; readonly bucket: string }
@@ -12,7 +11,7 @@ export type Admission =
   | { readonly ok: false; readonly refusal: 'rate_limited'; readonly retryAfterMs: number };
 
 /** Takes a token of the client address's bucket. */
-export type Admit = (c: Context<Env>, limiter: RateLimiter) => Promise<Admission>;
+export type Admit = (c: RequestContext, limiter: RateLimiter) => Promise<Admission>;
 
 export function createAdmit(findClientAddress: FindClientAddress, clock: Clock): Admit {
   const warnOfIgnoredForwarded = createWarnOnce('forwarded_header_ignored', IGNORED_FORWARDED_HINT);

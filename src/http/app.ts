@@ -1,9 +1,8 @@
 /** Which door a request goes through. Knows Hono, but no runtime. */
 import { Hono } from 'hono';
 import { describeError, log } from '../operate/log.ts';
-import { createPages } from '../pages/pages.ts';
-import { createAuthDoor } from './auth/door.ts';
-import { createAnswerPoll, POLL_PATH } from './auth/result.ts';
+import { createPages, type FindPages } from '../pages/pages.ts';
+import { AUTH_PREFIX, createAuthDoor } from './auth/door.ts';
 import { allowOrigins } from './cors.ts';
 import type { OAuthDoorOptions } from './door-options.ts';
 import { refuse, refuseMethod } from './errors.ts';
@@ -11,6 +10,7 @@ import type { Env } from './guard.ts';
 import { createOAuthDoor } from './oauth2/door.ts';
 import { createPersonDoor } from './person/door.ts';
 import { createQrDoor } from './qr/door.ts';
+import { PlainContext } from './request-context.ts';
 import { basePathOf, createPathOf, MALFORMED } from './request-path.ts';
 import { DATA_HEADERS } from './security-headers.ts';
 
@@ -48,29 +48,30 @@ export function createApp({ auth, isReady }: AppOptions): HandleRequest {
     app.all('/auth/*', (c) => refuse(c.req.path === '/auth' ? 'not_found' : 'not_configured'));
     return route;
   }
-  const answerPoll = createAnswerPoll(auth);
-  allowOrigins(app, auth.corsOrigins);
-  app.all(POLL_PATH, ({ req }) => answerPoll(req.raw));
-  openDoors(app, auth);
+  const { appName, baseUrl, corsOrigins } = auth;
+  const findPages = createPages({ appName, codeAction: `${basePathOf(baseUrl)}/link` });
+  const answerAuth = createAuthDoor(auth, findPages);
+  allowOrigins(app, corsOrigins);
+  app.all(`${AUTH_PREFIX}*`, answerAuth);
+  openDoors(app, auth, findPages);
   // Past Hono, unless it has something to add.
-  if (auth.corsOrigins.length > 0) return route;
-  const isPoll = (request: Request) =>
-    request.url.includes(POLL_PATH) && pathOf(request) === POLL_PATH;
-  return (request, findPeerAddress) =>
-    isPoll(request) ? answerPoll(request) : route(request, findPeerAddress);
+  if (corsOrigins.length > 0) return route;
+  return (request, findPeerAddress) => {
+    const path = pathOf(request);
+    return path.startsWith(AUTH_PREFIX)
+      ? answerAuth(new PlainContext(request, path, { findPeerAddress }))
+      : route(request, findPeerAddress);
+  };
 }
 
-function openDoors(app: Hono<Env>, auth: OAuthDoorOptions): void {
-  const { appName, baseUrl } = auth;
-  const findPages = createPages({ appName, codeAction: `${basePathOf(baseUrl)}/link` });
-  app.route('/', createAuthDoor(auth, findPages));
+function openDoors(app: Hono<Env>, auth: OAuthDoorOptions, findPages: FindPages): void {
   app.route('/', createPersonDoor(auth, findPages));
   app.route('/', createOAuthDoor(auth));
   app.route('/', createQrDoor(auth));
   app.all('/openapi.json', async ({ req }) => {
     // Loaded when somebody asks, as hardly anybody does.
     const { answerDocument } = await import('./openapi/document.ts');
-    return answerDocument(req.method, baseUrl);
+    return answerDocument(req.method, auth.baseUrl);
   });
 }
 

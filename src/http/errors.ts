@@ -1,8 +1,8 @@
 /** The one place that says what a refusal looks like. `protocol.md` §3 and §7. */
-import type { HonoRequest } from 'hono';
 import type { FindPages, LanguagePages } from '../pages/pages.ts';
 import type { Finish } from '../relay/relay.ts';
 import { pageAnswer, textAnswer } from './answers.ts';
+import type { RequestView } from './request-context.ts';
 
 const REFUSALS = {
   invalid_client_address: { status: 400, text: 'Invalid client address' },
@@ -52,7 +52,7 @@ const PAGES = {
 /** In the language of the request. */
 export type AnswerWithPage = (
   outcome: keyof typeof PAGES,
-  request: HonoRequest,
+  request: RequestView,
   headers?: Record<string, string>,
 ) => Response;
 

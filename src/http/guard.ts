@@ -3,33 +3,32 @@
  * (a POST whose body has arrived stays open for ever), and its own answer to an
  * error may show the error.
  */
-import type { Context } from 'hono';
 import { createRequestId, describeError, log } from '../operate/log.ts';
 import type { Deadlines } from '../relay/deadlines.ts';
 import { StoreUnavailable } from '../relay/store.ts';
+import type { Bindings, RequestContext } from './request-context.ts';
 
+/** As Hono has it. */
 export interface Env {
-  Bindings: {
-    /** The socket's peer, as the runtime tells it; undefined when it cannot. */
-    readonly findPeerAddress: () => string | undefined;
-  };
+  Bindings: Bindings;
 }
 
 /** The request's id ties together what is logged of it. */
-export type Handler = (c: Context<Env>, requestId: string) => Promise<Response>;
+export type Handler = (c: RequestContext, requestId: string) => Promise<Response>;
 
-/** As Handler, for a request that is answered without Hono. */
+/** As Handler, where nothing but the request may be held on to. */
 export type PlainHandler = (request: Request, requestId: string) => Promise<Response>;
 
 /** Answers with `answerFault` when the handler throws, or when the deadline comes first. */
 export function guard(
+  route: string,
   handler: Handler,
   deadlines: Deadlines,
-  answerFault: (c: Context<Env>) => Response,
-): (c: Context<Env>) => Promise<Response> {
+  answerFault: (c: RequestContext) => Response,
+): (c: RequestContext) => Promise<Response> {
   return (c) =>
     run(
-      c.req.routePath,
+      route,
       deadlines,
       (requestId) => handler(c, requestId),
       () => answerFault(c),

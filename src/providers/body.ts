@@ -1,7 +1,17 @@
 /** Reading what a stranger sends, up to a limit. */
 
 /** Reads at most `limit` bytes of UTF-8; undefined when there are more. Stops the sender there. */
-export async function readAtMost(response: Response, limit: number): Promise<string | undefined> {
+export function readAtMost(response: Response, limit: number): Promise<string | undefined> {
+  return isShort(response, limit) ? response.text() : readChunks(response, limit);
+}
+
+/** By its own word, which binds it; a compressed one says only how short it is so far. */
+function isShort({ headers }: Response, limit: number): boolean {
+  const length = headers.get('content-length');
+  return length !== null && Number(length) <= limit && !headers.has('content-encoding');
+}
+
+async function readChunks(response: Response, limit: number): Promise<string | undefined> {
   if (response.body === null) return '';
   const decoder = new TextDecoder();
   let text = '';

@@ -7,11 +7,9 @@ import { emptyAnswer, jsonAnswer } from '../answers.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
 import { refuse, refuseMethod } from '../errors.ts';
 import { guardPlain, type PlainHandler } from '../guard.ts';
+import { queryOf } from '../request-context.ts';
 
-/**
- * Answered without Hono: a poll is held for most of its life, and with it all
- * that was made for it. A third of that would be Hono's.
- */
+/** A poll is held for most of its life, and with it all that was made for it: so it is made of little. */
 export function createAnswerPoll(
   options: AuthDoorOptions,
 ): (request: Request) => Promise<Response> {
@@ -26,7 +24,7 @@ export const POLL_PATH = '/auth/result';
 function createResult({ relay, pollSeconds }: AuthDoorOptions): PlainHandler {
   return async ({ method, url, signal }, requestId) => {
     if (method !== 'GET') return refuseMethod('GET');
-    const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
+    const query = queryOf(url);
     const pollSecret = query.get('session') ?? '';
     if (query.get('ack') === '1') return answerAcknowledged(await relay.acknowledge(pollSecret));
     const waitSeconds = parseWait(query.get('wait'));

@@ -1,17 +1,19 @@
 /** The second front door: RFC 8628 for any standard client, under `/oauth2/<service>/`. */
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import { EXCHANGE_LEASE_MS, HANDLER_DEADLINE_MS, START_BODY_DEADLINE_MS } from '../../limits.ts';
 import type { EnabledProvider } from '../../providers/enabled.ts';
 import { createDeadlines } from '../../relay/deadlines.ts';
 import type { OAuthDoorOptions } from '../door-options.ts';
 import { type Env, guard, type Handler } from '../guard.ts';
+import type { RequestContext } from '../request-context.ts';
 import { refuseOAuth } from './answers.ts';
 import { createDeviceAuthorization } from './device-authorization.ts';
 import { answerMetadata } from './metadata.ts';
+import { AUTHORIZATION_ROUTE, METADATA_ROUTES, TOKEN_ROUTE } from './routes.ts';
 import { createToken } from './token.ts';
 
 export type OAuthHandler = (
-  c: Context<Env>,
+  c: RequestContext,
   requestId: string,
   enabled: EnabledProvider,
 ) => Promise<Response>;
@@ -32,23 +34,16 @@ export function createOAuthDoor(options: OAuthDoorOptions): Hono<Env> {
   );
 
   const door = new Hono<Env>();
-  const device = createDeviceAuthorization(options);
-  door.all(
-    '/oauth2/:service/device_authorization',
-    guard(serve('POST', device), deadlines, answerFault),
-  );
-  const token = createToken(options);
-  door.all('/oauth2/:service/token', guard(serve('POST', token), tokenDeadlines, answerPending));
-  // RFC 8414 §3 puts the name before the issuer's path, OpenID Connect Discovery §4 behind it.
-  for (const path of METADATA_PATHS) door.all(path, guard(metadata, deadlines, answerFault));
+  const authorization = serve('POST', createDeviceAuthorization(options));
+  door.all(AUTHORIZATION_ROUTE, guard(AUTHORIZATION_ROUTE, authorization, deadlines, answerFault));
+  const token = serve('POST', createToken(options));
+  door.all(TOKEN_ROUTE, guard(TOKEN_ROUTE, token, tokenDeadlines, answerPending));
+  for (const route of METADATA_ROUTES) {
+    door.all(route, guard(route, metadata, deadlines, answerFault));
+  }
   door.all('/oauth2/*', () => refuseOAuth('not_found'));
   return door;
 }
-
-const METADATA_PATHS = [
-  '/.well-known/oauth-authorization-server/oauth2/:service',
-  '/oauth2/:service/.well-known/openid-configuration',
-];
 
 function toHandler(
   method: string,

@@ -3,12 +3,12 @@
  * passes the provider's answer on. RFC 6749 §6. Nothing is kept of it beyond
  * relay/refresh-answers.ts.
  */
-import type { Context } from 'hono';
 import { log } from '../../operate/log.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { TokenFailure, TokenOutcome } from '../../providers/token-endpoint.ts';
 import type { OAuthDoorOptions } from '../door-options.ts';
-import { type Env, logFault } from '../guard.ts';
+import { logFault } from '../guard.ts';
+import type { RequestContext } from '../request-context.ts';
 import {
   describeTokens,
   type OAuthError,
@@ -17,9 +17,10 @@ import {
   refuseOAuth,
 } from './answers.ts';
 import type { Parameters } from './parameters.ts';
+import { TOKEN_ROUTE } from './routes.ts';
 
 export type Refresh = (
-  c: Context<Env>,
+  c: RequestContext,
   requestId: string,
   provider: Provider,
   parameters: Parameters,
@@ -48,8 +49,8 @@ export function createRefresh(options: OAuthDoorOptions): Refresh {
   // The net of this address answers for polls; a refresh is not pending, ever.
   return (...request) =>
     refreshNow(...request).catch((error: unknown) => {
-      const [{ req }, requestId] = request;
-      logFault(error, { requestId, route: req.routePath });
+      const [, requestId] = request;
+      logFault(error, { requestId, route: TOKEN_ROUTE });
       return refuseUnknown();
     });
 }

@@ -1,14 +1,14 @@
 /** What a person decided on the page that asks: a form of our own, sent from our own page. */
-import type { HonoRequest } from 'hono';
 import { CODE_FORM_BYTES, START_BODY_DEADLINE_MS } from '../../limits.ts';
 import { createDeadlines } from '../../relay/deadlines.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
 import { readForm } from '../request-body.ts';
+import type { RequestView } from '../request-context.ts';
 
 export type Choice = 'continue' | 'decline';
 
 /** Undefined: nothing was decided, by a GET, by another site's form, or by an unknown answer. */
-export type ReadChoice = (request: HonoRequest) => Promise<Choice | undefined>;
+export type ReadChoice = (request: RequestView) => Promise<Choice | undefined>;
 
 export function createReadChoice({ clock, baseUrl }: AuthDoorOptions): ReadChoice {
   const deadlines = createDeadlines(clock, START_BODY_DEADLINE_MS);
@@ -26,7 +26,7 @@ export function createReadChoice({ clock, baseUrl }: AuthDoorOptions): ReadChoic
  * old to say either knows the address of the form, which is a secret.
  * https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
  */
-function isSameOrigin(request: HonoRequest, origin: string): boolean {
+function isSameOrigin(request: RequestView, origin: string): boolean {
   const site = request.header('sec-fetch-site');
   if (site !== undefined) return site === 'same-origin';
   const sender = request.header('origin');

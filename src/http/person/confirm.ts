@@ -3,7 +3,6 @@
  * person is told who asks, and decides. A GET changes nothing, so neither does
  * a link preview; what a person decided changes something once. RFC 8628 §5.4.
  */
-import type { Context } from 'hono';
 import { log } from '../../operate/log.ts';
 import type { Found } from '../../relay/store.ts';
 import { retryAfter } from '../admission.ts';
@@ -11,7 +10,8 @@ import { redirectAnswer } from '../answers.ts';
 import { serviceOf } from '../auth/browser.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
 import { refuse, refuseMethod } from '../errors.ts';
-import type { Env, Handler } from '../guard.ts';
+import type { Handler } from '../guard.ts';
+import type { RequestContext } from '../request-context.ts';
 import { formatUserCode, parseUserCode } from '../user-code.ts';
 import { createReadChoice } from './choice.ts';
 import { createLimitTries } from './limits.ts';
@@ -26,7 +26,7 @@ export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages):
   const returning = createReturning(options);
   const carryOut = createCarryOut(options, pages);
 
-  async function findAgain(c: Context<Env>): Promise<Found | undefined> {
+  async function findAgain(c: RequestContext): Promise<Found | undefined> {
     const browserState = returning.browserStateOf(c);
     return browserState === undefined ? undefined : relay.find({ browserState });
   }
@@ -80,7 +80,11 @@ interface Decided {
 }
 
 function createCarryOut({ relay, providers }: AuthDoorOptions, pages: PersonPages) {
-  return async ({ req }: Context<Env>, requestId: string, decided: Decided): Promise<Response> => {
+  return async (
+    { req }: RequestContext,
+    requestId: string,
+    decided: Decided,
+  ): Promise<Response> => {
     const { decision, found, userCode } = decided;
     const { service, browserState } = found;
     const enabled = providers.get(service);

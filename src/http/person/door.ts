@@ -13,10 +13,10 @@ import { createPersonPages } from './pages.ts';
 export function createPersonDoor(options: AuthDoorOptions, findPages: FindPages): Hono<Env> {
   const pages = createPersonPages(options, findPages);
   const deadlines = createDeadlines(options.clock, HANDLER_DEADLINE_MS);
-  const guarded = (handler: Handler) =>
-    guard(handler, deadlines, ({ req }) => pages.tell('fault', req));
-  const takeCode = guarded(createTakeCode(options, pages));
-  const confirmCode = guarded(createConfirmCode(options, pages));
+  const guarded = (route: string, handler: Handler) =>
+    guard(route, handler, deadlines, ({ req }) => pages.tell('fault', req));
+  const takeCode = guarded('/link', createTakeCode(options, pages));
+  const confirmCode = guarded('/L/:code', createConfirmCode(options, pages));
 
   const door = new Hono<Env>();
   door.all('/', ({ req }) => (isRead(req.method) ? pages.home(req) : refuseMethod('GET, HEAD')));

@@ -3,10 +3,9 @@
  * whoever guesses has many addresses. Only wrong ones count. The arithmetic is
  * in docs/person.md. RFC 8628 §5.1.
  */
-import type { Context } from 'hono';
 import type { Admission } from '../admission.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
-import type { Env } from '../guard.ts';
+import type { RequestContext } from '../request-context.ts';
 
 export type Attempt =
   | Extract<Admission, { ok: false }>
@@ -17,7 +16,7 @@ const EVERYBODY = 'everybody';
 
 export function createLimitTries({ admit, codeLimits, clock }: AuthDoorOptions) {
   const { perAddress, overall } = codeLimits;
-  return async (c: Context<Env>): Promise<Attempt> => {
+  return async (c: RequestContext): Promise<Attempt> => {
     const own = await admit(c, perAddress);
     if (!own.ok) return own;
     const giveOwnBack = () => perAddress.giveBack(own.bucket, clock.now());

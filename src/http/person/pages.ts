@@ -1,5 +1,4 @@
 /** The pages that ask something of a person, with the headers that each needs. */
-import type { HonoRequest } from 'hono';
 import type { FindPages, LanguagePages } from '../../pages/pages.ts';
 import type { Found } from '../../relay/store.ts';
 import { pageAnswer } from '../answers.ts';
@@ -10,17 +9,18 @@ import {
   createAnswerWithPage,
   refuseCode,
 } from '../errors.ts';
+import type { RequestView } from '../request-context.ts';
 import { FORM_HEADERS, LEAVING_FORM_HEADERS } from '../security-headers.ts';
 import { formatUserCode, shortLinkOf } from '../user-code.ts';
 import { isInApp } from './in-app.ts';
 
 export interface PersonPages {
   readonly tell: AnswerWithPage;
-  home(request: HonoRequest): Response;
-  codeForm(request: HonoRequest): Response;
-  codeFormAgain(refusal: CodeRefusal, request: HonoRequest, written?: string): Response;
+  home(request: RequestView): Response;
+  codeForm(request: RequestView): Response;
+  codeFormAgain(refusal: CodeRefusal, request: RequestView, written?: string): Response;
   /** `userCode` is absent when the person came by the long link. */
-  confirm(request: HonoRequest, found: Found, provider: string, userCode?: string): Response;
+  confirm(request: RequestView, found: Found, provider: string, userCode?: string): Response;
 }
 
 type Options = Pick<AuthDoorOptions, 'baseUrl' | 'clock' | 'confirm'>;
@@ -30,7 +30,7 @@ export function createPersonPages(options: Options, findPages: FindPages): Perso
   // Where nobody is asked, a typed code leads on to the provider without a stop.
   const formHeaders = confirm === 'never' ? LEAVING_FORM_HEADERS : FORM_HEADERS;
 
-  function pagesFor(request: HonoRequest): LanguagePages {
+  function pagesFor(request: RequestView): LanguagePages {
     return findPages(request.header('accept-language'));
   }
 

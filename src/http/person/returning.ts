@@ -4,19 +4,19 @@
  * code, in a cookie that no script reads and that is sent to this page alone.
  * Nobody else can use the code again.
  */
-import type { Context } from 'hono';
-import { generateCookie, getCookie } from 'hono/cookie';
+import { generateCookie } from 'hono/cookie';
+import { parse } from 'hono/utils/cookie';
 import { CAPABILITY_SHAPE } from '../../limits.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
-import type { Env } from '../guard.ts';
+import type { RequestContext } from '../request-context.ts';
 import { basePathOf } from '../request-path.ts';
 
 const NAME = 'link';
 
 export interface Returning {
   /** Which sign-in this browser has used the code of. */
-  browserStateOf(c: Context<Env>): string | undefined;
-  remember(c: Context<Env>, response: Response, browserState: string): Response;
+  browserStateOf(c: RequestContext): string | undefined;
+  remember(c: RequestContext, response: Response, browserState: string): Response;
 }
 
 export function createReturning({ baseUrl, sessionSeconds }: AuthDoorOptions): Returning {
@@ -24,7 +24,7 @@ export function createReturning({ baseUrl, sessionSeconds }: AuthDoorOptions): R
   const basePath = basePathOf(baseUrl);
   return {
     browserStateOf(c) {
-      const browserState = getCookie(c, NAME) ?? '';
+      const browserState = parse(c.req.header('cookie') ?? '', NAME)[NAME] ?? '';
       return CAPABILITY_SHAPE.test(browserState) ? browserState : undefined;
     },
     remember(c, response, browserState) {

@@ -21,13 +21,15 @@ export type QrDoorOptions = Pick<
   'relay' | 'clock' | 'baseUrl' | 'admit' | 'qrLimiter'
 >;
 
+const ROUTE = '/qr/:file';
+
 export function createQrDoor(options: QrDoorOptions): Hono<Env> {
   const deadlines = createDeadlines(options.clock, HANDLER_DEADLINE_MS);
   const door = new Hono<Env>();
   // `all`: Hono would answer HEAD with what it has for GET.
   door.all(
-    '/qr/:file',
-    guard(createQr(options), deadlines, () => refuse('busy')),
+    ROUTE,
+    guard(ROUTE, createQr(options), deadlines, () => refuse('busy')),
   );
   return door;
 }
