@@ -13,62 +13,35 @@ export interface Env {
   Bindings: Bindings;
 }
 
-/** The request's id ties together what is logged of it. */
-export type Handler = (c: RequestContext, requestId: string) => Promise<Response>;
-
-/** As Handler, where nothing but the request may be held on to. */
-export type PlainHandler = (request: Request, requestId: string) => Promise<Response>;
+/** Asked is what it is given of a request; the id ties together what is logged of it. */
+export type Handler<Asked = RequestContext> = (
+  asked: Asked,
+  requestId: string,
+) => Promise<Response>;
 
 /** Answers with `answerFault` when the handler throws, or when the deadline comes first. */
-export function guard(
+export function guard<Asked>(
   route: string,
-  handler: Handler,
+  handler: Handler<Asked>,
   deadlines: Deadlines,
-  answerFault: (c: RequestContext) => Response,
-): (c: RequestContext) => Promise<Response> {
-  return (c) =>
-    run(
-      route,
-      deadlines,
-      (requestId) => handler(c, requestId),
-      () => answerFault(c),
-    );
-}
-
-export function guardPlain(
-  route: string,
-  handler: PlainHandler,
-  deadlines: Deadlines,
-  answerFault: () => Response,
-): (request: Request) => Promise<Response> {
-  return (request) =>
-    run(route, deadlines, (requestId) => handler(request, requestId), answerFault);
-}
-
-function run(
-  route: string,
-  deadlines: Deadlines,
-  handle: (requestId: string) => Promise<Response>,
-  answerFault: () => Response,
-): Promise<Response> {
-  return new Promise((resolve) => {
-    const requestId = createRequestId();
-    const callOff = deadlines.add(() => {
-      log.error('handler_deadline', { requestId, route });
-      resolve(answerFault());
-    });
-    handle(requestId).then(
-      (response) => {
+  answerFault: (asked: Asked) => Response,
+): (asked: Asked) => Promise<Response> {
+  return (asked) =>
+    new Promise((resolve) => {
+      const requestId = createRequestId();
+      const callOff = deadlines.add(() => {
+        log.error('handler_deadline', { requestId, route });
+        resolve(answerFault(asked));
+      });
+      function settle(response: Response): void {
         callOff();
         resolve(response);
-      },
-      (error: unknown) => {
-        callOff();
+      }
+      handler(asked, requestId).then(settle, (error: unknown) => {
         logFault(error, { requestId, route });
-        resolve(answerFault());
-      },
-    );
-  });
+        settle(answerFault(asked));
+      });
+    });
 }
 
 export function logFault(error: unknown, where: { requestId: string; route: string }): void {

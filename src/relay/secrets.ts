@@ -43,5 +43,5 @@ export function digestOf(pollSecret: string): string {
 }
 
 function base64url(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url');
+  return Buffer.from(bytes).toString('base64url');
 }

@@ -6,7 +6,7 @@ import type { SessionResult } from '../../relay/session.ts';
 import { emptyAnswer, jsonAnswer } from '../answers.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
 import { refuse, refuseMethod } from '../errors.ts';
-import { guardPlain, type PlainHandler } from '../guard.ts';
+import { guard, type Handler } from '../guard.ts';
 import { queryOf } from '../request-context.ts';
 
 /** A poll is held for most of its life, and with it all that was made for it: so it is made of little. */
@@ -16,12 +16,12 @@ export function createAnswerPoll(
   const deadlineMs = options.pollSeconds * 1_000 + HANDLER_DEADLINE_MS;
   const deadlines = createDeadlines(options.clock, deadlineMs);
   // A faulted poll is told to come again: to devices in the field any error is final.
-  return guardPlain(POLL_PATH, createResult(options), deadlines, emptyAnswer);
+  return guard(POLL_PATH, createResult(options), deadlines, emptyAnswer);
 }
 
 export const POLL_PATH = '/auth/result';
 
-function createResult({ relay, pollSeconds }: AuthDoorOptions): PlainHandler {
+function createResult({ relay, pollSeconds }: AuthDoorOptions): Handler<Request> {
   return async ({ method, url, signal }, requestId) => {
     if (method !== 'GET') return refuseMethod('GET');
     const query = queryOf(url);
