@@ -171,10 +171,11 @@ const limited: Case = {
       const form = { grant_type: 'refresh_token', refresh_token: token };
       answers.push(await target.send({ ...formCall(path, form), from }));
     }
-    const [last] = answers.slice(-1);
-    if (last === undefined) return;
-    expectOAuthError(last, 'slow_down');
-    matches('Retry-After', last.headers['retry-after'], /^[1-9]\d*$/);
+    // Not each of them: where requests are slow, one or the other is in time again.
+    const refused = answers.slice(BURST).find(({ status }) => status !== 200) ?? answers.at(-1);
+    if (refused === undefined) return;
+    expectOAuthError(refused, 'slow_down');
+    matches('Retry-After', refused.headers['retry-after'], /^[1-9]\d*$/);
     for (const answer of answers.slice(0, BURST)) readOAuth(answer, 200);
     await target.start(options.serviceA, from);
   },
