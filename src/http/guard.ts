@@ -29,12 +29,12 @@ export function guard<Asked>(
   return (asked) =>
     new Promise((resolve) => {
       const requestId = createRequestId();
-      const callOff = deadlines.add(() => {
+      const wait = deadlines.add(() => {
         log.error('handler_deadline', { requestId, route });
         resolve(answerFault(asked));
       });
       function settle(response: Response): void {
-        callOff();
+        deadlines.callOff(wait);
         resolve(response);
       }
       handler(asked, requestId).then(settle, (error: unknown) => {

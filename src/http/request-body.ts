@@ -26,12 +26,12 @@ export async function readBody(
 function readWhole(request: Request, deadlines: Deadlines): Promise<Body> {
   return new Promise((resolve, reject) => {
     const finish = (text: string) => {
-      callOff();
+      deadlines.callOff(wait);
       resolve({ text, isCut: false });
     };
-    const callOff = deadlines.add(() => finish(''));
+    const wait = deadlines.add(() => finish(''));
     request.text().then(finish, (error: unknown) => {
-      callOff();
+      deadlines.callOff(wait);
       reject(error);
     });
   });
@@ -49,7 +49,7 @@ async function readStart(
   const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
   // A client that leaves in mid-body makes this fail, and it is nobody's fault.
   const stopReading = () => void reader.cancel().catch(() => {});
-  const callOff = deadlines.add(stopReading);
+  const wait = deadlines.add(stopReading);
   try {
     while (!isCut) {
       const { done, value } = await reader.read();
@@ -60,7 +60,7 @@ async function readStart(
       length += part.byteLength;
     }
   } finally {
-    callOff();
+    deadlines.callOff(wait);
     stopReading();
   }
   // As Request.text() does, a byte order mark is left out.

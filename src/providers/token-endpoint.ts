@@ -40,7 +40,7 @@ export function createRequestTokens(
   const deadlines = createDeadlines(clock, timeoutMs);
   return async (provider, grant) => {
     const timeout = new AbortController();
-    const callOff = deadlines.add(() => timeout.abort());
+    const wait = deadlines.add(() => timeout.abort());
     try {
       const response = await fetch(provider.tokenUrl, {
         method: 'POST',
@@ -54,7 +54,7 @@ export function createRequestTokens(
     } catch {
       return failed({ reason: timeout.signal.aborted ? 'timeout' : 'unreachable' });
     } finally {
-      callOff();
+      deadlines.callOff(wait);
     }
   };
 }

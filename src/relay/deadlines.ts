@@ -6,14 +6,16 @@
 import type { Clock } from './clock.ts';
 
 export interface Deadlines {
-  /** Calls `onDue` once, when the time is up. Returns how to prevent it. */
-  add(onDue: () => void): () => void;
+  /** Calls `onDue` once, when the time is up, unless it is called off before. */
+  add(onDue: () => void): Wait;
+  callOff(wait: Wait): void;
   /** Lets every wait fall due now. */
   releaseAll(): void;
   readonly size: number;
 }
 
-interface Wait {
+/** Handed back as it is: a closure for each would be a tenth of what a parked poll keeps. */
+export interface Wait {
   readonly dueAtMs: number;
   readonly onDue: () => void;
 }
@@ -48,7 +50,10 @@ export function createDeadlines(clock: Clock, durationMs: number): Deadlines {
       waits.add(wait);
       // Left to run when its wait is called off: it finds nothing, or the next one.
       if (!timerIsSet) setTimer(durationMs);
-      return () => waits.delete(wait);
+      return wait;
+    },
+    callOff(wait) {
+      waits.delete(wait);
     },
     releaseAll: () => release(Number.POSITIVE_INFINITY),
     get size() {

@@ -20,17 +20,17 @@ const PENDING: Claim = { state: 'pending' };
 
 export function createPolls(store: SessionStore, clock: Clock, defaultHoldSeconds: number): Polls {
   /** By their length: each queue holds waits that are equally long. */
-  const holds = new Map<number, Deadlines>();
+  const holdsBySeconds = new Map<number, Deadlines>();
   let closed = false;
 
   function holdsOf(seconds: number): Deadlines {
-    const known = holds.get(seconds) ?? createDeadlines(clock, seconds * 1_000);
-    holds.set(seconds, known);
+    const known = holdsBySeconds.get(seconds) ?? createDeadlines(clock, seconds * 1_000);
+    holdsBySeconds.set(seconds, known);
     return known;
   }
 
   function releaseAll(): void {
-    for (const waits of holds.values()) waits.releaseAll();
+    for (const waits of holdsBySeconds.values()) waits.releaseAll();
   }
 
   async function wait(
@@ -46,7 +46,8 @@ export function createPolls(store: SessionStore, clock: Clock, defaultHoldSecond
     const giveUp = () => wake('perhaps');
     // Watched first, looked at second: a completion in between wakes it.
     const stopWatching = store.watch(pollSecret, wake);
-    const cancelHold = holdsOf(holdSeconds).add(giveUp);
+    const holds = holdsOf(holdSeconds);
+    const hold = holds.add(giveUp);
     signal.addEventListener('abort', giveUp);
     if (signal.aborted) giveUp();
     try {
@@ -59,7 +60,7 @@ export function createPolls(store: SessionStore, clock: Clock, defaultHoldSecond
       return news === 'perhaps' && last.state === 'gone' ? PENDING : last;
     } finally {
       stopWatching();
-      cancelHold();
+      holds.callOff(hold);
       signal.removeEventListener('abort', giveUp);
     }
   }

@@ -45,8 +45,10 @@ export function createRedisCommands({ client, clock, onCut }: RedisCommandsOptio
         if (!isAnswer(error.cause)) onCut();
         reject(error);
       }
-      const callOff = deadlines.add(() => fail(new StoreUnavailable('not answered in time')));
-      work.then(resolve, (error: unknown) => fail(unavailable(error))).finally(callOff);
+      const wait = deadlines.add(() => fail(new StoreUnavailable('not answered in time')));
+      work
+        .then(resolve, (error: unknown) => fail(unavailable(error)))
+        .finally(() => deadlines.callOff(wait));
     });
   }
 

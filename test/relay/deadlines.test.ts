@@ -22,8 +22,8 @@ test('each wait lasts its whole time, and all of them share one timer', () => {
 test('a wait that was called off is not heard of again, and keeps nothing', () => {
   const clock = createFakeClock();
   const deadlines = createDeadlines(clock, 1_000);
-  const callOff = deadlines.add(() => expect.unreachable());
-  callOff();
+  const wait = deadlines.add(() => expect.unreachable());
+  deadlines.callOff(wait);
   expect(deadlines.size).toBe(0);
   clock.advance(5_000);
   expect(clock.timers).toBe(0);
