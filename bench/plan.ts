@@ -14,6 +14,7 @@ export const FULL = {
   liveSessions: [1_000, 5_000, 20_000, 50_000, 100_000, 200_000],
   starts: 10,
   settleMs: 10_000,
+  quietMs: 60_000,
   /** Everything is over by then, or something hangs. */
   deadlineMinutes: 45,
 };
@@ -32,5 +33,6 @@ export const QUICK: Plan = {
   liveSessions: [1_000, 10_000],
   starts: 3,
   settleMs: 1_500,
+  quietMs: 1_500,
   deadlineMinutes: 5,
 };

@@ -4,6 +4,7 @@ import { measureCost } from './sections/cost.ts';
 import { measureFlood } from './sections/flood.ts';
 import { measureLiveSessions } from './sections/live-sessions.ts';
 import { measureMemory } from './sections/memory.ts';
+import { measureObjects } from './sections/objects.ts';
 import { measureParking } from './sections/parking.ts';
 import { measureStartUp } from './sections/start-up.ts';
 import { measureTls } from './sections/tls.ts';
@@ -11,6 +12,7 @@ import { measureWakeUp } from './sections/wake-up.ts';
 
 export const SECTIONS: Readonly<Record<string, Section>> = {
   cost: measureCost,
+  objects: measureObjects,
   'wake-up': measureWakeUp,
   'live-sessions': measureLiveSessions,
   tls: measureTls,

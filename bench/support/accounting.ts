@@ -52,7 +52,7 @@ export async function settledMegabytes(
   const endMs = performance.now() + longestMs;
   const recent: number[] = [];
   for (;;) {
-    recent.unshift(pids.reduce((total, pid) => total + residentMegabytes(pid), 0));
+    recent.unshift(residentMegabytes(pids));
     const last = recent.slice(0, 4);
     const isSettled =
       last.length === 4 && Math.max(...last) - Math.min(...last) < SETTLED_MEGABYTES;
@@ -61,7 +61,12 @@ export async function settledMegabytes(
   }
 }
 
-function residentMegabytes(pid: number): number {
+/** Of all of them together, now. Megabytes of 10^6 bytes. */
+export function residentMegabytes(pids: readonly number[]): number {
+  return pids.reduce((total, pid) => total + residentOf(pid), 0);
+}
+
+function residentOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return (Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024) / 1_000_000;
 }
