@@ -1,12 +1,12 @@
-/** The three forms of an answer: text, JSON, page. */
+/**
+ * The three forms of an answer: text, JSON, page. Their headers are plain
+ * objects, never a Headers that several share: @hono/node-server's Response
+ * hands out the very one that it was given, and a cookie set there would go to all.
+ */
 import { DATA_HEADERS, PAGE_HEADERS } from './security-headers.ts';
 
 const TEXT_HEADERS = { ...DATA_HEADERS, 'Content-Type': 'text/plain; charset=utf-8' };
-
-// Those that are always the same are checked once: a Response copies them.
-const JSON_HEADERS = new Headers({ ...DATA_HEADERS, 'Content-Type': 'application/json' });
-const EMPTY_HEADERS = new Headers(DATA_HEADERS);
-const PLAIN_PAGE_HEADERS = new Headers(PAGE_HEADERS);
+const JSON_HEADERS = { ...DATA_HEADERS, 'Content-Type': 'application/json' };
 
 /** `protocol.md` §4: the message followed by a newline. */
 export function textAnswer(
@@ -25,14 +25,13 @@ export function jsonAnswer(body: object): Response {
 export function pageAnswer(
   status: number,
   page: string,
-  headers?: Record<string, string>,
+  headers: Record<string, string> = {},
 ): Response {
-  const all = headers === undefined ? PLAIN_PAGE_HEADERS : { ...PAGE_HEADERS, ...headers };
-  return new Response(page, { status, headers: all });
+  return new Response(page, { status, headers: { ...PAGE_HEADERS, ...headers } });
 }
 
 export function emptyAnswer(): Response {
-  return new Response(null, { status: 204, headers: EMPTY_HEADERS });
+  return new Response(null, { status: 204, headers: DATA_HEADERS });
 }
 
 /** A redirect that a browser follows with GET; after a POST it is 303. RFC 9700 §4.12. */

@@ -52,7 +52,9 @@ export function createApp({ auth, isReady }: AppOptions): HandleRequest {
   const findPages = createPages({ appName, codeAction: `${basePathOf(baseUrl)}/link` });
   const answerAuth = createAuthDoor(auth, findPages);
   allowOrigins(app, corsOrigins);
-  app.all(`${AUTH_PREFIX}*`, answerAuth);
+  app.all(`${AUTH_PREFIX}*`, ({ req, env }) =>
+    answerAuth(new PlainContext(req.raw, req.path, env)),
+  );
   openDoors(app, auth, findPages);
   // Past Hono, unless it has something to add.
   if (corsOrigins.length > 0) return route;

@@ -8,7 +8,7 @@ import type { Deadlines } from '../relay/deadlines.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import type { Bindings, RequestContext } from './request-context.ts';
 
-/** As Hono has it. */
+/** What Hono's context carries for us. */
 export interface Env {
   Bindings: Bindings;
 }

@@ -59,5 +59,7 @@ class PlainRequest implements RequestView {
 
 /** Of an address that may have a fragment, which no client should send. */
 export function queryOf(url: string): URLSearchParams {
-  return new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
+  const query = /\?([^#]*)/.exec(url)?.[1] ?? '';
+  // It would leave out a question mark of the query's own.
+  return new URLSearchParams(query.startsWith('?') ? `&${query}` : query);
 }

@@ -30,7 +30,9 @@ export async function connectSentinel(target: RedisTarget, onCut: OnCut): Promis
   sentinel.on('error', onCut);
   sentinel.on('client-error', onCut);
   // It leaves the old primary without an error, and with it the connection that listens.
-  sentinel.on('topology-change', onCut);
+  sentinel.on('topology-change', ({ type }) => {
+    if (type === 'MASTER_CHANGE') onCut();
+  });
   await sentinel.connect();
   let isSubscribed = false;
   return {
