@@ -5,10 +5,11 @@ export function readAtMost(response: Response, limit: number): Promise<string | 
   return isShort(response, limit) ? response.text() : readChunks(response, limit);
 }
 
-/** By its own word, which binds it; a compressed one says only how short it is so far. */
+/** By a length that counts: chunks override it (RFC 9112 §6.3), and what is compressed grows. */
 function isShort({ headers }: Response, limit: number): boolean {
   const length = headers.get('content-length');
-  return length !== null && Number(length) <= limit && !headers.has('content-encoding');
+  const counts = !headers.has('transfer-encoding') && !headers.has('content-encoding');
+  return counts && length !== null && Number(length) <= limit;
 }
 
 async function readChunks(response: Response, limit: number): Promise<string | undefined> {

@@ -52,6 +52,25 @@ describe('too much', () => {
     expect(sent).toBeLessThan(20_000_000);
   });
 
+  test('a length beside chunks counts for nothing: the chunks are left after 64 KiB', async () => {
+    let sent = 0;
+    const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
+    const url = await serveBytes((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n');
+      function send(): void {
+        while (sent < 50_000_000 && !socket.destroyed) {
+          sent += chunk.length;
+          if (!socket.write(chunk)) return;
+        }
+        socket.end('0\r\n\r\n');
+      }
+      socket.on('drain', send);
+      send();
+    });
+    expect(await outcomeAt(url)).toBe('too_large');
+    expect(sent).toBeLessThan(20_000_000);
+  });
+
   test.each([
     ['a small one', TOKENS],
     ['a bomb', Buffer.alloc(60_000_000, 32)],
