@@ -27,7 +27,8 @@ export interface RedisClient extends ScriptRunner {
   get(key: string): Promise<string | null>;
   /** Runs scripts of which it matters whether a failover may forget them. */
   asClaimer<T>(run: (claimer: Claimer) => Promise<T>): Promise<T>;
-  publish(channel: string, message: string): Promise<unknown>;
+  /** Returns how many heard it, where it was sent to. */
+  publish(channel: string, message: string): Promise<number>;
   /** Called again, it begins anew on another connection: the old one may be deaf. */
   subscribe(channel: string, onMessage: (message: string) => void): Promise<void>;
   /** The server's clock, in milliseconds; of a Cluster the one that is furthest ahead. */

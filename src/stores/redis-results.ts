@@ -1,5 +1,5 @@
 /** From the lease to the result: who may go to the provider, and where the answer is put down, sealed. */
-import { EXCHANGE_LEASE_MS } from '../limits.ts';
+import { EXCHANGE_LEASE_MS, STORE_PATIENCE_MS, STORE_RETRY_MS } from '../limits.ts';
 import type { Clock } from '../relay/clock.ts';
 import type { RandomBytes } from '../relay/secrets.ts';
 import type { SessionResult } from '../relay/session.ts';
@@ -25,8 +25,8 @@ export interface RedisResultsOptions {
 export function createRedisResults(
   options: RedisResultsOptions,
 ): Pick<SessionStore, 'fail' | 'lease' | 'complete'> {
-  const { client, commands, keys, randomBytes, timeOf } = options;
-  const deviceKeys = createDeviceKeys(options.clock);
+  const { client, commands, keys, clock, randomBytes, timeOf } = options;
+  const deviceKeys = createDeviceKeys(clock);
 
   /** Another instance than the one that took the lease asks for it. */
   async function readDeviceKey(session: Derived, service: string, nowMs: number) {
@@ -46,14 +46,20 @@ export function createRedisResults(
     );
     if (!Array.isArray(done)) return false;
     const [pollId, waiting] = done as [string, string[]];
-    if (client.isCluster) publish(waiting, pollId);
+    if (client.isCluster) for (const instance of waiting) void publish(instance, pollId);
     return true;
   }
 
-  /** Lost, it costs those who wait no more than their hold. */
-  function publish(instances: string[], pollId: string): void {
-    for (const waiting of instances) {
-      client.publish(keys.channelPrefix + waiting, pollId).catch(() => {});
+  /**
+   * Where the slot of a channel moves, nobody listens for a moment, and of that
+   * no one is told: so what nobody heard is said again for a while. Lost for
+   * good, it costs those who wait no more than their hold.
+   */
+  async function publish(instance: string, pollId: string): Promise<void> {
+    const untilMs = clock.now() + STORE_PATIENCE_MS;
+    const say = () => commands.within(client.publish(keys.channelPrefix + instance, pollId));
+    while ((await say().catch(() => 0)) === 0 && clock.now() < untilMs) {
+      await new Promise<void>((resolve) => clock.setTimer(STORE_RETRY_MS, resolve));
     }
   }
 

@@ -19,6 +19,7 @@ function createSlowServer() {
     async publish(_channel, message) {
       const listening = listener;
       underWay.push(() => listening?.(message));
+      return 1;
     },
     async subscribe(_channel, onMessage) {
       connections += 1;
