@@ -1,41 +1,44 @@
 /**
- * What a relay keeps, its garbage collected first. Resident memory alone says
- * little: garbage stays until the runtime sees fit, on a busy machine for long.
- * Half of this file is loaded into the relay before it starts.
+ * How many objects a relay has on its heap, garbage collected first or none
+ * collected ever. Resident memory says little of either: garbage stays until
+ * the runtime sees fit. The first half of this file is loaded into the relay.
  */
 import { heapStats } from 'bun:jsc';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RelayProcess } from './relay-process.ts';
 
 const SIGNAL = 'SIGUSR2';
-const { COLLECTED_HEAP } = process.env;
+const { HEAP_COUNT, BUN_JSC_useGC } = process.env;
 
-if (COLLECTED_HEAP !== undefined) {
+if (HEAP_COUNT !== undefined) {
   process.on(SIGNAL, () => {
-    Bun.gc(true);
+    if (BUN_JSC_useGC !== '0') Bun.gc(true);
     const counts = Object.values(heapStats().objectTypeCounts);
     const objects = counts.reduce((sum, count) => sum + count, 0);
     // Whoever looks for the file finds all of it.
-    writeFileSync(`${COLLECTED_HEAP}.part`, String(objects));
-    renameSync(`${COLLECTED_HEAP}.part`, COLLECTED_HEAP);
+    writeFileSync(`${HEAP_COUNT}.part`, String(objects));
+    renameSync(`${HEAP_COUNT}.part`, HEAP_COUNT);
   });
 }
 
-export interface CollectedHeap extends Disposable {
+export interface HeapCount extends Disposable {
   /** For the relay's environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** Collects, and counts the objects that are left. */
-  countObjects(relay: RelayProcess): Promise<number>;
+  countObjects(pid: number): Promise<number>;
 }
 
-export function createCollectedHeap(): CollectedHeap {
+/** Either what is left is counted, or, where nothing is collected, all there ever was. */
+export function createHeapCount({ collects }: { readonly collects: boolean }): HeapCount {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-heap-'));
   const path = join(folder, 'objects');
   return {
-    env: { BUN_OPTIONS: `--preload ${import.meta.path}`, COLLECTED_HEAP: path },
-    async countObjects({ pid }) {
+    env: {
+      BUN_OPTIONS: `--preload ${import.meta.path}`,
+      HEAP_COUNT: path,
+      ...(!collects && { BUN_JSC_useGC: '0' }),
+    },
+    async countObjects(pid) {
       process.kill(pid, SIGNAL);
       while (!existsSync(path)) await Bun.sleep(10);
       const objects = Number(readFileSync(path, 'utf8'));
