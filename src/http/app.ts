@@ -6,11 +6,10 @@ import { AUTH_PREFIX, createAuthDoor } from './auth/door.ts';
 import { allowOrigins } from './cors.ts';
 import type { OAuthDoorOptions } from './door-options.ts';
 import { refuse, refuseMethod } from './errors.ts';
-import type { Env } from './guard.ts';
 import { createOAuthDoor } from './oauth2/door.ts';
 import { createPersonDoor } from './person/door.ts';
 import { createQrDoor } from './qr/door.ts';
-import { PlainContext } from './request-context.ts';
+import { type Env, PlainContext } from './request-context.ts';
 import { basePathOf, createPathOf, MALFORMED } from './request-path.ts';
 import { DATA_HEADERS } from './security-headers.ts';
 

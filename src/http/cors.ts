@@ -6,7 +6,7 @@
 import type { Hono, MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 import { CORS_MAX_AGE_SECONDS } from '../limits.ts';
-import type { Env } from './guard.ts';
+import type { Env } from './request-context.ts';
 import { DATA_HEADERS } from './security-headers.ts';
 
 /** What devices ask for; never what a browser opens. */

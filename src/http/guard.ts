@@ -6,12 +6,7 @@
 import { createRequestId, describeError, log } from '../operate/log.ts';
 import type { Deadlines } from '../relay/deadlines.ts';
 import { StoreUnavailable } from '../relay/store.ts';
-import type { Bindings, RequestContext } from './request-context.ts';
-
-/** What Hono's context carries for us. */
-export interface Env {
-  Bindings: Bindings;
-}
+import type { RequestContext } from './request-context.ts';
 
 /** Asked is what it is given of a request; the id ties together what is logged of it. */
 export type Handler<Asked = RequestContext> = (

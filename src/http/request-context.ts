@@ -8,6 +8,11 @@ export interface Bindings {
   readonly findPeerAddress: () => string | undefined;
 }
 
+/** What Hono's context carries for us. */
+export interface Env {
+  Bindings: Bindings;
+}
+
 export interface RequestView {
   readonly raw: Request;
   readonly method: string;

@@ -4,8 +4,8 @@ import { EXCHANGE_LEASE_MS, HANDLER_DEADLINE_MS, START_BODY_DEADLINE_MS } from '
 import type { EnabledProvider } from '../../providers/enabled.ts';
 import { createDeadlines } from '../../relay/deadlines.ts';
 import type { OAuthDoorOptions } from '../door-options.ts';
-import { type Env, guard, type Handler } from '../guard.ts';
-import type { RequestContext } from '../request-context.ts';
+import { guard, type Handler } from '../guard.ts';
+import type { Env, RequestContext } from '../request-context.ts';
 import { refuseOAuth } from './answers.ts';
 import { createDeviceAuthorization } from './device-authorization.ts';
 import { answerMetadata } from './metadata.ts';
