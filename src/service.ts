@@ -16,7 +16,7 @@ import type { Provider } from './providers/provider.ts';
 import { refreshTokens } from './providers/refresh.ts';
 import { createRequestTokens, type Fetch } from './providers/token-endpoint.ts';
 import { createRateLimiters } from './rate-limiters.ts';
-import type { Clock } from './relay/clock.ts';
+import { type Clock, pause } from './relay/clock.ts';
 import { createRefreshAnswers, type RefreshAnswers } from './relay/refresh-answers.ts';
 import { createRelay, type Relay } from './relay/relay.ts';
 import type { RandomBytes } from './relay/secrets.ts';
@@ -135,7 +135,7 @@ async function drain(relay: Relay, refreshes: RefreshAnswers, clock: Clock): Pro
   const isHandingOver = relay.exchanges > 0;
   await Promise.all([relay.settled(), refreshes.settled()]);
   if (isHandingOver) {
-    await new Promise<void>((resolve) => clock.setTimer(DRAIN_HAND_OVER_MS, resolve));
+    await pause(clock, DRAIN_HAND_OVER_MS);
   }
   relay.close();
 }

@@ -4,7 +4,7 @@
  * by the token that was sent; of it a store keeps at most a digest.
  */
 import { EXCHANGE_LEASE_MS, REFRESH_LOOK_MS } from '../limits.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, pause } from './clock.ts';
 
 export type Turn =
   /** Nobody else asks the provider with this token now: the caller does. */
@@ -54,7 +54,7 @@ export function createRefreshAnswers(store: RefreshAnswerStore, clock: Clock): R
       if (turn.state === 'answered') return JSON.parse(turn.answer) as T;
       // Past the lease whoever had the turn is dead, and the next to ask has it.
       if (turn.state === 'yours' || clock.now() > untilMs) break;
-      await new Promise<void>((resolve) => clock.setTimer(REFRESH_LOOK_MS, resolve));
+      await pause(clock, REFRESH_LOOK_MS);
     }
     const answer = await ask();
     const kept = isKept(answer) ? JSON.stringify(answer) : undefined;

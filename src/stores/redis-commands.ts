@@ -5,7 +5,7 @@ import {
   STORE_PATIENCE_MS,
   STORE_RETRY_MS,
 } from '../limits.ts';
-import type { Clock } from '../relay/clock.ts';
+import { type Clock, pause } from '../relay/clock.ts';
 import { createDeadlines } from '../relay/deadlines.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import { isAnswer, isRefusal, type RedisClient, type ScriptRunner } from './redis-client.ts';
@@ -60,7 +60,7 @@ export function createRedisCommands({ client, clock, onCut }: RedisCommandsOptio
       } catch (error) {
         isOpen ||= isUnknown(error);
         if (!isOpen || !(error instanceof StoreUnavailable) || clock.now() > untilMs) throw error;
-        await new Promise<void>((resolve) => clock.setTimer(STORE_RETRY_MS, resolve));
+        await pause(clock, STORE_RETRY_MS);
       }
     }
   }

@@ -1,6 +1,6 @@
 /** From the lease to the result: who may go to the provider, and where the answer is put down, sealed. */
 import { EXCHANGE_LEASE_MS, STORE_PATIENCE_MS, STORE_RETRY_MS } from '../limits.ts';
-import type { Clock } from '../relay/clock.ts';
+import { type Clock, pause } from '../relay/clock.ts';
 import type { RandomBytes } from '../relay/secrets.ts';
 import type { SessionResult } from '../relay/session.ts';
 import type { SessionStore } from '../relay/store.ts';
@@ -59,7 +59,7 @@ export function createRedisResults(
     const untilMs = clock.now() + STORE_PATIENCE_MS;
     const say = () => commands.within(client.publish(keys.channelPrefix + instance, pollId));
     while ((await say().catch(() => 0)) === 0 && clock.now() < untilMs) {
-      await new Promise<void>((resolve) => clock.setTimer(STORE_RETRY_MS, resolve));
+      await pause(clock, STORE_RETRY_MS);
     }
   }
 
