@@ -29,7 +29,8 @@ export function createFindClientAddress(trustedProxyCidrs: readonly string[]): F
   const isTrusted = (address: Address) => trusted.some((cidr) => matches(address, cidr));
 
   const readPeer = rememberLast((peerAddress: string) => {
-    const peer = parseAddress(peerAddress);
+    // Node names a link-local peer with its zone, Bun without (RFC 4007 §11).
+    const peer = parseAddress(peerAddress.replace(/%.*$/, ''));
     return peer && { peer, isProxy: isTrusted(peer), bucket: bucketOf(peer) };
   });
 
@@ -73,10 +74,13 @@ function withoutPort(hop: string): string {
   );
 }
 
-/** Strict: no `0x7f.1`, no `127.1`. An IPv4 address in IPv6 clothes is the IPv4 address. */
+/**
+ * Strict: no `0x7f.1`, no `127.1`, and no zone, as `fe80::1%eth0` means
+ * something on one machine alone. An IPv4-mapped IPv6 address is the IPv4 address.
+ */
 function parseAddress(text: string): Address | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
-  if (!text.includes(':') || !ipaddr.IPv6.isValid(text)) return undefined;
+  if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return undefined;
   const address = ipaddr.IPv6.parse(text);
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }

@@ -111,6 +111,17 @@ describe('sizes', () => {
     expect([refused.status, await refused.text()]).toEqual([400, 'Invalid client address\n']);
   });
 
+  test.each(['fe80::1%eth0', '[fe80::1%25eth0]:4711', '203.0.113.9, fe80::1%1'])(
+    'a forwarded hop with a zone is malformed: %s',
+    async (forwarded) => {
+      const body = JSON.stringify({ service: 'mal' });
+      const answer = await ask(
+        `POST /auth/start HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ${forwarded}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      );
+      expect(answer).toEndWith('\r\n\r\nInvalid client address\n');
+    },
+  );
+
   test('a body of 2 MB is refused, one of 200 KB is cut at 512 bytes', async () => {
     const post = async (bytes: number) =>
       (await fetch(`${relay.baseUrl}/auth/start`, { method: 'POST', body: ' '.repeat(bytes) }))
