@@ -1,6 +1,8 @@
 /** How often user codes may be tried. The arithmetic is in docs/person.md. RFC 8628 §5.1. */
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { formatUserCode } from '../../src/http/user-code.ts';
 import { CODE_LIMIT_OVERALL, CODE_LIMIT_PER_ADDRESS } from '../../src/limits.ts';
+import type { SessionStore } from '../../src/relay/store.ts';
 import { createTestService } from '../support/test-service.ts';
 
 type TestService = ReturnType<typeof createTestService>;
@@ -113,4 +115,120 @@ test('a client without an address is refused, as at the start', async () => {
   const { handle } = createTestService();
   const answer = await handle(new Request(`https://relay.test${WRONG}`), () => undefined);
   expect(answer.status).toBe(400);
+});
+
+describe('no cookie and no header buys another try', () => {
+  /** What a client sends with its guess; `own` is the cookie of a sign-in that it continued itself. */
+  type Headers = (guessed: string, own: string) => Record<string, string>;
+
+  /** In words, what is sent, and whether codes are then looked up at all. */
+  const SENT: readonly [string, Headers, boolean][] = [
+    ['nothing', () => ({}), true],
+    ['the cookie of its own sign-in', (_, own) => ({ Cookie: own }), true],
+    [
+      'that cookie under the name of the code it guesses',
+      (guessed, own) => ({ Cookie: own.replace(/-[A-Z]{4}-[A-Z]{4}=/, `-${guessed}=`) }),
+      false,
+    ],
+    [
+      'that browser state in every cookie there ever was',
+      (guessed, own) => {
+        const state = own.split('=')[1];
+        const names = ['link', 'continued', `continued-${guessed}`, guessed];
+        return { Cookie: names.map((name) => `${name}=${state}`).join('; ') };
+      },
+      true,
+    ],
+    [
+      'addresses that it made up',
+      (guessed) => {
+        const address = `10.${guessed.charCodeAt(0)}.${guessed.charCodeAt(1)}.${guessed.charCodeAt(2)}`;
+        return { 'X-Forwarded-For': address, 'X-Real-IP': address, Forwarded: `for=${address}` };
+      },
+      true,
+    ],
+  ];
+
+  /** Consecutive, so that no code is tried twice. */
+  function guess(nth: number): string {
+    const letters = 'BCDFGHJKLMNPQRSTVWXZ';
+    const code = Array.from(
+      { length: 8 },
+      (_, place) => letters[Math.floor(nth / 20 ** place) % 20],
+    );
+    return formatUserCode(code.join(''));
+  }
+
+  /** A service that counts the codes it looked up, all of them wrong, and a client with a cookie of its own. */
+  async function countLookUps(overrides = {}) {
+    let lookUps = 0;
+    const changeStore = (store: SessionStore): SessionStore => ({
+      ...store,
+      find(by, nowMs) {
+        if ('userCode' in by) lookUps += 1;
+        return store.find(by, nowMs);
+      },
+      useCode(userCode, nowMs) {
+        lookUps += 1;
+        return store.useCode(userCode, nowMs);
+      },
+    });
+    const service = createTestService(overrides, undefined, { changeStore });
+    const right = await startWithCode(service);
+    const continued = await decide(service, right, PERSON);
+    const [own = ''] = (continued.headers.get('set-cookie') ?? '').split(';');
+    lookUps = 0;
+    return { service, own, lookUps: () => lookUps };
+  }
+
+  test.each(SENT)(
+    'one address that sends %s tries no more than 70 codes in ten minutes',
+    async (_, sent, isLookedUp) => {
+      const { service, own, lookUps } = await countLookUps();
+      for (let second = 0; second <= 600; second += 1) {
+        const guessed = guess(second);
+        const path = `/L/${guessed}`;
+        const headers = { ...sent(guessed, own), 'Sec-Fetch-Site': 'same-origin' };
+        const isPost = second % 2 === 0;
+        await service.send(
+          path,
+          isPost ? { method: 'POST', headers, body: 'choice=continue' } : { headers },
+          PERSON,
+        );
+        service.clock.advance(1_000);
+      }
+      const most = burst + 600 * ratePerSecond;
+      expect(lookUps()).toBe(isLookedUp ? most : 0);
+    },
+  );
+
+  test.each(SENT)(
+    'a /48 that sends %s tries no more than 350 codes in a minute',
+    async (_, sent, isLookedUp) => {
+      const { service, own, lookUps } = await countLookUps({ trustedProxyCidrs: ['10.0.0.1'] });
+      for (let tries = 0; tries < 610; tries += 1) {
+        const guessed = guess(tries);
+        const forwarded = `2001:db8:1:${tries.toString(16)}::1`;
+        const headers = { ...sent(guessed, own), 'X-Forwarded-For': forwarded };
+        await service.send(`/L/${guessed}`, { headers }, '10.0.0.1');
+        if (tries % 10 === 9) service.clock.advance(1_000);
+      }
+      const most = CODE_LIMIT_OVERALL.burst + 60 * CODE_LIMIT_OVERALL.ratePerSecond;
+      expect(lookUps()).toBe(isLookedUp ? most : 0);
+    },
+  );
+
+  test("with a cookie of one's own a right code shows one's own sign-in, as a wrong one does", async () => {
+    const { service, own } = await countLookUps();
+    const body = JSON.stringify({ service: 'mal', code: true, device: 'Their television' });
+    const started = await service.send('/auth/start', { method: 'POST', body }, '198.51.100.2');
+    const { link } = (await started.json()) as { link: string };
+    const [right, wrong] = [new URL(link).pathname, WRONG].map(async (path) => {
+      const name = `-${path.slice('/L/'.length)}=`;
+      const Cookie = own.replace(/-[A-Z]{4}-[A-Z]{4}=/, name);
+      return (await service.send(path, { headers: { Cookie } }, PERSON)).text();
+    });
+    expect(await right).toBe((await wrong) as string);
+    expect(await right).not.toContain('Their television');
+  });
 });

@@ -49,23 +49,50 @@ describe('in the browser that continued', () => {
   });
 });
 
+function readCookie({ headers }: Response) {
+  const [pair = '', ...attributes] = (headers.get('set-cookie') ?? '').split('; ');
+  return { name: pair.split('=')[0] ?? '', attributes: attributes.sort() };
+}
+
 describe('for everybody else the code is used up', () => {
-  test.each([
-    ['without the cookie', {}],
-    ['with one that is made up', { Cookie: 'link=AAAAAAAAAAAAAAAAAAAAAAAA' }],
-    ['with one that is none', { Cookie: 'link=<script>' }],
-  ])('%s', async (_, headers) => {
+  test('without the cookie', async () => {
     const { send, decide, pathname } = await openQuestion();
     await decide('continue');
+    expect((await send(pathname)).status).toBe(404);
+    expect((await decide('continue')).status).toBe(404);
+  });
+
+  test.each([
+    ['without a value', ''],
+    ['with one that is made up', 'AAAAAAAAAAAAAAAAAAAAAAAA'],
+    ['with one that is none', '<script>'],
+  ])('%s', async (_, value) => {
+    const { send, decide, pathname } = await openQuestion();
+    const { name } = readCookie(await decide('continue'));
+    const headers = { Cookie: `${name}=${value}` };
     expect((await send(pathname, { headers })).status).toBe(404);
     expect((await decide('continue', headers)).status).toBe(404);
   });
 });
 
+test('the cookie of one code leads nowhere at another', async () => {
+  const { send, decide } = await openQuestion();
+  const headers = cookieOf(await decide('continue'));
+  expect((await send('/L/BCDF-GHJK', { headers })).status).toBe(404);
+});
+
+test('a page that a cookie led to shows no code: the cookie may be made up', async () => {
+  const { send, decide, pathname } = await openQuestion();
+  const headers = cookieOf(await decide('continue'));
+  const page = await (await send(pathname, { headers })).text();
+  expect(page).toContain('value="continue"');
+  expect(page).not.toContain(pathname.slice('/L/'.length));
+});
+
 test('no script reads the cookie, it goes to this page alone, over TLS, and for no longer than the session', async () => {
   const { decide, pathname } = await openQuestion();
-  const cookie = (await decide('continue')).headers.get('set-cookie') ?? '';
-  const attributes = cookie.split('; ').slice(1).sort();
+  const { name, attributes } = readCookie(await decide('continue'));
+  expect(name).toStartWith('__Secure-');
   expect(attributes).toEqual(
     ['HttpOnly', 'Max-Age=600', `Path=${pathname}`, 'SameSite=Lax', 'Secure'].sort(),
   );

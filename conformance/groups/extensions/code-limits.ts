@@ -3,6 +3,7 @@
 import type { Bench, Case, Group } from '../../engine/case.ts';
 import { between, equal, holds, matches, Skip } from '../../engine/expect.ts';
 import { atMost, times } from '../../engine/wait.ts';
+import { codePath } from '../../wire/addresses.ts';
 import { expectStatus } from '../../wire/answers.ts';
 import type { Answer } from '../../wire/http.ts';
 import { expectAsked, openCode, startWithCode } from '../../wire/person.ts';
@@ -67,11 +68,36 @@ const rightOnesFree: Case = {
   },
 };
 
+const cookies: Case = {
+  section: 'RFC 8628 §5.1',
+  rule: 'the cookie of a sign-in that one has continued oneself buys no further try',
+  covers: ['user-code.limit-address'],
+  async run(bench) {
+    const { target } = bench;
+    if (target.sources.spread === 'none') throw new Skip('--spread none has one address only');
+    const session = await startWithCode(bench);
+    const continued = await target.decide(session, 'continue');
+    const Cookie = (continued.headers['set-cookie'] ?? [])
+      .map((each) => each.split(';')[0])
+      .join('; ');
+    const from = await target.sources.fresh();
+    const startedAt = performance.now();
+    const statuses: number[] = [];
+    for (const _ of times(3 * BURST, Number)) {
+      const path = codePath(guess());
+      statuses.push((await target.send({ path, from, headers: { Cookie } })).status);
+    }
+    const seconds = (performance.now() - startedAt) / 1000;
+    const looked = statuses.filter((status) => status !== 429).length;
+    between('codes looked up', looked, BURST, BURST + 1 + seconds / SECONDS_PER_TRY);
+  },
+};
+
 export const codeLimits: Group = {
   name: 'code-limits',
   about: 'guesses of user codes, by one address',
   extension: 'user-code',
-  cases: [perAddress, rightOnesFree],
+  cases: [perAddress, rightOnesFree, cookies],
 };
 
 const OVERALL_BURST = 50;

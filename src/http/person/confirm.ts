@@ -14,20 +14,20 @@ import type { Handler } from '../guard.ts';
 import type { RequestContext } from '../request-context.ts';
 import { formatUserCode, parseUserCode } from '../user-code.ts';
 import { createReadChoice } from './choice.ts';
+import { type Continued, createContinued } from './continued.ts';
 import { createLimitTries } from './limits.ts';
 import type { PersonPages } from './pages.ts';
-import { createReturning } from './returning.ts';
 
 /** `/L/XXXX-XXXX`. Deciding uses the code up, whichever way. */
 export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages): Handler {
   const { relay, confirm } = options;
   const limitTries = createLimitTries(options);
   const readChoice = createReadChoice(options);
-  const returning = createReturning(options);
-  const carryOut = createCarryOut(options, pages);
+  const continued = createContinued(options);
+  const carryOut = createCarryOut(options, pages, continued);
 
-  async function findAgain(c: RequestContext): Promise<Found | undefined> {
-    const browserState = returning.browserStateOf(c);
+  async function findContinued(c: RequestContext, userCode: string): Promise<Found | undefined> {
+    const browserState = continued.browserStateOf(c, userCode);
     return browserState === undefined ? undefined : relay.find({ browserState });
   }
 
@@ -37,21 +37,25 @@ export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages):
     const userCode = parseUserCode(req.path.split('/')[2] ?? '');
     if (userCode === undefined) return pages.codeFormAgain('code_unknown', req);
     const choice = await readChoice(req);
+    const decision = choice ?? (confirm === 'never' ? 'continue' : 'ask');
+    // Whoever comes back tries no code, so the code is not looked up and nothing is counted:
+    // the answer is that of their own sign-in, whatever the code.
+    const returning = await findContinued(c, userCode);
+    if (returning) {
+      return carryOut(c, requestId, { decision, found: returning, userCode, isReturning: true });
+    }
     // Before the look-up, so that a refusal tells nothing of the code.
     const attempt = await limitTries(c);
     if (!attempt.ok) {
       if (attempt.refusal === 'invalid_client_address') return refuse(attempt.refusal);
       return pages.tell('too_many_tries', req, retryAfter(attempt));
     }
-    const byCode = await (choice ? relay.useCode(userCode) : relay.find({ userCode }));
-    const found = byCode ?? (await findAgain(c));
+    const found = await (choice ? relay.useCode(userCode) : relay.find({ userCode }));
     if (found === undefined) {
       return pages.codeFormAgain('code_unknown', req, formatUserCode(userCode));
     }
     await attempt.forgive();
-    const decision = choice ?? (confirm === 'never' ? 'continue' : 'ask');
-    const answer = await carryOut(c, requestId, { decision, found, userCode });
-    return choice === 'continue' ? returning.remember(c, answer, found.browserState) : answer;
+    return carryOut(c, requestId, { decision, found, userCode });
   };
 }
 
@@ -59,7 +63,7 @@ export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages):
 export function createConfirmLink(options: AuthDoorOptions, pages: PersonPages): Handler {
   const { relay, providers } = options;
   const readChoice = createReadChoice(options);
-  const carryOut = createCarryOut(options, pages);
+  const carryOut = createCarryOut(options, pages, createContinued(options));
 
   return async (c, requestId) => {
     const { req } = c;
@@ -76,21 +80,29 @@ export function createConfirmLink(options: AuthDoorOptions, pages: PersonPages):
 interface Decided {
   readonly decision: 'continue' | 'decline' | 'ask';
   readonly found: Found;
+  /** Of the page that asks; absent on the page of the long link. */
   readonly userCode?: string;
+  /** A cookie led here, which anybody may have written: nothing says that the code is this sign-in's. */
+  readonly isReturning?: boolean;
 }
 
-function createCarryOut({ relay, providers }: AuthDoorOptions, pages: PersonPages) {
+function createCarryOut(
+  { relay, providers }: AuthDoorOptions,
+  pages: PersonPages,
+  continued: Continued,
+) {
   return async (
     { req }: RequestContext,
     requestId: string,
     decided: Decided,
   ): Promise<Response> => {
-    const { decision, found, userCode } = decided;
+    const { decision, found, userCode, isReturning } = decided;
     const { service, browserState } = found;
     const enabled = providers.get(service);
     if (enabled === undefined) return pages.tell('link_invalid', req);
     if (decision === 'ask') {
-      return pages.confirm(req, found, enabled.provider.displayName, userCode);
+      const shownCode = isReturning ? undefined : userCode;
+      return pages.confirm(req, found, enabled.provider.displayName, shownCode);
     }
     if (decision === 'decline') {
       const isTold = await relay.decline(service, browserState);
@@ -100,7 +112,11 @@ function createCarryOut({ relay, providers }: AuthDoorOptions, pages: PersonPage
     }
     const opened = await relay.open(service, browserState);
     if (opened === undefined) return pages.tell('link_invalid', req);
-    const status = req.method === 'POST' ? 303 : 302;
-    return redirectAnswer(enabled.authorizeUrl({ browserState, ...opened }), status);
+    const authorizeUrl = enabled.authorizeUrl({ browserState, ...opened });
+    // With CONFIRM=never a GET leads on: nothing was decided, so the code is still good.
+    if (req.method === 'GET') return redirectAnswer(authorizeUrl);
+    const answer = redirectAnswer(authorizeUrl, 303);
+    if (userCode !== undefined) continued.remember(answer, userCode, browserState);
+    return answer;
   };
 }
