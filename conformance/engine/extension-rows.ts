@@ -7,6 +7,7 @@ export const EXTENSION_ROWS = {
   'user-code.start': '"code": true adds userCode, link and qr; without it the three fields alone',
   'user-code.form': 'a typed code, however written, leads to its page; no code: the form again',
   'user-code.page': 'the page names provider and device, and changes nothing',
+  'user-code.address': 'a code has one address; any other spelling of it leads there',
   'user-code.continue': 'continue leads to the provider and uses the code up',
   'user-code.decline': 'decline reaches the device as access_denied at once',
   'user-code.once': 'a code that is used, expired or never was: one and the same 404 page',

@@ -30,6 +30,15 @@ export function typeCode({ target }: Bench, code: string): Promise<Answer> {
   return target.send(formCall('/link', { code }));
 }
 
+/** Sent on to the page of the code, in the one spelling of its address. */
+export function expectLedToCode({ options }: Bench, answer: Answer, userCode: string): void {
+  holds('status', [302, 303].includes(answer.status), '302 or 303', answer.status);
+  const location = present('Location', answer.headers.location);
+  const { pathname } = new URL(location, `${options.publicUrl}/link`);
+  const below = new URL(options.publicUrl).pathname.replace(/\/$/, '');
+  equal('Location', pathname, `${below}${codePath(userCode)}`);
+}
+
 /** On the way to the provider, as after the plain link. */
 export function expectOnTheWay(
   { options }: Bench,

@@ -34,7 +34,12 @@ const baseUrl = text
     (address) => parseAddress(address) && !hasUserInfo(address) && !/[?#]/.test(address),
     'must be an http(s) address such as https://relay.example, without user name, query or fragment',
   )
-  .transform((address) => address.replace(/\/+$/, ''));
+  .transform((address) => address.replace(/\/+$/, ''))
+  // RFC 6265 §4.1.1: a cookie's path holds no `;`. A path that begins with `//` names another host in a redirect.
+  .refine(
+    (address) => !/;|^\/\//.test(new URL(address).pathname),
+    'must have a path without ; that does not begin with //, since cookies and redirects hold it',
+  );
 
 const host = text.refine(
   (name) => ipaddr.isValid(name) || /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(name),

@@ -114,13 +114,36 @@ describe('the address of a code', () => {
     await expectUndecided(service, session, pathname);
   });
 
-  test('it may be written in any case, with its dash or without', async () => {
-    const service = createTestService();
-    const { userCode } = await startWithCode(service);
-    const bare = userCode.replace('-', '');
-    for (const path of [`/L/${bare}`, `/L/${userCode.toLowerCase()}`, `/l/${userCode}`]) {
-      expect((await service.send(path)).status).toBe(200);
-    }
+  const OTHERWISE: readonly [string, (code: string) => string][] = [
+    ['without its dash', (code) => `/L/${code.replace('-', '')}`],
+    ['in lower case', (code) => `/L/${code.toLowerCase()}`],
+    ['under /l/', (code) => `/l/${code}`],
+    ['with a semicolon', (code) => `/L/${code.replace('-', ';')}`],
+    ['with a comma at its end', (code) => `/L/${code},`],
+  ];
+
+  test.each(OTHERWISE)(
+    'written %s it leads to the one address, decides nothing and costs no try',
+    async (_, write) => {
+      const service = createTestService();
+      const { session, userCode, pathname } = await startWithCode(service);
+      const path = write(userCode);
+      for (let visits = 0; visits < 30; visits += 1) {
+        const opened = await service.send(path);
+        expect([opened.status, opened.headers.get('location')]).toEqual([302, pathname]);
+      }
+      for (const choice of ['continue', 'decline']) {
+        const decided = await decide(service, path, choice);
+        expect([decided.status, decided.headers.get('location')]).toEqual([303, pathname]);
+        expect(decided.headers.get('set-cookie')).toBeNull();
+      }
+      await expectUndecided(service, session, pathname);
+    },
+  );
+
+  test('what was never a code leads on as one that was: nothing is looked up', async () => {
+    const { send } = createTestService();
+    expect((await send('/l/bcdfghjk')).headers.get('location')).toBe('/L/BCDF-GHJK');
   });
 
   test('Continue leads to the provider, once', async () => {
@@ -354,6 +377,8 @@ describe('what the answers say to browsers', () => {
         const typed = await send(`${prefix}/link`, { method: 'POST', body: code });
         expect(typed.headers.get('location')).toBe(`${basePath}/L/${userCode}`);
         expect((await send(`${prefix}/L/${userCode}`)).status).toBe(200);
+        const otherwise = await send(`${prefix}/l/${userCode}`);
+        expect(otherwise.headers.get('location')).toBe(`${basePath}/L/${userCode}`);
       }
     },
   );

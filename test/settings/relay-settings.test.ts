@@ -30,8 +30,10 @@ describe('the relay’s own settings', () => {
     ['https://relay.example///', 'https://relay.example'],
     ['https://relay.example/tv/', 'https://relay.example/tv'],
     ['  https://Relay.example:8443 ', 'https://Relay.example:8443'],
+    ['HTTPS://Relay.example/', 'HTTPS://Relay.example'],
     ['http://localhost:8080/', 'http://localhost:8080'],
     ['http://[::1]:8080', 'http://[::1]:8080'],
+    ['https://relay.example/a,b%3B/~c//d', 'https://relay.example/a,b%3B/~c//d'],
   ])('OAUTH_BASE_URL %j loses its trailing slashes and is else kept: %j', (written, kept) => {
     expect(settingsOf({ OAUTH_BASE_URL: written }).baseUrl).toBe(kept);
   });
@@ -51,6 +53,16 @@ describe('the relay’s own settings', () => {
   ])('OAUTH_BASE_URL %j is refused', (written) => {
     expect(faultsOf({ OAUTH_BASE_URL: written })).toEqual([
       expect.stringMatching(/^OAUTH_BASE_URL must be an http\(s\) address/),
+    ]);
+  });
+
+  test.each([
+    'https://relay.example/tv;a=b',
+    'https://relay.example/tv;',
+    'https://relay.example//tv',
+  ])('OAUTH_BASE_URL %j is refused, as cookies and redirects cannot hold its path', (written) => {
+    expect(faultsOf({ OAUTH_BASE_URL: written })).toEqual([
+      'OAUTH_BASE_URL must have a path without ; that does not begin with //, since cookies and redirects hold it',
     ]);
   });
 

@@ -1,12 +1,13 @@
 /** A user code beside the link: how a device comes by it, and a person from it to the provider. */
 
 import type { Case, Group } from '../../engine/case.ts';
-import { equal, holds, matches, present } from '../../engine/expect.ts';
-import { codePath } from '../../wire/addresses.ts';
+import { equal, holds, matches } from '../../engine/expect.ts';
+import { codePath, formCall } from '../../wire/addresses.ts';
 import { expectJson, expectStatus, readHtml, readJson } from '../../wire/answers.ts';
 import {
   expectAsked,
   expectDeclined,
+  expectLedToCode,
   expectOnTheWay,
   openCode,
   startWithCode,
@@ -46,10 +47,7 @@ const typed: Case = {
     for (const written of [userCode, bare, spaced, ` ${userCode}\t`, bare.replace(/../g, '$&._')]) {
       const answer = await typeCode(bench, written);
       expectStatus(answer, 303);
-      const location = present('Location', answer.headers.location);
-      const { pathname } = new URL(location, `${bench.options.publicUrl}/link`);
-      const below = new URL(bench.options.publicUrl).pathname.replace(/\/$/, '');
-      equal('Location', pathname, `${below}${codePath(userCode)}`);
+      expectLedToCode(bench, answer, userCode);
     }
   },
 };
@@ -89,9 +87,29 @@ const page: Case = {
       const name = [...device].slice(0, 40).join('');
       holds('page', text.includes(name) && !text.includes(`${name}x`), name, text);
     }
-    const small = { path: codePath(session.userCode.toLowerCase().replace('-', '')) };
-    expectAsked(await bench.target.send(small), session);
     expectStatus(await bench.target.open(session), 302);
+  },
+};
+
+const oneAddress: Case = {
+  section: 'user-code',
+  rule: 'however the code is written in the address: sent on to the one spelling, nothing decided',
+  covers: ['user-code.address'],
+  async run(bench) {
+    const { target } = bench;
+    const session = await startWithCode(bench);
+    const { userCode, from } = session;
+    for (const written of [
+      userCode.toLowerCase(),
+      userCode.replace('-', ''),
+      userCode.replace('-', ';'),
+    ]) {
+      const path = codePath(written);
+      expectLedToCode(bench, await target.send({ path, from }), userCode);
+      const form = formCall(path, { choice: 'continue' });
+      expectLedToCode(bench, await target.send({ ...form, from }), userCode);
+    }
+    expectAsked(await openCode(bench, userCode, from), session);
   },
 };
 
@@ -187,5 +205,5 @@ export const userCode: Group = {
   name: 'user-code',
   about: 'a code to type, and the page that it leads to',
   extension: 'user-code',
-  cases: [started, typed, form, page, goesOn, declined, once, unknown, foreign],
+  cases: [started, typed, form, page, oneAddress, goesOn, declined, once, unknown, foreign],
 };

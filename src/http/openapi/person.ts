@@ -76,7 +76,12 @@ function describeCode(suffix: string): Part {
       tags: ['person'],
       responses: {
         ...CONFIRM,
-        '302': answer('With CONFIRM=never: to the provider', { headers: LOCATION }),
+        '302': answer(
+          'The code in another spelling: to its own. With CONFIRM=never: to the provider',
+          {
+            headers: LOCATION,
+          },
+        ),
       },
     },
     post: {
@@ -84,7 +89,12 @@ function describeCode(suffix: string): Part {
       summary: 'The person goes on, or declines; either uses the code up',
       tags: ['person'],
       requestBody: DECIDE,
-      responses: { ...CONFIRM, '303': answer('To the provider', { headers: LOCATION }) },
+      responses: {
+        ...CONFIRM,
+        '303': answer('To the provider. The code in another spelling: to its own, undecided', {
+          headers: LOCATION,
+        }),
+      },
     },
   };
 }

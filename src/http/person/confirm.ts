@@ -12,7 +12,8 @@ import type { AuthDoorOptions } from '../door-options.ts';
 import { refuse, refuseMethod } from '../errors.ts';
 import type { Handler } from '../guard.ts';
 import type { RequestContext } from '../request-context.ts';
-import { formatUserCode, parseUserCode } from '../user-code.ts';
+import { basePathOf } from '../request-path.ts';
+import { formatUserCode, parseUserCode, shortLinkOf } from '../user-code.ts';
 import { createReadChoice } from './choice.ts';
 import { type Continued, createContinued } from './continued.ts';
 import { createLimitTries } from './limits.ts';
@@ -20,7 +21,8 @@ import type { PersonPages } from './pages.ts';
 
 /** `/L/XXXX-XXXX`. Deciding uses the code up, whichever way. */
 export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages): Handler {
-  const { relay, confirm } = options;
+  const { relay, confirm, baseUrl } = options;
+  const basePath = basePathOf(baseUrl);
   const limitTries = createLimitTries(options);
   const readChoice = createReadChoice(options);
   const continued = createContinued(options);
@@ -36,6 +38,10 @@ export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages):
     if (req.method !== 'GET' && req.method !== 'POST') return refuseMethod('GET, POST');
     const userCode = parseUserCode(req.path.split('/')[2] ?? '');
     if (userCode === undefined) return pages.codeFormAgain('code_unknown', req);
+    // One address for each code: a cookie is kept for one path, and no cookie's path holds a `;`.
+    if (req.path !== shortLinkOf('', userCode)) {
+      return redirectAnswer(shortLinkOf(basePath, userCode), req.method === 'GET' ? 302 : 303);
+    }
     const choice = await readChoice(req);
     const decision = choice ?? (confirm === 'never' ? 'continue' : 'ask');
     // Whoever comes back tries no code, so the code is not looked up and nothing is counted:
