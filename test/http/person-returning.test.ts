@@ -3,8 +3,8 @@ import { describe, expect, test } from 'bun:test';
 import { createTestService } from '../support/test-service.ts';
 
 /** A device with a code, and what can be decided about it. */
-async function openQuestion() {
-  const service = createTestService();
+async function openQuestion(overrides = {}) {
+  const service = createTestService(overrides);
   const body = JSON.stringify({ service: 'mal', code: true });
   const answer = await service.send('/auth/start', { method: 'POST', body });
   const { link, session } = (await answer.json()) as { link: string; session: string };
@@ -96,6 +96,20 @@ test('no script reads the cookie, it goes to this page alone, over TLS, and for 
   expect(attributes).toEqual(
     ['HttpOnly', 'Max-Age=600', `Path=${pathname}`, 'SameSite=Lax', 'Secure'].sort(),
   );
+});
+
+test.each([
+  ['HTTPS://Relay.test', true],
+  ['https://relay.test', true],
+  ['http://localhost:8080', false],
+  ['HTTP://localhost:8080', false],
+])('with the address %s it is Secure: %p', async (baseUrl, isSecure) => {
+  const { decide } = await openQuestion({ baseUrl });
+  const { name, attributes } = readCookie(await decide('continue'));
+  expect([name.startsWith('__Secure-'), attributes.includes('Secure')]).toEqual([
+    isSecure,
+    isSecure,
+  ]);
 });
 
 test('a page leaves no cookie, nor does whoever declines', async () => {

@@ -18,7 +18,8 @@ export interface Continued {
 }
 
 export function createContinued({ baseUrl, sessionSeconds }: AuthDoorOptions): Continued {
-  const secure = baseUrl.startsWith('https:');
+  // The parser writes the scheme in lower case, whatever the operator wrote.
+  const secure = new URL(baseUrl).protocol === 'https:';
   const prefix = secure ? '__Secure-' : '';
   const basePath = basePathOf(baseUrl);
   const nameOf = (userCode: string) => `${prefix}continued-${formatUserCode(userCode)}`;
