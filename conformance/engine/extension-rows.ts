@@ -30,6 +30,7 @@ export const EXTENSION_ROWS = {
   'cors.browser': 'no address that a browser opens has any of it',
   'confirm.link': 'CONFIRM=always: the plain link asks first, and its page holds no state',
   'confirm.decide': 'CONFIRM=always: continue 303 to the provider, decline ends the sign-in',
+  'confirm.browser': 'CONFIRM=always: a callback is heard from the browser that continued alone',
   'rfc6749.3.2':
     'token endpoint: POST; empty and unknown parameters count as not there; none twice',
   'rfc6749.5.1': 'access_token, token_type, expires_in, refresh_token, scope; no-store, no-cache',

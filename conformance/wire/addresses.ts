@@ -8,6 +8,14 @@ export function linkPath(session: Session): string {
   return `/auth/${session.service}?${new URLSearchParams({ state: session.state })}`;
 }
 
+/** Where the provider sends the browser back to. */
+export function callbackPath(
+  { service, state }: Session,
+  parameters: Readonly<Record<string, string>>,
+): string {
+  return `/auth/${service}/callback?${new URLSearchParams({ ...parameters, state })}`;
+}
+
 /** The short way in; the code as the device shows it. */
 export function codePath(userCode: string): string {
   return `/L/${userCode}`;

@@ -15,8 +15,12 @@ export function createRecord(file: string | undefined): Record {
   writeFileSync(file, '', { flag: 'a', mode: 0o600 });
   // Thousands of them are the same page.
   const recorded = new Set<string>();
-  return ({ method = 'GET', path }, { status, headers: { date: _, ...headers }, body }) => {
+  return ({ method = 'GET', path }, { status, headers: { date: _, ...fields }, body }) => {
     const [pathname = ''] = path.split('?');
+    // Node gives several cookies as a list.
+    const headers = Object.fromEntries(
+      Object.entries(fields).map(([name, value]) => [name, String(value)]),
+    );
     const line = JSON.stringify({ method, path: pathname, status, headers, body });
     if (recorded.has(line)) return;
     recorded.add(line);

@@ -3,7 +3,7 @@
 import { present, Skip } from '../engine/expect.ts';
 import type { Secrets } from '../engine/secrets.ts';
 import { atMost } from '../engine/wait.ts';
-import { codePath, FORM, formCall, linkPath } from './addresses.ts';
+import { callbackPath, codePath, FORM, formCall, linkPath } from './addresses.ts';
 import { readJson } from './answers.ts';
 import { type Answer, type Call, send as sendHttp } from './http.ts';
 import { createLedger, type Ledger, type Session } from './ledger.ts';
@@ -34,6 +34,7 @@ export interface Target {
   /** A start that must be accepted; `extra` fields go into its body. */
   start(service: string, from?: Source, extra?: object): Promise<Session>;
   open(session: Session): Promise<Answer>;
+  /** By the browser that continued, where the session was continued. */
   callback(session: Session, parameters: Parameters): Promise<Answer>;
   poll(secret: string): Promise<Answer>;
   /** A poll that is held; `leave` is how a device goes away. */
@@ -88,14 +89,21 @@ export function createTarget(wiring: Wiring): Target {
     if (answer.status === 200 || answer.status === 410) own.remove(secret);
     return answer;
   };
-  const callback = (session: Session, parameters: Parameters) => {
-    const query = new URLSearchParams({ ...parameters, state: session.state });
-    return send({ path: `/auth/${session.service}/callback?${query}` });
-  };
-  const decide = (session: Session, choice: Choice, headers: Parameters = FROM_OUR_PAGE) => {
+  const cookies = createCookieJar();
+  const callback = (session: Session, parameters: Parameters) =>
+    send({ path: callbackPath(session, parameters), headers: cookies.forCallback(session) });
+  const decide = async (session: Session, choice: Choice, headers: Parameters = FROM_OUR_PAGE) => {
     const path = session.userCode ? codePath(session.userCode) : linkPath(session);
     const { from } = session;
-    return send({ ...formCall(path, { choice }), from, headers: { ...FORM, ...headers } });
+    const call = { ...formCall(path, { choice }), from, headers: { ...FORM, ...headers } };
+    const answer = await send(call);
+    cookies.take(session, answer);
+    return answer;
+  };
+  /** Where the link asks, a callback is heard from the browser that continued alone. */
+  const end = async (session: Session) => {
+    const answer = session.state && (await callback(session, { error: 'access_denied' }));
+    if (!answer || answer.status === 404) await decide(session, 'decline');
   };
   return {
     sources,
@@ -116,12 +124,29 @@ export function createTarget(wiring: Wiring): Target {
     sendUnconfigured: (call) => sendUnconfigured(wiring, call),
     cleanUp: () =>
       atMost(CLEANERS, own.sessions, async (session) => {
-        const ended = session.state
-          ? callback(session, { error: 'access_denied' })
-          : decide(session, 'decline');
-        await ended;
+        await end(session);
         await poll(session.secret, { timeoutMs: CLEAN_UP_MS });
       }),
+  };
+}
+
+/** What Continue left with the browser of each session's user. RFC 6265. */
+function createCookieJar() {
+  const kept = new Map<string, string>();
+  return {
+    take({ secret, service }: Session, { headers }: Answer): void {
+      const forCallback = (headers['set-cookie'] ?? [])
+        .map((line) => line.split('; '))
+        .filter((parts) =>
+          parts.some((part) => new RegExp(`^Path=.*/auth/${service}/callback$`).test(part)),
+        )
+        .map(([pair]) => pair);
+      if (forCallback.length > 0) kept.set(secret, forCallback.join('; '));
+    },
+    forCallback({ secret }: Session): Parameters {
+      const cookie = kept.get(secret);
+      return cookie === undefined ? {} : { Cookie: cookie };
+    },
   };
 }
 

@@ -2,10 +2,10 @@
 
 import type { Case, Group } from '../../engine/case.ts';
 import { equal } from '../../engine/expect.ts';
-import { formCall, linkPath } from '../../wire/addresses.ts';
+import { callbackPath, formCall, linkPath } from '../../wire/addresses.ts';
 import { expectDeadLink, expectStatus, expectText } from '../../wire/answers.ts';
 import { SERVICE_NOT_FOUND } from '../../wire/messages.ts';
-import { expectAsked, expectDeclined, expectOnTheWay } from '../../wire/person.ts';
+import { expectAsked, expectDeclined, expectOnTheWay, startWithCode } from '../../wire/person.ts';
 import { expectResult } from '../../wire/sign-in.ts';
 
 const asks: Case = {
@@ -34,6 +34,42 @@ const goesOn: Case = {
     await target.callback(session, { code });
     await expectResult(bench, session, { ...result });
     expectDeadLink(await target.open(session));
+  },
+};
+
+const byCode: Case = {
+  section: 'confirm',
+  rule: 'who was asked at a code is not asked again, and the sign-in ends as ever',
+  covers: ['confirm.decide', 'confirm.browser'],
+  async run(bench) {
+    const { target, provider } = bench;
+    const session = await startWithCode(bench);
+    expectOnTheWay(bench, await target.decide(session, 'continue'), session);
+    const { code, result } = provider.grant();
+    await target.callback(session, { code });
+    await expectResult(bench, session, { ...result });
+  },
+};
+
+const otherBrowser: Case = {
+  section: 'confirm',
+  rule: 'a callback in another browser than that which continued: the 404 page, and nothing happens',
+  covers: ['confirm.browser'],
+  async run(bench) {
+    const { target, provider, options } = bench;
+    const session = await target.start(options.serviceA);
+    const { code, result } = provider.grant();
+    const callbacks = [{ code }, { error: 'access_denied' }, { error: 'server_error' }, {}];
+    const comeBack = async () => {
+      for (const parameters of callbacks) {
+        expectDeadLink(await target.send({ path: callbackPath(session, parameters) }));
+      }
+    };
+    await comeBack();
+    await target.decide(session, 'continue');
+    await comeBack();
+    await target.callback(session, { code });
+    await expectResult(bench, session, { ...result });
   },
 };
 
@@ -91,5 +127,5 @@ export const confirm: Group = {
   name: 'confirm',
   about: 'CONFIRM=always: the plain link asks before it leads on',
   extension: 'confirm',
-  cases: [asks, goesOn, declined, foreign, refused],
+  cases: [asks, goesOn, byCode, otherBrowser, declined, foreign, refused],
 };

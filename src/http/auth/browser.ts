@@ -6,6 +6,7 @@ import { redirectAnswer } from '../answers.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
 import { type AnswerWithPage, refuse, refuseMethod } from '../errors.ts';
 import type { Handler } from '../guard.ts';
+import { createContinued } from '../person/continued.ts';
 
 /** `GET /auth/<service>`. Changes nothing, so a link preview does no harm. */
 export function createAuthorize(
@@ -28,10 +29,10 @@ export function createAuthorize(
  * `GET /auth/<service>/callback`. Goes on when the browser leaves: the code is
  * spent by then, and the device waits for the tokens.
  */
-export function createCallback(
-  { relay, providers, exchange }: AuthDoorOptions,
-  answerWithPage: AnswerWithPage,
-): Handler {
+export function createCallback(options: AuthDoorOptions, answerWithPage: AnswerWithPage): Handler {
+  const { relay, providers, exchange } = options;
+  const { mayFinish } = createContinued(options);
+
   function exchangeFor(enabled: EnabledProvider, requestId: string): Exchange {
     return async (code, verifier) => {
       const { redirectUri, provider } = enabled;
@@ -43,12 +44,17 @@ export function createCallback(
     };
   }
 
-  return async ({ req }, requestId) => {
+  return async (c, requestId) => {
+    const { req } = c;
     if (req.method !== 'GET') return refuseMethod('GET');
     const service = serviceOf(req.path);
     const enabled = providers.get(service);
     if (enabled === undefined) return refuse('not_found');
     const browserState = req.query('state') ?? '';
+    if (!mayFinish(c, browserState)) {
+      log.debug('callback_without_cookie', { requestId, service });
+      return answerWithPage('link_invalid', req);
+    }
     const callback = callbackOf(req.query('error'), req.query('code'));
     const exchangeNow = exchangeFor(enabled, requestId);
     const outcome = await relay.finish(service, browserState, callback, exchangeNow);

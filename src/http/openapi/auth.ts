@@ -11,7 +11,7 @@ import {
   RETRY_AFTER,
   SERVICE,
 } from './parts.ts';
-import { DECIDE } from './person.ts';
+import { CONTINUED, DECIDE } from './person.ts';
 
 const STARTED = {
   session: 'kq0Vd3yQm8sT1uWx5zAbC7eF',
@@ -112,10 +112,13 @@ const STATE = parameter('state', 'query', {
 });
 
 const BROWSER_REFUSALS: Part = {
-  '404': answer('The link is no longer valid, or there is no such provider', {
-    isPage: true,
-    texts: ['404 page not found'],
-  }),
+  '404': answer(
+    'The link is no longer valid, or not in this browser, or there is no such provider',
+    {
+      isPage: true,
+      texts: ['404 page not found'],
+    },
+  ),
   '503': page('A fault, or shutting down'),
 };
 
@@ -128,6 +131,8 @@ const AUTHORIZE: Part = {
 const CALLBACK: Part = {
   operationId: 'callback',
   summary: 'The provider sends the person back here',
+  description:
+    'With CONFIRM=always only the browser that continued is heard: it has a cookie for this address, whose name is made from the browser state.',
   tags: ['person'],
   parameters: [
     STATE,
@@ -176,7 +181,7 @@ export const AUTH_PATHS: Part = {
       summary: 'With CONFIRM=always: the person goes on, or declines',
       tags: ['person'],
       requestBody: DECIDE,
-      responses: { '303': answer('To the provider', { headers: LOCATION }), ...AUTHORIZE },
+      responses: { '303': answer('To the provider', { headers: CONTINUED }), ...AUTHORIZE },
     },
   },
   '/auth/{service}/callback': { parameters: [SERVICE], get: CALLBACK },

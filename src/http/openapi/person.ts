@@ -21,6 +21,9 @@ export const DECIDE = formBody({
   required: ['choice'],
 });
 
+/** Continue leaves cookies, each for one path. */
+export const CONTINUED: Part = { ...LOCATION, 'Set-Cookie': { schema: { type: 'string' } } };
+
 const HOME = {
   operationId: 'home',
   summary: 'What this service is, and the code form',
@@ -92,7 +95,7 @@ function describeCode(suffix: string): Part {
       responses: {
         ...CONFIRM,
         '303': answer('To the provider. The code in another spelling: to its own, undecided', {
-          headers: LOCATION,
+          headers: CONTINUED,
         }),
       },
     },

@@ -122,7 +122,7 @@ function createCarryOut(
     // With CONFIRM=never a GET leads on: nothing was decided, so the code is still good.
     if (req.method === 'GET') return redirectAnswer(authorizeUrl);
     const answer = redirectAnswer(authorizeUrl, 303);
-    if (userCode !== undefined) continued.remember(answer, userCode, browserState);
+    continued.remember(answer, found, userCode);
     return answer;
   };
 }

@@ -19,12 +19,18 @@ export interface Stage {
 export const SERVICES = ['demo', 'bare', 'mal'] as const;
 export type Service = (typeof SERVICES)[number];
 
-/** `env` is what a test has set otherwise. */
-export async function setStage(env: Readonly<Record<string, string>> = {}): Promise<Stage> {
+/**
+ * `env` is what a test has set otherwise; `publicUrl` is where browsers reach the
+ * relay, when that is not where it listens.
+ */
+export async function setStage(
+  env: Readonly<Record<string, string>> = {},
+  publicUrl?: string,
+): Promise<Stage> {
   const browser = await launchChromium();
   const port = await findFreePort();
   const baseUrl = `http://127.0.0.1:${port}`;
-  const redirectUri = (service: Service) => `${baseUrl}/auth/${service}/callback`;
+  const redirectUri = (service: Service) => `${publicUrl ?? baseUrl}/auth/${service}/callback`;
   const clientSecret = plantSecret('a-client-secret-of-the-browser-tests');
   const [demo, bare, mal] = await Promise.all([
     startOidc({ redirectUri: redirectUri('demo'), clientSecret }),
@@ -32,7 +38,7 @@ export async function setStage(env: Readonly<Record<string, string>> = {}): Prom
     startPlainPkce({ redirectUri: redirectUri('mal') }),
   ]);
   const relay = await startRelay({
-    OAUTH_BASE_URL: baseUrl,
+    OAUTH_BASE_URL: publicUrl ?? baseUrl,
     HOST: '127.0.0.1',
     PORT: String(port),
     PROVIDERS: SERVICES.join(','),
@@ -55,7 +61,7 @@ export async function setStage(env: Readonly<Record<string, string>> = {}): Prom
     await relay.stop();
     await Promise.all(Object.values(providers).map((provider) => provider.stop()));
   }
-  return { relay, providers, browser, stop };
+  return { relay: { ...relay, baseUrl }, providers, browser, stop };
 }
 
 function demoSettings({ issuer, clientId }: OidcProvider, clientSecret: string) {
