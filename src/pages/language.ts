@@ -6,7 +6,13 @@ import { LANGUAGES, type Language } from './messages/catalogue.ts';
 /** What a person gets who asks for none that there is. */
 const FALLBACK: Language = 'en';
 
-/** `de` of `de`, `zh-Hant` of `zh-Hant`, `pt` of `pt-BR`: what must agree for people to understand. */
+/** A tag of Chinese: its script, its region. RFC 5646 §2.1. */
+const CHINESE = /^zh(?:-([a-z]{4}))?(?:-([a-z]{2}|\d{3}))?(?:-|$)/;
+
+/** Where Chinese is written in traditional characters unless the tag names a script. CLDR, likely subtags. */
+const TRADITIONAL_REGIONS = new Set('au bn gb gf hk id mo pa pf ph sr th tw us vn'.split(' '));
+
+/** `de` of `de`, `zh-hant` of `zh-Hant`, `pt` of `pt-BR`. */
 const BY_SPEECH = new Map(LANGUAGES.map((language) => [speechOf(language), language]));
 
 /** The language that the browser likes best of those there are. */
@@ -20,18 +26,17 @@ export function chooseLanguage(acceptLanguage = ''): Language {
 }
 
 /**
- * Chinese is two written languages; which of them a region such as `zh-TW`
- * writes is known to Unicode (CLDR, likely subtags). Others differ less between
- * regions than from English.
+ * What must agree between a tag and a page: the language. Chinese is two written
+ * languages, so there the script counts too; other languages differ less between
+ * regions and scripts than from English. Looked up rather than asked of
+ * Intl.Locale, which takes 2 to 5 µs a tag, and strangers choose the tags.
  */
-function speechOf(tag: string): string | undefined {
-  try {
-    const { language, script } = new Intl.Locale(tag).maximize();
-    return language === 'zh' ? `zh-${script}` : language;
-  } catch {
-    // `*`, and what is no language tag at all.
-    return undefined;
-  }
+function speechOf(tag: string): string {
+  const wanted = tag.toLowerCase();
+  const [language = ''] = wanted.split('-', 1);
+  if (language !== 'zh') return language;
+  const [, script, region = ''] = CHINESE.exec(wanted) ?? [];
+  return `zh-${script ?? (TRADITIONAL_REGIONS.has(region) ? 'hant' : 'hans')}`;
 }
 
 export function directionOf(language: Language): 'ltr' | 'rtl' {
