@@ -75,8 +75,8 @@ export const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
 /** 20^8: 34.5 bits. What that bears is in docs/person.md. */
 export const USER_CODE_LENGTH = 8;
 
-/** Of what a device calls itself, so much is shown to the person. */
-export const DEVICE_NAME_CHARACTERS = 40;
+/** Characters of a name that a user is shown, of a device, the app or a provider: a line of a phone holds no more. */
+export const SHOWN_NAME_CHARACTERS = 40;
 
 /** A device that confirms (`ack`) may ask for its result again for so long after it was first handed out. */
 export const ACK_MS = 60 * SECOND_MS;

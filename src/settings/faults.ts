@@ -1,4 +1,5 @@
 /** What is wrong with the settings, and how an operator is told. */
+import { spellOutUnseen } from '../pages/shown-name.ts';
 
 /** One thing wrong with one setting; the relay does not start. */
 export interface SettingFault {
@@ -56,6 +57,7 @@ export function describeFaults(
 }
 
 function describeFault({ setting, value, problem }: SettingFault): string {
-  // JSON shows line breaks and other invisible characters.
-  return `  ${setting} ${value === undefined ? '(not set)' : `= ${JSON.stringify(value)}`}: ${problem}`;
+  // JSON shows line breaks.
+  const held = value === undefined ? '(not set)' : `= ${spellOutUnseen(JSON.stringify(value))}`;
+  return `  ${setting} ${held}: ${problem}`;
 }

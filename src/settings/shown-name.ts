@@ -1,12 +1,13 @@
 import { z } from 'zod';
+import { SHOWN_NAME_CHARACTERS } from '../limits.ts';
+import { cleanName, hasUnseen } from '../pages/shown-name.ts';
 
-/** A name that people are shown: a line of a page on a phone holds no more. */
-const MAX_CHARACTERS = 40;
+const UNSEEN = 'must hold no character that cannot be seen or that turns the text around it';
+const PROBLEM = `must be 1 to ${SHOWN_NAME_CHARACTERS} characters that can be seen`;
 
-const PROBLEM = `must be 1 to ${MAX_CHARACTERS} characters without line breaks or other control characters`;
-
+/** A name that users are shown. A device's is cleaned; the operator can be told what is wrong. */
 export const shownName = z
   .string()
   .trim()
-  // Characters as people count them, near enough: not the halves that `length` counts.
-  .refine((name) => [...name].length <= MAX_CHARACTERS && !/\p{Cc}/u.test(name), PROBLEM);
+  .refine((name) => !hasUnseen(name), { message: UNSEEN, abort: true })
+  .refine((name) => cleanName(name) === name.replace(/\s+/g, ' '), PROBLEM);

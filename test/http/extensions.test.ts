@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { ACK_MS } from '../../src/limits.ts';
 import { BASE_URL, createTestService } from '../support/test-service.ts';
+import { UNSEEN } from '../support/unseen.ts';
 
 /** A start with more than a service in it. */
 async function startWith(asked: object) {
@@ -50,6 +51,11 @@ describe('"device"', () => {
     ['📺'.repeat(41), '📺'.repeat(40)],
     ['<b>TV</b>', '<b>TV</b>'],
     ['\u0000 \u202E', undefined],
+    ['\u3164', undefined],
+    ['\u2800\u2800', undefined],
+    ['\u0301\u0301', undefined],
+    ['\u{E0041}\u{E007F}', undefined],
+    ['👨‍👩‍👧‍👦', '👨‍👩‍👧‍👦'],
     [7, undefined],
   ])('%j is shown as %j', async (device, shown) => {
     const { store, state, clock } = await startWith({ device });
@@ -57,6 +63,23 @@ describe('"device"', () => {
     expect(found?.deviceName).toBe(shown);
   });
 });
+
+// Half a character would reach the relay as U+FFFD in a form, which is seen.
+test.each([UNSEEN.filter((each) => each.isWellFormed()).join(''), '\u0301'])(
+  'a device without a name that is seen gets no line of its own on the page: %j',
+  async (device) => {
+    const { send, answer } = await startWith({ code: true, device });
+    const form = new URLSearchParams({ device });
+    const init = { method: 'POST', body: form };
+    const other = await send('/oauth2/mal/device_authorization', init, '192.0.2.2');
+    const { user_code: userCode } = (await other.json()) as Record<string, string>;
+    for (const path of [new URL(String(answer.link)).pathname, `/L/${userCode}`]) {
+      const page = await (await send(path)).text();
+      expect(page).toContain('<dt>Started</dt>');
+      expect(page).not.toContain('<dt>Device</dt>');
+    }
+  },
+);
 
 describe('wait', () => {
   test.each([0, 1, 25, 50])('holds the poll %d s, to the millisecond', async (seconds) => {

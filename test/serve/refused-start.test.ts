@@ -31,6 +31,15 @@ test('every fault is told at once, with the name, what it holds and what would b
   expect(output).not.toContain('break in it');
 });
 
+test('what cannot be seen in a setting is spelt out, and turns nothing on the terminal', async () => {
+  const { exitCode, output } = await runRelay({ APP_NAME: 'Acme\u200B \u202EVT' });
+  expect(exitCode).toBe(1);
+  expect(output).toContain(
+    'APP_NAME = "Acme<U+200B> <U+202E>VT": must hold no character that cannot be seen',
+  );
+  expect(output).not.toMatch(/[\u200B\u202E]/);
+});
+
 test.each([
   ['NODE_TLS_REJECT_UNAUTHORIZED', '0'],
   ['BUN_CONFIG_VERBOSE_FETCH', 'curl'],

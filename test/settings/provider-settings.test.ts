@@ -304,9 +304,9 @@ describe('_DISPLAY_NAME', () => {
     ]);
   });
 
-  test.each(['x'.repeat(41), 'Acme\nMusic', 'Acme\u0007'])('%j is refused', (name) => {
-    expect(faultsOf({ ...acme, ACME_DISPLAY_NAME: name })).toEqual([
-      'ACME_DISPLAY_NAME must be 1 to 40 characters without line breaks or other control characters',
+  test('of more than 40 characters is refused', () => {
+    expect(faultsOf({ ...acme, ACME_DISPLAY_NAME: 'x'.repeat(41) })).toEqual([
+      'ACME_DISPLAY_NAME must be 1 to 40 characters that can be seen',
     ]);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { UNSEEN } from '../support/unseen.ts';
 import { faultsOf, read, settingsOf } from './read.ts';
 
 describe('the relay’s own settings', () => {
@@ -115,18 +116,36 @@ describe('what people and browsers meet', () => {
     }
   });
 
-  test.each(['A', 'Acme TV', 'アニメ', '📺'.repeat(40)])('APP_NAME %j is taken', (name) => {
+  test.each([
+    'A',
+    'Acme TV',
+    'Acme\u00a0TV',
+    'アニメ',
+    '📺'.repeat(40),
+    '👨‍👩‍👧‍👦 TV',
+    '❤️‍🔥',
+    'تلویزیون می‌بینم',
+    'טלוויזיה',
+    'শ্রী র‍্যাব',
+  ])('APP_NAME %j is taken', (name) => {
     expect(settingsOf({ APP_NAME: ` ${name} ` }).appName).toBe(name);
   });
 
-  test.each(['x'.repeat(41), 'Acme\nTV', 'Acme\u0000', 'Acme\u001b[31m'])(
+  test.each(['x'.repeat(41), '\u0301', '\u0301Acme', `Acme${'\u0301'.repeat(5)}`])(
     'APP_NAME %j is refused',
     (name) => {
       expect(faultsOf({ APP_NAME: name })).toEqual([
-        'APP_NAME must be 1 to 40 characters without line breaks or other control characters',
+        'APP_NAME must be 1 to 40 characters that can be seen',
       ]);
     },
   );
+
+  test.each(UNSEEN)('APP_NAME and display names with %j are refused', (unseen) => {
+    const name = `Acme${unseen}TV`;
+    const env = { APP_NAME: name, MAL_CLIENT_ID: 'm', MAL_DISPLAY_NAME: name };
+    const problem = 'must hold no character that cannot be seen or that turns the text around it';
+    expect(faultsOf(env)).toEqual([`APP_NAME ${problem}`, `MAL_DISPLAY_NAME ${problem}`]);
+  });
 });
 
 describe('CORS_ORIGINS', () => {

@@ -1,10 +1,10 @@
 /** `POST /auth/start`: a device asks for a link. `protocol.md` §4. */
 import { START_BODY_BYTES, START_BODY_DEADLINE_MS } from '../../limits.ts';
+import { cleanName } from '../../pages/shown-name.ts';
 import { createDeadlines, type Deadlines } from '../../relay/deadlines.ts';
 import type { Started, StartOptions } from '../../relay/relay.ts';
 import { retryAfter } from '../admission.ts';
 import { jsonAnswer } from '../answers.ts';
-import { cleanDeviceName } from '../device-name.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
 import { refuse, refuseMethod } from '../errors.ts';
 import type { Handler } from '../guard.ts';
@@ -37,7 +37,7 @@ async function readAsked(request: Request, deadlines: Deadlines): Promise<Asked 
   try {
     const { text } = await readBody(request, START_BODY_BYTES, deadlines);
     const { service, code, ack, device } = parseMembers(text);
-    const deviceName = cleanDeviceName(device);
+    const deviceName = cleanName(device);
     return {
       service: typeof service === 'string' ? service : '',
       withUserCode: code === true,

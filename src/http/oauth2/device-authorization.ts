@@ -1,8 +1,8 @@
 /** `POST /oauth2/<service>/device_authorization`. RFC 8628 §3.1 and §3.2. */
 import { DEVICE_POLL_INTERVAL_SECONDS, START_BODY_DEADLINE_MS } from '../../limits.ts';
+import { cleanName } from '../../pages/shown-name.ts';
 import type { EnabledProvider } from '../../providers/enabled.ts';
 import { createDeadlines } from '../../relay/deadlines.ts';
-import { cleanDeviceName } from '../device-name.ts';
 import type { OAuthDoorOptions } from '../door-options.ts';
 import { formatUserCode, shortLinkOf } from '../user-code.ts';
 import { oauthAnswer, refuseAdmission, refuseOAuth } from './answers.ts';
@@ -22,7 +22,7 @@ export function createDeviceAuthorization(options: OAuthDoorOptions): OAuthHandl
     if (!admission.ok) return refuseAdmission(admission);
     const parameters = await readParameters(c.req.raw, bodyDeadlines);
     if (parameters === undefined) return refuseOAuth('invalid_request');
-    const deviceName = cleanDeviceName(parameters.get('device'));
+    const deviceName = cleanName(parameters.get('device'));
     const asked = { withUserCode: true, ...(deviceName !== undefined && { deviceName }) };
     const started = await beginSignIn(enabled, asked, requestId);
     if (!started.ok) return refuseOAuth('temporarily_unavailable');

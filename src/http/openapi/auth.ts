@@ -1,5 +1,5 @@
 /** The addresses of the specification's door in the API document. docs/protocol.md. */
-import { DEVICE_NAME_CHARACTERS, MAX_WAIT_SECONDS, START_BODY_BYTES } from '../../limits.ts';
+import { MAX_WAIT_SECONDS, SHOWN_NAME_CHARACTERS, START_BODY_BYTES } from '../../limits.ts';
 import {
   answer,
   LOCATION,
@@ -43,7 +43,7 @@ const START: Part = {
             ack: { type: 'boolean', description: 'Keep the result until it is confirmed' },
             device: {
               type: 'string',
-              description: `Shown to a person who is asked; ${DEVICE_NAME_CHARACTERS} characters are kept`,
+              description: `Shown to a person who is asked; ${SHOWN_NAME_CHARACTERS} characters are kept`,
             },
           },
           required: ['service'],

@@ -1,0 +1,91 @@
+/** What may be in a name that a user is shown. */
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { SHOWN_NAME_CHARACTERS } from '../../src/limits.ts';
+import { cleanName, hasUnseen } from '../../src/pages/shown-name.ts';
+import { CATALOGUE_NAMES } from '../../src/providers/catalogue.ts';
+import { property } from '../support/property.ts';
+import { UNSEEN } from '../support/unseen.ts';
+
+describe('what cannot be seen', () => {
+  test.each(UNSEEN)('%j goes from a name, and alone is none', (unseen) => {
+    expect(cleanName(`Living${unseen}room`)?.replace(' ', '')).toBe('Livingroom');
+    expect(cleanName(unseen.repeat(3))).toBeUndefined();
+  });
+
+  test('nor do all of them together make a name', () => {
+    expect(cleanName(UNSEEN.join(''))).toBeUndefined();
+  });
+
+  test.each(['\u0301', '\u0301\u0308', '\u20DD', '\u093E', ' \u0301'])(
+    'marks with no letter before them are none: %j',
+    (marks) => {
+      expect(cleanName(marks)).toBeUndefined();
+      expect(cleanName(`${marks}TV`)).toBe('TV');
+    },
+  );
+
+  test('more marks than a language sets on one letter go: they would cover other lines', () => {
+    expect(cleanName(`TV${'\u0301'.repeat(30)}!`)).toBe(`TV${'\u0301'.repeat(4)}!`);
+  });
+});
+
+describe('what is seen stays as it is', () => {
+  test.each([
+    ['emoji of one family', '👨‍👩‍👧‍👦 Home'],
+    ['emoji with a skin and a sex', '🕵🏽‍♀️'],
+    ['emoji with a heart between', '👩‍❤️‍💋‍👨'],
+    ['a flag made of two', '🏳️‍🌈 🏴‍☠️ 🇩🇪'],
+    ['a keycap', '1️⃣'],
+    ['Arabic', 'تلفاز غرفة المعيشة'],
+    ['Persian, whose letters are kept apart', 'تلویزیون می‌بینم'],
+    ['Hebrew with points', 'טֶלֶוִיזְיָה'],
+    ['Hindi, joined and kept apart', 'क्‍ष क्‌ष'],
+    ['Bengali', 'র‍্যাব'],
+    ['Sinhala', 'ශ්‍රී'],
+    ['Thai', 'ทีวีห้องนั่งเล่น'],
+    ['Japanese and Korean', 'リビングのテレビ 거실'],
+    ['letters made of several', 'Ju\u0308rgens Te\u0301le\u0301'],
+    ['signs', '***'],
+    ['what looks like HTML', '<b>TV</b> & Co.'],
+  ])('%s', (_, name) => {
+    expect(cleanName(name)).toBe(name);
+  });
+});
+
+describe('one line of 40 characters', () => {
+  test('line breaks and blanks become one blank', () => {
+    expect(cleanName('  Wohn\r\n\t\u2028 zimmer\u00a0 ')).toBe('Wohn zimmer');
+  });
+
+  test('none is cut apart', () => {
+    const family = '👨‍👩‍👧‍👦';
+    expect(cleanName(family.repeat(9))).toBe(family.repeat(5));
+    expect(cleanName('🇩🇪'.repeat(30))).toBe('🇩🇪'.repeat(20));
+    expect(cleanName(`x${'🇩🇪'.repeat(30)}`)).toBe(`x${'🇩🇪'.repeat(19)}`);
+    expect(cleanName(`${'👨‍'.repeat(50)}👨`)).toBeUndefined();
+  });
+
+  test.each([[undefined], [null], [7], [{}], [['TV']]])('%p is no name', (given) => {
+    expect(cleanName(given)).toBeUndefined();
+  });
+});
+
+test('of whatever a device sends the name is clean, short, and the same when cleaned again', () => {
+  const unit = fc.oneof(
+    fc.constantFrom(...UNSEEN, '\u0301', '👨', '\uFE0F', '❤', '🏽', 'ب', 'क', '\u094D', ' ', 'x'),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+  );
+  property(fc.array(unit, { maxLength: 90 }), (characters) => {
+    const name = cleanName(characters.join(''));
+    if (name === undefined) return;
+    expect(cleanName(name)).toBe(name);
+    expect(hasUnseen(name)).toBe(false);
+    expect([...name].length).toBeLessThanOrEqual(SHOWN_NAME_CHARACTERS);
+    expect(name).toMatch(/[\p{L}\p{N}\p{P}\p{S}]/u);
+  });
+});
+
+test('the names of all providers that the relay knows are clean', () => {
+  expect(CATALOGUE_NAMES.filter((name) => cleanName(name) !== name)).toEqual([]);
+});
