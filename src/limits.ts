@@ -84,6 +84,12 @@ export const ACK_MS = 60 * SECOND_MS;
 /** How long a browser may remember a preflight: the most that Chromium does. */
 export const CORS_MAX_AGE_SECONDS = 7_200;
 
+/**
+ * Parameters of a query or a form that are read: some providers send a dozen.
+ * 16 KiB hold 8,000, which would take a millisecond to tell apart.
+ */
+export const MAX_PARAMETERS = 64;
+
 /** A body at the door of RFC 8628; refresh tokens of 4 KB have been seen. */
 export const OAUTH_BODY_BYTES = 16_384;
 
@@ -146,7 +152,13 @@ export const MIN_QR_PX = 100;
 export const MAX_QR_PX = 1_000;
 
 /** Pictures one address may have: a household's devices at once, then two a second. One takes 1 to 7 ms. */
-export const QR_LIMIT = { burst: 20, ratePerSecond: 2 };
+export const QR_LIMIT_PER_ADDRESS = { burst: 20, ratePerSecond: 2 };
+
+/**
+ * Pictures of all addresses together, drawn by this process: three times what
+ * DEFAULT_MAX_SESSIONS sign-ins need, and at 7 ms each a sixth of its time.
+ */
+export const QR_LIMIT_OVERALL = { burst: 50, ratePerSecond: 25 };
 
 /** How often what has expired is thrown away; lookups are exact without it. */
 export const SWEEP_INTERVAL_MS = 30 * SECOND_MS;

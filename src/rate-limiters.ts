@@ -3,7 +3,8 @@ import {
   CODE_LIMIT_OVERALL,
   CODE_LIMIT_PER_ADDRESS,
   DEVICE_POLL_PACE,
-  QR_LIMIT,
+  QR_LIMIT_OVERALL,
+  QR_LIMIT_PER_ADDRESS,
   REFRESH_LIMIT,
 } from './limits.ts';
 import type { Stores } from './open-stores.ts';
@@ -16,16 +17,25 @@ export function createRateLimiters(
 ) {
   const rateLimiter = createRateLimiter('start', { burst, ratePerSecond });
   const refreshLimiter = createRateLimiter('refresh', REFRESH_LIMIT);
-  const perAddress = createRateLimiter('code', CODE_LIMIT_PER_ADDRESS);
-  const overall = createRateLimiter('codes', CODE_LIMIT_OVERALL);
+  const codeLimits = {
+    perAddress: createRateLimiter('code', CODE_LIMIT_PER_ADDRESS),
+    overall: createRateLimiter('codes', CODE_LIMIT_OVERALL),
+  };
   const pollPace = createMemoryRateLimiter(DEVICE_POLL_PACE);
-  const qrLimiter = createMemoryRateLimiter(QR_LIMIT);
+  const qrLimits = {
+    perAddress: createMemoryRateLimiter(QR_LIMIT_PER_ADDRESS),
+    overall: createMemoryRateLimiter(QR_LIMIT_OVERALL),
+  };
   return {
     rateLimiter,
     refreshLimiter,
-    codeLimits: { perAddress, overall },
+    codeLimits,
     pollPace,
-    qrLimiter,
-    all: [rateLimiter, refreshLimiter, perAddress, overall, pollPace, qrLimiter],
+    qrLimits,
+    all: [
+      ...[rateLimiter, refreshLimiter, pollPace],
+      ...Object.values(codeLimits),
+      ...Object.values(qrLimits),
+    ],
   };
 }

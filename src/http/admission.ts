@@ -26,8 +26,43 @@ export function createAdmit(findClientAddress: FindClientAddress, clock: Clock):
   };
 }
 
+/** One limit on each address, and one on all together, since an attacker may have many addresses. */
+export interface LimitPair {
+  readonly perAddress: RateLimiter;
+  readonly overall: RateLimiter;
+}
+
+export type PairAdmission =
+  | Exclude<Admission, { ok: true }>
+  /** `refund`: what was asked for does not count after all. */
+  | { readonly ok: true; readonly refund: () => Promise<void> };
+
+const EVERYBODY = 'everybody';
+
+/** Takes a token of the address's bucket and one of all, or none. */
+export function createAdmitByBoth(admit: Admit, limits: LimitPair, clock: Clock) {
+  const { perAddress, overall } = limits;
+  return async (c: RequestContext): Promise<PairAdmission> => {
+    const own = await admit(c, perAddress);
+    if (!own.ok) return own;
+    const refundOwn = () => perAddress.giveBack(own.bucket, clock.now());
+    const all = await overall.take(EVERYBODY, clock.now());
+    if (!all.ok) {
+      await refundOwn();
+      return { ...all, refusal: 'rate_limited' };
+    }
+    return {
+      ok: true,
+      async refund() {
+        // A limit that cannot take a token back keeps nobody.
+        await Promise.allSettled([refundOwn(), overall.giveBack(EVERYBODY, clock.now())]);
+      },
+    };
+  };
+}
+
 /** RFC 9110 §10.2.3, in whole seconds. */
-export function retryAfter(admission: Admission): Record<string, string> {
+export function retryAfter(admission: Admission | PairAdmission): Record<string, string> {
   if (!('retryAfterMs' in admission)) return {};
   return { 'Retry-After': String(Math.max(1, Math.ceil(admission.retryAfterMs / 1_000))) };
 }

@@ -18,7 +18,11 @@ export function textAnswer(
 }
 
 export function jsonAnswer(body: object): Response {
-  return new Response(JSON.stringify(body), { status: 200, headers: JSON_HEADERS });
+  return jsonTextAnswer(JSON.stringify(body));
+}
+
+export function jsonTextAnswer(json: string): Response {
+  return new Response(json, { status: 200, headers: JSON_HEADERS });
 }
 
 /** The headers are those of a page that asks nothing, unless others are given. */

@@ -69,10 +69,14 @@ function openDoors(app: Hono<Env>, auth: OAuthDoorOptions, findPages: FindPages)
   app.route('/', createPersonDoor(auth, findPages));
   app.route('/', createOAuthDoor(auth));
   app.route('/', createQrDoor(auth));
+  let loading: Promise<(method: string) => Response> | undefined;
   app.all('/openapi.json', async ({ req }) => {
     // Loaded when somebody asks, as hardly anybody does.
-    const { answerDocument } = await import('./openapi/document.ts');
-    return answerDocument(req.method, auth.baseUrl);
+    loading ??= import('./openapi/document.ts').then(({ createAnswerDocument }) =>
+      createAnswerDocument(auth.baseUrl),
+    );
+    const answerDocument = await loading;
+    return answerDocument(req.method);
   });
 }
 

@@ -8,7 +8,7 @@ import type { Clock } from '../relay/clock.ts';
 import type { RateLimiter } from '../relay/rate-limit.ts';
 import type { RefreshAnswers } from '../relay/refresh-answers.ts';
 import type { Relay } from '../relay/relay.ts';
-import type { Admit } from './admission.ts';
+import type { Admit, LimitPair } from './admission.ts';
 import type { BeginSignIn } from './begin-sign-in.ts';
 
 export interface AuthDoorOptions {
@@ -31,9 +31,9 @@ export interface AuthDoorOptions {
   /** What the pages call the app that people sign in to; absent: they name none. */
   readonly appName?: string;
   /** Of those who ask for pictures; in this process alone, whose time they take. */
-  readonly qrLimiter: RateLimiter;
-  /** Of those who try user codes: each address, and all together. RFC 8628 §5.1. */
-  readonly codeLimits: { readonly perAddress: RateLimiter; readonly overall: RateLimiter };
+  readonly qrLimits: LimitPair;
+  /** Of those who try user codes. RFC 8628 §5.1; the arithmetic is in docs/person.md. */
+  readonly codeLimits: LimitPair;
 }
 
 /** Besides: what only the door of RFC 8628 needs. */

@@ -1,6 +1,7 @@
 /** The body of a request, up to a limit and a deadline. */
 import { Buffer } from 'node:buffer';
 import type { Deadlines } from '../relay/deadlines.ts';
+import { parseParameters } from './parameters.ts';
 
 export interface Body {
   readonly text: string;
@@ -74,7 +75,7 @@ export async function readForm(
   deadlines: Deadlines,
 ): Promise<URLSearchParams> {
   const body = await readBody(request, limit, deadlines).catch(() => undefined);
-  return new URLSearchParams(body?.text);
+  return parseParameters(body?.text ?? '');
 }
 
 /** The members of a JSON object; none of any other JSON. Throws where it is not JSON. */

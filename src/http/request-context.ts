@@ -3,6 +3,8 @@
  * at a tenth of the objects, for the door that nearly every request goes through.
  */
 
+import { parseParameters } from './parameters.ts';
+
 export interface Bindings {
   /** The socket's peer, as the runtime tells it; undefined when it cannot. */
   readonly findPeerAddress: () => string | undefined;
@@ -66,5 +68,5 @@ class PlainRequest implements RequestView {
 export function queryOf(url: string): URLSearchParams {
   const query = /\?([^#]*)/.exec(url)?.[1] ?? '';
   // It would leave out a question mark of the query's own.
-  return new URLSearchParams(query.startsWith('?') ? `&${query}` : query);
+  return parseParameters(query.startsWith('?') ? `&${query}` : query);
 }

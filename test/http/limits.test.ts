@@ -64,4 +64,20 @@ describe('limits', () => {
     const late = `${' '.repeat(500)}${JSON.stringify({ service: 'mal' })}`;
     expect((await send('/auth/start', { method: 'POST', body: late })).status).toBe(400);
   });
+
+  test('of a query or a form 64 parameters are read, whatever else comes', async () => {
+    const { send, start } = createTestService();
+    const { state } = await start();
+    const junk = (count: number) => 'a&'.repeat(count);
+    expect((await send(`/auth/mal?${junk(63)}state=${state}`)).status).toBe(302);
+    expect((await send(`/auth/mal?${junk(64)}state=${state}`)).status).toBe(404);
+    const askForToken = async (count: number) => {
+      const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+      const body = `${junk(count)}grant_type=other`;
+      const answer = await send('/oauth2/mal/token', { method: 'POST', headers, body });
+      return ((await answer.json()) as { error: string }).error;
+    };
+    expect(await askForToken(63)).toBe('unsupported_grant_type');
+    expect(await askForToken(64)).toBe('invalid_request');
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { HANDLER_DEADLINE_MS } from '../../src/limits.ts';
+import { HANDLER_DEADLINE_MS, QR_LIMIT_OVERALL, QR_LIMIT_PER_ADDRESS } from '../../src/limits.ts';
 import { StoreUnavailable } from '../../src/relay/store.ts';
 import { measure, readPng, scan } from '../support/qr-picture.ts';
 import { createTestService } from '../support/test-service.ts';
@@ -166,4 +166,48 @@ test('an address may have 20 pictures at once, then two a second', async () => {
   expect(limited.headers.get('retry-after')).toBe('1');
   clock.advance(500);
   expect((await ask()).status).toBe(200);
+});
+
+test('481 requests of 481 /64s: 50 pictures are drawn, then 25 a second, and the others are refused unseen', async () => {
+  let lookUps = 0;
+  const service = createTestService({}, undefined, {
+    changeStore: (store) => ({
+      ...store,
+      find(by, nowMs) {
+        lookUps += 1;
+        return store.find(by, nowMs);
+      },
+    }),
+  });
+  const { burst, ratePerSecond } = QR_LIMIT_OVERALL;
+  const { state } = await service.start();
+  const ask = (network: number) =>
+    service.send(`/qr/${state}.svg`, {}, `2001:db8:0:${network.toString(16)}::1`);
+  const askMany = async (first: number, count: number) => {
+    const asked = Array.from({ length: count }, (_, index) => ask(first + index));
+    return (await Promise.all(asked)).map(({ status }) => status);
+  };
+  const statuses = await askMany(0, 481);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(burst);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(481 - burst);
+  expect(lookUps).toBe(burst);
+  expect((await ask(500)).headers.get('retry-after')).toBe('1');
+
+  service.clock.advance(1_000);
+  const later = await askMany(1_000, 2 * ratePerSecond);
+  expect(later.filter((status) => status === 200)).toHaveLength(ratePerSecond);
+});
+
+test('whoever is refused for the sake of others has lost none of their own pictures', async () => {
+  const { send, clock } = createTestService();
+  const ask = (peer: string) => send('/qr/BCDF-GHJK.svg?size=100', {}, peer);
+  for (let count = 0; count < QR_LIMIT_OVERALL.burst; count += 1) await ask(`192.0.2.${count}`);
+  for (let count = 0; count < 30; count += 1) {
+    expect((await ask('198.51.100.1')).status).toBe(429);
+  }
+  clock.advance(1_000);
+  const { burst } = QR_LIMIT_PER_ADDRESS;
+  for (let count = 0; count < burst; count += 1) {
+    expect((await ask('198.51.100.1')).status).toBe(200);
+  }
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { describeApi } from '../../src/http/openapi/document.ts';
 import { createTestService } from '../support/test-service.ts';
@@ -19,6 +19,22 @@ async function lint(source: string): Promise<string[]> {
 }
 
 describe('GET /openapi.json', () => {
+  test('the document is written once, however often it is asked for', async () => {
+    const { send } = createTestService();
+    const stringify = spyOn(JSON, 'stringify');
+    try {
+      const answers = await Promise.all([1, 2, 3].map(() => send('/openapi.json')));
+      const [first, ...others] = await Promise.all(answers.map((answer) => answer.text()));
+      expect(others).toEqual([first ?? '', first ?? '']);
+      const written = stringify.mock.calls.filter(([value]) =>
+        Object.hasOwn(Object(value), 'openapi'),
+      );
+      expect(written).toHaveLength(1);
+    } finally {
+      stringify.mockRestore();
+    }
+  });
+
   test.each(['https://relay.test', 'https://relay.test/sign/in'])(
     '%s: the document breaks no rule of the linter',
     async (baseUrl) => {

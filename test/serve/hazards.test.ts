@@ -1,5 +1,6 @@
 /** hazards.md §1b: what a socket may say to the running process. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { QR_LIMIT_OVERALL } from '../../src/limits.ts';
 import { startLocalRelay } from '../support/local-relay.ts';
 import { sendRaw, statusOf } from '../support/raw-http.ts';
 import type { RelayProcess } from '../support/relay-process.ts';
@@ -157,4 +158,20 @@ test('a script in the address is never shown', async () => {
     `${relay.baseUrl}/auth/mal/callback?state=${state}&error=${script}&error_description=${script}`,
   );
   expect(await response.text()).not.toContain('script');
+});
+
+test('481 requests for the largest picture, of 481 /64s, are mostly refused', async () => {
+  const startedAtMs = performance.now();
+  const statuses = await Promise.all(
+    Array.from({ length: 481 }, async (_, network) => {
+      const headers = { 'X-Forwarded-For': `2001:db8:0:${network.toString(16)}::1` };
+      const answer = await fetch(`${relay.baseUrl}/qr/BCDF-GHJK.png?size=1000`, { headers });
+      return answer.status;
+    }),
+  );
+  const seconds = (performance.now() - startedAtMs) / 1_000;
+  const { burst, ratePerSecond } = QR_LIMIT_OVERALL;
+  const drawn = statuses.filter((status) => status === 200).length;
+  expect(drawn).toBeLessThanOrEqual(burst + ratePerSecond * seconds + 1);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(481 - drawn);
 });

@@ -1,6 +1,7 @@
 /** Parameters of a request at the door of RFC 8628: a form, or JSON as some clients send it. */
 import { OAUTH_BODY_BYTES } from '../../limits.ts';
 import type { Deadlines } from '../../relay/deadlines.ts';
+import { parseParameters } from '../parameters.ts';
 import { parseMembers, readBody } from '../request-body.ts';
 
 const READ = new Set(['grant_type', 'device_code', 'refresh_token', 'scope', 'device']);
@@ -24,7 +25,7 @@ export async function readParameters(
     const { text, isCut } = await readBody(request, OAUTH_BODY_BYTES, deadlines);
     if (isCut) return undefined;
     const isJson = /^application\/json\b/i.test(request.headers.get('content-type') ?? '');
-    const pairs = isJson ? Object.entries(parseMembers(text)) : [...new URLSearchParams(text)];
+    const pairs = isJson ? Object.entries(parseMembers(text)) : [...parseParameters(text)];
     const read = pairs.filter((pair): pair is [string, string] => {
       const [name, value] = pair;
       return READ.has(name) && typeof value === 'string' && value !== '';

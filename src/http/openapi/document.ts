@@ -1,5 +1,5 @@
 /** `GET /openapi.json`: every address of the relay, for programs. The tests hold each answer to it. */
-import { jsonAnswer } from '../answers.ts';
+import { jsonTextAnswer } from '../answers.ts';
 import { refuseMethod } from '../errors.ts';
 import { basePathOf } from '../request-path.ts';
 import { AUTH_PATHS } from './auth.ts';
@@ -8,8 +8,10 @@ import { describeOAuthPaths } from './oauth.ts';
 import { answer, type Part } from './parts.ts';
 import { PERSON_PATHS } from './person.ts';
 
-export function answerDocument(method: string, baseUrl: string): Response {
-  return method === 'GET' ? jsonAnswer(describeApi(baseUrl)) : refuseMethod('GET');
+/** Made once: anybody may ask, as often as they like. */
+export function createAnswerDocument(baseUrl: string): (method: string) => Response {
+  const document = JSON.stringify(describeApi(baseUrl));
+  return (method) => (method === 'GET' ? jsonTextAnswer(document) : refuseMethod('GET'));
 }
 
 /** As OpenAPI 3.1 has it. */

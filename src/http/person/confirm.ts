@@ -5,7 +5,7 @@
  */
 import { log } from '../../operate/log.ts';
 import type { Found } from '../../relay/store.ts';
-import { retryAfter } from '../admission.ts';
+import { createAdmitByBoth, retryAfter } from '../admission.ts';
 import { redirectAnswer } from '../answers.ts';
 import { serviceOf } from '../auth/browser.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
@@ -16,14 +16,13 @@ import { basePathOf } from '../request-path.ts';
 import { formatUserCode, parseUserCode, shortLinkOf } from '../user-code.ts';
 import { createReadChoice } from './choice.ts';
 import { type Continued, createContinued } from './continued.ts';
-import { createLimitTries } from './limits.ts';
 import type { PersonPages } from './pages.ts';
 
 /** `/L/XXXX-XXXX`. Deciding uses the code up, whichever way. */
 export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages): Handler {
   const { relay, confirm, baseUrl } = options;
   const basePath = basePathOf(baseUrl);
-  const limitTries = createLimitTries(options);
+  const admitTry = createAdmitByBoth(options.admit, options.codeLimits, options.clock);
   const readChoice = createReadChoice(options);
   const continued = createContinued(options);
   const carryOut = createCarryOut(options, pages, continued);
@@ -51,7 +50,7 @@ export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages):
       return carryOut(c, requestId, { decision, found: returning, userCode, isReturning: true });
     }
     // Before the look-up, so that a refusal tells nothing of the code.
-    const attempt = await limitTries(c);
+    const attempt = await admitTry(c);
     if (!attempt.ok) {
       if (attempt.refusal === 'invalid_client_address') return refuse(attempt.refusal);
       return pages.tell('too_many_tries', req, retryAfter(attempt));
@@ -60,7 +59,8 @@ export function createConfirmCode(options: AuthDoorOptions, pages: PersonPages):
     if (found === undefined) {
       return pages.codeFormAgain('code_unknown', req, formatUserCode(userCode));
     }
-    await attempt.forgive();
+    // Only wrong codes count.
+    await attempt.refund();
     return carryOut(c, requestId, { decision, found, userCode });
   };
 }

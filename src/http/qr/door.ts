@@ -8,7 +8,7 @@ import {
   MIN_QR_PX,
 } from '../../limits.ts';
 import { createDeadlines } from '../../relay/deadlines.ts';
-import { retryAfter } from '../admission.ts';
+import { createAdmitByBoth, retryAfter } from '../admission.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
 import { refuse, refuseMethod } from '../errors.ts';
 import { guard, type Handler } from '../guard.ts';
@@ -19,7 +19,7 @@ import type { QrFormat } from './image.ts';
 
 export type QrDoorOptions = Pick<
   AuthDoorOptions,
-  'relay' | 'clock' | 'baseUrl' | 'admit' | 'qrLimiter'
+  'relay' | 'clock' | 'baseUrl' | 'admit' | 'qrLimits'
 >;
 
 const ROUTE = '/qr/:file';
@@ -36,6 +36,7 @@ export function createQrDoor(options: QrDoorOptions): Hono<Env> {
 }
 
 function createQr(options: QrDoorOptions): Handler {
+  const admitPicture = createAdmitByBoth(options.admit, options.qrLimits, options.clock);
   return async (c) => {
     const { req } = c;
     if (req.method !== 'GET') return refuseMethod('GET');
@@ -43,7 +44,7 @@ function createQr(options: QrDoorOptions): Handler {
     if (sizePx === undefined) return refuse('invalid_size');
     const [, name = '', extension = ''] = /^\/qr\/(.+)\.([a-z]+)$/.exec(req.path) ?? [];
     if (!isFormat(extension)) return refuse('not_found');
-    const admission = await options.admit(c, options.qrLimiter);
+    const admission = await admitPicture(c);
     if (!admission.ok) return refuse(admission.refusal, retryAfter(admission));
     const link = createShortLink(name, options.baseUrl) ?? (await findLink(name, options));
     if (link === undefined) return refuse('not_found');
