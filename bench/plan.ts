@@ -3,6 +3,7 @@
 export const FULL = {
   rounds: 7,
   signInsARound: 6_000,
+  requestsARound: 4_000,
   warmUpSignIns: 6_000,
   atOnce: 64,
   secondsARound: 5,
@@ -25,6 +26,7 @@ export const QUICK: Plan = {
   ...FULL,
   rounds: 3,
   signInsARound: 1_000,
+  requestsARound: 1_000,
   warmUpSignIns: 1_500,
   secondsARound: 1,
   parkedPolls: 2_000,

@@ -6,6 +6,7 @@ import { measureLiveSessions } from './sections/live-sessions.ts';
 import { measureMemory } from './sections/memory.ts';
 import { measureObjects } from './sections/objects.ts';
 import { measureParking } from './sections/parking.ts';
+import { measureRoutes } from './sections/routes.ts';
 import { measureStartUp } from './sections/start-up.ts';
 import { measureTls } from './sections/tls.ts';
 import { measureWakeUp } from './sections/wake-up.ts';
@@ -17,6 +18,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   'live-sessions': measureLiveSessions,
   tls: measureTls,
   flood: measureFlood,
+  routes: measureRoutes,
   memory: measureMemory,
   parking: measureParking,
   'start-up': measureStartUp,

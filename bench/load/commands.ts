@@ -4,7 +4,7 @@ import { endSessions, holdSessions, parkPolls, sessionsAt } from './held-session
 import { runAtRate, runMany } from './loops.ts';
 import { ask } from './pool.ts';
 import { connectionsSoFar, startProvider, type Tls } from './provider.ts';
-import { getRequest, startRequest } from './requests.ts';
+import { type AnyRequest, anyRequest, getRequest, startRequest } from './requests.ts';
 import { expectStatus, finish, type Relays, signIn, type Times } from './sign-in.ts';
 
 export interface Latency {
@@ -71,6 +71,14 @@ export const commands = {
     const { port, count, atOnce, client } = options;
     const answers = createTally();
     await runMany(count, atOnce, async () => answers.add(await ask(port, startRequest(client))));
+    return answers.counts;
+  },
+
+  /** One request again and again. Returns how many were answered how. */
+  async requests(options: { port: number; request: AnyRequest; count: number; atOnce: number }) {
+    const { port, request, count, atOnce } = options;
+    const answers = createTally();
+    await runMany(count, atOnce, async () => answers.add(await ask(port, anyRequest(request))));
     return answers.counts;
   },
 

@@ -28,3 +28,19 @@ export const callbackRequest = (state: string, code: string) =>
 /** The person says no: ends a session without a word to the provider. */
 export const cancelRequest = (state: string) =>
   getRequest(`/auth/mal/callback?error=access_denied&state=${state}`);
+
+export interface AnyRequest {
+  readonly method?: string;
+  readonly path: string;
+  readonly type?: string;
+  readonly body?: string;
+}
+
+/** By a client of its own each time. */
+export function anyRequest({ method = 'GET', path, type, body }: AnyRequest): string {
+  const content =
+    body === undefined
+      ? ''
+      : `Content-Type: ${type ?? 'application/x-www-form-urlencoded'}\r\nContent-Length: ${body.length}\r\n`;
+  return `${method} ${path} HTTP/1.1\r\n${HOST}X-Forwarded-For: ${nextClient()}\r\n${content}\r\n${body ?? ''}`;
+}
