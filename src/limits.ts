@@ -169,8 +169,14 @@ export const IDLE_MARGIN_SECONDS = 25;
 /** The longest idle time Bun can be told. */
 export const MAX_IDLE_SECONDS = 255;
 
-/** After SIGTERM: how long a device may take to fetch a result that came in while draining. */
-export const DRAIN_HAND_OVER_MS = 3 * SECOND_MS;
+/**
+ * After SIGTERM: how long devices may take to fetch tokens that would be lost
+ * with the process. Longer than the interval of RFC 8628 clients, which poll every 5 s.
+ */
+export const DRAIN_DELIVERY_MS = 7 * SECOND_MS;
+
+/** How often it is looked whether they have. */
+export const DRAIN_LOOK_MS = 100;
 
 /** After SIGTERM, once nothing is under way: how long answers may take to leave. */
 export const DRAIN_FLUSH_MS = 2 * SECOND_MS;

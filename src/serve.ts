@@ -104,7 +104,10 @@ function endOnSignal(running: Running): void {
 /** Answers on their way get out; whatever still hangs after that is cut. */
 async function drain({ service, server }: Running): Promise<void> {
   await service?.drain();
-  await Promise.race([server?.stop(), Bun.sleep(DRAIN_FLUSH_MS)]);
+  // No new request from here on, so what the store still works on comes to an end.
+  const answered = server?.stop();
+  await service?.settled();
+  await Promise.race([answered, Bun.sleep(DRAIN_FLUSH_MS)]);
   // Not waited for: with half a body still awaited it never resolves (Bun 1.4.5).
   server?.stop(true).catch(() => {});
   service?.close();

@@ -6,7 +6,7 @@ import { createAdmit } from './http/admission.ts';
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createBeginSignIn } from './http/begin-sign-in.ts';
 import { createFindClientAddress } from './http/client-address.ts';
-import { DISCOVERY_RETRY_MS, DRAIN_HAND_OVER_MS, SWEEP_INTERVAL_MS } from './limits.ts';
+import { DISCOVERY_RETRY_MS, SWEEP_INTERVAL_MS } from './limits.ts';
 import { openStores, type Stores } from './open-stores.ts';
 import { log } from './operate/log.ts';
 import { discoverProvider } from './providers/discovery.ts';
@@ -16,7 +16,7 @@ import type { Provider } from './providers/provider.ts';
 import { refreshTokens } from './providers/refresh.ts';
 import { createRequestTokens, type Fetch } from './providers/token-endpoint.ts';
 import { createRateLimiters } from './rate-limiters.ts';
-import { type Clock, pause } from './relay/clock.ts';
+import type { Clock } from './relay/clock.ts';
 import { createRefreshAnswers, type RefreshAnswers } from './relay/refresh-answers.ts';
 import { createRelay, type Relay } from './relay/relay.ts';
 import type { RandomBytes } from './relay/secrets.ts';
@@ -42,6 +42,8 @@ export interface Service {
    * exchange or refresh is under way and devices had time to fetch what came of it.
    */
   drain(): Promise<void>;
+  /** Resolves once no request to the store is under way that changes something. For after the last request came in. */
+  settled(): Promise<void>;
 }
 
 /** A service with its store open; `discover` it once it listens. Rejects when the store cannot be reached. */
@@ -106,8 +108,9 @@ export function createService(
     close: stores.close,
     async drain() {
       ready = false;
-      await drain(relay, refreshes, clock);
+      await drain(relay, refreshes);
     },
+    settled: relay.settled,
   };
 }
 
@@ -126,17 +129,13 @@ async function discover(
 }
 
 /**
- * The 204 tells devices to come again, so those whose exchange is under way are
- * parked anew before it ends, and are handed its tokens here.
+ * The 204 tells devices to poll again, so those whose exchange is under way are
+ * parked anew before it ends, and get its tokens here.
  */
-async function drain(relay: Relay, refreshes: RefreshAnswers, clock: Clock): Promise<void> {
+async function drain(relay: Relay, refreshes: RefreshAnswers): Promise<void> {
   relay.drain();
   refreshes.drain();
-  const isHandingOver = relay.exchanges > 0;
-  await Promise.all([relay.settled(), refreshes.settled()]);
-  if (isHandingOver) {
-    await pause(clock, DRAIN_HAND_OVER_MS);
-  }
+  await Promise.all([relay.delivered(), refreshes.settled()]);
   relay.close();
 }
 
@@ -148,5 +147,6 @@ function createDisabledService(): Service {
     discover: async () => {},
     close: () => {},
     drain: async () => {},
+    settled: async () => {},
   };
 }

@@ -39,7 +39,7 @@ const PAGES = {
   exchange_failed: { status: 502, page: 'notCompleted' },
   link_invalid: { status: 404, page: 'linkInvalid' },
   /** The code is not spent, so trying again may work, here or at the next process. */
-  draining: { status: 503, page: 'notCompleted' },
+  busy: { status: 503, page: 'notCompleted' },
   /** A fault of the relay itself. */
   fault: { status: 503, page: 'notCompleted' },
   declined: { status: 200, page: 'declined' },

@@ -1,9 +1,7 @@
-/**
- * The relay: start, open, finish, wait, drain. What it promises is
- * `protocol.md` §3; how a request or an answer looks is not its affair.
- */
-import { MAX_REGISTER_TRIES } from '../limits.ts';
-import type { Clock } from './clock.ts';
+/** The relay: start, open, finish, wait, drain. Knows no HTTP. */
+import { DRAIN_DELIVERY_MS, DRAIN_LOOK_MS, MAX_REGISTER_TRIES } from '../limits.ts';
+import { type Clock, pause } from './clock.ts';
+import { createInFlight, type InFlight } from './in-flight.ts';
 import { createPolls, type Polls } from './polls.ts';
 import { createCapability, createUserCode, createVerifier, type RandomBytes } from './secrets.ts';
 import type { ErrorResult, SessionResult, TokenResult } from './session.ts';
@@ -26,8 +24,8 @@ export type Callback =
 /** Takes a code to the provider. Settles within EXCHANGE_TIMEOUT_MS; undefined: no tokens came. */
 export type Exchange = (code: string, verifier?: string) => Promise<TokenResult | undefined>;
 
-/** How a callback ended. 'link_invalid': the session could not take the result; 'draining': the code is not spent. */
-export type Finish = 'signed_in' | 'link_invalid' | 'draining' | ErrorResult['error'];
+/** How a callback ended. 'link_invalid': the session could not take the result; 'busy': the code is not spent. */
+export type Finish = 'signed_in' | 'link_invalid' | 'busy' | ErrorResult['error'];
 
 export interface StartOptions {
   readonly withVerifier: boolean;
@@ -71,16 +69,21 @@ export interface Relay {
   drain(): void;
   /** As `drain`, and from now on no poll is held. */
   close(): void;
-  /** How many codes are at a provider now. */
-  readonly exchanges: number;
-  /** Resolves when those that are there now have come back. */
+  /**
+   * After `drain`: resolves once every code that was brought here has become a
+   * result, and devices have had time to fetch those that this process alone holds.
+   */
+  delivered(): Promise<void>;
+  /** Resolves once no request to the store is under way that changes something. */
   settled(): Promise<void>;
 }
 
 export function createRelay(options: RelayOptions): Relay {
-  const { store, clock, randomBytes } = options;
+  const { clock, randomBytes } = options;
+  const changes = createInFlight();
+  const exchanges = createInFlight();
+  const store = trackChanges(options.store, changes);
   const polls = createPolls(store, clock, options.pollSeconds);
-  const exchanges = new Set<Promise<Finish>>();
   let draining = false;
 
   async function start(service: string, asked: StartOptions): Promise<Start> {
@@ -124,27 +127,17 @@ export function createRelay(options: RelayOptions): Relay {
       return taken ? result.error : 'link_invalid';
     }
     // Left unspent: another process may take it, or this one's successor.
-    if (draining) return 'draining';
-    const lease = await store.lease(service, browserState, clock.now());
-    if (lease === undefined) return 'link_invalid';
+    if (draining) return 'busy';
     const { code } = callback;
-    return track(async () => {
+    // From before the lease until the result is stored: a lease that is given cannot be returned.
+    return exchanges.track(async () => {
+      const lease = await store.lease(service, browserState, clock.now());
+      if (lease === undefined) return 'link_invalid';
       const result = await runExchange(exchange, code, lease.verifier);
       const taken = await store.complete(service, browserState, result, clock.now());
       if (!taken) return 'link_invalid';
       return 'error' in result ? result.error : 'signed_in';
     });
-  }
-
-  /** An exchange is under way until its result is put down. */
-  async function track(run: () => Promise<Finish>): Promise<Finish> {
-    const exchange = run();
-    exchanges.add(exchange);
-    try {
-      return await exchange;
-    } finally {
-      exchanges.delete(exchange);
-    }
   }
 
   return {
@@ -165,12 +158,28 @@ export function createRelay(options: RelayOptions): Relay {
       draining = true;
       polls.close();
     },
-    get exchanges() {
-      return exchanges.size;
+    async delivered() {
+      await exchanges.settled();
+      const untilMs = clock.now() + DRAIN_DELIVERY_MS;
+      while (store.hasUndelivered(clock.now()) && clock.now() < untilMs) {
+        await pause(clock, DRAIN_LOOK_MS);
+      }
     },
-    async settled() {
-      await Promise.allSettled(exchanges);
-    },
+    settled: changes.settled,
+  };
+}
+
+/** The store, with every verb that changes something counted. */
+function trackChanges(store: SessionStore, { track }: InFlight): SessionStore {
+  return {
+    ...store,
+    register: (...asked) => track(() => store.register(...asked)),
+    useCode: (...asked) => track(() => store.useCode(...asked)),
+    fail: (...asked) => track(() => store.fail(...asked)),
+    lease: (...asked) => track(() => store.lease(...asked)),
+    complete: (...asked) => track(() => store.complete(...asked)),
+    claim: (...asked) => track(() => store.claim(...asked)),
+    acknowledge: (...asked) => track(() => store.acknowledge(...asked)),
   };
 }
 

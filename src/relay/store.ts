@@ -96,6 +96,9 @@ export interface SessionStore {
    */
   watch(pollSecret: string, wake: (news: News) => void): () => void;
 
+  /** Whether tokens that no device has taken yet would be lost with this process. */
+  hasUndelivered(nowMs: number): boolean;
+
   /** Throws away what has expired. Lookups are exact without it. */
   sweep(nowMs: number): Promise<void>;
 }

@@ -170,6 +170,11 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
       return watchers.add(digest, wakeOne);
     },
 
+    hasUndelivered(nowMs) {
+      const sessions = [...byBrowserState.values()];
+      return sessions.some((session) => holdsTokens(session) && !isExpired(session, nowMs));
+    },
+
     async sweep(nowMs) {
       removeExpired(nowMs);
     },
@@ -189,6 +194,10 @@ function foundOf(browserState: string, session: Session | undefined): Found | un
   if (session?.state !== 'pending') return undefined;
   const { service, startedAtMs, deviceName } = session;
   return { service, browserState, startedAtMs, ...(deviceName !== undefined && { deviceName }) };
+}
+
+function holdsTokens(session: Session): boolean {
+  return session.state === 'completed' && 'accessToken' in session.result;
 }
 
 /** The table leads to 'delivered' from sessions with a result alone. */

@@ -85,6 +85,9 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 
     watch: (pollSecret, wake) => watchers.add(deriveFromPollSecret(pollSecret).id, wake),
 
+    // Any other instance delivers what is in Redis.
+    hasUndelivered: () => false,
+
     async sweep(nowMs) {
       await run(TRIM_EXPIRED, [keys.live], [timeOf(nowMs)]);
     },

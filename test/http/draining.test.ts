@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { DRAIN_HAND_OVER_MS } from '../../src/limits.ts';
+import { DRAIN_DELIVERY_MS, DRAIN_LOOK_MS } from '../../src/limits.ts';
+import { createGate } from '../support/gate.ts';
 import { createTestService, startOf } from '../support/test-service.ts';
 
 test('every parked poll is answered 204, starts are refused, /health says so', async () => {
@@ -15,34 +16,26 @@ test('every parked poll is answered 204, starts are refused, /health says so', a
 });
 
 describe('while an exchange is under way', () => {
-  test('its device is handed the tokens', async () => {
+  test('its device is handed the tokens, and nothing is waited for after that', async () => {
     const { service, finish } = await createExchanging();
     const drain = watchDrain(service);
     const polled = service.poll(service.session);
     await service.runReady();
     await finish();
     expect((await polled).status).toBe(200);
-    service.clock.advance(DRAIN_HAND_OVER_MS);
-    await drain.over;
+    await drain.pass(DRAIN_LOOK_MS);
+    expect(drain.isOver()).toBe(true);
   });
 
-  test('nothing ends before it does, however long it takes, nor before the time to fetch what came of it', async () => {
+  test('nothing ends before it does, however long it takes', async () => {
     const { service, finish } = await createExchanging();
     const drain = watchDrain(service);
-    await service.runReady();
-    service.clock.advance(10_000);
-    await service.runReady();
+    await drain.pass(10_000);
     expect(drain.isOver()).toBe(false);
-
     await finish();
-    await service.runReady();
-    service.clock.advance(DRAIN_HAND_OVER_MS - 1);
-    await service.runReady();
-    expect(drain.isOver()).toBe(false);
-    expect((await service.poll(service.session)).status).toBe(200);
-
-    service.clock.advance(1);
-    await drain.over;
+    await service.poll(service.session);
+    await drain.pass(DRAIN_LOOK_MS);
+    expect(drain.isOver()).toBe(true);
   });
 
   test('other devices may wait, and are answered 204 at the end', async () => {
@@ -51,16 +44,15 @@ describe('while an exchange is under way', () => {
     const drain = watchDrain(service);
     const polled = service.poll(session);
     await finish();
-    await service.runReady();
-    service.clock.advance(DRAIN_HAND_OVER_MS);
+    await drain.pass(DRAIN_DELIVERY_MS);
     expect((await polled).status).toBe(204);
-    await drain.over;
+    expect(drain.isOver()).toBe(true);
   });
 
   test('a new code is not taken to the provider: 503, and the link is still good', async () => {
-    const { service, finish } = await createExchanging();
+    const { service } = await createExchanging();
     const { state, url } = service.other;
-    const drain = watchDrain(service);
+    watchDrain(service);
     const page = await service.callback(state);
     expect([page.status, await page.text()]).toEqual([
       503,
@@ -68,9 +60,6 @@ describe('while an exchange is under way', () => {
     ]);
     expect(service.exchanges).toHaveLength(1);
     expect((await service.send(url)).status).toBe(302);
-    await finish();
-    service.clock.advance(DRAIN_HAND_OVER_MS);
-    await drain.over;
   });
 
   test('new codes do not keep it from ending', async () => {
@@ -78,11 +67,70 @@ describe('while an exchange is under way', () => {
     const { state } = service.other;
     const drain = watchDrain(service);
     await finish();
-    for (let leftMs = DRAIN_HAND_OVER_MS; leftMs > 0; leftMs -= 100) {
+    for (let leftMs = DRAIN_DELIVERY_MS; leftMs > 0; leftMs -= DRAIN_LOOK_MS) {
       expect((await service.callback(state)).status).toBe(503);
-      service.clock.advance(100);
+      await drain.pass(DRAIN_LOOK_MS);
     }
-    await drain.over;
+    expect(drain.isOver()).toBe(true);
+  });
+});
+
+describe('a callback whose lease the store has not answered yet', () => {
+  test('is under way too: the drain waits for its exchange', async () => {
+    const lease = createGate();
+    const held = lease.close();
+    const service = createTestService({}, undefined, {
+      changeStore: (store) => ({
+        ...store,
+        lease: async (...asked) => {
+          await lease.pass();
+          return store.lease(...asked);
+        },
+      }),
+    });
+    const { session, state } = await service.start();
+    const page = service.callback(state);
+    await held.arrived;
+    const drain = watchDrain(service);
+    await drain.pass(DRAIN_DELIVERY_MS);
+    expect(drain.isOver()).toBe(false);
+    held.release();
+    expect((await page).status).toBe(200);
+    expect((await service.poll(session)).status).toBe(200);
+    await drain.pass(DRAIN_LOOK_MS);
+    expect(drain.isOver()).toBe(true);
+  });
+});
+
+describe('tokens that nobody has fetched yet, and that are in this process alone', () => {
+  test('are waited for, though they came before the drain: a device may poll every 5 s', async () => {
+    const service = createTestService();
+    const { session, state } = await service.start();
+    await service.callback(state);
+    const drain = watchDrain(service);
+    await drain.pass(5_000);
+    expect(drain.isOver()).toBe(false);
+    expect((await service.poll(session)).status).toBe(200);
+    await drain.pass(DRAIN_LOOK_MS);
+    expect(drain.isOver()).toBe(true);
+  });
+
+  test('are not waited for longer than that', async () => {
+    const service = createTestService();
+    await service.callback((await service.start()).state);
+    const drain = watchDrain(service);
+    await drain.pass(DRAIN_DELIVERY_MS - DRAIN_LOOK_MS);
+    expect(drain.isOver()).toBe(false);
+    await drain.pass(DRAIN_LOOK_MS);
+    expect(drain.isOver()).toBe(true);
+  });
+
+  test('are not an error that nobody has fetched: its device starts again either way', async () => {
+    const service = createTestService();
+    await service.callback((await service.start()).state, 'error=access_denied');
+    const drain = watchDrain(service);
+    await drain.pass(0);
+    expect(drain.isOver()).toBe(true);
   });
 });
 
@@ -103,10 +151,21 @@ async function createExchanging() {
   return { service: { ...service, session, other }, finish };
 }
 
-function watchDrain({ drain }: { drain(): Promise<void> }) {
+function watchDrain({ drain, clock, runReady }: ReturnType<typeof createTestService>) {
   let isOver = false;
   const over = drain().then(() => {
     isOver = true;
   });
-  return { over, isOver: () => isOver };
+  return {
+    over,
+    isOver: () => isOver,
+    /** Lets time pass, in the steps in which the drain looks. */
+    async pass(ms: number): Promise<void> {
+      await runReady();
+      for (let leftMs = ms; leftMs > 0; leftMs -= DRAIN_LOOK_MS) {
+        clock.advance(Math.min(leftMs, DRAIN_LOOK_MS));
+        await runReady();
+      }
+    },
+  };
 }

@@ -54,6 +54,22 @@ describe('SIGTERM', () => {
     provider.stop();
   }, 30_000);
 
+  test.concurrent('tokens that came just before it are fetched by a device that polls at intervals', async () => {
+    const provider = await startHeldProvider();
+    provider.grant({ access_token: plantSecret('early-access-token') });
+    const relay = await start({ MAL_TOKEN_URL: provider.tokenUrl });
+    const { session, state } = await startSession(relay.baseUrl, 'mal');
+    const code = plantSecret('early-authorization-code');
+    await fetch(`${relay.baseUrl}/auth/mal/callback?state=${state}&code=${code}`);
+    const exited = relay.stop('SIGTERM');
+    await relay.waitForEvent(({ event }) => event === 'draining');
+    expect(await (await poll(relay.baseUrl, session)).json()).toEqual({
+      accessToken: 'early-access-token',
+    });
+    expect(await exited).toBe(0);
+    provider.stop();
+  });
+
   test.concurrent('a second one ends the process at once, whatever is under way', async () => {
     const provider = await startHeldProvider();
     const relay = await start({ MAL_TOKEN_URL: provider.tokenUrl });
