@@ -105,6 +105,14 @@ export const DEVICE_POLL_PACE = { burst: 4, ratePerSecond: 0.6 };
 /** A refresh that is repeated within this time of its answer gets the same one. */
 export const REFRESH_ANSWER_MS = 30 * SECOND_MS;
 
+/**
+ * Answers one relay keeps for that at a time, by number and by size: 330
+ * refreshes a second with tokens of 3 KB. More are not kept: whoever repeats one
+ * of those asks the provider again.
+ */
+export const REFRESH_ANSWERS = 10_000;
+export const REFRESH_ANSWERS_BYTES = 32 * 1_048_576;
+
 /** How often an instance looks whether another one's refresh is answered. */
 export const REFRESH_LOOK_MS = 100;
 

@@ -23,7 +23,7 @@ export async function openStores(settings: Settings, world: World): Promise<Stor
   if (settings.redis === undefined) {
     return {
       store: createMemoryStore(settings),
-      refreshAnswers: createMemoryRefreshAnswers(),
+      refreshAnswers: createMemoryRefreshAnswers(world.clock),
       createRateLimiter: (_, policy) => createMemoryRateLimiter(policy),
       close: () => {},
     };

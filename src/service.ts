@@ -73,8 +73,7 @@ export function createService(
 
   function sweepLater(): void {
     clock.setTimer(SWEEP_INTERVAL_MS, () => {
-      for (const kept of [store, refreshAnswers, ...rateLimiters])
-        kept.sweep(clock.now()).catch(() => {});
+      for (const kept of [store, ...rateLimiters]) kept.sweep(clock.now()).catch(() => {});
       sweepLater();
     });
   }

@@ -3,8 +3,16 @@
  * single use (RFC 6749 §6), and a device that lost the answer asks again. Known
  * by the token that was sent; of it a store keeps at most a digest.
  */
-import { EXCHANGE_LEASE_MS, REFRESH_LOOK_MS } from '../limits.ts';
+import { Buffer } from 'node:buffer';
+import {
+  EXCHANGE_LEASE_MS,
+  REFRESH_ANSWER_MS,
+  REFRESH_ANSWERS,
+  REFRESH_ANSWERS_BYTES,
+  REFRESH_LOOK_MS,
+} from '../limits.ts';
 import { type Clock, pause } from './clock.ts';
+import { createDeadlines } from './deadlines.ts';
 
 export type Turn =
   /** Nobody else asks the provider with this token now: the caller does. */
@@ -17,23 +25,21 @@ export interface RefreshAnswerStore {
   begin(key: string, nowMs: number): Promise<Turn>;
   /** Keeps the answer for REFRESH_ANSWER_MS; without one the turn is given up. */
   settle(key: string, answer: string | undefined, nowMs: number): Promise<void>;
-  /** Throws away what has expired. */
-  sweep(nowMs: number): Promise<void>;
 }
 
 export interface RefreshAnswers {
   /**
    * Runs `ask` once for all callers with one key at a time, and gives each of
    * them its answer; for REFRESH_ANSWER_MS after it also those who come later,
-   * where `isKept` says that it is worth keeping. Undefined when nobody may ask
-   * any more: the token is not spent.
+   * where `isKept` says that it is worth keeping and there is room for it.
+   * Undefined when the provider was not asked: the token is not spent.
    */
   answer<T>(
     key: string,
     ask: () => Promise<T>,
     isKept: (answer: T) => boolean,
   ): Promise<T | undefined>;
-  /** Lets nobody ask any more. */
+  /** Asks for no new token, and waits for no other instance any more. */
   drain(): void;
   /** Resolves when those that are under way have their answer. */
   settled(): Promise<void>;
@@ -41,32 +47,39 @@ export interface RefreshAnswers {
 
 export function createRefreshAnswers(store: RefreshAnswerStore, clock: Clock): RefreshAnswers {
   const underWay = new Map<string, Promise<unknown>>();
+  const findRoom = createFindRoom(clock);
   let draining = false;
 
   async function answerOnce<T>(
     key: string,
     ask: () => Promise<T>,
     isKept: (answer: T) => boolean,
-  ): Promise<T> {
-    const untilMs = clock.now() + EXCHANGE_LEASE_MS;
-    for (;;) {
-      const turn = await store.begin(key, clock.now());
-      if (turn.state === 'answered') return JSON.parse(turn.answer) as T;
-      // Past the lease whoever had the turn is dead, and the next to ask has it.
-      if (turn.state === 'yours' || clock.now() > untilMs) break;
+  ): Promise<T | undefined> {
+    // By then the lease of any other instance has run out, and its turn is free.
+    const untilMs = clock.now() + EXCHANGE_LEASE_MS + REFRESH_LOOK_MS;
+    let turn = await store.begin(key, clock.now());
+    while (turn.state === 'under_way') {
       await pause(clock, REFRESH_LOOK_MS);
+      // Never without a turn: to some providers a token that comes twice is a stolen one.
+      if (draining || clock.now() > untilMs) return undefined;
+      turn = await store.begin(key, clock.now());
     }
-    const answer = await ask();
-    const kept = isKept(answer) ? JSON.stringify(answer) : undefined;
-    // What the provider gave must not be lost because it could not be kept.
-    await store.settle(key, kept, clock.now()).catch(() => {});
-    return answer;
+    if (turn.state === 'answered') return JSON.parse(turn.answer) as T;
+    let kept: string | undefined;
+    try {
+      const answer = await ask();
+      if (isKept(answer)) kept = findRoom(JSON.stringify(answer));
+      return answer;
+    } finally {
+      // What the provider gave must not be lost because it could not be kept.
+      await store.settle(key, kept, clock.now()).catch(() => {});
+    }
   }
 
   return {
     async answer<T>(key: string, ask: () => Promise<T>, isKept: (answer: T) => boolean) {
       const shared = underWay.get(key);
-      if (shared !== undefined) return shared as Promise<T>;
+      if (shared !== undefined) return shared as Promise<T | undefined>;
       if (draining) return undefined;
       const own = answerOnce(key, ask, isKept).finally(() => underWay.delete(key));
       underWay.set(key, own);
@@ -78,5 +91,23 @@ export function createRefreshAnswers(store: RefreshAnswerStore, clock: Clock): R
     async settled() {
       await Promise.allSettled(underWay.values());
     },
+  };
+}
+
+/** Returns the answer if it may be kept for REFRESH_ANSWER_MS besides those that are kept now, else undefined. */
+function createFindRoom(clock: Clock): (answer: string) => string | undefined {
+  const expiries = createDeadlines(clock, REFRESH_ANSWER_MS);
+  let answers = 0;
+  let bytes = 0;
+  return (answer) => {
+    const size = Buffer.byteLength(answer);
+    if (answers >= REFRESH_ANSWERS || bytes + size > REFRESH_ANSWERS_BYTES) return undefined;
+    answers += 1;
+    bytes += size;
+    expiries.add(() => {
+      answers -= 1;
+      bytes -= size;
+    });
+    return answer;
   };
 }

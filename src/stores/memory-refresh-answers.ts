@@ -1,5 +1,7 @@
 /** Refreshes under way and just answered, in one process. */
 import { EXCHANGE_LEASE_MS, REFRESH_ANSWER_MS } from '../limits.ts';
+import type { Clock } from '../relay/clock.ts';
+import { createDeadlines } from '../relay/deadlines.ts';
 import type { RefreshAnswerStore } from '../relay/refresh-answers.ts';
 import { digestOf } from '../relay/secrets.ts';
 
@@ -13,8 +15,10 @@ export interface MemoryRefreshAnswers extends RefreshAnswerStore {
   readonly size: number;
 }
 
-export function createMemoryRefreshAnswers(): MemoryRefreshAnswers {
+export function createMemoryRefreshAnswers(clock: Clock): MemoryRefreshAnswers {
   const byDigest = new Map<string, Entry>();
+  // Past its last millisecond, in which it is still found.
+  const expiries = createDeadlines(clock, REFRESH_ANSWER_MS + 1);
   return {
     async begin(key, nowMs) {
       const digest = digestOf(key);
@@ -28,13 +32,14 @@ export function createMemoryRefreshAnswers(): MemoryRefreshAnswers {
     },
     async settle(key, answer, nowMs) {
       const digest = digestOf(key);
-      if (answer === undefined) byDigest.delete(digest);
-      else byDigest.set(digest, { answer, expiresAtMs: nowMs + REFRESH_ANSWER_MS });
-    },
-    async sweep(nowMs) {
-      for (const [digest, { expiresAtMs }] of byDigest) {
-        if (expiresAtMs < nowMs) byDigest.delete(digest);
-      }
+      byDigest.delete(digest);
+      if (answer === undefined) return;
+      const entry = { answer, expiresAtMs: nowMs + REFRESH_ANSWER_MS };
+      byDigest.set(digest, entry);
+      // Tokens stay no longer than their time, asked for or not.
+      expiries.add(() => {
+        if (byDigest.get(digest) === entry) byDigest.delete(digest);
+      });
     },
     get size() {
       return byDigest.size;

@@ -48,8 +48,5 @@ export function createRedisRefreshAnswers(options: RedisRefreshAnswersOptions): 
         if (!(error instanceof StoreUnavailable)) throw error;
       }
     },
-
-    // Both expire by themselves.
-    sweep: async () => {},
   };
 }

@@ -1,11 +1,25 @@
 /** RFC 6749 §6: the relay refreshes with the secret that a device cannot hold. */
 import { describe, expect, test } from 'bun:test';
-import { REFRESH_ANSWER_MS } from '../../src/limits.ts';
+import {
+  EXCHANGE_LEASE_MS,
+  REFRESH_ANSWER_MS,
+  REFRESH_ANSWERS,
+  REFRESH_ANSWERS_BYTES,
+  REFRESH_LOOK_MS,
+} from '../../src/limits.ts';
 import type { Fetch } from '../../src/providers/token-endpoint.ts';
+import { createRefreshAnswers } from '../../src/relay/refresh-answers.ts';
+import { createMemoryRefreshAnswers } from '../../src/stores/memory-refresh-answers.ts';
+import { createFakeClock, runTurns } from '../support/fake-clock.ts';
 import { createGate } from '../support/gate.ts';
 import { createDeviceDoor } from './support/device-door.ts';
 
 const REFRESH = { grant_type: 'refresh_token', refresh_token: 'old' };
+
+/** Another instance asks the provider all the time. */
+const UNDER_WAY = {
+  refreshAnswers: { begin: async () => ({ state: 'under_way' as const }), settle: async () => {} },
+};
 
 /** Gives another token each time, as a provider does that takes each refresh token once. */
 function rotate(): Fetch {
@@ -91,12 +105,49 @@ describe('single flight', () => {
   });
 
   test('nothing is kept when its time is over', async () => {
-    const { token, clock, refreshAnswers, runReady } = createDeviceDoor({}, rotate());
+    const { token, clock, refreshAnswers } = createDeviceDoor({}, rotate());
     await token(REFRESH);
     expect(refreshAnswers.size).toBe(1);
-    clock.advance(60_000);
-    await runReady();
+    clock.advance(REFRESH_ANSWER_MS + 1);
     expect(refreshAnswers.size).toBe(0);
+  });
+
+  test('more bytes than may be kept are not: all have their answer, and a repeat asks the provider', async () => {
+    const long = 'x'.repeat(60_000);
+    const { token, clock, exchanges, refreshAnswers } = createDeviceDoor({}, async () =>
+      Response.json({ access_token: long }),
+    );
+    const refresh = (nth: number) => token({ ...REFRESH, refresh_token: `old ${nth}` });
+    const fit = Math.floor(REFRESH_ANSWERS_BYTES / 60_100);
+    for (let nth = 0; nth < fit + 10; nth += 1) {
+      expect((await refresh(nth)).body.access_token).toBe(long);
+    }
+    const kept = refreshAnswers.size;
+    expect(kept).toBeLessThan(fit + 10);
+    await refresh(kept - 1);
+    expect(exchanges).toHaveLength(fit + 10);
+    await refresh(fit + 9);
+    expect(exchanges).toHaveLength(fit + 11);
+    clock.advance(REFRESH_ANSWER_MS + 1);
+    await refresh(fit + 9);
+    expect(refreshAnswers.size).toBe(1);
+  });
+
+  test('nor are more answers than may be kept', async () => {
+    const clock = createFakeClock();
+    const store = createMemoryRefreshAnswers(clock);
+    const { answer } = createRefreshAnswers(store, clock);
+    const refresh = (nth: number) =>
+      answer(
+        `old ${nth}`,
+        async () => nth,
+        () => true,
+      );
+    for (let nth = 0; nth <= REFRESH_ANSWERS; nth += 1) expect(await refresh(nth)).toBe(nth);
+    expect(store.size).toBe(REFRESH_ANSWERS);
+    clock.advance(REFRESH_ANSWER_MS + 1);
+    await refresh(0);
+    expect(store.size).toBe(1);
   });
 });
 
@@ -148,7 +199,7 @@ describe('a refresh that fails', () => {
   test('a store that is away is no verdict on the token either', async () => {
     const down = async () => Promise.reject(new Error('down'));
     const { token } = createDeviceDoor({}, rotate(), {
-      refreshAnswers: { begin: down, settle: down, sweep: async () => {} },
+      refreshAnswers: { begin: down, settle: down },
     });
     expect(await token(REFRESH)).toMatchObject({ status: 503 });
   });
@@ -158,7 +209,6 @@ describe('a refresh that fails', () => {
       refreshAnswers: {
         begin: async () => ({ state: 'yours' }),
         settle: async () => Promise.reject(new Error('down')),
-        sweep: async () => {},
       },
     });
     expect((await token(REFRESH)).body.access_token).toBe('access 1');
@@ -187,6 +237,30 @@ describe('a relay that is being stopped', () => {
     expect((await asked).body.access_token).toBe('access 1');
     await drained;
   });
+
+  test('does not wait for another instance, whose tokens the device gets there: 503', async () => {
+    const { token, drain, clock, runReady, exchanges } = createDeviceDoor({}, rotate(), UNDER_WAY);
+    const asked = token(REFRESH);
+    await runTurns();
+    const drained = drain();
+    clock.advance(REFRESH_LOOK_MS);
+    await runReady();
+    await drained;
+    expect(await asked).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
+    expect(exchanges).toHaveLength(0);
+  });
+});
+
+test('another instance that has the turn for longer than a lease is not raced: 503, and the token is not sent', async () => {
+  const { token, clock, runReady, exchanges } = createDeviceDoor({}, rotate(), UNDER_WAY);
+  const asked = token(REFRESH);
+  await runTurns();
+  for (let ms = 0; ms <= EXCHANGE_LEASE_MS + REFRESH_LOOK_MS; ms += REFRESH_LOOK_MS) {
+    clock.advance(REFRESH_LOOK_MS);
+    await runReady();
+  }
+  expect(await asked).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
+  expect(exchanges).toHaveLength(0);
 });
 
 test('refreshes of one address have a limit of their own, in the terms of the RFC', async () => {

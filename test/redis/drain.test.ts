@@ -1,5 +1,6 @@
 /** SIGTERM in the middle of traffic, over Redis: a code that was spent has its tokens delivered. */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { randomUUID } from 'node:crypto';
 import { DRAIN_FLUSH_MS } from '../../src/limits.ts';
 import { deriveFromBrowserState } from '../../src/stores/seal.ts';
 import { openRaw } from '../support/raw-connection.ts';
@@ -8,6 +9,7 @@ import { startCuttingProxy } from '../support/redis/cutting-proxy.ts';
 import { pollUntil } from '../support/redis/poll-until.ts';
 import { startRedis } from '../support/redis/start-redis.ts';
 import type { RelayProcess } from '../support/relay-process.ts';
+import { plantSecret } from '../support/secrets.ts';
 import { poll, startSession } from '../support/wire.ts';
 import { pollUntilDone } from './support/device.ts';
 import { bringCode, makeCode } from './support/person.ts';
@@ -16,6 +18,12 @@ import { tokenOf } from './support/token-endpoint.ts';
 
 const redis = await startRedis();
 afterAll(() => redis.stop());
+
+/** How many of that command Redis has carried out. */
+async function commandsOf(name: string): Promise<number> {
+  const stats = await redis.cli('INFO', 'commandstats');
+  return Number(new RegExp(`^cmdstat_${name}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0);
+}
 
 const CALLBACKS = 150;
 
@@ -96,4 +104,34 @@ test('SIGTERM while Redis has handed a result to this relay, which has not heard
   expect(await (await answer).json()).toEqual({ accessToken: tokenOf(code) });
   expect(await exited).toBe(0);
   await proxy.stop();
+}, 30_000);
+
+test('SIGTERM while a refresh waits for another relay, which is at the provider: 503 at once, and the other one finishes it', async () => {
+  await using pair = await startRelayPair(redis.url);
+  const { provider } = pair;
+  const [asking, stopping] = pair.relays;
+  const refreshToken = plantSecret(`refresh-token-${randomUUID()}`);
+  const refresh = ({ baseUrl }: RelayProcess) =>
+    fetch(`${baseUrl}/oauth2/mal/token`, {
+      method: 'POST',
+      body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken }),
+    });
+  const held = provider.gate.close();
+  const first = refresh(asking);
+  await held.arrived;
+  const before = await commandsOf('evalsha');
+  const waiting = refresh(stopping);
+  // Its rate limit, and then one look after the other whether the turn is free.
+  await pollUntil('it waits for its turn', async () =>
+    (await commandsOf('evalsha')) > before + 3 ? true : undefined,
+  );
+  const exited = stopping.stop('SIGTERM');
+  const refused = await waiting;
+  expect([refused.status, await refused.json()]).toMatchObject([
+    503,
+    { error: 'temporarily_unavailable' },
+  ]);
+  expect(await exited).toBe(0);
+  held.release();
+  expect((await first).status).toBe(200);
 }, 30_000);

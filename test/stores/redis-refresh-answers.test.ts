@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
+import { EXCHANGE_LEASE_MS, REFRESH_ANSWER_MS } from '../../src/limits.ts';
 import { systemClock } from '../../src/relay/clock.ts';
 import { createRefreshAnswers } from '../../src/relay/refresh-answers.ts';
 import { createGate } from '../support/gate.ts';
@@ -33,4 +34,18 @@ test('a refresh that comes to two instances asks the provider once, and both hav
   });
   expect(asked).toBe(1);
   for (const { close } of instances) close();
+});
+
+test('Redis itself throws turns and answers away when their time is over', async () => {
+  const prefix = `refresh-${crypto.randomUUID()}:`;
+  const { refreshAnswers, close } = await openTestRedis(redis.url, { prefix });
+  const lifeMs = async () => {
+    const key = await redis.cli('KEYS', `${prefix}refresh:*`);
+    return Number(await redis.cli('PTTL', key));
+  };
+  await refreshAnswers.begin('mal token', systemClock.now());
+  expect(await lifeMs()).toBeWithin(1, EXCHANGE_LEASE_MS + 1);
+  await refreshAnswers.settle('mal token', '{}', systemClock.now());
+  expect(await lifeMs()).toBeWithin(EXCHANGE_LEASE_MS, REFRESH_ANSWER_MS + 1);
+  close();
 });

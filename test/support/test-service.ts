@@ -87,7 +87,7 @@ export function createTestService(
   const exchanges: URLSearchParams[] = [];
   const settings = { ...SETTINGS, ...overrides };
   const store = createMemoryStore(settings);
-  const refreshAnswers = createMemoryRefreshAnswers();
+  const refreshAnswers = createMemoryRefreshAnswers(clock);
   const limiters = new Map<string, MemoryRateLimiter>();
   const service = createService(
     settings,

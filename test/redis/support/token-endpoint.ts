@@ -1,4 +1,4 @@
-/** A provider's token endpoint that counts: how often was each code brought? */
+/** A provider's token endpoint that counts: how often was each code, or refresh token, brought? */
 import { createGate, type Gate } from '../../support/gate.ts';
 import { plantSecret } from '../../support/secrets.ts';
 
@@ -17,7 +17,8 @@ export function startTokenEndpoint(): TokenEndpoint {
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
-      const code = new URLSearchParams(await request.text()).get('code') ?? '';
+      const form = new URLSearchParams(await request.text());
+      const code = form.get('code') ?? form.get('refresh_token') ?? '';
       exchanges.set(code, (exchanges.get(code) ?? 0) + 1);
       await gate.pass();
       return Response.json({ access_token: tokenOf(code) });

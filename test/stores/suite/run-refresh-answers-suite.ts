@@ -57,13 +57,5 @@ export function runRefreshAnswersSuite(name: string, make: MakeRefreshAnswers): 
       expect(await store.begin(KEY, NOW + EXCHANGE_LEASE_MS)).toEqual(UNDER_WAY);
       expect(await store.begin(KEY, NOW + EXCHANGE_LEASE_MS + 1)).toEqual(YOURS);
     });
-
-    test('a sweep leaves what still counts', async () => {
-      const store = await open();
-      await store.begin(KEY, NOW);
-      await store.settle(KEY, ANSWER, NOW);
-      await store.sweep(NOW + REFRESH_ANSWER_MS);
-      expect(await store.begin(KEY, NOW + REFRESH_ANSWER_MS)).toEqual(ANSWERED);
-    });
   });
 }
