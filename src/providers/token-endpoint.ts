@@ -15,8 +15,8 @@ export interface TokenFailure {
   readonly status?: number;
   /** The provider's `error`, where it is one of RFC 6749 §5.2. */
   readonly providerError?: ProviderError;
-  /** The provider itself said no, and would say so again: not something in front of it, nor 'come again'. */
-  readonly isRefusal?: true;
+  /** What a refresh that failed so means to the device. Absent: nothing is known of its token. */
+  readonly refusal?: ProviderError;
 }
 
 export type TokenOutcome =
@@ -97,24 +97,43 @@ function parseAnswer(status: number, text: string | undefined): TokenOutcome {
   const tokens = status === 200 && answer !== undefined ? parseTokens(answer) : undefined;
   if (tokens !== undefined) return { ok: true, tokens };
   const providerError = ERROR_CODES.find((code) => code === answer?.error);
-  const isRefused = providerError === undefined ? isRefusal(status, answer) : isFault(status);
-  const said = {
-    ...(isRefused && { isRefusal: true as const }),
-    ...(providerError && { providerError }),
-  };
+  const refusal = findRefusal(status, answer, providerError);
+  const said = { ...(providerError && { providerError }), ...(refusal && { refusal }) };
   if (status !== 200) return failed({ reason: 'status', status, ...said });
   if (text === undefined) return failed({ reason: 'too_large' });
   return failed({ reason: answer === undefined ? 'not_json' : 'no_token', ...said });
 }
 
-/** A standard error counts with any status that blames the request. */
-const isFault = (status: number) => status < 500 && status !== 429;
-
-/** RFC 6749 §5.2 has 400 and 401; some providers send an error with 200. */
-function isRefusal(status: number, answer: Record<string, unknown> | undefined): boolean {
-  if (answer === undefined || COME_AGAIN.has(answer.error)) return false;
-  return status === 400 || status === 401 || (status === 200 && isFilled(answer.error));
+/**
+ * A device throws its tokens away at `invalid_grant`, so that takes the
+ * provider's own word. A 401 without one speaks of the client, such as a secret
+ * that was rotated (RFC 6749 §5.2). Anything else is no verdict.
+ */
+function findRefusal(
+  status: number,
+  answer: Record<string, unknown> = {},
+  providerError: ProviderError | undefined,
+): ProviderError | undefined {
+  if (status >= 500 || status === 429) return undefined;
+  if (DEAD_TOKEN_ANSWERS.some((words) => isPartOf(answer, words))) return 'invalid_grant';
+  if (providerError !== undefined) return providerError;
+  return status === 401 && !COME_AGAIN.has(answer.error) ? 'invalid_client' : undefined;
 }
+
+function isPartOf(answer: Record<string, unknown>, words: Record<string, string>): boolean {
+  return Object.entries(words).every(([name, value]) => answer[name] === value);
+}
+
+/** What some providers say in place of `invalid_grant`. None says it of a wrong client id or secret. */
+const DEAD_TOKEN_ANSWERS: readonly Record<string, string>[] = [
+  // PHP League's server up to version 8, which MyAnimeList, AniList and Laravel Passport are made with.
+  { error: 'invalid_request', hint: 'Token has expired' },
+  { error: 'invalid_request', hint: 'Token has been revoked' },
+  // GitHub, Slack, Twitch.
+  { error: 'bad_refresh_token' },
+  { error: 'invalid_refresh_token' },
+  { message: 'Invalid refresh token' },
+];
 
 /** Errors of RFC 6749 §4.1.2.1, RFC 8628 §3.5 and of use elsewhere, that pass. */
 const COME_AGAIN: ReadonlySet<unknown> = new Set([

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
+import { REFRESH_LIMIT } from '../../src/limits.ts';
 import { SIGNED_IN } from '../browser/support/relay-page.ts';
 import { type Service, setStage } from '../browser/support/stage.ts';
 import { findFreePort } from '../support/free-port.ts';
@@ -109,5 +110,17 @@ test('a provider that is away is no invalid_grant: the client reports the status
   const config = await discover(relay.baseUrl, 'mal');
   const asked = openid.refreshTokenGrant(config, 'a-refresh-token');
   expect(await refusalOf(asked)).toBe(oauth.RESPONSE_IS_NOT_CONFORM);
+  await relay.stop();
+});
+
+test('an address that refreshes too much hears slow_down, which is not the end of its token', async () => {
+  const away = `http://127.0.0.1:${await findFreePort()}/token`;
+  const relay = await startLocalRelay({ MAL_CLIENT_ID: 'mal-client', MAL_TOKEN_URL: away });
+  const config = await discover(relay.baseUrl, 'mal');
+  const refresh = () => refusalOf(openid.refreshTokenGrant(config, 'a-refresh-token'));
+  for (let count = 0; count < REFRESH_LIMIT.burst; count += 1) {
+    expect(await refresh()).toBe(oauth.RESPONSE_IS_NOT_CONFORM);
+  }
+  expect(await refresh()).toBe('slow_down');
   await relay.stop();
 });

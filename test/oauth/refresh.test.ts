@@ -154,14 +154,35 @@ describe('single flight', () => {
 describe('a refresh that fails', () => {
   const answering = (status: number, body: unknown) => async () => Response.json(body, { status });
 
+  const DEAD = { error: 'invalid_request', message: 'The refresh token is invalid.' };
+
   test.each([
     ['invalid_grant', 400, { error: 'invalid_grant' }, 'invalid_grant'],
+    ['invalid_grant with status 401', 401, { error: 'invalid_grant' }, 'invalid_grant'],
+    ['invalid_grant with status 403', 403, { error: 'invalid_grant' }, 'invalid_grant'],
+    ['invalid_grant with status 200', 200, { error: 'invalid_grant' }, 'invalid_grant'],
     ['invalid_client', 401, { error: 'invalid_client' }, 'invalid_client'],
     ['invalid_scope', 400, { error: 'invalid_scope' }, 'invalid_scope'],
-    ['an error in words of its own', 401, { message: 'no' }, 'invalid_grant'],
-    ['an error with status 200', 200, { error: 'invalid_grant' }, 'invalid_grant'],
-    ['an error of its own with status 200', 200, { error: 'bad_refresh_token' }, 'invalid_grant'],
-    ['a standard error with status 403', 403, { error: 'invalid_grant' }, 'invalid_grant'],
+    ['401 in words of its own', 401, { message: 'no' }, 'invalid_client'],
+    ['401 with an error of its own', 401, { error: 'access_denied' }, 'invalid_client'],
+    ['401 and no JSON', 401, [], 'invalid_client'],
+    // As MyAnimeList and AniList say it; the last is also what a wrong client id leads to.
+    ['Token has expired', 401, { ...DEAD, hint: 'Token has expired' }, 'invalid_grant'],
+    ['Token has been revoked', 401, { ...DEAD, hint: 'Token has been revoked' }, 'invalid_grant'],
+    [
+      'Token is not linked to client',
+      401,
+      { ...DEAD, hint: 'Token is not linked to client' },
+      'invalid_request',
+    ],
+    ['bad_refresh_token (GitHub)', 200, { error: 'bad_refresh_token' }, 'invalid_grant'],
+    ['invalid_refresh_token (Slack)', 200, { error: 'invalid_refresh_token' }, 'invalid_grant'],
+    [
+      'Invalid refresh token (Twitch)',
+      400,
+      { error: 'Bad Request', status: 400, message: 'Invalid refresh token' },
+      'invalid_grant',
+    ],
   ])('because of %s is told as that', async (_, status, body, error) => {
     const { token } = createDeviceDoor({}, answering(status, body));
     expect(await token(REFRESH)).toMatchObject({ status: 400, body: { error } });
@@ -178,7 +199,14 @@ describe('a refresh that fails', () => {
     ['fails', answering(500, {})],
     ['says to come again', answering(400, { error: 'temporarily_unavailable' })],
     ['has a limit of its own', answering(403, { error: 'rate_limit_exceeded' })],
-    ['says nothing in particular', answering(401, [])],
+    ['says 400 in words of its own', answering(400, { message: 'no' })],
+    ['says 400 and no JSON', answering(400, [])],
+    [
+      'says 200 with an error of its own',
+      answering(200, { error: 'incorrect_client_credentials' }),
+    ],
+    ['says to come again with 401', answering(401, { error: 'temporarily_unavailable' })],
+    ['fails with a standard error', answering(500, { error: 'invalid_grant' })],
     ['stands behind a firewall', async () => new Response('<html>', { status: 403 })],
     ['has too much to do', answering(429, {})],
     ['cannot be reached', async () => Promise.reject(new Error('down'))],
@@ -274,7 +302,7 @@ test('refreshes of one address have a limit of their own, in the terms of the RF
     expect((await refresh(`token ${count}`)).status).toBe(200);
   }
   const response = await refresh('one more');
-  expect(response.status).toBe(400);
+  expect(response.status).toBe(429);
   expect(response.headers.get('retry-after')).toBe('2');
   expect(await response.json()).toMatchObject({ error: 'slow_down' });
   clock.advance(2_000);

@@ -127,11 +127,16 @@ describe('the answer', () => {
         .url;
     expect(await exchangeAt(answer('invalid_client'))).toEqual({
       ok: false,
-      failure: { reason: 'status', status: 400, isRefusal: true, providerError: 'invalid_client' },
+      failure: {
+        reason: 'status',
+        status: 400,
+        providerError: 'invalid_client',
+        refusal: 'invalid_client',
+      },
     });
     expect(await exchangeAt(answer('the code was secret'))).toEqual({
       ok: false,
-      failure: { reason: 'status', status: 400, isRefusal: true },
+      failure: { reason: 'status', status: 400 },
     });
   });
 });

@@ -124,6 +124,24 @@ const refused: Case = {
   },
 };
 
+const ownWords: Case = {
+  section: 'RFC 6749 §5.2',
+  rule: 'a refusal without a standard error is never invalid_grant: 401 is invalid_client, 400 is 503 temporarily_unavailable',
+  covers: ['rfc6749.5.2', 'refresh.down'],
+  async run(bench) {
+    const { provider, options } = bench;
+    const words = { error: 'conformance-error-of-a-provider', message: 'no' };
+    const unauthorized = provider.plan(json(words, 401));
+    const answer = await refresh(bench, options.serviceB, unauthorized);
+    expectOAuthError(answer, 'invalid_client');
+    for (const reply of [json(words, 400), json(words, 403), json(words)]) {
+      const token = provider.plan(reply);
+      const unknown = await refresh(bench, options.serviceB, token);
+      expectOAuthError(unknown, 'temporarily_unavailable', 503);
+    }
+  },
+};
+
 const down: Case = {
   section: 'RFC 6749 §5.2',
   rule: 'a provider that cannot be asked: 503 temporarily_unavailable, never invalid_grant, and not kept',
@@ -160,7 +178,7 @@ const BURST = 10;
 
 const limited: Case = {
   section: 'RFC 6749 §5.2',
-  rule: "refreshes have a limit of their own per address, told in the RFC's terms with Retry-After",
+  rule: 'refreshes have a limit of their own per address: 429 slow_down with Retry-After',
   covers: ['rfc6749.6', 'rfc6749.5.2'],
   async run({ target, provider, options }) {
     const from = await target.sources.fresh();
@@ -174,7 +192,7 @@ const limited: Case = {
     // Not each of them: where requests are slow, one or the other is in time again.
     const refused = answers.slice(BURST).find(({ status }) => status !== 200) ?? answers.at(-1);
     if (refused === undefined) return;
-    expectOAuthError(refused, 'slow_down');
+    expectOAuthError(refused, 'slow_down', 429);
     matches('Retry-After', refused.headers['retry-after'], /^[1-9]\d*$/);
     for (const answer of answers.slice(0, BURST)) readOAuth(answer, 200);
     await target.start(options.serviceA, from);
@@ -186,5 +204,16 @@ export const deviceRefresh: Group = {
   about: 'RFC 6749 §6: new tokens, with the secret that a device cannot hold',
   extension: 'device-grant',
   pace: 'at-once',
-  cases: [passedOn, noNewToken, together, repeated, forgotten, refused, down, incomplete, limited],
+  cases: [
+    passedOn,
+    noNewToken,
+    together,
+    repeated,
+    forgotten,
+    refused,
+    ownWords,
+    down,
+    incomplete,
+    limited,
+  ],
 };

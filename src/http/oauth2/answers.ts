@@ -1,5 +1,5 @@
 /**
- * Answers of the door of RFC 8628: JSON always, errors as 400, because stock
+ * Answers of the device grant: JSON always, errors of polls as 400, because stock
  * clients take anything else as final. The one place that says what a refusal
  * looks like there. RFC 6749 §5, RFC 8628 §3.5.
  */
@@ -59,10 +59,13 @@ export function refuseOAuth(error: OAuthError, refused: Refused = {}): Response 
   return new Response(body, { status, headers: { ...OAUTH_HEADERS, ...refused.headers } });
 }
 
-/** What an address hears that may not ask now, or that cannot be told. */
-export function refuseAdmission(admission: Admission & { readonly ok: false }): Response {
+/** What an address hears that may not ask now, or that cannot be told. `limitedStatus` is that of the former. */
+export function refuseAdmission(
+  admission: Admission & { readonly ok: false },
+  limitedStatus = 400,
+): Response {
   return admission.refusal === 'rate_limited'
-    ? refuseOAuth('slow_down', { headers: retryAfter(admission) })
+    ? refuseOAuth('slow_down', { headers: retryAfter(admission), status: limitedStatus })
     : refuseOAuth('invalid_request', { description: 'Invalid client address' });
 }
 

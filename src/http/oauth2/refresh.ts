@@ -9,13 +9,7 @@ import type { TokenFailure, TokenOutcome } from '../../providers/token-endpoint.
 import type { OAuthDoorOptions } from '../door-options.ts';
 import { logFault } from '../guard.ts';
 import type { RequestContext } from '../request-context.ts';
-import {
-  describeTokens,
-  type OAuthError,
-  oauthAnswer,
-  refuseAdmission,
-  refuseOAuth,
-} from './answers.ts';
+import { describeTokens, oauthAnswer, refuseAdmission, refuseOAuth } from './answers.ts';
 import type { Parameters } from './parameters.ts';
 import { TOKEN_ROUTE } from './routes.ts';
 
@@ -36,7 +30,8 @@ export function createRefresh(options: OAuthDoorOptions): Refresh {
       return refuseOAuth('invalid_request', { description: 'refresh_token is missing' });
     }
     const admission = await admit(c, refreshLimiter);
-    if (!admission.ok) return refuseAdmission(admission);
+    // To many clients any 400 but a few is the end of their token.
+    if (!admission.ok) return refuseAdmission(admission, 429);
     const grant = { refreshToken, ...(scope !== undefined && { scope }) };
     const key = JSON.stringify([provider.name, scope ?? '', refreshToken]);
     const outcome = await refreshAnswers.answer(key, () => refresh(provider, grant), isFinal);
@@ -57,7 +52,7 @@ export function createRefresh(options: OAuthDoorOptions): Refresh {
 
 /** Worth repeating for those who ask again: the provider has spoken, and may not say it twice. */
 function isFinal(outcome: TokenOutcome): boolean {
-  return outcome.ok || errorOf(outcome.failure) !== undefined;
+  return outcome.ok || outcome.failure.refusal !== undefined;
 }
 
 /**
@@ -65,16 +60,10 @@ function isFinal(outcome: TokenOutcome): boolean {
  * that only where the provider refused; where nobody knows, to come again. Not
  * with 400 then, which to some clients means the same as `invalid_grant`.
  */
-function refuseRefresh(failure: TokenFailure): Response {
-  const error = errorOf(failure);
-  return error === undefined ? refuseUnknown() : refuseOAuth(error);
+function refuseRefresh({ refusal }: TokenFailure): Response {
+  return refusal === undefined ? refuseUnknown() : refuseOAuth(refusal);
 }
 
 function refuseUnknown(): Response {
   return refuseOAuth('temporarily_unavailable', { status: 503 });
-}
-
-/** An error that is no standard one says as much as this. */
-function errorOf({ isRefusal, providerError }: TokenFailure): OAuthError | undefined {
-  return isRefusal ? (providerError ?? 'invalid_grant') : undefined;
 }

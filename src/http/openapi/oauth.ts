@@ -110,6 +110,7 @@ const TOKEN: Part = {
       'authorization_pending',
       { ...APPLIED, ...MAY_RETRY },
     ),
+    '429': failed('An address that refreshes too much', 'slow_down', MAY_RETRY),
     '503': failed('The provider of a refresh cannot be asked', 'temporarily_unavailable'),
     ...refusals('POST'),
   },
