@@ -35,3 +35,45 @@ export function findAddressProblem(text: string): string | undefined {
   }
   return undefined;
 }
+
+/** What the relay itself puts into the authorize address: RFC 6749 §4.1.1, §3.3, RFC 7636 §4.3. */
+const AUTHORIZE_PARAMETERS = [
+  'response_type',
+  'client_id',
+  'redirect_uri',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'scope',
+];
+
+/** What it puts into the body of a request for tokens: RFC 6749 §4.1.3, §6, §2.3.1, RFC 7636 §4.5. */
+const TOKEN_PARAMETERS = [
+  'grant_type',
+  'code',
+  'redirect_uri',
+  'client_id',
+  'client_secret',
+  'code_verifier',
+  'refresh_token',
+  'scope',
+];
+
+/** The first parameter that the relay sets itself; none may come twice (RFC 6749 §3.1). */
+export function findAuthorizeParameter(query: URLSearchParams): string | undefined {
+  return AUTHORIZE_PARAMETERS.find((name) => query.has(name));
+}
+
+export function findAuthorizeUrlProblem(text: string): string | undefined {
+  return findAddressProblem(text) ?? findParameterProblem(text, AUTHORIZE_PARAMETERS);
+}
+
+export function findTokenUrlProblem(text: string): string | undefined {
+  return findAddressProblem(text) ?? findParameterProblem(text, TOKEN_PARAMETERS);
+}
+
+function findParameterProblem(text: string, names: readonly string[]): string | undefined {
+  const { searchParams } = new URL(text);
+  const name = names.find((name) => searchParams.has(name));
+  return name && `must not hold ${name}: the relay sets it`;
+}

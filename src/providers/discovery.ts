@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DISCOVERY_BYTES, DISCOVERY_TIMEOUT_MS } from '../limits.ts';
-import { findAddressProblem } from './address.ts';
+import { findAddressProblem, findAuthorizeUrlProblem, findTokenUrlProblem } from './address.ts';
 import { readAtMost } from './body.ts';
 import type { ClientAuthentication, PkceMethod, Provider } from './provider.ts';
 import type { Fetch } from './token-endpoint.ts';
@@ -121,18 +121,30 @@ function describeProvider(asked: ProviderToDiscover, metadata: Metadata): Discov
   const authorizeUrl = asked.authorizeUrl ?? metadata.authorization_endpoint ?? '';
   const tokenUrl = asked.tokenUrl ?? metadata.token_endpoint ?? '';
   const clientAuth = asked.clientAuth ?? chooseClientAuth(asked, metadata);
+  const { issuer: _, ...given } = asked;
+  // What the operator set was checked with the settings.
   const problem =
-    describeAddress('authorization_endpoint', authorizeUrl) ??
-    describeAddress('token_endpoint', tokenUrl);
+    (given.authorizeUrl === undefined &&
+      findToldProblem(asked, 'authorization_endpoint', authorizeUrl, findAuthorizeUrlProblem)) ||
+    (given.tokenUrl === undefined &&
+      findToldProblem(asked, 'token_endpoint', tokenUrl, findTokenUrlProblem));
   if (problem) return fail(`${asked.issuer}: ${problem}`);
   if (!clientAuth) return fail(`${asked.issuer} takes the client secret neither by post nor basic`);
-  const { issuer: _, ...given } = asked;
   const pkce = asked.pkce ?? choosePkce(metadata);
   return { ok: true, provider: { ...given, authorizeUrl, tokenUrl, clientAuth, pkce } };
 }
 
-function describeAddress(field: string, address: string): string | undefined {
-  const problem = findAddressProblem(address);
+function findToldProblem(
+  { issuer }: ProviderToDiscover,
+  field: string,
+  address: string,
+  findProblem: (address: string) => string | undefined,
+): string | undefined {
+  const isPlain = (text: string) => new URL(text).protocol === 'http:';
+  // Loopback is this machine: only an issuer that is here itself may lead there.
+  const problem =
+    findProblem(address) ??
+    (isPlain(address) && !isPlain(issuer) ? 'must be https, as its issuer is' : undefined);
   return problem && `${field} is ${quote(address)}: it ${problem}`;
 }
 

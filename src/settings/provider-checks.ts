@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { findAddressProblem } from '../providers/address.ts';
+import {
+  findAddressProblem,
+  findAuthorizeParameter,
+  findAuthorizeUrlProblem,
+  findTokenUrlProblem,
+} from '../providers/address.ts';
 import type { ClientAuthentication, PkceMethod } from '../providers/provider.ts';
 import type { ProviderSettingName } from './names.ts';
 import { shownName } from './shown-name.ts';
@@ -12,35 +17,15 @@ const text = z.string().trim();
 const CONTROL_CHARACTER = 'must hold no line break or other control character';
 const hasNoControlCharacter = (value: string) => !/\p{Cc}/u.test(value);
 
-const address = text.superRefine((value, context) => {
-  const problem = findAddressProblem(value);
-  if (problem) context.addIssue({ code: 'custom', message: problem });
-});
-
-/** Set by the relay, so no one else may set them. `protocol.md` §4; RFC 6749 §3.1: no parameter twice. */
-const RELAY_PARAMETERS = [
-  'response_type',
-  'client_id',
-  'redirect_uri',
-  'state',
-  'code_challenge',
-  'code_challenge_method',
-  'scope',
-];
-
-function findRelayParameter(query: URLSearchParams): string | undefined {
-  return RELAY_PARAMETERS.find((name) => query.has(name));
+function addressWithout(findProblem: (address: string) => string | undefined) {
+  return text.superRefine((value, context) => {
+    const problem = findProblem(value);
+    if (problem) context.addIssue({ code: 'custom', message: problem });
+  });
 }
 
-/** Copied from a browser, an authorize address tends to come with everything behind it. */
-const authorizeUrl = address.superRefine((value, context) => {
-  const name = URL.canParse(value) && findRelayParameter(new URL(value).searchParams);
-  if (name)
-    context.addIssue({ code: 'custom', message: `must not hold ${name}: the relay sets it` });
-});
-
 /** RFC 8414 §2: an issuer has no query. */
-const issuer = address.refine(
+const issuer = addressWithout(findAddressProblem).refine(
   (value) => !value.includes('?'),
   'must hold no query (?): an issuer has none',
 );
@@ -55,7 +40,7 @@ const authorizeParams = text
 
 function findParamsProblem(query: URLSearchParams): string | undefined {
   const names = [...query.keys()];
-  const set = findRelayParameter(query);
+  const set = findAuthorizeParameter(query);
   if (set === 'scope') return 'must not hold scope: that is the setting ending in _SCOPE';
   if (set) return `must not hold ${set}: the relay sets it`;
   if (new Set(names).size < names.length) return 'must hold each parameter once';
@@ -83,8 +68,9 @@ export const PROVIDER_CHECKS = {
   CLIENT_ID: text.refine(hasNoControlCharacter, CONTROL_CHARACTER),
   // As it is: only the provider knows which blanks belong to it.
   CLIENT_SECRET: z.string().refine(hasNoControlCharacter, CONTROL_CHARACTER),
-  AUTHORIZE_URL: authorizeUrl,
-  TOKEN_URL: address,
+  // Copied from a browser, it tends to come with everything behind it.
+  AUTHORIZE_URL: addressWithout(findAuthorizeUrlProblem),
+  TOKEN_URL: addressWithout(findTokenUrlProblem),
   ISSUER: issuer,
   SUBDOMAIN: subdomain,
   DISPLAY_NAME: shownName,

@@ -8,6 +8,8 @@ import {
   discoverProvider,
   type ProviderToDiscover,
 } from '../../src/providers/discovery.ts';
+import type { Fetch } from '../../src/providers/token-endpoint.ts';
+import { createSelfSigned } from '../support/self-signed.ts';
 
 /** The issuer's server: answers what `answers` holds for a path, else 404, and notes what it was asked. */
 let server: Bun.Server<undefined>;
@@ -186,6 +188,49 @@ describe('what the document may say', () => {
   });
 });
 
+test('parameters of its own an address may have, if the relay sets none of that name', async () => {
+  const authorizeUrl = 'https://acme.example/authorize?tenant=1';
+  const tokenUrl = 'https://acme.example/token?tenant=1';
+  const document = { authorization_endpoint: authorizeUrl, token_endpoint: tokenUrl };
+  expect(await discover(document)).toMatchObject({
+    ok: true,
+    provider: { authorizeUrl, tokenUrl },
+  });
+});
+
+describe('plain http on this machine', () => {
+  const here = 'http://127.0.0.1:9/x';
+
+  test('is where an issuer that is here itself may lead', async () => {
+    const document = { authorization_endpoint: here, token_endpoint: here };
+    expect(await discover(document)).toMatchObject({ ok: true });
+  });
+
+  test.each(['authorization_endpoint', 'token_endpoint'])(
+    'is not where an issuer over https may: %s',
+    async (field) => {
+      using secure = Bun.serve({
+        port: 0,
+        tls: await createSelfSigned(),
+        fetch: ({ url }: Request): Response =>
+          Response.json({ issuer: new URL(url).origin, ...endpoints, [field]: here }),
+      });
+      const issuer = `https://localhost:${secure.port}`;
+      const trusting: Fetch = (url, init) =>
+        fetch(url, { ...init, tls: { rejectUnauthorized: false } });
+      expect(problemOf(await discoverProvider(acme({ issuer }), trusting))).toBe(
+        `${issuer}: ${field} is "${here}": it must be https, as its issuer is`,
+      );
+      const given = { authorizeUrl: here, tokenUrl: here };
+      // The operator's own word counts.
+      expect(await discoverProvider(acme({ issuer, ...given }), trusting)).toMatchObject({
+        ok: true,
+        provider: given,
+      });
+    },
+  );
+});
+
 describe('what is not believed', () => {
   test.each([
     ['another issuer', () => 'https://evil.example'],
@@ -204,6 +249,11 @@ describe('what is not believed', () => {
     ['token_endpoint', 'https://me:pw@acme.example/token', 'must hold no user name'],
     ['token_endpoint', 'https://acme.example/token#x', 'must hold no fragment'],
     ['authorization_endpoint', 'javascript:alert(1)', 'must be an address'],
+    ['authorization_endpoint', 'https://acme.example/a?client_id=evil', 'must not hold client_id'],
+    ['authorization_endpoint', 'https://acme.example/a?a=1&state=fixed', 'must not hold state'],
+    ['authorization_endpoint', 'https://acme.example/a?redirect%5Furi=x', 'must not hold redirect'],
+    ['token_endpoint', 'https://acme.example/t?client_id=evil', 'must not hold client_id'],
+    ['token_endpoint', 'https://acme.example/t?code=x', 'must not hold code'],
   ])('%s %j', async (field, address, problem) => {
     const text = problemOf(await discover({ [field]: address }));
     expect(text).toContain(`${field} is `);

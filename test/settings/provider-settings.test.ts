@@ -218,12 +218,13 @@ describe('addresses of providers', () => {
     }
   });
 
-  test('an authorize address copied with the relay’s parameters in it is refused', () => {
-    const env = { ...acme, ACME_AUTHORIZE_URL: 'https://acme.example/a?client_id=x' };
-    expect(faultsOf(env)).toEqual([
-      'ACME_AUTHORIZE_URL must not hold client_id: the relay sets it',
-    ]);
-  });
+  test.each(['ACME_AUTHORIZE_URL', 'ACME_TOKEN_URL'])(
+    '%s with a parameter of the relay in it is refused',
+    (setting) => {
+      const env = { ...acme, [setting]: 'https://acme.example/a?client_id=x' };
+      expect(faultsOf(env)).toEqual([`${setting} must not hold client_id: the relay sets it`]);
+    },
+  );
 });
 
 describe('_SUBDOMAIN', () => {
