@@ -23,8 +23,14 @@ export function createAuthorizeUrl(
   };
 }
 
-function challengeQuery(verifier: string, method: PkceMethod): string {
+/**
+ * A session keeps what it was started with, a verifier or none, whatever the
+ * setting is where its link is opened or its code comes back: the provider takes
+ * a verifier exactly where it was sent a challenge (RFC 9700 §2.1.1).
+ */
+function challengeQuery(verifier: string, setting: PkceMethod): string {
   // 'plain' shows the verifier to the browser; some providers take nothing else. RFC 7636 §7.2.
-  const challenge = method === 'S256' ? hash('sha256', verifier, 'base64url') : verifier;
-  return `&code_challenge=${challenge}&code_challenge_method=${method}`;
+  if (setting === 'plain') return `&code_challenge=${verifier}&code_challenge_method=plain`;
+  const challenge = hash('sha256', verifier, 'base64url');
+  return `&code_challenge=${challenge}&code_challenge_method=S256`;
 }
