@@ -57,6 +57,34 @@ describe('the end of a sign-in', () => {
     expect(eventsNamed('sign_in_finished')).toEqual([]);
   });
 
+  test.each([
+    ['invalid_scope', 'invalid_scope'],
+    ['unauthorized_client', 'unauthorized_client'],
+    ['login_required', 'login_required'],
+    ['consent_required', 'consent_required'],
+    ['INVALID_SCOPE', 'other'],
+    ['constructor', 'other'],
+    ['a-code-that-is-no-error', 'other'],
+  ])('names the error that the provider sent: %s as %s', async (error, providerError) => {
+    const { start, callback } = createTestService();
+    await callback((await start()).state, `error=${error}&error_description=no-such-words`);
+    const [failed] = eventsNamed('authorization_failed');
+    const [finished] = eventsNamed('sign_in_finished');
+    expect(failed).toMatchObject({ level: 'warning', service: 'mal', providerError });
+    expect(finished).toMatchObject({
+      outcome: 'authorization_failed',
+      requestId: failed?.requestId,
+    });
+    expect(JSON.stringify(log.events())).not.toContain('no-such-words');
+  });
+
+  test('names no error of a user who declined, nor of a link that leads nowhere', async () => {
+    const { start, callback } = createTestService();
+    await callback((await start()).state, 'error=access_denied');
+    await callback('nobody', 'error=invalid_scope');
+    expect(eventsNamed('authorization_failed')).toEqual([]);
+  });
+
   test('and what went wrong in its exchange are tied together, sign-in by sign-in', async () => {
     const { start, callback } = createTestService(
       {},

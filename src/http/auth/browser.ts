@@ -1,5 +1,6 @@
 /** What the person's browser asks for: the link, and the way back from the provider. `protocol.md` §4. */
 import { log } from '../../operate/log.ts';
+import { nameAuthorizationError } from '../../providers/authorization-errors.ts';
 import type { EnabledProvider } from '../../providers/enabled.ts';
 import type { Callback, Exchange } from '../../relay/relay.ts';
 import { redirectAnswer } from '../answers.ts';
@@ -58,6 +59,10 @@ export function createCallback(options: AuthDoorOptions, answerWithPage: AnswerW
     const callback = callbackOf(req.query('error'), req.query('code'));
     const exchangeNow = exchangeFor(enabled, requestId);
     const outcome = await relay.finish(service, browserState, callback, exchangeNow);
+    if (outcome === 'authorization_failed' && callback.type === 'error') {
+      const providerError = nameAuthorizationError(callback.error);
+      log.warning('authorization_failed', { requestId, service, providerError });
+    }
     // Of links that are no longer valid there may be any number, and none is news.
     const level = outcome === 'link_invalid' ? 'debug' : 'info';
     log[level]('sign_in_finished', { requestId, service, outcome });
