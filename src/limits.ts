@@ -215,6 +215,12 @@ export const STORE_RETRY_MS = 250;
 /** For how long such tries go on while a person or a device waits. */
 export const STORE_PATIENCE_MS = 4 * SECOND_MS;
 
+/**
+ * After a command was refused, so long until one of its kind that is taken means
+ * that the store takes them again: in a Cluster one node may refuse what others take.
+ */
+export const STORE_REFUSAL_QUIET_MS = 5 * SECOND_MS;
+
 /** How often an instance sends a message to itself, to know that it is not deaf. */
 export const HEARTBEAT_MS = 300;
 

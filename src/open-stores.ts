@@ -35,6 +35,6 @@ export async function openStores(settings: Settings, world: World): Promise<Stor
 }
 
 function onEvent({ type, ...fields }: RedisEvent): void {
-  if (type === 'store_back' || type === 'store_replicated') log.info(type);
-  else log.warning(type, fields);
+  const isGood = type === 'store_back' || type === 'store_replicated' || type === 'store_accepts';
+  log[isGood ? 'info' : 'warning'](type, fields);
 }

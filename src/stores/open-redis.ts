@@ -14,6 +14,7 @@ import { createRedisCommands } from './redis-commands.ts';
 import { createRedisKeys } from './redis-keys.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 import { createRedisRefreshAnswers } from './redis-refresh-answers.ts';
+import { createRefusals, type RefusalEvent } from './redis-refusals.ts';
 import type { RedisTarget } from './redis-url.ts';
 import { listenForWakeUps } from './redis-wake-ups.ts';
 import { createWatchers } from './watchers.ts';
@@ -32,6 +33,7 @@ export interface RedisOptions {
 }
 
 export type RedisEvent =
+  | RefusalEvent
   | { readonly type: 'store_lost' | 'store_back' }
   /** No replica keeps up, so results are held back; and they are no more. */
   | { readonly type: 'store_unreplicated' | 'store_replicated' }
@@ -55,7 +57,8 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
     line.wasCut = true;
   };
   const client = await connectInTime(target, clock, onCut);
-  const commands = createRedisCommands({ client, clock, onCut });
+  const refusals = createRefusals(clock, onEvent);
+  const commands = createRedisCommands({ client, clock, onCut, refusals });
   const storeClock = createStoreClock(client, commands, clock);
   for (const problem of await findProblems(client)) onEvent({ type: 'store_unfit', problem });
   const stopListening = await listenForWakeUps({

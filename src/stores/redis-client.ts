@@ -54,9 +54,20 @@ export async function connectRedis(target: RedisTarget, onCut: OnCut): Promise<R
 }
 
 /** The server said no. */
-export function isAnswer(error: unknown): boolean {
+export function isAnswer(error: unknown): error is ErrorReply {
   return error instanceof ErrorReply;
 }
+
+/** The word that a server's error begins with; of a command within a script, as far as the server has it. */
+export function reasonOf({ message }: ErrorReply): string {
+  if (NO_RIGHT.test(message)) return 'NOPERM';
+  const [, reason = 'ERR'] = REASON.exec(message) ?? [];
+  return reason;
+}
+
+/** Redis 6 puts its own words before it. */
+const REASON = /^(?:ERR Error running script.*? -)?([A-Z]+)\b/;
+const NO_RIGHT = /^\w+ The user executing the script can't/;
 
 /** The server said no, or was not asked. After any other failure it is unknown what became of the command. */
 export function isRefusal(error: unknown): boolean {

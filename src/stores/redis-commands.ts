@@ -8,7 +8,15 @@ import {
 import { type Clock, pause } from '../relay/clock.ts';
 import { createDeadlines } from '../relay/deadlines.ts';
 import { StoreUnavailable } from '../relay/store.ts';
-import { isAnswer, isRefusal, type RedisClient, type ScriptRunner } from './redis-client.ts';
+import {
+  isAnswer,
+  isRefusal,
+  type RedisClient,
+  reasonOf,
+  type ScriptCall,
+  type ScriptRunner,
+} from './redis-client.ts';
+import type { Refusals } from './redis-refusals.ts';
 import type { Script } from './redis-script.ts';
 
 export interface RedisCommands {
@@ -34,9 +42,11 @@ export interface RedisCommandsOptions {
   readonly clock: Clock;
   /** Called whenever there was no answer. */
   readonly onCut: () => void;
+  readonly refusals: Refusals;
 }
 
-export function createRedisCommands({ client, clock, onCut }: RedisCommandsOptions): RedisCommands {
+export function createRedisCommands(options: RedisCommandsOptions): RedisCommands {
+  const { client, clock, onCut, refusals } = options;
   const deadlines = createDeadlines(clock, STORE_DEADLINE_MS);
 
   function within<T>(work: Promise<T>): Promise<T> {
@@ -65,20 +75,33 @@ export function createRedisCommands({ client, clock, onCut }: RedisCommandsOptio
     }
   }
 
+  async function evaluate(script: Script, call: ScriptCall, runner: ScriptRunner) {
+    try {
+      const reply = await evalShaOrText(script, call, runner);
+      refusals.accepted(script);
+      return reply;
+    } catch (error) {
+      if (isAnswer(error)) refusals.refused(script, reasonOf(error));
+      throw error;
+    }
+  }
+
   return {
     within,
     repeat,
-    run(script, keys, args, runner = client) {
-      const call = { keys, arguments: args.map(String) };
-      return within(
-        runner.evalSha(script.sha1, call).catch((error: unknown) => {
-          // A server that was restarted, or never saw it.
-          if (isReply(error, 'NOSCRIPT')) return runner.eval(script.text, call);
-          throw error;
-        }),
-      );
-    },
+    run: (script, keys, args, runner = client) =>
+      within(evaluate(script, { keys, arguments: args.map(String) }, runner)),
   };
+}
+
+async function evalShaOrText(script: Script, call: ScriptCall, runner: ScriptRunner) {
+  try {
+    return await runner.evalSha(script.sha1, call);
+  } catch (error) {
+    // A server that was restarted, or never saw it.
+    if (isAnswer(error) && reasonOf(error) === 'NOSCRIPT') return runner.eval(script.text, call);
+    throw error;
+  }
 }
 
 /** It may have been carried out. */
@@ -86,16 +109,7 @@ function isUnknown(error: unknown): boolean {
   return error instanceof StoreUnavailable && !isRefusal(error.cause);
 }
 
-/** The server is full and takes nothing new. Nothing was changed. */
-export function isOutOfMemory(error: unknown): boolean {
-  return error instanceof StoreUnavailable && isReply(error.cause, 'OOM');
-}
-
 function unavailable(error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
   return new StoreUnavailable('refused or out of reach', { cause: error });
-}
-
-function isReply(error: unknown, code: string): boolean {
-  return error instanceof Error && error.message.startsWith(code);
 }

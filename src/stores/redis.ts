@@ -14,7 +14,7 @@ import { createAcknowledge, createAttemptClaim } from './redis-claims.ts';
 import type { RedisClient } from './redis-client.ts';
 import type { TimeOf } from './redis-clock.ts';
 import { createRedisCodes } from './redis-codes.ts';
-import { isOutOfMemory, type RedisCommands } from './redis-commands.ts';
+import type { RedisCommands } from './redis-commands.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { openedOf, openResult } from './redis-records.ts';
 import { TRIM_EXPIRED } from './redis-register-scripts.ts';
@@ -53,13 +53,8 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 
     /** Not repeated: the device is refused, and what may have been registered expires unused. */
     async register(newSession, nowMs) {
-      try {
-        const outcome = await register(newSession, timeOf(nowMs));
-        return outcome === 1 ? 'registered' : outcome === 0 ? 'busy' : 'collision';
-      } catch (error) {
-        if (isOutOfMemory(error)) return 'busy';
-        throw error;
-      }
+      const outcome = await register(newSession, timeOf(nowMs));
+      return outcome === 1 ? 'registered' : outcome === 0 ? 'busy' : 'collision';
     },
 
     async open(service, browserState, nowMs) {
