@@ -2,6 +2,13 @@
 import { NOW, script } from './redis-script.ts';
 
 /**
+ * A full store refuses what takes memory unless the script has begun with what
+ * takes none (redis-script.ts). Limits hold there too, or nobody with a code could
+ * go on, and refreshes go on; what they keep expires within seconds.
+ */
+const FREE_FIRST = "redis.call('DEL', KEYS[1])";
+
+/**
  * KEYS: bucket. ARGV: now, burst, milliseconds a token. The arithmetic of
  * relay/rate-limit.ts, to the last bit. Returns 0, or the milliseconds until there is a token.
  */
@@ -10,6 +17,7 @@ local interval = tonumber(ARGV[3])
 local full = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now) + interval
 local ahead = full - now - tonumber(ARGV[2]) * interval
 if ahead >= 1 then return math.floor(ahead) end
+${FREE_FIRST}
 redis.call('SET', KEYS[1], string.format('%.17g', full), 'PX', math.ceil(full - now))
 return 0
 `);
@@ -35,6 +43,7 @@ if now <= tonumber(expires) then
   if answer ~= '' then return {'answered', answer} end
   if id ~= ARGV[3] then return {'under_way'} end
 end
+${FREE_FIRST}
 redis.call('SET', KEYS[1], (now + ARGV[2]) .. '.' .. ARGV[3] .. '.', 'PX', ARGV[2])
 return {'yours'}
 `);

@@ -9,11 +9,12 @@ const TRIM = 16;
  * Takes a place among the live, or returns 0.
  */
 const RESERVE = `
-local stale = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now, 'LIMIT', 0, ${TRIM})
-if #stale > 0 then redis.call('ZREM', KEYS[1], unpack(stale)) end
 if redis.call('ZCOUNT', KEYS[1], now, '+inf') >= tonumber(ARGV[3]) then return 0 end
+-- The first to write, so that a full store refuses it: what removes comes after.
 redis.call('ZADD', KEYS[1], now + ARGV[4], ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[4] + ${GARBAGE_MS})
+local stale = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now, 'LIMIT', 0, ${TRIM})
+if #stale > 0 then redis.call('ZREM', KEYS[1], unpack(stale)) end
 `;
 
 /** A poll pointer or a user code: when it expires, and what it leads to. Needs: now, lifetime. */
@@ -34,7 +35,8 @@ local function is_alive(key)
   return expires and now <= tonumber(expires)
 end
 local function create(key, first)
-  redis.call('DEL', key)
+  -- Not always, or a full store would take the session: it refuses what first takes memory.
+  if redis.call('HGET', key, 'e') then redis.call('DEL', key) end
   redis.call('HSET', key, 's', 'p', 't', now, 'e', now + lifetime, unpack(ARGV, first))
   redis.call('PEXPIRE', key, lifetime + ${GARBAGE_MS})
 end

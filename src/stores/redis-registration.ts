@@ -45,24 +45,29 @@ export function createRegister(options: RegistrationOptions): Register {
       const { id, value } = code;
       makings.push({ key: keys.code(id), script: scripts.CREATE_SIGNPOST, args: [value] });
     }
+    const failures: unknown[] = [];
     const made = await Promise.all(
       makings.map(async ({ key, script, args }) => {
-        const outcome = await run(script, [key], [now, lifetimeMs, ...args]);
-        return outcome === 1 ? [key] : [];
+        try {
+          return (await run(script, [key], [now, lifetimeMs, ...args])) === 1 ? [key] : [];
+        } catch (error) {
+          failures.push(error);
+          return [];
+        }
       }),
     );
     const madeKeys = made.flat();
     if (madeKeys.length === makings.length) return 1;
     // All or none: what has just been made for nothing goes.
-    for (const key of madeKeys) await run(scripts.FORGET, [key], []);
-    // Another's session is alive under this id, and so is its place.
-    if (madeKeys.includes(keys.session(session))) await leavePlace(session.id);
+    const undone = madeKeys.map((key) => run(scripts.FORGET, [key], []));
+    // Else another's session is alive under this id, and so is its place.
+    if (failures.length > 0 || madeKeys.includes(keys.session(session))) {
+      undone.push(run(scripts.LEAVE_PLACE, [keys.live], [session.id]));
+    }
+    // Lost, it stays until the session would have expired.
+    await Promise.allSettled(undone);
+    if (failures.length > 0) throw failures[0];
     return -1;
-  }
-
-  /** Lost, it costs a place among the live until the session would have expired. */
-  async function leavePlace(sessionId: string): Promise<void> {
-    await run(scripts.LEAVE_PLACE, [keys.live], [sessionId]).catch(() => {});
   }
 
   return client.isCluster ? registerInSteps : registerAtOnce;
