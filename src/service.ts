@@ -68,7 +68,9 @@ export function createService(
   };
   settings.providers.forEach(enable);
   const refreshes = createRefreshAnswers(refreshAnswers, clock);
-  const requestTokens = createRequestTokens(world.fetch, clock);
+  const requestTokens = createRequestTokens(world.fetch, clock, {
+    keepAlive: settings.providerKeepAlive,
+  });
   const { all: rateLimiters, ...limits } = createRateLimiters(settings, stores);
 
   function sweepLater(): void {

@@ -42,6 +42,8 @@ export interface Settings {
   readonly providers: readonly Provider[];
   /** Enabled providers whose addresses are to be asked of their issuer. */
   readonly discoveries: readonly ProviderToDiscover[];
+  /** Whether a connection to a provider is used again; otherwise each request has its own. */
+  readonly providerKeepAlive: boolean;
   /** Absent: sessions are in this process alone. */
   readonly redis?: { readonly target: RedisTarget; readonly prefix: string };
   readonly sessionSeconds: number;
@@ -92,6 +94,7 @@ export function readSettings(
     trustedProxyCidrs: relay.TRUSTED_PROXY_CIDRS ?? [],
     providers: enabled.filter(isKnown),
     discoveries: enabled.filter((provider) => 'issuer' in provider),
+    providerKeepAlive: relay.PROVIDER_KEEP_ALIVE ?? true,
     redis: relay.REDIS_URL && {
       target: relay.REDIS_URL,
       prefix: relay.REDIS_PREFIX ?? DEFAULT_REDIS_PREFIX,

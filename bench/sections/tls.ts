@@ -15,18 +15,26 @@ export const measureTls: Section = async (bench) => {
   const port = await generator.call('startProvider', { tls: { key, cert } });
   const env = { ...providerEnv(port, 'https'), NODE_EXTRA_CA_CERTS: caFile };
   const [plain, tls] = [await arrangeMemory(bench), await arrangeMemory({ ...bench, env })];
+  const each = { ...env, PROVIDER_KEEP_ALIVE: 'off' };
+  const own = await arrangeMemory({ ...bench, env: each });
   try {
-    for (const { relays } of [plain, tls]) {
+    for (const { relays } of [plain, tls, own]) {
       await generator.call('signIns', { relays, count: plan.warmUpSignIns, atOnce: plan.atOnce });
     }
     for (let round = 0; round < plan.rounds; round += 1) {
       const without = await measureSignIns(bench, plain, 'plain http');
       const over = await measureSignIns(bench, tls, 'TLS');
-      const name = 'CPU that TLS adds to a sign-in';
-      bench.figures.add({ section: SECTION, name, column: 'memory', unit: 'µs' }, over - without);
+      const alone = await measureSignIns(bench, own, 'TLS, a connection each');
+      const addDifference = (name: string, difference: number) =>
+        bench.figures.add({ section: SECTION, name, column: 'memory', unit: 'µs' }, difference);
+      addDifference('CPU that TLS adds to a sign-in', over - without);
+      addDifference(
+        'CPU that a connection each adds to that (PROVIDER_KEEP_ALIVE=off)',
+        alone - over,
+      );
     }
   } finally {
-    await Promise.all([plain.stop(), tls.stop()]);
+    await Promise.all([plain.stop(), tls.stop(), own.stop()]);
   }
 };
 

@@ -11,7 +11,7 @@ import type { Fetch } from './token-endpoint.ts';
  * arrive, its answer is gone, and the second is refused, which is
  * `exchange_failed` as it would have been. Never repeats a request to an
  * address that has not answered before, to which no connection can have been
- * kept, nor one that was answered in part.
+ * kept, nor one that was answered in part, nor one with a connection of its own.
  */
 export function keepConnections(fetch: Fetch): Fetch {
   /** Addresses that have answered, to which a connection may have been kept. */
@@ -22,7 +22,7 @@ export function keepConnections(fetch: Fetch): Fetch {
       known.add(url);
       return response;
     } catch (error) {
-      if (!known.has(url) || !isReset(error)) throw error;
+      if (init.keepalive === false || !known.has(url) || !isReset(error)) throw error;
       return fetch(url, { ...init, keepalive: false });
     }
   };

@@ -31,11 +31,17 @@ export type TokenOutcome =
  */
 export type RequestTokens = (provider: Provider, grant: URLSearchParams) => Promise<TokenOutcome>;
 
+export interface RequestTokensOptions {
+  /** False: each request has a connection of its own. */
+  readonly keepAlive?: boolean;
+  readonly timeoutMs?: number;
+}
+
 /** All requests share one timer: one each is a twentieth of what a sign-in costs. */
 export function createRequestTokens(
   fetch: Fetch,
   clock: Clock,
-  timeoutMs: number = EXCHANGE_TIMEOUT_MS,
+  { keepAlive = true, timeoutMs = EXCHANGE_TIMEOUT_MS }: RequestTokensOptions = {},
 ): RequestTokens {
   const deadlines = createDeadlines(clock, timeoutMs);
   return async (provider, grant) => {
@@ -44,7 +50,9 @@ export function createRequestTokens(
     try {
       const response = await fetch(provider.tokenUrl, {
         method: 'POST',
-        headers: headersFor(provider),
+        // Bun heeds the option, Node the header.
+        headers: { ...headersFor(provider), ...(!keepAlive && { Connection: 'close' }) },
+        keepalive: keepAlive,
         body: authenticate(provider, grant).toString(),
         // A followed 307 would carry the code and the secret to another address. RFC 9700 §4.12.
         redirect: 'manual',

@@ -23,6 +23,7 @@ export interface SettingDescription {
 
 export const DEFAULT_PORT = 8080;
 export const DEFAULT_REDIS_PREFIX = 'sign-in-relay:';
+export const DEFAULT_PROVIDER_KEEP_ALIVE = 'on';
 export const DEFAULT_CONFIRM = 'code';
 export const DEFAULT_LOG_LEVEL = 'info';
 export const DEFAULT_CLIENT_AUTH = 'post';
@@ -56,6 +57,12 @@ export const RELAY_SETTINGS = [
     default: BUILT_IN_NAMES.join(','),
     meaning: 'Providers to offer; each is enabled once its client id is set.',
     example: 'mal,spotify,acme',
+  },
+  {
+    name: 'PROVIDER_KEEP_ALIVE',
+    default: DEFAULT_PROVIDER_KEEP_ALIVE,
+    meaning: 'Whether connections to providers are used again: on, or off for one each.',
+    example: 'off',
   },
   {
     name: 'REDIS_URL',

@@ -79,6 +79,11 @@ const redisPrefix = text.regex(
   'must be 1 to 64 characters without blanks or braces, such as relay:',
 );
 
+const onOrOff = text
+  .toLowerCase()
+  .pipe(z.enum(['on', 'off'], 'must be on or off'))
+  .transform((word) => word === 'on');
+
 const confirm = text
   .toLowerCase()
   .pipe(z.enum(['always', 'code', 'never'], 'must be always, code or never'));
@@ -93,6 +98,7 @@ export const RELAY_CHECKS = {
   HOST: host,
   PORT: wholeNumber(0, 65_535),
   TRUSTED_PROXY_CIDRS: cidrs,
+  PROVIDER_KEEP_ALIVE: onOrOff,
   REDIS_URL: redisUrl,
   REDIS_PREFIX: redisPrefix,
   SESSION_SECONDS: wholeNumber(1, 86_400),

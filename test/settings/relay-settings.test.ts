@@ -9,6 +9,7 @@ describe('the relay’s own settings', () => {
       trustedProxyCidrs: [],
       providers: [],
       discoveries: [],
+      providerKeepAlive: true,
       sessionSeconds: 600,
       pollSeconds: 50,
       maxSessions: 5000,
@@ -108,6 +109,19 @@ describe('what people and browsers meet', () => {
     [' never ', 'never'],
   ] as const)('CONFIRM %j is %s', (written, confirm) => {
     expect(settingsOf({ CONFIRM: written }).confirm).toBe(confirm);
+  });
+
+  test.each([
+    ['on', true],
+    ['OFF', false],
+  ])('PROVIDER_KEEP_ALIVE %j is %s', (written, providerKeepAlive) => {
+    expect(settingsOf({ PROVIDER_KEEP_ALIVE: written })).toMatchObject({ providerKeepAlive });
+  });
+
+  test('PROVIDER_KEEP_ALIVE takes nothing else', () => {
+    expect(faultsOf({ PROVIDER_KEEP_ALIVE: 'yes' })).toEqual([
+      'PROVIDER_KEEP_ALIVE must be on or off',
+    ]);
   });
 
   test('CONFIRM takes nothing else', () => {

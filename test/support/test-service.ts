@@ -46,6 +46,7 @@ export const SETTINGS: Settings & { baseUrl: string } = {
   trustedProxyCidrs: [],
   providers: [MAL, ANILIST],
   discoveries: [],
+  providerKeepAlive: true,
   sessionSeconds: 600,
   pollSeconds: 50,
   maxSessions: 5_000,

@@ -43,16 +43,16 @@ export function serveUpstream(
 
 /** An upstream that speaks in bytes; `nth` counts the requests of one connection, from 1. */
 export async function serveBytes(
-  onRequest: (socket: Socket, nth: number) => void,
+  onRequest: (socket: Socket, nth: number, request: string) => void,
 ): Promise<string> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
     let requests = 0;
     sockets.add(socket);
     socket.on('error', () => {});
-    socket.on('data', () => {
+    socket.on('data', (request) => {
       requests += 1;
-      onRequest(socket, requests);
+      onRequest(socket, requests, String(request));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -80,7 +80,11 @@ export function providerAt(tokenUrl: string, overrides: Partial<Provider> = {}):
 }
 
 export function exchangeAt(url: string, timeoutMs?: number) {
-  const requestTokens = createRequestTokens(fetch, systemClock, timeoutMs);
+  const requestTokens = createRequestTokens(
+    fetch,
+    systemClock,
+    timeoutMs === undefined ? {} : { timeoutMs },
+  );
   return exchangeCode(requestTokens, providerAt(url), GRANT);
 }
 
