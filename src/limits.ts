@@ -40,6 +40,18 @@ export const EXCHANGE_TIMEOUT_MS = 15 * SECOND_MS;
 export const TOKEN_RESPONSE_BYTES = 65_536;
 
 /**
+ * Requests under way at all providers together: below what `npm start` has the
+ * runtime make at once, 5000. Each takes a socket and some 10 KB.
+ */
+export const UPSTREAM_REQUESTS = 4_000;
+
+/** One provider has this part of them, so that three that hang leave room for the others. */
+export const UPSTREAM_SHARES = 4;
+
+/** Of what the runtime makes at once, so many are left for asking issuers. */
+export const UPSTREAM_RESERVE = 16;
+
+/**
  * How long an exchange may hold its session. Past it the holder is dead and the
  * device is told `exchange_failed`, so it exceeds the exchange's own timeout.
  */

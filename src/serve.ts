@@ -19,7 +19,8 @@ import type { Settings } from './settings.ts';
 export async function serve(settings: Settings): Promise<void> {
   const running: Running = {};
   endOnSignal(running);
-  const world = { clock: systemClock, randomBytes, fetch: keepConnections(fetchUpstream) };
+  const fetch = keepConnections(fetchUpstream);
+  const world = { clock: systemClock, randomBytes, fetch, fetchesAtOnce: readFetchesAtOnce() };
   running.service = await startService(settings, world);
   running.server = listen(settings, running.service);
   await running.service.discover();
@@ -62,6 +63,14 @@ export const fetchUpstream: Fetch = (url, init) =>
     verbose: false,
     tls: { rejectUnauthorized: true },
   });
+
+/** Bun reads it when the process starts, so it cannot be set from here. */
+function readFetchesAtOnce(): number {
+  return Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || BUN_FETCHES_AT_ONCE;
+}
+
+/** What it is unless the environment says otherwise. */
+const BUN_FETCHES_AT_ONCE = 256;
 
 /**
  * The first signal drains, the second ends at once. A stray error drains too,

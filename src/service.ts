@@ -2,7 +2,7 @@
  * Settings become a running relay that any runtime can mount: a fetch handler,
  * and what to do at the end. Knows no runtime.
  */
-import { createAdmit } from './http/admission.ts';
+import { createAdmit, createWarnOnce } from './http/admission.ts';
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createBeginSignIn } from './http/begin-sign-in.ts';
 import { createFindClientAddress } from './http/client-address.ts';
@@ -15,6 +15,7 @@ import { exchangeCode } from './providers/exchange.ts';
 import type { Provider } from './providers/provider.ts';
 import { refreshTokens } from './providers/refresh.ts';
 import { createRequestTokens, type Fetch } from './providers/token-endpoint.ts';
+import { createUpstreamLimit } from './providers/upstream-limit.ts';
 import { createRateLimiters } from './rate-limiters.ts';
 import type { Clock } from './relay/clock.ts';
 import { createRefreshAnswers, type RefreshAnswers } from './relay/refresh-answers.ts';
@@ -27,6 +28,8 @@ export interface World {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly fetch: Fetch;
+  /** How many requests the runtime makes at once; more would wait. Absent: any number. */
+  readonly fetchesAtOnce?: number;
 }
 
 export interface Service {
@@ -68,6 +71,7 @@ export function createService(
   };
   settings.providers.forEach(enable);
   const refreshes = createRefreshAnswers(refreshAnswers, clock);
+  const warnOfFull = createWarnOnce('providers_full', PROVIDERS_FULL_HINT);
   const requestTokens = createRequestTokens(world.fetch, clock, {
     keepAlive: settings.providerKeepAlive,
   });
@@ -96,6 +100,7 @@ export function createService(
         exchange: (provider, grant) => exchangeCode(requestTokens, provider, grant),
         refresh: (provider, grant) => refreshTokens(requestTokens, provider, grant),
         refreshAnswers: refreshes,
+        upstreamLimit: createUpstreamLimit(warnOfFull, world.fetchesAtOnce),
       },
       isReady: () => ready,
     }),
@@ -114,6 +119,9 @@ export function createService(
     settled: relay.settled,
   };
 }
+
+const PROVIDERS_FULL_HINT =
+  'as many requests are under way at a provider as may be: callbacks and refreshes are answered 503 until one ends';
 
 /** An issuer that does not answer keeps nobody from signing in elsewhere: its provider is unknown until it does. */
 async function discover(

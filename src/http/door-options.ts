@@ -4,6 +4,7 @@ import type { CodeGrant } from '../providers/exchange.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { RefreshGrant } from '../providers/refresh.ts';
 import type { TokenOutcome } from '../providers/token-endpoint.ts';
+import type { UpstreamLimit } from '../providers/upstream-limit.ts';
 import type { Clock } from '../relay/clock.ts';
 import type { RateLimiter } from '../relay/rate-limit.ts';
 import type { RefreshAnswers } from '../relay/refresh-answers.ts';
@@ -19,6 +20,7 @@ export interface AuthDoorOptions {
   readonly beginSignIn: BeginSignIn;
   readonly providers: EnabledProviders;
   readonly exchange: (provider: Provider, grant: CodeGrant) => Promise<TokenOutcome>;
+  readonly upstreamLimit: UpstreamLimit;
   readonly clock: Clock;
   /** Without trailing slashes. */
   readonly baseUrl: string;

@@ -6,6 +6,8 @@ import {
   REFRESH_ANSWERS,
   REFRESH_ANSWERS_BYTES,
   REFRESH_LOOK_MS,
+  UPSTREAM_RESERVE,
+  UPSTREAM_SHARES,
 } from '../../src/limits.ts';
 import type { Fetch } from '../../src/providers/token-endpoint.ts';
 import { createRefreshAnswers } from '../../src/relay/refresh-answers.ts';
@@ -277,6 +279,28 @@ describe('a relay that is being stopped', () => {
     expect(await asked).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
     expect(exchanges).toHaveLength(0);
   });
+});
+
+test('as many as may be at one provider: the next one is not sent, and others than that go on', async () => {
+  const gate = createGate();
+  const held = gate.close();
+  const give = rotate();
+  const hang: Fetch = async (url, init) => {
+    if (url.includes('mal.test')) await gate.pass();
+    return give(url, init);
+  };
+  // One for each provider.
+  const parts = { fetchesAtOnce: UPSTREAM_RESERVE + UPSTREAM_SHARES };
+  const { token, exchanges } = createDeviceDoor({}, hang, parts);
+  const first = token(REFRESH);
+  await held.arrived;
+  const refused = await token({ ...REFRESH, refresh_token: 'another' });
+  expect(refused).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
+  expect(exchanges).toHaveLength(1);
+  expect((await token(REFRESH, {}, 'anilist')).status).toBe(200);
+  held.release();
+  expect((await first).status).toBe(200);
+  expect((await token({ ...REFRESH, refresh_token: 'another' })).status).toBe(200);
 });
 
 test('another instance that has the turn for longer than a lease is not raced: 503, and the token is not sent', async () => {

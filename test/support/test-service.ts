@@ -67,6 +67,7 @@ export interface TestParts extends Partial<Stores> {
   /** The memory store as the service sees it, such as one with a verb that fails. */
   readonly changeStore?: (store: SessionStore) => SessionStore;
   readonly randomBytes?: RandomBytes;
+  readonly fetchesAtOnce?: number;
 }
 
 /** Schemas take a while to compile, and there are more services in the tests than documents. */
@@ -95,6 +96,7 @@ export function createTestService(
     {
       clock,
       randomBytes: parts.randomBytes ?? randomBytes,
+      ...(parts.fetchesAtOnce !== undefined && { fetchesAtOnce: parts.fetchesAtOnce }),
       fetch: (url, init) => {
         exchanges.push(new URLSearchParams(String(init.body)));
         return fetch(url, init);

@@ -31,7 +31,7 @@ export function createAuthorize(
  * spent by then, and the device waits for the tokens.
  */
 export function createCallback(options: AuthDoorOptions, answerWithPage: AnswerWithPage): Handler {
-  const { relay, providers, exchange } = options;
+  const { relay, providers, exchange, upstreamLimit } = options;
   const { mayFinish } = createContinued(options);
 
   function exchangeFor(enabled: EnabledProvider, requestId: string): Exchange {
@@ -58,13 +58,16 @@ export function createCallback(options: AuthDoorOptions, answerWithPage: AnswerW
     }
     const callback = callbackOf(req.query('error'), req.query('code'));
     const exchangeNow = exchangeFor(enabled, requestId);
-    const outcome = await relay.finish(service, browserState, callback, exchangeNow);
+    const finish = () => relay.finish(service, browserState, callback, exchangeNow);
+    // Before the session is touched: a code that is refused here may be brought again.
+    const outcome =
+      (await (callback.type === 'code' ? upstreamLimit.run(service, finish) : finish())) ?? 'busy';
     if (outcome === 'authorization_failed' && callback.type === 'error') {
       const providerError = nameAuthorizationError(callback.error);
       log.warning('authorization_failed', { requestId, service, providerError });
     }
-    // Of links that are no longer valid there may be any number, and none is news.
-    const level = outcome === 'link_invalid' ? 'debug' : 'info';
+    // Stale links are routine, and a sign-in that is busy is not finished.
+    const level = outcome === 'link_invalid' || outcome === 'busy' ? 'debug' : 'info';
     log[level]('sign_in_finished', { requestId, service, outcome });
     return answerWithPage(outcome, req);
   };

@@ -21,7 +21,7 @@ export type Refresh = (
 ) => Promise<Response>;
 
 export function createRefresh(options: OAuthDoorOptions): Refresh {
-  const { admit, refreshLimiter, refreshAnswers, refresh } = options;
+  const { admit, refreshLimiter, refreshAnswers, refresh, upstreamLimit } = options;
 
   const refreshNow: Refresh = async (c, requestId, provider, parameters) => {
     const refreshToken = parameters.get('refresh_token');
@@ -34,7 +34,8 @@ export function createRefresh(options: OAuthDoorOptions): Refresh {
     if (!admission.ok) return refuseAdmission(admission, 429);
     const grant = { refreshToken, ...(scope !== undefined && { scope }) };
     const key = JSON.stringify([provider.name, scope ?? '', refreshToken]);
-    const outcome = await refreshAnswers.answer(key, () => refresh(provider, grant), isFinal);
+    const ask = () => upstreamLimit.run(provider.name, () => refresh(provider, grant));
+    const outcome = await refreshAnswers.answer(key, ask, isFinal);
     if (outcome === undefined) return refuseUnknown();
     if (outcome.ok) return oauthAnswer(describeTokens(outcome.tokens));
     log.warning('refresh_failed', { requestId, service: provider.name, ...outcome.failure });
@@ -51,8 +52,8 @@ export function createRefresh(options: OAuthDoorOptions): Refresh {
 }
 
 /** Worth repeating for those who ask again: the provider has spoken, and may not say it twice. */
-function isFinal(outcome: TokenOutcome): boolean {
-  return outcome.ok || outcome.failure.refusal !== undefined;
+function isFinal(outcome: TokenOutcome | undefined): boolean {
+  return outcome !== undefined && (outcome.ok || outcome.failure.refusal !== undefined);
 }
 
 /**
