@@ -195,7 +195,7 @@ export const MAX_IDLE_SECONDS = 255;
  */
 export const DRAIN_DELIVERY_MS = 7 * SECOND_MS;
 
-/** How often it is looked whether they have. */
+/** How often a drain checks whether they have. */
 export const DRAIN_LOOK_MS = 100;
 
 /** After SIGTERM, once nothing is under way: how long answers may take to leave. */

@@ -125,16 +125,21 @@ function describeProvider(asked: ProviderToDiscover, metadata: Metadata): Discov
   // What the operator set was checked with the settings.
   const problem =
     (given.authorizeUrl === undefined &&
-      findToldProblem(asked, 'authorization_endpoint', authorizeUrl, findAuthorizeUrlProblem)) ||
+      findDiscoveredProblem(
+        asked,
+        'authorization_endpoint',
+        authorizeUrl,
+        findAuthorizeUrlProblem,
+      )) ||
     (given.tokenUrl === undefined &&
-      findToldProblem(asked, 'token_endpoint', tokenUrl, findTokenUrlProblem));
+      findDiscoveredProblem(asked, 'token_endpoint', tokenUrl, findTokenUrlProblem));
   if (problem) return fail(`${asked.issuer}: ${problem}`);
   if (!clientAuth) return fail(`${asked.issuer} takes the client secret neither by post nor basic`);
   const pkce = asked.pkce ?? choosePkce(metadata);
   return { ok: true, provider: { ...given, authorizeUrl, tokenUrl, clientAuth, pkce } };
 }
 
-function findToldProblem(
+function findDiscoveredProblem(
   { issuer }: ProviderToDiscover,
   field: string,
   address: string,

@@ -31,7 +31,7 @@ export interface RefreshAnswers {
   /**
    * Runs `ask` once for all callers with one key at a time, and gives each of
    * them its answer; for REFRESH_ANSWER_MS after it also those who come later,
-   * where `isKept` says that it is worth keeping and there is room for it.
+   * where `isKept` says that it is worth keeping and the limits allow it.
    * Undefined when the provider was not asked: the token is not spent.
    */
   answer<T>(
@@ -47,7 +47,7 @@ export interface RefreshAnswers {
 
 export function createRefreshAnswers(store: RefreshAnswerStore, clock: Clock): RefreshAnswers {
   const underWay = new Map<string, Promise<unknown>>();
-  const findRoom = createFindRoom(clock);
+  const reserve = createAnswerBudget(clock);
   let draining = false;
 
   async function answerOnce<T>(
@@ -68,7 +68,7 @@ export function createRefreshAnswers(store: RefreshAnswerStore, clock: Clock): R
     let kept: string | undefined;
     try {
       const answer = await ask();
-      if (isKept(answer)) kept = findRoom(JSON.stringify(answer));
+      if (isKept(answer)) kept = reserve(JSON.stringify(answer));
       return answer;
     } finally {
       // What the provider gave must not be lost because it could not be kept.
@@ -94,8 +94,8 @@ export function createRefreshAnswers(store: RefreshAnswerStore, clock: Clock): R
   };
 }
 
-/** Returns the answer if it may be kept for REFRESH_ANSWER_MS besides those that are kept now, else undefined. */
-function createFindRoom(clock: Clock): (answer: string) => string | undefined {
+/** Bounds what is kept at a time, by number and size. Returns the answer, or undefined when it exceeds them. */
+function createAnswerBudget(clock: Clock): (answer: string) => string | undefined {
   const expiries = createDeadlines(clock, REFRESH_ANSWER_MS);
   let answers = 0;
   let bytes = 0;

@@ -97,7 +97,7 @@ test('a full Redis takes no new session for one that has expired: others may be 
   await redis.stop();
 });
 
-test('a Redis filled to the brim, through the wire: people with a code go on, guessing is limited, refreshes go on', async () => {
+test('a Redis filled until it refuses, over HTTP: people with a code go on, guessing is limited, refreshes go on', async () => {
   const redis = await startRedis({ maxMemory: '8mb', evictionPolicy: 'noeviction' });
   await using pair = await startRelayPair(redis.url, {
     env: { TRUSTED_PROXY_CIDRS: '127.0.0.1' },
