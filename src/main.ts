@@ -45,11 +45,20 @@ function describeStartFailure(error: unknown, settings: Settings): string | unde
   if (error instanceof StoreUnavailable) return 'REDIS_URL: nobody answers there as Redis does\n';
   if (code === 'EADDRINUSE') return `PORT is ${port}: another program listens there already\n`;
   if (code === 'EACCES') return `PORT is ${port}: only root may listen below 1024\n`;
-  if (code === 'EADDRNOTAVAIL' || code === 'EINVAL' || code === 'ENOTFOUND') {
-    return `HOST is ${host}: this machine has no such address\n`;
-  }
-  return undefined;
+  return typeof code === 'string' && NO_SUCH_ADDRESS.has(code)
+    ? `HOST is ${host}: this machine has no such address\n`
+    : undefined;
 }
+
+/** From listening, and from looking the name up. */
+const NO_SUCH_ADDRESS = new Set([
+  'EADDRNOTAVAIL',
+  'EAFNOSUPPORT',
+  'EINVAL',
+  'ENOTFOUND',
+  'ESERVFAIL',
+  'EAI_AGAIN',
+]);
 
 function throwAgain(error: unknown): never {
   throw error;

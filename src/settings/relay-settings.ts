@@ -37,7 +37,9 @@ const baseUrl = text
   .transform((address) => address.replace(/\/+$/, ''));
 
 const host = text.refine(
-  (name) => ipaddr.isValid(name) || /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(name),
+  // With a zone (`fe80::1%eth0`) the runtime has no address to tell of.
+  (name) =>
+    (ipaddr.isValid(name) && !name.includes('%')) || /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(name),
   'must be an address or host name alone, such as 127.0.0.1 or ::; the port is PORT',
 );
 

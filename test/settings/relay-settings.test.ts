@@ -72,9 +72,12 @@ describe('the relay’s own settings', () => {
     expect(settingsOf({ HOST: host }).host).toBe(host);
   });
 
-  test.each(['0.0.0.0:80', 'http://localhost', '[::]', 'a b'])('HOST %j is refused', (host) => {
-    expect(faultsOf({ HOST: host })).toEqual([expect.stringContaining('the port is PORT')]);
-  });
+  test.each(['0.0.0.0:80', 'http://localhost', '[::]', 'a b', 'fe80::1%eth0'])(
+    'HOST %j is refused',
+    (host) => {
+      expect(faultsOf({ HOST: host })).toEqual([expect.stringContaining('the port is PORT')]);
+    },
+  );
 
   test('LOG_LEVEL and LOG_FORMAT: any case, warn means warning', () => {
     expect(settingsOf({ LOG_LEVEL: 'Warn', LOG_FORMAT: 'TEXT' })).toMatchObject({
