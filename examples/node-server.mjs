@@ -26,4 +26,3 @@ const server = serve({
   hostname: settings.host,
   fetch: (request, { incoming }) => service.handle(request, () => incoming.socket.remoteAddress),
 });
-await service.discover();

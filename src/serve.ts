@@ -23,7 +23,6 @@ export async function serve(settings: Settings): Promise<void> {
   const world = { clock: systemClock, randomBytes, fetch: keepConnections(fetchUpstream) };
   running.service = await startService(settings, world);
   running.server = await listen(settings, running.service);
-  await running.service.discover();
   log.info('listening', {
     url: running.server.url.origin,
     baseUrl: settings.baseUrl ?? null,

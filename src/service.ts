@@ -33,8 +33,6 @@ export interface Service {
   readonly handle: HandleRequest;
   /** Provider name -> what the operator registers there. */
   redirectUris(): Record<string, string>;
-  /** Asks issuers for their addresses once; those that do not answer are asked again later. */
-  discover(): Promise<void>;
   /** Lets go of the store. */
   close(): void;
   /**
@@ -44,26 +42,37 @@ export interface Service {
   drain(): Promise<void>;
 }
 
-/** A service with its store open; `discover` it once it listens. Rejects when the store cannot be reached. */
+/**
+ * A service that is ready for requests: its store is open, and each issuer was
+ * asked for its addresses once. Rejects when the store cannot be reached.
+ */
 export async function startService(settings: Settings, world: World): Promise<Service> {
   if (settings.baseUrl === undefined) return createDisabledService();
   const stores = await openStores(settings, world);
-  return createService({ ...settings, baseUrl: settings.baseUrl }, world, stores);
+  const service = createService({ ...settings, baseUrl: settings.baseUrl }, world, stores);
+  await service.discover();
+  return service;
+}
+
+export interface DiscoveringService extends Service {
+  /** Asks each issuer for its addresses, within DISCOVERY_TIMEOUT_MS; those that do not answer are asked again later. */
+  discover(): Promise<void>;
 }
 
 export function createService(
   settings: Settings & { readonly baseUrl: string },
   world: World,
   stores: Stores,
-): Service {
+): DiscoveringService {
   const { baseUrl } = settings;
   const { clock } = world;
   const { store, refreshAnswers } = stores;
   const relay = createRelay({ ...settings, ...world, store });
-  const providers = new Map<string, EnabledProvider>();
+  const providers = new Map<string, EnabledProvider | 'undiscovered'>();
   const enable = (provider: Provider) => {
     providers.set(provider.name, enableProvider(provider, baseUrl));
   };
+  for (const { name } of settings.discoveries) providers.set(name, 'undiscovered');
   settings.providers.forEach(enable);
   const refreshes = createRefreshAnswers(refreshAnswers, clock);
   const requestTokens = createRequestTokens(world.fetch, clock);
@@ -111,7 +120,7 @@ export function createService(
   };
 }
 
-/** An issuer that does not answer keeps nobody from signing in elsewhere: its provider is unknown until it does. */
+/** An issuer that does not answer keeps nobody from signing in elsewhere. */
 async function discover(
   asked: ProviderToDiscover,
   world: World,
@@ -145,7 +154,6 @@ function createDisabledService(): Service {
   return {
     handle: createApp({ isReady: () => true }),
     redirectUris: () => ({}),
-    discover: async () => {},
     close: () => {},
     drain: async () => {},
   };

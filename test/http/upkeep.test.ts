@@ -45,7 +45,7 @@ describe('discovery', () => {
     token_endpoint: `${issuer}/token`,
   };
 
-  test('an issuer that does not answer is asked again; until it does its provider is unknown', async () => {
+  test('an issuer that does not answer is asked again; until it does starts are told to come again', async () => {
     const acme = { name: 'acme', displayName: 'Acme', issuer, clientId: 'acme-client' };
     const discoveries = [{ ...acme, authorizeParams: {} }];
     const answers = [503, 503, 200];
@@ -58,7 +58,7 @@ describe('discovery', () => {
     for (let tries = 1; tries <= 2; tries += 1) {
       expect(asked).toHaveLength(tries);
       const refused = await send('/auth/start', startOf('acme'), `192.0.2.${tries}`);
-      expect([refused.status, await refused.text()]).toEqual([400, 'Unknown service\n']);
+      expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
       clock.advance(DISCOVERY_RETRY_MS - 1);
       await runTurns();
       expect(asked).toHaveLength(tries);

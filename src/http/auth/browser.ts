@@ -4,7 +4,7 @@ import type { EnabledProvider } from '../../providers/enabled.ts';
 import type { Callback, Exchange } from '../../relay/relay.ts';
 import { redirectAnswer } from '../answers.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
-import { type AnswerWithPage, refuse, refuseMethod } from '../errors.ts';
+import { type AnswerWithPage, RETRY_DISCOVERY, refuse, refuseMethod } from '../errors.ts';
 import type { Handler } from '../guard.ts';
 
 /** `GET /auth/<service>`. Changes nothing, so a link preview does no harm. */
@@ -17,6 +17,7 @@ export function createAuthorize(
     const service = serviceOf(req.path);
     const enabled = providers.get(service);
     if (enabled === undefined) return refuse('not_found');
+    if (enabled === 'undiscovered') return answerWithPage('undiscovered', req, RETRY_DISCOVERY);
     const browserState = req.query('state') ?? '';
     const opened = await relay.open(service, browserState);
     if (opened === undefined) return answerWithPage('link_invalid', req);
@@ -48,6 +49,7 @@ export function createCallback(
     const service = serviceOf(req.path);
     const enabled = providers.get(service);
     if (enabled === undefined) return refuse('not_found');
+    if (enabled === 'undiscovered') return answerWithPage('undiscovered', req, RETRY_DISCOVERY);
     const browserState = req.query('state') ?? '';
     const callback = callbackOf(req.query('error'), req.query('code'));
     const exchangeNow = exchangeFor(enabled, requestId);

@@ -3,6 +3,7 @@ import { DEVICE_NAME_CHARACTERS, MAX_WAIT_SECONDS, START_BODY_BYTES } from '../.
 import {
   answer,
   LOCATION,
+  MAY_RETRY,
   notAllowed,
   type Part,
   page,
@@ -10,6 +11,7 @@ import {
   preflight,
   RETRY_AFTER,
   SERVICE,
+  UNDISCOVERED,
 } from './parts.ts';
 import { DECIDE } from './person.ts';
 
@@ -64,7 +66,10 @@ const START: Part = {
     }),
     '405': notAllowed('POST'),
     '429': answer('Too many from this address', { texts: ['Rate limited'], headers: RETRY_AFTER }),
-    '503': answer('Full, or shutting down', { texts: ['Server busy'] }),
+    '503': answer(`Full, or shutting down. ${UNDISCOVERED}`, {
+      texts: ['Server busy'],
+      headers: MAY_RETRY,
+    }),
   },
 };
 
@@ -116,7 +121,7 @@ const BROWSER_REFUSALS: Part = {
     isPage: true,
     texts: ['404 page not found'],
   }),
-  '503': page('A fault, or shutting down'),
+  '503': page(`A fault, or shutting down. ${UNDISCOVERED}`, MAY_RETRY),
 };
 
 const AUTHORIZE: Part = {
