@@ -33,7 +33,11 @@ export interface Service {
   readonly handle: HandleRequest;
   /** Provider name -> what the operator registers there. */
   redirectUris(): Record<string, string>;
-  /** Lets go of the store. */
+  /**
+   * Ends all that the service does by itself, and closes its store; polls are
+   * answered 204. Nothing of it keeps the process running after that. `drain`
+   * first: whatever else is under way is lost.
+   */
   close(): void;
   /**
    * Answers every parked poll 204 and refuses new sessions, then resolves once no
@@ -78,8 +82,18 @@ export function createService(
   const requestTokens = createRequestTokens(world.fetch, clock);
   const { all: rateLimiters, ...limits } = createRateLimiters(settings, stores);
 
+  let ready = true;
+  let closed = false;
+
+  /** Runs after `delayMs`, unless the service is closed by then. */
+  function later(delayMs: number, run: () => void): void {
+    clock.setTimer(delayMs, () => {
+      if (!closed) run();
+    });
+  }
+
   function sweepLater(): void {
-    clock.setTimer(SWEEP_INTERVAL_MS, () => {
+    later(SWEEP_INTERVAL_MS, () => {
       for (const kept of [store, refreshAnswers, ...rateLimiters])
         kept.sweep(clock.now()).catch(() => {});
       sweepLater();
@@ -87,7 +101,15 @@ export function createService(
   }
   sweepLater();
 
-  let ready = true;
+  /** An issuer that does not answer keeps nobody from signing in elsewhere. */
+  async function discover(asked: ProviderToDiscover): Promise<void> {
+    const outcome = await discoverProvider(asked, world.fetch);
+    if (outcome.ok) return enable(outcome.provider);
+    if (closed) return;
+    log.warning('provider_not_discovered', { service: asked.name, problem: outcome.problem });
+    later(DISCOVERY_RETRY_MS, () => void discover(asked).catch(() => {}));
+  }
+
   return {
     handle: createApp({
       auth: {
@@ -110,28 +132,18 @@ export function createService(
       return Object.fromEntries(names.map((name) => [name, redirectUriOf(name, baseUrl)]));
     },
     async discover() {
-      await Promise.all(settings.discoveries.map((asked) => discover(asked, world, enable)));
+      await Promise.all(settings.discoveries.map(discover));
     },
-    close: stores.close,
+    close() {
+      closed = true;
+      relay.close();
+      stores.close();
+    },
     async drain() {
       ready = false;
       await drain(relay, refreshes, clock);
     },
   };
-}
-
-/** An issuer that does not answer keeps nobody from signing in elsewhere. */
-async function discover(
-  asked: ProviderToDiscover,
-  world: World,
-  enable: (provider: Provider) => void,
-): Promise<void> {
-  const outcome = await discoverProvider(asked, world.fetch);
-  if (outcome.ok) return enable(outcome.provider);
-  log.warning('provider_not_discovered', { service: asked.name, problem: outcome.problem });
-  world.clock.setTimer(DISCOVERY_RETRY_MS, () => {
-    discover(asked, world, enable).catch(() => {});
-  });
 }
 
 /**

@@ -60,7 +60,7 @@ export async function listenForWakeUps(options: WakeUpOptions): Promise<() => vo
     try {
       await Promise.all([commands.within(client.publish(channel, HEARTBEAT)), storeClock.look()]);
       // The store answers and yet nothing is heard: the connection that listens is the one to blame.
-      if (missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();
+      if (!stopped && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();
     } catch {
       // Away; the gap is seen by the heartbeat that comes after it.
     }

@@ -72,3 +72,22 @@ describe('discovery', () => {
     expect(asked).toHaveLength(3);
   });
 });
+
+test('a closed service sweeps no more, asks no issuer again, and sets no timer', async () => {
+  const acme = { name: 'acme', displayName: 'Acme', issuer: 'https://login.acme.test' };
+  const discoveries = [{ ...acme, clientId: 'acme-client', authorizeParams: {} }];
+  const asked: string[] = [];
+  const { discover, start, close, clock, store } = createTestService(
+    { discoveries },
+    async (url) => {
+      asked.push(url);
+      return new Response('', { status: 503 });
+    },
+  );
+  await discover();
+  await start();
+  close();
+  clock.advance(LIFETIME_MS + SWEEP_INTERVAL_MS + DISCOVERY_RETRY_MS);
+  await runTurns();
+  expect([store.size, asked.length, clock.timers]).toEqual([1, 1, 0]);
+});
