@@ -171,6 +171,9 @@ export const DISCOVERY_RETRY_MS = 30 * SECOND_MS;
 /** To be connected to a shared store at the start; a supervisor then tries again. */
 export const STORE_CONNECT_MS = 5 * SECOND_MS;
 
+/** So long without an answer at the start, and the operator is told what is waited for. */
+export const STORE_SILENCE_MS = SECOND_MS;
+
 /** One command of a shared store. A start may take several, and devices wait ten seconds for theirs. */
 export const STORE_DEADLINE_MS = 2 * SECOND_MS;
 

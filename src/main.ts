@@ -42,7 +42,7 @@ async function main(): Promise<void> {
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const { host = 'every address', port } = settings;
-  if (error instanceof StoreUnavailable) return 'REDIS_URL: nobody answers there as Redis does\n';
+  if (error instanceof StoreUnavailable) return `REDIS_URL: ${error.message}\n`;
   if (code === 'EADDRINUSE') return `PORT is ${port}: another program listens there already\n`;
   if (code === 'EACCES') return `PORT is ${port}: only root may listen below 1024\n`;
   return typeof code === 'string' && NO_SUCH_ADDRESS.has(code)
