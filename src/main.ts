@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
-import { log, startLog } from './operate/log.ts';
+import { describeError, log, startLog } from './operate/log.ts';
 import { StoreUnavailable } from './relay/store.ts';
 import { serve } from './serve.ts';
 import { describeFaults } from './settings/faults.ts';
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   try {
     await serve(settings);
   } catch (error) {
-    fail(describeStartFailure(error, settings) ?? throwAgain(error));
+    fail(describeStartFailure(error, settings) ?? describeUnexpected(error));
   }
 }
 
@@ -60,8 +60,10 @@ const NO_SUCH_ADDRESS = new Set([
   'EAI_AGAIN',
 ]);
 
-function throwAgain(error: unknown): never {
-  throw error;
+/** A fault of ours. Not its message, which the runtime would print: that may hold a setting. */
+function describeUnexpected(error: unknown): string {
+  const { error: name, at = [] } = describeError(error);
+  return [`The relay did not start, by a fault of its own: ${name}`, ...at, ''].join('\n  ');
 }
 
 function readOptions() {
@@ -86,4 +88,4 @@ function fail(text: string): never {
   process.exit(1);
 }
 
-await main();
+await main().catch((error: unknown) => fail(describeUnexpected(error)));

@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import { BUILT_IN_NAMES } from '../providers/built-in.ts';
 import { CATALOGUE_NAMES } from '../providers/catalogue.ts';
-import { createFault } from './faults.ts';
+import { createFault, hideCredentials } from './faults.ts';
 import type { Reading } from './read-each.ts';
 import { splitList } from './split-list.ts';
 
@@ -29,7 +29,7 @@ export function readProviderList({ env, faults }: Reading): readonly string[] {
 function findNameProblem(name: string): string | undefined {
   if (RESERVED_NAMES.includes(name)) return `lists ${name}, which is a path of the relay itself`;
   if (PROVIDER_NAME.test(name)) return undefined;
-  return `lists ${JSON.stringify(name)}; a name is made of small letters, digits and -`;
+  return `lists ${JSON.stringify(hideCredentials(name))}; a name is made of small letters, digits and -`;
 }
 
 const MAX_SUGGESTIONS = 3;

@@ -4,6 +4,7 @@ import { IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS } from '../limits.ts';
 import { hasUserInfo, isLoopback, parseAddress } from '../providers/address.ts';
 import { parseRedisUrl } from '../stores/redis-url.ts';
 import { corsOrigins } from './cors-origins.ts';
+import { hideCredentials } from './faults.ts';
 import type { RelaySettingName } from './names.ts';
 import { shownName } from './shown-name.ts';
 import { splitList } from './split-list.ts';
@@ -45,7 +46,7 @@ const host = text.refine(
 
 const cidrs = text.transform(splitList).superRefine((items, context) => {
   for (const item of items.filter((item) => !isCidrOrAddress(item))) {
-    const message = `must be CIDRs or addresses such as 10.0.0.0/8,::1; ${item} is neither`;
+    const message = `must be CIDRs or addresses such as 10.0.0.0/8,::1; ${hideCredentials(item)} is neither`;
     context.addIssue({ code: 'custom', message });
   }
 });

@@ -139,7 +139,6 @@ describe('CORS_ORIGINS', () => {
     ['https://tv.example/app?x#y', 'https://tv.example'],
     ['https://TV.example', 'https://tv.example'],
     ['https://tv.example:443', 'https://tv.example'],
-    ['https://user@tv.example', 'https://tv.example'],
     ['https://bücher.example', 'https://xn--bcher-kva.example'],
     ['capacitor://localhost/', 'capacitor://localhost'],
     ['file:///', 'file://'],
@@ -148,6 +147,17 @@ describe('CORS_ORIGINS', () => {
       `CORS_ORIGINS must hold ${right} in place of ${written}`,
     ]);
     expect(faultsOf({ CORS_ORIGINS: right })).toEqual([]);
+  });
+
+  test.each([
+    'https://user@tv.example',
+    'https://me:hunt@er2/x@tv.example',
+    'https://me:hunt er2@tv.example',
+    'me:hunter2@tv',
+  ])('%j is refused, and not shown before its last @', (origins) => {
+    const reading = read({ CORS_ORIGINS: origins });
+    expect(reading).toMatchObject({ ok: false, faults: [{ setting: 'CORS_ORIGINS' }] });
+    expect(JSON.stringify(reading)).not.toMatch(/hunt|er2|user@/);
   });
 
   test.each(['tv.example', 'localhost:3000', 'https:tv.example', 'https://', 'https://tv\\x', 'x'])(
