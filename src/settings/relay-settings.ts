@@ -31,11 +31,23 @@ const positiveNumber = text
 
 /** `protocol.md` §1: trailing slashes go. The rest stays as written, since the redirect URI is compared to the letter. */
 const baseUrl = text
-  .refine(
-    (address) => parseAddress(address) && !hasUserInfo(address) && !/[?#]/.test(address),
-    'must be an http(s) address such as https://relay.example, without user name, query or fragment',
-  )
+  .superRefine((address, context) => {
+    const message = findBaseUrlProblem(address);
+    if (message) context.addIssue({ code: 'custom', message });
+  })
   .transform((address) => address.replace(/\/+$/, ''));
+
+function findBaseUrlProblem(address: string): string | undefined {
+  if (!parseAddress(address) || hasUserInfo(address) || /[?#]/.test(address)) {
+    return 'must be an http(s) address such as https://relay.example, without user name, query or fragment';
+  }
+  const [, right, endpoint] = ENDPOINT.exec(address) ?? [];
+  return right && `must be ${hideCredentials(right)}: the relay adds ${endpoint} itself`;
+}
+
+/** What an operator may copy from the log or from a device: the address of one of the relay's own endpoints. */
+const ENDPOINT =
+  /^(.+?)(\/auth\/(?:start|result|done|[^/]+\/callback)|\/oauth2\/[^/]+(?:\/(?:token|device_authorization))?)\/*$/;
 
 const host = text.refine(
   // With a zone (`fe80::1%eth0`) the runtime has no address to tell of.

@@ -98,6 +98,18 @@ test('§1: without OAUTH_BASE_URL everything under /auth/ is 503, and /health is
   expect((await fetch(`${relay.baseUrl}/health`)).status).toBe(200);
 });
 
+test('a relay at which nobody can sign in says so in its log', async () => {
+  const relay = await start({ OAUTH_BASE_URL: '', BASE_URL: 'https://relay.example' });
+  expect(relay.events()).toContainEqual(
+    expect.objectContaining({
+      level: 'warning',
+      event: 'setting',
+      setting: 'OAUTH_BASE_URL',
+      problem: expect.stringContaining("BASE_URL is none of the relay's settings"),
+    }),
+  );
+});
+
 test('--help tells every setting, --version the version', async () => {
   const { exitCode, output } = await runRelay({}, ['--help']);
   expect(exitCode).toBe(0);

@@ -55,6 +55,33 @@ describe('the relay’s own settings', () => {
   });
 
   test.each([
+    ['https://relay.example/auth/mal/callback', 'https://relay.example', '/auth/mal/callback'],
+    [
+      'https://relay.example/tv/auth/mal/callback/',
+      'https://relay.example/tv',
+      '/auth/mal/callback',
+    ],
+    ['https://relay.example/auth/start', 'https://relay.example', '/auth/start'],
+    ['https://relay.example/oauth2/mal', 'https://relay.example', '/oauth2/mal'],
+    ['https://relay.example/oauth2/mal/token', 'https://relay.example', '/oauth2/mal/token'],
+  ])('OAUTH_BASE_URL %j is an endpoint, and refused with %j', (written, right, endpoint) => {
+    expect(faultsOf({ OAUTH_BASE_URL: written })).toEqual([
+      `OAUTH_BASE_URL must be ${right}: the relay adds ${endpoint} itself`,
+    ]);
+  });
+
+  test('an endpoint in which a password was left does not show it', () => {
+    const reading = read({ OAUTH_BASE_URL: 'https://hunt/er2@relay.example/auth/mal/callback' });
+    expect(reading).toMatchObject({ ok: false });
+    expect(JSON.stringify(reading)).not.toMatch(/hunt|er2/);
+  });
+
+  test.each(['/auth', '/auth/v1', '/link'])('OAUTH_BASE_URL may have the path %s', (path) => {
+    const baseUrl = `https://relay.example${path}`;
+    expect(settingsOf({ OAUTH_BASE_URL: baseUrl }).baseUrl).toBe(baseUrl);
+  });
+
+  test.each([
     ['PORT', 'port', ['0', '65535'], ['-1', '65536', '0x50', '8080.5', '1e3', 'http']],
     ['SESSION_SECONDS', 'sessionSeconds', ['1', '86400'], ['0', '86401', '10m']],
     ['POLL_SECONDS', 'pollSeconds', ['1', '230'], ['0', '231']],

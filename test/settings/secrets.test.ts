@@ -140,6 +140,7 @@ describe('faults in the terminal', () => {
       HOST: `h ${'o'.repeat(200)}`,
       PROVIDERS: 'acme',
       ACME_CLIENT_ID: 'id',
+      ACME_PKCE: 'S256',
       ACME_TOKEN_URL: 'https://acme.example/token',
       ACME_AUTHORIZE_URI: 'https://acme.example/authorize',
     });
