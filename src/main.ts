@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
 import { describeError, log, startLog } from './operate/log.ts';
+import { createLogOutput } from './operate/log-output.ts';
 import { StoreUnavailable } from './relay/store.ts';
 import { serve } from './serve.ts';
 import { describeFaults } from './settings/faults.ts';
@@ -18,6 +19,8 @@ Usage: npm start                 serve, configured by the environment
 `;
 
 async function main(): Promise<void> {
+  // Whoever reads them may leave at any time. Each write hears of its own failure.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const options = readOptions();
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   if (options.version) return print(`${packageJson.version}\n`);
@@ -28,7 +31,7 @@ async function main(): Promise<void> {
   await startLog({
     level: settings.logLevel,
     format: settings.logFormat ?? (process.stdout.isTTY ? 'text' : 'json'),
-    write: (line) => void process.stdout.write(line),
+    write: createLogOutput(process.stdout, process.stderr),
   });
   for (const warning of warnings) log.warning('setting', { ...warning });
   try {

@@ -110,7 +110,9 @@ function endOnSignal(running: Running): void {
     ending = true;
     const exit = () => {
       log.info('stopped');
+      // Once the log is written, or at the latest then: nobody may read it any more.
       process.stdout.write('', () => process.exit(exitCode));
+      setTimeout(() => process.exit(exitCode), DRAIN_FLUSH_MS);
     };
     drain(running).then(exit, exit);
   }
