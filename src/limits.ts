@@ -154,7 +154,7 @@ export const IDLE_MARGIN_SECONDS = 25;
 /** The longest idle time Bun can be told. */
 export const MAX_IDLE_SECONDS = 255;
 
-/** Characters of log lines that wait to be written; those of a few minutes. More are left out. */
+/** Characters of log lines that may wait to be written, some 5,000 lines. More are left out. */
 export const LOG_BACKLOG_BYTES = 1_048_576;
 
 /** After SIGTERM: how long a device may take to fetch a result that came in while draining. */

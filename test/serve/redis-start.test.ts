@@ -69,33 +69,33 @@ const at = (port: number) => `127.0.0.1:${port}`;
 
 describe('the last words say what is wrong', () => {
   test.concurrent.each([
-    [`redis://:${WRONG}@${at(locked.port)}`, 'the user or the password is wrong'],
-    [`redis://somebody:${WRONG}@${at(locked.port)}`, 'the user or the password is wrong'],
-    [`redis://${at(locked.port)}`, 'the server wants a password'],
-    [`redis://:${WRONG}@${at(nobody)}`, 'nothing listens there (ECONNREFUSED)'],
-    [`redis://:${WRONG}@nosuch.invalid`, 'the host name is unknown ('],
-    [`redis://:${WRONG}@${at(silent)}`, 'the server does not answer'],
-    [`redis://:${WRONG}@${at(closing)}`, 'the server closes the connection'],
-    [`redis://:${WRONG}@${at(web)}`, 'the server there is not Redis'],
-    [`redis://:${WRONG}@${at(lingering)}`, 'the server there is not Redis'],
-    [`redis://${at(secured.port)}`, 'the server closes the connection; one that speaks TLS wants'],
-    [`rediss://${at(secured.port)}`, 'the certificate is not trusted ('],
-    [`rediss://:${WRONG}@${at(web)}`, 'the server does not speak TLS'],
-    [`rediss://${at(open.port)}`, 'the server does not answer; does it speak TLS?'],
-    [`redis://${at(open.port)}/99`, 'the server has no database of that number'],
-    [`redis://${at(nobody)},${at(nobody)}`, 'nothing listens there (ECONNREFUSED)'],
-    [`redis://:${WRONG}@${at(locked.port)},${at(locked.port)}`, 'the user or the password'],
-    [`redis://${at(open.port)},${at(open.port)}`, 'the server is no Cluster'],
-    [`redis+sentinel://:${WRONG}@${at(nobody)}/primary`, 'nothing listens there (ECONNREFUSED)'],
-    [`redis+sentinel://${at(open.port)}/primary`, 'the server is no Sentinel'],
-    [group.url.replace(/[^/]*$/, 'nosuch'), 'the Sentinels know no primary of that name'],
+    ['the user or the password is wrong', `redis://:${WRONG}@${at(locked.port)}`],
+    ['the user or the password is wrong', `redis://somebody:${WRONG}@${at(locked.port)}`],
+    ['the server wants a password', `redis://${at(locked.port)}`],
+    ['nothing listens there (ECONNREFUSED)', `redis://:${WRONG}@${at(nobody)}`],
+    ['the host name is unknown (', `redis://:${WRONG}@nosuch.invalid`],
+    ['the server does not answer', `redis://:${WRONG}@${at(silent)}`],
+    ['the server closes the connection', `redis://:${WRONG}@${at(closing)}`],
+    ['the server there is not Redis', `redis://:${WRONG}@${at(web)}`],
+    ['the server there is not Redis', `redis://:${WRONG}@${at(lingering)}`],
+    ['the server closes the connection; one that speaks TLS wants', `redis://${at(secured.port)}`],
+    ['the certificate is not trusted (', `rediss://${at(secured.port)}`],
+    ['the server does not speak TLS', `rediss://:${WRONG}@${at(web)}`],
+    ['the server does not answer; does it speak TLS?', `rediss://${at(open.port)}`],
+    ['the server has no database of that number', `redis://${at(open.port)}/99`],
+    ['nothing listens there (ECONNREFUSED)', `redis://${at(nobody)},${at(nobody)}`],
+    ['the user or the password', `redis://:${WRONG}@${at(locked.port)},${at(locked.port)}`],
+    ['the server is no Cluster', `redis://${at(open.port)},${at(open.port)}`],
+    ['nothing listens there (ECONNREFUSED)', `redis+sentinel://:${WRONG}@${at(nobody)}/primary`],
+    ['the server is no Sentinel', `redis+sentinel://${at(open.port)}/primary`],
+    ['the Sentinels know no primary of that name', group.url.replace(/[^/]*$/, 'nosuch')],
     [
-      group.url.replace(PASSWORD, WRONG),
       'the primary that the Sentinels name: the user or the password is wrong',
+      group.url.replace(PASSWORD, WRONG),
     ],
   ])(
-    '%s: %s',
-    async (url, problem) => {
+    '%s',
+    async (problem, url) => {
       const { exitCode, output } = await run(url);
       expect(exitCode).toBe(1);
       expect(output.trimEnd().split('\n').at(-1)).toStartWith(`REDIS_URL: ${problem}`);
