@@ -18,7 +18,9 @@ const world = { clock: systemClock, randomBytes, fetch: keepConnections(fetch) }
 const service = await startService(settings, world);
 process.once('SIGTERM', async () => {
   await service.drain();
-  server.close(() => process.exit(0));
+  service.close();
+  // The process ends by itself once the last answer has left.
+  server.close();
 });
 
 const server = serve({
@@ -26,4 +28,3 @@ const server = serve({
   hostname: settings.host,
   fetch: (request, { incoming }) => service.handle(request, () => incoming.socket.remoteAddress),
 });
-await service.discover();

@@ -189,6 +189,9 @@ export const IDLE_MARGIN_SECONDS = 25;
 /** The longest idle time Bun can be told. */
 export const MAX_IDLE_SECONDS = 255;
 
+/** Characters of log lines that may wait to be written, some 5,000 lines. More are left out. */
+export const LOG_BACKLOG_BYTES = 1_048_576;
+
 /**
  * After SIGTERM: how long devices may take to fetch tokens that would be lost
  * with the process. Longer than the interval of RFC 8628 clients, which poll every 5 s.
@@ -211,6 +214,9 @@ export const DISCOVERY_RETRY_MS = 30 * SECOND_MS;
 
 /** To be connected to a shared store at the start; a supervisor then tries again. */
 export const STORE_CONNECT_MS = 5 * SECOND_MS;
+
+/** So long without an answer at the start, and the operator is told what is waited for. */
+export const STORE_SILENCE_MS = SECOND_MS;
 
 /** One command of a shared store. A start may take several, and devices wait ten seconds for theirs. */
 export const STORE_DEADLINE_MS = 2 * SECOND_MS;

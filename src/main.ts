@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
-import { log, startLog } from './operate/log.ts';
+import { describeError, log, startLog } from './operate/log.ts';
+import { createLogOutput } from './operate/log-output.ts';
 import { StoreUnavailable } from './relay/store.ts';
 import { serve } from './serve.ts';
 import { describeFaults } from './settings/faults.ts';
@@ -18,6 +19,8 @@ Usage: npm start                 serve, configured by the environment
 `;
 
 async function main(): Promise<void> {
+  // Whoever reads them may leave at any time. Each write hears of its own failure.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const options = readOptions();
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   if (options.version) return print(`${packageJson.version}\n`);
@@ -28,13 +31,13 @@ async function main(): Promise<void> {
   await startLog({
     level: settings.logLevel,
     format: settings.logFormat ?? (process.stdout.isTTY ? 'text' : 'json'),
-    write: (line) => void process.stdout.write(line),
+    write: createLogOutput(process.stdout, process.stderr),
   });
   for (const warning of warnings) log.warning('setting', { ...warning });
   try {
     await serve(settings);
   } catch (error) {
-    fail(describeStartFailure(error, settings) ?? throwAgain(error));
+    fail(describeStartFailure(error, settings) ?? describeUnexpected(error));
   }
 }
 
@@ -42,17 +45,28 @@ async function main(): Promise<void> {
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const { host = 'every address', port } = settings;
-  if (error instanceof StoreUnavailable) return 'REDIS_URL: nobody answers there as Redis does\n';
+  if (error instanceof StoreUnavailable) return `REDIS_URL: ${error.message}\n`;
   if (code === 'EADDRINUSE') return `PORT is ${port}: another program listens there already\n`;
   if (code === 'EACCES') return `PORT is ${port}: only root may listen below 1024\n`;
-  if (code === 'EADDRNOTAVAIL' || code === 'EINVAL' || code === 'ENOTFOUND') {
-    return `HOST is ${host}: this machine has no such address\n`;
-  }
-  return undefined;
+  return typeof code === 'string' && NO_SUCH_ADDRESS.has(code)
+    ? `HOST is ${host}: this machine has no such address\n`
+    : undefined;
 }
 
-function throwAgain(error: unknown): never {
-  throw error;
+/** From listening, and from looking the name up. */
+const NO_SUCH_ADDRESS = new Set([
+  'EADDRNOTAVAIL',
+  'EAFNOSUPPORT',
+  'EINVAL',
+  'ENOTFOUND',
+  'ESERVFAIL',
+  'EAI_AGAIN',
+]);
+
+/** A fault of ours. Not its message, which the runtime would print: that may hold a setting. */
+function describeUnexpected(error: unknown): string {
+  const { error: name, at = [] } = describeError(error);
+  return [`The relay did not start, by a fault of its own: ${name}`, ...at, ''].join('\n  ');
 }
 
 function readOptions() {
@@ -77,4 +91,4 @@ function fail(text: string): never {
   process.exit(1);
 }
 
-await main();
+await main().catch((error: unknown) => fail(describeUnexpected(error)));

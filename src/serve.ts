@@ -1,5 +1,6 @@
 /** Settings -> relay -> Bun.serve, until a signal ends it. The only file that knows Bun. */
 import { randomBytes } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import { refuse } from './http/errors.ts';
 import {
   DRAIN_FLUSH_MS,
@@ -22,8 +23,7 @@ export async function serve(settings: Settings): Promise<void> {
   const fetch = keepConnections(fetchUpstream);
   const world = { clock: systemClock, randomBytes, fetch, fetchesAtOnce: readFetchesAtOnce() };
   running.service = await startService(settings, world);
-  running.server = listen(settings, running.service);
-  await running.service.discover();
+  running.server = await listen(settings, running.service);
   log.info('listening', {
     url: running.server.url.origin,
     baseUrl: settings.baseUrl ?? null,
@@ -37,10 +37,43 @@ interface Running {
   server?: Bun.Server<unknown>;
 }
 
-function listen(settings: Settings, service: Service) {
+/**
+ * Listens on the first address that this machine has. One that another program
+ * has taken is an error: left to itself, the runtime would pass over it and
+ * listen on the next, and two programs would share the port.
+ */
+async function listen(settings: Settings, service: Service) {
+  const addresses = await addressesOf(settings.host);
+  const last = addresses.pop() ?? '';
+  for (const address of addresses) {
+    try {
+      return listenOn(address, settings, service);
+    } catch (error) {
+      if (!isMissingAddress(error)) throw error;
+    }
+  }
+  return listenOn(last, settings, service);
+}
+
+/** `::` takes IPv4 too; a machine without IPv6 has `0.0.0.0` alone. */
+async function addressesOf(host: string | undefined): Promise<string[]> {
+  if (host === undefined) return ['::', '0.0.0.0'];
+  const found = await lookup(host, { all: true });
+  return found.map(({ address }) => address);
+}
+
+/** Such as `::1` for `localhost`, where IPv6 is switched off. */
+function isMissingAddress(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
+}
+
+function listenOn(hostname: string, settings: Settings, service: Service) {
   return Bun.serve({
+    hostname,
     port: settings.port,
-    ...(settings.host !== undefined && { hostname: settings.host }),
+    // Outside development Bun sets SO_REUSEPORT, with which two relays share a port unnoticed.
+    reusePort: false,
     // Longer than a poll is held and than the 60 s after which balancers give
     // up on an idle connection; never 0, which would keep dead ones for ever.
     idleTimeout: Math.min(settings.pollSeconds + IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS),
@@ -86,7 +119,9 @@ function endOnSignal(running: Running): void {
     ending = true;
     const exit = () => {
       log.info('stopped');
+      // Once the log is written, or at the latest then: nobody may read it any more.
       process.stdout.write('', () => process.exit(exitCode));
+      setTimeout(() => process.exit(exitCode), DRAIN_FLUSH_MS);
     };
     drain(running).then(exit, exit);
   }

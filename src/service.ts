@@ -36,9 +36,11 @@ export interface Service {
   readonly handle: HandleRequest;
   /** Provider name -> what the operator registers there. */
   redirectUris(): Record<string, string>;
-  /** Asks issuers for their addresses once; those that do not answer are asked again later. */
-  discover(): Promise<void>;
-  /** Lets go of the store. */
+  /**
+   * Ends all that the service does by itself, and closes its store; polls are
+   * answered 204. Nothing of it keeps the process running after that. `drain`
+   * first: whatever else is under way is lost.
+   */
   close(): void;
   /**
    * Answers every parked poll 204 and refuses new sessions, then resolves once no
@@ -49,26 +51,37 @@ export interface Service {
   settled(): Promise<void>;
 }
 
-/** A service with its store open; `discover` it once it listens. Rejects when the store cannot be reached. */
+/**
+ * A service that is ready for requests: its store is open, and each issuer was
+ * asked for its addresses once. Rejects when the store cannot be reached.
+ */
 export async function startService(settings: Settings, world: World): Promise<Service> {
   if (settings.baseUrl === undefined) return createDisabledService();
   const stores = await openStores(settings, world);
-  return createService({ ...settings, baseUrl: settings.baseUrl }, world, stores);
+  const service = createService({ ...settings, baseUrl: settings.baseUrl }, world, stores);
+  await service.discover();
+  return service;
+}
+
+export interface DiscoveringService extends Service {
+  /** Asks each issuer for its addresses, within DISCOVERY_TIMEOUT_MS; those that do not answer are asked again later. */
+  discover(): Promise<void>;
 }
 
 export function createService(
   settings: Settings & { readonly baseUrl: string },
   world: World,
   stores: Stores,
-): Service {
+): DiscoveringService {
   const { baseUrl } = settings;
   const { clock } = world;
   const { store, refreshAnswers } = stores;
   const relay = createRelay({ ...settings, ...world, store });
-  const providers = new Map<string, EnabledProvider>();
+  const providers = new Map<string, EnabledProvider | 'undiscovered'>();
   const enable = (provider: Provider) => {
     providers.set(provider.name, enableProvider(provider, baseUrl));
   };
+  for (const { name } of settings.discoveries) providers.set(name, 'undiscovered');
   settings.providers.forEach(enable);
   const refreshes = createRefreshAnswers(refreshAnswers, clock);
   const warnOfFull = createWarnOnce('providers_full', PROVIDERS_FULL_HINT);
@@ -77,15 +90,33 @@ export function createService(
   });
   const { all: rateLimiters, ...limits } = createRateLimiters(settings, stores);
 
+  let ready = true;
+  let closed = false;
+
+  /** Runs after `delayMs`, unless the service is closed by then. */
+  function later(delayMs: number, run: () => void): void {
+    clock.setTimer(delayMs, () => {
+      if (!closed) run();
+    });
+  }
+
   function sweepLater(): void {
-    clock.setTimer(SWEEP_INTERVAL_MS, () => {
+    later(SWEEP_INTERVAL_MS, () => {
       for (const kept of [store, ...rateLimiters]) kept.sweep(clock.now()).catch(() => {});
       sweepLater();
     });
   }
   sweepLater();
 
-  let ready = true;
+  /** An issuer that does not answer keeps nobody from signing in elsewhere. */
+  async function discover(asked: ProviderToDiscover): Promise<void> {
+    const outcome = await discoverProvider(asked, world.fetch);
+    if (outcome.ok) return enable(outcome.provider);
+    if (closed) return;
+    log.warning('provider_not_discovered', { service: asked.name, problem: outcome.problem });
+    later(DISCOVERY_RETRY_MS, () => void discover(asked).catch(() => {}));
+  }
+
   return {
     handle: createApp({
       auth: {
@@ -109,9 +140,13 @@ export function createService(
       return Object.fromEntries(names.map((name) => [name, redirectUriOf(name, baseUrl)]));
     },
     async discover() {
-      await Promise.all(settings.discoveries.map((asked) => discover(asked, world, enable)));
+      await Promise.all(settings.discoveries.map(discover));
     },
-    close: stores.close,
+    close() {
+      closed = true;
+      relay.close();
+      stores.close();
+    },
     async drain() {
       ready = false;
       await drain(relay, refreshes);
@@ -122,20 +157,6 @@ export function createService(
 
 const PROVIDERS_FULL_HINT =
   'as many requests are under way at a provider as may be: callbacks and refreshes are answered 503 until one ends';
-
-/** An issuer that does not answer keeps nobody from signing in elsewhere: its provider is unknown until it does. */
-async function discover(
-  asked: ProviderToDiscover,
-  world: World,
-  enable: (provider: Provider) => void,
-): Promise<void> {
-  const outcome = await discoverProvider(asked, world.fetch);
-  if (outcome.ok) return enable(outcome.provider);
-  log.warning('provider_not_discovered', { service: asked.name, problem: outcome.problem });
-  world.clock.setTimer(DISCOVERY_RETRY_MS, () => {
-    discover(asked, world, enable).catch(() => {});
-  });
-}
 
 /**
  * The 204 tells devices to poll again, so those whose exchange is under way are
@@ -153,7 +174,6 @@ function createDisabledService(): Service {
   return {
     handle: createApp({ isReady: () => true }),
     redirectUris: () => ({}),
-    discover: async () => {},
     close: () => {},
     drain: async () => {},
     settled: async () => {},

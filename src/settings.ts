@@ -8,16 +8,19 @@ import {
 import type { ProviderToDiscover } from './providers/discovery.ts';
 import type { Provider } from './providers/provider.ts';
 import { rejectDangerousEnvironment } from './settings/dangerous-environment.ts';
-import type { SettingFault, SettingWarning } from './settings/faults.ts';
-import { findMisspeltNames } from './settings/misspelt-names.ts';
+import { createFault, type SettingFault, type SettingWarning } from './settings/faults.ts';
+import { findMisspeltNames, findOtherBaseUrls } from './settings/misspelt-names.ts';
 import {
   DEFAULT_CONFIRM,
   DEFAULT_LOG_LEVEL,
   DEFAULT_PORT,
   DEFAULT_REDIS_PREFIX,
+  prefixOf,
+  RELAY_SETTINGS,
 } from './settings/names.ts';
 import { readProviderList } from './settings/provider-list.ts';
 import { readProvider } from './settings/provider-settings.ts';
+import { withoutQuotes } from './settings/quotes.ts';
 import { type Environment, type Reading, readEach } from './settings/read-each.ts';
 import { isPlainHttp, RELAY_CHECKS } from './settings/relay-settings.ts';
 import { readSecretFile } from './settings/secret-file.ts';
@@ -77,14 +80,21 @@ export function readSettings(
   readFile: (path: string) => string,
 ): SettingsReading {
   const env = withoutBlank(environment);
-  const reading: Reading = { env, readFile, faults: [], warnings: [] };
-  const { faults, warnings } = reading;
-  rejectDangerousEnvironment(reading);
+  const written: Reading = { env, readFile, faults: [], warnings: [] };
+  const { faults, warnings } = written;
+  rejectDangerousEnvironment(written);
+  const reading = withoutQuotes(
+    written,
+    RELAY_SETTINGS.map(({ name }) => name),
+  );
   const withSecrets = { ...reading, env: readSecretFile(reading, 'REDIS_URL') };
   const relay = readEach(withSecrets, '', RELAY_CHECKS);
   const listed = readProviderList(reading);
   const enabled = listed.flatMap((name) => readProvider(reading, name) ?? []);
   warnings.push(...findMisspeltNames(env, listed));
+  if (relay.OAUTH_BASE_URL !== undefined && enabled.length === 0) {
+    rejectMissingClientId(reading, listed);
+  }
   if (faults.length > 0) return { ok: false, faults, warnings };
 
   const settings: Settings = withoutUndefined({
@@ -110,8 +120,20 @@ export function readSettings(
     logLevel: relay.LOG_LEVEL ?? DEFAULT_LOG_LEVEL,
     logFormat: relay.LOG_FORMAT,
   });
-  warnings.push(...findHazards(settings));
+  warnings.push(...findHazards(settings, env, listed));
   return { ok: true, settings: freezeDeeply(settings), warnings };
+}
+
+/** A secret says that sign-ins are wanted; without its client id there would be none at all. */
+function rejectMissingClientId({ env, faults }: Reading, listed: readonly string[]): void {
+  for (const prefix of listed.map(prefixOf)) {
+    const secret = [`${prefix}CLIENT_SECRET`, `${prefix}CLIENT_SECRET_FILE`].find(
+      (setting) => env[setting] !== undefined,
+    );
+    if (secret === undefined) continue;
+    const problem = `must be set: ${secret} is set, and with no other provider nobody could sign in`;
+    faults.push(createFault(`${prefix}CLIENT_ID`, undefined, problem));
+  }
 }
 
 function isKnown(provider: Provider | ProviderToDiscover): provider is Provider {
@@ -124,20 +146,37 @@ function withoutBlank(environment: Environment): Environment {
 }
 
 /** What is allowed and seldom meant. */
-function findHazards({ baseUrl, providers, discoveries, trustedProxyCidrs }: Settings) {
+function findHazards(
+  { baseUrl, providers, discoveries, trustedProxyCidrs }: Settings,
+  env: Environment,
+  listed: readonly string[],
+) {
   const warnings: SettingWarning[] = [];
   const warn = (setting: string, problem: string) => warnings.push({ setting, problem });
+  if (baseUrl === undefined) {
+    const [near] = findOtherBaseUrls(env);
+    const hint = near === undefined ? '' : `; ${near} is none of the relay's settings`;
+    warn('OAUTH_BASE_URL', `is not set: every sign-in is answered 503${hint}`);
+  }
   if (baseUrl && isPlainHttp(baseUrl)) {
     warn('OAUTH_BASE_URL', 'is plain http: anyone on the way can read the tokens');
   }
+  if (baseUrl?.endsWith('/auth')) {
+    warn('OAUTH_BASE_URL', 'ends in /auth, so that links go to /auth/auth/: is that meant?');
+  }
   if (baseUrl && providers.length + discoveries.length === 0) {
-    warn('PROVIDERS', 'lists no provider with a client id: nobody can sign in');
+    const names = listed.map((name) => `${prefixOf(name)}CLIENT_ID`).slice(0, MAX_NAMES);
+    const hint = names.length > 0 ? `: set ${names.join(' or ')}` : '';
+    warn('PROVIDERS', `lists no provider with a client id, so nobody can sign in${hint}`);
   }
   if (trustedProxyCidrs.some((cidr) => cidr.endsWith('/0'))) {
     warn('TRUSTED_PROXY_CIDRS', 'trusts every address: anyone can invent a client address');
   }
   return warnings;
 }
+
+/** Of the many that may be listed. */
+const MAX_NAMES = 3;
 
 function freezeDeeply<T extends object>(value: T): T {
   for (const inner of Object.values(value)) {

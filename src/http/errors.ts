@@ -1,4 +1,5 @@
 /** The one place that says what a refusal looks like. `protocol.md` §3 and §7. */
+import { DISCOVERY_RETRY_MS } from '../limits.ts';
 import type { FindPages, LanguagePages } from '../pages/pages.ts';
 import type { Finish } from '../relay/relay.ts';
 import { pageAnswer, textAnswer } from './answers.ts';
@@ -25,6 +26,9 @@ export function refuse(refusal: keyof typeof REFUSALS, headers?: Record<string, 
   return textAnswer(status, text, headers);
 }
 
+/** While a provider is undiscovered: when its issuer will have been asked again. RFC 9110 §10.2.3. */
+export const RETRY_DISCOVERY = { 'Retry-After': String(DISCOVERY_RETRY_MS / 1_000) };
+
 /** RFC 9110 §15.5.6: a 405 says what is allowed. */
 export function refuseMethod(allowed: string): Response {
   return refuse('method_not_allowed', { Allow: allowed });
@@ -40,12 +44,14 @@ const PAGES = {
   link_invalid: { status: 404, page: 'linkInvalid' },
   /** The code is not spent, so trying again may work, here or at the next process. */
   busy: { status: 503, page: 'notCompleted' },
+  /** Neither is it here. */
+  undiscovered: { status: 503, page: 'notCompleted' },
   /** A fault of the relay itself. */
   fault: { status: 503, page: 'notCompleted' },
   declined: { status: 200, page: 'declined' },
   too_many_tries: { status: 429, page: 'tooManyTries' },
 } as const satisfies Record<
-  Finish | 'fault' | 'declined' | 'too_many_tries',
+  Finish | 'undiscovered' | 'fault' | 'declined' | 'too_many_tries',
   { status: number; page: keyof LanguagePages }
 >;
 

@@ -40,7 +40,11 @@ export function createRequestId(): string {
 export function describeError(error: unknown): { error: string; at?: string[] } {
   if (!(error instanceof Error)) return { error: typeof error };
   const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';
-  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  const { message, stack = '' } = error;
+  // Only what follows the message, which may have lines that look like frames.
+  const messageAt = stack.indexOf(message);
+  const trace = messageAt === -1 ? '' : stack.slice(messageAt + message.length);
+  const frames = trace.split('\n').filter((line) => /^\s+at /.test(line));
   return { error: `${error.name}${code}`, at: frames.slice(0, 5).map((line) => line.trim()) };
 }
 

@@ -9,8 +9,8 @@ export interface EnabledProvider {
   readonly authorizeUrl: (session: { browserState: string; verifier?: string }) => string;
 }
 
-/** Grows when a discovery succeeds after the start; until then its provider is unknown. */
-export type EnabledProviders = ReadonlyMap<string, EnabledProvider>;
+/** 'undiscovered': enabled, but its issuer has not told its addresses yet. */
+export type EnabledProviders = ReadonlyMap<string, EnabledProvider | 'undiscovered'>;
 
 export function enableProvider(provider: Provider, baseUrl: string): EnabledProvider {
   const redirectUri = redirectUriOf(provider.name, baseUrl);

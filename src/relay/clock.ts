@@ -11,6 +11,8 @@ export const systemClock: Clock = {
   now: () => Math.floor(performance.timeOrigin + performance.now()),
   setTimer(delayMs, run) {
     const timer = setTimeout(run, delayMs);
+    // A server or a connection keeps the process running, never a timer: a host ends once it has closed those.
+    if (typeof timer === 'object') timer.unref();
     return () => clearTimeout(timer);
   },
 };

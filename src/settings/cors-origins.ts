@@ -12,6 +12,11 @@ const WITHOUT_HOST = ['null', 'file://'];
 
 export const corsOrigins = z
   .string()
+  // Not quoted, as other problems are: what stands before the @ may be a password.
+  .refine(
+    (written) => !written.includes('@'),
+    'must be origins, without user name and password (@)',
+  )
   .transform(splitList)
   .superRefine((origins, context) => {
     for (const origin of origins) {

@@ -1,10 +1,12 @@
 /** What is wrong with the settings, and how an operator is told. */
 import { spellOutUnseen } from '../pages/shown-name.ts';
+import { parseAddress } from '../providers/address.ts';
+import { shownOf } from './names.ts';
 
 /** One thing wrong with one setting; the relay does not start. */
 export interface SettingFault {
   readonly setting: string;
-  /** What it holds, shortened, and masked where it is a secret; undefined: it is not set. */
+  /** What of its value may be shown; undefined: it is not set. */
   readonly value: string | undefined;
   /** What would be right, as the rest of a sentence that begins with the setting. */
   readonly problem: string;
@@ -19,22 +21,43 @@ export interface SettingWarning {
 
 const SHOWN_CHARACTERS = 60;
 
-/** A fault with its value made fit to show: no password of an address, nothing endless. */
+/** A fault with what of its value may be shown. */
 export function createFault(
   setting: string,
   value: string | undefined,
   problem: string,
 ): SettingFault {
-  return { setting, value: value === undefined ? undefined : shown(setting, value), problem };
+  return { setting, value: value === undefined ? undefined : shownPart(setting, value), problem };
 }
 
-function shown(setting: string, value: string): string {
-  if (setting.endsWith('_CLIENT_SECRET')) return '***';
-  // Where a path belongs, the secret itself is a common slip.
-  if (setting.endsWith('_FILE') && !/^\.{0,2}\//.test(value)) return '***';
-  // To the last @: a password may hold any character.
-  const masked = value.replace(/\/\/.*@/su, '//***@');
-  return masked.length > SHOWN_CHARACTERS ? `${masked.slice(0, SHOWN_CHARACTERS)}…` : masked;
+function shownPart(setting: string, value: string): string {
+  switch (shownOf(setting)) {
+    case 'nothing':
+      return HIDDEN;
+    case 'address':
+      return shorten(hideInAddress(value.trim()));
+    case 'all':
+      return shorten(hideCredentials(value));
+  }
+}
+
+const HIDDEN = '***';
+
+/** Nothing before the last @, since a password may hold any character, and no query. */
+function hideInAddress(address: string): string {
+  if (parseAddress(address) === undefined) return HIDDEN;
+  // Of a password with one of these nobody can tell where it ends.
+  if (/[?#].*@/s.test(address)) return HIDDEN;
+  return address.replace(/\/\/.*@/s, `//${HIDDEN}@`).replace(/[?#].*/s, '?…');
+}
+
+/** For whatever else is shown of a setting: what stands before an @ may be a password. */
+export function hideCredentials(text: string): string {
+  return text.replace(/^.*@/s, `${HIDDEN}@`);
+}
+
+function shorten(text: string): string {
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }
 
 /** One line for each fault, then one for each warning: name, what it holds, what would be right. */

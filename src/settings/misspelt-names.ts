@@ -1,4 +1,5 @@
 import { distance } from 'fastest-levenshtein';
+import { parseAddress } from '../providers/address.ts';
 import { BUILT_IN_NAMES, findBuiltIn } from '../providers/built-in.ts';
 import { CATALOGUE_NAMES, findInCatalogue } from '../providers/catalogue.ts';
 import type { SettingWarning } from './faults.ts';
@@ -32,6 +33,7 @@ export function findMisspeltNames(
     const problem =
       findFileProblem(setting, known) ??
       findProviderProblem(setting, providers) ??
+      findDisplayNameProblem(setting, providers) ??
       findRelayProblem(setting) ??
       findUnlistedProblem(setting, unlisted);
     if (problem) warnings.push({ setting, problem });
@@ -56,6 +58,18 @@ function findProviderProblem(setting: string, providers: readonly string[]): str
   return isOurs && !isServiceLink(ending) ? `is not a setting of ${provider}` : undefined;
 }
 
+/** As in MYANIMELIST_CLIENT_ID, where the provider's name here is `mal`. */
+function findDisplayNameProblem(setting: string, providers: readonly string[]): string | undefined {
+  for (const provider of providers) {
+    const displayed = prefixOf(findBuiltIn(provider)?.displayName ?? provider);
+    const ending = setting.startsWith(displayed) ? setting.slice(displayed.length) : '';
+    if (providerNames.includes(ending)) {
+      return `is not a setting: did you mean ${prefixOf(provider)}${ending}?`;
+    }
+  }
+  return undefined;
+}
+
 /** Kubernetes describes a service of that name in such variables. */
 function isServiceLink(ending: string): boolean {
   return /^(SERVICE_(HOST|PORT)|PORT($|_))/.test(ending);
@@ -70,6 +84,15 @@ function findUnlistedProblem(setting: string, unlisted: readonly string[]): stri
   const provider = unlisted.find((name) => setting === `${prefixOf(name)}CLIENT_ID`);
   return provider && `has no effect: PROVIDERS does not list ${provider}`;
 }
+
+/** Where other programs have their public address, given that it is one. */
+export function findOtherBaseUrls(env: Environment): readonly string[] {
+  return Object.entries(env)
+    .filter(([name, value = '']) => OTHER_BASE_URL.test(name) && parseAddress(value.trim()))
+    .map(([name]) => name);
+}
+
+const OTHER_BASE_URL = /(BASE|PUBLIC|EXTERNAL|OAUTH|RELAY)_?(URL|URI|ORIGIN|ADDRESS|HOST)$/i;
 
 /** The known name within two slips, fewer for short ones: HOME, POST and SPORT are words of their own. */
 function nearest(name: string, known: readonly string[]): string | undefined {

@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein';
-import { BUILT_IN_NAMES } from '../providers/built-in.ts';
-import { CATALOGUE_NAMES } from '../providers/catalogue.ts';
-import { createFault } from './faults.ts';
+import { BUILT_IN_NAMES, findBuiltIn } from '../providers/built-in.ts';
+import { CATALOGUE_NAMES, findInCatalogue } from '../providers/catalogue.ts';
+import { createFault, hideCredentials } from './faults.ts';
 import type { Reading } from './read-each.ts';
 import { splitList } from './split-list.ts';
 
@@ -29,18 +29,37 @@ export function readProviderList({ env, faults }: Reading): readonly string[] {
 function findNameProblem(name: string): string | undefined {
   if (RESERVED_NAMES.includes(name)) return `lists ${name}, which is a path of the relay itself`;
   if (PROVIDER_NAME.test(name)) return undefined;
-  return `lists ${JSON.stringify(name)}; a name is made of small letters, digits and -`;
+  return `lists ${JSON.stringify(hideCredentials(name))}; a name is made of small letters, digits and -.${didYouMean(name)}`;
 }
 
 const MAX_SUGGESTIONS = 3;
 
-/** Known names that a misspelt one may have meant, nearest first. */
-export function suggestProviders(name: string): readonly string[] {
-  const farthest = Math.max(2, Math.floor(name.length / 3));
-  return [...BUILT_IN_NAMES, ...CATALOGUE_NAMES]
-    .map((known) => ({ known, letters: distance(name, known) }))
-    .filter(({ letters }) => letters <= farthest)
-    .sort((one, other) => one.letters - other.letters)
-    .slice(0, MAX_SUGGESTIONS)
-    .map(({ known }) => known);
+/** A sentence with the known names that another may have meant, nearest first; empty when there is none. */
+export function didYouMean(name: string): string {
+  const written = lettersOf(name);
+  const farthest = Math.max(1, Math.floor(written.length / 3));
+  const near = [...BUILT_IN_NAMES, ...CATALOGUE_NAMES]
+    .map((known) => ({ known, slips: slipsBetween(written, known) }))
+    .filter(({ slips }) => slips <= farthest)
+    .sort((one, other) => one.slips - other.slips);
+  const right = near.filter(({ slips }) => slips === 0);
+  const meant = right.length > 0 ? right : near.slice(0, MAX_SUGGESTIONS);
+  return meant.length > 0 ? ` Did you mean ${meant.map(({ known }) => known).join(' or ')}?` : '';
+}
+
+/** To the name, or to how the provider writes itself: MyAnimeList is `mal`. */
+function slipsBetween(written: string, known: string): number {
+  const shown = lettersOf((findBuiltIn(known) ?? findInCatalogue(known))?.displayName ?? known);
+  const slips = Math.min(distance(written, known), distance(written, shown));
+  const isPart = isPartOf(known, written) || isPartOf(written, shown);
+  return isPart ? Math.min(slips, 1) : slips;
+}
+
+/** As in `google-oauth`; shorter parts are in many words. */
+function isPartOf(part: string, whole: string): boolean {
+  return part.length >= 4 && whole.includes(part);
+}
+
+function lettersOf(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }

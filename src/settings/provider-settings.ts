@@ -6,7 +6,8 @@ import { createFault } from './faults.ts';
 import { DEFAULT_CLIENT_AUTH, DEFAULT_PKCE, PROVIDER_SETTINGS, prefixOf } from './names.ts';
 import { readAddresses } from './provider-addresses.ts';
 import { PROVIDER_CHECKS } from './provider-checks.ts';
-import { suggestProviders } from './provider-list.ts';
+import { didYouMean } from './provider-list.ts';
+import { withoutQuotes } from './quotes.ts';
 import { type Reading, readEach } from './read-each.ts';
 import { readSecretFile } from './secret-file.ts';
 import { withoutUndefined } from './without-undefined.ts';
@@ -17,10 +18,14 @@ import { withoutUndefined } from './without-undefined.ts';
  * while it is disabled, so that setting the client id brings no surprise.
  */
 export function readProvider(
-  reading: Reading,
+  written: Reading,
   name: string,
 ): Provider | ProviderToDiscover | undefined {
   const prefix = prefixOf(name);
+  const reading = withoutQuotes(
+    written,
+    PROVIDER_SETTINGS.map((setting) => prefix + setting.name),
+  );
   const isSet = (setting: string) => reading.env[prefix + setting] !== undefined;
   const env = readSecretFile(reading, `${prefix}CLIENT_SECRET`);
   const given = readEach({ ...reading, env }, prefix, PROVIDER_CHECKS);
@@ -48,12 +53,17 @@ export function readProvider(
   // The issuer knows better than the catalogue.
   if (isSet('ISSUER')) return { ...asked, issuer: given.ISSUER ?? '' };
   const addresses = readAddresses(reading, name, given, facts);
-  return {
+  const provider: Provider = {
     clientAuth: facts?.clientAuth ?? DEFAULT_CLIENT_AUTH,
     pkce: facts?.pkce ?? DEFAULT_PKCE,
     ...asked,
     ...addresses,
   };
+  if (provider.pkce === 'none' && env[`${prefix}CLIENT_SECRET`] === undefined) {
+    const problem = `is not set, and ${name} is used without PKCE: it will probably give no tokens`;
+    reading.warnings.push({ setting: `${prefix}CLIENT_SECRET`, problem });
+  }
+  return provider;
 }
 
 /** The best guess at how a provider of the catalogue, or one of the operator's own, writes itself. */
@@ -62,10 +72,8 @@ function capitalised(name: string): string {
 }
 
 function rejectUnknown({ env, faults }: Reading, name: string): void {
-  const suggestions = suggestProviders(name);
-  const hint = suggestions.length > 0 ? ` Did you mean ${suggestions.join(' or ')}?` : '';
   const prefix = prefixOf(name);
-  const problem = `lists ${name}, which is not in the catalogue.${hint} Else set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
+  const problem = `lists ${name}, which is not in the catalogue.${didYouMean(name)} Else set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
   faults.push(createFault('PROVIDERS', env.PROVIDERS, problem));
 }
 

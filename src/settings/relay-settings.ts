@@ -4,6 +4,7 @@ import { IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS } from '../limits.ts';
 import { hasUserInfo, isLoopback, parseAddress } from '../providers/address.ts';
 import { parseRedisUrl } from '../stores/redis-url.ts';
 import { corsOrigins } from './cors-origins.ts';
+import { hideCredentials } from './faults.ts';
 import type { RelaySettingName } from './names.ts';
 import { shownName } from './shown-name.ts';
 import { splitList } from './split-list.ts';
@@ -30,10 +31,10 @@ const positiveNumber = text
 
 /** `protocol.md` §1: trailing slashes go. The rest stays as written, since the redirect URI is compared to the letter. */
 const baseUrl = text
-  .refine(
-    (address) => parseAddress(address) && !hasUserInfo(address) && !/[?#]/.test(address),
-    'must be an http(s) address such as https://relay.example, without user name, query or fragment',
-  )
+  .superRefine((address, context) => {
+    const message = findBaseUrlProblem(address);
+    if (message) context.addIssue({ code: 'custom', message });
+  })
   .transform((address) => address.replace(/\/+$/, ''))
   // RFC 6265 §4.1.1: a cookie's path holds no `;`. A path that begins with `//` names another host in a redirect.
   .refine(
@@ -41,14 +42,28 @@ const baseUrl = text
     'must have a path without ; that does not begin with //, since cookies and redirects hold it',
   );
 
+function findBaseUrlProblem(address: string): string | undefined {
+  if (!parseAddress(address) || hasUserInfo(address) || /[?#]/.test(address)) {
+    return 'must be an http(s) address such as https://relay.example, without user name, query or fragment';
+  }
+  const [, right, endpoint] = ENDPOINT.exec(address) ?? [];
+  return right && `must be ${hideCredentials(right)}: the relay adds ${endpoint} itself`;
+}
+
+/** What an operator may copy from the log or from a device: the address of one of the relay's own endpoints. */
+const ENDPOINT =
+  /^(.+?)(\/auth\/(?:start|result|done|[^/]+\/callback)|\/oauth2\/[^/]+(?:\/(?:token|device_authorization))?)\/*$/;
+
 const host = text.refine(
-  (name) => ipaddr.isValid(name) || /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(name),
+  // With a zone (`fe80::1%eth0`) the runtime has no address to tell of.
+  (name) =>
+    (ipaddr.isValid(name) && !name.includes('%')) || /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(name),
   'must be an address or host name alone, such as 127.0.0.1 or ::; the port is PORT',
 );
 
 const cidrs = text.transform(splitList).superRefine((items, context) => {
   for (const item of items.filter((item) => !isCidrOrAddress(item))) {
-    const message = `must be CIDRs or addresses such as 10.0.0.0/8,::1; ${item} is neither`;
+    const message = `must be CIDRs or addresses such as 10.0.0.0/8,::1; ${hideCredentials(item)} is neither`;
     context.addIssue({ code: 'custom', message });
   }
 });

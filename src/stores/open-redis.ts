@@ -1,6 +1,7 @@
 /** Sessions and rate limits in Redis: connects, looks whether the server is fit, and listens for completions. */
 import { Buffer } from 'node:buffer';
-import { STORE_CONNECT_MS } from '../limits.ts';
+import { setTimeout } from 'node:timers/promises';
+import { STORE_CONNECT_MS, STORE_RETRY_MS, STORE_SILENCE_MS } from '../limits.ts';
 import type { Clock } from '../relay/clock.ts';
 import type { RateLimiter, RateLimitPolicy } from '../relay/rate-limit.ts';
 import type { RefreshAnswerStore } from '../relay/refresh-answers.ts';
@@ -8,7 +9,8 @@ import type { RandomBytes } from '../relay/secrets.ts';
 import { type SessionStore, StoreUnavailable } from '../relay/store.ts';
 import { createHoldBack } from './hold-back.ts';
 import { createRedisStore, createRequestId } from './redis.ts';
-import { type Claimer, connectRedis, type RedisClient } from './redis-client.ts';
+import { type Claimer, connectRedis } from './redis-client.ts';
+import { type ConnectFailure, describeConnectFailure, noAnswer } from './redis-client-failures.ts';
 import { createStoreClock } from './redis-clock.ts';
 import { createRedisCommands } from './redis-commands.ts';
 import { createRedisKeys } from './redis-keys.ts';
@@ -34,6 +36,8 @@ export interface RedisOptions {
 
 export type RedisEvent =
   | RefusalEvent
+  /** At the start: it cannot be used yet, and is tried for so much longer. */
+  | { readonly type: 'store_awaited'; readonly problem: string; readonly secondsLeft: number }
   | { readonly type: 'store_lost' | 'store_back' }
   /** No replica keeps up, so results are held back; and they are no more. */
   | { readonly type: 'store_unreplicated' | 'store_replicated' }
@@ -46,21 +50,108 @@ export interface RedisStores {
   close(): void;
 }
 
-/** Resolves once the server answers. Rejects when it cannot be reached. */
+/**
+ * Resolves once the server answers. Tries for STORE_CONNECT_MS, because the
+ * server may be starting too, unless that is of no use. Rejects with
+ * StoreUnavailable, whose message says why.
+ */
 export async function openRedis(options: RedisOptions): Promise<RedisStores> {
+  const { target, clock, onEvent } = options;
+  const untilMs = clock.now() + STORE_CONNECT_MS;
+  const end = new AbortController();
+  const callOffEnd = clock.setTimer(STORE_CONNECT_MS, () => end.abort());
+  let last: ConnectFailure | undefined;
+
+  function tell(failure: ConnectFailure): void {
+    if (failure.problem !== last?.problem && !failure.isFinal) {
+      const secondsLeft = Math.ceil((untilMs - clock.now()) / 1_000);
+      onEvent({ type: 'store_awaited', problem: failure.problem, secondsLeft });
+    }
+    last = failure;
+  }
+
+  try {
+    for (;;) {
+      const attempt = createAttempt(options, end.signal);
+      const callOffTelling = clock.setTimer(STORE_SILENCE_MS, () =>
+        tell(attempt.failure() ?? noAnswer(target)),
+      );
+      try {
+        return await attempt.outcome;
+      } catch (error) {
+        // One that was cut off at its beginning has nothing to say.
+        const failure = attempt.failure() ?? last ?? noAnswer(target);
+        if (end.signal.aborted || failure.isFinal) {
+          throw new StoreUnavailable(failure.problem, { cause: error });
+        }
+        tell(failure);
+      } finally {
+        callOffTelling();
+      }
+      // Not by the clock, whose timers keep no process running: nothing else does between two attempts.
+      await setTimeout(STORE_RETRY_MS);
+    }
+  } finally {
+    callOffEnd();
+  }
+}
+
+/** One try to start. Whatever it has made is closed when it fails, or when `end` comes first. */
+function createAttempt(options: RedisOptions, end: AbortSignal) {
+  const ending = new AbortController();
+  let failure: ConnectFailure | undefined;
+
+  /** The first error says most: those after it follow from it. */
+  function note(error: unknown): void {
+    failure ??= describeConnectFailure(error, options.target);
+  }
+
+  async function run(): Promise<RedisStores> {
+    try {
+      const stores = await startStores(options, note, ending.signal);
+      if (!end.aborted) return stores;
+      stores.close();
+      throw new StoreUnavailable('not answered in time');
+    } catch (error) {
+      note(error);
+      ending.abort();
+      throw error;
+    }
+  }
+
+  const outcome = new Promise<RedisStores>((resolve, reject) => {
+    const cutOff = () => {
+      ending.abort();
+      reject(new StoreUnavailable('not answered in time'));
+    };
+    if (end.aborted) cutOff();
+    end.addEventListener('abort', cutOff);
+    run()
+      .then(resolve, reject)
+      .finally(() => end.removeEventListener('abort', cutOff));
+  });
+  return { outcome, failure: () => failure };
+}
+
+async function startStores(
+  options: RedisOptions,
+  note: (error: unknown) => void,
+  signal: AbortSignal,
+): Promise<RedisStores> {
   const { target, prefix, clock, randomBytes, onEvent } = options;
   const instance = Buffer.from(randomBytes(9)).toString('base64url');
   const keys = createRedisKeys(prefix);
   const watchers = createWatchers();
   const line = { wasCut: false };
-  const onCut = () => {
+  const onCut = (error?: unknown) => {
     line.wasCut = true;
+    note(error);
   };
-  const client = await connectInTime(target, clock, onCut);
+  const client = await connectRedis(target, onCut, signal);
   const refusals = createRefusals(clock, onEvent);
   const commands = createRedisCommands({ client, clock, onCut, refusals });
   const storeClock = createStoreClock(client, commands, clock);
-  for (const problem of await findProblems(client)) onEvent({ type: 'store_unfit', problem });
+  const problems = findProblems(await commands.within(client.describe()));
   const stopListening = await listenForWakeUps({
     client,
     commands,
@@ -72,6 +163,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
     onLost: () => onEvent({ type: 'store_lost' }),
     onBack: () => onEvent({ type: 'store_back' }),
   });
+  for (const problem of problems) onEvent({ type: 'store_unfit', problem });
   const holdBack = createHoldBack({
     clock,
     isReplicating: () => commands.within(client.asClaimer(isReplicating)),
@@ -102,21 +194,8 @@ async function isReplicating(claimer: Claimer): Promise<boolean> {
   return claimer.isReplicated();
 }
 
-/** The client itself would try for ever, and say nothing. */
-function connectInTime(target: RedisTarget, clock: Clock, onCut: () => void): Promise<RedisClient> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(new StoreUnavailable('not connected in time'));
-    const callOff = clock.setTimer(STORE_CONNECT_MS, giveUp);
-    // What the error says may be more than is good for a log.
-    connectRedis(target, onCut)
-      .then(resolve, (error: unknown) => reject(new StoreUnavailable('refused', { cause: error })))
-      .finally(callOff);
-  });
-}
-
 /** What would lose sessions, or keep them where they should not be. hazards.md §3. */
-async function findProblems(client: RedisClient): Promise<string[]> {
-  const { info, save } = await client.describe();
+function findProblems({ info, save }: { info: string; save: string }): string[] {
   const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
   const problems: string[] = [];
   const policy = field('maxmemory_policy');

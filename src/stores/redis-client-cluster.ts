@@ -11,7 +11,11 @@ import {
 } from './redis-client-parts.ts';
 import type { RedisTarget } from './redis-url.ts';
 
-export async function connectCluster(target: RedisTarget, onCut: OnCut): Promise<RedisClient> {
+export async function connectCluster(
+  target: RedisTarget,
+  onCut: OnCut,
+  signal: AbortSignal,
+): Promise<RedisClient> {
   const { socket, ...defaults } = optionsOf(target);
   const rootNodes = target.addresses.map((address) => ({
     ...defaults,
@@ -20,6 +24,7 @@ export async function connectCluster(target: RedisTarget, onCut: OnCut): Promise
   const cluster = createCluster({ rootNodes, defaults: { ...defaults, socket }, ...NO_TIMEOUT });
   cluster.on('error', onCut);
   cluster.on('node-error', onCut);
+  signal.addEventListener('abort', () => cluster.destroy());
   await cluster.connect();
   const runner = runnerOf(cluster);
   return {

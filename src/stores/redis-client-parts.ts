@@ -1,9 +1,10 @@
 /** What the three kinds of client have in common. */
+import { ErrorReply } from '@redis/client';
 import type { ScriptRunner } from './redis-client.ts';
 import type { RedisTarget } from './redis-url.ts';
 
 /** Constant and short: a store that is back is used within a second. */
-const RECONNECT_MS = 200;
+export const RECONNECT_MS = 200;
 const CONNECT_TIMEOUT_MS = 2_000;
 /**
  * The client's own, which would not stop a command that is written, costs a tenth
@@ -50,7 +51,10 @@ export async function describe(client: {
   configGet(name: string): Promise<Record<string, string>>;
 }) {
   const info = await client.info();
-  // An ACL may forbid CONFIG; then nothing is known, and nothing is said.
-  const { save = '' } = await client.configGet('save').catch(() => ({ save: '' }));
+  const { save = '' } = await client.configGet('save').catch((error: unknown) => {
+    // An ACL may forbid CONFIG; then nothing is known, and nothing is said.
+    if (error instanceof ErrorReply) return { save: '' };
+    throw error;
+  });
   return { info, save };
 }

@@ -11,7 +11,11 @@ const SENTINEL_SCAN_MS = 1_000;
 /** Claims wait for a replica on connections of their own, so that nothing waits behind them. */
 const CLAIM_CONNECTIONS = 8;
 
-export async function connectSentinel(target: RedisTarget, onCut: OnCut): Promise<RedisClient> {
+export async function connectSentinel(
+  target: RedisTarget,
+  onCut: OnCut,
+  signal: AbortSignal,
+): Promise<RedisClient> {
   const { socket, ...options } = optionsOf(target);
   const sentinel = createSentinel({
     name: target.primaryName ?? '',
@@ -28,11 +32,13 @@ export async function connectSentinel(target: RedisTarget, onCut: OnCut): Promis
     scanInterval: SENTINEL_SCAN_MS,
   });
   sentinel.on('error', onCut);
-  sentinel.on('client-error', onCut);
+  sentinel.on('client-error', ({ error }) => onCut(error));
   // It leaves the old primary without an error, and with it the connection that listens.
   sentinel.on('topology-change', ({ type }) => {
     if (type === 'MASTER_CHANGE') onCut();
   });
+  const close = () => void sentinel.destroy().catch(() => {});
+  signal.addEventListener('abort', close);
   await sentinel.connect();
   let isSubscribed = false;
   return {
@@ -59,6 +65,6 @@ export async function connectSentinel(target: RedisTarget, onCut: OnCut): Promis
     },
     time: () => timeOf(sentinel),
     describe: () => sentinel.use((client) => describe(client)),
-    close: () => void sentinel.destroy(),
+    close,
   };
 }

@@ -1,16 +1,36 @@
 /** One server. */
 import { createClient } from '@redis/client';
 import type { OnCut, RedisClient } from './redis-client.ts';
-import { describe, isReplicated, optionsOf, runnerOf, timeOf } from './redis-client-parts.ts';
+import {
+  describe,
+  isReplicated,
+  optionsOf,
+  RECONNECT_MS,
+  runnerOf,
+  timeOf,
+} from './redis-client-parts.ts';
 import type { RedisTarget } from './redis-url.ts';
 
-export async function connectSingle(target: RedisTarget, onCut: OnCut): Promise<RedisClient> {
+export async function connectSingle(
+  target: RedisTarget,
+  onCut: OnCut,
+  signal: AbortSignal,
+): Promise<RedisClient> {
   const { socket, ...options } = optionsOf(target);
   const [address] = target.addresses;
-  const client = createClient({ ...options, socket: { ...socket, ...address } });
+  let isConnected = false;
+  // The first failure is told; only what was connected once is connected again.
+  const reconnectStrategy = () => isConnected && RECONNECT_MS;
+  const client = createClient({ ...options, socket: { ...socket, ...address, reconnectStrategy } });
   let subscriber = client.duplicate();
+  function close(): void {
+    client.destroy();
+    subscriber.destroy();
+  }
   client.on('error', onCut);
+  signal.addEventListener('abort', close);
   await client.connect();
+  isConnected = true;
   const runner = runnerOf(client);
   return {
     ...runner,
@@ -28,9 +48,6 @@ export async function connectSingle(target: RedisTarget, onCut: OnCut): Promise<
     },
     time: () => timeOf(client),
     describe: () => describe(client),
-    close() {
-      client.destroy();
-      subscriber.destroy();
-    },
+    close,
   };
 }

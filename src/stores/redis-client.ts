@@ -38,18 +38,25 @@ export interface RedisClient extends ScriptRunner {
   close(): void;
 }
 
-/** A connection failed or was given up; what it would have heard is lost. */
-export type OnCut = () => void;
+/** A connection failed, with its error, or was given up; what it would have heard is lost. */
+export type OnCut = (error?: unknown) => void;
 
-/** Connects once; later losses are mended behind the scenes. Rejects when nobody answers. */
-export async function connectRedis(target: RedisTarget, onCut: OnCut): Promise<RedisClient> {
+/**
+ * Connects; later losses are mended behind the scenes. May reject at the first
+ * failure, or try on until it is told by `signal` to stop.
+ */
+export async function connectRedis(
+  target: RedisTarget,
+  onCut: OnCut,
+  signal: AbortSignal,
+): Promise<RedisClient> {
   switch (target.type) {
     case 'single':
-      return connectSingle(target, onCut);
+      return connectSingle(target, onCut, signal);
     case 'cluster':
-      return connectCluster(target, onCut);
+      return connectCluster(target, onCut, signal);
     case 'sentinel':
-      return connectSentinel(target, onCut);
+      return connectSentinel(target, onCut, signal);
   }
 }
 

@@ -57,14 +57,18 @@ export async function listenForWakeUps(options: WakeUpOptions): Promise<() => vo
   async function beat(): Promise<void> {
     missed += 1;
     if (missed === HEARTBEATS_TO_LOSS) options.onLost();
-    try {
-      await Promise.all([commands.within(client.publish(channel, HEARTBEAT)), storeClock.look()]);
-      // The store answers and yet nothing is heard: the connection that listens is the one to blame.
-      if (missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();
-    } catch {
-      // Away; the gap is seen by the heartbeat that comes after it.
-    }
-    if (!stopped) cancel = clock.setTimer(HEARTBEAT_MS, () => void beat());
+    await Promise.all([commands.within(client.publish(channel, HEARTBEAT)), storeClock.look()]);
+    // The store answers and yet nothing is heard: the connection that listens is the one to blame.
+    if (!stopped && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();
+  }
+
+  function beatLater(): void {
+    cancel = clock.setTimer(HEARTBEAT_MS, () => {
+      // Away, when it fails; the gap is seen by the heartbeat that comes after it.
+      void beat()
+        .catch(() => {})
+        .then(() => stopped || beatLater());
+    });
   }
 
   async function subscribe(): Promise<void> {
@@ -75,6 +79,7 @@ export async function listenForWakeUps(options: WakeUpOptions): Promise<() => vo
 
   await subscribe();
   await beat();
+  beatLater();
   return () => {
     stopped = true;
     cancel();

@@ -1,6 +1,6 @@
 /** What the files of deploy/ say of each other and of the relay. */
 import { expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { DEFAULT_POLL_SECONDS } from '../../src/limits.ts';
@@ -35,6 +35,16 @@ test('the relays trust the network that the proxy is in', () => {
 test('the proxy waits longer than a poll is held', () => {
   const [, seconds] = /proxy_read_timeout (\d+)s;/.exec(read('nginx.conf')) ?? [];
   expect(Number(seconds)).toBeGreaterThan(DEFAULT_POLL_SECONDS + 10);
+});
+
+test('there is one recipe for nginx: documents name the file, and have none of their own', () => {
+  const folder = join(import.meta.dir, '../../docs');
+  for (const page of readdirSync(folder).filter((name) => name.endsWith('.md'))) {
+    expect(readFileSync(join(folder, page), 'utf8')).not.toMatch(
+      /proxy_pass |log_format |```nginx/,
+    );
+  }
+  expect(readFileSync(join(folder, 'operating.md'), 'utf8')).toContain('../deploy/nginx.conf');
 });
 
 test('the image has the Bun that the tests ran with', () => {

@@ -45,7 +45,7 @@ describe('discovery', () => {
     token_endpoint: `${issuer}/token`,
   };
 
-  test('an issuer that does not answer is asked again; until it does its provider is unknown', async () => {
+  test('an issuer that does not answer is asked again; until it does starts are told to come again', async () => {
     const acme = { name: 'acme', displayName: 'Acme', issuer, clientId: 'acme-client' };
     const discoveries = [{ ...acme, authorizeParams: {} }];
     const answers = [503, 503, 200];
@@ -58,7 +58,7 @@ describe('discovery', () => {
     for (let tries = 1; tries <= 2; tries += 1) {
       expect(asked).toHaveLength(tries);
       const refused = await send('/auth/start', startOf('acme'), `192.0.2.${tries}`);
-      expect([refused.status, await refused.text()]).toEqual([400, 'Unknown service\n']);
+      expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
       clock.advance(DISCOVERY_RETRY_MS - 1);
       await runTurns();
       expect(asked).toHaveLength(tries);
@@ -71,4 +71,23 @@ describe('discovery', () => {
     await runTurns();
     expect(asked).toHaveLength(3);
   });
+});
+
+test('a closed service sweeps no more, asks no issuer again, and sets no timer', async () => {
+  const acme = { name: 'acme', displayName: 'Acme', issuer: 'https://login.acme.test' };
+  const discoveries = [{ ...acme, clientId: 'acme-client', authorizeParams: {} }];
+  const asked: string[] = [];
+  const { discover, start, close, clock, store } = createTestService(
+    { discoveries },
+    async (url) => {
+      asked.push(url);
+      return new Response('', { status: 503 });
+    },
+  );
+  await discover();
+  await start();
+  close();
+  clock.advance(LIFETIME_MS + SWEEP_INTERVAL_MS + DISCOVERY_RETRY_MS);
+  await runTurns();
+  expect([store.size, asked.length, clock.timers]).toEqual([1, 1, 0]);
 });

@@ -1,9 +1,10 @@
 /** How the process refuses to start. */
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import { networkInterfaces } from 'node:os';
 import { findFreePort } from '../support/free-port.ts';
+import { startLocalRelay } from '../support/local-relay.ts';
 import { runRelay } from '../support/run-relay.ts';
 import { plantSecret } from '../support/secrets.ts';
-import { startSilentIssuer } from '../support/silent-issuer.ts';
 
 test('every fault is told at once, with the name, what it holds and what would be right', async () => {
   const { exitCode, output } = await runRelay({
@@ -49,23 +50,62 @@ test.each([
   expect(output).toContain(name);
 });
 
-test('a port that is taken is said to be, without waiting for an issuer', async () => {
+test('a port that is taken is said to be', async () => {
   const port = await findFreePort();
   const taken = Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response() });
-  const issuer = startSilentIssuer();
   const { exitCode, output } = await runRelay({
     OAUTH_BASE_URL: 'http://127.0.0.1:3000',
     HOST: '127.0.0.1',
     PORT: String(port),
-    PROVIDERS: 'acme',
-    ACME_CLIENT_ID: 'acme-client',
-    ACME_ISSUER: issuer.issuer,
   });
   await taken.stop(true);
-  issuer.stop();
   expect(exitCode).toBe(1);
   expect(output).toContain(`PORT is ${port}`);
-  expect(issuer.questions()).toBe(0);
+});
+
+describe('a port that another relay has is told, and the other goes on', () => {
+  const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some(({ address }) => address === '::1'),
+  );
+  const pairs = [
+    ['127.0.0.1', '127.0.0.1'],
+    ['', ''],
+    ['127.0.0.1', ''],
+    ['', '127.0.0.1'],
+    ['0.0.0.0', ''],
+    ['localhost', 'localhost'],
+    ...(hasIPv6
+      ? [
+          ['::1', ''],
+          ['', '::1'],
+          ['::', '0.0.0.0'],
+        ]
+      : []),
+  ];
+
+  test.each(pairs)('HOST=%s, then HOST=%s', async (first, second) => {
+    const relay = await startLocalRelay({ HOST: first ?? '' });
+    try {
+      const { exitCode, output } = await runRelay({
+        OAUTH_BASE_URL: relay.baseUrl,
+        HOST: second ?? '',
+        PORT: String(relay.port),
+      });
+      expect(output).toContain(`PORT is ${relay.port}: another program listens there already\n`);
+      expect(exitCode).toBe(1);
+      const host = first?.includes('::1') ? '[::1]' : '127.0.0.1';
+      expect((await fetch(`http://${host}:${relay.port}/health`)).status).toBe(200);
+    } finally {
+      await relay.stop();
+    }
+  });
+});
+
+test('a host name is one address, so that two relays cannot have one of its addresses each', async () => {
+  const relay = await startLocalRelay({ HOST: 'localhost' });
+  await relay.stop();
+  const { url } = await relay.waitForEvent(({ event }) => event === 'listening');
+  expect(String(url)).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):/);
 });
 
 test('an address that this machine does not have is said to be none of its', async () => {

@@ -38,6 +38,7 @@ describe('an error that nobody caught', () => {
         level: 'error',
         error: 'TypeError',
       });
+      expect(JSON.stringify(relay.events())).not.toContain('stray-secret');
     },
   );
 

@@ -143,15 +143,18 @@ describe('a provider by issuer', () => {
   });
 });
 
+const NAME_RULE = 'a name is made of small letters, digits and -.';
+
 describe('PROVIDERS', () => {
   test.each([
     ['start', 'lists start, which is a path of the relay itself'],
     ['result', 'lists result, which is a path of the relay itself'],
     ['done', 'lists done, which is a path of the relay itself'],
     ['mal,mal', 'lists mal twice'],
-    ['Mal', 'lists "Mal"; a name is made of small letters, digits and -'],
-    ['-mal', 'lists "-mal"; a name is made of small letters, digits and -'],
-    ['m/l', 'lists "m/l"; a name is made of small letters, digits and -'],
+    ['MyAnimeList', `lists "MyAnimeList"; ${NAME_RULE} Did you mean mal?`],
+    ['-mal', `lists "-mal"; ${NAME_RULE} Did you mean mal?`],
+    ['m/l', `lists "m/l"; ${NAME_RULE} Did you mean mal?`],
+    ['x!', `lists "x!"; ${NAME_RULE}`],
   ])('%j is a fault', (written, problem) => {
     expect(faultsOf({ PROVIDERS: written })).toEqual([`PROVIDERS ${problem}`]);
   });
@@ -160,8 +163,13 @@ describe('PROVIDERS', () => {
     ['spotfy', 'Did you mean spotify?'],
     ['annilist', 'Did you mean anilist?'],
     ['twitter', 'Did you mean twitter2'],
+    ['myanimelist', 'Did you mean mal?'],
+    ['my-anime-list', 'Did you mean mal?'],
+    ['animelist', 'Did you mean mal or anilist'],
+    ['spotify-music', 'Did you mean spotify?'],
+    ['google-oauth', 'Did you mean google?'],
   ])('an unknown name, %j, is a fault that names the nearest known', (name, hint) => {
-    const prefix = name.toUpperCase();
+    const prefix = name.toUpperCase().replaceAll('-', '_');
     const [fault, ...others] = faultsOf({ PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id' });
     expect(fault).toContain(`PROVIDERS lists ${name}, which is not in the catalogue. ${hint}`);
     expect(fault).toContain(`${prefix}_AUTHORIZE_URL`);

@@ -69,6 +69,33 @@ describe('the relay’s own settings', () => {
   });
 
   test.each([
+    ['https://relay.example/auth/mal/callback', 'https://relay.example', '/auth/mal/callback'],
+    [
+      'https://relay.example/tv/auth/mal/callback/',
+      'https://relay.example/tv',
+      '/auth/mal/callback',
+    ],
+    ['https://relay.example/auth/start', 'https://relay.example', '/auth/start'],
+    ['https://relay.example/oauth2/mal', 'https://relay.example', '/oauth2/mal'],
+    ['https://relay.example/oauth2/mal/token', 'https://relay.example', '/oauth2/mal/token'],
+  ])('OAUTH_BASE_URL %j is an endpoint, and refused with %j', (written, right, endpoint) => {
+    expect(faultsOf({ OAUTH_BASE_URL: written })).toEqual([
+      `OAUTH_BASE_URL must be ${right}: the relay adds ${endpoint} itself`,
+    ]);
+  });
+
+  test('an endpoint in which a password was left does not show it', () => {
+    const reading = read({ OAUTH_BASE_URL: 'https://hunt/er2@relay.example/auth/mal/callback' });
+    expect(reading).toMatchObject({ ok: false });
+    expect(JSON.stringify(reading)).not.toMatch(/hunt|er2/);
+  });
+
+  test.each(['/auth', '/auth/v1', '/link'])('OAUTH_BASE_URL may have the path %s', (path) => {
+    const baseUrl = `https://relay.example${path}`;
+    expect(settingsOf({ OAUTH_BASE_URL: baseUrl }).baseUrl).toBe(baseUrl);
+  });
+
+  test.each([
     ['PORT', 'port', ['0', '65535'], ['-1', '65536', '0x50', '8080.5', '1e3', 'http']],
     ['SESSION_SECONDS', 'sessionSeconds', ['1', '86400'], ['0', '86401', '10m']],
     ['POLL_SECONDS', 'pollSeconds', ['1', '230'], ['0', '231']],
@@ -86,9 +113,12 @@ describe('the relay’s own settings', () => {
     expect(settingsOf({ HOST: host }).host).toBe(host);
   });
 
-  test.each(['0.0.0.0:80', 'http://localhost', '[::]', 'a b'])('HOST %j is refused', (host) => {
-    expect(faultsOf({ HOST: host })).toEqual([expect.stringContaining('the port is PORT')]);
-  });
+  test.each(['0.0.0.0:80', 'http://localhost', '[::]', 'a b', 'fe80::1%eth0'])(
+    'HOST %j is refused',
+    (host) => {
+      expect(faultsOf({ HOST: host })).toEqual([expect.stringContaining('the port is PORT')]);
+    },
+  );
 
   test('LOG_LEVEL and LOG_FORMAT: any case, warn means warning', () => {
     expect(settingsOf({ LOG_LEVEL: 'Warn', LOG_FORMAT: 'TEXT' })).toMatchObject({
@@ -181,7 +211,6 @@ describe('CORS_ORIGINS', () => {
     ['https://tv.example/app?x#y', 'https://tv.example'],
     ['https://TV.example', 'https://tv.example'],
     ['https://tv.example:443', 'https://tv.example'],
-    ['https://user@tv.example', 'https://tv.example'],
     ['https://bücher.example', 'https://xn--bcher-kva.example'],
     ['capacitor://localhost/', 'capacitor://localhost'],
     ['file:///', 'file://'],
@@ -190,6 +219,17 @@ describe('CORS_ORIGINS', () => {
       `CORS_ORIGINS must hold ${right} in place of ${written}`,
     ]);
     expect(faultsOf({ CORS_ORIGINS: right })).toEqual([]);
+  });
+
+  test.each([
+    'https://user@tv.example',
+    'https://me:hunt@er2/x@tv.example',
+    'https://me:hunt er2@tv.example',
+    'me:hunter2@tv',
+  ])('%j is refused, and not shown before its last @', (origins) => {
+    const reading = read({ CORS_ORIGINS: origins });
+    expect(reading).toMatchObject({ ok: false, faults: [{ setting: 'CORS_ORIGINS' }] });
+    expect(JSON.stringify(reading)).not.toMatch(/hunt|er2|user@/);
   });
 
   test.each(['tv.example', 'localhost:3000', 'https:tv.example', 'https://', 'https://tv\\x', 'x'])(

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { describeFaults } from '../../src/settings/faults.ts';
+import { PROVIDER_SETTINGS, RELAY_SETTINGS } from '../../src/settings/names.ts';
+import { malformedSecrets } from '../support/malformed-secrets.ts';
+import { property } from '../support/property.ts';
 import { faultsOf, read, settingsOf } from './read.ts';
 
 const anilist = { ANILIST_CLIENT_ID: 'id' };
@@ -23,14 +26,14 @@ describe('client secrets from files', () => {
     ]);
   });
 
-  test('unreadable is a fault that shows the path and the code, nothing more', () => {
+  test('unreadable is a fault that shows the code, nothing more', () => {
     const reading = read(fromFile);
     expect(reading).toMatchObject({
       ok: false,
       faults: [
         {
           setting: 'ANILIST_CLIENT_SECRET_FILE',
-          value: '/run/secrets/anilist',
+          value: '***',
           problem: 'must name a file that can be read (ENOENT)',
         },
       ],
@@ -66,6 +69,23 @@ describe('what must not be shown is not shown', () => {
     },
   );
 
+  test.each([
+    ['me:hunter2@relay.example', '***'],
+    ['https:/me:hunter2@relay.example', '***'],
+    ['https:\\\\me:hunter2@relay.example', '***'],
+    ['https://me:hunt?er2@relay.example', '***'],
+    ['https://me:hunt#er2@relay.example', '***'],
+    ['https://relay.example?key=hunter2@x', '***'],
+    ['https://relay.example:99999/hunter2', '***'],
+    ['https://relay.example/path?key=hunter2', 'https://relay.example/path?…'],
+    ['https://relay.example/path#hunter2', 'https://relay.example/path?…'],
+  ])('of the address %s is shown %s', (address, shown) => {
+    expect(read({ OAUTH_BASE_URL: address })).toMatchObject({
+      ok: false,
+      faults: [{ setting: 'OAUTH_BASE_URL', value: shown }],
+    });
+  });
+
   test('a password inside an address is masked', () => {
     const reading = read({
       OAUTH_BASE_URL: 'https://me:hunter2@relay.example',
@@ -95,6 +115,24 @@ describe('what must not be shown is not shown', () => {
   });
 });
 
+test('no malformed secret, wherever it is set, is in what an operator is told', () => {
+  property(malformedSecrets, ({ env, files, secrets }) => {
+    const reading = read({ ...env, PORT: 'none' }, files);
+    if (reading.ok) throw new Error('expected faults');
+    const told = describeFaults(reading.faults, reading.warnings);
+    for (const secret of secrets) expect(told).not.toContain(secret);
+  });
+});
+
+test('every setting that may come from a file is declared a secret', () => {
+  const all = [...RELAY_SETTINGS, ...PROVIDER_SETTINGS];
+  const fromFiles = all.filter(({ name }) => all.some((other) => other.name === `${name}_FILE`));
+  expect(fromFiles.map(({ name, shown }) => [name, shown])).toEqual([
+    ['REDIS_URL', 'nothing'],
+    ['CLIENT_SECRET', 'nothing'],
+  ]);
+});
+
 describe('faults in the terminal', () => {
   test('one line each: name, what it holds, what would be right; then the warnings', () => {
     const reading = read({
@@ -102,6 +140,7 @@ describe('faults in the terminal', () => {
       HOST: `h ${'o'.repeat(200)}`,
       PROVIDERS: 'acme',
       ACME_CLIENT_ID: 'id',
+      ACME_PKCE: 'S256',
       ACME_TOKEN_URL: 'https://acme.example/token',
       ACME_AUTHORIZE_URI: 'https://acme.example/authorize',
     });

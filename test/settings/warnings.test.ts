@@ -12,35 +12,68 @@ describe('what is allowed and seldom meant', () => {
   });
 
   test('a relay at which nobody can sign in', () => {
-    expect(warningsOf({ OAUTH_BASE_URL: 'https://relay.example' })).toEqual([
-      'PROVIDERS lists no provider with a client id: nobody can sign in',
+    const problem = 'PROVIDERS lists no provider with a client id, so nobody can sign in';
+    expect(warningsOf({})).toEqual([`${problem}: set MAL_CLIENT_ID or ANILIST_CLIENT_ID`]);
+    expect(warningsOf({ PROVIDERS: ',' })).toEqual([problem]);
+  });
+
+  test('a relay without a public address, which another name may hold', () => {
+    const problem = 'OAUTH_BASE_URL is not set: every sign-in is answered 503';
+    const enabled = { MAL_CLIENT_ID: 'id', OAUTH_BASE_URL: '' };
+    expect(warningsOf(enabled)).toEqual([problem]);
+    for (const name of ['BASE_URL', 'OAUTH_URL', 'PUBLIC_URL', 'RELAY_URL', 'base_url']) {
+      expect(warningsOf({ ...enabled, [name]: 'https://relay.example' })).toEqual([
+        `${problem}; ${name} is none of the relay's settings`,
+      ]);
+    }
+    expect(warningsOf({ ...enabled, DATABASE_URL: 'postgres://db.example' })).toEqual([problem]);
+    expect(warningsOf({ MAL_CLIENT_ID: 'id', BASE_URL: 'https://relay.example' })).toEqual([]);
+  });
+
+  test('an address that ends as the relay would go on', () => {
+    const env = { MAL_CLIENT_ID: 'id', OAUTH_BASE_URL: 'https://relay.example/auth/' };
+    expect(warningsOf(env)).toEqual([
+      'OAUTH_BASE_URL ends in /auth, so that links go to /auth/auth/: is that meant?',
     ]);
   });
 
+  test('a provider with neither secret nor PKCE', () => {
+    const problem = 'is used without PKCE: it will probably give no tokens';
+    expect(warningsOf({ ANILIST_CLIENT_ID: 'id' })).toEqual([
+      `ANILIST_CLIENT_SECRET is not set, and anilist ${problem}`,
+    ]);
+    expect(warningsOf({ PROVIDERS: 'spotify', SPOTIFY_CLIENT_ID: 'id' })).toEqual([
+      `SPOTIFY_CLIENT_SECRET is not set, and spotify ${problem}`,
+    ]);
+    const spotify = { PROVIDERS: 'spotify', SPOTIFY_CLIENT_ID: 'id' };
+    expect(warningsOf({ ...spotify, SPOTIFY_PKCE: 'S256' })).toEqual([]);
+    expect(warningsOf({ ...spotify, SPOTIFY_CLIENT_SECRET: 's' })).toEqual([]);
+  });
+
   test.each(['0.0.0.0/0', '10.0.0.0/8,::/0'])('trust in every address, %j', (cidrs) => {
-    expect(warningsOf({ TRUSTED_PROXY_CIDRS: cidrs })).toEqual([
+    expect(warningsOf({ MAL_CLIENT_ID: 'id', TRUSTED_PROXY_CIDRS: cidrs })).toEqual([
       'TRUSTED_PROXY_CIDRS trusts every address: anyone can invent a client address',
     ]);
   });
 
   test('a listed provider without a client id stays disabled', () => {
-    expect(warningsOf({ PROVIDERS: 'mal,acme', ACME_TOKEN_URL: 'https://acme.example/t' })).toEqual(
-      [
-        'MAL_CLIENT_ID is not set: mal stays disabled',
-        'ACME_CLIENT_ID is not set, although ACME_TOKEN_URL is set: acme stays disabled',
-      ],
-    );
+    const spotify = { SPOTIFY_CLIENT_ID: 'id', SPOTIFY_CLIENT_SECRET: 's' };
+    const acme = { ACME_TOKEN_URL: 'https://acme.example/t' };
+    expect(warningsOf({ PROVIDERS: 'spotify,mal,acme', ...spotify, ...acme })).toEqual([
+      'MAL_CLIENT_ID is not set: mal stays disabled',
+      'ACME_CLIENT_ID is not set, although ACME_TOKEN_URL is set: acme stays disabled',
+    ]);
   });
 
   test('a built-in provider that nobody mentioned is no reason to warn', () => {
     expect(warningsOf({ MAL_CLIENT_ID: 'id' })).toEqual([]);
-    expect(warningsOf({ ANILIST_CLIENT_SECRET: 's' })).toEqual([
+    expect(warningsOf({ MAL_CLIENT_ID: 'id', ANILIST_CLIENT_SECRET: 's' })).toEqual([
       'ANILIST_CLIENT_ID is not set, although ANILIST_CLIENT_SECRET is set: anilist stays disabled',
     ]);
   });
 
   test('a client id of a known provider that PROVIDERS does not list', () => {
-    expect(warningsOf({ SPOTIFY_CLIENT_ID: 'id' })).toEqual([
+    expect(warningsOf({ MAL_CLIENT_ID: 'id', SPOTIFY_CLIENT_ID: 'id' })).toEqual([
       'SPOTIFY_CLIENT_ID has no effect: PROVIDERS does not list spotify',
     ]);
   });
@@ -52,14 +85,20 @@ describe('what is allowed and seldom meant', () => {
   });
 
   test('a provider whose exchange is not the standard one', () => {
-    expect(warningsOf({ PROVIDERS: 'tiktok', TIKTOK_CLIENT_ID: 'id' })).toEqual([
+    const tiktok = { TIKTOK_CLIENT_ID: 'id', TIKTOK_CLIENT_SECRET: 's' };
+    expect(warningsOf({ PROVIDERS: 'tiktok', ...tiktok })).toEqual([
       'TIKTOK_CLIENT_ID belongs to a provider that takes `client_key` in place of `client_id`: the sign-in may fail',
     ]);
   });
 });
 
 describe('misspelt names', () => {
-  const providers = { PROVIDERS: 'mal,spotify,acme', MAL_CLIENT_ID: 'm', SPOTIFY_CLIENT_ID: 's' };
+  const providers = {
+    PROVIDERS: 'mal,spotify,acme',
+    MAL_CLIENT_ID: 'm',
+    SPOTIFY_CLIENT_ID: 's',
+    SPOTIFY_PKCE: 'S256',
+  };
   const acme = { ACME_CLIENT_ID: 'a', ACME_ISSUER: 'https://acme.example' };
 
   test.each([
@@ -72,6 +111,7 @@ describe('misspelt names', () => {
     ['SPOTIFY_SCOPES', 'is not a setting: did you mean SPOTIFY_SCOPE?'],
     ['ACME_TOKEN_URI', 'is not a setting: did you mean ACME_TOKEN_URL?'],
     ['MAL_SECRET', 'is not a setting of mal'],
+    ['MYANIMELIST_CLIENT_ID', 'is not a setting: did you mean MAL_CLIENT_ID?'],
     ['ACME_REDIRECT_URI', 'is not a setting of acme'],
     ['SPOTIFY_CLIENT_ID_FILE', 'is not read: only client secrets may come from a file'],
     ['OAUTH_BASE_URL_FILE', 'is not read: only client secrets may come from a file'],
@@ -97,10 +137,12 @@ describe('misspelt names', () => {
     const listed = {
       PROVIDERS: 'mal,github,gitlab,google,heroku',
       MAL_CLIENT_ID: 'i',
-      GITHUB_CLIENT_ID: 'i',
-      GITLAB_CLIENT_ID: 'i',
-      GOOGLE_CLIENT_ID: 'i',
-      HEROKU_CLIENT_ID: 'i',
+      ...Object.fromEntries(
+        ['GITHUB', 'GITLAB', 'GOOGLE', 'HEROKU'].flatMap((name) => [
+          [`${name}_CLIENT_ID`, 'i'],
+          [`${name}_CLIENT_SECRET`, 's'],
+        ]),
+      ),
     };
     expect(warningsOf({ ...env, ...listed })).toEqual([]);
   });

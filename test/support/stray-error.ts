@@ -2,7 +2,8 @@
 import { plantSecret } from './secrets.ts';
 
 function makeError(): TypeError {
-  return new TypeError(`a message that holds ${plantSecret('stray-secret-in-a-message')}`);
+  const secret = plantSecret('stray-secret-in-a-message');
+  return new TypeError(`a message that holds ${secret}\n    at ${secret}`);
 }
 
 process.on('SIGUSR1', () => void Promise.reject(makeError()));

@@ -5,7 +5,7 @@ import type { EnabledProvider } from '../../providers/enabled.ts';
 import type { Callback, Exchange } from '../../relay/relay.ts';
 import { redirectAnswer } from '../answers.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
-import { type AnswerWithPage, refuse, refuseMethod } from '../errors.ts';
+import { type AnswerWithPage, RETRY_DISCOVERY, refuse, refuseMethod } from '../errors.ts';
 import type { Handler } from '../guard.ts';
 import { createContinued } from '../person/continued.ts';
 
@@ -19,6 +19,7 @@ export function createAuthorize(
     const service = serviceOf(req.path);
     const enabled = providers.get(service);
     if (enabled === undefined) return refuse('not_found');
+    if (enabled === 'undiscovered') return answerWithPage('undiscovered', req, RETRY_DISCOVERY);
     const browserState = req.query('state') ?? '';
     const opened = await relay.open(service, browserState);
     if (opened === undefined) return answerWithPage('link_invalid', req);
@@ -51,6 +52,7 @@ export function createCallback(options: AuthDoorOptions, answerWithPage: AnswerW
     const service = serviceOf(req.path);
     const enabled = providers.get(service);
     if (enabled === undefined) return refuse('not_found');
+    if (enabled === 'undiscovered') return answerWithPage('undiscovered', req, RETRY_DISCOVERY);
     const browserState = req.query('state') ?? '';
     if (!mayFinish(c, browserState)) {
       log.debug('callback_without_cookie', { requestId, service });

@@ -6,7 +6,7 @@ import type { Started, StartOptions } from '../../relay/relay.ts';
 import { retryAfter } from '../admission.ts';
 import { jsonAnswer } from '../answers.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
-import { refuse, refuseMethod } from '../errors.ts';
+import { RETRY_DISCOVERY, refuse, refuseMethod } from '../errors.ts';
 import type { Handler } from '../guard.ts';
 import { parseMembers, readBody } from '../request-body.ts';
 import { formatUserCode, shortLinkOf } from '../user-code.ts';
@@ -26,6 +26,7 @@ export function createStart(options: AuthDoorOptions): Handler {
     if (asked === undefined) return refuse('invalid_json');
     const enabled = providers.get(asked.service);
     if (enabled === undefined) return refuse('unknown_service');
+    if (enabled === 'undiscovered') return refuse('busy', RETRY_DISCOVERY);
     const started = await beginSignIn(enabled, asked, requestId);
     if (!started.ok) return refuse(started.refusal);
     return jsonAnswer(describeStarted(asked.service, started, options));

@@ -5,6 +5,7 @@
  */
 import type { ErrorResult, TokenResult } from '../../relay/session.ts';
 import { type Admission, retryAfter } from '../admission.ts';
+import { RETRY_DISCOVERY } from '../errors.ts';
 import { DATA_HEADERS } from '../security-headers.ts';
 
 /** RFC 6749 §5.1 asks for both. */
@@ -67,6 +68,11 @@ export function refuseAdmission(
   return admission.refusal === 'rate_limited'
     ? refuseOAuth('slow_down', { headers: retryAfter(admission), status: limitedStatus })
     : refuseOAuth('invalid_request', { description: 'Invalid client address' });
+}
+
+/** 503, unlike other errors: a balancer may ask another instance, which may know the provider. */
+export function refuseUndiscovered(): Response {
+  return refuseOAuth('temporarily_unavailable', { status: 503, headers: RETRY_DISCOVERY });
 }
 
 /** RFC 6749 §5.1. `scope` always, as some clients read nothing without it. */

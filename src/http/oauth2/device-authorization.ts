@@ -1,11 +1,10 @@
 /** `POST /oauth2/<service>/device_authorization`. RFC 8628 §3.1 and §3.2. */
 import { DEVICE_POLL_INTERVAL_SECONDS, START_BODY_DEADLINE_MS } from '../../limits.ts';
 import { cleanName } from '../../pages/shown-name.ts';
-import type { EnabledProvider } from '../../providers/enabled.ts';
 import { createDeadlines } from '../../relay/deadlines.ts';
 import type { OAuthDoorOptions } from '../door-options.ts';
 import { formatUserCode, shortLinkOf } from '../user-code.ts';
-import { oauthAnswer, refuseAdmission, refuseOAuth } from './answers.ts';
+import { oauthAnswer, refuseAdmission, refuseOAuth, refuseUndiscovered } from './answers.ts';
 import type { OAuthHandler } from './door.ts';
 import { readParameters } from './parameters.ts';
 
@@ -17,7 +16,8 @@ export function createDeviceAuthorization(options: OAuthDoorOptions): OAuthHandl
   const { admit, beginSignIn, rateLimiter, clock, baseUrl, sessionSeconds } = options;
   const bodyDeadlines = createDeadlines(clock, START_BODY_DEADLINE_MS);
 
-  return async (c, requestId, enabled: EnabledProvider) => {
+  return async (c, requestId, enabled) => {
+    if (enabled === 'undiscovered') return refuseUndiscovered();
     const admission = await admit(c, rateLimiter);
     if (!admission.ok) return refuseAdmission(admission);
     const parameters = await readParameters(c.req.raw, bodyDeadlines);

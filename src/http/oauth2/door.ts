@@ -15,7 +15,7 @@ import { createToken } from './token.ts';
 export type OAuthHandler = (
   c: RequestContext,
   requestId: string,
-  enabled: EnabledProvider,
+  enabled: EnabledProvider | 'undiscovered',
 ) => Promise<Response>;
 
 export function createOAuthDoor(options: OAuthDoorOptions): Hono<Env> {
@@ -29,9 +29,8 @@ export function createOAuthDoor(options: OAuthDoorOptions): Hono<Env> {
   const answerPending = () => refuseOAuth('authorization_pending');
   const serve = (method: string, handler: OAuthHandler): Handler =>
     toHandler(method, handler, providers);
-  const metadata = serve('GET', async (_c, _id, { provider }) =>
-    answerMetadata(baseUrl, provider.name),
-  );
+  // The relay's own addresses, so the provider's need not be known.
+  const metadata = serve('GET', async ({ req }) => answerMetadata(baseUrl, serviceOf(req.path)));
 
   const door = new Hono<Env>();
   const authorization = serve('POST', createDeviceAuthorization(options));

@@ -4,7 +4,7 @@ import { log } from '../../operate/log.ts';
 import { createDeadlines } from '../../relay/deadlines.ts';
 import { digestOf } from '../../relay/secrets.ts';
 import type { OAuthDoorOptions } from '../door-options.ts';
-import { describeTokens, oauthAnswer, refuseOAuth } from './answers.ts';
+import { describeTokens, oauthAnswer, refuseOAuth, refuseUndiscovered } from './answers.ts';
 import type { OAuthHandler } from './door.ts';
 import {
   DEVICE_CODE_GRANT,
@@ -26,6 +26,7 @@ export function createToken(options: OAuthDoorOptions): OAuthHandler {
       case DEVICE_CODE_GRANT:
         return pollToken(c.req.raw, requestId, parameters.get('device_code'));
       case REFRESH_GRANT:
+        if (enabled === 'undiscovered') return refuseUndiscovered();
         return refresh(c, requestId, enabled.provider, parameters);
       case undefined:
         return refuseOAuth('invalid_request', { description: 'grant_type is missing' });

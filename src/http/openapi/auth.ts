@@ -3,6 +3,7 @@ import { MAX_WAIT_SECONDS, SHOWN_NAME_CHARACTERS, START_BODY_BYTES } from '../..
 import {
   answer,
   LOCATION,
+  MAY_RETRY,
   notAllowed,
   type Part,
   page,
@@ -10,6 +11,7 @@ import {
   preflight,
   RETRY_AFTER,
   SERVICE,
+  UNDISCOVERED,
 } from './parts.ts';
 import { CONTINUED, DECIDE } from './person.ts';
 
@@ -64,7 +66,10 @@ const START: Part = {
     }),
     '405': notAllowed('POST'),
     '429': answer('Too many from this address', { texts: ['Rate limited'], headers: RETRY_AFTER }),
-    '503': answer('Full, or shutting down', { texts: ['Server busy'] }),
+    '503': answer(`Full, or shutting down. ${UNDISCOVERED}`, {
+      texts: ['Server busy'],
+      headers: MAY_RETRY,
+    }),
   },
 };
 
@@ -119,7 +124,7 @@ const BROWSER_REFUSALS: Part = {
       texts: ['404 page not found'],
     },
   ),
-  '503': page('A fault, or shutting down'),
+  '503': page(`A fault, or shutting down. ${UNDISCOVERED}`, MAY_RETRY),
 };
 
 const AUTHORIZE: Part = {

@@ -4,10 +4,12 @@ import {
   type Answer,
   answer,
   formBody,
+  MAY_RETRY,
   type Part,
   parameter,
   preflight,
   SERVICE,
+  UNDISCOVERED,
 } from './parts.ts';
 
 const NO_CACHE: Part = { Pragma: { $ref: '#/components/headers/NoCache' } };
@@ -24,7 +26,6 @@ function failed(description: string, error: string, headers: Part = {}): Part {
 const APPLIED: Part = {
   'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' },
 };
-const MAY_RETRY: Part = { 'Retry-After': { $ref: '#/components/headers/RetryAfterOptional' } };
 
 function refusals(method: 'GET' | 'POST'): Part {
   const allow = { Allow: { required: true, schema: { const: method } } };
@@ -64,6 +65,7 @@ const DEVICE_AUTHORIZATION: Part = {
       'temporarily_unavailable',
       MAY_RETRY,
     ),
+    '503': failed(UNDISCOVERED, 'temporarily_unavailable', MAY_RETRY),
     ...refusals('POST'),
   },
 };
@@ -111,7 +113,11 @@ const TOKEN: Part = {
       { ...APPLIED, ...MAY_RETRY },
     ),
     '429': failed('An address that refreshes too much', 'slow_down', MAY_RETRY),
-    '503': failed('The provider of a refresh cannot be asked', 'temporarily_unavailable'),
+    '503': failed(
+      'The provider of a refresh cannot be asked',
+      'temporarily_unavailable',
+      MAY_RETRY,
+    ),
     ...refusals('POST'),
   },
 };

@@ -15,6 +15,9 @@ export const EVERYWHERE: Part = {
 
 export const LOCATION: Part = { Location: header('Location') };
 export const RETRY_AFTER: Part = { 'Retry-After': header('RetryAfter') };
+export const MAY_RETRY: Part = { 'Retry-After': header('RetryAfterOptional') };
+
+export const UNDISCOVERED = "The provider's addresses are not known yet";
 
 export interface Answer {
   /** The message, and a newline after it: one of these. */

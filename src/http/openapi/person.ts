@@ -6,12 +6,14 @@ import {
   formBody,
   headOf,
   LOCATION,
+  MAY_RETRY,
   notAllowed,
   type Part,
   page,
   parameter,
   preflight,
   RETRY_AFTER,
+  UNDISCOVERED,
 } from './parts.ts';
 
 /** A form of the page that asks, sent from that page: of another site's nothing comes. */
@@ -59,7 +61,7 @@ const CONFIRM: Part = {
   '404': page('The form again: unknown, expired or used, and nobody is told which'),
   '405': notAllowed('GET, POST'),
   '429': page('Too many codes were tried', RETRY_AFTER),
-  '503': page('A fault'),
+  '503': page(`A fault. ${UNDISCOVERED}`, MAY_RETRY),
 };
 
 /** Once with `/L/`, and once with `/l/` for somebody who types the whole address. */

@@ -9,7 +9,7 @@ import { createAdmitByBoth, retryAfter } from '../admission.ts';
 import { redirectAnswer } from '../answers.ts';
 import { serviceOf } from '../auth/browser.ts';
 import type { AuthDoorOptions } from '../door-options.ts';
-import { refuse, refuseMethod } from '../errors.ts';
+import { RETRY_DISCOVERY, refuse, refuseMethod } from '../errors.ts';
 import type { Handler } from '../guard.ts';
 import type { RequestContext } from '../request-context.ts';
 import { basePathOf } from '../request-path.ts';
@@ -106,6 +106,7 @@ function createCarryOut(
     const { service, browserState } = found;
     const enabled = providers.get(service);
     if (enabled === undefined) return pages.tell('link_invalid', req);
+    if (enabled === 'undiscovered') return pages.tell('undiscovered', req, RETRY_DISCOVERY);
     if (decision === 'ask') {
       const shownCode = isReturning ? undefined : userCode;
       return pages.confirm(req, found, enabled.provider.displayName, shownCode);

@@ -15,10 +15,15 @@ export interface RunningNginx {
   /** `fetch` that trusts its certificate. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   accessLog(): string;
+  errorLog(): string;
   stop(): Promise<void>;
 }
 
-export async function runNginx(relayPorts: readonly [number, number]): Promise<RunningNginx> {
+/** `openFiles`: how many files and sockets each of its processes may have open; else as many as we. */
+export async function runNginx(
+  relayPorts: readonly [number, number],
+  openFiles?: number,
+): Promise<RunningNginx> {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-nginx-'));
   const { caFile, certificateFile, keyFile } = await writeCertificate(folder);
   const port = await findFreePort();
@@ -34,7 +39,9 @@ export async function runNginx(relayPorts: readonly [number, number]): Promise<R
     '/dev/stderr': `${folder}/error.log`,
   });
   writeFileSync(join(folder, 'nginx.conf'), config);
-  const nginx = spawn('nginx', ['-p', folder, '-c', 'nginx.conf', '-g', 'daemon off;'], {
+  const limit = openFiles === undefined ? '' : `ulimit -n ${openFiles}; `;
+  const command = `${limit}exec nginx -p "$0" -c nginx.conf -g 'daemon off;'`;
+  const nginx = spawn('/bin/sh', ['-c', command, folder], {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const exited = new Promise<void>((resolve) => nginx.once('close', () => resolve()));
@@ -48,6 +55,7 @@ export async function runNginx(relayPorts: readonly [number, number]): Promise<R
     baseUrl,
     fetch: fetchThrough,
     accessLog: () => readFileSync(join(folder, 'access.log'), 'utf8'),
+    errorLog: () => readFileSync(join(folder, 'error.log'), 'utf8'),
     async stop() {
       nginx.kill('SIGTERM');
       await exited;
