@@ -61,7 +61,7 @@ export const MAX_POLLS_PER_SESSION = 32;
 /** Sign-in secrets: 144 bits, 24 characters of base64url. `protocol.md` §8, RFC 6819 §5.1.4.2.2. */
 export const CAPABILITY_BYTES = 18;
 
-/** What such a secret looks like; nothing else is looked up at the door of RFC 8628. */
+/** What such a secret looks like; nothing else is looked up. */
 export const CAPABILITY_SHAPE = /^[\w-]{24}$/;
 
 /** 48 random bytes are 64 characters of base64url, all legal in a verifier. `protocol.md` §8, RFC 7636 §4.1. */

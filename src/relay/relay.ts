@@ -5,7 +5,13 @@
 import { MAX_REGISTER_TRIES } from '../limits.ts';
 import type { Clock } from './clock.ts';
 import { createPolls, type Polls } from './polls.ts';
-import { createCapability, createUserCode, createVerifier, type RandomBytes } from './secrets.ts';
+import {
+  createCapability,
+  createUserCode,
+  createVerifier,
+  isCapability,
+  type RandomBytes,
+} from './secrets.ts';
 import type { ErrorResult, SessionResult, TokenResult } from './session.ts';
 import type { Acknowledgement, FindBy, Found, NewSession, Opened, SessionStore } from './store.ts';
 
@@ -118,6 +124,7 @@ export function createRelay(options: RelayOptions): Relay {
     callback: Callback,
     exchange: Exchange,
   ): Promise<Finish> {
+    if (!isCapability(browserState)) return 'link_invalid';
     if (callback.type !== 'code') {
       const result = errorResultOf(callback);
       const taken = await store.fail(service, browserState, result, clock.now());
@@ -149,14 +156,30 @@ export function createRelay(options: RelayOptions): Relay {
 
   return {
     start,
-    open: (service, browserState) => store.open(service, browserState, clock.now()),
-    find: (by) => store.find(by, clock.now()),
+    async open(service, browserState) {
+      return isCapability(browserState)
+        ? store.open(service, browserState, clock.now())
+        : undefined;
+    },
+    async find(by) {
+      return 'userCode' in by || isCapability(by.browserState)
+        ? store.find(by, clock.now())
+        : undefined;
+    },
     useCode: (userCode) => store.useCode(userCode, clock.now()),
-    decline: (service, browserState) =>
-      store.fail(service, browserState, { error: 'access_denied' }, clock.now()),
+    async decline(service, browserState) {
+      if (!isCapability(browserState)) return false;
+      return store.fail(service, browserState, { error: 'access_denied' }, clock.now());
+    },
     finish,
-    wait: polls.wait,
-    acknowledge: (pollSecret) => store.acknowledge(pollSecret, clock.now()),
+    async wait(pollSecret, signal, holdSeconds) {
+      return isCapability(pollSecret)
+        ? polls.wait(pollSecret, signal, holdSeconds)
+        : { state: 'gone' };
+    },
+    async acknowledge(pollSecret) {
+      return isCapability(pollSecret) ? store.acknowledge(pollSecret, clock.now()) : 'gone';
+    },
     drain() {
       draining = true;
       polls.release();

@@ -5,7 +5,7 @@ import { startCuttingProxy } from '../../support/redis/cutting-proxy.ts';
 import { pollUntil } from '../../support/redis/poll-until.ts';
 import { startRedis } from '../../support/redis/start-redis.ts';
 import type { RelayProcess } from '../../support/relay-process.ts';
-import { poll, startSession } from '../../support/wire.ts';
+import { poll, startSession, UNKNOWN_SECRET } from '../../support/wire.ts';
 import { park, pollUntilDone, type Result } from '../support/device.ts';
 import { bringCode, makeCode } from '../support/person.ts';
 import { startRelayPair } from '../support/relay-pair.ts';
@@ -93,7 +93,7 @@ export function testKilledRelays(): void {
       const { session } = await completeOne(other);
       const [key = ''] = (await redis.cli('KEYS', '*:session:*')).split('\n');
       // Redis learns the script first: the next claim is carried out at once.
-      await poll(killed.baseUrl, 'unknown');
+      await poll(killed.baseUrl, UNKNOWN_SECRET);
       proxy.stall('replies');
       const cut = poll(killed.baseUrl, session).catch(() => 'cut');
       await pollUntil('the session is claimed', async () =>
