@@ -186,6 +186,15 @@ export const STORE_RETRY_MS = 250;
 /** For how long such tries go on while a person or a device waits. */
 export const STORE_PATIENCE_MS = 4 * SECOND_MS;
 
+/**
+ * A timer that is this late was held up: the process was stopped, its machine
+ * paused or moved. A busy process is late by a few milliseconds.
+ */
+export const STALL_MS = 100;
+
+/** After it, time to read what has arrived meanwhile: one turn of the event loop, on a loaded machine. */
+export const STALL_GRACE_MS = 250;
+
 /** How often an instance sends a message to itself, to know that it is not deaf. */
 export const HEARTBEAT_MS = 300;
 
