@@ -183,6 +183,9 @@ export const STORE_LATEST_MS = 1_500;
 /** Between two tries of what a shared store did not answer; longer than it takes to connect again. */
 export const STORE_RETRY_MS = 250;
 
+/** Where thousands may try at once, for as long as the store is away, that pause doubles up to this. */
+export const STORE_RETRY_MAX_MS = 2 * SECOND_MS;
+
 /** For how long such tries go on while a person or a device waits. */
 export const STORE_PATIENCE_MS = 4 * SECOND_MS;
 
