@@ -190,6 +190,17 @@ export const STORE_RETRY_MAX_MS = 2 * SECOND_MS;
 export const STORE_PATIENCE_MS = 4 * SECOND_MS;
 
 /**
+ * How long the store remembers who made a claim or used a code, and how long the
+ * relay goes on undoing one whose outcome it does not know. A relay that stands
+ * still for less, or a store that is away for less, loses nothing. The memory that
+ * it costs is in docs/scaling.md.
+ */
+export const STORE_UNDO_MS = 20 * SECOND_MS;
+
+/** A poll waits this long to hear what became of another poll's claim, then looks again. */
+export const CLAIM_DECISION_MS = SECOND_MS;
+
+/**
  * A timer that is this late was held up: the process was stopped, its machine
  * paused or moved. A busy process is late by a few milliseconds.
  */

@@ -94,7 +94,7 @@ export function createPolls(store: SessionStore, clock: Clock, defaultHoldSecond
   async function claim(pollSecret: string, signal: AbortSignal): Promise<Claim | undefined> {
     if (signal.aborted) return PENDING;
     try {
-      return await store.claim(pollSecret, clock.now());
+      return await store.claim(pollSecret, clock.now(), signal);
     } catch (error) {
       if (error instanceof StoreUnavailable) return undefined;
       throw error;

@@ -80,9 +80,12 @@ export interface SessionStore {
   /**
    * Atomic: completed -> delivered, which removes the session. Of any number of
    * callers one gets the result; the others get 'gone'. With `isAckAsked` the
-   * session stays for ACK_MS, and each caller until then gets the result.
+   * session stays for ACK_MS, and each caller until then gets the result. A claim
+   * whose `signal` fires before the store has answered is undone and returns
+   * 'pending': its device has left. While another claim may still be undone, this
+   * one is neither 'pending' nor 'gone': it throws StoreUnavailable.
    */
-  claim(pollSecret: string, nowMs: number): Promise<Claim>;
+  claim(pollSecret: string, nowMs: number, signal?: AbortSignal): Promise<Claim>;
 
   /** Atomic: removes a session that was delivered. Returns what it was before, claims nothing. */
   acknowledge(pollSecret: string, nowMs: number): Promise<Acknowledgement>;

@@ -12,6 +12,7 @@ import { type Claimer, connectRedis, type RedisClient } from './redis-client.ts'
 import { createStoreClock } from './redis-clock.ts';
 import { createRedisCommands } from './redis-commands.ts';
 import { createRedisKeys } from './redis-keys.ts';
+import { createOpenClaims, createPublish, createWake } from './redis-messages.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 import { createRedisRefreshAnswers } from './redis-refresh-answers.ts';
 import type { RedisTarget } from './redis-url.ts';
@@ -57,6 +58,8 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
   const client = await connectInTime(target, clock, onCut);
   const commands = createRedisCommands({ client, clock, onCut });
   const storeClock = createStoreClock(client, commands, clock);
+  const publish = createPublish({ client, commands, keys });
+  const openClaims = createOpenClaims({ instance, publish, clock });
   for (const problem of await findProblems(client)) onEvent({ type: 'store_unfit', problem });
   const stopListening = await listenForWakeUps({
     client,
@@ -64,6 +67,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
     clock,
     storeClock,
     watchers,
+    openClaims,
     line,
     channel: keys.channelPrefix + instance,
     onLost: () => onEvent({ type: 'store_lost' }),
@@ -80,13 +84,22 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
   });
   const timeOf = (nowMs: number) => options.clockOf?.(nowMs) || storeClock.soon(nowMs);
   const createId = () => createRequestId(randomBytes);
-  const shared = { ...options, client, commands, keys, timeOf, createId };
+  const shared = {
+    ...options,
+    client,
+    commands,
+    keys,
+    timeOf,
+    createId,
+    wake: createWake(publish, clock),
+  };
   return {
-    store: createRedisStore({ ...shared, watchers, instance, holdBack }),
+    store: createRedisStore({ ...shared, watchers, instance, openClaims, holdBack }),
     refreshAnswers: createRedisRefreshAnswers(shared),
     createRateLimiter: (name, policy) => createRedisRateLimiter({ ...shared, name, policy }),
     close() {
       holdBack.stop();
+      commands.close();
       stopListening();
       client.close();
     },

@@ -3,13 +3,15 @@ import {
   EXCHANGE_LEASE_MS,
   STORE_DEADLINE_MS,
   STORE_PATIENCE_MS,
+  STORE_RETRY_MAX_MS,
   STORE_RETRY_MS,
+  STORE_UNDO_MS,
 } from '../limits.ts';
 import { type Clock, pause } from '../relay/clock.ts';
 import { createDeadlines } from '../relay/deadlines.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import { isAnswer, isRefusal, type RedisClient, type ScriptRunner } from './redis-client.ts';
-import type { Script } from './redis-script.ts';
+import { type Script, TOO_LATE } from './redis-script.ts';
 
 export interface RedisCommands {
   /** Throws StoreUnavailable: offline, refused, or not answered in time; the last is 'unknown'. */
@@ -22,11 +24,26 @@ export interface RedisCommands {
   /** Any other wait for the store, under the same deadline. */
   within<T>(work: Promise<T>): Promise<T>;
   /**
-   * For a while, once it is unknown whether an attempt was carried out; who
-   * insists does so anyway, as long as a lease may last. What is repeated is
-   * carried out once, and answered alike each time.
+   * For a while, once it is unknown whether an attempt was carried out, or when one
+   * reached the store too late; who insists does so anyway, as long as a lease may
+   * last. What is repeated is carried out once, and answered alike each time. Time
+   * in which the process stood still does not count. `turn` counts from 1.
    */
-  repeat<T>(options: { insist: boolean }, attempt: () => Promise<T>): Promise<T>;
+  repeat<T>(options: RepeatOptions, attempt: (turn: number) => Promise<T>): Promise<T>;
+  /**
+   * Undoes what may have been carried out: goes on in the background until the
+   * store has answered. With `isUnknown` also until no attempt can be carried out
+   * any more. Resolves then, or after STORE_UNDO_MS. Never rejects.
+   */
+  undo(undoOnce: () => Promise<unknown>, options: { isUnknown: boolean }): Promise<void>;
+  /** Undoes nothing any more. */
+  close(): void;
+}
+
+export interface RepeatOptions {
+  readonly insist: boolean;
+  /** Called when it gives up and does not know whether an attempt was carried out. */
+  readonly onUnknown?: () => void;
 }
 
 export interface RedisCommandsOptions {
@@ -38,6 +55,7 @@ export interface RedisCommandsOptions {
 
 export function createRedisCommands({ client, clock, onCut }: RedisCommandsOptions): RedisCommands {
   const deadlines = createDeadlines(clock, STORE_DEADLINE_MS);
+  let isClosed = false;
 
   function within<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -52,22 +70,56 @@ export function createRedisCommands({ client, clock, onCut }: RedisCommandsOptio
     });
   }
 
-  async function repeat<T>({ insist }: { insist: boolean }, attempt: () => Promise<T>): Promise<T> {
-    const untilMs = clock.now() + (insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS);
-    for (let isOpen = insist; ; ) {
+  async function repeat<T>(
+    { insist, onUnknown }: RepeatOptions,
+    attempt: (turn: number) => Promise<T>,
+  ): Promise<T> {
+    let leftMs = insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
+    let isUnknown = false;
+    for (let turn = 1; ; turn += 1) {
+      const startedAtMs = clock.now();
       try {
-        return await attempt();
+        return await attempt(turn);
       } catch (error) {
-        isOpen ||= isUnknown(error);
-        if (!isOpen || !(error instanceof StoreUnavailable) || clock.now() > untilMs) throw error;
+        if (!(error instanceof StoreUnavailable)) throw error;
+        isUnknown ||= !isRefusal(error.cause);
+        if (leftMs <= 0 || !(insist || isUnknown || isReply(error.cause, TOO_LATE))) {
+          if (isUnknown) onUnknown?.();
+          throw error;
+        }
         await pause(clock, STORE_RETRY_MS);
       }
+      // A turn that took longer stood still, and that does not count.
+      leftMs -= Math.min(clock.now() - startedAtMs, STORE_DEADLINE_MS + STORE_RETRY_MS);
+    }
+  }
+
+  async function undo(
+    undoOnce: () => Promise<unknown>,
+    { isUnknown }: { isUnknown: boolean },
+  ): Promise<void> {
+    const startedAtMs = clock.now();
+    // An attempt that is still on its way is not carried out after this.
+    const settledAtMs = startedAtMs + (isUnknown ? STORE_DEADLINE_MS : 0);
+    for (let pauseMs = STORE_RETRY_MS; !isClosed; pauseMs = longer(pauseMs)) {
+      const askedAtMs = clock.now();
+      const isAnswered = await undoOnce().then(
+        () => true,
+        () => false,
+      );
+      if (isAnswered && askedAtMs >= settledAtMs) return;
+      if (askedAtMs > startedAtMs + STORE_UNDO_MS) return;
+      await pause(clock, pauseMs);
     }
   }
 
   return {
     within,
     repeat,
+    undo,
+    close() {
+      isClosed = true;
+    },
     run(script, keys, args, runner = client) {
       const call = { keys, arguments: args.map(String) };
       return within(
@@ -81,10 +133,7 @@ export function createRedisCommands({ client, clock, onCut }: RedisCommandsOptio
   };
 }
 
-/** It may have been carried out. */
-function isUnknown(error: unknown): boolean {
-  return error instanceof StoreUnavailable && !isRefusal(error.cause);
-}
+const longer = (pauseMs: number) => Math.min(2 * pauseMs, STORE_RETRY_MAX_MS);
 
 /** The server is full and takes nothing new. Nothing was changed. */
 export function isOutOfMemory(error: unknown): boolean {

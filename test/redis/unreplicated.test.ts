@@ -37,6 +37,21 @@ test('a result that no replica would know handed out is held back, and handed ou
   close();
 }, 30_000);
 
+test('of two polls at once neither is refused while the claim of one is undone', async () => {
+  const prefix = 'both:';
+  const [one, other] = [
+    await openTestRedis(group.url, { prefix }),
+    await openTestRedis(group.url, { prefix }),
+  ];
+  const [, replica] = group.nodes;
+  const { pollSecret } = await registerCompleted(one.store);
+  await replica?.freeze();
+  const claims = await Promise.all([one, other].map(({ store }) => store.claim(pollSecret, NOW)));
+  expect(claims).toEqual([{ state: 'pending' }, { state: 'pending' }]);
+  replica?.thaw();
+  for (const { close } of [one, other]) close();
+}, 30_000);
+
 test('a result that its device confirms is not held back: handed out again it does no harm', async () => {
   const events: string[] = [];
   const onEvent = ({ type }: RedisEvent) => void events.push(type);

@@ -22,7 +22,7 @@ const cluster = await startRedisCluster();
 afterAll(() => cluster.stop());
 const url = `redis://${cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
 
-runStoreSuite('redis cluster', makeRedisStore(url));
+runStoreSuite('redis cluster', makeRedisStore(url), { isRemote: true });
 runRateLimiterSuite('redis cluster', makeRedisRateLimiter(url));
 runRefreshAnswersSuite('redis cluster', makeRedisRefreshAnswers(url));
 
