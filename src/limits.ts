@@ -81,6 +81,9 @@ export const DEVICE_NAME_CHARACTERS = 40;
 /** A device that confirms (`ack`) may ask for its result again for so long after it was first handed out. */
 export const ACK_MS = 60 * SECOND_MS;
 
+/** The same for a device code (RFC 8628), with which no standard client can confirm. */
+export const DEFAULT_DEVICE_GRANT_REPEAT_SECONDS = 60;
+
 /** How long a browser may remember a preflight: the most that Chromium does. */
 export const CORS_MAX_AGE_SECONDS = 7_200;
 

@@ -39,7 +39,9 @@ export interface StartOptions {
   readonly withVerifier: boolean;
   readonly withUserCode?: boolean;
   readonly deviceName?: string;
-  readonly isAckAsked?: boolean;
+  /** As in NewSession. */
+  readonly repeatMs?: number;
+  readonly keepsErrors?: boolean;
 }
 
 export interface Started {
@@ -105,7 +107,7 @@ export function createRelay(options: RelayOptions): Relay {
   }
 
   function createSession(service: string, asked: StartOptions): NewSession {
-    const { deviceName, isAckAsked } = asked;
+    const { deviceName, repeatMs, keepsErrors } = asked;
     return {
       browserState: createCapability(randomBytes),
       pollSecret: createCapability(randomBytes),
@@ -114,7 +116,8 @@ export function createRelay(options: RelayOptions): Relay {
       ...(asked.withVerifier && { verifier: createVerifier(randomBytes) }),
       ...(asked.withUserCode && { userCode: createUserCode(randomBytes) }),
       ...(deviceName !== undefined && { deviceName }),
-      ...(isAckAsked && { isAckAsked }),
+      ...(repeatMs !== undefined && { repeatMs }),
+      ...(keepsErrors && { keepsErrors }),
     };
   }
 

@@ -1,17 +1,20 @@
 /** Scripts by which a result is delivered to one poll. */
-import { ACK_MS, STORE_UNDO_MS } from '../limits.ts';
+import { STORE_UNDO_MS } from '../limits.ts';
 import { evenIfFull, GARBAGE_MS, NOW, script, WAKE } from './redis-script.ts';
 
 /**
  * Needs: session, now, attempt, instance, value. An attempt is
  * `<instance>.<claim>.<number>.`: whoever repeats a claim under another number
  * gets the same answer. Without an attempt nothing is claimed, the instance only
- * registers as waiting, unless the result is kept until the device confirms.
+ * registers as waiting, unless the result is kept for whoever asks. An error that
+ * stays until the session expires is returned and nothing is changed.
  * Leaves: at, how ('kept'), stays (milliseconds).
  */
 const CLAIM_OR_RETURN = `
-local at = redis.call('HMGET', session, 's', 'e', 'l', 'r', 'c', 'a')
+local at = redis.call('HMGET', session, 's', 'e', 'l', 'r', 'c', 'a', 'f')
 if not at[1] or now > tonumber(at[2]) then return {'gone'} end
+local lapsed = at[1] == 'x' and now > tonumber(at[3])
+if at[1] == 'f' or lapsed and at[7] then return {'claimed', at[4] or '', value, 'kept again'} end
 ${evenIfFull('session')}
 if at[1] == 'd' then
   local claim = string.match(attempt, '^[^.]+%.[^.]+%.')
@@ -26,7 +29,6 @@ if at[1] == 'd' then
   redis.call('HSET', session, 'w:' .. instance, '')
   return {'taken', at[5]}
 end
-local lapsed = at[1] == 'x' and now > tonumber(at[3])
 if attempt == '' and not at[6] or at[1] ~= 'c' and not lapsed then
   redis.call('HSET', session, 'w:' .. instance, '')
   return {'pending'}
@@ -34,7 +36,7 @@ end
 redis.call('HSET', session, 's', 'd', 'c', attempt, 'r', at[4] or '')
 local how, stays = '', ${STORE_UNDO_MS}
 if at[6] then
-  how, stays = 'kept', ${ACK_MS}
+  how, stays = 'kept', tonumber(at[6])
   redis.call('HSET', session, 'e', now + stays, 'o', at[2])
 end
 redis.call('PEXPIRE', session, stays)
@@ -61,11 +63,11 @@ end
 return {'claimed', at[4] or '', value, how}
 `);
 
-/** KEYS: session. ARGV: now, attempt, instance, the pointer's value. Returns as CLAIM_BY_POINTER. */
+/** KEYS: session. ARGV: now, attempt, instance, the pointer's value. Returns as CLAIM_BY_POINTER, and how long it stays. */
 export const CLAIM_SESSION = script(`${NOW}
 local session, attempt, instance, value = KEYS[1], ARGV[2], ARGV[3], ARGV[4]
 ${CLAIM_OR_RETURN}
-return {'claimed', at[4] or '', value, how}
+return {'claimed', at[4] or '', value, how, stays}
 `);
 
 /**

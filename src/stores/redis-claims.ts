@@ -1,5 +1,5 @@
 /** How a result is delivered to one poll: read and marked in one script, and undone where no device got it. */
-import { ACK_MS, STALL_GRACE_MS, STALL_MS } from '../limits.ts';
+import { STALL_GRACE_MS, STALL_MS } from '../limits.ts';
 import { type Clock, pause } from '../relay/clock.ts';
 import {
   type Acknowledgement,
@@ -46,8 +46,10 @@ interface ClaimReply {
   readonly pointer: string;
   /** This claim had it before. */
   readonly again: boolean;
-  /** Stays for whoever asks, until the device confirms it. */
+  /** Stays for whoever asks, for a while. */
   readonly kept: boolean;
+  /** For how long, where this claim was the first. */
+  readonly staysMs: number;
   /** The attempt that has it. */
   readonly takenBy: string;
 }
@@ -136,7 +138,7 @@ function createAttemptClaim(options: RedisClaimsOptions) {
     if (holdBack.isHeld) return claimAtOnce({ ...attempt, id: '' }, claimer);
     let reply = await claimAtOnce(attempt, claimer);
     while (reply.state === 'claimed') {
-      // A failover may undo it: it is handed out again until the device confirms it.
+      // A failover may undo it, and does no harm: it is delivered again anyway.
       if (reply.kept) return reply;
       if (!(await commands.within(claimer.isReplicated()))) {
         holdBack.hold();
@@ -166,9 +168,9 @@ function createAttemptClaim(options: RedisClaimsOptions) {
   }
 
   /** Lost, it costs a place among the live until the session would have expired. */
-  async function movePlace(sessionId: string, now: number | string, { kept }: ClaimReply) {
-    const moved = kept
-      ? commands.run(KEEP_PLACE, [live], [now, sessionId, ACK_MS])
+  async function movePlace(sessionId: string, now: number | string, reply: ClaimReply) {
+    const moved = reply.kept
+      ? commands.run(KEEP_PLACE, [live], [now, sessionId, reply.staysMs])
       : commands.run(LEAVE_PLACE, [live], [sessionId]);
     await moved.catch(() => {});
   }
@@ -204,7 +206,10 @@ function createUndoAttempts({ client, commands, keys, wake }: RedisClaimsOptions
 }
 
 function parseReply(reply: unknown): ClaimReply {
-  const [state, second = '', pointer = '', how = ''] = reply as [ClaimReply['state'], ...string[]];
+  const [state, second = '', pointer = '', how = '', staysMs] = reply as [
+    ClaimReply['state'],
+    ...string[],
+  ];
   const isTaken = state === 'taken';
   return {
     state,
@@ -213,6 +218,7 @@ function parseReply(reply: unknown): ClaimReply {
     pointer,
     again: how.endsWith('again'),
     kept: how.startsWith('kept'),
+    staysMs: Number(staysMs ?? 0),
   };
 }
 

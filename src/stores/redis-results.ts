@@ -38,10 +38,11 @@ export function createRedisResults(
 
   async function putDown(
     from: 'p' | 'x',
-    sealed: string,
+    { sealed, isError }: { sealed: string; isError: boolean },
     { session, service, nowMs }: { session: Derived; service: string; nowMs: number },
   ): Promise<boolean> {
-    const args = [service, from, sealed, client.isCluster ? '' : keys.channelPrefix];
+    const channels = client.isCluster ? '' : keys.channelPrefix;
+    const args = [service, from, sealed, channels, isError ? 'error' : ''];
     // After an exchange the tokens are in this hand and nowhere else.
     const done = await commands.repeat({ insist: from === 'x' }, () =>
       commands.run(COMPLETE, [keys.session(session)], [timeOf(nowMs), ...args]),
@@ -58,7 +59,7 @@ export function createRedisResults(
       const session = deriveFromBrowserState(browserState);
       // An error is no secret: the session's key alone will do.
       const sealed = sealResult(session, '', result, randomBytes);
-      return putDown('p', sealed, { session, service, nowMs });
+      return putDown('p', { sealed, isError: true }, { session, service, nowMs });
     },
 
     /**
@@ -92,7 +93,7 @@ export function createRedisResults(
         (await commands.repeat({ insist: true }, () => readDeviceKey(session, service, nowMs)));
       if (sealedDeviceKey === null) return false;
       const sealed = sealResult(session, sealedDeviceKey, result, randomBytes);
-      return putDown('x', sealed, { session, service, nowMs });
+      return putDown('x', { sealed, isError: 'error' in result }, { session, service, nowMs });
     },
   };
 }

@@ -4,10 +4,11 @@
  * holds both to the same outcomes.
  *
  * A session is a hash:
- *   s state: p pending, x exchanging, c completed, d delivered
+ *   s state: p pending, x exchanging, c completed, d delivered, f failed: an error that stays until the session expires
  *   n service, t started at (ms), e expires at (ms), l lease ends at (ms), d id of its poll pointer
  *   v sealed verifier, r sealed result (empty: the lease ran out)
- *   m sealed name of the device, k the device's key, sealed; a set when the device confirms
+ *   m sealed name of the device, k the device's key, sealed
+ *   a how long the result stays after it was first claimed (ms; absent: it is claimed once), f set when errors stay
  *   i id of the lease: whoever repeats it under the same one gets the same answer
  *   c attempt that claimed it (redis-claim-scripts.ts), o what e was before the claim
  *   w:<instance> set while a poll of that instance waits
@@ -81,7 +82,7 @@ export const DEVICE_KEY = script(`${SESSION}return at[7] or ''`);
 
 /**
  * ARGV: now, service, the state it must be in, sealed result, prefix of the
- * instances' channels ('' in a Cluster, where the caller publishes).
+ * instances' channels ('' in a Cluster, where the caller publishes), 'error' if it is one.
  * Returns the poll id and the instances where somebody waits. A repetition of
  * the call that completed it returns the same, claimed meanwhile or not, so a
  * caller may repeat when it does not know.
@@ -91,7 +92,8 @@ if at[6] ~= ARGV[4] then
   local lapsed = at[1] == 'x' and now > tonumber(at[5])
   if at[1] ~= ARGV[3] or lapsed then return false end
   ${evenIfFull('KEYS[1]')}
-  redis.call('HSET', KEYS[1], 's', 'c', 'r', ARGV[4])
+  local stays = ARGV[6] == 'error' and redis.call('HGET', KEYS[1], 'f')
+  redis.call('HSET', KEYS[1], 's', stays and 'f' or 'c', 'r', ARGV[4])
   redis.call('HDEL', KEYS[1], 'v', 'm')
 end
 local session, channels = KEYS[1], ARGV[5]

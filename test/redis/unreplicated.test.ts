@@ -1,5 +1,6 @@
 /** While no replica keeps up, a failover would undo a claim: nothing is handed out. design.md, Many instances. */
 import { afterAll, expect, test } from 'bun:test';
+import { ACK_MS } from '../../src/limits.ts';
 import type { News } from '../../src/relay/store.ts';
 import type { RedisEvent } from '../../src/stores/open-redis.ts';
 import { NOW, newSession, registerCompleted, TOKENS } from '../stores/suite/sessions.ts';
@@ -57,8 +58,8 @@ test('a result that its device confirms is not held back: handed out again it do
   const onEvent = ({ type }: RedisEvent) => void events.push(type);
   const { store, close } = await openTestRedis(group.url, { onEvent });
   const [, replica] = group.nodes;
-  const confirmed = await registerCompleted(store, { isAckAsked: true });
-  const later = await registerCompleted(store, { isAckAsked: true });
+  const confirmed = await registerCompleted(store, { repeatMs: ACK_MS });
+  const later = await registerCompleted(store, { repeatMs: ACK_MS });
   const { pollSecret } = await registerCompleted(store);
   await replica?.freeze();
   const claimed = { state: 'claimed', result: TOKENS } as const;

@@ -8,6 +8,7 @@ import { testAcknowledged, testCodes } from './codes.ts';
 import { testContract } from './contract.ts';
 import { testExpiry } from './expiry.ts';
 import { testRaces } from './races.ts';
+import { testRepeats } from './repeats.ts';
 import type { OpenStore } from './sessions.ts';
 import { testUndoneClaims } from './undone-claims.ts';
 
@@ -37,6 +38,7 @@ export function runStoreSuite(
     describe('expiry', () => testExpiry(openStore));
     describe('user codes', () => testCodes(openStore));
     describe('confirmed hand-over', () => testAcknowledged(openStore));
+    describe('repeated results', () => testRepeats(openStore));
     describe('races', () => testRaces(openStore));
     if (isRemote) describe('undone claims', () => testUndoneClaims(openStore));
   });

@@ -51,7 +51,7 @@ export function testUndoneClaims(openStore: OpenStore): void {
 
   test('the time of a result that is kept begins when a device has it', async () => {
     const store = await openStore({ maxSessions: 1 });
-    const session = await registerWaitedFor(store, { isAckAsked: true });
+    const session = await registerWaitedFor(store, { repeatMs: ACK_MS });
     const woken = untilWoken(store, session);
     await claimAndLeave(store, session);
     await woken;
@@ -64,7 +64,7 @@ export function testUndoneClaims(openStore: OpenStore): void {
 
   test('a kept result that another poll received as well is not undone', async () => {
     const store = await openStore();
-    const session = await registerCompleted(store, { isAckAsked: true });
+    const session = await registerCompleted(store, { repeatMs: ACK_MS });
     const left = claimAndLeave(store, session);
     expect(await store.claim(session.pollSecret, NOW)).toEqual(CLAIMED);
     await left;
