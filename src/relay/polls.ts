@@ -42,25 +42,15 @@ export function createPolls(store: SessionStore, clock: Clock, defaultHoldSecond
     if (holdSeconds === 0) return (await claim(pollSecret, signal)) ?? PENDING;
     let news: News | undefined;
     let isOver = false;
-    let resume = () => {};
+    let resume: (() => void) | undefined;
+    let cancelRetry: (() => void) | undefined;
     function wake(heard: News): void {
       news ??= heard;
-      resume();
+      resume?.();
     }
     function giveUp(): void {
       isOver = true;
       wake('perhaps');
-    }
-    function waitForNews(longestMs: number | undefined): Promise<void> {
-      return new Promise((resolve) => {
-        resume = resolve;
-        if (longestMs === undefined) return;
-        const cancel = clock.setTimer(longestMs, resolve);
-        resume = () => {
-          cancel();
-          resolve();
-        };
-      });
     }
     // Watched first, looked at second: a completion in between wakes it.
     const stopWatching = store.watch(pollSecret, wake);
@@ -80,8 +70,12 @@ export function createPolls(store: SessionStore, clock: Clock, defaultHoldSecond
         if (isOver || closed || (found !== undefined && wasWoken)) return PENDING;
         // What it heard meanwhile it looks at once more.
         if (news !== heard) continue;
-        // No waiter is registered for a claim that failed: nobody would wake this poll.
-        await waitForNews(found === undefined ? retryMs : undefined);
+        await new Promise<void>((resolve) => {
+          resume = resolve;
+          // No waiter is registered for a claim that failed: nobody would wake this poll.
+          if (found === undefined) cancelRetry = clock.setTimer(retryMs, resolve);
+        });
+        cancelRetry?.();
       }
     } finally {
       stopWatching();

@@ -85,6 +85,8 @@ export interface Relay {
   settled(): Promise<void>;
 }
 
+const NOT_FOUND = Promise.resolve(undefined);
+
 export function createRelay(options: RelayOptions): Relay {
   const { store, clock, randomBytes } = options;
   const polls = createPolls(store, clock, options.pollSeconds);
@@ -159,30 +161,24 @@ export function createRelay(options: RelayOptions): Relay {
 
   return {
     start,
-    async open(service, browserState) {
-      return isCapability(browserState)
-        ? store.open(service, browserState, clock.now())
-        : undefined;
-    },
-    async find(by) {
-      return 'userCode' in by || isCapability(by.browserState)
-        ? store.find(by, clock.now())
-        : undefined;
-    },
+    open: (service, browserState) =>
+      isCapability(browserState) ? store.open(service, browserState, clock.now()) : NOT_FOUND,
+    find: (by) =>
+      'userCode' in by || isCapability(by.browserState) ? store.find(by, clock.now()) : NOT_FOUND,
     useCode: (userCode) => store.useCode(userCode, clock.now()),
     async decline(service, browserState) {
       if (!isCapability(browserState)) return false;
       return store.fail(service, browserState, { error: 'access_denied' }, clock.now());
     },
     finish,
-    async wait(pollSecret, signal, holdSeconds) {
-      return isCapability(pollSecret)
+    wait: (pollSecret, signal, holdSeconds) =>
+      isCapability(pollSecret)
         ? polls.wait(pollSecret, signal, holdSeconds)
-        : { state: 'gone' };
-    },
-    async acknowledge(pollSecret) {
-      return isCapability(pollSecret) ? store.acknowledge(pollSecret, clock.now()) : 'gone';
-    },
+        : Promise.resolve({ state: 'gone' }),
+    acknowledge: (pollSecret) =>
+      isCapability(pollSecret)
+        ? store.acknowledge(pollSecret, clock.now())
+        : Promise.resolve('gone'),
     drain() {
       draining = true;
       polls.release();
