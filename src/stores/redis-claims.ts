@@ -72,14 +72,16 @@ export function createClaim(options: RedisClaimsOptions): SessionStore['claim'] 
       const undoOnce = () => undoAttempts({ pollKey, id: claim, now: timeOf(nowMs) });
       void commands.undo(undoOnce, { isUnknown }).then(() => openClaims.close(claim));
     }
-    function attempt(turn: number): Promise<ClaimReply> {
-      // Something became of the attempts before, and nobody knows what.
-      isUnknown = turn > 1;
+    function onUnknown(): void {
+      isUnknown = true;
+    }
+    function attempt(turn: number, wasUnknown: boolean): Promise<ClaimReply> {
+      isUnknown = wasUnknown;
       return attemptClaim({ pollKey, id: `${claim}${turn}.`, now: timeOf(nowMs) });
     }
     openClaims.open(claim);
     try {
-      const reply = await commands.repeat({ insist: false }, attempt);
+      const reply = await commands.repeat({ insist: false, onUnknown }, attempt);
       if (reply.state === 'claimed' && !(await hasLeft(askedAtMs, signal))) {
         openClaims.close(claim);
         return reply;

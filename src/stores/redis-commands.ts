@@ -27,9 +27,9 @@ export interface RedisCommands {
    * For a while, once it is unknown whether an attempt was carried out, or when one
    * reached the store too late; who insists does so anyway, as long as a lease may
    * last. What is repeated is carried out once, and answered alike each time. Time
-   * in which the process stood still does not count. `turn` counts from 1.
+   * in which the process stood still does not count.
    */
-  repeat<T>(options: RepeatOptions, attempt: (turn: number) => Promise<T>): Promise<T>;
+  repeat<T>(options: RepeatOptions, attempt: Attempt<T>): Promise<T>;
   /**
    * Undoes what may have been carried out: goes on in the background until the
    * store has answered. With `isUnknown` also until no attempt can be carried out
@@ -39,6 +39,9 @@ export interface RedisCommands {
   /** Undoes nothing any more. */
   close(): void;
 }
+
+/** `turn` counts from 1. `isUnknown`: an attempt before this one may have been carried out, or may still be. */
+export type Attempt<T> = (turn: number, isUnknown: boolean) => Promise<T>;
 
 export interface RepeatOptions {
   readonly insist: boolean;
@@ -70,16 +73,13 @@ export function createRedisCommands({ client, clock, onCut }: RedisCommandsOptio
     });
   }
 
-  async function repeat<T>(
-    { insist, onUnknown }: RepeatOptions,
-    attempt: (turn: number) => Promise<T>,
-  ): Promise<T> {
+  async function repeat<T>({ insist, onUnknown }: RepeatOptions, attempt: Attempt<T>): Promise<T> {
     let leftMs = insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
     let isUnknown = false;
     for (let turn = 1; ; turn += 1) {
       const startedAtMs = clock.now();
       try {
-        return await attempt(turn);
+        return await attempt(turn, isUnknown);
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
         isUnknown ||= !isRefusal(error.cause);
