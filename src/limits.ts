@@ -73,7 +73,7 @@ export const MAX_POLLS_PER_SESSION = 32;
 /** Sign-in secrets: 144 bits, 24 characters of base64url. `protocol.md` §8, RFC 6819 §5.1.4.2.2. */
 export const CAPABILITY_BYTES = 18;
 
-/** What such a secret looks like; nothing else is looked up at the door of RFC 8628. */
+/** What such a secret looks like; nothing else is looked up. */
 export const CAPABILITY_SHAPE = /^[\w-]{24}$/;
 
 /** 48 random bytes are 64 characters of base64url, all legal in a verifier. `protocol.md` §8, RFC 7636 §4.1. */
@@ -92,6 +92,9 @@ export const SHOWN_NAME_CHARACTERS = 40;
 
 /** A device that confirms (`ack`) may ask for its result again for so long after it was first handed out. */
 export const ACK_MS = 60 * SECOND_MS;
+
+/** The same for a device code (RFC 8628), with which no standard client can confirm. */
+export const DEFAULT_DEVICE_GRANT_REPEAT_SECONDS = 60;
 
 /** How long a browser may remember a preflight: the most that Chromium does. */
 export const CORS_MAX_AGE_SECONDS = 7_200;
@@ -230,6 +233,9 @@ export const STORE_LATEST_MS = 1_500;
 /** Between two tries of what a shared store did not answer; longer than it takes to connect again. */
 export const STORE_RETRY_MS = 250;
 
+/** Where thousands may try at once, for as long as the store is away, that pause doubles up to this. */
+export const STORE_RETRY_MAX_MS = 2 * SECOND_MS;
+
 /** For how long such tries go on while a person or a device waits. */
 export const STORE_PATIENCE_MS = 4 * SECOND_MS;
 
@@ -238,6 +244,26 @@ export const STORE_PATIENCE_MS = 4 * SECOND_MS;
  * that the store takes them again: in a Cluster one node may refuse what others take.
  */
 export const STORE_REFUSAL_QUIET_MS = 5 * SECOND_MS;
+
+/**
+ * How long the store remembers who made a claim or used a code, and how long the
+ * relay goes on undoing one whose outcome it does not know. A relay that stands
+ * still for less, or a store that is away for less, loses nothing. The memory that
+ * it costs is in docs/scaling.md.
+ */
+export const STORE_UNDO_MS = 20 * SECOND_MS;
+
+/** A poll waits this long to hear what became of another poll's claim, then looks again. */
+export const CLAIM_DECISION_MS = SECOND_MS;
+
+/**
+ * A timer that is this late was held up: the process was stopped, its machine
+ * paused or moved. A busy process is late by a few milliseconds.
+ */
+export const STALL_MS = 100;
+
+/** After it, time to read what has arrived meanwhile: one turn of the event loop, on a loaded machine. */
+export const STALL_GRACE_MS = 250;
 
 /** How often an instance sends a message to itself, to know that it is not deaf. */
 export const HEARTBEAT_MS = 300;

@@ -1,4 +1,5 @@
 import {
+  DEFAULT_DEVICE_GRANT_REPEAT_SECONDS,
   DEFAULT_MAX_SESSIONS,
   DEFAULT_POLL_SECONDS,
   DEFAULT_SESSION_SECONDS,
@@ -52,6 +53,8 @@ export interface Settings {
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
   readonly maxSessions: number;
+  /** For so long after its first delivery a device code gets the same tokens again; 0: once. */
+  readonly deviceGrantRepeatSeconds: number;
   readonly startBurst: number;
   readonly startRatePerSecond: number;
   /** When a person is asked before being sent to the provider; `code`: when there was a code to type or scan. */
@@ -112,6 +115,8 @@ export function readSettings(
     sessionSeconds: relay.SESSION_SECONDS ?? DEFAULT_SESSION_SECONDS,
     pollSeconds: relay.POLL_SECONDS ?? DEFAULT_POLL_SECONDS,
     maxSessions: relay.MAX_SESSIONS ?? DEFAULT_MAX_SESSIONS,
+    deviceGrantRepeatSeconds:
+      relay.DEVICE_GRANT_REPEAT_SECONDS ?? DEFAULT_DEVICE_GRANT_REPEAT_SECONDS,
     startBurst: relay.START_BURST ?? DEFAULT_START_BURST,
     startRatePerSecond: relay.START_RATE ?? DEFAULT_START_RATE_PER_SECOND,
     confirm: relay.CONFIRM ?? DEFAULT_CONFIRM,

@@ -31,6 +31,9 @@ export function environmentLines(options: Options): string[] {
     `POLL_SECONDS=${options.pollSeconds}`,
     `MAX_SESSIONS=${options.maxSessions}`,
     ...(proxies === undefined ? [] : [`TRUSTED_PROXY_CIDRS=${proxies}`]),
+    ...(options.extensions.has('device-grant')
+      ? [`DEVICE_GRANT_REPEAT_SECONDS=${options.grantRepeatSeconds}`]
+      : []),
     ...(options.extensions.has('cors') ? [`CORS_ORIGINS=${LISTED_ORIGINS.join(',')}`] : []),
     ...(options.extensions.has('confirm') ? ['CONFIRM=always'] : []),
   ];

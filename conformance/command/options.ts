@@ -21,6 +21,8 @@ export interface Options {
   readonly sweepSeconds: number;
   readonly pollSeconds: number;
   readonly maxSessions: number;
+  /** For how long a device code gets its tokens again; 0: once. */
+  readonly grantRepeatSeconds: number;
   readonly spread: Spread;
   /** A source address whose `X-Forwarded-For` the target reads. */
   readonly proxyAddress: string | undefined;
@@ -47,6 +49,7 @@ const FLAGS = {
   'sweep-seconds': { type: 'string', default: '0' },
   'poll-seconds': { type: 'string', default: '50' },
   'max-sessions': { type: 'string', default: '5000' },
+  'grant-repeat-seconds': { type: 'string', default: '60' },
   spread: { type: 'string', default: 'loopback' },
   'proxy-address': { type: 'string' },
   only: { type: 'string' },
@@ -79,6 +82,7 @@ export function parseOptions(args: readonly string[], all: readonly Group[]): Op
     sweepSeconds: read.count('sweep-seconds', flags['sweep-seconds'], 0),
     pollSeconds: read.count('poll-seconds', flags['poll-seconds'], 1),
     maxSessions: read.count('max-sessions', flags['max-sessions'], 1),
+    grantRepeatSeconds: read.count('grant-repeat-seconds', flags['grant-repeat-seconds'], 0),
     groups,
     extensions: new Set(chosen.flatMap(({ extension }) => extension ?? [])),
     list: flags.list,

@@ -21,6 +21,9 @@ export const EXTENSION_ROWS = {
   'ack.confirm': 'ack=1 confirms: 204, then 410',
   'ack.early': 'ack=1 before anything was delivered: 204, and nothing is lost',
   'ack.end': 'unconfirmed it is kept for 60 s after the first delivery',
+  'device-grant.repeat':
+    'the same tokens again for --grant-repeat-seconds after the first delivery, then expired_token',
+  'device-grant.errors': 'an error is told until the sign-in expires',
   'qr.picture': 'a picture of the link, as SVG or PNG, never cached',
   'qr.size': 'size within bounds, else 400; square, and no wider than asked',
   'qr.unknown': 'an unknown browser state or format: 404',

@@ -44,6 +44,7 @@ export async function beginGrant(
     url: String(fields.verification_uri_complete),
     expiresIn: Number(expires_in),
     from,
+    mayStay: true,
   };
   target.keep(session);
   return { session, fields, answer };
@@ -62,8 +63,7 @@ export async function pollGrant(
     timeoutMs,
     headers: { ...call.headers, ...headers },
   });
-  const isWaiting = /"(authorization_pending|slow_down)"/.test(answer.body);
-  if (!isWaiting) target.forget(secret);
+  if (answer.body.includes('"expired_token"')) target.forget(secret);
   return answer;
 }
 

@@ -13,11 +13,15 @@ export interface Session {
   readonly url: string;
   readonly expiresIn: number;
   readonly from: Source;
+  /** Its result may stay after it was delivered, and so does the session. */
+  readonly mayStay?: boolean;
 }
 
 export interface Ledger {
   add(session: Session): void;
   remove(secret: string): void;
+  /** Removes it, unless it may stay. */
+  deliver(secret: string): void;
   readonly sessions: readonly Session[];
 }
 
@@ -31,6 +35,9 @@ export function createLedger(parent?: Ledger): Ledger {
     remove(secret) {
       sessions.delete(secret);
       parent?.remove(secret);
+    },
+    deliver(secret) {
+      if (!sessions.get(secret)?.mayStay) this.remove(secret);
     },
     get sessions() {
       return [...sessions.values()];

@@ -86,7 +86,8 @@ export function createTarget(wiring: Wiring): Target {
     const path = `/auth/result?${new URLSearchParams({ session: secret })}`;
     const timeoutMs = wiring.pollSeconds * 1000 + POLL_MARGIN_MS;
     const answer = await send({ path, timeoutMs, ...settings });
-    if (answer.status === 200 || answer.status === 410) own.remove(secret);
+    if (answer.status === 200) own.deliver(secret);
+    if (answer.status === 410) own.remove(secret);
     return answer;
   };
   const cookies = createCookieJar();

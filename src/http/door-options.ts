@@ -43,6 +43,8 @@ export interface OAuthDoorOptions extends AuthDoorOptions {
   readonly refreshLimiter: RateLimiter;
   /** Of those who poll, by device code; in this process alone, as it costs nobody but it. */
   readonly pollPace: RateLimiter;
+  /** For so long after its first delivery a device code gets the same tokens again; 0: once. */
+  readonly deviceGrantRepeatSeconds: number;
   readonly refreshAnswers: RefreshAnswers;
   readonly refresh: (provider: Provider, grant: RefreshGrant) => Promise<TokenOutcome>;
 }

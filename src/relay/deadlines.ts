@@ -3,6 +3,7 @@
  * otherwise be thousands of timers. All wait equally long, so the order of
  * adding is the order of falling due.
  */
+import { STALL_GRACE_MS, STALL_MS } from '../limits.ts';
 import type { Clock } from './clock.ts';
 
 export interface Deadlines {
@@ -20,17 +21,27 @@ export interface Wait {
   readonly onDue: () => void;
 }
 
-/** Each wait lasts `durationMs`, never less. */
+/**
+ * Each wait lasts `durationMs`, never less. A timer that fires late means that the
+ * process stood still. The runtime runs timers before it reads sockets, so what
+ * was waited for may have arrived unread: the waits get STALL_GRACE_MS more.
+ */
 export function createDeadlines(clock: Clock, durationMs: number): Deadlines {
   const waits = new Set<Wait>();
   let timerIsSet = false;
 
   function setTimer(delayMs: number): void {
     timerIsSet = true;
+    const firesAtMs = clock.now() + delayMs;
     clock.setTimer(delayMs, () => {
-      timerIsSet = false;
-      release(clock.now());
+      if (clock.now() - firesAtMs > STALL_MS) clock.setTimer(STALL_GRACE_MS, releaseDue);
+      else releaseDue();
     });
+  }
+
+  function releaseDue(): void {
+    timerIsSet = false;
+    release(clock.now());
   }
 
   function release(nowMs: number): void {

@@ -1,4 +1,5 @@
 /** Devices that wait for a result, and how one of them comes by it. `protocol.md` §3 rule 4, §4. */
+import { STORE_RETRY_MAX_MS, STORE_RETRY_MS } from '../limits.ts';
 import type { Clock } from './clock.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import { type Claim, type News, type SessionStore, StoreUnavailable } from './store.ts';
@@ -38,12 +39,19 @@ export function createPolls(store: SessionStore, clock: Clock, defaultHoldSecond
     signal: AbortSignal,
     holdSeconds = defaultHoldSeconds,
   ): Promise<Claim> {
-    if (holdSeconds === 0) return claim(pollSecret, signal);
-    let wake: (news: News) => void = () => {};
-    const woken = new Promise<News>((resolve) => {
-      wake = resolve;
-    });
-    const giveUp = () => wake('perhaps');
+    if (holdSeconds === 0) return (await claim(pollSecret, signal)) ?? PENDING;
+    let news: News | undefined;
+    let isOver = false;
+    let resume: (() => void) | undefined;
+    let cancelRetry: (() => void) | undefined;
+    function wake(heard: News): void {
+      news ??= heard;
+      resume?.();
+    }
+    function giveUp(): void {
+      isOver = true;
+      wake('perhaps');
+    }
     // Watched first, looked at second: a completion in between wakes it.
     const stopWatching = store.watch(pollSecret, wake);
     const holds = holdsOf(holdSeconds);
@@ -51,13 +59,24 @@ export function createPolls(store: SessionStore, clock: Clock, defaultHoldSecond
     signal.addEventListener('abort', giveUp);
     if (signal.aborted) giveUp();
     try {
-      const first = await claim(pollSecret, signal);
-      if (first.state !== 'pending' || closed) return first;
-      const news = await woken;
-      const last = await claim(pollSecret, signal);
-      // Without a completion the answer is 'not yet', even for a session that has
-      // meanwhile expired or was lost with its store; the next poll says so. protocol.md §4.
-      return news === 'perhaps' && last.state === 'gone' ? PENDING : last;
+      for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
+        const heard = news;
+        const found = await claim(pollSecret, signal);
+        if (found?.state === 'claimed') return found;
+        // Without a completion the answer is 'not yet', even for a session that has
+        // meanwhile expired or was lost with its store; the next poll says so. protocol.md §4.
+        if (found?.state === 'gone') return heard === 'perhaps' ? PENDING : found;
+        const wasWoken = heard !== undefined;
+        if (isOver || closed || (found !== undefined && wasWoken)) return PENDING;
+        // What it heard meanwhile it looks at once more.
+        if (news !== heard) continue;
+        await new Promise<void>((resolve) => {
+          resume = resolve;
+          // No waiter is registered for a claim that failed: nobody would wake this poll.
+          if (found === undefined) cancelRetry = clock.setTimer(retryMs, resolve);
+        });
+        cancelRetry?.();
+      }
     } finally {
       stopWatching();
       holds.callOff(hold);
@@ -65,13 +84,13 @@ export function createPolls(store: SessionStore, clock: Clock, defaultHoldSecond
     }
   }
 
-  /** While the store is away the device is kept waiting: any error would be final to it. */
-  async function claim(pollSecret: string, signal: AbortSignal): Promise<Claim> {
+  /** Undefined: refused or unknown. While the store is away the device is kept waiting: any error would be final to it. */
+  async function claim(pollSecret: string, signal: AbortSignal): Promise<Claim | undefined> {
     if (signal.aborted) return PENDING;
     try {
-      return await store.claim(pollSecret, clock.now());
+      return await store.claim(pollSecret, clock.now(), signal);
     } catch (error) {
-      if (error instanceof StoreUnavailable) return PENDING;
+      if (error instanceof StoreUnavailable) return undefined;
       throw error;
     }
   }

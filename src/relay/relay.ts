@@ -3,7 +3,13 @@ import { DRAIN_DELIVERY_MS, DRAIN_LOOK_MS, MAX_REGISTER_TRIES } from '../limits.
 import { type Clock, pause } from './clock.ts';
 import { createInFlight, type InFlight } from './in-flight.ts';
 import { createPolls, type Polls } from './polls.ts';
-import { createCapability, createUserCode, createVerifier, type RandomBytes } from './secrets.ts';
+import {
+  createCapability,
+  createUserCode,
+  createVerifier,
+  isCapability,
+  type RandomBytes,
+} from './secrets.ts';
 import type { ErrorResult, SessionResult, TokenResult } from './session.ts';
 import type { Acknowledgement, FindBy, Found, NewSession, Opened, SessionStore } from './store.ts';
 
@@ -31,7 +37,9 @@ export interface StartOptions {
   readonly withVerifier: boolean;
   readonly withUserCode?: boolean;
   readonly deviceName?: string;
-  readonly isAckAsked?: boolean;
+  /** As in NewSession. */
+  readonly repeatMs?: number;
+  readonly keepsErrors?: boolean;
 }
 
 export interface Started {
@@ -78,6 +86,8 @@ export interface Relay {
   settled(): Promise<void>;
 }
 
+const NOT_FOUND = Promise.resolve(undefined);
+
 export function createRelay(options: RelayOptions): Relay {
   const { clock, randomBytes } = options;
   const changes = createInFlight();
@@ -102,7 +112,7 @@ export function createRelay(options: RelayOptions): Relay {
   }
 
   function createSession(service: string, asked: StartOptions): NewSession {
-    const { deviceName, isAckAsked } = asked;
+    const { deviceName, repeatMs, keepsErrors } = asked;
     return {
       browserState: createCapability(randomBytes),
       pollSecret: createCapability(randomBytes),
@@ -111,7 +121,8 @@ export function createRelay(options: RelayOptions): Relay {
       ...(asked.withVerifier && { verifier: createVerifier(randomBytes) }),
       ...(asked.withUserCode && { userCode: createUserCode(randomBytes) }),
       ...(deviceName !== undefined && { deviceName }),
-      ...(isAckAsked && { isAckAsked }),
+      ...(repeatMs !== undefined && { repeatMs }),
+      ...(keepsErrors && { keepsErrors }),
     };
   }
 
@@ -121,6 +132,7 @@ export function createRelay(options: RelayOptions): Relay {
     callback: Callback,
     exchange: Exchange,
   ): Promise<Finish> {
+    if (!isCapability(browserState)) return 'link_invalid';
     if (callback.type !== 'code') {
       const result = errorResultOf(callback);
       const taken = await store.fail(service, browserState, result, clock.now());
@@ -142,14 +154,24 @@ export function createRelay(options: RelayOptions): Relay {
 
   return {
     start,
-    open: (service, browserState) => store.open(service, browserState, clock.now()),
-    find: (by) => store.find(by, clock.now()),
+    open: (service, browserState) =>
+      isCapability(browserState) ? store.open(service, browserState, clock.now()) : NOT_FOUND,
+    find: (by) =>
+      'userCode' in by || isCapability(by.browserState) ? store.find(by, clock.now()) : NOT_FOUND,
     useCode: (userCode) => store.useCode(userCode, clock.now()),
-    decline: (service, browserState) =>
-      store.fail(service, browserState, { error: 'access_denied' }, clock.now()),
+    async decline(service, browserState) {
+      if (!isCapability(browserState)) return false;
+      return store.fail(service, browserState, { error: 'access_denied' }, clock.now());
+    },
     finish,
-    wait: polls.wait,
-    acknowledge: (pollSecret) => store.acknowledge(pollSecret, clock.now()),
+    wait: (pollSecret, signal, holdSeconds) =>
+      isCapability(pollSecret)
+        ? polls.wait(pollSecret, signal, holdSeconds)
+        : Promise.resolve({ state: 'gone' }),
+    acknowledge: (pollSecret) =>
+      isCapability(pollSecret)
+        ? store.acknowledge(pollSecret, clock.now())
+        : Promise.resolve('gone'),
     drain() {
       draining = true;
       polls.release();

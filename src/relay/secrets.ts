@@ -3,6 +3,7 @@ import { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import {
   CAPABILITY_BYTES,
+  CAPABILITY_SHAPE,
   USER_CODE_ALPHABET,
   USER_CODE_LENGTH,
   VERIFIER_BYTES,
@@ -14,6 +15,11 @@ export type RandomBytes = (length: number) => Uint8Array;
 /** A browser state or a poll secret: 24 characters of base64url. `protocol.md` §2. */
 export function createCapability(randomBytes: RandomBytes): string {
   return base64url(randomBytes(CAPABILITY_BYTES));
+}
+
+/** Anything else was never given out, so no store needs to be asked for it. */
+export function isCapability(text: string): boolean {
+  return CAPABILITY_SHAPE.test(text);
 }
 
 /** 64 characters of base64url, a subset of what a verifier may hold. `protocol.md` §2, RFC 7636 §4.1. */

@@ -2,7 +2,7 @@
  * The life of one sign-in: states and transitions, pure. No I/O, no clock, no
  * HTTP. Every store moves its sessions by this table and by nothing else.
  */
-import { ACK_MS, EXCHANGE_LEASE_MS } from '../limits.ts';
+import { EXCHANGE_LEASE_MS } from '../limits.ts';
 
 /** What the device is handed after a sign-in. `protocol.md` §2, Token result. */
 export interface TokenResult {
@@ -30,8 +30,10 @@ interface SessionCore {
   readonly startedAtMs: number;
   /** The last millisecond at which the session is alive. */
   readonly expiresAtMs: number;
-  /** The device confirms what it received, and may ask for it again until then. */
-  readonly isAckAsked?: boolean;
+  /** For so long after the first delivery the device may ask again, or until it acknowledges. Absent: once. */
+  readonly repeatMs?: number;
+  /** An error may be asked for until the session expires: it is no secret. */
+  readonly keepsErrors?: boolean;
 }
 
 /** What only a session that waits for its person needs. */
@@ -164,9 +166,13 @@ function settle(session: Session, nowMs: number): Session {
 }
 
 /** Names the fields that stay, so that the verifier never outlives its use. */
-function core({ service, pollDigest, startedAtMs, expiresAtMs, isAckAsked }: Session): SessionCore {
-  const shared = { service, pollDigest, startedAtMs, expiresAtMs };
-  return isAckAsked ? { ...shared, isAckAsked } : shared;
+function core(session: Session): SessionCore {
+  const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = session;
+  return {
+    ...{ service, pollDigest, startedAtMs, expiresAtMs },
+    ...(repeatMs !== undefined && { repeatMs }),
+    ...(keepsErrors && { keepsErrors }),
+  };
 }
 
 function withoutCode(session: Session): Session {
@@ -175,11 +181,13 @@ function withoutCode(session: Session): Session {
   return rest;
 }
 
-/** Handed out once and gone, unless the device is to confirm: then again and again for a while. */
+/** Delivered once and removed, unless the device may ask again. A kept error leaves the session as it is. */
 function deliver(session: Session, nowMs: number): Session | undefined {
   if (session.state === 'delivered') return session;
-  if (session.state !== 'completed' || !session.isAckAsked) return undefined;
-  return { ...session, state: 'delivered', expiresAtMs: nowMs + ACK_MS };
+  if (session.state !== 'completed') return undefined;
+  if (session.keepsErrors && 'error' in session.result) return session;
+  if (session.repeatMs === undefined) return undefined;
+  return { ...session, state: 'delivered', expiresAtMs: nowMs + session.repeatMs };
 }
 
 function complete(session: Session, result: SessionResult): Session {

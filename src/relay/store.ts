@@ -16,8 +16,10 @@ export interface NewSession {
   readonly userCode?: string;
   /** What the device calls itself, for the person to see. */
   readonly deviceName?: string;
-  /** The result stays until the device confirms it, or ACK_MS after it was first claimed. */
-  readonly isAckAsked?: boolean;
+  /** The result stays for so long after it was first claimed, or until the device acknowledges it. Absent: it is claimed once. */
+  readonly repeatMs?: number;
+  /** An error stays until the session expires, whatever `repeatMs` says, and nothing acknowledges it. */
+  readonly keepsErrors?: boolean;
   /** Counted from the moment of registering, by whichever clock the store goes by. */
   readonly lifetimeMs: number;
 }
@@ -79,10 +81,14 @@ export interface SessionStore {
 
   /**
    * Atomic: completed -> delivered, which removes the session. Of any number of
-   * callers one gets the result; the others get 'gone'. With `isAckAsked` the
-   * session stays for ACK_MS, and each caller until then gets the result.
+   * callers one gets the result; the others get 'gone'. With `repeatMs` the session
+   * stays for so long, and with `keepsErrors` an error stays as long as the session
+   * lives: each caller until then gets the result. A claim
+   * whose `signal` fires before the store has answered is undone and returns
+   * 'pending': its device has left. While another claim may still be undone, this
+   * one is neither 'pending' nor 'gone': it throws StoreUnavailable.
    */
-  claim(pollSecret: string, nowMs: number): Promise<Claim>;
+  claim(pollSecret: string, nowMs: number, signal?: AbortSignal): Promise<Claim>;
 
   /** Atomic: removes a session that was delivered. Returns what it was before, claims nothing. */
   acknowledge(pollSecret: string, nowMs: number): Promise<Acknowledgement>;

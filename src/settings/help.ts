@@ -1,7 +1,7 @@
 import { PROVIDER_SETTINGS, RELAY_SETTINGS, type SettingDescription } from './names.ts';
 
 const TERMINAL_COLUMNS = 80;
-const NAME_COLUMNS = 28;
+const NAME_COLUMNS = 30;
 
 /** Every setting with its meaning and default, for a terminal of 80 columns. */
 export function settingsHelp(): string {

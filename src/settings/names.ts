@@ -1,4 +1,5 @@
 import {
+  DEFAULT_DEVICE_GRANT_REPEAT_SECONDS,
   DEFAULT_MAX_SESSIONS,
   DEFAULT_POLL_SECONDS,
   DEFAULT_SESSION_SECONDS,
@@ -114,6 +115,14 @@ export const RELAY_SETTINGS = [
     default: String(DEFAULT_MAX_SESSIONS),
     meaning: 'Sign-ins under way at once, 1 to 10000000.',
     example: '20000',
+  },
+  {
+    name: 'DEVICE_GRANT_REPEAT_SECONDS',
+    shown: 'all',
+    default: String(DEFAULT_DEVICE_GRANT_REPEAT_SECONDS),
+    meaning:
+      'How long a device code gets its tokens again after the first time, 0 to 600; 0: once.',
+    example: '0',
   },
   {
     name: 'START_BURST',

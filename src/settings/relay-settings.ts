@@ -120,6 +120,7 @@ export const RELAY_CHECKS = {
   // A poll held longer would be cut by the runtime's own idle limit.
   POLL_SECONDS: wholeNumber(1, MAX_IDLE_SECONDS - IDLE_MARGIN_SECONDS),
   MAX_SESSIONS: wholeNumber(1, 10_000_000),
+  DEVICE_GRANT_REPEAT_SECONDS: wholeNumber(0, 600),
   START_BURST: wholeNumber(1, 1_000_000),
   START_RATE: positiveNumber,
   CONFIRM: confirm,

@@ -24,8 +24,8 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
   const byBrowserState = new Map<string, Session>();
   const browserStateByDigest = new Map<string, string>();
   const browserStateByCode = new Map<string, string>();
-  /** Delivered and not yet confirmed, by poll digest: they live anew, and all equally long. */
-  const delivered = new Map<string, Session>();
+  /** What its device may ask for again, by poll digest. Those that stay equally long are in the order of their expiry. */
+  const deliveredByLength = new Map<number, Map<string, Session>>();
   const watchers = createWatchers();
 
   function remove(browserState: string, session: Session): void {
@@ -45,10 +45,33 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
       if (!isExpired(session, nowMs)) break;
       remove(browserState, session);
     }
-    for (const [digest, session] of delivered) {
-      if (!isExpired(session, nowMs)) break;
-      delivered.delete(digest);
+    for (const delivered of deliveredByLength.values()) {
+      for (const [digest, session] of delivered) {
+        if (!isExpired(session, nowMs)) break;
+        delivered.delete(digest);
+      }
     }
+  }
+
+  /** There are as many lengths as endpoints that begin sign-ins. */
+  function findDelivered(digest: string): Session | undefined {
+    for (const delivered of deliveredByLength.values()) {
+      const session = delivered.get(digest);
+      if (session !== undefined) return session;
+    }
+    return undefined;
+  }
+
+  function keepDelivered(digest: string, session: Session): void {
+    const { repeatMs = 0 } = session;
+    const delivered = deliveredByLength.get(repeatMs) ?? new Map<string, Session>();
+    deliveredByLength.set(repeatMs, delivered.set(digest, session));
+  }
+
+  function countSessions(): number {
+    let count = byBrowserState.size;
+    for (const delivered of deliveredByLength.values()) count += delivered.size;
+    return count;
   }
 
   /** Moves a session by an event and returns it as it stood before; undefined when refused. */
@@ -76,7 +99,7 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
     return (
       byBrowserState.has(browserState) ||
       browserStateByDigest.has(digest) ||
-      delivered.has(digest) ||
+      findDelivered(digest) !== undefined ||
       browserStateByCode.has(userCode)
     );
   }
@@ -88,9 +111,14 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
     if (browserState === undefined || session === undefined) return { state: 'gone' };
     const outcome = transition(session, { type: 'claim' }, nowMs);
     if (!outcome.ok) return { state: outcome.refusal === 'still_pending' ? 'pending' : 'gone' };
-    remove(browserState, session);
-    if (outcome.to !== undefined) delivered.set(digest, outcome.to);
-    return claimOf(outcome.from);
+    const { from, to } = outcome;
+    if (to?.state === 'completed') {
+      byBrowserState.set(browserState, to);
+    } else {
+      remove(browserState, session);
+      if (to !== undefined) keepDelivered(digest, to);
+    }
+    return claimOf(from);
   }
 
   function deliverAgain(session: Session, nowMs: number): Claim {
@@ -104,7 +132,7 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
       const { browserState, pollSecret, lifetimeMs, ...session } = newSession;
       const digest = digestOf(pollSecret);
       if (isTaken(digest, newSession)) return 'collision';
-      if (byBrowserState.size + delivered.size >= maxSessions) return 'busy';
+      if (countSessions() >= maxSessions) return 'busy';
       byBrowserState.set(browserState, {
         ...session,
         state: 'pending',
@@ -148,19 +176,19 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
 
     async claim(pollSecret, nowMs) {
       const digest = digestOf(pollSecret);
-      const before = delivered.get(digest);
+      const before = findDelivered(digest);
       return before === undefined ? deliver(digest, nowMs) : deliverAgain(before, nowMs);
     },
 
     async acknowledge(pollSecret, nowMs): Promise<Acknowledgement> {
       const digest = digestOf(pollSecret);
-      const session = delivered.get(digest);
+      const session = findDelivered(digest);
       if (session === undefined) {
         const browserState = browserStateByDigest.get(digest) ?? '';
         const live = byBrowserState.get(browserState);
         return live === undefined || isExpired(live, nowMs) ? 'gone' : 'early';
       }
-      delivered.delete(digest);
+      deliveredByLength.get(session.repeatMs ?? 0)?.delete(digest);
       return transition(session, { type: 'acknowledge' }, nowMs).ok ? 'acknowledged' : 'gone';
     },
 
@@ -180,7 +208,7 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
     },
 
     get size() {
-      return byBrowserState.size + delivered.size;
+      return countSessions();
     },
   };
 }

@@ -14,6 +14,7 @@ import { type ConnectFailure, describeConnectFailure, noAnswer } from './redis-c
 import { createStoreClock } from './redis-clock.ts';
 import { createRedisCommands } from './redis-commands.ts';
 import { createRedisKeys } from './redis-keys.ts';
+import { createOpenClaims, createPublish, createWake } from './redis-messages.ts';
 import { createRedisRateLimiter } from './redis-rate-limiter.ts';
 import { createRedisRefreshAnswers } from './redis-refresh-answers.ts';
 import { createRefusals, type RefusalEvent } from './redis-refusals.ts';
@@ -152,12 +153,15 @@ async function startStores(
   const commands = createRedisCommands({ client, clock, onCut, refusals });
   const storeClock = createStoreClock(client, commands, clock);
   const problems = findProblems(await commands.within(client.describe()));
+  const publish = createPublish({ client, commands, keys });
+  const openClaims = createOpenClaims({ instance, publish, clock });
   const stopListening = await listenForWakeUps({
     client,
     commands,
     clock,
     storeClock,
     watchers,
+    openClaims,
     line,
     channel: keys.channelPrefix + instance,
     onLost: () => onEvent({ type: 'store_lost' }),
@@ -175,13 +179,22 @@ async function startStores(
   });
   const timeOf = (nowMs: number) => options.clockOf?.(nowMs) || storeClock.soon(nowMs);
   const createId = () => createRequestId(randomBytes);
-  const shared = { ...options, client, commands, keys, timeOf, createId };
+  const shared = {
+    ...options,
+    client,
+    commands,
+    keys,
+    timeOf,
+    createId,
+    wake: createWake(publish, clock),
+  };
   return {
-    store: createRedisStore({ ...shared, watchers, instance, holdBack }),
+    store: createRedisStore({ ...shared, watchers, instance, openClaims, holdBack }),
     refreshAnswers: createRedisRefreshAnswers(shared),
     createRateLimiter: (name, policy) => createRedisRateLimiter({ ...shared, name, policy }),
     close() {
       holdBack.stop();
+      commands.close();
       stopListening();
       client.close();
     },

@@ -4,10 +4,17 @@
  * for it any more: a claim would then hand the tokens to nobody. So it says until
  * when it holds, and the store itself refuses it later. hazards.md §1d.
  */
-import { STORE_LATEST_MS } from '../limits.ts';
+import { STORE_DEADLINE_MS, STORE_LATEST_MS } from '../limits.ts';
 import type { Clock } from '../relay/clock.ts';
 import type { RedisClient } from './redis-client.ts';
 import type { RedisCommands } from './redis-commands.ts';
+
+/**
+ * An answer that took longer tells the store's time less exactly than the margin
+ * between STORE_LATEST_MS and STORE_DEADLINE_MS: it is off by up to half of what
+ * it took, as after a standstill of the relay or the store.
+ */
+const MAX_ROUND_TRIP_MS = 2 * (STORE_DEADLINE_MS - STORE_LATEST_MS);
 
 /** What stands for now in a script. */
 export type TimeOf = (nowMs: number) => number | string;
@@ -29,7 +36,9 @@ export function createStoreClock(
     async look() {
       const askedAtMs = clock.now();
       const storeMs = await commands.within(client.time());
-      aheadMs = storeMs - (askedAtMs + clock.now()) / 2;
+      const answeredAtMs = clock.now();
+      if (aheadMs !== undefined && answeredAtMs - askedAtMs > MAX_ROUND_TRIP_MS) return;
+      aheadMs = storeMs - (askedAtMs + answeredAtMs) / 2;
     },
     // Unknown only before the first look.
     soon: () =>

@@ -5,7 +5,7 @@ import type { TimeOf } from './redis-clock.ts';
 import type { RedisCommands } from './redis-commands.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { browserStateOf, foundOf } from './redis-records.ts';
-import { FIND, USE_CODE } from './redis-scripts.ts';
+import { FIND, UNDO_USE_CODE, USE_CODE } from './redis-scripts.ts';
 import { deriveFromBrowserState, deriveFromUserCode } from './seal.ts';
 
 export interface RedisCodesOptions {
@@ -28,31 +28,39 @@ export function createRedisCodes(
     return Array.isArray(reply) ? foundOf(browserState, session, reply as string[]) : undefined;
   }
 
-  async function findByCode(userCode: string, nowMs: number): Promise<Found | undefined> {
+  /** What leads from the code to its session, and the session. */
+  async function findByCode(userCode: string, nowMs: number) {
     const code = deriveFromUserCode(userCode);
     const held = await commands.within(client.get(keys.code(code.id)));
     const [expiresAtMs, sealed = ''] = held?.split('.') ?? ['0'];
     // Used; otherwise it lives as long as its session.
-    if (expiresAtMs === '0') return undefined;
-    return findByState(browserStateOf(code, sealed), nowMs);
+    if (held === null || expiresAtMs === '0') return undefined;
+    const found = await findByState(browserStateOf(code, sealed), nowMs);
+    return found && { codeKey: keys.code(code.id), held, found };
   }
 
   return {
-    find: (by: FindBy, nowMs) =>
-      'userCode' in by ? findByCode(by.userCode, nowMs) : findByState(by.browserState, nowMs),
+    async find(by: FindBy, nowMs) {
+      if ('browserState' in by) return findByState(by.browserState, nowMs);
+      return (await findByCode(by.userCode, nowMs))?.found;
+    },
 
     /**
      * Looked for first: what cannot be answered uses nothing up. The use itself is
      * one script, repeated for a while under one id; if that leaves it unknown, the
-     * code may be used up, and the person has the link, or begins anew.
+     * use is undone, so that the person can try again.
      */
     async useCode(userCode, nowMs) {
-      const found = await findByCode(userCode, nowMs);
-      if (found === undefined) return undefined;
-      const code = deriveFromUserCode(userCode);
+      const looked = await findByCode(userCode, nowMs);
+      if (looked === undefined) return undefined;
+      const { codeKey, held, found } = looked;
       const id = createId();
-      const used = await commands.repeat({ insist: false }, () =>
-        commands.run(USE_CODE, [keys.code(code.id)], [id]),
+      function onUnknown(): void {
+        const undoOnce = () => commands.run(UNDO_USE_CODE, [codeKey], [timeOf(nowMs), id, held]);
+        void commands.undo(undoOnce, { isUnknown: true });
+      }
+      const used = await commands.repeat({ insist: false, onUnknown }, () =>
+        commands.run(USE_CODE, [codeKey], [timeOf(nowMs), id]),
       );
       return used === 1 ? found : undefined;
     },

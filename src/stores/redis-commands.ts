@@ -3,7 +3,9 @@ import {
   EXCHANGE_LEASE_MS,
   STORE_DEADLINE_MS,
   STORE_PATIENCE_MS,
+  STORE_RETRY_MAX_MS,
   STORE_RETRY_MS,
+  STORE_UNDO_MS,
 } from '../limits.ts';
 import { type Clock, pause } from '../relay/clock.ts';
 import { createDeadlines } from '../relay/deadlines.ts';
@@ -17,7 +19,7 @@ import {
   type ScriptRunner,
 } from './redis-client.ts';
 import type { Refusals } from './redis-refusals.ts';
-import type { Script } from './redis-script.ts';
+import { type Script, TOO_LATE } from './redis-script.ts';
 
 export interface RedisCommands {
   /** Throws StoreUnavailable: offline, refused, or not answered in time; the last is 'unknown'. */
@@ -30,11 +32,29 @@ export interface RedisCommands {
   /** Any other wait for the store, under the same deadline. */
   within<T>(work: Promise<T>): Promise<T>;
   /**
-   * For a while, once it is unknown whether an attempt was carried out; who
-   * insists does so anyway, as long as a lease may last. What is repeated is
-   * carried out once, and answered alike each time.
+   * For a while, once it is unknown whether an attempt was carried out, or when one
+   * reached the store too late; who insists does so anyway, as long as a lease may
+   * last. What is repeated is carried out once, and answered alike each time. Time
+   * in which the process stood still does not count.
    */
-  repeat<T>(options: { insist: boolean }, attempt: () => Promise<T>): Promise<T>;
+  repeat<T>(options: RepeatOptions, attempt: Attempt<T>): Promise<T>;
+  /**
+   * Undoes what may have been carried out: goes on in the background until the
+   * store has answered. With `isUnknown` also until no attempt can be carried out
+   * any more. Resolves then, or after STORE_UNDO_MS. Never rejects.
+   */
+  undo(undoOnce: () => Promise<unknown>, options: { isUnknown: boolean }): Promise<void>;
+  /** Undoes nothing any more. */
+  close(): void;
+}
+
+/** `turn` counts from 1. `isUnknown`: an attempt before this one may have been carried out, or may still be. */
+export type Attempt<T> = (turn: number, isUnknown: boolean) => Promise<T>;
+
+export interface RepeatOptions {
+  readonly insist: boolean;
+  /** Called when it gives up and does not know whether an attempt was carried out. */
+  readonly onUnknown?: () => void;
 }
 
 export interface RedisCommandsOptions {
@@ -48,6 +68,7 @@ export interface RedisCommandsOptions {
 export function createRedisCommands(options: RedisCommandsOptions): RedisCommands {
   const { client, clock, onCut, refusals } = options;
   const deadlines = createDeadlines(clock, STORE_DEADLINE_MS);
+  let isClosed = false;
 
   function within<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -62,16 +83,43 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
     });
   }
 
-  async function repeat<T>({ insist }: { insist: boolean }, attempt: () => Promise<T>): Promise<T> {
-    const untilMs = clock.now() + (insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS);
-    for (let isOpen = insist; ; ) {
+  async function repeat<T>({ insist, onUnknown }: RepeatOptions, attempt: Attempt<T>): Promise<T> {
+    let leftMs = insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
+    let isUnknown = false;
+    for (let turn = 1; ; turn += 1) {
+      const startedAtMs = clock.now();
       try {
-        return await attempt();
+        return await attempt(turn, isUnknown);
       } catch (error) {
-        isOpen ||= isUnknown(error);
-        if (!isOpen || !(error instanceof StoreUnavailable) || clock.now() > untilMs) throw error;
+        if (!(error instanceof StoreUnavailable)) throw error;
+        isUnknown ||= !isRefusal(error.cause);
+        if (leftMs <= 0 || !(insist || isUnknown || isTooLate(error.cause))) {
+          if (isUnknown) onUnknown?.();
+          throw error;
+        }
         await pause(clock, STORE_RETRY_MS);
       }
+      // A turn that took longer stood still, and that does not count.
+      leftMs -= Math.min(clock.now() - startedAtMs, STORE_DEADLINE_MS + STORE_RETRY_MS);
+    }
+  }
+
+  async function undo(
+    undoOnce: () => Promise<unknown>,
+    { isUnknown }: { isUnknown: boolean },
+  ): Promise<void> {
+    const startedAtMs = clock.now();
+    // An attempt that is still on its way is not carried out after this.
+    const settledAtMs = startedAtMs + (isUnknown ? STORE_DEADLINE_MS : 0);
+    for (let pauseMs = STORE_RETRY_MS; !isClosed; pauseMs = longer(pauseMs)) {
+      const askedAtMs = clock.now();
+      const isAnswered = await undoOnce().then(
+        () => true,
+        () => false,
+      );
+      if (isAnswered && askedAtMs >= settledAtMs) return;
+      if (askedAtMs > startedAtMs + STORE_UNDO_MS) return;
+      await pause(clock, pauseMs);
     }
   }
 
@@ -89,10 +137,19 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
   return {
     within,
     repeat,
+    undo,
+    close() {
+      isClosed = true;
+    },
     run: (script, keys, args, runner = client) =>
       within(evaluate(script, { keys, arguments: args.map(String) }, runner)),
   };
 }
+
+/** It came too late and was not carried out. */
+const isTooLate = (error: unknown) => isAnswer(error) && reasonOf(error) === TOO_LATE;
+
+const longer = (pauseMs: number) => Math.min(2 * pauseMs, STORE_RETRY_MAX_MS);
 
 async function evalShaOrText(script: Script, call: ScriptCall, runner: ScriptRunner) {
   try {
@@ -102,11 +159,6 @@ async function evalShaOrText(script: Script, call: ScriptCall, runner: ScriptRun
     if (isAnswer(error) && reasonOf(error) === 'NOSCRIPT') return runner.eval(script.text, call);
     throw error;
   }
-}
-
-/** It may have been carried out. */
-function isUnknown(error: unknown): boolean {
-  return error instanceof StoreUnavailable && !isRefusal(error.cause);
 }
 
 function unavailable(error: unknown): StoreUnavailable {

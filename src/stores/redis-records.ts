@@ -45,7 +45,8 @@ export function recordOf(newSession: NewSession, randomBytes: RandomBytes): Sess
   const sealedVerifier = sealed(verifierContext(session.id, service), verifier ?? '');
   const fields = ['n', service, 'd', poll.id, 'v', sealedVerifier];
   if (deviceName !== undefined) fields.push('m', sealed(nameContext(session.id), deviceName));
-  if (newSession.isAckAsked) fields.push('a', '');
+  if (newSession.repeatMs !== undefined) fields.push('a', String(newSession.repeatMs));
+  if (newSession.keepsErrors) fields.push('f', '');
   if (userCode === undefined) return { ...record, fields };
   fields.push('k', sealed(keyContext(session.id), deviceKeyOf(pollSecret)));
   const code = deriveFromUserCode(userCode);

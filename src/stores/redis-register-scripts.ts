@@ -89,6 +89,9 @@ export const FORGET = script("return redis.call('DEL', KEYS[1])");
 /** KEYS: live sessions. ARGV: session id. */
 export const LEAVE_PLACE = script("return redis.call('ZREM', KEYS[1], ARGV[1])");
 
+/** KEYS: live sessions. ARGV: session id, when it expires. It is alive again. */
+export const RETURN_PLACE = script("return redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])");
+
 /** KEYS: live sessions. ARGV: now, session id, milliseconds. It lives so long from now. */
 export const KEEP_PLACE = script(`${NOW}
 return redis.call('ZADD', KEYS[1], 'XX', now + ARGV[3], ARGV[2])

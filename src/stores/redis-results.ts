@@ -1,6 +1,6 @@
 /** From the lease to the result: who may go to the provider, and where the answer is put down, sealed. */
-import { EXCHANGE_LEASE_MS, STORE_PATIENCE_MS, STORE_RETRY_MS } from '../limits.ts';
-import { type Clock, pause } from '../relay/clock.ts';
+import { EXCHANGE_LEASE_MS } from '../limits.ts';
+import type { Clock } from '../relay/clock.ts';
 import type { RandomBytes } from '../relay/secrets.ts';
 import type { SessionResult } from '../relay/session.ts';
 import type { SessionStore } from '../relay/store.ts';
@@ -8,8 +8,9 @@ import type { RedisClient } from './redis-client.ts';
 import type { TimeOf } from './redis-clock.ts';
 import type { RedisCommands } from './redis-commands.ts';
 import type { RedisKeys } from './redis-keys.ts';
+import type { Wake } from './redis-messages.ts';
 import { openedOf, sealResult } from './redis-records.ts';
-import { COMPLETE, DEVICE_KEY, LEASE } from './redis-scripts.ts';
+import { COMPLETE, DEVICE_KEY, LEASE, UNDO_LEASE } from './redis-scripts.ts';
 import { type Derived, deriveFromBrowserState } from './seal.ts';
 
 export interface RedisResultsOptions {
@@ -20,12 +21,13 @@ export interface RedisResultsOptions {
   readonly randomBytes: RandomBytes;
   readonly timeOf: TimeOf;
   readonly createId: () => string;
+  readonly wake: Wake;
 }
 
 export function createRedisResults(
   options: RedisResultsOptions,
 ): Pick<SessionStore, 'fail' | 'lease' | 'complete'> {
-  const { client, commands, keys, clock, randomBytes, timeOf } = options;
+  const { client, commands, keys, clock, randomBytes, timeOf, wake } = options;
   const deviceKeys = createDeviceKeys(clock);
 
   /** Another instance than the one that took the lease asks for it. */
@@ -36,31 +38,19 @@ export function createRedisResults(
 
   async function putDown(
     from: 'p' | 'x',
-    sealed: string,
+    { sealed, isError }: { sealed: string; isError: boolean },
     { session, service, nowMs }: { session: Derived; service: string; nowMs: number },
   ): Promise<boolean> {
-    const args = [service, from, sealed, client.isCluster ? '' : keys.channelPrefix];
+    const channels = client.isCluster ? '' : keys.channelPrefix;
+    const args = [service, from, sealed, channels, isError ? 'error' : ''];
     // After an exchange the tokens are in this hand and nowhere else.
     const done = await commands.repeat({ insist: from === 'x' }, () =>
       commands.run(COMPLETE, [keys.session(session)], [timeOf(nowMs), ...args]),
     );
     if (!Array.isArray(done)) return false;
     const [pollId, waiting] = done as [string, string[]];
-    if (client.isCluster) for (const instance of waiting) void publish(instance, pollId);
+    if (client.isCluster) for (const instance of waiting) void wake(instance, pollId);
     return true;
-  }
-
-  /**
-   * Where the slot of a channel moves, nobody listens for a moment, and of that
-   * no one is told: so what nobody heard is said again for a while. Lost for
-   * good, it costs those who wait no more than their hold.
-   */
-  async function publish(instance: string, pollId: string): Promise<void> {
-    const untilMs = clock.now() + STORE_PATIENCE_MS;
-    const say = () => commands.within(client.publish(keys.channelPrefix + instance, pollId));
-    while ((await say().catch(() => 0)) === 0 && clock.now() < untilMs) {
-      await pause(clock, STORE_RETRY_MS);
-    }
   }
 
   return {
@@ -69,18 +59,25 @@ export function createRedisResults(
       const session = deriveFromBrowserState(browserState);
       // An error is no secret: the session's key alone will do.
       const sealed = sealResult(session, '', result, randomBytes);
-      return putDown('p', sealed, { session, service, nowMs });
+      return putDown('p', { sealed, isError: true }, { session, service, nowMs });
     },
 
     /**
-     * Repeated for a while under one id. If that leaves it unknown, the code is
-     * not exchanged, and a lease that was given runs out: `exchange_failed`.
+     * Repeated for a while under one id. If that leaves it unknown, the code is not
+     * exchanged and the lease is undone, so that the person can reload the page.
      */
     async lease(service, browserState, nowMs) {
       const session = deriveFromBrowserState(browserState);
-      const args = [service, EXCHANGE_LEASE_MS, options.createId()];
-      const reply = await commands.repeat({ insist: false }, () =>
-        commands.run(LEASE, [keys.session(session)], [timeOf(nowMs), ...args]),
+      const sessionKey = keys.session(session);
+      const leaseId = options.createId();
+      const args = [service, EXCHANGE_LEASE_MS, leaseId];
+      function onUnknown(): void {
+        const undoOnce = () =>
+          commands.run(UNDO_LEASE, [sessionKey], [timeOf(nowMs), service, leaseId]);
+        void commands.undo(undoOnce, { isUnknown: true });
+      }
+      const reply = await commands.repeat({ insist: false, onUnknown }, () =>
+        commands.run(LEASE, [sessionKey], [timeOf(nowMs), ...args]),
       );
       if (!Array.isArray(reply)) return undefined;
       const [sealedVerifier = '', sealedDeviceKey = ''] = reply as string[];
@@ -96,7 +93,7 @@ export function createRedisResults(
         (await commands.repeat({ insist: true }, () => readDeviceKey(session, service, nowMs)));
       if (sealedDeviceKey === null) return false;
       const sealed = sealResult(session, sealedDeviceKey, result, randomBytes);
-      return putDown('x', sealed, { session, service, nowMs });
+      return putDown('x', { sealed, isError: 'error' in result }, { session, service, nowMs });
     },
   };
 }

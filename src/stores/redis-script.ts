@@ -14,8 +14,8 @@ export function script(text: string): Script {
 /** Kept this much longer than it is alive: dying is decided by the record itself, this is only the cleaning. */
 export const GARBAGE_MS = 60_000;
 
-/** How long what was done stays for a repetition of the same request. hazards.md §3, Claim. */
-export const REPEAT_MS = 10_000;
+/** How the answer begins to a command that came too late, and was not carried out. */
+export const TOO_LATE = 'LATE';
 
 /**
  * The clock is the store's, so that relays whose clocks differ agree; a test may
@@ -27,7 +27,7 @@ if not now then
   local time = redis.call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
   local latest = tonumber(string.match(ARGV[1], '%d+'))
-  if latest and now > latest then return redis.error_reply('LATE not carried out') end
+  if latest and now > latest then return redis.error_reply('${TOO_LATE} not carried out') end
 end
 `;
 
@@ -37,3 +37,20 @@ end
  * sessions are refused.
  */
 export const evenIfFull = (key: string) => `redis.call('HDEL', ${key}, '')\n`;
+
+/**
+ * Needs: session, channels (their prefix; '' in a Cluster, where the caller
+ * publishes). Tells every instance where a poll of the session waits. Leaves:
+ * poll, waiting (the instances).
+ */
+export const WAKE = `
+local poll, waiting = redis.call('HGET', session, 'd'), {}
+local fields = redis.call('HGETALL', session)
+for i = 1, #fields, 2 do
+  local instance = string.match(fields[i], '^w:(.+)')
+  if instance then
+    table.insert(waiting, instance)
+    if channels ~= '' then redis.call('PUBLISH', channels .. instance, poll) end
+  end
+end
+`;

@@ -2,13 +2,15 @@
  * Polls parked here wake when any instance completes their session. Each
  * instance has one channel; a claim that finds its session pending leaves word
  * on which instance it waits, in the same script, so none is missed. A message
- * carries the id of a poll pointer, which is no secret.
+ * carries the id of a poll pointer, which is no secret, or is about a claim
+ * (redis-messages.ts).
  */
 import { HEARTBEAT_MS, HEARTBEATS_TO_REBUILD } from '../limits.ts';
 import type { Clock } from '../relay/clock.ts';
 import type { RedisClient } from './redis-client.ts';
 import type { StoreClock } from './redis-clock.ts';
 import type { RedisCommands } from './redis-commands.ts';
+import type { OpenClaims } from './redis-messages.ts';
 import type { Watchers } from './watchers.ts';
 
 const HEARTBEAT = 'heartbeat';
@@ -23,6 +25,7 @@ export interface WakeUpOptions {
   /** Looked at with every heartbeat. */
   readonly storeClock: StoreClock;
   readonly watchers: Watchers;
+  readonly openClaims: OpenClaims;
   /**
    * Since the last heartbeat a connection failed or was given up, which may have
    * been the one that listens, or a command, which may have been to leave word here.
@@ -38,14 +41,14 @@ export interface WakeUpOptions {
  * up and yet deaf. After a gap everybody is woken, to look for themselves.
  */
 export async function listenForWakeUps(options: WakeUpOptions): Promise<() => void> {
-  const { client, commands, clock, storeClock, watchers, line, channel } = options;
+  const { client, commands, clock, storeClock, watchers, openClaims, line, channel } = options;
   let missed = 0;
   let stopped = false;
   let cancel: () => void = () => {};
 
   function onMessage(message: string): void {
     if (message !== HEARTBEAT) {
-      watchers.wake(message);
+      if (!openClaims.receive(message)) watchers.wake(message);
       return;
     }
     if (missed >= HEARTBEATS_TO_LOSS) options.onBack();

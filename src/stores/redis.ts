@@ -8,15 +8,16 @@
 import { Buffer } from 'node:buffer';
 import type { Clock } from '../relay/clock.ts';
 import type { RandomBytes } from '../relay/secrets.ts';
-import type { Claim, SessionStore } from '../relay/store.ts';
+import type { SessionStore } from '../relay/store.ts';
 import type { HoldBack } from './hold-back.ts';
-import { createAcknowledge, createAttemptClaim } from './redis-claims.ts';
+import { createAcknowledge, createClaim } from './redis-claims.ts';
 import type { RedisClient } from './redis-client.ts';
 import type { TimeOf } from './redis-clock.ts';
 import { createRedisCodes } from './redis-codes.ts';
 import type { RedisCommands } from './redis-commands.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { openedOf, openResult } from './redis-records.ts';
+import type { OpenClaims, Wake } from './redis-messages.ts';
+import { openedOf } from './redis-records.ts';
 import { TRIM_EXPIRED } from './redis-register-scripts.ts';
 import { createRegister } from './redis-registration.ts';
 import { createRedisResults } from './redis-results.ts';
@@ -33,6 +34,8 @@ export interface RedisStoreOptions {
   readonly randomBytes: RandomBytes;
   /** Where this process hears of completions. */
   readonly instance: string;
+  readonly openClaims: OpenClaims;
+  readonly wake: Wake;
   readonly maxSessions: number;
   readonly holdBack: HoldBack;
   readonly timeOf: TimeOf;
@@ -41,10 +44,9 @@ export interface RedisStoreOptions {
 }
 
 export function createRedisStore(options: RedisStoreOptions): SessionStore {
-  const { commands, keys, watchers, timeOf, createId } = options;
-  const { run, repeat } = commands;
+  const { commands, keys, watchers, timeOf } = options;
+  const { run } = commands;
   const register = createRegister(options);
-  const attemptClaim = createAttemptClaim(options);
   const acknowledge = createAcknowledge(options);
 
   return {
@@ -63,16 +65,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
       return typeof sealed === 'string' ? openedOf(session, service, sealed) : undefined;
     },
 
-    /** Repeated for a while under one id, then left unknown: the tokens are not handed out twice. */
-    async claim(pollSecret, nowMs): Promise<Claim> {
-      const poll = deriveFromPollSecret(pollSecret);
-      const claimId = createId();
-      const { state, sealed, pointer } = await repeat({ insist: false }, () =>
-        attemptClaim({ pollKey: keys.poll(poll), claimId, now: timeOf(nowMs) }),
-      );
-      if (state !== 'claimed') return { state };
-      return { state, result: openResult({ pollSecret, poll }, pointer, sealed) };
-    },
+    claim: createClaim(options),
 
     /** Not repeated: the device may confirm again, and what nobody confirms goes by itself. */
     acknowledge: (pollSecret, nowMs) =>

@@ -88,6 +88,24 @@ describe('a poll is told to come again, since to devices any error is final', ()
   });
 });
 
+describe('an acknowledgement that may not have been carried out is answered 503, so that it is repeated', () => {
+  test.each([
+    ['fails', throws],
+    ['is away', isAway],
+  ])('when the store %s', async (_, fault) => {
+    const { send } = createFaulty('acknowledge', fault);
+    const response = await send(`/auth/result?session=${'A'.repeat(24)}&ack=1`);
+    expect([response.status, await response.text()]).toEqual([503, 'Server busy\n']);
+  });
+
+  test('when the store never answers', async () => {
+    const service = createFaulty('acknowledge', neverSettles);
+    const asked = service.send(`/auth/result?session=${'A'.repeat(24)}&ack=1`);
+    const deadlineMs = HOLD_MS + HANDLER_DEADLINE_MS;
+    expect((await answerAtDeadline(service, asked, deadlineMs)).status).toBe(503);
+  });
+});
+
 describe('the person is shown a page', () => {
   test.each(['open', 'lease'] as const)('when %s fails or never answers', async (verb) => {
     const go = ({ send, callback }: Service, state: string) =>

@@ -1,5 +1,6 @@
 /** RFC 8628 §3.4 and §3.5, RFC 6749 §5: a device polls. */
 import { describe, expect, test } from 'bun:test';
+import type { Fetch } from '../../src/providers/token-endpoint.ts';
 import { createDeviceDoor, DEVICE_CODE_GRANT } from './support/device-door.ts';
 
 const ALL_FIELDS = {
@@ -12,7 +13,7 @@ const ALL_FIELDS = {
 };
 
 describe('polling', () => {
-  test('§3.5: pending, then the tokens once, then expired_token', async () => {
+  test('§3.5: pending, then the tokens', async () => {
     const { begin, poll, callback } = createDeviceDoor();
     const { device_code: code, state } = await begin();
     expect(await poll(code)).toMatchObject({
@@ -30,7 +31,6 @@ describe('polling', () => {
     });
     expect(headers.get('cache-control')).toContain('no-store');
     expect(headers.get('pragma')).toBe('no-cache');
-    expect(await poll(code)).toMatchObject({ status: 400, body: { error: 'expired_token' } });
   });
 
   test('RFC 6749 §5.1: the answer carries what the provider gave', async () => {
@@ -49,28 +49,6 @@ describe('polling', () => {
       refreshToken: 'refresh',
       expiresIn: 3_600,
     });
-  });
-
-  test.each([
-    ['error=access_denied', 'access_denied'],
-    ['error=server_error', 'authorization_failed'],
-    ['', 'missing_code'],
-  ])('§3.5: a sign-in that ended with "%s" is told as %s, once', async (query, error) => {
-    const { begin, poll, callback } = createDeviceDoor();
-    const { device_code: code, state } = await begin();
-    await callback(state, query);
-    expect(await poll(code)).toMatchObject({ status: 400, body: { error } });
-    expect((await poll(code)).body.error).toBe('expired_token');
-  });
-
-  test('an exchange that failed is told as such', async () => {
-    const { begin, poll, callback } = createDeviceDoor(
-      {},
-      async () => new Response('', { status: 500 }),
-    );
-    const { device_code: code, state } = await begin();
-    await callback(state);
-    expect((await poll(code)).body.error).toBe('exchange_failed');
   });
 
   test('§3.5: expired_token after expires_in, to the millisecond', async () => {
@@ -102,6 +80,87 @@ describe('polling', () => {
   ])('RFC 6749 §5.2: %s is refused', async (_, form, error) => {
     const { token } = createDeviceDoor();
     expect(await token(form)).toMatchObject({ status: 400, body: { error } });
+  });
+});
+
+/** A sign-in ends so, and every poll is answered so. */
+const ENDINGS: [string, query: string, fetch: Fetch | undefined][] = [
+  ['access_denied', 'error=access_denied', undefined],
+  ['authorization_failed', 'error=server_error', undefined],
+  ['missing_code', '', undefined],
+  ['exchange_failed', 'code=c', async () => new Response('', { status: 500 })],
+];
+
+describe('an answer that ends the sign-in', () => {
+  test.each(ENDINGS)('%s stays until the session expires', async (error, query, fetch) => {
+    for (const deviceGrantRepeatSeconds of [60, 0]) {
+      const { begin, poll, callback, clock } = createDeviceDoor(
+        { deviceGrantRepeatSeconds },
+        fetch,
+      );
+      const { device_code: code, state, expires_in: seconds } = await begin();
+      await callback(state, query);
+      for (const pauseMs of [0, 0, 60_001, seconds * 1_000 - 60_001]) {
+        clock.advance(pauseMs);
+        expect(await poll(code)).toMatchObject({ status: 400, body: { error } });
+      }
+      clock.advance(1);
+      expect((await poll(code)).body.error).toBe('expired_token');
+    }
+  });
+
+  test.each<[string, string | undefined, Fetch | undefined]>([
+    ...ENDINGS,
+    ['tokens', 'code=c', undefined],
+    ['expired_token', undefined, undefined],
+  ])(
+    '%s: golang.org/x/oauth2 polls with Basic, then with the id in the body, and both are answered so',
+    async (ending, query, fetch) => {
+      const { begin, token, callback, clock } = createDeviceDoor({}, fetch);
+      const { device_code: code, state, expires_in: seconds } = await begin();
+      if (query === undefined) clock.advance(seconds * 1_000 + 1);
+      else await callback(state, query);
+      const form = { grant_type: DEVICE_CODE_GRANT, device_code: code };
+      const withBasic = await token(form, { headers: { Authorization: `Basic ${btoa('tv:')}` } });
+      const withBody = await token({ ...form, client_id: 'tv' });
+      for (const { status, body } of [withBasic, withBody]) {
+        if (ending === 'tokens') expect([status, body.access_token]).toEqual([200, 'granted']);
+        else expect([status, body.error]).toEqual([400, ending]);
+      }
+    },
+  );
+
+  test('the tokens stay for DEVICE_GRANT_REPEAT_SECONDS after they were first delivered', async () => {
+    const { begin, poll, callback, clock } = createDeviceDoor({ deviceGrantRepeatSeconds: 30 });
+    const { device_code: code, state, expires_in: seconds } = await begin();
+    clock.advance(seconds * 1_000);
+    await callback(state);
+    const first = await poll(code);
+    expect(first.status).toBe(200);
+    for (const pauseMs of [0, 29_999, 1]) {
+      clock.advance(pauseMs);
+      expect(await poll(code)).toMatchObject({ status: 200, body: first.body });
+    }
+    clock.advance(1);
+    expect((await poll(code)).body.error).toBe('expired_token');
+  });
+
+  test('with 0 they are delivered strictly once', async () => {
+    const { begin, poll, callback } = createDeviceDoor({ deviceGrantRepeatSeconds: 0 });
+    const { device_code: code, state } = await begin();
+    await callback(state);
+    expect((await poll(code)).status).toBe(200);
+    expect((await poll(code)).body.error).toBe('expired_token');
+  });
+
+  test('a session of /auth/start is as ever: its result is delivered once, at either endpoint', async () => {
+    for (const query of ['code=c', 'error=access_denied']) {
+      const { start, poll, callback } = createDeviceDoor();
+      const { session, state } = await start();
+      await callback(state, query);
+      expect((await poll(session)).body.error).not.toBe('expired_token');
+      expect((await poll(session)).body.error).toBe('expired_token');
+    }
   });
 });
 

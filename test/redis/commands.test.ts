@@ -1,5 +1,6 @@
 /** What each verb asks of Redis: how many commands, and of which kind. docs/scaling.md, What it costs. */
 import { afterAll, expect, test } from 'bun:test';
+import { ACK_MS } from '../../src/limits.ts';
 import * as claims from '../../src/stores/redis-claim-scripts.ts';
 import * as limits from '../../src/stores/redis-limit-scripts.ts';
 import * as registers from '../../src/stores/redis-register-scripts.ts';
@@ -42,7 +43,7 @@ test('a sign-in takes seven commands, each of them a script', async () => {
 });
 
 test('what a person types, and what a device confirms or refreshes, takes few more', async () => {
-  const wanted = { userCode: makeUserCode(), deviceName: 'Fernseher', isAckAsked: true };
+  const wanted = { userCode: makeUserCode(), deviceName: 'Fernseher', repeatMs: ACK_MS };
   const session = newSession(wanted);
   const { service, browserState, pollSecret } = session;
   expect(await commandsOf(() => store.register(session, NOW))).toBe(1);

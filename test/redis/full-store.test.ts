@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { formatUserCode } from '../../src/http/user-code.ts';
+import { ACK_MS } from '../../src/limits.ts';
 import { StoreUnavailable } from '../../src/relay/store.ts';
 import { makeUserCode, NOW, newSession, register, TOKENS } from '../stores/suite/sessions.ts';
 import { openTestRedis } from '../stores/support/redis-store.ts';
@@ -74,7 +75,7 @@ test('a full Redis: new sign-ins are told "Server busy", those under way are bro
 test('a full Redis: a code that is there can be used, and what it leads to confirmed', async () => {
   const redis = await startRedis({ maxMemory: '64mb', evictionPolicy: 'noeviction' });
   const { store, close } = await openTestRedis(redis.url);
-  const session = await register(store, { userCode: makeUserCode(), isAckAsked: true });
+  const session = await register(store, { userCode: makeUserCode(), repeatMs: ACK_MS });
   const { service, browserState, pollSecret, userCode = '' } = session;
   await redis.cli('CONFIG', 'SET', 'maxmemory', '1');
   expect(await store.useCode(userCode, NOW)).toMatchObject({ browserState });

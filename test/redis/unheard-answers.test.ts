@@ -1,6 +1,7 @@
 /** Redis has done what it was asked, and the line is cut before the relay hears of it. */
 import { afterAll, expect, test } from 'bun:test';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { ACK_MS } from '../../src/limits.ts';
 import { deriveFromRefresh } from '../../src/stores/seal.ts';
 import {
   makeUserCode,
@@ -101,7 +102,7 @@ test('claim: asked again, the same caller has the tokens, and nobody else', asyn
 
 test('a claim that is to be confirmed: asked again, the device has the tokens', async () => {
   await redis.cli('FLUSHALL');
-  const { pollSecret } = await registerCompleted(other, { isAckAsked: true });
+  const { pollSecret } = await registerCompleted(other, { repeatMs: ACK_MS });
   const key = await redis.cli('KEYS', `${prefix}session:*`);
   const claim = await unheard(
     () => cutOff.claim(pollSecret, NOW),

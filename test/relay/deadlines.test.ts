@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { STALL_GRACE_MS, STALL_MS } from '../../src/limits.ts';
 import { createDeadlines } from '../../src/relay/deadlines.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 
@@ -38,4 +39,40 @@ test('releasing all lets every wait fall due at once', () => {
   expect(due).toBe(10);
   clock.advance(1_000);
   expect(due).toBe(10);
+});
+
+test('after a standstill a wait that is overdue gets time for the answer that has already arrived', () => {
+  const clock = createFakeClock();
+  const deadlines = createDeadlines(clock, 1_000);
+  const due: string[] = [];
+  const answered = deadlines.add(() => due.push('answered'));
+  deadlines.add(() => due.push('unanswered'));
+  clock.stall(1_000 + STALL_MS + 1);
+  clock.advance(0);
+  expect(due).toEqual([]);
+  deadlines.callOff(answered);
+  clock.advance(STALL_GRACE_MS);
+  expect(due).toEqual(['unanswered']);
+});
+
+test('the extra time is given once: a process that is late again and again still ends its waits', () => {
+  const clock = createFakeClock();
+  const deadlines = createDeadlines(clock, 1_000);
+  let due = 0;
+  deadlines.add(() => (due += 1));
+  clock.stall(5_000);
+  clock.advance(0);
+  clock.stall(5_000);
+  clock.advance(0);
+  expect(due).toBe(1);
+});
+
+test('a timer that is only a little late releases its waits at once', () => {
+  const clock = createFakeClock();
+  const deadlines = createDeadlines(clock, 1_000);
+  let due = 0;
+  deadlines.add(() => (due += 1));
+  clock.stall(1_000 + STALL_MS);
+  clock.advance(0);
+  expect(due).toBe(1);
 });

@@ -48,6 +48,36 @@ describe('protocol.md §3: the whole table', () => {
   }
 });
 
+describe('what a device may ask for again', () => {
+  const FAILED: Session = { ...CORE, state: 'completed', result: { error: 'access_denied' } };
+
+  test('tokens with `repeatMs`: completed -> delivered, for so long from then on', () => {
+    const completed: Session = { ...COMPLETED, repeatMs: 5_000 };
+    const first = transition(completed, CLAIM, 600_000);
+    expect(first.ok && first.to).toMatchObject({ state: 'delivered', expiresAtMs: 605_000 });
+    if (!first.ok || first.to === undefined) return expect.unreachable();
+    expect(outcomeOf(first.to, CLAIM, 605_000)).toBe('delivered');
+    expect(outcomeOf(first.to, CLAIM, 605_001)).toBe('expired');
+    expect(outcomeOf(first.to, OPEN, 600_000)).toBe('already_completed');
+  });
+
+  test('an error with `keepsErrors`: the session stays as it is, whatever `repeatMs` says', () => {
+    for (const repeatMs of [undefined, 5_000]) {
+      const failed: Session = { ...FAILED, keepsErrors: true, ...(repeatMs && { repeatMs }) };
+      const claimed = transition(failed, CLAIM, 600_000);
+      expect(claimed.ok && claimed.to).toEqual(failed);
+    }
+    expect(outcomeOf(FAILED, CLAIM)).toBe('claimed');
+    expect(outcomeOf({ ...COMPLETED, keepsErrors: true }, CLAIM)).toBe('claimed');
+  });
+
+  test('a lease that ran out keeps what it was begun with', () => {
+    const leased: Session = { ...EXCHANGING, keepsErrors: true };
+    const claimed = transition(leased, CLAIM, EXCHANGE_LEASE_MS + 1);
+    expect(claimed.ok && claimed.to).toMatchObject({ result: { error: 'exchange_failed' } });
+  });
+});
+
 test('§3: a session is alive at exactly its lifetime, and gone a millisecond later', () => {
   expect(outcomeOf(PENDING, OPEN, 600_000)).toBe('pending');
   for (const session of [PENDING, EXCHANGING, COMPLETED]) {

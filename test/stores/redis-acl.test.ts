@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { ACK_MS } from '../../src/limits.ts';
 import type { RedisServer } from '../support/redis/redis-server.ts';
 import { startRedisCluster } from '../support/redis/start-cluster.ts';
 import { startRedis } from '../support/redis/start-redis.ts';
@@ -50,7 +51,7 @@ async function useAll(url: string, hear: (woken: Promise<void>) => Promise<void>
 }
 
 async function signInByCode(store: Parameters<typeof register>[0]): Promise<void> {
-  const session = { userCode: makeUserCode(), deviceName: 'Fernseher', isAckAsked: true };
+  const session = { userCode: makeUserCode(), deviceName: 'Fernseher', repeatMs: ACK_MS };
   const { service, browserState, pollSecret } = await register(store, session);
   expect(await store.useCode(session.userCode, NOW)).toBeDefined();
   await store.fail(service, browserState, { error: 'access_denied' }, NOW);

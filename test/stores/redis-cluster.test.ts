@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
+import { ACK_MS } from '../../src/limits.ts';
 import { startRedisCluster } from '../support/redis/start-cluster.ts';
 import { runRateLimiterSuite } from './suite/run-rate-limiter-suite.ts';
 import { runRefreshAnswersSuite } from './suite/run-refresh-answers-suite.ts';
@@ -22,7 +23,7 @@ const cluster = await startRedisCluster();
 afterAll(() => cluster.stop());
 const url = `redis://${cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
 
-runStoreSuite('redis cluster', makeRedisStore(url));
+runStoreSuite('redis cluster', makeRedisStore(url), { isRemote: true });
 runRateLimiterSuite('redis cluster', makeRedisRateLimiter(url));
 runRefreshAnswersSuite('redis cluster', makeRedisRefreshAnswers(url));
 
@@ -108,7 +109,7 @@ test('a sign-in by code, confirmed, leaves nothing in any slot but the used code
   const prefix = 'confirmed:';
   const { store, close } = await openTestRedis(url, { prefix });
   try {
-    const session = { userCode: makeUserCode(), isAckAsked: true };
+    const session = { userCode: makeUserCode(), repeatMs: ACK_MS };
     const { service, browserState, pollSecret } = await register(store, session);
     await store.useCode(session.userCode, NOW);
     await store.lease(service, browserState, NOW);

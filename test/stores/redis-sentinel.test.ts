@@ -14,7 +14,7 @@ import {
 const group = await startRedisSentinel();
 afterAll(() => group.stop());
 
-runStoreSuite('redis sentinel', makeRedisStore(group.url));
+runStoreSuite('redis sentinel', makeRedisStore(group.url), { isRemote: true });
 runRateLimiterSuite('redis sentinel', makeRedisRateLimiter(group.url));
 runRefreshAnswersSuite('redis sentinel', makeRedisRefreshAnswers(group.url));
 

@@ -12,6 +12,6 @@ import {
 const redis = await startRedis();
 afterAll(() => redis.stop());
 
-runStoreSuite('redis', makeRedisStore(redis.url));
+runStoreSuite('redis', makeRedisStore(redis.url), { isRemote: true });
 runRateLimiterSuite('redis', makeRedisRateLimiter(redis.url));
 runRefreshAnswersSuite('redis', makeRedisRefreshAnswers(redis.url));

@@ -30,7 +30,7 @@ async function testValkey(): Promise<void> {
     ['valkey sentinel', group.url],
     ['valkey cluster', `redis://${hosts}`],
   ] as const) {
-    runStoreSuite(name, makeRedisStore(url));
+    runStoreSuite(name, makeRedisStore(url), { isRemote: true });
     runRateLimiterSuite(name, makeRedisRateLimiter(url));
     runRefreshAnswersSuite(name, makeRedisRefreshAnswers(url));
   }

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import { HEARTBEAT_MS, HEARTBEATS_TO_REBUILD } from '../../src/limits.ts';
 import type { RedisClient } from '../../src/stores/redis-client.ts';
 import type { RedisCommands } from '../../src/stores/redis-commands.ts';
+import { createOpenClaims } from '../../src/stores/redis-messages.ts';
 import { listenForWakeUps } from '../../src/stores/redis-wake-ups.ts';
 import { createWatchers } from '../../src/stores/watchers.ts';
 import { createFakeClock, runReady } from '../support/fake-clock.ts';
@@ -43,6 +44,7 @@ test('a heartbeat that was only late is heard, the connection is replaced all th
   const stop = await listenForWakeUps({
     ...{ client: server.client, commands: { within } as RedisCommands, clock, watchers },
     storeClock: { look: async () => {}, soon: () => '' },
+    openClaims: createOpenClaims({ instance: 'instance', publish: async () => 0, clock }),
     line: { wasCut: false },
     channel: 'instance',
     onLost: () => {},

@@ -3,6 +3,8 @@ import type { Clock } from '../../src/relay/clock.ts';
 export interface FakeClock extends Clock {
   /** Moves time on and runs the timers that fall due, each at its own moment. */
   advance(ms: number): void;
+  /** Moves time on without running timers, as for a process that is stopped. They run late, with the next `advance`. */
+  stall(ms: number): void;
   readonly timers: number;
 }
 
@@ -30,6 +32,9 @@ export function createFakeClock(startMs = 1_000_000): FakeClock {
         due.run();
       }
       nowMs = untilMs;
+    },
+    stall(ms) {
+      nowMs += ms;
     },
     get timers() {
       return timers.size;

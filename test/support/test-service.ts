@@ -50,6 +50,7 @@ export const SETTINGS: Settings & { baseUrl: string } = {
   sessionSeconds: 600,
   pollSeconds: 50,
   maxSessions: 5_000,
+  deviceGrantRepeatSeconds: 60,
   startBurst: 3,
   startRatePerSecond: 1,
   confirm: 'code',

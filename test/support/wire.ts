@@ -2,6 +2,9 @@
 import { connect } from 'node:net';
 import { plantSecret } from './secrets.ts';
 
+/** Has the shape of a poll secret, so that the relay looks it up; no session has it. */
+export const UNKNOWN_SECRET = 'A'.repeat(24);
+
 /** Opens a session as a device does. The address should be allowed to. */
 export async function startSession(baseUrl: string, service: string) {
   return plantStarted(await postStart(baseUrl, { service }));

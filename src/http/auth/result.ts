@@ -15,8 +15,7 @@ export function createAnswerPoll(
 ): (request: Request) => Promise<Response> {
   const deadlineMs = options.pollSeconds * 1_000 + HANDLER_DEADLINE_MS;
   const deadlines = createDeadlines(options.clock, deadlineMs);
-  // A faulted poll is told to come again: to devices in the field any error is final.
-  return guard(POLL_PATH, createResult(options), deadlines, emptyAnswer);
+  return guard(POLL_PATH, createResult(options), deadlines, answerFault);
 }
 
 export const POLL_PATH = '/auth/result';
@@ -26,7 +25,7 @@ function createResult({ relay, pollSeconds }: AuthDoorOptions): Handler<Request>
     if (method !== 'GET') return refuseMethod('GET');
     const query = queryOf(url);
     const pollSecret = query.get('session') ?? '';
-    if (query.get('ack') === '1') return answerAcknowledged(await relay.acknowledge(pollSecret));
+    if (isAcknowledgement(query)) return answerAcknowledged(await relay.acknowledge(pollSecret));
     const waitSeconds = parseWait(query.get('wait'));
     if (Number.isNaN(waitSeconds)) return refuse('invalid_wait');
     log.debug('poll_waiting', { requestId });
@@ -43,6 +42,19 @@ function createResult({ relay, pollSeconds }: AuthDoorOptions): Handler<Request>
         return refuse('session_not_found');
     }
   };
+}
+
+/**
+ * After a fault a poll is answered 204, because to devices in the field any error
+ * is final. An acknowledgement is answered 503, because the result may still be
+ * kept: the device repeats it.
+ */
+function answerFault({ url }: Request): Response {
+  return isAcknowledgement(queryOf(url)) ? refuse('busy') : emptyAnswer();
+}
+
+function isAcknowledgement(query: URLSearchParams): boolean {
+  return query.get('ack') === '1';
 }
 
 /** Infinity when nothing is asked, NaN for what is no whole number from 0 to MAX_WAIT_SECONDS. */

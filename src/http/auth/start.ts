@@ -1,5 +1,5 @@
 /** `POST /auth/start`: a device asks for a link. `protocol.md` §4. */
-import { START_BODY_BYTES, START_BODY_DEADLINE_MS } from '../../limits.ts';
+import { ACK_MS, START_BODY_BYTES, START_BODY_DEADLINE_MS } from '../../limits.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import { createDeadlines, type Deadlines } from '../../relay/deadlines.ts';
 import type { Started, StartOptions } from '../../relay/relay.ts';
@@ -42,7 +42,7 @@ async function readAsked(request: Request, deadlines: Deadlines): Promise<Asked 
     return {
       service: typeof service === 'string' ? service : '',
       withUserCode: code === true,
-      isAckAsked: ack === true,
+      ...(ack === true && { repeatMs: ACK_MS }),
       ...(deviceName !== undefined && { deviceName }),
     };
   } catch {

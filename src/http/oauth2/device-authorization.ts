@@ -14,6 +14,7 @@ import { readParameters } from './parameters.ts';
  */
 export function createDeviceAuthorization(options: OAuthDoorOptions): OAuthHandler {
   const { admit, beginSignIn, rateLimiter, clock, baseUrl, sessionSeconds } = options;
+  const repeatMs = options.deviceGrantRepeatSeconds * 1_000;
   const bodyDeadlines = createDeadlines(clock, START_BODY_DEADLINE_MS);
 
   return async (c, requestId, enabled) => {
@@ -23,7 +24,13 @@ export function createDeviceAuthorization(options: OAuthDoorOptions): OAuthHandl
     const parameters = await readParameters(c.req.raw, bodyDeadlines);
     if (parameters === undefined) return refuseOAuth('invalid_request');
     const deviceName = cleanName(parameters.get('device'));
-    const asked = { withUserCode: true, ...(deviceName !== undefined && { deviceName }) };
+    // No standard client can acknowledge, and some poll twice at once: docs/device-grant.md.
+    const asked = {
+      withUserCode: true,
+      keepsErrors: true,
+      ...(repeatMs > 0 && { repeatMs }),
+      ...(deviceName !== undefined && { deviceName }),
+    };
     const started = await beginSignIn(enabled, asked, requestId);
     if (!started.ok) return refuseOAuth('temporarily_unavailable');
     const { pollSecret, userCode = '' } = started;

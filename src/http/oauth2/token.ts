@@ -1,8 +1,8 @@
 /** `POST /oauth2/<service>/token`: a device polls, or refreshes. RFC 8628 §3.4, RFC 6749 §6. */
-import { CAPABILITY_SHAPE, START_BODY_DEADLINE_MS } from '../../limits.ts';
+import { START_BODY_DEADLINE_MS } from '../../limits.ts';
 import { log } from '../../operate/log.ts';
 import { createDeadlines } from '../../relay/deadlines.ts';
-import { digestOf } from '../../relay/secrets.ts';
+import { digestOf, isCapability } from '../../relay/secrets.ts';
 import type { OAuthDoorOptions } from '../door-options.ts';
 import { describeTokens, oauthAnswer, refuseOAuth, refuseUndiscovered } from './answers.ts';
 import type { OAuthHandler } from './door.ts';
@@ -42,7 +42,7 @@ function createPollToken({ relay, pollPace, clock, pollSeconds }: OAuthDoorOptio
     if (deviceCode === undefined) {
       return refuseOAuth('invalid_request', { description: 'device_code is missing' });
     }
-    if (!CAPABILITY_SHAPE.test(deviceCode)) return refuseOAuth('invalid_grant');
+    if (!isCapability(deviceCode)) return refuseOAuth('invalid_grant');
     const preferred = parsePreferredWait(request.headers.get('prefer') ?? undefined);
     const holdSeconds = Math.min(preferred, pollSeconds);
     const headers = appliedOf(holdSeconds);

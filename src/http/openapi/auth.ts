@@ -108,6 +108,9 @@ const RESULT: Part = {
     '400': answer('What is wrong', { texts: ['Invalid wait: a whole number from 0 to 50'] }),
     '405': notAllowed('GET'),
     '410': answer('Unknown, expired, or already handed out', { texts: ['Session not found'] }),
+    '503': answer('To `ack=1` only: not known whether it was carried out. Repeat it', {
+      texts: ['Server busy'],
+    }),
   },
 };
 

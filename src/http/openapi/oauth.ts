@@ -102,13 +102,13 @@ const TOKEN: Part = {
   },
   responses: {
     '200': json(
-      'Tokens, as the provider gave them',
+      'Tokens, as the provider gave them. For a while after the first delivery the same device code gets them again',
       'TokenResponse',
       { access_token: '…', token_type: 'Bearer', scope: '', expires_in: 3_600 },
       APPLIED,
     ),
     '400': failed(
-      '`authorization_pending`, `slow_down`, `access_denied`, `expired_token` and the errors of RFC 6749 section 5.2; `authorization_failed`, `missing_code` and `exchange_failed` as at the other door',
+      '`authorization_pending`, `slow_down`, `access_denied`, `expired_token` and the errors of RFC 6749 section 5.2; `authorization_failed`, `missing_code` and `exchange_failed` as at `/auth/result`. An error that ends the sign-in is told again until it expires',
       'authorization_pending',
       { ...APPLIED, ...MAY_RETRY },
     ),

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { startCuttingProxy } from '../../support/redis/cutting-proxy.ts';
 import { startRedis } from '../../support/redis/start-redis.ts';
 import { startSession } from '../../support/wire.ts';
+import { startCutOffPair } from '../support/cut-off-pair.ts';
 import { park, pollUntilDone } from '../support/device.ts';
 import { bringCode, makeCode } from '../support/person.ts';
 import { startRelayPair } from '../support/relay-pair.ts';
@@ -23,21 +24,16 @@ const BEFORE_CUT = 4;
 /** The cut meets the heartbeat at another moment each time. */
 const ROUNDS = 8;
 
-async function startBehindProxy(stack: AsyncDisposableStack) {
-  const redis = await startRedis();
-  stack.defer(() => redis.stop());
-  const proxy = await startCuttingProxy(redis.port);
-  stack.defer(() => proxy.stop());
-  return { redis, proxy };
-}
-
 export function testCuts(): void {
   describe.concurrent('connections are cut', () => {
     test(
       `every ${BETWEEN_CUTS_MS} ms: sign-ins go on, none is delivered twice, none hangs`,
       async () => {
         await using stack = new AsyncDisposableStack();
-        const { proxy } = await startBehindProxy(stack);
+        const redis = await startRedis();
+        stack.defer(() => redis.stop());
+        const proxy = await startCuttingProxy(redis.port);
+        stack.defer(() => proxy.stop());
         const { relays, provider } = stack.use(await startRelayPair(proxy.url));
         const signIns: SignedIn[] = [];
         let isOver = false;
@@ -67,10 +63,7 @@ export function testCuts(): void {
 
     test('once, at any moment around a completion: the poll is woken all the same', async () => {
       await using stack = new AsyncDisposableStack();
-      const { redis, proxy } = await startBehindProxy(stack);
-      const each = [{ env: { REDIS_URL: proxy.url } }, {}] as const;
-      const { relays } = stack.use(await startRelayPair(redis.url, { each }));
-      const [cutOff, other] = relays;
+      const { proxy, cutOff, other } = await startCutOffPair(stack);
 
       async function parkOne() {
         const { session, state } = await startSession(other.baseUrl, 'mal');

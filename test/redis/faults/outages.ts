@@ -32,6 +32,10 @@ async function start({ baseUrl }: RelayProcess): Promise<[number, string]> {
   return [response.status, response.status === 200 ? '' : await response.text()];
 }
 
+function acknowledge({ baseUrl }: RelayProcess, session: string): Promise<Response> {
+  return fetch(`${baseUrl}/auth/result?session=${session}&ack=1`);
+}
+
 /** Both relays work, and a poll that is parked at one is woken by the other. */
 async function expectAllWorks(relays: readonly [RelayProcess, RelayProcess]): Promise<void> {
   for (const [waiting, finishing] of [relays, relays.toReversed()] as const) {
@@ -100,8 +104,10 @@ export function testOutages(): void {
         const starts = relays.map(start);
         const early = relays.map((relay) => bringCode(relay, calledBack.state, codes.calledBack));
         const claims = relays.map((relay) => pollUntilDone([relay], completed.session));
+        const acknowledged = acknowledge(b, calledBack.session);
         for (const answer of starts) expect(await answer).toEqual([503, 'Server busy\n']);
         for (const answer of early) expect((await answer).status).toBe(503);
+        expect((await acknowledged).status).toBe(503);
         const device = pollUntilDone([b], exchanging.session);
         await over;
         redis.thaw();

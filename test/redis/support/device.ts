@@ -1,6 +1,6 @@
 /** What the device does: it polls, and comes again when it is told to. */
 import type { RelayProcess } from '../../support/relay-process.ts';
-import { poll } from '../../support/wire.ts';
+import { poll, UNKNOWN_SECRET } from '../../support/wire.ts';
 
 export type Result = Readonly<Record<string, unknown>> | 'gone';
 
@@ -18,7 +18,7 @@ export async function park(relay: RelayProcess, session: string): Promise<Parked
   let seen = 0;
   await relay.waitForEvent((event) => isPoll(event) && ++seen > before);
   // Goes to the store by the same connection, so it is answered after it.
-  await poll(relay.baseUrl, 'unknown');
+  await poll(relay.baseUrl, UNKNOWN_SECRET);
   return { answer };
 }
 

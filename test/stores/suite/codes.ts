@@ -88,7 +88,7 @@ export function testCodes(openStore: OpenStore): void {
 export function testAcknowledged(openStore: OpenStore): void {
   async function openDelivered(deliveredAtMs = NOW) {
     const store = await openStore({ maxSessions: 1 });
-    const { pollSecret, browserState } = await register(store, { isAckAsked: true });
+    const { pollSecret, browserState } = await register(store, { repeatMs: ACK_MS });
     await store.lease('mal', browserState, deliveredAtMs);
     await store.complete('mal', browserState, TOKENS, deliveredAtMs);
     const claim = () => store.claim(pollSecret, deliveredAtMs);
@@ -130,7 +130,7 @@ export function testAcknowledged(openStore: OpenStore): void {
 
   test('nothing is confirmed before it was delivered', async () => {
     const store = await openStore();
-    const { pollSecret, browserState } = await register(store, { isAckAsked: true });
+    const { pollSecret, browserState } = await register(store, { repeatMs: ACK_MS });
     expect(await store.acknowledge(pollSecret, NOW)).toBe('early');
     await store.fail('mal', browserState, DENIED, NOW);
     expect(await store.acknowledge(pollSecret, NOW)).toBe('early');

@@ -8,7 +8,7 @@ import { LIFETIME_MS, makeUserCode, NOW, newSession, TOKENS } from './sessions.t
 const DENIED: SessionResult = { error: 'access_denied' };
 
 /** On both sides of every boundary in time; mostly none, or no session would get far. */
-const boundaries = [EXCHANGE_LEASE_MS, ACK_MS, LIFETIME_MS].flatMap((lastMs) => [
+const boundaries = [EXCHANGE_LEASE_MS, ACK_MS / 2, ACK_MS, LIFETIME_MS].flatMap((lastMs) => [
   lastMs,
   lastMs + 1,
 ]);
@@ -31,7 +31,8 @@ const step = fc.record({
   withVerifier: fc.boolean(),
   withCode: fc.boolean(),
   withName: fc.boolean(),
-  isAckAsked: fc.boolean(),
+  repeatMs: fc.constantFrom(undefined, ACK_MS, ACK_MS / 2),
+  keepsErrors: fc.boolean(),
   pauseMs: pauses,
 });
 
@@ -47,13 +48,15 @@ export type Sequence = typeof sequences extends fc.Arbitrary<infer Value> ? Valu
 
 /** The sessions that a sequence speaks of, the same for every store. */
 export function castOf({ steps, lifetimeMs }: Sequence): NewSession[] {
-  return steps.map(({ service, withVerifier, withCode, withName, isAckAsked }) => {
-    const { verifier, ...session } = newSession({ service, lifetimeMs, isAckAsked });
+  return steps.map(({ service, withVerifier, withCode, withName, repeatMs, keepsErrors }) => {
+    const { verifier, ...session } = newSession({ service, lifetimeMs });
     return {
       ...session,
       ...(withVerifier && verifier !== undefined && { verifier }),
       ...(withCode && { userCode: makeUserCode() }),
       ...(withName && { deviceName: 'Fernseher 📺' }),
+      ...(repeatMs !== undefined && { repeatMs }),
+      ...(keepsErrors && { keepsErrors }),
     };
   });
 }

@@ -21,6 +21,8 @@ export interface CuttingProxy {
    * was asked, and nobody learns it.
    */
   stall(what: Stalled): void;
+  /** Holds replies back from the next request on that holds `text`, such as a script's SHA-1. Resolves when it came. */
+  stallRepliesTo(text: string): Promise<void>;
   /** Since the start or the last reset. Nothing is counted of TLS but connections and bytes. */
   traffic(): TrafficCounts;
   resetTraffic(): void;
@@ -32,15 +34,30 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
   const links = new Set<ProxyLink>();
   const traffic = createTraffic();
   let stalled: Stalled = false;
+  let awaited: { readonly text: string; readonly came: () => void } | undefined;
 
   function take(client: Socket): void {
     const redis = connect(targetPort, '127.0.0.1');
-    const link = createLink(client, redis, traffic.createMeter());
+    const meter = traffic.createMeter();
+    const link = createLink(client, redis, {
+      ...meter,
+      takeRequest(chunk) {
+        meter.takeRequest(chunk);
+        if (awaited === undefined || !chunk.includes(awaited.text)) return;
+        stall('replies');
+        awaited.came();
+        awaited = undefined;
+      },
+    });
     link.stall(stalled);
     links.add(link);
     client.once('close', () => links.delete(link));
   }
   const door = createDoor(port, take);
+  function stall(what: Stalled): void {
+    stalled = what;
+    for (const link of links) link.stall(what);
+  }
   function cutAll(): void {
     for (const link of links) link.cut();
   }
@@ -52,10 +69,11 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
     open: () => links.size,
     cutAll,
     refuse: (on) => (on ? door.close() : door.open()),
-    stall(what) {
-      stalled = what;
-      for (const link of links) link.stall(what);
-    },
+    stall,
+    stallRepliesTo: (text) =>
+      new Promise((came) => {
+        awaited = { text, came };
+      }),
     traffic: traffic.counts,
     resetTraffic: traffic.reset,
     async stop() {
