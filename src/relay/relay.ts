@@ -187,7 +187,10 @@ export function createRelay(options: RelayOptions): Relay {
         await pause(clock, DRAIN_LOOK_MS);
       }
     },
-    settled: changes.settled,
+    async settled() {
+      await changes.settled();
+      await store.settled();
+    },
   };
 }
 

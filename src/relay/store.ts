@@ -105,6 +105,9 @@ export interface SessionStore {
   /** Whether tokens that no device has taken yet would be lost with this process. */
   hasUndelivered(nowMs: number): boolean;
 
+  /** Resolves once nothing is under way that a verb left to be done after its answer. */
+  settled(): Promise<void>;
+
   /** Throws away what has expired. Lookups are exact without it. */
   sweep(nowMs: number): Promise<void>;
 }

@@ -198,6 +198,8 @@ export function createMemoryStore({ maxSessions }: { maxSessions: number }): Mem
       return watchers.add(digest, wakeOne);
     },
 
+    settled: async () => {},
+
     hasUndelivered(nowMs) {
       const sessions = [...byBrowserState.values()];
       return sessions.some((session) => holdsTokens(session) && !isExpired(session, nowMs));

@@ -9,6 +9,7 @@ import {
 } from '../limits.ts';
 import { type Clock, pause } from '../relay/clock.ts';
 import { createDeadlines } from '../relay/deadlines.ts';
+import { createInFlight } from '../relay/in-flight.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import {
   isAnswer,
@@ -44,6 +45,8 @@ export interface RedisCommands {
    * any more. Resolves then, or after STORE_UNDO_MS. Never rejects.
    */
   undo(undoOnce: () => Promise<unknown>, options: { isUnknown: boolean }): Promise<void>;
+  /** Resolves once nothing is being undone. */
+  undone(): Promise<void>;
   /** Undoes nothing any more. */
   close(): void;
 }
@@ -68,6 +71,7 @@ export interface RedisCommandsOptions {
 export function createRedisCommands(options: RedisCommandsOptions): RedisCommands {
   const { client, clock, onCut, refusals } = options;
   const deadlines = createDeadlines(clock, STORE_DEADLINE_MS);
+  const undoing = createInFlight();
   let isClosed = false;
 
   function within<T>(work: Promise<T>): Promise<T> {
@@ -137,7 +141,8 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
   return {
     within,
     repeat,
-    undo,
+    undo: (undoOnce, options) => undoing.track(() => undo(undoOnce, options)),
+    undone: undoing.settled,
     close() {
       isClosed = true;
     },

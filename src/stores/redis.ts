@@ -76,6 +76,8 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
     // Any other instance delivers what is in Redis.
     hasUndelivered: () => false,
 
+    settled: commands.undone,
+
     async sweep(nowMs) {
       await run(TRIM_EXPIRED, [keys.live], [timeOf(nowMs)]);
     },

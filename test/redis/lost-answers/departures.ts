@@ -1,5 +1,6 @@
 /** A device leaves while its claim is on the way, or polls again meanwhile: the result is not lost, and not delivered twice. */
 import { describe, expect, test } from 'bun:test';
+import { DRAIN_FLUSH_MS } from '../../../src/limits.ts';
 import { openRaw, type RawConnection } from '../../support/raw-connection.ts';
 import { poll, startSession } from '../../support/wire.ts';
 import { type CutOffPair, startCutOffPair, untilSessionIs } from '../support/cut-off-pair.ts';
@@ -39,6 +40,20 @@ export function testDepartures(): void {
         expect(await pollUntilDone([next], session)).toBe('gone');
         await pair.redis.cli('FLUSHALL');
       }
+    }, 30_000);
+
+    test('its device leaves and the relay is stopped: it ends once the claim is undone, and the next relay delivers', async () => {
+      await using stack = new AsyncDisposableStack();
+      const pair = await startCutOffPair(stack);
+      const { session, tokens, device } = await startUnheardClaim(pair);
+      await leave(device, pair);
+      // The claim is answered; what undoes it does not reach Redis yet.
+      pair.proxy.stall('requests');
+      const exited = pair.cutOff.stop('SIGTERM');
+      await Promise.race([exited, Bun.sleep(DRAIN_FLUSH_MS + 1_000)]);
+      pair.proxy.stall(false);
+      expect(await exited).toBe(0);
+      expect(await pollUntilDone([pair.other], session)).toEqual(tokens);
     }, 30_000);
 
     test('its device leaves: a poll that waits at the other relay meanwhile gets the tokens', async () => {
