@@ -2,19 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { serve } from '@hono/node-server';
-import {
-  describeFaults,
-  keepConnections,
-  readSettings,
-  startService,
-  systemClock,
-} from '../dist/sign-in-relay.js';
+import { describeFaults, readSettings, startService, systemClock } from '../dist/sign-in-relay.js';
 
 const read = readSettings(process.env, (path) => readFileSync(path, 'utf8'));
 if (!read.ok) throw new Error(describeFaults(read.faults, read.warnings));
 const { settings } = read;
 
-const world = { clock: systemClock, randomBytes, fetch: keepConnections(fetch) };
+const world = { clock: systemClock, randomBytes, fetch };
 const service = await startService(settings, world);
 process.once('SIGTERM', async () => {
   await service.drain();

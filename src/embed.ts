@@ -3,8 +3,7 @@
  * behind `startService`, and what makes its settings and its world.
  * examples/node-server.mjs is a whole host.
  */
-export { startLog } from './operate/log.ts';
-export { keepConnections } from './providers/kept-connections.ts';
-export { systemClock } from './relay/clock.ts';
+export { startLog } from './log.ts';
+export { systemClock } from './relay/time.ts';
 export { type Service, startService, type World } from './service.ts';
 export { describeFaults, readSettings, type Settings } from './settings.ts';

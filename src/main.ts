@@ -3,8 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
-import { describeError, log, startLog } from './operate/log.ts';
-import { createLogOutput } from './operate/log-output.ts';
+import { createLogOutput, describeError, log, startLog } from './log.ts';
 import { StoreUnavailable } from './relay/store.ts';
 import { serve } from './serve.ts';
 import { describeFaults } from './settings/faults.ts';

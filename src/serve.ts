@@ -1,7 +1,7 @@
 /** Settings -> relay -> Bun.serve, until a signal ends it. The only file that knows Bun. */
 import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
-import { refuse } from './http/errors.ts';
+import { refuse } from './http/responses.ts';
 import {
   DRAIN_FLUSH_MS,
   IDLE_MARGIN_SECONDS,
@@ -9,10 +9,9 @@ import {
   REQUEST_BODY_BYTES,
   SIGNAL_ECHO_MS,
 } from './limits.ts';
-import { describeError, log } from './operate/log.ts';
-import { keepConnections } from './providers/kept-connections.ts';
+import { describeError, log } from './log.ts';
 import type { Fetch } from './providers/token-endpoint.ts';
-import { systemClock } from './relay/clock.ts';
+import { systemClock } from './relay/time.ts';
 import { type Service, startService } from './service.ts';
 import type { Settings } from './settings.ts';
 
@@ -20,8 +19,12 @@ import type { Settings } from './settings.ts';
 export async function serve(settings: Settings): Promise<void> {
   const running: Running = {};
   endOnSignal(running);
-  const fetch = keepConnections(fetchUpstream);
-  const world = { clock: systemClock, randomBytes, fetch, fetchesAtOnce: readFetchesAtOnce() };
+  const world = {
+    clock: systemClock,
+    randomBytes,
+    fetch: fetchUpstream,
+    fetchesAtOnce: readFetchesAtOnce(),
+  };
   running.service = await startService(settings, world);
   running.server = await listen(settings, running.service);
   log.info('listening', {

@@ -1,29 +1,45 @@
 /**
- * Settings become a running relay that any runtime can mount: a fetch handler,
- * and what to do at the end. Knows no runtime.
+ * Settings become a running relay that any runtime can mount: a fetch handler, and
+ * what to do at the end. Knows no runtime.
  */
-import { createAdmit, createWarnOnce } from './http/admission.ts';
 import { createApp, type HandleRequest } from './http/app.ts';
-import { createBeginSignIn } from './http/begin-sign-in.ts';
-import { createFindClientAddress } from './http/client-address.ts';
-import { DISCOVERY_RETRY_MS, SWEEP_INTERVAL_MS } from './limits.ts';
-import { openStores, type Stores } from './open-stores.ts';
-import { log } from './operate/log.ts';
-import { discoverProvider } from './providers/discovery.ts';
-import { type EnabledProvider, enableProvider, redirectUriOf } from './providers/enabled.ts';
-import { exchangeCode } from './providers/exchange.ts';
-import type { Provider } from './providers/provider.ts';
-import { refreshTokens } from './providers/refresh.ts';
-import { createRequestTokens, type Fetch } from './providers/token-endpoint.ts';
-import { createUpstreamLimit } from './providers/upstream-limit.ts';
-import { createRateLimiters } from './rate-limiters.ts';
-import type { Clock } from './relay/clock.ts';
-import { createRefreshAnswers, type RefreshAnswers } from './relay/refresh-answers.ts';
-import { createRelay, type Relay } from './relay/relay.ts';
+import { createCors } from './http/cors.ts';
+import { basePathOf } from './http/request.ts';
+import { createDisabledRoutes, createRoutes, type RateLimits } from './http/routes.ts';
+import {
+  CODE_LIMIT_OVERALL,
+  CODE_LIMIT_PER_ADDRESS,
+  DEVICE_POLL_LIMIT,
+  DISCOVERY_RETRY_MS,
+  QR_LIMIT_OVERALL,
+  QR_LIMIT_PER_ADDRESS,
+  REFRESH_LIMIT,
+  SWEEP_INTERVAL_MS,
+} from './limits.ts';
+import { log, warnOnce } from './log.ts';
+import { discoverProvider, type ProviderToDiscover } from './providers/discovery.ts';
+import {
+  createProvider,
+  type Provider,
+  type ProviderConfig,
+  redirectUriOf,
+} from './providers/provider.ts';
+import { createTokenEndpoint, type Fetch } from './providers/token-endpoint.ts';
+import type { RateLimiter, RateLimitPolicy } from './relay/rate-limit.ts';
+import { createRefreshes, type RefreshStore } from './relay/refresh.ts';
+import { createRelay } from './relay/relay.ts';
 import type { RandomBytes } from './relay/secrets.ts';
-import type { ProviderToDiscover, Settings } from './settings.ts';
+import type { SessionStore } from './relay/store.ts';
+import type { Clock } from './relay/time.ts';
+import type { Settings } from './settings.ts';
+import {
+  createMemoryRateLimiter,
+  createMemoryRefreshStore,
+  createMemoryStore,
+} from './stores/memory.ts';
+import type { RedisEvent } from './stores/redis/open.ts';
 
-/** What of the world the relay needs, so that a test can be the world. */
+/** What the relay needs of the world, so that a test can be the world. */
 export interface World {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
@@ -32,66 +48,103 @@ export interface World {
   readonly fetchesAtOnce?: number;
 }
 
+export interface Stores {
+  readonly sessions: SessionStore;
+  readonly refreshes: RefreshStore;
+  /** The name keeps the buckets of several limits apart. */
+  createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
+  close(): void;
+}
+
 export interface Service {
   readonly handle: HandleRequest;
   /** Provider name -> what the operator registers there. */
   redirectUris(): Record<string, string>;
   /**
-   * Ends all that the service does by itself, and closes its store; polls are
-   * answered 204. Nothing of it keeps the process running after that. `drain`
-   * first: whatever else is under way is lost.
+   * Ends everything that the service does by itself, and closes its store. Polls are
+   * answered 204. Nothing of it keeps the process running after that. `drain` first:
+   * whatever else is in progress is lost.
    */
   close(): void;
   /**
    * Answers every parked poll 204 and refuses new sessions, then resolves once no
-   * exchange or refresh is under way and devices had time to fetch what came of it.
+   * exchange or refresh is in progress and devices had time to claim their tokens.
    */
   drain(): Promise<void>;
-  /** Resolves once no request to the store is under way that changes something. For after the last request came in. */
+  /** Resolves once no request to the store is in progress that changes something. For after the last request came in. */
   settled(): Promise<void>;
 }
 
+type EnabledSettings = Settings & { readonly baseUrl: string };
+
 /**
- * A service that is ready for requests: its store is open, and each issuer was
- * asked for its addresses once. Rejects when the store cannot be reached.
+ * A service that is ready for requests: its store is open, and each issuer was asked
+ * for its addresses once. Rejects when the store cannot be reached.
  */
 export async function startService(settings: Settings, world: World): Promise<Service> {
-  if (settings.baseUrl === undefined) return createDisabledService();
+  const { baseUrl } = settings;
+  if (baseUrl === undefined) return createDisabledService(world);
   const stores = await openStores(settings, world);
-  const service = createService({ ...settings, baseUrl: settings.baseUrl }, world, stores);
+  const service = createService({ ...settings, baseUrl }, world, stores);
   await service.discover();
   return service;
 }
 
+/** Rejects when the store that the settings name cannot be reached. */
+async function openStores(settings: Settings, world: World): Promise<Stores> {
+  const { redis, maxSessions } = settings;
+  const { clock } = world;
+  if (redis === undefined) {
+    return {
+      sessions: createMemoryStore(clock, maxSessions),
+      refreshes: createMemoryRefreshStore(clock),
+      createRateLimiter: (_, policy) => createMemoryRateLimiter(clock, policy),
+      close: () => {},
+    };
+  }
+  // Loaded only where it is used: the client is larger than the rest of the relay.
+  const { openRedis } = await import('./stores/redis/open.ts');
+  return openRedis({ ...redis, ...world, maxSessions, onEvent: logRedisEvent });
+}
+
+function logRedisEvent({ type, ...fields }: RedisEvent): void {
+  const isGood = type === 'store_back' || type === 'store_replicated' || type === 'store_accepts';
+  log[isGood ? 'info' : 'warning'](type, fields);
+}
+
 export interface DiscoveringService extends Service {
-  /** Asks each issuer for its addresses, within DISCOVERY_TIMEOUT_MS; those that do not answer are asked again later. */
+  /** Asks each issuer for its addresses, within DISCOVERY_TIMEOUT_MS. Those that do not answer are asked again later. */
   discover(): Promise<void>;
 }
 
+const PROVIDERS_FULL_HINT =
+  'as many requests are under way at a provider as may be: callbacks and refreshes are answered 503 until one ends';
+
 export function createService(
-  settings: Settings & { readonly baseUrl: string },
+  settings: EnabledSettings,
   world: World,
   stores: Stores,
 ): DiscoveringService {
   const { baseUrl } = settings;
   const { clock } = world;
-  const { store, refreshAnswers } = stores;
+  const store = stores.sessions;
   const relay = createRelay({ ...settings, ...world, store });
-  const providers = new Map<string, EnabledProvider | 'undiscovered'>();
-  const enable = (provider: Provider) => {
-    providers.set(provider.name, enableProvider(provider, baseUrl));
-  };
-  for (const { name } of settings.discoveries) providers.set(name, 'undiscovered');
-  settings.providers.forEach(enable);
-  const refreshes = createRefreshAnswers(refreshAnswers, clock);
-  const warnOfFull = createWarnOnce('providers_full', PROVIDERS_FULL_HINT);
-  const requestTokens = createRequestTokens(world.fetch, clock, {
+  const refreshes = createRefreshes(stores.refreshes, clock);
+  const { rateLimits, limiters } = createRateLimits(settings, stores, clock);
+  const tokenEndpoint = createTokenEndpoint({
+    fetch: world.fetch,
+    clock,
     keepAlive: settings.providerKeepAlive,
+    fetchesAtOnce: world.fetchesAtOnce ?? Number.POSITIVE_INFINITY,
+    onFull: warnOnce('providers_full', PROVIDERS_FULL_HINT),
   });
-  const { all: rateLimiters, ...limits } = createRateLimiters(settings, stores);
-
-  let ready = true;
+  const providers = new Map<string, Provider | 'undiscovered'>();
+  let draining = false;
   let closed = false;
+
+  function enable(config: ProviderConfig): void {
+    providers.set(config.name, createProvider(config, baseUrl, tokenEndpoint));
+  }
 
   /** Runs after `delayMs`, unless the service is closed by then. */
   function later(delayMs: number, run: () => void): void {
@@ -102,38 +155,33 @@ export function createService(
 
   function sweepLater(): void {
     later(SWEEP_INTERVAL_MS, () => {
-      for (const kept of [store, ...rateLimiters]) kept.sweep(clock.now()).catch(() => {});
+      for (const limiter of limiters) limiter.sweep();
+      // The next sweep tries again.
+      Promise.resolve(store.sweep()).catch(() => {});
       sweepLater();
     });
   }
-  sweepLater();
 
   /** An issuer that does not answer keeps nobody from signing in elsewhere. */
   async function discover(asked: ProviderToDiscover): Promise<void> {
     const outcome = await discoverProvider(asked, world.fetch);
-    if (outcome.ok) return enable(outcome.provider);
+    if (outcome.problem === undefined) return enable(outcome.provider);
     if (closed) return;
     log.warning('provider_not_discovered', { service: asked.name, problem: outcome.problem });
-    later(DISCOVERY_RETRY_MS, () => void discover(asked).catch(() => {}));
+    later(DISCOVERY_RETRY_MS, () => void discover(asked));
   }
 
+  for (const { name } of settings.discoveries) providers.set(name, 'undiscovered');
+  settings.providers.forEach(enable);
+  sweepLater();
+  const parts = { relay, store, refreshes, providers, rateLimits, clock };
+  const routes = createRoutes(settings, { ...parts, isDraining: () => draining });
+
   return {
-    handle: createApp({
-      auth: {
-        ...settings,
-        baseUrl,
-        relay,
-        ...limits,
-        clock,
-        providers,
-        admit: createAdmit(createFindClientAddress(settings.trustedProxyCidrs), clock),
-        beginSignIn: createBeginSignIn(relay),
-        exchange: (provider, grant) => exchangeCode(requestTokens, provider, grant),
-        refresh: (provider, grant) => refreshTokens(requestTokens, provider, grant),
-        refreshAnswers: refreshes,
-        upstreamLimit: createUpstreamLimit(warnOfFull, world.fetchesAtOnce),
-      },
-      isReady: () => ready,
+    handle: createApp(routes, {
+      clock,
+      cors: createCors(settings.corsOrigins),
+      basePath: basePathOf(baseUrl),
     }),
     redirectUris() {
       const names = [...settings.providers, ...settings.discoveries].map(({ name }) => name);
@@ -148,31 +196,51 @@ export function createService(
       stores.close();
     },
     async drain() {
-      ready = false;
-      await drain(relay, refreshes);
+      draining = true;
+      // The 204 makes devices poll again, so those whose exchange is in progress are
+      // parked anew before it ends, and get its tokens here.
+      relay.drain();
+      refreshes.drain();
+      await Promise.all([relay.delivered(), refreshes.settled()]);
+      relay.close();
     },
-    settled: relay.settled,
+    async settled() {
+      await store.settled();
+    },
   };
 }
 
-const PROVIDERS_FULL_HINT =
-  'as many requests are under way at a provider as may be: callbacks and refreshes are answered 503 until one ends';
-
-/**
- * The 204 tells devices to poll again, so those whose exchange is under way are
- * parked anew before it ends, and get its tokens here.
- */
-async function drain(relay: Relay, refreshes: RefreshAnswers): Promise<void> {
-  relay.drain();
-  refreshes.drain();
-  await Promise.all([relay.delivered(), refreshes.settled()]);
-  relay.close();
+/** Every rate limit: those that hold over all instances, and those that protect this process alone. */
+function createRateLimits(
+  { startBurst: burst, startRatePerSecond: ratePerSecond }: Settings,
+  { createRateLimiter }: Stores,
+  clock: Clock,
+): { readonly rateLimits: RateLimits; readonly limiters: readonly RateLimiter[] } {
+  const startLimiter = createRateLimiter('start', { burst, ratePerSecond });
+  const refreshLimiter = createRateLimiter('refresh', REFRESH_LIMIT);
+  const codeLimits = {
+    perAddress: createRateLimiter('code', CODE_LIMIT_PER_ADDRESS),
+    overall: createRateLimiter('codes', CODE_LIMIT_OVERALL),
+  };
+  const pollLimiter = createMemoryRateLimiter(clock, DEVICE_POLL_LIMIT);
+  const qrLimits = {
+    perAddress: createMemoryRateLimiter(clock, QR_LIMIT_PER_ADDRESS),
+    overall: createMemoryRateLimiter(clock, QR_LIMIT_OVERALL),
+  };
+  return {
+    rateLimits: { startLimiter, refreshLimiter, codeLimits, pollLimiter, qrLimits },
+    limiters: [
+      ...[startLimiter, refreshLimiter, pollLimiter],
+      ...Object.values(codeLimits),
+      ...Object.values(qrLimits),
+    ],
+  };
 }
 
-/** `protocol.md` §1: without a base address there is nothing to relay, but a process that says so. */
-function createDisabledService(): Service {
+/** Without a base address there is nothing to relay, but a process that says so. */
+function createDisabledService({ clock }: World): Service {
   return {
-    handle: createApp({ isReady: () => true }),
+    handle: createApp(createDisabledRoutes(), { clock, cors: undefined, basePath: '' }),
     redirectUris: () => ({}),
     close: () => {},
     drain: async () => {},

@@ -7,7 +7,7 @@ import {
   DEFAULT_START_RATE_PER_SECOND,
 } from './limits.ts';
 import type { ProviderToDiscover } from './providers/discovery.ts';
-import type { Provider } from './providers/provider.ts';
+import type { ProviderConfig as Provider } from './providers/provider.ts';
 import { rejectDangerousEnvironment } from './settings/dangerous-environment.ts';
 import { createFault, type SettingFault, type SettingWarning } from './settings/faults.ts';
 import { findMisspeltNames, findOtherBaseUrls } from './settings/misspelt-names.ts';
@@ -26,7 +26,7 @@ import { type Environment, type Reading, readEach } from './settings/read-each.t
 import { isPlainHttp, RELAY_CHECKS } from './settings/relay-settings.ts';
 import { readSecretFile } from './settings/secret-file.ts';
 import { withoutUndefined } from './settings/without-undefined.ts';
-import type { RedisTarget } from './stores/redis-url.ts';
+import type { RedisTarget } from './stores/redis/url.ts';
 
 /** The settings: environment in, checked values or every fault out. */
 

@@ -1,89 +1,238 @@
-/** Which door a request goes through. Knows Hono, but no runtime. */
-import { Hono } from 'hono';
-import { describeError, log } from '../operate/log.ts';
-import { createPages, type FindPages } from '../pages/pages.ts';
-import { AUTH_PREFIX, createAuthDoor } from './auth/door.ts';
-import { allowOrigins } from './cors.ts';
-import type { OAuthDoorOptions } from './door-options.ts';
-import { refuse, refuseMethod } from './errors.ts';
-import { createOAuthDoor } from './oauth2/door.ts';
-import { createPersonDoor } from './person/door.ts';
-import { createQrDoor } from './qr/door.ts';
-import { type Env, PlainContext } from './request-context.ts';
-import { basePathOf, createPathOf, MALFORMED } from './request-path.ts';
-import { DATA_HEADERS } from './security-headers.ts';
+/**
+ * From a request to its handler and back. The table is routes.ts; methods, HEAD,
+ * OPTIONS, CORS, deadlines and faults are handled here and nowhere else. Knows no
+ * runtime.
+ */
+import { HANDLER_DEADLINE_MS } from '../limits.ts';
+import { describeError, log } from '../log.ts';
+import { StoreUnavailable } from '../relay/store.ts';
+import {
+  type Clock,
+  createDeadlineQueue,
+  type Deadline,
+  type DeadlineQueue,
+} from '../relay/time.ts';
+import type { Cors } from './cors.ts';
+import { type FindPeerAddress, RelayRequest, readPath } from './request.ts';
+import { refuse } from './responses.ts';
 
-export interface AppOptions {
-  /** Absent: the relay is not configured. `protocol.md` §1. */
-  readonly auth?: OAuthDoorOptions;
-  /** False while draining, so that a balancer sends nobody here any more. */
-  readonly isReady: () => boolean;
+/** Answers a request. May throw. */
+export type Handler = (request: RelayRequest) => Response | Promise<Response>;
+
+export interface Route {
+  /**
+   * Exact, or with one open segment (`/auth/:service/callback`), or everything below
+   * (`/oauth2/*`). Paths are compared as they were sent.
+   */
+  readonly path: string;
+  /** By method. Absent: the route answers `refusal` whatever the method. */
+  readonly methods?: Readonly<Record<string, Handler>>;
+  readonly refusal?: () => Response;
+  /** Undefined where there is nothing for that open segment: the next route is tried. */
+  readonly isKnown?: (parameter: string) => boolean;
+  /** Answers another method. RFC 9110 §15.5.6: it says which are allowed. */
+  readonly refuseMethod?: (allow: string) => Response;
+  /** Answers after a fault. A handler that is not done within its deadline is one. */
+  readonly onFault?: (request: RelayRequest) => Response;
+  /** Absent: HANDLER_DEADLINE_MS. 'none': the handler bounds itself. */
+  readonly deadlineMs?: number | 'none';
+  /** Devices use it, and so may web apps that are listed. */
+  readonly isForDevices?: boolean;
 }
 
 /**
  * A fetch handler that any runtime can mount: the request, and how to learn whose
- * socket it came from, asked at once or never. Never throws.
+ * socket it came from, called at once or never. Never throws.
  */
 export type HandleRequest = (
   request: Request,
-  findPeerAddress: () => string | undefined,
+  findPeerAddress: FindPeerAddress,
 ) => Response | Promise<Response>;
 
-export function createApp({ auth, isReady }: AppOptions): HandleRequest {
-  const pathOf = createPathOf(auth === undefined ? '' : basePathOf(auth.baseUrl));
-  const app = new Hono<Env>({ getPath: pathOf });
-  app.all('/health', (c) => answerHealth(c.req.method, isReady()));
-  app.all(MALFORMED, () => refuse('malformed_request'));
-  app.notFound(() => refuse('not_found'));
-  // Hono's own would print the error, message and all.
-  app.onError((error) => {
-    log.error('request_fault', describeError(error));
-    return refuse('busy');
-  });
-  const route: HandleRequest = (request, findPeerAddress) =>
-    app.fetch(request, { findPeerAddress });
-  if (auth === undefined) {
-    app.all('/oauth2/*', () => refuse('not_configured'));
-    app.all('/auth/*', (c) => refuse(c.req.path === '/auth' ? 'not_found' : 'not_configured'));
-    return route;
-  }
-  const { appName, baseUrl, corsOrigins } = auth;
-  const findPages = createPages({ appName, codeAction: `${basePathOf(baseUrl)}/link` });
-  const answerAuth = createAuthDoor(auth, findPages);
-  allowOrigins(app, corsOrigins);
-  app.all(`${AUTH_PREFIX}*`, ({ req, env }) =>
-    answerAuth(new PlainContext(req.raw, req.path, env)),
-  );
-  openDoors(app, auth, findPages);
-  // Past Hono, unless it has something to add.
-  if (corsOrigins.length > 0) return route;
-  return (request, findPeerAddress) => {
-    const path = pathOf(request);
-    return path.startsWith(AUTH_PREFIX)
-      ? answerAuth(new PlainContext(request, path, { findPeerAddress }))
-      : route(request, findPeerAddress);
+export interface AppOptions {
+  readonly clock: Clock;
+  readonly cors: Cors | undefined;
+  /** Of the public address. A proxy in front may have removed it from the request, or not. */
+  readonly basePath: string;
+}
+
+export function createApp(
+  routes: readonly Route[],
+  { clock, cors, basePath }: AppOptions,
+): HandleRequest {
+  const table = createTable(routes, clock);
+  const localPath = createLocalPath(routes, basePath);
+
+  return (raw, findPeerAddress) => {
+    const sentPath = readPath(raw);
+    if (sentPath === undefined) return refuse('malformed_request');
+    const path = localPath(sentPath);
+    const match = table.find(path);
+    if (match === undefined) return refuse('not_found');
+    const { route, parameter } = match;
+    if (cors === undefined || !route.isForDevices) {
+      return run(match, new RelayRequest(raw, path, parameter, findPeerAddress));
+    }
+    const preflight = cors.preflight(raw);
+    if (preflight !== undefined) return preflight;
+    const response = run(match, new RelayRequest(raw, path, parameter, findPeerAddress));
+    return response instanceof Promise
+      ? response.then((settled) => cors.allow(raw, settled))
+      : cors.allow(raw, response);
   };
 }
 
-function openDoors(app: Hono<Env>, auth: OAuthDoorOptions, findPages: FindPages): void {
-  app.route('/', createPersonDoor(auth, findPages));
-  app.route('/', createOAuthDoor(auth));
-  app.route('/', createQrDoor(auth));
-  let loading: Promise<(method: string) => Response> | undefined;
-  app.all('/openapi.json', async ({ req }) => {
-    // Loaded when somebody asks, as hardly anybody does.
-    loading ??= import('./openapi/document.ts').then(({ createAnswerDocument }) =>
-      createAnswerDocument(auth.baseUrl),
+interface TableRow {
+  readonly route: Route;
+  readonly prefix: string;
+  readonly suffix: string;
+  readonly allow: string;
+  readonly deadlines: DeadlineQueue | undefined;
+}
+
+interface Match extends TableRow {
+  readonly parameter: string;
+}
+
+function createTable(routes: readonly Route[], clock: Clock) {
+  const queues = new Map<number, DeadlineQueue>();
+  const exact = new Map<string, Match>();
+  const open: TableRow[] = [];
+
+  for (const route of routes) {
+    const [prefix = '', suffix = ''] = route.path.split(/:\w+/);
+    const row = { route, prefix, suffix, allow: allowOf(route), deadlines: queueOf(route) };
+    if (/[:*]/.test(route.path)) open.push(row);
+    else exact.set(route.path, { ...row, parameter: '' });
+  }
+
+  function queueOf({ deadlineMs = HANDLER_DEADLINE_MS }: Route): DeadlineQueue | undefined {
+    if (deadlineMs === 'none') return undefined;
+    const queue = queues.get(deadlineMs) ?? createDeadlineQueue(clock, deadlineMs);
+    queues.set(deadlineMs, queue);
+    return queue;
+  }
+
+  return {
+    find(path: string): Match | undefined {
+      const known = exact.get(path);
+      if (known !== undefined) return known;
+      for (const row of open) {
+        const parameter = parameterOf(path, row);
+        if (parameter !== undefined) return { ...row, parameter };
+      }
+      return undefined;
+    },
+  };
+}
+
+/** What stands in the open segment. Undefined when the path is not of that form. */
+function parameterOf(path: string, { route, prefix, suffix }: TableRow): string | undefined {
+  if (route.path.endsWith('*')) return path.startsWith(route.path.slice(0, -1)) ? '' : undefined;
+  if (!path.startsWith(prefix) || !path.endsWith(suffix)) return undefined;
+  const parameter = path.slice(prefix.length, path.length - suffix.length);
+  if (parameter === '' || parameter.includes('/')) return undefined;
+  return route.isKnown === undefined || route.isKnown(parameter) ? parameter : undefined;
+}
+
+function allowOf({ methods = {} }: Route): string {
+  return Object.keys(methods).join(', ');
+}
+
+/** The path without the base path, where a proxy passed that on. */
+function createLocalPath(routes: readonly Route[], basePath: string): (path: string) => string {
+  if (basePath === '') return (path) => path;
+  // RFC 8414 §3: a well-known path stands before the path of its issuer, not behind it.
+  const wellKnown = '/.well-known/oauth-authorization-server';
+  const home = [basePath, `${basePath}/`];
+  // Only before what is ours, as the base path itself may be `/auth`.
+  const ours = routes.map(({ path }) => basePath + path.replace(/[:*].*/, ''));
+  return (path) => {
+    if (home.includes(path)) return '/';
+    if (path.startsWith(`${wellKnown}${basePath}/oauth2/`)) {
+      return wellKnown + path.slice(wellKnown.length + basePath.length);
+    }
+    // Without the base path it is the address of another issuer.
+    if (path.startsWith(`${wellKnown}/`)) return MISPLACED;
+    const isOurs = ours.some((start) => start !== `${basePath}/` && path.startsWith(start));
+    return isOurs ? path.slice(basePath.length) : path;
+  };
+}
+
+/** A path that no route has. */
+const MISPLACED = '/misplaced metadata';
+
+function run(match: Match, request: RelayRequest): Response | Promise<Response> {
+  const { route, allow, deadlines } = match;
+  const { methods, refusal, refuseMethod = refuseWithText } = route;
+  if (methods === undefined) return refusal?.() ?? refuse('not_found');
+  const handler = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
+  if (handler === undefined) return refuseMethod(allow);
+  try {
+    const response = handler(request);
+    return response instanceof Promise
+      ? withDeadline(route, request, response, deadlines)
+      : response;
+  } catch (error) {
+    return respondToFault(route, request, error);
+  }
+}
+
+/**
+ * The runtime never ends a stalled handler: a POST whose body has arrived would stay
+ * open for ever. So the deadline answers, and what the handler does later is not sent.
+ */
+function withDeadline(
+  route: Route,
+  request: RelayRequest,
+  response: Promise<Response>,
+  deadlines: DeadlineQueue | undefined,
+): Promise<Response> {
+  return new Promise((resolve) => {
+    const deadline = new HandlerDeadline(route, request, resolve);
+    deadlines?.add(deadline);
+    response.then(
+      (settled) => {
+        deadlines?.cancel(deadline);
+        resolve(settled);
+      },
+      (error: unknown) => {
+        deadlines?.cancel(deadline);
+        resolve(respondToFault(route, request, error));
+      },
     );
-    const answerDocument = await loading;
-    return answerDocument(req.method);
   });
 }
 
-function answerHealth(method: string, ready: boolean): Response {
-  if (method !== 'GET' && method !== 'HEAD') return refuseMethod('GET, HEAD');
-  return new Response(ready ? 'ok' : 'draining', {
-    status: ready ? 200 : 503,
-    headers: { ...DATA_HEADERS, 'Content-Type': 'text/plain; charset=utf-8' },
-  });
+class HandlerDeadline implements Deadline {
+  dueAtMs = 0;
+
+  constructor(
+    private readonly route: Route,
+    private readonly request: RelayRequest,
+    private readonly resolve: (response: Response) => void,
+  ) {}
+
+  onDue(): void {
+    log.error('handler_deadline', { requestId: this.request.id, route: this.route.path });
+    this.resolve(onFaultOf(this.route)(this.request));
+  }
+}
+
+function respondToFault(route: Route, request: RelayRequest, error: unknown): Response {
+  logFault(error, request, route.path);
+  return onFaultOf(route)(request);
+}
+
+function onFaultOf({ onFault = refuseBusy }: Route): (request: RelayRequest) => Response {
+  return onFault;
+}
+
+const refuseBusy = () => refuse('busy');
+const refuseWithText = (allow: string) => refuse('method_not_allowed', { Allow: allow });
+
+export function logFault(error: unknown, request: RelayRequest, route: string): void {
+  // The store itself says once that it is away. Every request would repeat it.
+  const level = error instanceof StoreUnavailable ? 'debug' : 'error';
+  log[level]('handler_fault', { requestId: request.id, route, ...describeError(error) });
 }

@@ -1,72 +1,84 @@
-/** Whose request it is, for the rate limit. `design.md`, "client address"; RFC 9700 §4.13. */
+/** Whose request it is, for the rate limits. RFC 9700 §4.13. */
 import ipaddr from 'ipaddr.js';
-import { FORWARDED_FOR_BYTES, FORWARDED_FOR_HOPS, IPV6_BUCKET_PREFIX_BITS } from '../limits.ts';
+
+/** `X-Forwarded-For` beyond this is not written by proxies. */
+const MAX_FORWARDED_FOR_CHARACTERS = 4_096;
+const MAX_FORWARDED_FOR_HOPS = 32;
+
+/** An IPv6 client owns a /64, so that is what one rate-limit bucket covers. */
+const IPV6_BUCKET_BITS = 64;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Cidr = readonly [Address, number];
 
-export type ClientAddress =
-  | {
-      readonly ok: true;
-      /** One rate-limit bucket: an IPv4 address or an IPv6 /64. */
-      readonly bucket: string;
-      /** A forwarded header came from a peer that is not trusted, and was not looked at. */
-      readonly ignoredForwarded: boolean;
-    }
-  | { readonly ok: false };
+export interface ClientAddress {
+  /** One rate-limit bucket: an IPv4 address or an IPv6 /64. */
+  readonly bucket: string;
+  /** A forwarded header came from a peer that is not trusted, and was ignored. */
+  readonly ignoredForwarded: boolean;
+}
 
+/** Undefined when the address cannot be determined. */
 export type FindClientAddress = (
   peerAddress: string | undefined,
   forwardedFor: string | undefined,
-) => ClientAddress;
+) => ClientAddress | undefined;
 
 /**
  * Finds the client's address: the socket's peer, or, when the peer is a trusted
- * proxy, the rightmost forwarded hop that is not one. What stands further left
- * may be forged, but must be well-formed all the same.
+ * proxy, the rightmost forwarded hop that is not one. What stands further left may
+ * be forged, but must be well-formed too.
  */
 export function createFindClientAddress(trustedProxyCidrs: readonly string[]): FindClientAddress {
   const trusted = trustedProxyCidrs.map(parseCidr);
-  const isTrusted = (address: Address) => trusted.some((cidr) => matches(address, cidr));
+  // Behind a proxy the peer is always the same.
+  let peerText = '';
+  let peer: Address | undefined;
+  let peerIsProxy = false;
 
-  const readPeer = rememberLast((peerAddress: string) => {
-    // Node names a link-local peer with its zone, Bun without (RFC 4007 §11).
-    const peer = parseAddress(peerAddress.replace(/%.*$/, ''));
-    return peer && { peer, isProxy: isTrusted(peer), bucket: bucketOf(peer) };
-  });
-
-  return (peerAddress, forwardedFor) => {
-    const read = readPeer(peerAddress ?? '');
-    if (read === undefined) return { ok: false };
-    const { peer, isProxy, bucket } = read;
-    if (forwardedFor === undefined || !isProxy) {
-      return { ok: true, bucket, ignoredForwarded: forwardedFor !== undefined };
+  return (peerAddress = '', forwardedFor) => {
+    if (peerAddress !== peerText) {
+      peerText = peerAddress;
+      // Node names a link-local peer with its zone, Bun without (RFC 4007 §11).
+      peer = parseAddress(peerAddress.replace(/%.*$/, ''));
+      peerIsProxy = peer !== undefined && isTrusted(peer, trusted);
     }
-    const hops = parseForwardedFor(forwardedFor);
-    if (hops === undefined) return { ok: false };
-    const client = hops.findLast((hop) => !isTrusted(hop)) ?? hops[0] ?? peer;
-    return { ok: true, bucket: bucketOf(client), ignoredForwarded: false };
+    if (peer === undefined) return undefined;
+    if (forwardedFor === undefined || !peerIsProxy) {
+      return { bucket: bucketOf(peer), ignoredForwarded: forwardedFor !== undefined };
+    }
+    const client = findClient(forwardedFor, trusted);
+    return client && { bucket: bucketOf(client), ignoredForwarded: false };
   };
 }
 
-/** Behind a proxy the peer is the same for ever, and reading an address costs as much as routing a request. */
-function rememberLast<T>(read: (text: string) => T): (text: string) => T {
-  let last: { readonly text: string; readonly value: T } | undefined;
-  return (text) => {
-    if (last?.text !== text) last = { text, value: read(text) };
-    return last.value;
-  };
+/** The rightmost hop that is not trusted, or the leftmost of all. Undefined when any hop is malformed. */
+function findClient(forwardedFor: string, trusted: readonly Cidr[]): Address | undefined {
+  if (forwardedFor.length > MAX_FORWARDED_FOR_CHARACTERS) return undefined;
+  const hops = forwardedFor.split(',');
+  if (hops.length > MAX_FORWARDED_FOR_HOPS) return undefined;
+  let client: Address | undefined;
+  let isFound = false;
+  for (const hop of hops.reverse()) {
+    const address = parseAddress(withoutPort(hop.trim()));
+    if (address === undefined) return undefined;
+    if (isFound) continue;
+    client = address;
+    isFound = !isTrusted(address, trusted);
+  }
+  return client;
 }
 
-function parseForwardedFor(header: string): Address[] | undefined {
-  if (header.length > FORWARDED_FOR_BYTES) return undefined;
-  const hops = header.split(',');
-  if (hops.length > FORWARDED_FOR_HOPS) return undefined;
-  const addresses = hops.map((hop) => parseAddress(withoutPort(hop.trim())));
-  return addresses.every((address) => address !== undefined) ? addresses : undefined;
+function isTrusted(address: Address, trusted: readonly Cidr[]): boolean {
+  for (const [range, bits] of trusted) {
+    if (address.kind() === range.kind() && address.match(range, bits)) return true;
+  }
+  return false;
 }
 
-/** Some proxies name the port too: `192.0.2.1:4711`, `[2001:db8::1]:4711`, RFC 7239 §6. */
+/** Some proxies write the port too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. RFC 7239 §6. */
 function withoutPort(hop: string): string {
+  if (!hop.includes(':')) return hop;
   return (
     /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(hop)?.[1] ??
     /^\[(.+)\](?::\d{1,5})?$/.exec(hop)?.[1] ??
@@ -74,10 +86,7 @@ function withoutPort(hop: string): string {
   );
 }
 
-/**
- * Strict: no `0x7f.1`, no `127.1`, and no zone, as `fe80::1%eth0` means
- * something on one machine alone. An IPv4-mapped IPv6 address is the IPv4 address.
- */
+/** Strict: no `0x7f.1`, no `127.1`, no zone. An IPv4-mapped IPv6 address is the IPv4 address. */
 function parseAddress(text: string): Address | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
   if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return undefined;
@@ -85,8 +94,8 @@ function parseAddress(text: string): Address | undefined {
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
-/** Settings are checked before; a single address is a CIDR of its full length. */
-function parseCidr(text: string): [Address, number] {
+/** The settings are checked before. A single address is a CIDR of its full length. */
+function parseCidr(text: string): Cidr {
   const [address, bits] = ipaddr.parseCIDR(
     text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`,
   );
@@ -95,14 +104,10 @@ function parseCidr(text: string): [Address, number] {
     : [address, bits];
 }
 
-function matches(address: Address, [range, bits]: [Address, number]): boolean {
-  return address.kind() === range.kind() && address.match(range, bits);
-}
-
 function bucketOf(address: Address): string {
   if (address instanceof ipaddr.IPv4) return address.toString();
   return address.parts
-    .slice(0, IPV6_BUCKET_PREFIX_BITS / 16)
+    .slice(0, IPV6_BUCKET_BITS / 16)
     .map((part) => part.toString(16))
     .join(':');
 }

@@ -1,48 +1,53 @@
 /**
  * Apps that are web pages: televisions run them from a host, from a package
- * (`null`) or from a file (`file://`). Nothing of it unless CORS_ORIGINS lists
- * the page's origin, and only where devices ask. The Fetch standard, §3.2.
+ * (`null`) or from a file (`file://`). Nothing of it unless CORS_ORIGINS lists the
+ * page's origin, and only on routes that devices use. The Fetch standard, §3.2.
  */
-import type { Hono, MiddlewareHandler } from 'hono';
-import { cors } from 'hono/cors';
-import { CORS_MAX_AGE_SECONDS } from '../limits.ts';
-import type { Env } from './request-context.ts';
-import { DATA_HEADERS } from './security-headers.ts';
+import { DATA_HEADERS } from './responses.ts';
 
-/** What devices ask for; never what a browser opens. */
-const DEVICE_ROUTES = [
-  '/auth/start',
-  '/auth/result',
-  '/oauth2/*',
-  '/.well-known/oauth-authorization-server/*',
-  '/qr/*',
-  '/openapi.json',
-];
+/** How long a browser may remember a preflight: the most that Chromium does. */
+const MAX_AGE_SECONDS = 7_200;
 
-/** Before the doors, so that a preflight is answered in their place. */
-export function allowOrigins(app: Hono<Env>, origins: readonly string[]): void {
-  if (origins.length === 0) return;
-  const answer = createCors(origins);
-  for (const route of DEVICE_ROUTES) app.use(route, answer);
+export interface Cors {
+  /** Answers a preflight. Undefined for a request that is none, or whose origin is not listed. */
+  preflight(request: Request): Response | undefined;
+  /** The response with what lets the page of a listed origin read it. */
+  allow(request: Request, response: Response): Response;
 }
 
 /** No credentials: what a device holds is in its requests, not in a cookie. */
-function createCors(origins: readonly string[]): MiddlewareHandler<Env> {
+export function createCors(origins: readonly string[]): Cors | undefined {
+  if (origins.length === 0) return undefined;
   const allowsAll = origins.includes('*');
-  const isListed = (origin: string) => allowsAll || origins.includes(origin);
-  const answer = cors({
-    origin: allowsAll ? '*' : (origin) => origin,
-    allowMethods: ['GET', 'POST'],
-    allowHeaders: ['Authorization', 'Content-Type', 'Prefer'],
-    exposeHeaders: ['Preference-Applied', 'Retry-After'],
-    maxAge: CORS_MAX_AGE_SECONDS,
-  });
-  return async (c, next) => {
-    if (!isListed(c.req.header('origin') ?? '')) return next();
-    const preflight = await answer(c, next);
-    if (preflight instanceof Response) {
-      for (const [name, value] of Object.entries(DATA_HEADERS)) preflight.headers.set(name, value);
-    }
-    return preflight;
+
+  function findOrigin({ headers }: Request): string | undefined {
+    if (allowsAll) return '*';
+    const origin = headers.get('origin') ?? '';
+    return origins.includes(origin) ? origin : undefined;
+  }
+
+  function allowOrigin(headers: Headers, origin: string): void {
+    headers.set('Access-Control-Allow-Origin', origin);
+    headers.set('Access-Control-Expose-Headers', 'Preference-Applied,Retry-After');
+    if (!allowsAll) headers.append('Vary', 'Origin');
+  }
+
+  return {
+    preflight(request) {
+      const origin = request.method === 'OPTIONS' ? findOrigin(request) : undefined;
+      if (origin === undefined) return undefined;
+      const response = new Response(null, { status: 204, headers: DATA_HEADERS });
+      allowOrigin(response.headers, origin);
+      response.headers.set('Access-Control-Max-Age', String(MAX_AGE_SECONDS));
+      response.headers.set('Access-Control-Allow-Methods', 'GET,POST');
+      response.headers.set('Access-Control-Allow-Headers', 'Authorization,Content-Type,Prefer');
+      response.headers.append('Vary', 'Access-Control-Request-Headers');
+      return response;
+    },
+    allow(request, response) {
+      const origin = findOrigin(request);
+      if (origin !== undefined) allowOrigin(response.headers, origin);
+      return response;
+    },
   };
 }

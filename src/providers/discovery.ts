@@ -1,18 +1,16 @@
-import { z } from 'zod';
-import { DISCOVERY_BYTES, DISCOVERY_TIMEOUT_MS } from '../limits.ts';
-import { findAddressProblem, findAuthorizeUrlProblem, findTokenUrlProblem } from './address.ts';
-import { readAtMost } from './body.ts';
-import type { ClientAuthentication, PkceMethod, Provider } from './provider.ts';
-import type { Fetch } from './token-endpoint.ts';
-
 /**
  * Asks an issuer for a provider's addresses.
  * @see OpenID Connect Discovery 1.0 §4 https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig
  * @see RFC 8414 §3 https://www.rfc-editor.org/rfc/rfc8414#section-3
  */
+import { readAtMost } from '../body.ts';
+import { DISCOVERY_BYTES, DISCOVERY_TIMEOUT_MS } from '../limits.ts';
+import { findAddressProblem, findAuthorizeUrlProblem, findTokenUrlProblem } from './address.ts';
+import type { ClientAuthentication, PkceMethod, ProviderConfig } from './provider.ts';
+import type { Fetch } from './token-endpoint.ts';
 
 /** A provider given by `<PROVIDER>_ISSUER`: what is set here overrides what the issuer says. */
-export interface ProviderToDiscover extends Partial<Provider> {
+export interface ProviderToDiscover extends Partial<ProviderConfig> {
   readonly name: string;
   readonly displayName: string;
   readonly issuer: string;
@@ -21,27 +19,21 @@ export interface ProviderToDiscover extends Partial<Provider> {
 }
 
 export type Discovery =
-  | { readonly ok: true; readonly provider: Provider }
-  /** Why not, for the operator's log. Holds no secret. */
-  | { readonly ok: false; readonly problem: string };
+  | { readonly provider: ProviderConfig; readonly problem?: undefined }
+  /** Why it cannot be used, for the operator's log. Holds no secret. */
+  | { readonly problem: string };
 
-type Failure = Extract<Discovery, { ok: false }>;
-
-const names = z.array(z.string()).nullish();
-
-const documentSchema = z.object({
-  issuer: z.string(),
-  authorization_endpoint: z.string().nullish(),
-  token_endpoint: z.string().nullish(),
-  code_challenge_methods_supported: names,
-  token_endpoint_auth_methods_supported: names,
-});
-
-type Metadata = z.infer<typeof documentSchema>;
+interface Metadata {
+  readonly issuer: string;
+  readonly authorization_endpoint: string;
+  readonly token_endpoint: string;
+  readonly code_challenge_methods_supported: readonly string[] | undefined;
+  readonly token_endpoint_auth_methods_supported: readonly string[] | undefined;
+}
 
 /**
- * The provider as its issuer describes it, or why it cannot be used.
- * Never throws, follows no redirect, ends within `timeoutMs`, both tries together.
+ * The provider as its issuer describes it, or why it cannot be used. Never throws
+ * and follows no redirect. `timeoutMs` bounds both addresses together.
  */
 export async function discoverProvider(
   asked: ProviderToDiscover,
@@ -49,63 +41,72 @@ export async function discoverProvider(
   timeoutMs: number = DISCOVERY_TIMEOUT_MS,
 ): Promise<Discovery> {
   const problem = findAddressProblem(asked.issuer);
-  if (problem) return fail(`the issuer ${quote(asked.issuer)} ${problem}`);
+  if (problem) return { problem: `the issuer ${quote(asked.issuer)} ${problem}` };
   const signal = AbortSignal.timeout(timeoutMs);
-  const [openId, oauth] = metadataAddresses(asked.issuer);
-  let read = await readMetadata(openId, fetch, signal);
-  if (!read.ok && read.isMissing) read = await readMetadata(oauth, fetch, signal);
-  return read.ok ? describeProvider(asked, read.metadata) : { ok: false, problem: read.problem };
-}
-
-/** OpenID appends to the issuer's path, RFC 8414 §3.1 goes before it; neither keeps its last slash. */
-function metadataAddresses(issuer: string): [openId: string, oauth: string] {
-  const { origin, pathname } = new URL(issuer);
+  // OpenID appends to the issuer's path, RFC 8414 §3.1 goes before it. Neither keeps its last slash.
+  const { origin, pathname } = new URL(asked.issuer);
   const path = pathname.replace(/\/$/, '');
-  return [
-    `${origin}${path}/.well-known/openid-configuration`,
-    `${origin}/.well-known/oauth-authorization-server${path}`,
-  ];
+  const openId = `${origin}${path}/.well-known/openid-configuration`;
+  const oauth = `${origin}/.well-known/oauth-authorization-server${path}`;
+  let read = await readMetadata(openId, fetch, signal);
+  if ('problem' in read && read.isMissing) read = await readMetadata(oauth, fetch, signal);
+  return 'problem' in read ? { problem: read.problem } : describeProvider(asked, read);
 }
-
-type MetadataRead =
-  | { readonly ok: true; readonly metadata: Metadata }
-  | (Failure & { readonly isMissing: boolean });
 
 async function readMetadata(
   address: string,
   fetch: Fetch,
   signal: AbortSignal,
-): Promise<MetadataRead> {
-  const failed = (problem: string, isMissing = false): MetadataRead => {
-    return { ok: false, problem: `${address} ${problem}`, isMissing };
+): Promise<Metadata | { readonly problem: string; readonly isMissing: boolean }> {
+  const failed = (problem: string, isMissing = false) => {
+    return { problem: `${address} ${problem}`, isMissing };
   };
   try {
     const response = await fetch(address, {
-      // identity: an unasked-for compression could unfold to far more than the limit.
+      // identity: a compressed document could unfold to far more than the limit.
       headers: { Accept: 'application/json', 'Accept-Encoding': 'identity' },
       redirect: 'manual',
       signal,
     });
-    if (response.status !== 200) {
+    if (response.status !== 200 || response.body === null) {
       await response.body?.cancel();
       return failed(`answered ${response.status}`, response.status === 404);
     }
-    const text = await readAtMost(response, DISCOVERY_BYTES);
-    if (text === undefined) return failed(`is longer than ${DISCOVERY_BYTES} bytes`);
-    const metadata = parseMetadata(text);
-    return metadata ? { ok: true, metadata } : failed('is not a discovery document');
+    const { text, isCut } = await readAtMost(response.body.getReader(), DISCOVERY_BYTES);
+    if (isCut) return failed(`is longer than ${DISCOVERY_BYTES} bytes`);
+    return parseMetadata(text) ?? failed('is not a discovery document');
   } catch (error) {
     return failed(signal.aborted ? 'took too long' : `could not be read (${codeOf(error)})`);
   }
 }
 
+/** Undefined for what is no discovery document. RFC 8414 §2. */
 function parseMetadata(text: string): Metadata | undefined {
+  const json = parseObject(text);
+  const metadata = {
+    issuer: json?.issuer,
+    authorization_endpoint: json?.authorization_endpoint ?? '',
+    token_endpoint: json?.token_endpoint ?? '',
+    code_challenge_methods_supported: json?.code_challenge_methods_supported ?? undefined,
+    token_endpoint_auth_methods_supported: json?.token_endpoint_auth_methods_supported ?? undefined,
+  };
+  const { issuer, authorization_endpoint, token_endpoint, ...lists } = metadata;
+  const areStrings = [issuer, authorization_endpoint, token_endpoint].every(isString);
+  const areLists = Object.values(lists).every((list) => list === undefined || isStringList(list));
+  return areStrings && areLists ? (metadata as Metadata) : undefined;
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    return documentSchema.safeParse(JSON.parse(text)).data;
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
   } catch {
     return undefined;
   }
 }
+
+const isString = (value: unknown): value is string => typeof value === 'string';
+const isStringList = (value: unknown) => Array.isArray(value) && value.every(isString);
 
 /** The code alone: a message may quote whatever the other side sent. */
 function codeOf(error: unknown): string {
@@ -114,37 +115,32 @@ function codeOf(error: unknown): string {
 }
 
 function describeProvider(asked: ProviderToDiscover, metadata: Metadata): Discovery {
-  // Word for word, or one issuer could answer for another. RFC 8414 §3.3.
-  if (metadata.issuer !== asked.issuer) {
-    return fail(`the issuer ${asked.issuer} calls itself ${quote(metadata.issuer)}`);
+  const { issuer, ...given } = asked;
+  // To the letter, or one issuer could answer for another. RFC 8414 §3.3.
+  if (metadata.issuer !== issuer) {
+    return { problem: `the issuer ${issuer} calls itself ${quote(metadata.issuer)}` };
   }
-  const authorizeUrl = asked.authorizeUrl ?? metadata.authorization_endpoint ?? '';
-  const tokenUrl = asked.tokenUrl ?? metadata.token_endpoint ?? '';
-  const clientAuth = asked.clientAuth ?? chooseClientAuth(asked, metadata);
-  const { issuer: _, ...given } = asked;
+  const authorizeUrl = given.authorizeUrl ?? metadata.authorization_endpoint;
+  const tokenUrl = given.tokenUrl ?? metadata.token_endpoint;
   // What the operator set was checked with the settings.
   const problem =
     (given.authorizeUrl === undefined &&
-      findDiscoveredProblem(
-        asked,
-        'authorization_endpoint',
-        authorizeUrl,
-        findAuthorizeUrlProblem,
-      )) ||
-    (given.tokenUrl === undefined &&
-      findDiscoveredProblem(asked, 'token_endpoint', tokenUrl, findTokenUrlProblem));
-  if (problem) return fail(`${asked.issuer}: ${problem}`);
-  if (!clientAuth) return fail(`${asked.issuer} takes the client secret neither by post nor basic`);
-  const pkce = asked.pkce ?? choosePkce(metadata);
-  return { ok: true, provider: { ...given, authorizeUrl, tokenUrl, clientAuth, pkce } };
+      findDiscoveredProblem(issuer, 'authorization_endpoint', authorizeUrl)) ||
+    (given.tokenUrl === undefined && findDiscoveredProblem(issuer, 'token_endpoint', tokenUrl));
+  if (problem) return { problem: `${issuer}: ${problem}` };
+  const clientAuth = given.clientAuth ?? chooseClientAuth(given.clientSecret, metadata);
+  if (!clientAuth)
+    return { problem: `${issuer} takes the client secret neither by post nor basic` };
+  const pkce = given.pkce ?? choosePkce(metadata);
+  return { provider: { ...given, authorizeUrl, tokenUrl, clientAuth, pkce } };
 }
 
 function findDiscoveredProblem(
-  { issuer }: ProviderToDiscover,
-  field: string,
+  issuer: string,
+  field: 'authorization_endpoint' | 'token_endpoint',
   address: string,
-  findProblem: (address: string) => string | undefined,
 ): string | undefined {
+  const findProblem = field === 'token_endpoint' ? findTokenUrlProblem : findAuthorizeUrlProblem;
   const isPlain = (text: string) => new URL(text).protocol === 'http:';
   // Loopback is this machine: only an issuer that is here itself may lead there.
   const problem =
@@ -161,7 +157,7 @@ function choosePkce({ code_challenge_methods_supported: methods }: Metadata): Pk
 
 /** Not saying means `client_secret_basic`: OpenID Connect Discovery 1.0 §3. */
 function chooseClientAuth(
-  { clientSecret }: ProviderToDiscover,
+  clientSecret: string | undefined,
   { token_endpoint_auth_methods_supported: methods }: Metadata,
 ): ClientAuthentication | undefined {
   // Without a secret there is nothing to choose: a public client sends its id in the form.
@@ -172,8 +168,4 @@ function chooseClientAuth(
 /** Text of the other side, safe on one line of a log. */
 function quote(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
-}
-
-function fail(problem: string): Failure {
-  return { ok: false, problem };
 }

@@ -1,28 +1,116 @@
 /**
- * What the relay knows of a provider, as plain data. Whatever differs between
- * providers is a field here; there is one flow for all of them.
+ * A provider: what an operator or a catalogue says of it, as plain data, and the
+ * three things the relay does with it. Whatever differs between providers is a
+ * field of the data; there is one flow for all of them.
  */
+import { hash } from 'node:crypto';
+import type { ExchangeOutcome } from '../relay/relay.ts';
+import type { TokenEndpoint, TokenFailure } from './token-endpoint.ts';
+import { formEncode } from './token-endpoint.ts';
 
 /** How the verifier becomes the challenge. RFC 7636 §4.2. */
 export type PkceMethod = 'none' | 'plain' | 'S256';
 
-/** Where the client secret goes in the exchange. RFC 6749 §2.3.1. */
+/** Where the client secret goes in a token request. RFC 6749 §2.3.1. */
 export type ClientAuthentication = 'post' | 'basic';
 
-export interface Provider {
-  /** The `service` of the protocol and the segment in its addresses. */
+export interface ProviderConfig {
+  /** The `service` of the protocol, and the segment in its addresses. */
   readonly name: string;
-  /** What people are shown. */
+  /** What users see. */
   readonly displayName: string;
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
   readonly clientId: string;
-  /** Sent in the exchange when there is one, never anywhere else. */
+  /** Sent to the token endpoint when there is one, never anywhere else. */
   readonly clientSecret?: string;
   readonly clientAuth: ClientAuthentication;
   readonly pkce: PkceMethod;
-  /** The `scope` parameter, as sent; absent means the parameter is not sent. */
+  /** The `scope` parameter, as sent. Absent: the parameter is not sent. */
   readonly scope?: string;
   /** Further parameters of the authorize address, such as `access_type=offline`. */
   readonly authorizeParams: Readonly<Record<string, string>>;
+}
+
+export interface Provider {
+  readonly name: string;
+  readonly displayName: string;
+  /** Whether a new session needs a verifier. */
+  readonly usesPkce: boolean;
+  /** Where the user's browser signs in. RFC 6749 §4.1.1, RFC 7636 §4.3. */
+  authorizeUrl(browserState: string, verifier: string | undefined): string;
+  /** Reserves a place for one request. Returns false when there is none. */
+  reserve(): boolean;
+  release(): void;
+  /** Takes a code to the token endpoint, once. Never rejects. RFC 6749 §4.1.3. */
+  exchange(code: string, verifier: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
+  /** Takes a refresh token to the token endpoint, once. Never rejects. RFC 6749 §6. */
+  refresh(refreshToken: string, scope: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
+}
+
+/** 'undiscovered': enabled, but its issuer has not told its addresses yet. */
+export type Providers = ReadonlyMap<string, Provider | 'undiscovered'>;
+
+/** What an operator registers at the provider, to the letter. */
+export function redirectUriOf(name: string, baseUrl: string): string {
+  return `${baseUrl}/auth/${name}/callback`;
+}
+
+/** All that stays the same between two sign-ins is made once, here. */
+export function createProvider(
+  config: ProviderConfig,
+  baseUrl: string,
+  tokenEndpoint: TokenEndpoint,
+): Provider {
+  const { name, displayName, pkce, scope } = config;
+  const redirectUri = redirectUriOf(name, baseUrl);
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: config.clientId,
+    redirect_uri: redirectUri,
+    ...(scope !== undefined && { scope }),
+    ...config.authorizeParams,
+  });
+  const separator = config.authorizeUrl.includes('?') ? '&' : '?';
+  const authorizePrefix = `${config.authorizeUrl}${separator}${query}&state=`;
+  const redirectParameter = `&redirect_uri=${formEncode(redirectUri)}`;
+
+  return {
+    name,
+    displayName,
+    usesPkce: pkce !== 'none',
+
+    authorizeUrl(browserState, verifier) {
+      // Both are base64url: there is nothing to escape.
+      const challenge = verifier === undefined ? '' : challengeQuery(verifier, pkce);
+      return authorizePrefix + browserState + challenge;
+    },
+
+    reserve: () => tokenEndpoint.reserve(name),
+    release: () => tokenEndpoint.release(name),
+
+    exchange(code, verifier) {
+      const grant = `grant_type=authorization_code&code=${formEncode(code)}${redirectParameter}`;
+      const proof = verifier === undefined ? '' : `&code_verifier=${verifier}`;
+      return tokenEndpoint.request(config, grant + proof);
+    },
+
+    refresh(refreshToken, narrowerScope) {
+      const grant = `grant_type=refresh_token&refresh_token=${formEncode(refreshToken)}`;
+      const scopes = narrowerScope === undefined ? '' : `&scope=${formEncode(narrowerScope)}`;
+      return tokenEndpoint.request(config, grant + scopes);
+    },
+  };
+}
+
+/**
+ * A session keeps what it was started with, a verifier or none, whatever the
+ * setting is where its link is opened or its code comes back: the provider takes
+ * a verifier exactly where it was sent a challenge (RFC 9700 §2.1.1).
+ */
+function challengeQuery(verifier: string, method: PkceMethod): string {
+  // 'plain' shows the verifier to the browser; some providers take nothing else. RFC 7636 §7.2.
+  if (method === 'plain') return `&code_challenge=${verifier}&code_challenge_method=plain`;
+  const challenge = hash('sha256', verifier, 'base64url');
+  return `&code_challenge=${challenge}&code_challenge_method=S256`;
 }

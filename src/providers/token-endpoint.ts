@@ -1,11 +1,20 @@
-/** One POST to a provider's token address, its answer believed in nothing. `protocol.md` §4, Code exchange. */
+/**
+ * Requests to providers' token endpoints: how many at a time, over which
+ * connections, and what to make of the response. Nothing in a response is trusted.
+ */
 import { Buffer } from 'node:buffer';
-import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES } from '../limits.ts';
-import type { Clock } from '../relay/clock.ts';
-import { createDeadlines } from '../relay/deadlines.ts';
+import { readAtMost } from '../body.ts';
+import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
+import type { ExchangeOutcome } from '../relay/relay.ts';
 import type { TokenResult } from '../relay/session.ts';
-import { readAtMost } from './body.ts';
-import type { Provider } from './provider.ts';
+import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
+import type { ProviderConfig } from './provider.ts';
+
+/** One provider has this part of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
+const SHARES = 4;
+
+/** Of what the runtime makes at once, so many are left for asking issuers. */
+const RESERVED_FOR_DISCOVERY = 16;
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -19,121 +28,212 @@ export interface TokenFailure {
   readonly refusal?: ProviderError;
 }
 
-export type TokenOutcome =
-  | { readonly ok: true; readonly tokens: TokenResult }
-  | { readonly ok: false; readonly failure: TokenFailure };
-
-/**
- * Sends a grant (RFC 6749 §4.1.3, §6) with the client's authentication added,
- * once: never redirected, never repeated here (kept-connections.ts says when
- * `fetch` does), over within the timeout counting the last byte of the answer.
- * Never rejects: an error of fetch holds the address, and may hold more.
- */
-export type RequestTokens = (provider: Provider, grant: URLSearchParams) => Promise<TokenOutcome>;
-
-export interface RequestTokensOptions {
-  /** False: each request has a connection of its own. */
-  readonly keepAlive?: boolean;
-  readonly timeoutMs?: number;
+export interface TokenEndpoint {
+  /** Reserves a place for one request. Returns false when as many are in progress, at that provider or in all, as may be. */
+  reserve(provider: string): boolean;
+  release(provider: string): void;
+  /**
+   * Sends a grant (RFC 6749 §4.1.3, §6) with the client's authentication added:
+   * once, never redirected, within EXCHANGE_TIMEOUT_MS to the last byte of the
+   * response. Never rejects: an error of fetch holds the address, and may hold more.
+   */
+  request(provider: ProviderConfig, grant: string): Promise<ExchangeOutcome<TokenFailure>>;
 }
 
-/** All requests share one timer: one each is a twentieth of what a sign-in costs. */
-export function createRequestTokens(
-  fetch: Fetch,
-  clock: Clock,
-  { keepAlive = true, timeoutMs = EXCHANGE_TIMEOUT_MS }: RequestTokensOptions = {},
-): RequestTokens {
-  const deadlines = createDeadlines(clock, timeoutMs);
-  return async (provider, grant) => {
-    const timeout = new AbortController();
-    const wait = deadlines.add(() => timeout.abort());
+export interface TokenEndpointOptions {
+  readonly fetch: Fetch;
+  readonly clock: Clock;
+  /** False: each request has a connection of its own. */
+  readonly keepAlive: boolean;
+  /** How many requests the runtime makes at once. More would wait. */
+  readonly fetchesAtOnce: number;
+  /** Called when there is no place for a request. */
+  readonly onFull: () => void;
+}
+
+export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
+  const { clock, keepAlive, onFull } = options;
+  const fetch = retryOnNewConnection(options.fetch);
+  // All requests share one timer.
+  const deadlines = createDeadlineQueue(clock, EXCHANGE_TIMEOUT_MS);
+  const most = Math.max(
+    1,
+    Math.min(UPSTREAM_REQUESTS, options.fetchesAtOnce - RESERVED_FOR_DISCOVERY),
+  );
+  const mostOfOne = Math.ceil(most / SHARES);
+  const inProgress = new Map<string, number>();
+  let allInProgress = 0;
+
+  return {
+    reserve(provider) {
+      const own = inProgress.get(provider) ?? 0;
+      if (allInProgress >= most || own >= mostOfOne) {
+        onFull();
+        return false;
+      }
+      inProgress.set(provider, own + 1);
+      allInProgress += 1;
+      return true;
+    },
+
+    release(provider) {
+      inProgress.set(provider, (inProgress.get(provider) ?? 1) - 1);
+      allInProgress -= 1;
+    },
+
+    async request(provider, grant) {
+      const timeout = new RequestTimeout();
+      deadlines.add(timeout);
+      try {
+        const response = await fetch(provider.tokenUrl, {
+          method: 'POST',
+          headers: headersFor(provider, keepAlive),
+          keepalive: keepAlive,
+          body: grant + credentialsInBody(provider),
+          // A followed 307 would carry the code and the secret to another address. RFC 9700 §4.12.
+          redirect: 'manual',
+          signal: timeout.signal,
+        });
+        return parseResponse(response.status, await readText(response));
+      } catch {
+        return failed({ reason: timeout.signal.aborted ? 'timeout' : 'unreachable' });
+      } finally {
+        deadlines.cancel(timeout);
+      }
+    },
+  };
+}
+
+class RequestTimeout extends AbortController implements Deadline {
+  dueAtMs = 0;
+
+  onDue(): void {
+    this.abort();
+  }
+}
+
+/**
+ * Keep-alive connections save a TLS handshake, which costs more than the rest of a
+ * sign-in. A provider may close one just as it is used again, and nobody knows
+ * whether the request arrived, so it is sent once more over a new connection. A
+ * code can be spent once, and still nothing is lost: if the first request did
+ * arrive, its response is lost, and the second is refused, which is the
+ * `exchange_failed` that it would have been. Never repeats a request to an address
+ * that has not answered before, nor one that was answered in part, nor one with a
+ * connection of its own.
+ */
+function retryOnNewConnection(fetch: Fetch): Fetch {
+  const answered = new Set<string>();
+  return async (url, init) => {
     try {
-      const response = await fetch(provider.tokenUrl, {
-        method: 'POST',
-        // Bun heeds the option, Node the header.
-        headers: { ...headersFor(provider), ...(!keepAlive && { Connection: 'close' }) },
-        keepalive: keepAlive,
-        body: authenticate(provider, grant).toString(),
-        // A followed 307 would carry the code and the secret to another address. RFC 9700 §4.12.
-        redirect: 'manual',
-        signal: timeout.signal,
-      });
-      return parseAnswer(response.status, await readAtMost(response, TOKEN_RESPONSE_BYTES));
-    } catch {
-      return failed({ reason: timeout.signal.aborted ? 'timeout' : 'unreachable' });
-    } finally {
-      deadlines.callOff(wait);
+      const response = await fetch(url, init);
+      answered.add(url);
+      return response;
+    } catch (error) {
+      if (init.keepalive === false || !answered.has(url) || !isReset(error)) throw error;
+      return fetch(url, { ...init, keepalive: false });
     }
   };
 }
 
-function headersFor(provider: Provider): Record<string, string> {
-  return {
-    // Said here, because URLSearchParams as a body adds a charset.
-    'Content-Type': 'application/x-www-form-urlencoded',
-    Accept: 'application/json',
-    // A compressed answer could be a thousand times its size.
-    'Accept-Encoding': 'identity',
-    ...(usesBasic(provider) && { Authorization: basicFor(provider) }),
-  };
+/** Bun's own error has the code, Node's has it in the cause. */
+function isReset(error: unknown): boolean {
+  return [error, error instanceof Error && error.cause].some(
+    (each) => each instanceof Error && 'code' in each && RESETS.has(each.code),
+  );
+}
+
+const RESETS: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+const HEADERS = {
+  // Without it fetch adds a charset.
+  'Content-Type': 'application/x-www-form-urlencoded',
+  Accept: 'application/json',
+  // A compressed response could be a thousand times its size.
+  'Accept-Encoding': 'identity',
+} as const;
+
+/** Bun heeds `keepalive`, Node this header. */
+const CLOSING_HEADERS = { ...HEADERS, Connection: 'close' } as const;
+
+function headersFor(provider: ProviderConfig, keepAlive: boolean): Record<string, string> {
+  const headers = keepAlive ? HEADERS : CLOSING_HEADERS;
+  return usesBasic(provider) ? { ...headers, Authorization: basicFor(provider) } : headers;
 }
 
 /** One way of authenticating in one request. RFC 6749 §2.3. */
-function authenticate(provider: Provider, grant: URLSearchParams): URLSearchParams {
-  if (usesBasic(provider)) return grant;
-  grant.set('client_id', provider.clientId);
-  if (provider.clientSecret !== undefined) grant.set('client_secret', provider.clientSecret);
-  return grant;
+function usesBasic({ clientAuth, clientSecret }: ProviderConfig): boolean {
+  return clientAuth === 'basic' && clientSecret !== undefined;
 }
 
-function usesBasic(provider: Provider): boolean {
-  return provider.clientAuth === 'basic' && provider.clientSecret !== undefined;
+function credentialsInBody(provider: ProviderConfig): string {
+  if (usesBasic(provider)) return '';
+  const id = `&client_id=${formEncode(provider.clientId)}`;
+  if (provider.clientSecret === undefined) return id;
+  return `${id}&client_secret=${formEncode(provider.clientSecret)}`;
 }
 
 /** RFC 6749 §2.3.1: both halves are form-encoded first. */
-function basicFor({ clientId, clientSecret = '' }: Provider): string {
+function basicFor({ clientId, clientSecret = '' }: ProviderConfig): string {
   const credentials = `${formEncode(clientId)}:${formEncode(clientSecret)}`;
   return `Basic ${Buffer.from(credentials).toString('base64')}`;
 }
 
-function formEncode(text: string): string {
-  return new URLSearchParams([['', text]]).toString().slice(1);
+/** As application/x-www-form-urlencoded has it. */
+export function formEncode(text: string): string {
+  // Most codes and ids have nothing to encode.
+  return /^[\w*.-]*$/.test(text) ? text : new URLSearchParams([['', text]]).toString().slice(1);
 }
 
-function parseAnswer(status: number, text: string | undefined): TokenOutcome {
-  const answer = text === undefined ? undefined : parseObject(text);
-  const tokens = status === 200 && answer !== undefined ? parseTokens(answer) : undefined;
+/** Undefined when it is longer than TOKEN_RESPONSE_BYTES. */
+async function readText(response: Response): Promise<string | undefined> {
+  if (isShort(response)) return response.text();
+  if (response.body === null) return '';
+  const { text, isCut } = await readAtMost(response.body.getReader(), TOKEN_RESPONSE_BYTES);
+  return isCut ? undefined : text;
+}
+
+/** By a length that counts: chunks override it (RFC 9112 §6.3), and what is compressed grows. */
+function isShort({ headers }: Response): boolean {
+  const length = headers.get('content-length');
+  const counts = !headers.has('transfer-encoding') && !headers.has('content-encoding');
+  return counts && length !== null && Number(length) <= TOKEN_RESPONSE_BYTES;
+}
+
+function parseResponse(status: number, text: string | undefined): ExchangeOutcome<TokenFailure> {
+  const json = text === undefined ? undefined : parseObject(text);
+  const tokens = status === 200 && json !== undefined ? parseTokens(json) : undefined;
   if (tokens !== undefined) return { ok: true, tokens };
-  const providerError = ERROR_CODES.find((code) => code === answer?.error);
-  const refusal = findRefusal(status, answer, providerError);
+  const providerError = TOKEN_ERRORS.find((error) => error === json?.error);
+  const refusal = findRefusal(status, json, providerError);
   const said = { ...(providerError && { providerError }), ...(refusal && { refusal }) };
   if (status !== 200) return failed({ reason: 'status', status, ...said });
   if (text === undefined) return failed({ reason: 'too_large' });
-  return failed({ reason: answer === undefined ? 'not_json' : 'no_token', ...said });
+  return failed({ reason: json === undefined ? 'not_json' : 'no_token', ...said });
 }
 
 /**
- * A device throws its tokens away at `invalid_grant`, so that takes the
- * provider's own word. A 401 without one speaks of the client, such as a secret
- * that was rotated (RFC 6749 §5.2). Anything else is no verdict.
+ * A device throws its tokens away at `invalid_grant`, so that takes the provider's
+ * own word. A 401 without one is about the client, such as a secret that was
+ * rotated (RFC 6749 §5.2). Anything else decides nothing.
  */
 function findRefusal(
   status: number,
-  answer: Record<string, unknown> = {},
+  json: Record<string, unknown> = {},
   providerError: ProviderError | undefined,
 ): ProviderError | undefined {
   if (status >= 500 || status === 429) return undefined;
-  if (DEAD_TOKEN_ANSWERS.some((words) => isPartOf(answer, words))) return 'invalid_grant';
+  if (DEAD_TOKEN_RESPONSES.some((expected) => holds(json, expected))) return 'invalid_grant';
   if (providerError !== undefined) return providerError;
-  return status === 401 && !COME_AGAIN.has(answer.error) ? 'invalid_client' : undefined;
+  return status === 401 && !TEMPORARY_ERRORS.has(json.error) ? 'invalid_client' : undefined;
 }
 
-function isPartOf(answer: Record<string, unknown>, words: Record<string, string>): boolean {
-  return Object.entries(words).every(([name, value]) => answer[name] === value);
+function holds(json: Record<string, unknown>, expected: Record<string, string>): boolean {
+  return Object.entries(expected).every(([name, value]) => json[name] === value);
 }
 
-/** What some providers say in place of `invalid_grant`. None says it of a wrong client id or secret. */
-const DEAD_TOKEN_ANSWERS: readonly Record<string, string>[] = [
+/** What some providers send in place of `invalid_grant`. None sends it for a wrong client id or secret. */
+const DEAD_TOKEN_RESPONSES: readonly Record<string, string>[] = [
   // PHP League's server up to version 8, which MyAnimeList, AniList and Laravel Passport are made with.
   { error: 'invalid_request', hint: 'Token has expired' },
   { error: 'invalid_request', hint: 'Token has been revoked' },
@@ -144,7 +244,7 @@ const DEAD_TOKEN_ANSWERS: readonly Record<string, string>[] = [
 ];
 
 /** Errors of RFC 6749 §4.1.2.1, RFC 8628 §3.5 and of use elsewhere, that pass. */
-const COME_AGAIN: ReadonlySet<unknown> = new Set([
+const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set([
   'temporarily_unavailable',
   'server_error',
   'slow_down',
@@ -152,12 +252,12 @@ const COME_AGAIN: ReadonlySet<unknown> = new Set([
   'too_many_requests',
 ]);
 
-/** `protocol.md` §2: what is empty or zero is left out. A lifetime that is no whole number is no lifetime. */
-function parseTokens(answer: Record<string, unknown>): TokenResult | undefined {
-  const { access_token: accessToken, refresh_token: refreshToken } = answer;
-  const { token_type: tokenType, scope, id_token: idToken } = answer;
+/** What is empty or zero is left out. docs/protocol.md, Waiting. */
+function parseTokens(json: Record<string, unknown>): TokenResult | undefined {
+  const { access_token: accessToken, refresh_token: refreshToken } = json;
+  const { token_type: tokenType, scope, id_token: idToken } = json;
   if (!isFilled(accessToken)) return undefined;
-  const expiresIn = parseSeconds(answer.expires_in);
+  const expiresIn = parseSeconds(json.expires_in);
   return {
     accessToken,
     ...(isFilled(refreshToken) && { refreshToken }),
@@ -168,12 +268,10 @@ function parseTokens(answer: Record<string, unknown>): TokenResult | undefined {
   };
 }
 
-/** Some providers write the number as a string. */
+/** Some providers write the number as a string. A lifetime that is no whole number is no lifetime. */
 function parseSeconds(value: unknown): number | undefined {
   const seconds = typeof value === 'string' ? Number(value) : value;
-  return typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds > 0
-    ? seconds
-    : undefined;
+  return Number.isSafeInteger(seconds) && Number(seconds) > 0 ? Number(seconds) : undefined;
 }
 
 function isFilled(value: unknown): value is string {
@@ -184,18 +282,18 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? { ...value } : undefined;
+    return isObject ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }
 }
 
-function failed(failure: TokenFailure): TokenOutcome {
+function failed(failure: TokenFailure): ExchangeOutcome<TokenFailure> {
   return { ok: false, failure };
 }
 
 /** RFC 6749 §5.2, and nothing else: a provider's own words could hold anything. */
-const ERROR_CODES = [
+const TOKEN_ERRORS = [
   'invalid_request',
   'invalid_client',
   'invalid_grant',
@@ -204,4 +302,4 @@ const ERROR_CODES = [
   'invalid_scope',
 ] as const;
 
-export type ProviderError = (typeof ERROR_CODES)[number];
+export type ProviderError = (typeof TOKEN_ERRORS)[number];

@@ -1,106 +1,138 @@
-/** Devices that wait for a result, and how one of them comes by it. `protocol.md` §3 rule 4, §4. */
+/** Long polls: devices that wait for a result, and how one of them gets it. docs/protocol.md, Waiting. */
 import { STORE_RETRY_MAX_MS, STORE_RETRY_MS } from '../limits.ts';
-import type { Clock } from './clock.ts';
-import { createDeadlines, type Deadlines } from './deadlines.ts';
-import { type Claim, type News, type SessionStore, StoreUnavailable } from './store.ts';
+import {
+  type Awaitable,
+  type Claim,
+  type Notice,
+  type SessionStore,
+  StoreUnavailable,
+  type Waiter,
+} from './store.ts';
+import { type Clock, createDeadlineQueue, type Deadline, type DeadlineQueue } from './time.ts';
 
 export interface Polls {
   /**
    * Waits for the result and claims it, at most once. Returns 'pending' after
-   * `holdSeconds`, on `signal`, or when released. Never claims for a caller whose
+   * `holdSeconds`, when `signal` fires, or when released. Never claims after
    * `signal` has fired: nobody would receive what was claimed.
    */
-  wait(pollSecret: string, signal: AbortSignal, holdSeconds?: number): Promise<Claim>;
-  /** Lets every poll that waits return now. Others may wait after it. */
+  wait(pollSecret: string, signal: AbortSignal, holdSeconds: number): Awaitable<Claim>;
+  /** Lets every parked poll return now. Others may park after it. */
   release(): void;
-  /** As `release`, and from now on no poll is held. */
+  /** As `release`, and from now on no poll parks. */
   close(): void;
 }
 
 const PENDING: Claim = { state: 'pending' };
 
-export function createPolls(store: SessionStore, clock: Clock, defaultHoldSeconds: number): Polls {
-  /** By their length: each queue holds waits that are equally long. */
-  const holdsBySeconds = new Map<number, Deadlines>();
+export function createPolls(store: SessionStore, clock: Clock): Polls {
+  /** Each queue holds polls that are equally long. */
+  const queues = new Map<number, DeadlineQueue>();
   let closed = false;
 
-  function holdsOf(seconds: number): Deadlines {
-    const known = holdsBySeconds.get(seconds) ?? createDeadlines(clock, seconds * 1_000);
-    holdsBySeconds.set(seconds, known);
-    return known;
+  function queueOf(seconds: number): DeadlineQueue {
+    let queue = queues.get(seconds);
+    if (queue === undefined) {
+      queue = createDeadlineQueue(clock, seconds * 1_000);
+      queues.set(seconds, queue);
+    }
+    return queue;
   }
 
   function releaseAll(): void {
-    for (const waits of holdsBySeconds.values()) waits.releaseAll();
+    for (const queue of queues.values()) queue.releaseAll();
   }
 
-  async function wait(
-    pollSecret: string,
-    signal: AbortSignal,
-    holdSeconds = defaultHoldSeconds,
-  ): Promise<Claim> {
-    if (holdSeconds === 0) return (await claim(pollSecret, signal)) ?? PENDING;
-    let news: News | undefined;
-    let isOver = false;
-    let resume: (() => void) | undefined;
-    let cancelRetry: (() => void) | undefined;
-    function wake(heard: News): void {
-      news ??= heard;
-      resume?.();
-    }
-    function giveUp(): void {
-      isOver = true;
-      wake('perhaps');
-    }
-    // Watched first, looked at second: a completion in between wakes it.
-    const stopWatching = store.watch(pollSecret, wake);
-    const holds = holdsOf(holdSeconds);
-    const hold = holds.add(giveUp);
-    signal.addEventListener('abort', giveUp);
-    if (signal.aborted) giveUp();
+  async function park(pollSecret: string, signal: AbortSignal, holdSeconds: number) {
+    const poll = new ParkedPoll();
+    const queue = queueOf(holdSeconds);
+    // The waiter first, the claim second: a completion in between notifies it.
+    store.addWaiter(pollSecret, poll);
+    queue.add(poll);
+    signal.addEventListener('abort', poll);
     try {
       for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
-        const heard = news;
-        const found = await claim(pollSecret, signal);
+        const heard = poll.notice;
+        const found = await claim(store, pollSecret, signal);
         if (found?.state === 'claimed') return found;
-        // Without a completion the answer is 'not yet', even for a session that has
-        // meanwhile expired or was lost with its store; the next poll says so. protocol.md §4.
+        // Without a completion the answer is 'not yet', even for a session that has expired
+        // meanwhile or was lost with its store. The next poll says so.
         if (found?.state === 'gone') return heard === 'perhaps' ? PENDING : found;
-        const wasWoken = heard !== undefined;
-        if (isOver || closed || (found !== undefined && wasWoken)) return PENDING;
-        // What it heard meanwhile it looks at once more.
-        if (news !== heard) continue;
-        await new Promise<void>((resolve) => {
-          resume = resolve;
-          // No waiter is registered for a claim that failed: nobody would wake this poll.
-          if (found === undefined) cancelRetry = clock.setTimer(retryMs, resolve);
-        });
+        const isAnswered = found !== undefined && heard !== undefined;
+        if (poll.isOver || closed || isAnswered) return PENDING;
+        // Notified during the claim: it claims once more.
+        if (poll.notice !== heard) continue;
+        // The store registers no waiter for a claim that failed, so nobody would notify this poll.
+        const cancelRetry =
+          found === undefined ? clock.setTimer(retryMs, () => poll.resume?.()) : undefined;
+        await poll.notified();
         cancelRetry?.();
       }
     } finally {
-      stopWatching();
-      holds.callOff(hold);
-      signal.removeEventListener('abort', giveUp);
-    }
-  }
-
-  /** Undefined: refused or unknown. While the store is away the device is kept waiting: any error would be final to it. */
-  async function claim(pollSecret: string, signal: AbortSignal): Promise<Claim | undefined> {
-    if (signal.aborted) return PENDING;
-    try {
-      return await store.claim(pollSecret, clock.now(), signal);
-    } catch (error) {
-      if (error instanceof StoreUnavailable) return undefined;
-      throw error;
+      store.removeWaiter(poll);
+      queue.cancel(poll);
+      signal.removeEventListener('abort', poll);
     }
   }
 
   return {
-    wait,
+    wait: (pollSecret, signal, holdSeconds) =>
+      holdSeconds === 0 || closed
+        ? claimNow(store, pollSecret, signal)
+        : park(pollSecret, signal, holdSeconds),
     release: releaseAll,
     close() {
       closed = true;
       releaseAll();
     },
   };
+}
+
+/** One parked poll. Thousands exist at a time, so it is one object: its own waiter, deadline and abort listener. */
+class ParkedPoll implements Waiter, Deadline {
+  registeredAs = '';
+  dueAtMs = 0;
+  notice: Notice | undefined;
+  isOver = false;
+  resume: (() => void) | undefined;
+
+  notify(notice: Notice): void {
+    this.notice ??= notice;
+    this.resume?.();
+  }
+
+  onDue(): void {
+    this.isOver = true;
+    this.notify('perhaps');
+  }
+
+  /** The device has left. */
+  handleEvent(): void {
+    this.onDue();
+  }
+
+  notified(): Promise<void> {
+    return new Promise((resolve) => {
+      this.resume = resolve;
+    });
+  }
+}
+
+async function claimNow(store: SessionStore, pollSecret: string, signal: AbortSignal) {
+  return (await claim(store, pollSecret, signal)) ?? PENDING;
+}
+
+/** Undefined: refused or unknown. While the store is away the device waits on, because to it any error is final. */
+async function claim(
+  store: SessionStore,
+  pollSecret: string,
+  signal: AbortSignal,
+): Promise<Claim | undefined> {
+  if (signal.aborted) return PENDING;
+  try {
+    return await store.claim(pollSecret, signal);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return undefined;
+    throw error;
+  }
 }

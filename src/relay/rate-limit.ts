@@ -1,46 +1,46 @@
-/** The token bucket's arithmetic, and what is asked of whoever keeps the buckets. */
+/** Token buckets: the arithmetic, and what is asked of a store of them. */
+import type { Awaitable } from './store.ts';
 
 export interface RateLimitPolicy {
-  /** Tokens a full bucket holds. */
+  /** Tokens in a full bucket. */
   readonly burst: number;
-  /** Tokens that come back each second. */
   readonly ratePerSecond: number;
 }
 
-export type RateLimitDecision =
-  | { readonly ok: true }
-  | { readonly ok: false; readonly retryAfterMs: number };
-
 export interface RateLimiter {
-  /** Atomic: takes one token of the address's bucket, or says when there will be one. */
-  take(address: string, nowMs: number): Promise<RateLimitDecision>;
+  /** Atomic: takes one token of the key's bucket. Returns 0, or the milliseconds until there is one. */
+  take(key: string): Awaitable<number>;
   /** Atomic: undoes one `take` that turned out not to count. */
-  giveBack(address: string, nowMs: number): Promise<void>;
-  /** Drops buckets that are full again: they say nothing. */
-  sweep(nowMs: number): Promise<void>;
+  refund(key: string): Awaitable<void>;
+  /** Removes buckets that are full again: a missing bucket is a full one. */
+  sweep(): void;
+}
+
+/** One limit on each address, and one on all together, since an attacker may have many addresses. */
+export interface RateLimitPair {
+  readonly perAddress: RateLimiter;
+  readonly overall: RateLimiter;
 }
 
 /**
- * One number is a whole bucket: when it will be full again. Taking a token moves
- * that moment one interval on; it may lie at most `burst` intervals ahead.
- * Returns the bucket after taking, or the refusal that leaves it as it is.
+ * One number is a whole bucket: when it will be full. Taking a token moves that
+ * moment one interval on; it may lie at most `burst` intervals ahead. Returns how
+ * far beyond that it would lie, in milliseconds: 0 or less when there is a token.
  */
-export function takeToken(
-  fullAtMs: number | undefined,
-  nowMs: number,
-  policy: RateLimitPolicy,
-): { readonly ok: true; readonly fullAtMs: number } | (RateLimitDecision & { ok: false }) {
+export function missingMs(fullAtMs: number, nowMs: number, policy: RateLimitPolicy): number {
   const intervalMs = 1_000 / policy.ratePerSecond;
-  const next = Math.max(fullAtMs ?? nowMs, nowMs) + intervalMs;
-  const aheadMs = next - nowMs - policy.burst * intervalMs;
-  // A token less than a millisecond away is there: at a rate such as 0.7 sums are
-  // rounded, and by that hair a burst would lose a token, or a burst of 1 all of them.
-  return aheadMs >= 1
-    ? { ok: false, retryAfterMs: Math.floor(aheadMs) }
-    : { ok: true, fullAtMs: next };
+  const aheadMs = afterTaking(fullAtMs, nowMs, policy) - nowMs - policy.burst * intervalMs;
+  // A token less than a millisecond away is there: at a rate such as 0.7 the sums are
+  // rounded, and a bucket of one token would otherwise never be full.
+  return aheadMs >= 1 ? Math.floor(aheadMs) : 0;
 }
 
-/** The bucket with one token more, at most full. */
-export function giveTokenBack(fullAtMs: number, policy: RateLimitPolicy): number {
+/** The bucket with one token less. */
+export function afterTaking(fullAtMs: number, nowMs: number, policy: RateLimitPolicy): number {
+  return Math.max(fullAtMs, nowMs) + 1_000 / policy.ratePerSecond;
+}
+
+/** The bucket with one token more. */
+export function afterRefund(fullAtMs: number, policy: RateLimitPolicy): number {
   return fullAtMs - 1_000 / policy.ratePerSecond;
 }

@@ -1,28 +1,28 @@
-/** The capabilities of a sign-in. Randomness is an argument. */
+/** The random secrets of a sign-in. Randomness is an argument. */
 import { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
-import {
-  CAPABILITY_BYTES,
-  CAPABILITY_SHAPE,
-  USER_CODE_ALPHABET,
-  USER_CODE_LENGTH,
-  VERIFIER_BYTES,
-} from '../limits.ts';
+import { USER_CODE_ALPHABET, USER_CODE_LENGTH } from '../limits.ts';
 
 /** `length` bytes from a cryptographic source. */
 export type RandomBytes = (length: number) => Uint8Array;
 
-/** A browser state or a poll secret: 24 characters of base64url. `protocol.md` §2. */
+/** 144 bits: 24 characters of base64url. RFC 6819 §5.1.4.2.2 asks for 128. */
+const CAPABILITY_BYTES = 18;
+const CAPABILITY = /^[\w-]{24}$/;
+
+/** 48 bytes are 64 characters of base64url, all legal in a verifier. RFC 7636 §4.1. */
+const VERIFIER_BYTES = 48;
+
+/** A browser state or a poll secret. */
 export function createCapability(randomBytes: RandomBytes): string {
   return base64url(randomBytes(CAPABILITY_BYTES));
 }
 
-/** Anything else was never given out, so no store needs to be asked for it. */
+/** Whether it can be one: nothing else is looked up, so that garbage does not reach the store. */
 export function isCapability(text: string): boolean {
-  return CAPABILITY_SHAPE.test(text);
+  return CAPABILITY.test(text);
 }
 
-/** 64 characters of base64url, a subset of what a verifier may hold. `protocol.md` §2, RFC 7636 §4.1. */
 export function createVerifier(randomBytes: RandomBytes): string {
   return base64url(randomBytes(VERIFIER_BYTES));
 }
@@ -43,9 +43,9 @@ export function createUserCode(randomBytes: RandomBytes): string {
   return code;
 }
 
-/** What is kept of a poll secret. Looking up by it also hides how near a guess came. */
-export function digestOf(pollSecret: string): string {
-  return hash('sha256', pollSecret, 'base64url');
+/** What is kept of a secret. Looking up by it also hides how close a guess was. */
+export function digestOf(secret: string): string {
+  return hash('sha256', secret, 'base64url');
 }
 
 function base64url(bytes: Uint8Array): string {

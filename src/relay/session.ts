@@ -1,200 +1,202 @@
 /**
- * The life of one sign-in: states and transitions, pure. No I/O, no clock, no
- * HTTP. Every store moves its sessions by this table and by nothing else.
+ * The life of one sign-in: its states, and one function for each event. Pure: no
+ * I/O, no clock, no HTTP. A store keeps a session and moves it by these functions
+ * alone; the Redis scripts (stores/redis) are held to the same outcomes.
+ *
+ *            pending       exchanging        completed          delivered
+ * authorize  pending       in_progress       already_completed  already_completed
+ * useCode    pending       in_progress       already_completed  already_completed
+ * fail       completed     in_progress       already_completed  already_completed
+ * lease      exchanging    in_progress       already_completed  already_completed
+ * complete   not_leased    completed         already_completed  already_completed
+ * claim      still_pending still_pending     delivered          delivered
+ * acknowledge early        early             early              acknowledged
+ *
+ * 'exchanging' is a lease, so that a code is spent once: only its holder may
+ * complete the session. A lease that ran out means that its holder died, so the
+ * session is then 'completed' with `exchange_failed`. An expired session refuses
+ * every event.
  */
 import { EXCHANGE_LEASE_MS } from '../limits.ts';
 
-/** What the device is handed after a sign-in. `protocol.md` §2, Token result. */
+/** What a device receives after a sign-in. */
 export interface TokenResult {
   readonly accessToken: string;
   readonly refreshToken?: string;
-  /** Seconds. */
   readonly expiresIn?: number;
-  /* As the provider gave them, for the door of RFC 8628 alone. RFC 6749 §5.1. */
+  /* As the provider gave them. Only the device grant passes them on (RFC 6749 §5.1). */
   readonly tokenType?: string;
   readonly scope?: string;
   readonly idToken?: string;
 }
 
-/** What the device is told when there was none. `protocol.md` §2, Error result. */
+/** What a device receives in place of tokens. */
 export interface ErrorResult {
   readonly error: 'access_denied' | 'authorization_failed' | 'missing_code' | 'exchange_failed';
 }
 
 export type SessionResult = TokenResult | ErrorResult;
 
-interface SessionCore {
+interface Common {
   readonly service: string;
-  /** SHA-256 of the poll secret: all that is kept of it. `protocol.md` §5. */
+  /** SHA-256 of the poll secret: all that is kept of it. */
   readonly pollDigest: string;
   readonly startedAtMs: number;
   /** The last millisecond at which the session is alive. */
   readonly expiresAtMs: number;
-  /** For so long after the first delivery the device may ask again, or until it acknowledges. Absent: once. */
-  readonly repeatMs?: number;
-  /** An error may be asked for until the session expires: it is no secret. */
-  readonly keepsErrors?: boolean;
+  /** For so long after its first delivery the result may be claimed again, or until it is acknowledged. Undefined: once. */
+  readonly repeatMs: number | undefined;
+  /** An error may be claimed until the session expires: it is no secret. */
+  readonly keepsErrors: boolean;
 }
 
-/** What only a session that waits for its person needs. */
-interface Waiting {
-  readonly verifier?: string;
-  /** Until somebody has used it. */
-  readonly userCode?: string;
-  /** What the device calls itself. */
-  readonly deviceName?: string;
+export interface Pending extends Common {
+  readonly state: 'pending';
+  readonly verifier: string | undefined;
+  /** Until it is used. */
+  readonly userCode: string | undefined;
+  readonly deviceName: string | undefined;
 }
 
-export type Session = SessionCore &
-  (
-    | ({ readonly state: 'pending' } & Waiting)
-    | { readonly state: 'exchanging'; readonly leaseEndsAtMs: number }
-    | { readonly state: 'completed' | 'delivered'; readonly result: SessionResult }
-  );
+export interface Exchanging extends Common {
+  readonly state: 'exchanging';
+  readonly leaseEndsAtMs: number;
+}
 
-export type SessionEvent =
-  /** The person opens the link. */
-  | { readonly type: 'open' }
-  /** The person goes on with the user code, or declines. */
-  | { readonly type: 'use_code' }
-  /** The provider sent the person back without a code. */
-  | { readonly type: 'fail'; readonly result: ErrorResult }
-  /** A code came: its holder, and nobody else, may take it to the provider. */
-  | { readonly type: 'lease' }
-  /** The lease's holder has the provider's answer. */
-  | { readonly type: 'complete'; readonly result: SessionResult }
-  /** The device takes the result. */
-  | { readonly type: 'claim' }
-  /** The device has the result. */
-  | { readonly type: 'acknowledge' };
+export interface Completed extends Common {
+  readonly state: 'completed';
+  readonly result: SessionResult;
+}
+
+export interface Delivered extends Common {
+  readonly state: 'delivered';
+  readonly result: SessionResult;
+}
+
+export type Session = Pending | Exchanging | Completed | Delivered;
 
 /** Why an event was refused. */
-export type Refusal =
+export type SessionRefusal =
   | 'expired'
-  | 'still_pending'
-  | 'not_leased'
-  | 'under_way'
+  | 'in_progress'
   | 'already_completed'
-  | 'not_delivered';
+  | 'not_leased'
+  | 'still_pending';
 
-type State = Session['state'];
-
-/**
- * `protocol.md` §3. An exchange is its own state so that a code is spent once:
- * between 'pending' and 'completed' nobody else may begin one. A link whose
- * exchange is under way leads nowhere any more, so opening it is refused too.
- */
-const TRANSITIONS = {
-  pending: {
-    open: 'pending',
-    use_code: 'pending',
-    fail: 'completed',
-    lease: 'exchanging',
-    complete: 'not_leased',
-    claim: 'still_pending',
-    acknowledge: 'not_delivered',
-  },
-  exchanging: {
-    open: 'under_way',
-    use_code: 'under_way',
-    fail: 'under_way',
-    lease: 'under_way',
-    complete: 'completed',
-    claim: 'still_pending',
-    acknowledge: 'not_delivered',
-  },
-  completed: {
-    open: 'already_completed',
-    use_code: 'already_completed',
-    fail: 'already_completed',
-    lease: 'already_completed',
-    complete: 'already_completed',
-    claim: 'delivered',
-    acknowledge: 'not_delivered',
-  },
-  delivered: {
-    open: 'already_completed',
-    use_code: 'already_completed',
-    fail: 'already_completed',
-    lease: 'already_completed',
-    complete: 'already_completed',
-    claim: 'delivered',
-    acknowledge: 'acknowledged',
-  },
-} as const satisfies Record<State, Record<SessionEvent['type'], State | 'acknowledged' | Refusal>>;
-
-export type Transition =
-  /** `from` is the session as it stood at `nowMs`; `to` is absent once it is gone. */
-  | { readonly ok: true; readonly from: Session; readonly to: Session | undefined }
-  | { readonly ok: false; readonly refusal: Refusal };
-
-/** Moves a session by one event, or says why not. Never changes its argument. */
-export function transition(session: Session, event: SessionEvent, nowMs: number): Transition {
-  if (isExpired(session, nowMs)) return { ok: false, refusal: 'expired' };
-  const from = settle(session, nowMs);
-  const target = TRANSITIONS[from.state][event.type];
-  switch (target) {
-    case 'pending':
-      return { ok: true, from, to: event.type === 'use_code' ? withoutCode(from) : from };
-    case 'exchanging':
-      return {
-        ok: true,
-        from,
-        to: { ...core(from), state: 'exchanging', leaseEndsAtMs: nowMs + EXCHANGE_LEASE_MS },
-      };
-    case 'completed':
-      return { ok: true, from, to: complete(from, resultOf(event)) };
-    case 'delivered':
-      return { ok: true, from, to: deliver(from, nowMs) };
-    case 'acknowledged':
-      return { ok: true, from, to: undefined };
-    default:
-      return { ok: false, refusal: target };
-  }
-}
-
-/** Alive up to and including its lifetime; older is gone, swept or not. `protocol.md` §3. */
+/** Alive up to and including its last millisecond, whether or not it has been removed. */
 export function isExpired(session: Session, nowMs: number): boolean {
   return nowMs > session.expiresAtMs;
 }
 
-/** A lease that ran out means that its holder died: the code is spent, the tokens are lost. */
-function settle(session: Session, nowMs: number): Session {
-  return session.state === 'exchanging' && nowMs > session.leaseEndsAtMs
-    ? complete(session, { error: 'exchange_failed' })
-    : session;
+/** The user opens the link. Changes nothing. */
+export function authorize(session: Session, nowMs: number): Pending | SessionRefusal {
+  const current = stateAt(session, nowMs);
+  return current?.state === 'pending' ? current : refusalOf(current);
 }
 
-/** Names the fields that stay, so that the verifier never outlives its use. */
-function core(session: Session): SessionCore {
-  const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = session;
+/** The user decides on the page of the user code, which uses the code up. The link goes on working. */
+export function useCode(session: Session, nowMs: number): Pending | SessionRefusal {
+  const pending = authorize(session, nowMs);
+  return typeof pending === 'string' ? pending : { ...pending, userCode: undefined };
+}
+
+/** The sign-in ended without an authorization code. */
+export function fail(
+  session: Session,
+  error: ErrorResult,
+  nowMs: number,
+): Completed | SessionRefusal {
+  const pending = authorize(session, nowMs);
+  return typeof pending === 'string' ? pending : completed(pending, error);
+}
+
+/** An authorization code came: the caller, and nobody else, may exchange it. The verifier is not kept. */
+export function lease(session: Session, nowMs: number): Exchanging | SessionRefusal {
+  const pending = authorize(session, nowMs);
+  if (typeof pending === 'string') return pending;
+  const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = pending;
+  const leaseEndsAtMs = nowMs + EXCHANGE_LEASE_MS;
   return {
-    ...{ service, pollDigest, startedAtMs, expiresAtMs },
-    ...(repeatMs !== undefined && { repeatMs }),
-    ...(keepsErrors && { keepsErrors }),
+    state: 'exchanging',
+    service,
+    pollDigest,
+    startedAtMs,
+    expiresAtMs,
+    repeatMs,
+    keepsErrors,
+    leaseEndsAtMs,
   };
 }
 
-function withoutCode(session: Session): Session {
-  if (session.state !== 'pending') return session;
-  const { userCode: _, ...rest } = session;
-  return rest;
+/** The holder of the lease has a result. */
+export function complete(
+  session: Session,
+  result: SessionResult,
+  nowMs: number,
+): Completed | SessionRefusal {
+  const current = stateAt(session, nowMs);
+  if (current?.state === 'pending') return 'not_leased';
+  return current?.state === 'exchanging' ? completed(current, result) : refusalOf(current);
 }
 
-/** Delivered once and removed, unless the device may ask again. A kept error leaves the session as it is. */
-function deliver(session: Session, nowMs: number): Session | undefined {
-  if (session.state === 'delivered') return session;
-  if (session.state !== 'completed') return undefined;
+export interface Claimed {
+  readonly result: SessionResult;
+  /** Undefined: the session is removed. */
+  readonly next: Completed | Delivered | undefined;
+}
+
+/** The device takes the result. */
+export function claim(session: Session, nowMs: number): Claimed | 'expired' | 'still_pending' {
+  const current = stateAt(session, nowMs);
+  switch (current?.state) {
+    case undefined:
+      return 'expired';
+    case 'pending':
+    case 'exchanging':
+      return 'still_pending';
+    case 'completed':
+      return { result: current.result, next: afterDelivery(current, nowMs) };
+    case 'delivered':
+      return { result: current.result, next: current };
+  }
+}
+
+/** The device confirms what it received, which removes the session. */
+export function acknowledge(session: Session, nowMs: number): 'acknowledged' | 'early' | 'expired' {
+  if (isExpired(session, nowMs)) return 'expired';
+  return session.state === 'delivered' ? 'acknowledged' : 'early';
+}
+
+function afterDelivery(session: Completed, nowMs: number): Completed | Delivered | undefined {
   if (session.keepsErrors && 'error' in session.result) return session;
   if (session.repeatMs === undefined) return undefined;
   return { ...session, state: 'delivered', expiresAtMs: nowMs + session.repeatMs };
 }
 
-function complete(session: Session, result: SessionResult): Session {
-  return { ...core(session), state: 'completed', result };
+/** The session as it stands now. Undefined once it has expired. */
+function stateAt(session: Session, nowMs: number): Session | undefined {
+  if (isExpired(session, nowMs)) return undefined;
+  return session.state === 'exchanging' && nowMs > session.leaseEndsAtMs
+    ? completed(session, { error: 'exchange_failed' })
+    : session;
 }
 
-function resultOf(event: SessionEvent): SessionResult {
-  if (event.type === 'fail' || event.type === 'complete') return event.result;
-  throw new TypeError(`'${event.type}' completes nothing`);
+function refusalOf(current: Exclude<Session, Pending> | undefined): SessionRefusal {
+  if (current === undefined) return 'expired';
+  return current.state === 'exchanging' ? 'in_progress' : 'already_completed';
+}
+
+/** Names the fields that stay, so that a verifier never outlives its use. */
+function completed(session: Pending | Exchanging, result: SessionResult): Completed {
+  const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = session;
+  return {
+    state: 'completed',
+    service,
+    pollDigest,
+    startedAtMs,
+    expiresAtMs,
+    repeatMs,
+    keepsErrors,
+    result,
+  };
 }

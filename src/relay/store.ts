@@ -1,27 +1,45 @@
 /**
- * What the relay asks of a store: atomic verbs, each of which says who won.
- * Verbs are spoken to in the capabilities; what a store keeps of them is its own
- * affair, of the poll secret at most what does not lead back to it: a digest
- * (`protocol.md` §5), or a public key. Time is an argument. test/stores/suite
- * holds every store to this page.
+ * What the relay asks of a store: atomic verbs, each of which says who won. A
+ * store is addressed by the two capabilities of a session: the browser state and
+ * the poll secret. It keeps at most what does not lead back to a poll secret: a
+ * digest, or a public key. A store has its own clock. test/stores/suite holds
+ * every store to this page.
  */
 import type { ErrorResult, SessionResult } from './session.ts';
+
+/** A store in this process answers at once, a shared one later. */
+export type Awaitable<T> = T | Promise<T>;
 
 export interface NewSession {
   readonly browserState: string;
   readonly pollSecret: string;
   readonly service: string;
-  readonly verifier?: string;
-  /** A second, short way to the link, for a person who types; USER_CODE_LENGTH letters. */
-  readonly userCode?: string;
-  /** What the device calls itself, for the person to see. */
-  readonly deviceName?: string;
-  /** The result stays for so long after it was first claimed, or until the device acknowledges it. Absent: it is claimed once. */
-  readonly repeatMs?: number;
-  /** An error stays until the session expires, whatever `repeatMs` says, and nothing acknowledges it. */
-  readonly keepsErrors?: boolean;
-  /** Counted from the moment of registering, by whichever clock the store goes by. */
+  /** Counted from the moment of registering. */
   readonly lifetimeMs: number;
+  readonly verifier: string | undefined;
+  /** A second, short way to the link, for a user who types. */
+  readonly userCode: string | undefined;
+  /** What the device calls itself. */
+  readonly deviceName: string | undefined;
+  /** The result stays for so long after it was first claimed, or until the device acknowledges it. Undefined: it is claimed once. */
+  readonly repeatMs: number | undefined;
+  /** An error stays until the session expires, whatever `repeatMs` says, and nothing acknowledges it. */
+  readonly keepsErrors: boolean;
+}
+
+/** What leads a browser on to the provider. */
+export interface Authorization {
+  readonly verifier: string | undefined;
+}
+
+export type SessionKey = { readonly browserState: string } | { readonly userCode: string };
+
+/** What a user is shown of a session, and what leads on to it. */
+export interface SessionInfo {
+  readonly service: string;
+  readonly browserState: string;
+  readonly startedAtMs: number;
+  readonly deviceName: string | undefined;
 }
 
 export type Claim =
@@ -29,112 +47,88 @@ export type Claim =
   | { readonly state: 'pending' }
   | { readonly state: 'gone' };
 
+/** 'early': nothing was delivered yet, so there is nothing to acknowledge. */
+export type Acknowledgement = 'acknowledged' | 'early' | 'gone';
+
+/** Why a waiter is notified: 'perhaps' when the store lost contact and cannot know. */
+export type Notice = 'completed' | 'perhaps';
+
+/** A poll that waits for its session to complete. */
+export interface Waiter {
+  /** Set by the store: what it is registered under. */
+  registeredAs: string;
+  notify(notice: Notice): void;
+}
+
 export interface SessionStore {
   /**
-   * Atomic: registers the session under both capabilities, or not at all.
-   * Returns 'collision' when a live session has either, or the user code; 'busy' when
-   * `maxSessions` are alive. Never counts an expired session as alive.
+   * Atomic: registers the session under all its keys, or not at all. Returns
+   * 'collision' when a live session has one of them, 'busy' when as many sessions
+   * are alive as may be. Never counts an expired session as alive.
    */
-  register(session: NewSession, nowMs: number): Promise<'registered' | 'collision' | 'busy'>;
+  register(session: NewSession): Awaitable<'registered' | 'collision' | 'busy'>;
+
+  /** Finds a pending session. Never one of another service. */
+  getAuthorization(service: string, browserState: string): Awaitable<Authorization | undefined>;
+
+  /** Finds a pending session by its link or its unused code. Changes nothing: a link preview may ask. */
+  getSession(key: SessionKey): Awaitable<SessionInfo | undefined>;
+
+  /** Atomic: uses the code of a pending session up. Of any number of callers one gets the session. */
+  useCode(userCode: string): Awaitable<SessionInfo | undefined>;
+
+  /** Atomic: pending -> completed with an error. Returns whether it was this call. */
+  fail(service: string, browserState: string, error: ErrorResult): Awaitable<boolean>;
 
   /**
-   * Finds a session that still waits for its person.
-   * Returns its verifier, if it has one. Never finds one of another service.
+   * Atomic: pending -> exchanging, for EXCHANGE_LEASE_MS. Of any number of callers
+   * one gets the lease, and with it the verifier, which the store forgets. Never
+   * gives a second lease for one session.
    */
-  open(service: string, browserState: string, nowMs: number): Promise<Opened | undefined>;
+  lease(service: string, browserState: string): Awaitable<Authorization | undefined>;
 
   /**
-   * Finds a session that still waits for its person, by its link or its unused
-   * code, and changes nothing: a link preview may ask.
+   * Atomic: exchanging -> completed, called by the holder of the lease. Returns
+   * false when the session expired or the lease ran out meanwhile.
    */
-  find(by: FindBy, nowMs: number): Promise<Found | undefined>;
-
-  /**
-   * Atomic: uses up the code of a session that still waits for its person. Of
-   * any number of callers one gets the session; the link goes on leading to it.
-   */
-  useCode(userCode: string, nowMs: number): Promise<Found | undefined>;
-
-  /**
-   * Atomic: pending -> completed with an error. Returns whether it was this call.
-   * Never touches a session whose exchange is under way.
-   */
-  fail(service: string, browserState: string, result: ErrorResult, nowMs: number): Promise<boolean>;
-
-  /**
-   * Atomic: pending -> exchanging, for EXCHANGE_LEASE_MS. Of any number of
-   * callers one gets the lease and with it the verifier, which the store
-   * forgets. Never gives a second lease for one session.
-   */
-  lease(service: string, browserState: string, nowMs: number): Promise<Opened | undefined>;
-
-  /**
-   * Atomic: exchanging -> completed, called by the lease's holder.
-   * Returns false when the session expired or the lease ran out meanwhile.
-   */
-  complete(
-    service: string,
-    browserState: string,
-    result: SessionResult,
-    nowMs: number,
-  ): Promise<boolean>;
+  complete(service: string, browserState: string, result: SessionResult): Awaitable<boolean>;
 
   /**
    * Atomic: completed -> delivered, which removes the session. Of any number of
-   * callers one gets the result; the others get 'gone'. With `repeatMs` the session
-   * stays for so long, and with `keepsErrors` an error stays as long as the session
-   * lives: each caller until then gets the result. A claim
-   * whose `signal` fires before the store has answered is undone and returns
-   * 'pending': its device has left. While another claim may still be undone, this
-   * one is neither 'pending' nor 'gone': it throws StoreUnavailable.
+   * callers one gets the result, the others 'gone'. With `repeatMs` the session
+   * stays for so long, and with `keepsErrors` an error stays as long as the
+   * session lives: each caller until then gets the result. A claim whose `signal`
+   * fires before the store has answered is undone and returns 'pending': its
+   * device has left. While another claim may still be undone, this one is neither
+   * 'pending' nor 'gone': it throws StoreUnavailable.
    */
-  claim(pollSecret: string, nowMs: number, signal?: AbortSignal): Promise<Claim>;
+  claim(pollSecret: string, signal?: AbortSignal): Awaitable<Claim>;
 
-  /** Atomic: removes a session that was delivered. Returns what it was before, claims nothing. */
-  acknowledge(pollSecret: string, nowMs: number): Promise<Acknowledgement>;
+  /** Atomic: removes a session that was delivered. Claims nothing. */
+  acknowledge(pollSecret: string): Awaitable<Acknowledgement>;
 
   /**
-   * Calls `wake` once when the session completes, provided that a claim made
-   * since found it pending; it may also call it with 'perhaps', when it was out
-   * of touch and cannot know, or, after a fault, not at all. So: watch, then
-   * claim, then wait, then claim again. At most MAX_POLLS_PER_SESSION watch one
-   * session: one more wakes the oldest. Returns how to stop watching.
+   * Notifies the waiter once when the session completes, provided that a claim
+   * made since found it pending; it may also notify it with 'perhaps', or, after a
+   * fault, not at all. So: add the waiter, claim, wait, claim again. A session has
+   * at most MAX_POLLS_PER_SESSION waiters: one more notifies the oldest.
    */
-  watch(pollSecret: string, wake: (news: News) => void): () => void;
+  addWaiter(pollSecret: string, waiter: Waiter): void;
+  removeWaiter(waiter: Waiter): void;
 
-  /** Whether tokens that no device has taken yet would be lost with this process. */
-  hasUndelivered(nowMs: number): boolean;
+  /** Whether tokens that no device has claimed yet would be lost with this process. */
+  hasUndelivered(): boolean;
 
-  /** Resolves once nothing is under way that a verb left to be done after its answer. */
-  settled(): Promise<void>;
+  /** Resolves once nothing is under way that changes something, also what a verb left for after its answer. */
+  settled(): Awaitable<void>;
 
-  /** Throws away what has expired. Lookups are exact without it. */
-  sweep(nowMs: number): Promise<void>;
+  /** Removes what has expired. Lookups are exact without it. */
+  sweep(): Awaitable<void>;
 }
-
-/** What a watcher is woken with. */
-export type News = 'completed' | 'perhaps';
-
-export interface Opened {
-  readonly verifier?: string;
-}
-
-export type FindBy = { readonly browserState: string } | { readonly userCode: string };
-
-/** What a person is shown of a session, and what leads on to it. */
-export interface Found {
-  readonly service: string;
-  readonly browserState: string;
-  readonly deviceName?: string;
-  readonly startedAtMs: number;
-}
-
-/** 'early': nothing was delivered yet, so there is nothing to confirm. */
-export type Acknowledgement = 'acknowledged' | 'early' | 'gone';
 
 /**
  * Thrown by a verb that could not reach its store, or was not answered in time.
- * Unknown, not failed: it may have been carried out all the same.
+ * The outcome is unknown, not failed: it may have been carried out.
  */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';

@@ -1,7 +1,11 @@
 import { distance } from 'fastest-levenshtein';
 import { parseAddress } from '../providers/address.ts';
-import { BUILT_IN_NAMES, findBuiltIn } from '../providers/built-in.ts';
-import { CATALOGUE_NAMES, findInCatalogue } from '../providers/catalogue.ts';
+import {
+  BUILT_IN_NAMES,
+  CATALOGUE_NAMES,
+  findBuiltIn,
+  findInCatalogue,
+} from '../providers/catalogue.ts';
 import type { SettingWarning } from './faults.ts';
 import { PROVIDER_SETTINGS, prefixOf, RELAY_SETTINGS } from './names.ts';
 import type { Environment } from './read-each.ts';

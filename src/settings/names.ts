@@ -6,7 +6,7 @@ import {
   DEFAULT_START_BURST,
   DEFAULT_START_RATE_PER_SECOND,
 } from '../limits.ts';
-import { BUILT_IN_NAMES } from '../providers/built-in.ts';
+import { BUILT_IN_NAMES } from '../providers/catalogue.ts';
 
 /**
  * Every setting there is, once: the reader, `--help`, the documentation and the

@@ -1,5 +1,5 @@
 import { findAddressProblem } from '../providers/address.ts';
-import { type ProviderFacts, SUBDOMAIN } from '../providers/provider-facts.ts';
+import { type ProviderFacts, SUBDOMAIN } from '../providers/catalogue.ts';
 import { createFault } from './faults.ts';
 import { prefixOf } from './names.ts';
 import type { Reading } from './read-each.ts';

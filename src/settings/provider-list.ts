@@ -1,6 +1,10 @@
 import { distance } from 'fastest-levenshtein';
-import { BUILT_IN_NAMES, findBuiltIn } from '../providers/built-in.ts';
-import { CATALOGUE_NAMES, findInCatalogue } from '../providers/catalogue.ts';
+import {
+  BUILT_IN_NAMES,
+  CATALOGUE_NAMES,
+  findBuiltIn,
+  findInCatalogue,
+} from '../providers/catalogue.ts';
 import { createFault, hideCredentials } from './faults.ts';
 import type { Reading } from './read-each.ts';
 import { splitList } from './split-list.ts';

@@ -1,7 +1,6 @@
-import { findBuiltIn } from '../providers/built-in.ts';
-import { findInCatalogue } from '../providers/catalogue.ts';
+import { findBuiltIn, findInCatalogue } from '../providers/catalogue.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
-import type { Provider } from '../providers/provider.ts';
+import type { ProviderConfig as Provider } from '../providers/provider.ts';
 import { createFault } from './faults.ts';
 import { DEFAULT_CLIENT_AUTH, DEFAULT_PKCE, PROVIDER_SETTINGS, prefixOf } from './names.ts';
 import { readAddresses } from './provider-addresses.ts';

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS } from '../limits.ts';
 import { hasUserInfo, isLoopback, parseAddress } from '../providers/address.ts';
-import { parseRedisUrl } from '../stores/redis-url.ts';
+import { parseRedisUrl } from '../stores/redis/url.ts';
 import { corsOrigins } from './cors-origins.ts';
 import { hideCredentials } from './faults.ts';
 import type { RelaySettingName } from './names.ts';

@@ -1,236 +1,326 @@
 /**
- * Sessions in maps, in the order of their creation and so of their expiry: no
- * timer each, and throwing away begins at the front. Every verb runs without
- * giving way, which makes it atomic.
+ * Everything in this process: sessions, token buckets, refreshes. Every verb runs
+ * to its end without awaiting, which makes it atomic.
  */
+import { EXCHANGE_LEASE_MS, MAX_RATE_LIMIT_ADDRESSES, REFRESH_RESULT_MS } from '../limits.ts';
+import {
+  afterRefund,
+  afterTaking,
+  missingMs,
+  type RateLimiter,
+  type RateLimitPolicy,
+} from '../relay/rate-limit.ts';
+import type { RefreshStore } from '../relay/refresh.ts';
 import { digestOf } from '../relay/secrets.ts';
-import { isExpired, type Session, type SessionEvent, transition } from '../relay/session.ts';
-import type {
-  Acknowledgement,
-  Claim,
-  FindBy,
-  Found,
-  NewSession,
-  SessionStore,
-} from '../relay/store.ts';
-import { createWatchers } from './watchers.ts';
+import * as machine from '../relay/session.ts';
+import type { Claim, SessionInfo, SessionKey, SessionStore } from '../relay/store.ts';
+import { type Clock, createDeadlineQueue } from '../relay/time.ts';
+import { createWaiters } from './waiters.ts';
 
 export interface MemoryStore extends SessionStore {
-  /** Sessions held, alive or not yet thrown away. */
+  /** Sessions held, alive or not yet removed. */
   readonly size: number;
 }
 
-export function createMemoryStore({ maxSessions }: { maxSessions: number }): MemoryStore {
-  const byBrowserState = new Map<string, Session>();
-  const browserStateByDigest = new Map<string, string>();
-  const browserStateByCode = new Map<string, string>();
-  /** What its device may ask for again, by poll digest. Those that stay equally long are in the order of their expiry. */
-  const deliveredByLength = new Map<number, Map<string, Session>>();
-  const watchers = createWatchers();
+/** One session under all its keys. */
+interface Entry {
+  readonly browserState: string;
+  session: machine.Session;
+}
 
-  function remove(browserState: string, session: Session): void {
+export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStore {
+  /** In the order of their start, and so of their expiry: removing begins at the front. */
+  const byBrowserState = new Map<string, Entry>();
+  const byUserCode = new Map<string, Entry>();
+  /** These, and the delivered ones that may be claimed again. */
+  const byPollDigest = new Map<string, Entry>();
+  /** By `repeatMs`, so that each set is in the order of expiry. There are as many as endpoints that start sign-ins. */
+  const delivered = new Map<number, Set<Entry>>();
+  const waiters = createWaiters();
+
+  /** The link leads nowhere any more. */
+  function removeLink(entry: Entry): void {
+    const { browserState, session } = entry;
     byBrowserState.delete(browserState);
-    browserStateByDigest.delete(session.pollDigest);
-    forgetCode(session);
-  }
-
-  function forgetCode(session: Session): void {
     if (session.state === 'pending' && session.userCode !== undefined) {
-      browserStateByCode.delete(session.userCode);
+      byUserCode.delete(session.userCode);
     }
   }
 
   function removeExpired(nowMs: number): void {
-    for (const [browserState, session] of byBrowserState) {
-      if (!isExpired(session, nowMs)) break;
-      remove(browserState, session);
+    for (const entry of byBrowserState.values()) {
+      if (!machine.isExpired(entry.session, nowMs)) break;
+      removeLink(entry);
+      byPollDigest.delete(entry.session.pollDigest);
     }
-    for (const delivered of deliveredByLength.values()) {
-      for (const [digest, session] of delivered) {
-        if (!isExpired(session, nowMs)) break;
-        delivered.delete(digest);
+    for (const entries of delivered.values()) {
+      for (const entry of entries) {
+        if (!machine.isExpired(entry.session, nowMs)) break;
+        removeDelivered(entry);
       }
     }
   }
 
-  /** There are as many lengths as endpoints that begin sign-ins. */
-  function findDelivered(digest: string): Session | undefined {
-    for (const delivered of deliveredByLength.values()) {
-      const session = delivered.get(digest);
-      if (session !== undefined) return session;
-    }
-    return undefined;
-  }
-
-  function keepDelivered(digest: string, session: Session): void {
+  function keepDelivered(entry: Entry, session: machine.Delivered): void {
+    entry.session = session;
     const { repeatMs = 0 } = session;
-    const delivered = deliveredByLength.get(repeatMs) ?? new Map<string, Session>();
-    deliveredByLength.set(repeatMs, delivered.set(digest, session));
+    const entries = delivered.get(repeatMs) ?? new Set();
+    delivered.set(repeatMs, entries.add(entry));
   }
 
-  function countSessions(): number {
-    let count = byBrowserState.size;
-    for (const delivered of deliveredByLength.values()) count += delivered.size;
-    return count;
+  function removeDelivered(entry: Entry): void {
+    const { repeatMs = 0, pollDigest } = entry.session;
+    delivered.get(repeatMs)?.delete(entry);
+    byPollDigest.delete(pollDigest);
   }
 
-  /** Moves a session by an event and returns it as it stood before; undefined when refused. */
-  function move(browserState: string, event: SessionEvent, nowMs: number): Session | undefined {
-    const session = byBrowserState.get(browserState);
-    if (session === undefined) return undefined;
-    const outcome = transition(session, event, nowMs);
-    if (!outcome.ok) return undefined;
-    const { from, to } = outcome;
-    if (to === undefined || to === session) return from;
-    if (to.state !== 'pending' || to.userCode === undefined) forgetCode(session);
-    byBrowserState.set(browserState, to);
-    if (to.state === 'completed') watchers.wake(to.pollDigest);
-    return from;
+  function findByLink(service: string, browserState: string): Entry | undefined {
+    const entry = byBrowserState.get(browserState);
+    return entry?.session.service === service ? entry : undefined;
   }
 
-  /** `move` for whoever came by the link: the session must be of that service. */
-  function moveOf(service: string, browserState: string, event: SessionEvent, nowMs: number) {
-    return byBrowserState.get(browserState)?.service === service
-      ? move(browserState, event, nowMs)
-      : undefined;
-  }
-
-  function isTaken(digest: string, { browserState, userCode = '' }: NewSession): boolean {
-    return (
-      byBrowserState.has(browserState) ||
-      browserStateByDigest.has(digest) ||
-      findDelivered(digest) !== undefined ||
-      browserStateByCode.has(userCode)
-    );
-  }
-
-  /** Takes the result of a session that its device may take now. */
-  function deliver(digest: string, nowMs: number): Claim {
-    const browserState = browserStateByDigest.get(digest);
-    const session = browserState === undefined ? undefined : byBrowserState.get(browserState);
-    if (browserState === undefined || session === undefined) return { state: 'gone' };
-    const outcome = transition(session, { type: 'claim' }, nowMs);
-    if (!outcome.ok) return { state: outcome.refusal === 'still_pending' ? 'pending' : 'gone' };
-    const { from, to } = outcome;
-    if (to?.state === 'completed') {
-      byBrowserState.set(browserState, to);
-    } else {
-      remove(browserState, session);
-      if (to !== undefined) keepDelivered(digest, to);
+  function complete(entry: Entry, next: machine.Completed | machine.SessionRefusal): boolean {
+    if (typeof next === 'string') return false;
+    const { session } = entry;
+    if (session.state === 'pending' && session.userCode !== undefined) {
+      byUserCode.delete(session.userCode);
     }
-    return claimOf(from);
-  }
-
-  function deliverAgain(session: Session, nowMs: number): Claim {
-    const outcome = transition(session, { type: 'claim' }, nowMs);
-    return outcome.ok ? claimOf(outcome.from) : { state: 'gone' };
+    entry.session = next;
+    waiters.notify(next.pollDigest, 'completed');
+    return true;
   }
 
   return {
-    async register(newSession, nowMs) {
+    register(asked) {
+      const nowMs = clock.now();
       removeExpired(nowMs);
-      const { browserState, pollSecret, lifetimeMs, ...session } = newSession;
-      const digest = digestOf(pollSecret);
-      if (isTaken(digest, newSession)) return 'collision';
-      if (countSessions() >= maxSessions) return 'busy';
-      byBrowserState.set(browserState, {
-        ...session,
+      const { browserState, pollSecret, service, lifetimeMs, userCode } = asked;
+      const { verifier, deviceName, repeatMs, keepsErrors } = asked;
+      const pollDigest = digestOf(pollSecret);
+      if (
+        byBrowserState.has(browserState) ||
+        byPollDigest.has(pollDigest) ||
+        (userCode !== undefined && byUserCode.has(userCode))
+      ) {
+        return 'collision';
+      }
+      if (byPollDigest.size >= maxSessions) return 'busy';
+      const session: machine.Pending = {
         state: 'pending',
-        pollDigest: digest,
+        service,
+        pollDigest,
         startedAtMs: nowMs,
         expiresAtMs: nowMs + lifetimeMs,
-      });
-      browserStateByDigest.set(digest, browserState);
-      const { userCode } = session;
-      if (userCode !== undefined) browserStateByCode.set(userCode, browserState);
+        repeatMs,
+        keepsErrors,
+        verifier,
+        userCode,
+        deviceName,
+      };
+      const entry: Entry = { browserState, session };
+      byBrowserState.set(browserState, entry);
+      byPollDigest.set(pollDigest, entry);
+      if (userCode !== undefined) byUserCode.set(userCode, entry);
       return 'registered';
     },
 
-    async open(service, browserState, nowMs) {
-      return openedOf(moveOf(service, browserState, { type: 'open' }, nowMs));
+    getAuthorization(service, browserState) {
+      const entry = findByLink(service, browserState);
+      const pending = entry && machine.authorize(entry.session, clock.now());
+      return typeof pending === 'object' ? pending : undefined;
     },
 
-    async find(by: FindBy, nowMs) {
-      const browserState = 'userCode' in by ? browserStateByCode.get(by.userCode) : by.browserState;
-      if (browserState === undefined) return undefined;
-      return foundOf(browserState, move(browserState, { type: 'open' }, nowMs));
+    getSession(key: SessionKey) {
+      const entry =
+        'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState);
+      return entry && infoOf(entry, machine.authorize(entry.session, clock.now()));
     },
 
-    async useCode(userCode, nowMs) {
-      const browserState = browserStateByCode.get(userCode);
-      if (browserState === undefined) return undefined;
-      return foundOf(browserState, move(browserState, { type: 'use_code' }, nowMs));
+    useCode(userCode) {
+      const entry = byUserCode.get(userCode);
+      if (entry === undefined) return undefined;
+      const pending = machine.useCode(entry.session, clock.now());
+      if (typeof pending === 'string') return undefined;
+      byUserCode.delete(userCode);
+      entry.session = pending;
+      return infoOf(entry, pending);
     },
 
-    async fail(service, browserState, result, nowMs) {
-      return moveOf(service, browserState, { type: 'fail', result }, nowMs) !== undefined;
+    fail(service, browserState, error) {
+      const entry = findByLink(service, browserState);
+      if (entry === undefined) return false;
+      return complete(entry, machine.fail(entry.session, error, clock.now()));
     },
 
-    async lease(service, browserState, nowMs) {
-      return openedOf(moveOf(service, browserState, { type: 'lease' }, nowMs));
+    lease(service, browserState) {
+      const entry = findByLink(service, browserState);
+      const before = entry?.session;
+      if (entry === undefined || before?.state !== 'pending') return undefined;
+      const leased = machine.lease(before, clock.now());
+      if (typeof leased === 'string') return undefined;
+      if (before.userCode !== undefined) byUserCode.delete(before.userCode);
+      entry.session = leased;
+      return before;
     },
 
-    async complete(service, browserState, result, nowMs) {
-      return moveOf(service, browserState, { type: 'complete', result }, nowMs) !== undefined;
+    complete(service, browserState, result) {
+      const entry = findByLink(service, browserState);
+      if (entry === undefined) return false;
+      return complete(entry, machine.complete(entry.session, result, clock.now()));
     },
 
-    async claim(pollSecret, nowMs) {
-      const digest = digestOf(pollSecret);
-      const before = findDelivered(digest);
-      return before === undefined ? deliver(digest, nowMs) : deliverAgain(before, nowMs);
-    },
-
-    async acknowledge(pollSecret, nowMs): Promise<Acknowledgement> {
-      const digest = digestOf(pollSecret);
-      const session = findDelivered(digest);
-      if (session === undefined) {
-        const browserState = browserStateByDigest.get(digest) ?? '';
-        const live = byBrowserState.get(browserState);
-        return live === undefined || isExpired(live, nowMs) ? 'gone' : 'early';
+    claim(pollSecret): Claim {
+      const entry = byPollDigest.get(digestOf(pollSecret));
+      if (entry === undefined) return GONE;
+      const before = entry.session;
+      const claimed = machine.claim(before, clock.now());
+      if (claimed === 'still_pending') return PENDING;
+      if (claimed === 'expired') return GONE;
+      const { result, next } = claimed;
+      if (next?.state === 'completed') {
+        entry.session = next;
+      } else if (before.state !== 'delivered') {
+        removeLink(entry);
+        if (next === undefined) byPollDigest.delete(before.pollDigest);
+        else keepDelivered(entry, next);
       }
-      deliveredByLength.get(session.repeatMs ?? 0)?.delete(digest);
-      return transition(session, { type: 'acknowledge' }, nowMs).ok ? 'acknowledged' : 'gone';
+      return { state: 'claimed', result };
     },
 
-    watch(pollSecret, wakeOne) {
-      const digest = digestOf(pollSecret);
-      if (!browserStateByDigest.has(digest)) return () => {};
-      return watchers.add(digest, wakeOne);
+    acknowledge(pollSecret) {
+      const entry = byPollDigest.get(digestOf(pollSecret));
+      if (entry === undefined) return 'gone';
+      const outcome = machine.acknowledge(entry.session, clock.now());
+      if (outcome === 'acknowledged') removeDelivered(entry);
+      return outcome === 'expired' ? 'gone' : outcome;
     },
 
-    settled: async () => {},
-
-    hasUndelivered(nowMs) {
-      const sessions = [...byBrowserState.values()];
-      return sessions.some((session) => holdsTokens(session) && !isExpired(session, nowMs));
+    addWaiter(pollSecret, waiter) {
+      waiters.add(digestOf(pollSecret), waiter);
     },
 
-    async sweep(nowMs) {
-      removeExpired(nowMs);
+    removeWaiter: waiters.remove,
+
+    hasUndelivered() {
+      const nowMs = clock.now();
+      for (const { session } of byBrowserState.values()) {
+        const isWaiting = session.state === 'completed' && 'accessToken' in session.result;
+        if (isWaiting && !machine.isExpired(session, nowMs)) return true;
+      }
+      return false;
+    },
+
+    settled() {},
+
+    sweep() {
+      removeExpired(clock.now());
     },
 
     get size() {
-      return countSessions();
+      return byPollDigest.size;
     },
   };
 }
 
-function openedOf(session: Session | undefined) {
-  if (session?.state !== 'pending') return undefined;
-  return session.verifier === undefined ? {} : { verifier: session.verifier };
+const PENDING: Claim = { state: 'pending' };
+const GONE: Claim = { state: 'gone' };
+
+function infoOf(
+  { browserState }: Entry,
+  pending: machine.Pending | machine.SessionRefusal,
+): SessionInfo | undefined {
+  if (typeof pending === 'string') return undefined;
+  const { service, startedAtMs, deviceName } = pending;
+  return { service, browserState, startedAtMs, deviceName };
 }
 
-function foundOf(browserState: string, session: Session | undefined): Found | undefined {
-  if (session?.state !== 'pending') return undefined;
-  const { service, startedAtMs, deviceName } = session;
-  return { service, browserState, startedAtMs, ...(deviceName !== undefined && { deviceName }) };
+export interface MemoryRateLimiter extends RateLimiter {
+  readonly size: number;
 }
 
-function holdsTokens(session: Session): boolean {
-  return session.state === 'completed' && 'accessToken' in session.result;
+export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): MemoryRateLimiter {
+  /** When each bucket will be full. The longest untouched bucket is first. */
+  const fullAtMs = new Map<string, number>();
+
+  /** A bucket behind one that is not yet full waits for it, at most `burst / rate` seconds. */
+  function removeFull(nowMs: number): void {
+    for (const [key, fullAt] of fullAtMs) {
+      if (fullAt > nowMs) return;
+      fullAtMs.delete(key);
+    }
+  }
+
+  return {
+    take(key) {
+      const nowMs = clock.now();
+      const bucket = fullAtMs.get(key) ?? nowMs;
+      const retryAfterMs = missingMs(bucket, nowMs, policy);
+      if (retryAfterMs > 0) return retryAfterMs;
+      fullAtMs.delete(key);
+      removeFull(nowMs);
+      if (fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES) {
+        const [oldest] = fullAtMs.keys();
+        if (oldest !== undefined) fullAtMs.delete(oldest);
+      }
+      fullAtMs.set(key, afterTaking(bucket, nowMs, policy));
+      return 0;
+    },
+    refund(key) {
+      const bucket = fullAtMs.get(key);
+      // It keeps its place: a bucket that is full too early is found by the next lookup, or swept.
+      if (bucket !== undefined) fullAtMs.set(key, afterRefund(bucket, policy));
+    },
+    sweep() {
+      removeFull(clock.now());
+    },
+    get size() {
+      return fullAtMs.size;
+    },
+  };
 }
 
-/** The table leads to 'delivered' from sessions with a result alone. */
-function claimOf(session: Session): Claim {
-  return 'result' in session ? { state: 'claimed', result: session.result } : { state: 'gone' };
+export interface MemoryRefreshStore extends RefreshStore {
+  readonly size: number;
+}
+
+interface Refresh {
+  /** Undefined while the provider is being asked. */
+  readonly result: string | undefined;
+  readonly expiresAtMs: number;
+}
+
+export function createMemoryRefreshStore(clock: Clock): MemoryRefreshStore {
+  const byDigest = new Map<string, Refresh>();
+  // One millisecond more: in its last one a result is still found.
+  const expiries = createDeadlineQueue(clock, REFRESH_RESULT_MS + 1);
+  return {
+    begin(key) {
+      const digest = digestOf(key);
+      const refresh = byDigest.get(digest);
+      if (refresh !== undefined && clock.now() <= refresh.expiresAtMs) {
+        const { result } = refresh;
+        return result === undefined ? { state: 'in_progress' } : { state: 'finished', result };
+      }
+      const expiresAtMs = clock.now() + EXCHANGE_LEASE_MS;
+      byDigest.set(digest, { result: undefined, expiresAtMs });
+      return { state: 'yours' };
+    },
+    finish(key, result) {
+      const digest = digestOf(key);
+      byDigest.delete(digest);
+      if (result === undefined) return;
+      const refresh = { result, expiresAtMs: clock.now() + REFRESH_RESULT_MS };
+      byDigest.set(digest, refresh);
+      // Tokens stay no longer than that, whether or not somebody asks for them.
+      expiries.add({
+        dueAtMs: 0,
+        onDue() {
+          if (byDigest.get(digest) === refresh) byDigest.delete(digest);
+        },
+      });
+    },
+    get size() {
+      return byDigest.size;
+    },
+  };
 }

@@ -1,0 +1,91 @@
+/**
+ * `GET /auth/<service>/callback`: the browser comes back from the provider. The
+ * exchange goes on when the browser leaves: the code is spent by then, and the
+ * device waits for the tokens. docs/protocol.md, What the browser does.
+ */
+import { log } from '../../log.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
+import type { Completion, Relay } from '../../relay/relay.ts';
+import { isCapability } from '../../relay/secrets.ts';
+import type { Handler } from '../app.ts';
+import type { ContinueCookies } from '../continue-cookies.ts';
+import type { RelayRequest } from '../request.ts';
+import { RETRY_DISCOVERY, type RespondWithPage, refuse } from '../responses.ts';
+
+export function createCallback(
+  providers: Providers,
+  relay: Relay,
+  cookies: ContinueCookies,
+  respondWithPage: RespondWithPage,
+): Handler {
+  return async (request) => {
+    const service = request.parameter;
+    const provider = providers.get(service);
+    if (provider === undefined) return refuse('not_found');
+    if (provider === 'undiscovered') {
+      return respondWithPage('undiscovered', request, RETRY_DISCOVERY);
+    }
+    const browserState = request.query('state') ?? '';
+    if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
+    if (!cookies.mayComplete(request, browserState)) {
+      log.debug('callback_without_cookie', { requestId: request.id, service });
+      return respondWithPage('link_invalid', request);
+    }
+    const completion = await complete(request, provider, relay, browserState);
+    // Stale links are routine, and a sign-in that is busy has not ended.
+    const level = completion === 'link_invalid' || completion === 'busy' ? 'debug' : 'info';
+    log[level]('sign_in_finished', { requestId: request.id, service, outcome: completion });
+    return respondWithPage(completion, request);
+  };
+}
+
+/** A non-empty error is evaluated first, then an empty code, then the exchange. */
+async function complete(
+  request: RelayRequest,
+  provider: Provider,
+  relay: Relay,
+  browserState: string,
+): Promise<Completion> {
+  const service = provider.name;
+  const error = request.query('error');
+  if (error === 'access_denied') {
+    return relay.completeWithError(service, browserState, 'access_denied');
+  }
+  if (error) {
+    const completion = await relay.completeWithError(service, browserState, 'authorization_failed');
+    if (completion === 'authorization_failed') {
+      const providerError = STANDARD_ERRORS.has(error) ? error : 'other';
+      log.warning('authorization_failed', { requestId: request.id, service, providerError });
+    }
+    return completion;
+  }
+  const code = request.query('code');
+  if (!code) return relay.completeWithError(service, browserState, 'missing_code');
+  const { completion, failure } = await relay.completeWithCode(provider, browserState, code);
+  if (failure !== undefined) {
+    log.warning('exchange_failed', { requestId: request.id, service, ...failure });
+  }
+  return completion;
+}
+
+/** Those that are safe to log: anybody can put other words into a callback. */
+const STANDARD_ERRORS: ReadonlySet<string> = new Set([
+  /* RFC 6749 §4.1.2.1. */
+  'invalid_request',
+  'unauthorized_client',
+  'access_denied',
+  'unsupported_response_type',
+  'invalid_scope',
+  'server_error',
+  'temporarily_unavailable',
+  /* OpenID Connect Core §3.1.2.6. */
+  'interaction_required',
+  'login_required',
+  'account_selection_required',
+  'consent_required',
+  'invalid_request_uri',
+  'invalid_request_object',
+  'request_not_supported',
+  'request_uri_not_supported',
+  'registration_not_supported',
+]);

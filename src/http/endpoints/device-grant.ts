@@ -1,0 +1,225 @@
+/**
+ * The device authorization grant for any standard client, under `/oauth2/<service>/`:
+ * device authorization (RFC 8628 §3.1), token polling (§3.4), refresh (RFC 6749 §6)
+ * and metadata (RFC 8414). docs/device-grant.md.
+ */
+import { log } from '../../log.ts';
+import { cleanName } from '../../pages/shown-name.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
+import type { TokenFailure } from '../../providers/token-endpoint.ts';
+import type { RateLimiter } from '../../relay/rate-limit.ts';
+import type { Refreshes } from '../../relay/refresh.ts';
+import type { Relay } from '../../relay/relay.ts';
+import { digestOf, isCapability } from '../../relay/secrets.ts';
+import type { Admission } from '../admission.ts';
+import { type Handler, logFault } from '../app.ts';
+import { formatUserCode, shortLinkOf } from '../links.ts';
+import {
+  describeTokens,
+  oauthResponse,
+  refuseOAuth,
+  refuseOAuthAdmission,
+  refuseUndiscovered,
+} from '../oauth-responses.ts';
+import { type BodyReader, parseMembers, parseParameters, type RelayRequest } from '../request.ts';
+import type { SignInLog } from '../sign-in-log.ts';
+
+/** Refresh tokens of 4 KB have been seen. */
+const MAX_BODY_BYTES = 16_384;
+
+/** RFC 8628 §3.2, and its default. */
+const POLL_INTERVAL_SECONDS = 5;
+
+const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+const REFRESH_GRANT = 'refresh_token';
+
+const PARAMETERS = new Set(['grant_type', 'device_code', 'refresh_token', 'scope', 'device']);
+type Parameters = ReadonlyMap<string, string>;
+
+export interface DeviceGrantParts {
+  readonly admission: Admission;
+  readonly startLimiter: RateLimiter;
+  readonly refreshLimiter: RateLimiter;
+  /** Of polls, by device code. */
+  readonly pollLimiter: RateLimiter;
+  readonly bodies: BodyReader;
+  readonly providers: Providers;
+  readonly relay: Relay;
+  readonly refreshes: Refreshes;
+  readonly signInLog: SignInLog;
+  readonly baseUrl: string;
+  readonly sessionSeconds: number;
+  readonly pollSeconds: number;
+  /** For so long after its first delivery a device code gets the same tokens again. 0: once. */
+  readonly deviceGrantRepeatSeconds: number;
+}
+
+/**
+ * Anybody may ask, as at `/auth/start`: a client id is neither needed nor looked at,
+ * since a device can keep no secret (RFC 8628 §5.6).
+ */
+export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
+  const { admission, startLimiter, bodies, providers, relay, signInLog } = parts;
+  const { baseUrl, sessionSeconds, deviceGrantRepeatSeconds } = parts;
+  return async (request) => {
+    const service = request.parameter;
+    const provider = providers.get(service);
+    if (provider === undefined || provider === 'undiscovered') return refuseUndiscovered();
+    const refused = await admission.admit(request, startLimiter);
+    if (refused !== undefined) return refuseOAuthAdmission(refused);
+    const parameters = await readParameters(request.raw, bodies);
+    if (parameters === undefined) return refuseOAuth('invalid_request');
+    const started = await relay.start(service, {
+      withVerifier: provider.usesPkce,
+      withUserCode: true,
+      deviceName: cleanName(parameters.get('device')),
+      // No standard client can acknowledge, and some poll twice at once: docs/device-grant.md.
+      repeatMs: deviceGrantRepeatSeconds > 0 ? deviceGrantRepeatSeconds * 1_000 : undefined,
+      keepsErrors: true,
+    });
+    signInLog.started(request, service, started);
+    if (typeof started === 'string') return refuseOAuth('temporarily_unavailable');
+    const { pollSecret, userCode = '' } = started;
+    return oauthResponse({
+      device_code: pollSecret,
+      user_code: formatUserCode(userCode),
+      verification_uri: `${baseUrl}/link`,
+      verification_uri_complete: shortLinkOf(baseUrl, userCode),
+      expires_in: sessionSeconds,
+      interval: POLL_INTERVAL_SECONDS,
+    });
+  };
+}
+
+export function createToken(parts: DeviceGrantParts): Handler {
+  const { bodies, providers } = parts;
+  return async (request) => {
+    const parameters = await readParameters(request.raw, bodies);
+    if (parameters === undefined) return refuseOAuth('invalid_request');
+    switch (parameters.get('grant_type')) {
+      case DEVICE_CODE_GRANT:
+        return poll(request, parameters.get('device_code'), parts);
+      case REFRESH_GRANT: {
+        const provider = providers.get(request.parameter);
+        if (provider === undefined || provider === 'undiscovered') return refuseUndiscovered();
+        return refresh(request, provider, parameters, parts);
+      }
+      case undefined:
+        return refuseOAuth('invalid_request', { description: 'grant_type is missing' });
+      default:
+        return refuseOAuth('unsupported_grant_type');
+    }
+  };
+}
+
+/** The result first, the pace second: a device that is early still gets what is there. */
+async function poll(
+  request: RelayRequest,
+  deviceCode: string | undefined,
+  { relay, pollLimiter, pollSeconds }: DeviceGrantParts,
+): Promise<Response> {
+  if (deviceCode === undefined) {
+    return refuseOAuth('invalid_request', { description: 'device_code is missing' });
+  }
+  if (!isCapability(deviceCode)) return refuseOAuth('invalid_grant');
+  const holdSeconds = Math.min(parsePreferredWait(request.header('prefer')), pollSeconds);
+  // RFC 7240 §3.
+  const headers = holdSeconds > 0 ? { 'Preference-Applied': `wait=${holdSeconds}` } : {};
+  const claim = await relay.waitForResult(deviceCode, request.raw.signal, holdSeconds);
+  switch (claim.state) {
+    case 'gone':
+      return refuseOAuth('expired_token');
+    case 'pending': {
+      const isEarly = (await pollLimiter.take(digestOf(deviceCode))) > 0;
+      return refuseOAuth(isEarly ? 'slow_down' : 'authorization_pending', { headers });
+    }
+    case 'claimed': {
+      const { result } = claim;
+      if ('error' in result) return refuseOAuth(result.error, { headers });
+      return oauthResponse(describeTokens(result), headers);
+    }
+  }
+}
+
+/** The relay adds what the device cannot keep, and passes the provider's answer on. */
+async function refresh(
+  request: RelayRequest,
+  provider: Provider,
+  parameters: Parameters,
+  { admission, refreshLimiter, refreshes }: DeviceGrantParts,
+): Promise<Response> {
+  const refreshToken = parameters.get('refresh_token');
+  if (refreshToken === undefined) {
+    return refuseOAuth('invalid_request', { description: 'refresh_token is missing' });
+  }
+  try {
+    const refused = await admission.admit(request, refreshLimiter);
+    // To many clients nearly any 400 is the end of their token.
+    if (refused !== undefined) return refuseOAuthAdmission(refused, 429);
+    const outcome = await refreshes.refresh(provider, refreshToken, parameters.get('scope'));
+    if (outcome === undefined) return refuseRefresh(undefined);
+    if (outcome.ok) return oauthResponse(describeTokens(outcome.tokens));
+    const { failure } = outcome;
+    log.warning('refresh_failed', { requestId: request.id, service: provider.name, ...failure });
+    return refuseRefresh(failure.refusal);
+  } catch (error) {
+    // The route answers faults as polls need it, and a refresh is never pending.
+    logFault(error, request, '/oauth2/:service/token');
+    return refuseRefresh(undefined);
+  }
+}
+
+/**
+ * A device that is told `invalid_grant` throws its tokens away, so it is told that
+ * only where the provider refused; where nobody knows, to try again later. Not with
+ * 400 then, which to some clients means the same as `invalid_grant`.
+ */
+function refuseRefresh(refusal: TokenFailure['refusal']): Response {
+  return refusal === undefined
+    ? refuseOAuth('temporarily_unavailable', { status: 503 })
+    : refuseOAuth(refusal);
+}
+
+/** The relay's own addresses, so the provider's need not be known. RFC 8414 §2, RFC 8628 §4. */
+export function createMetadata(baseUrl: string): Handler {
+  return (request) => {
+    const issuer = `${baseUrl}/oauth2/${request.parameter}`;
+    return oauthResponse({
+      issuer,
+      device_authorization_endpoint: `${issuer}/device_authorization`,
+      token_endpoint: `${issuer}/token`,
+      grant_types_supported: [DEVICE_CODE_GRANT, REFRESH_GRANT],
+      // RFC 8414 §2 requires it, §3.2 would leave an empty one out. Clients need it more than it disturbs them.
+      response_types_supported: [],
+      token_endpoint_auth_methods_supported: ['none'],
+    });
+  };
+}
+
+/**
+ * A form, or JSON as some clients send it. Undefined for what cannot be read, is too
+ * long, or holds a parameter twice (RFC 6749 §3.2). An empty parameter counts as left
+ * out (§3.1). Other parameters are ignored, and may come twice (RFC 8707 §2).
+ */
+async function readParameters(raw: Request, bodies: BodyReader): Promise<Parameters | undefined> {
+  try {
+    const { text, isCut } = await bodies.read(raw, MAX_BODY_BYTES);
+    if (isCut) return undefined;
+    const isJson = /^application\/json\b/i.test(raw.headers.get('content-type') ?? '');
+    const pairs = isJson ? Object.entries(parseMembers(text)) : [...parseParameters(text)];
+    const read = pairs.filter((pair): pair is [string, string] => {
+      const [name, value] = pair;
+      return PARAMETERS.has(name) && typeof value === 'string' && value !== '';
+    });
+    const parameters = new Map(read);
+    return parameters.size === read.length ? parameters : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** RFC 7240 §4.3: how many seconds the client would wait. 0 when it does not say. */
+function parsePreferredWait(prefer = ''): number {
+  const wait = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,6})"?\s*(?=$|[,;])/i.exec(prefer);
+  return Number(wait?.[1] ?? 0);
+}

@@ -1,0 +1,77 @@
+/** `GET /qr/<name>.svg|png`: a sign-in as a picture, for devices that cannot draw one. docs/qr.md. */
+import type { RateLimitPair } from '../../relay/rate-limit.ts';
+import { isCapability } from '../../relay/secrets.ts';
+import type { SessionStore } from '../../relay/store.ts';
+import type { Admission } from '../admission.ts';
+import type { Handler } from '../app.ts';
+import { linkOf, parseUserCode, shortLinkOf } from '../links.ts';
+import type { QrFormat } from '../qr-image.ts';
+import { DATA_HEADERS, refuse, retryAfter } from '../responses.ts';
+
+/**
+ * Width and height of a picture: what a television of 720 lines has room for, and
+ * beyond what one of 2160 needs. A picture twice as wide costs four times the time.
+ */
+const DEFAULT_SIZE_PX = 400;
+const MIN_SIZE_PX = 100;
+const MAX_SIZE_PX = 1_000;
+
+const MEDIA_TYPES: Readonly<Record<QrFormat, string>> = {
+  svg: 'image/svg+xml',
+  png: 'image/png',
+};
+
+export function createQr(
+  store: SessionStore,
+  admission: Admission,
+  limits: RateLimitPair,
+  baseUrl: string,
+): Handler {
+  /** The link of a pending sign-in. */
+  async function findLink(browserState: string): Promise<string | undefined> {
+    if (!isCapability(browserState)) return undefined;
+    const session = await store.getSession({ browserState });
+    return session && linkOf(baseUrl, session.service, browserState);
+  }
+
+  return async (request) => {
+    const sizePx = parseSize(request.query('size'));
+    if (sizePx === undefined) return refuse('invalid_size');
+    const [, name = '', extension = ''] = /^(.+)\.([a-z]+)$/.exec(request.parameter) ?? [];
+    if (!isFormat(extension)) return refuse('not_found');
+    const admitted = await admission.admitToPair(request, limits);
+    if (admitted.refusal === 'rate_limited') {
+      return refuse('rate_limited', retryAfter(admitted.retryAfterMs));
+    }
+    if (admitted.refusal !== undefined) return refuse(admitted.refusal);
+    const link = createShortLink(name, baseUrl) ?? (await findLink(name));
+    if (link === undefined) return refuse('not_found');
+    // Loaded when a device asks: most draw their own, and it brings a compressor.
+    const { drawQr } = await import('../qr-image.ts');
+    const headers = { ...DATA_HEADERS, 'Content-Type': MEDIA_TYPES[extension] };
+    return new Response(drawQr(link, extension, sizePx), { headers });
+  };
+}
+
+function isFormat(extension: string): extension is QrFormat {
+  return Object.hasOwn(MEDIA_TYPES, extension);
+}
+
+function parseSize(asked: string | undefined): number | undefined {
+  if (asked === undefined) return DEFAULT_SIZE_PX;
+  const sizePx = /^\d+$/.test(asked) ? Number(asked) : 0;
+  return sizePx >= MIN_SIZE_PX && sizePx <= MAX_SIZE_PX ? sizePx : undefined;
+}
+
+/**
+ * Where a user code leads. Nothing is looked up, so the picture tells nobody which
+ * codes exist. Capitals need only the small alphabet of ISO/IEC 18004 §7.4.4, which
+ * gives fewer and larger modules: scheme and host know no case (RFC 3986 §6.2.2.1),
+ * but a path does.
+ */
+function createShortLink(name: string, baseUrl: string): string | undefined {
+  const userCode = parseUserCode(name);
+  if (userCode === undefined) return undefined;
+  const { origin, pathname } = new URL(baseUrl);
+  return shortLinkOf(pathname === '/' ? origin.toUpperCase() : baseUrl, userCode);
+}

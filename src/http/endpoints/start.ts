@@ -1,0 +1,94 @@
+/** `POST /auth/start`: a device starts a sign-in. docs/protocol.md, Starting. */
+import { ACK_MS } from '../../limits.ts';
+import { cleanName } from '../../pages/shown-name.ts';
+import type { Providers } from '../../providers/provider.ts';
+import type { RateLimiter } from '../../relay/rate-limit.ts';
+import type { Relay, Started } from '../../relay/relay.ts';
+import type { Admission } from '../admission.ts';
+import type { Handler } from '../app.ts';
+import { formatUserCode, linkOf, qrLinkOf, shortLinkOf } from '../links.ts';
+import { type BodyReader, parseMembers } from '../request.ts';
+import { jsonResponse, RETRY_DISCOVERY, refuse, retryAfter } from '../responses.ts';
+import type { SignInLog } from '../sign-in-log.ts';
+
+/** Bytes of the body that are read. A longer body is cut there. */
+const MAX_BODY_BYTES = 512;
+
+export interface StartParts {
+  readonly admission: Admission;
+  readonly startLimiter: RateLimiter;
+  readonly bodies: BodyReader;
+  readonly providers: Providers;
+  readonly relay: Relay;
+  readonly signInLog: SignInLog;
+  readonly baseUrl: string;
+  readonly sessionSeconds: number;
+}
+
+/** The checks are made in the order that the protocol gives them. */
+export function createStart(parts: StartParts): Handler {
+  const { admission, startLimiter, bodies, providers, relay, signInLog } = parts;
+  return async (request) => {
+    const refused = await admission.admit(request, startLimiter);
+    if (refused?.refusal === 'rate_limited') {
+      return refuse('rate_limited', retryAfter(refused.retryAfterMs));
+    }
+    if (refused !== undefined) return refuse(refused.refusal);
+    const asked = await readAsked(request.raw, bodies);
+    if (asked === undefined) return refuse('invalid_json');
+    const { service, withUserCode, withAck, deviceName } = asked;
+    const provider = providers.get(service);
+    if (provider === undefined) return refuse('unknown_service');
+    if (provider === 'undiscovered') return refuse('busy', RETRY_DISCOVERY);
+    const started = await relay.start(service, {
+      withVerifier: provider.usesPkce,
+      withUserCode,
+      deviceName,
+      repeatMs: withAck ? ACK_MS : undefined,
+      keepsErrors: false,
+    });
+    signInLog.started(request, service, started);
+    if (typeof started === 'string') return refuse('busy');
+    return jsonResponse(describeStarted(service, started, parts));
+  };
+}
+
+interface Asked {
+  readonly service: string;
+  readonly withUserCode: boolean;
+  readonly withAck: boolean;
+  readonly deviceName: string | undefined;
+}
+
+/** A member of a wrong type counts as missing. Undefined when the body is not JSON. */
+async function readAsked(raw: Request, bodies: BodyReader): Promise<Asked | undefined> {
+  try {
+    const { text } = await bodies.read(raw, MAX_BODY_BYTES);
+    const { service, code, ack, device } = parseMembers(text);
+    return {
+      service: typeof service === 'string' ? service : '',
+      withUserCode: code === true,
+      withAck: ack === true,
+      deviceName: cleanName(device),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The last three only for a device that asked for a code. */
+function describeStarted(
+  service: string,
+  { pollSecret, browserState, userCode }: Started,
+  { baseUrl, sessionSeconds }: StartParts,
+): object {
+  const url = linkOf(baseUrl, service, browserState);
+  const session = { session: pollSecret, url, expiresIn: sessionSeconds };
+  if (userCode === undefined) return session;
+  return {
+    ...session,
+    userCode: formatUserCode(userCode),
+    link: shortLinkOf(baseUrl, userCode),
+    qr: qrLinkOf(baseUrl, userCode),
+  };
+}

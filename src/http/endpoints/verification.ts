@@ -1,0 +1,226 @@
+/**
+ * What a user opens to verify a code (RFC 8628 §3.3): the home page, the code form,
+ * and the confirmation page between a code, or with CONFIRM=always a link, and the
+ * provider. The user is told who asks, and decides. A GET changes nothing, so neither
+ * does a link preview. docs/person.md.
+ */
+import { log } from '../../log.ts';
+import type { FindPages, LanguagePages } from '../../pages/pages.ts';
+import type { Providers } from '../../providers/provider.ts';
+import type { RateLimitPair } from '../../relay/rate-limit.ts';
+import { isCapability } from '../../relay/secrets.ts';
+import type { SessionInfo, SessionStore } from '../../relay/store.ts';
+import type { Clock } from '../../relay/time.ts';
+import type { Admission } from '../admission.ts';
+import type { Handler } from '../app.ts';
+import type { ContinueCookies } from '../continue-cookies.ts';
+import { formatUserCode, parseUserCode, shortLinkOf } from '../links.ts';
+import { type BodyReader, basePathOf, type RelayRequest } from '../request.ts';
+import {
+  FORM_HEADERS,
+  LEAVING_FORM_HEADERS,
+  pageResponse,
+  RETRY_DISCOVERY,
+  type RespondWithPage,
+  redirectResponse,
+  refuse,
+  retryAfter,
+} from '../responses.ts';
+
+/** Bytes of a form that are read: a code with room for blanks, or a choice. */
+const MAX_FORM_BYTES = 512;
+
+export interface VerificationParts {
+  readonly findPages: FindPages;
+  readonly respondWithPage: RespondWithPage;
+  readonly admission: Admission;
+  /** Of user codes that are tried. RFC 8628 §5.1; the arithmetic is in docs/person.md. */
+  readonly codeLimits: RateLimitPair;
+  readonly bodies: BodyReader;
+  readonly providers: Providers;
+  readonly store: SessionStore;
+  readonly cookies: ContinueCookies;
+  readonly clock: Clock;
+  readonly baseUrl: string;
+  readonly confirm: 'always' | 'code' | 'never';
+}
+
+export interface Verification {
+  readonly home: Handler;
+  readonly codeForm: Handler;
+  readonly takeCode: Handler;
+  /** `/L/XXXX-XXXX`, by GET and POST. */
+  readonly shortLink: Handler;
+  /** `/auth/<service>?state=` with CONFIRM=always, by GET and POST. */
+  readonly confirmLink: Handler;
+}
+
+type Decision = 'continue' | 'decline' | 'ask';
+
+export function createVerification(parts: VerificationParts): Verification {
+  const { findPages, respondWithPage, admission, codeLimits, bodies, providers } = parts;
+  const { store, cookies, clock, baseUrl, confirm } = parts;
+  const basePath = basePathOf(baseUrl);
+  const { origin } = new URL(baseUrl);
+  // Where nobody is asked, a typed code leads on to the provider without a stop.
+  const formHeaders = confirm === 'never' ? LEAVING_FORM_HEADERS : FORM_HEADERS;
+
+  function pagesFor(request: RelayRequest): LanguagePages {
+    return findPages(request.header('accept-language'));
+  }
+
+  /** Never was, is used, is expired: which of them, nobody is told. */
+  function respondWithUnknownCode(request: RelayRequest, typed = ''): Response {
+    return pageResponse(404, pagesFor(request).codeUnknown(typed), formHeaders);
+  }
+
+  /** Undefined: nothing was decided, by a GET, by another site's form, or by an unknown choice. */
+  async function readChoice(request: RelayRequest): Promise<'continue' | 'decline' | undefined> {
+    if (request.method !== 'POST' || !isSameOrigin(request, origin)) return undefined;
+    const choice = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('choice');
+    return choice === 'continue' || choice === 'decline' ? choice : undefined;
+  }
+
+  function ask(
+    request: RelayRequest,
+    { startedAtMs, deviceName }: SessionInfo,
+    provider: string,
+    userCode: string | undefined,
+  ): Response {
+    const link = userCode === undefined ? {} : { link: shortLinkOf(baseUrl, userCode) };
+    const page = pagesFor(request).confirm({
+      provider,
+      ageMs: clock.now() - startedAtMs,
+      ...(deviceName !== undefined && { deviceName }),
+      ...(userCode !== undefined && { userCode: formatUserCode(userCode) }),
+      ...(isInApp(request.header('user-agent')) && { inApp: link }),
+    });
+    return pageResponse(200, page, LEAVING_FORM_HEADERS);
+  }
+
+  /**
+   * `shownCode` is what the page may show; `usedCode` is what a cookie is set for. A
+   * user who returns by a cookie has used a code that the page must not confirm: the
+   * client may have made the cookie up.
+   */
+  async function carryOut(
+    request: RelayRequest,
+    decision: Decision,
+    session: SessionInfo,
+    usedCode?: string,
+    shownCode = usedCode,
+  ): Promise<Response> {
+    const { service, browserState } = session;
+    const provider = providers.get(service);
+    if (provider === undefined) return respondWithPage('link_invalid', request);
+    if (decision === 'decline') {
+      const isDeclined = await store.fail(service, browserState, { error: 'access_denied' });
+      if (!isDeclined) return respondWithPage('link_invalid', request);
+      log.info('sign_in_finished', { requestId: request.id, service, outcome: 'declined' });
+      return respondWithPage('declined', request);
+    }
+    let response: Response;
+    if (provider === 'undiscovered') {
+      response = respondWithPage('undiscovered', request, RETRY_DISCOVERY);
+    } else if (decision === 'ask') {
+      return ask(request, session, provider.displayName, shownCode);
+    } else {
+      const authorization = await store.getAuthorization(service, browserState);
+      if (authorization === undefined) return respondWithPage('link_invalid', request);
+      const location = provider.authorizeUrl(browserState, authorization.verifier);
+      response = redirectResponse(location, request.method === 'GET' ? 302 : 303);
+    }
+    // Continue used the code up, so this browser must find its way back, also after a 503.
+    if (decision === 'continue' && request.method === 'POST') {
+      cookies.set(response, service, browserState, usedCode);
+    }
+    return response;
+  }
+
+  async function findReturning(request: RelayRequest, userCode: string) {
+    const browserState = cookies.findBrowserState(request, userCode);
+    return browserState === undefined ? undefined : store.getSession({ browserState });
+  }
+
+  return {
+    home: (request) => pageResponse(200, pagesFor(request).home, formHeaders),
+
+    codeForm: (request) => pageResponse(200, pagesFor(request).codeForm, formHeaders),
+
+    /** Looks nothing up, so anybody may ask as often as they like: the address it leads to is limited. */
+    async takeCode(request) {
+      const typed = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('code') ?? '';
+      const userCode = parseUserCode(typed);
+      if (userCode === undefined) {
+        return pageResponse(400, pagesFor(request).codeIncomplete(typed), formHeaders);
+      }
+      // Only the path: the form may have been opened by another of the relay's names.
+      return redirectResponse(shortLinkOf(basePath, userCode), 303);
+    },
+
+    async shortLink(request) {
+      const userCode = parseUserCode(request.parameter);
+      if (userCode === undefined) return respondWithUnknownCode(request);
+      // One address for each code: a cookie is kept for one path, and no cookie's path holds a `;`.
+      if (request.path !== shortLinkOf('', userCode)) {
+        const location = shortLinkOf(basePath, userCode);
+        return redirectResponse(location, request.method === 'GET' ? 302 : 303);
+      }
+      const choice = await readChoice(request);
+      const decision = choice ?? (confirm === 'never' ? 'continue' : 'ask');
+      // Whoever returns tries no code, so the code is not looked up and nothing is
+      // counted: the response is that of their own sign-in, whatever the code.
+      const returning = await findReturning(request, userCode);
+      if (returning !== undefined) {
+        return carryOut(request, decision, returning, userCode, undefined);
+      }
+      // Before the lookup, so that a refusal tells nothing about the code.
+      const admitted = await admission.admitToPair(request, codeLimits);
+      if (admitted.refusal === 'rate_limited') {
+        return respondWithPage('too_many_tries', request, retryAfter(admitted.retryAfterMs));
+      }
+      if (admitted.refusal !== undefined) return refuse(admitted.refusal);
+      const session = await (choice ? store.useCode(userCode) : store.getSession({ userCode }));
+      if (session === undefined) return respondWithUnknownCode(request, formatUserCode(userCode));
+      // Only wrong codes count.
+      await admitted.refund();
+      return carryOut(request, decision, session, userCode);
+    },
+
+    async confirmLink(request) {
+      const service = request.parameter;
+      if (!providers.has(service)) return refuse('not_found');
+      const decision = (await readChoice(request)) ?? 'ask';
+      const browserState = request.query('state') ?? '';
+      const session = isCapability(browserState)
+        ? await store.getSession({ browserState })
+        : undefined;
+      if (session?.service !== service) return respondWithPage('link_invalid', request);
+      return carryOut(request, decision, session);
+    },
+  };
+}
+
+/**
+ * Browsers say where a form comes from, and no page can make them lie. One too old to
+ * say either knows the address of the form, which is a secret.
+ * https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
+ */
+function isSameOrigin(request: RelayRequest, origin: string): boolean {
+  const site = request.header('sec-fetch-site');
+  if (site !== undefined) return site === 'same-origin';
+  const sender = request.header('origin');
+  return sender === undefined || sender === origin;
+}
+
+/**
+ * Whether a page is open in the browser of another app. Providers refuse users there,
+ * Google with `disallowed_useragent`, since the app could read along (RFC 8252
+ * §8.12). A guess by the name that the browser gives itself: it only adds advice.
+ */
+function isInApp(userAgent = ''): boolean {
+  return IN_APP.test(userAgent);
+}
+
+const IN_APP =
+  /\b(?:FBAN|FBAV|FB_IAB|Instagram|Line\/|MicroMessenger|Twitter|Snapchat|BytedanceWebview|musical_ly|TikTok|Pinterest\/|LinkedInApp|GSA\/)|; wv\)/;

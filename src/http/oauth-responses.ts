@@ -1,0 +1,82 @@
+/**
+ * Responses of the device grant: always JSON, and errors of polls with 400, because
+ * stock clients take anything else as final. The one place that says what a refusal
+ * becomes there. RFC 6749 §5, RFC 8628 §3.5.
+ */
+import type { ErrorResult, TokenResult } from '../relay/session.ts';
+import type { Refused } from './admission.ts';
+import { DATA_HEADERS, RETRY_DISCOVERY, retryAfter } from './responses.ts';
+
+/** RFC 6749 §5.1 asks for both. */
+const OAUTH_HEADERS = {
+  ...DATA_HEADERS,
+  'Content-Type': 'application/json',
+  Pragma: 'no-cache',
+} as const;
+
+const ERRORS = {
+  /* RFC 6749 §5.2. */
+  invalid_request: 'The request is incomplete or malformed',
+  invalid_client: 'The provider does not accept this relay',
+  invalid_grant: 'The code or token is not valid here',
+  unauthorized_client: 'The provider does not allow this relay to do that',
+  unsupported_grant_type: 'Only device_code and refresh_token are granted',
+  invalid_scope: 'The provider does not accept the scope',
+  /* RFC 8628 §3.5. */
+  authorization_pending: 'The person has not signed in yet',
+  slow_down: 'Asked too often; wait five seconds longer',
+  access_denied: 'The person declined',
+  expired_token: 'The sign-in has expired or was already handed out; start again',
+  /* The relay's own: docs/protocol.md. */
+  authorization_failed: 'The provider did not sign the person in',
+  missing_code: 'The provider sent the person back without a code',
+  exchange_failed: 'The provider gave no tokens for its code',
+  /* RFC 6749 §4.1.2.1. */
+  temporarily_unavailable: 'Not possible now; try again later',
+  /* RFC 6749 §8.5 leaves room for more. */
+  not_found: 'There is nothing at this address',
+  method_not_allowed: 'The method is not allowed here',
+} as const;
+
+export type OAuthError = keyof typeof ERRORS | ErrorResult['error'];
+
+export interface OAuthRefusal {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** In place of the usual one. Never built from what was sent. */
+  readonly description?: string;
+}
+
+export function oauthResponse(body: object, headers?: Readonly<Record<string, string>>): Response {
+  return new Response(JSON.stringify(body), { headers: { ...OAUTH_HEADERS, ...headers } });
+}
+
+export function refuseOAuth(error: OAuthError, refusal: OAuthRefusal = {}): Response {
+  const { status = 400, description = ERRORS[error], headers } = refusal;
+  const body = JSON.stringify({ error, error_description: description });
+  return new Response(body, { status, headers: { ...OAUTH_HEADERS, ...headers } });
+}
+
+/** `limitedStatus` is that of an address that asks too often. */
+export function refuseOAuthAdmission(refused: Refused, limitedStatus = 400): Response {
+  return refused.refusal === 'rate_limited'
+    ? refuseOAuth('slow_down', { headers: retryAfter(refused.retryAfterMs), status: limitedStatus })
+    : refuseOAuth('invalid_request', { description: 'Invalid client address' });
+}
+
+/** 503, unlike other errors: a balancer may ask another instance, which may know the provider. */
+export function refuseUndiscovered(): Response {
+  return refuseOAuth('temporarily_unavailable', { status: 503, headers: RETRY_DISCOVERY });
+}
+
+/** RFC 6749 §5.1. `scope` always, as some clients read nothing without it. */
+export function describeTokens(tokens: TokenResult): object {
+  return {
+    access_token: tokens.accessToken,
+    token_type: tokens.tokenType ?? 'Bearer',
+    expires_in: tokens.expiresIn,
+    refresh_token: tokens.refreshToken,
+    scope: tokens.scope ?? '',
+    id_token: tokens.idToken,
+  };
+}

@@ -1,0 +1,160 @@
+/** A request as the endpoints read it: path, query, headers, body. */
+import { readAtMost } from '../body.ts';
+import { REQUEST_BODY_DEADLINE_MS } from '../limits.ts';
+import { createRequestId } from '../log.ts';
+import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
+
+/**
+ * Parameters of a query or a form that are read: some providers send a dozen.
+ * 16 KiB hold 8,000, which would take a millisecond to parse.
+ */
+const MAX_PARAMETERS = 64;
+
+/** Returns the address of the socket's peer; undefined when the runtime cannot tell. */
+export type FindPeerAddress = () => string | undefined;
+
+export class RelayRequest {
+  #id: string | undefined;
+  #query: URLSearchParams | undefined;
+
+  constructor(
+    readonly raw: Request,
+    /** As it was sent, without the base path. */
+    readonly path: string,
+    /** The segment that the route leaves open, as it was sent: `%6dal` is not `mal`. */
+    readonly parameter: string,
+    readonly findPeerAddress: FindPeerAddress,
+  ) {}
+
+  get method(): string {
+    return this.raw.method;
+  }
+
+  /** For the log alone. */
+  get id(): string {
+    this.#id ??= createRequestId();
+    return this.#id;
+  }
+
+  header(name: string): string | undefined {
+    return this.raw.headers.get(name) ?? undefined;
+  }
+
+  /** The first parameter of that name, decoded. */
+  query(name: string): string | undefined {
+    this.#query ??= parseQuery(this.raw.url);
+    return this.#query.get(name) ?? undefined;
+  }
+}
+
+function parseQuery(url: string): URLSearchParams {
+  const start = url.indexOf('?') + 1;
+  if (start === 0) return new URLSearchParams();
+  // No client should send a fragment.
+  const end = url.indexOf('#', start);
+  const query = url.slice(start, end === -1 ? undefined : end);
+  // URLSearchParams leaves a question mark at the beginning out.
+  return parseParameters(query.startsWith('?') ? `&${query}` : query);
+}
+
+/** What comes after the first MAX_PARAMETERS is left out. */
+export function parseParameters(text: string): URLSearchParams {
+  return new URLSearchParams(text.split('&', MAX_PARAMETERS).join('&'));
+}
+
+/** The relay may be mounted under a path. */
+export function basePathOf(baseUrl: string): string {
+  const { pathname } = new URL(baseUrl);
+  return pathname === '/' ? '' : pathname;
+}
+
+/**
+ * The path as it was sent: not decoded, so that `%73tart` is not `start`, and
+ * without the host that may be missing before it (HTTP/1.0, HAProxy's probe).
+ * Undefined for a request with two Hosts, which the runtime joins with a comma
+ * and RFC 9112 §3.2 refuses.
+ */
+export function readPath({ url, headers }: Request): string | undefined {
+  if (headers.get('host')?.includes(',')) return undefined;
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
+  for (let end = start; end < url.length; end += 1) {
+    const character = url[end];
+    if (character === '?' || character === '#') return url.slice(start, end);
+  }
+  return url.slice(start);
+}
+
+export interface Body {
+  readonly text: string;
+  /** There was more than the limit, and it was not read. */
+  readonly isCut: boolean;
+}
+
+/** Reads bodies up to a limit, and for REQUEST_BODY_DEADLINE_MS at most. */
+export interface BodyReader {
+  /**
+   * A body of unknown length ends at the deadline; one that is shorter than it said
+   * is empty then. Rejects when the client leaves in the middle.
+   */
+  read(request: Request, limit: number): Promise<Body>;
+  /** A form as a browser sends it. Empty when the browser leaves in the middle. */
+  readForm(request: Request, limit: number): Promise<URLSearchParams>;
+}
+
+export function createBodyReader(clock: Clock): BodyReader {
+  const deadlines = createDeadlineQueue(clock, REQUEST_BODY_DEADLINE_MS);
+
+  function readWhole(request: Request): Promise<Body> {
+    return new Promise((resolve, reject) => {
+      const deadline: Deadline = { dueAtMs: 0, onDue: () => resolve({ text: '', isCut: false }) };
+      deadlines.add(deadline);
+      request.text().then(
+        (text) => {
+          deadlines.cancel(deadline);
+          resolve({ text, isCut: false });
+        },
+        (error: unknown) => {
+          deadlines.cancel(deadline);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  async function readStart(body: ReadableStream<Uint8Array>, limit: number): Promise<Body> {
+    const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
+    const deadline: Deadline = {
+      dueAtMs: 0,
+      onDue: () => void reader.cancel().catch(() => {}),
+    };
+    deadlines.add(deadline);
+    try {
+      return await readAtMost(reader, limit);
+    } finally {
+      deadlines.cancel(deadline);
+    }
+  }
+
+  function read(request: Request, limit: number): Promise<Body> {
+    // A body that says how short it is need not be watched: as a stream it costs ten times as much.
+    const length = request.headers.get('content-length');
+    if (length !== null && Number(length) <= limit) return readWhole(request);
+    return request.body === null ? NO_BODY : readStart(request.body, limit);
+  }
+
+  return {
+    read,
+    async readForm(request, limit) {
+      const body = await read(request, limit).catch(() => undefined);
+      return parseParameters(body?.text ?? '');
+    },
+  };
+}
+
+const NO_BODY: Promise<Body> = Promise.resolve({ text: '', isCut: false });
+
+/** The members of a JSON object; none of any other JSON. Throws where it is not JSON. */
+export function parseMembers(text: string): Readonly<Record<string, unknown>> {
+  const json: unknown = JSON.parse(text);
+  return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+}

@@ -1,0 +1,169 @@
+/** Every route of the relay, in one table: path, methods, what a fault answers, deadline, who may use it. */
+import { EXCHANGE_LEASE_MS, HANDLER_DEADLINE_MS, REQUEST_BODY_DEADLINE_MS } from '../limits.ts';
+import { createPages } from '../pages/pages.ts';
+import type { Providers } from '../providers/provider.ts';
+import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
+import type { Refreshes } from '../relay/refresh.ts';
+import type { Relay } from '../relay/relay.ts';
+import type { SessionStore } from '../relay/store.ts';
+import type { Clock } from '../relay/time.ts';
+import { createAdmission } from './admission.ts';
+import type { Handler, Route } from './app.ts';
+import { createContinueCookies } from './continue-cookies.ts';
+import { createAuthorize } from './endpoints/authorize.ts';
+import { createCallback } from './endpoints/callback.ts';
+import {
+  createDeviceAuthorization,
+  createMetadata,
+  createToken,
+} from './endpoints/device-grant.ts';
+import { createOpenApi } from './endpoints/openapi.ts';
+import { createQr } from './endpoints/qr.ts';
+import { createResult, respondToResultFault } from './endpoints/result.ts';
+import { createStart } from './endpoints/start.ts';
+import { createVerification } from './endpoints/verification.ts';
+import { refuseOAuth } from './oauth-responses.ts';
+import { basePathOf, createBodyReader } from './request.ts';
+import { createRespondWithPage, refuse, textResponseWithoutNewline } from './responses.ts';
+import { createSignInLog } from './sign-in-log.ts';
+
+export interface RouteSettings {
+  /** Without trailing slashes. */
+  readonly baseUrl: string;
+  readonly appName?: string;
+  readonly trustedProxyCidrs: readonly string[];
+  readonly sessionSeconds: number;
+  readonly pollSeconds: number;
+  readonly deviceGrantRepeatSeconds: number;
+  /** When a user is asked before the provider: docs/person.md. */
+  readonly confirm: 'always' | 'code' | 'never';
+}
+
+export interface RateLimits {
+  readonly startLimiter: RateLimiter;
+  readonly refreshLimiter: RateLimiter;
+  /** Of polls of the device grant, by device code. Local, because they load only this instance. */
+  readonly pollLimiter: RateLimiter;
+  readonly codeLimits: RateLimitPair;
+  /** Of pictures. Local, because they load only this instance. */
+  readonly qrLimits: RateLimitPair;
+}
+
+export interface RouteParts {
+  readonly relay: Relay;
+  readonly store: SessionStore;
+  readonly refreshes: Refreshes;
+  readonly providers: Providers;
+  readonly rateLimits: RateLimits;
+  readonly clock: Clock;
+  readonly isDraining: () => boolean;
+}
+
+export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[] {
+  const { baseUrl, appName, sessionSeconds, pollSeconds, confirm } = settings;
+  const { relay, store, providers, rateLimits, clock } = parts;
+  const findPages = createPages({ appName, codeAction: `${basePathOf(baseUrl)}/link` });
+  const respondWithPage = createRespondWithPage(findPages);
+  const admission = createAdmission(settings.trustedProxyCidrs);
+  const bodies = createBodyReader(clock);
+  const cookies = createContinueCookies(baseUrl, sessionSeconds, confirm === 'always');
+  const shared = { ...settings, ...parts, ...rateLimits, admission, bodies };
+  const starting = { ...shared, signInLog: createSignInLog() };
+
+  const start = createStart(starting);
+  const authorize = createAuthorize(providers, store, respondWithPage);
+  const callback = createCallback(providers, relay, cookies, respondWithPage);
+  const done: Handler = (request) => respondWithPage('signed_in', request);
+  const result = createResult(store, relay, pollSeconds);
+  const pages = createVerification({ ...shared, findPages, respondWithPage, cookies });
+  const link =
+    confirm === 'always' ? { GET: pages.confirmLink, POST: pages.confirmLink } : { GET: authorize };
+  const metadata = { GET: createMetadata(baseUrl) };
+  const qr = createQr(store, admission, rateLimits.qrLimits, baseUrl);
+  const openApi = createOpenApi(baseUrl);
+
+  const page = { onFault: (request: Parameters<Handler>[0]) => respondWithPage('fault', request) };
+  const forDevices = { isForDevices: true };
+  const oauth = {
+    ...forDevices,
+    isKnown: (service: string) => providers.has(service),
+    refuseMethod: (allow: string) =>
+      refuseOAuth('method_not_allowed', { status: 405, headers: { Allow: allow } }),
+    onFault: () => refuseOAuth('temporarily_unavailable'),
+  };
+  // A poll is held; a refresh may wait for another instance's, and then ask the provider itself.
+  const longestTokenMs = Math.max(
+    pollSeconds * 1_000,
+    REQUEST_BODY_DEADLINE_MS + EXCHANGE_LEASE_MS,
+  );
+  const token = {
+    ...oauth,
+    deadlineMs: longestTokenMs + HANDLER_DEADLINE_MS,
+    // After a fault the device polls again: to many clients any other error is final.
+    onFault: () => refuseOAuth('authorization_pending'),
+  };
+  const oauthNotFound = { ...forDevices, refusal: () => refuseOAuth('not_found', { status: 404 }) };
+
+  return [
+    { path: '/auth/start', methods: { POST: start }, ...forDevices },
+    // A parked poll has its own deadline, and no store keeps it longer.
+    {
+      path: '/auth/result',
+      methods: { GET: result },
+      onFault: respondToResultFault,
+      deadlineMs: 'none',
+      ...forDevices,
+    },
+    { path: '/auth/done', methods: { GET: done }, ...page },
+    { path: '/auth/:service', methods: link, ...page },
+    { path: '/auth/:service/callback', methods: { GET: callback }, ...page },
+
+    { path: '/oauth2/:service/token', methods: { POST: createToken({ ...starting }) }, ...token },
+    {
+      path: '/oauth2/:service/device_authorization',
+      methods: { POST: createDeviceAuthorization(starting) },
+      ...oauth,
+    },
+    { path: '/oauth2/:service/.well-known/openid-configuration', methods: metadata, ...oauth },
+    {
+      path: '/.well-known/oauth-authorization-server/oauth2/:service',
+      methods: metadata,
+      ...oauth,
+    },
+    { path: '/oauth2/*', ...oauthNotFound },
+    { path: '/.well-known/oauth-authorization-server/*', ...oauthNotFound },
+
+    { path: '/', methods: { GET: pages.home, HEAD: pages.home }, ...page },
+    {
+      path: '/link',
+      methods: { GET: pages.codeForm, HEAD: pages.codeForm, POST: pages.takeCode },
+      ...page,
+    },
+    { path: '/L/:code', methods: { GET: pages.shortLink, POST: pages.shortLink }, ...page },
+    // For a user who types the whole address.
+    { path: '/l/:code', methods: { GET: pages.shortLink, POST: pages.shortLink }, ...page },
+
+    { path: '/qr/:file', methods: { GET: qr }, ...forDevices },
+    { path: '/openapi.json', methods: { GET: openApi }, ...forDevices },
+    healthRoute(parts.isDraining),
+  ];
+}
+
+/** Without a base address there is nothing to relay, but a process that says so. */
+export function createDisabledRoutes(): Route[] {
+  const notConfigured = () => refuse('not_configured');
+  return [
+    healthRoute(() => false),
+    { path: '/auth/*', refusal: notConfigured },
+    { path: '/oauth2/*', refusal: notConfigured },
+  ];
+}
+
+/** 503 while draining, so that a balancer sends nobody here any more. */
+function healthRoute(isDraining: () => boolean): Route {
+  const health: Handler = () =>
+    isDraining()
+      ? textResponseWithoutNewline(503, 'draining')
+      : textResponseWithoutNewline(200, 'ok');
+  return { path: '/health', methods: { GET: health, HEAD: health } };
+}

@@ -1,0 +1,23 @@
+/** What the log says of sign-ins, whichever endpoint began them. */
+import { log, warnOnce } from '../log.ts';
+import type { Started } from '../relay/relay.ts';
+import type { RelayRequest } from './request.ts';
+
+export interface SignInLog {
+  started(request: RelayRequest, service: string, started: Started | 'busy' | 'draining'): void;
+}
+
+const SESSIONS_FULL_HINT =
+  'as many sign-ins are open as may be: starts are answered 503 until one ends (MAX_SESSIONS)';
+
+export function createSignInLog(): SignInLog {
+  const warnOfFull = warnOnce('sessions_full', SESSIONS_FULL_HINT);
+  return {
+    started(request, service, started) {
+      if (started === 'busy') warnOfFull();
+      else if (started !== 'draining') {
+        log.debug('sign_in_started', { requestId: request.id, service });
+      }
+    },
+  };
+}

@@ -1,0 +1,147 @@
+/**
+ * Single-flight refresh over all instances: a refresh token may be good for one
+ * use (RFC 6749 §6), and a device that lost the answer asks again. A refresh is
+ * known by the token that was sent, of which a store keeps at most a digest.
+ */
+import { Buffer } from 'node:buffer';
+import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
+import type { ExchangeOutcome } from './relay.ts';
+import type { Awaitable } from './store.ts';
+import { type Clock, createDeadlineQueue, pause } from './time.ts';
+
+/**
+ * Results one relay keeps at a time, by number and by size: 330 refreshes a
+ * second with tokens of 3 KB. Beyond that none is kept, so whoever repeats a
+ * refresh asks the provider again.
+ */
+const MAX_RESULTS = 10_000;
+const MAX_RESULT_BYTES = 32 * 1_048_576;
+
+/** How often an instance checks whether another one has finished the refresh. */
+const CHECK_INTERVAL_MS = 100;
+
+export type RefreshTurn =
+  /** Nobody else asks the provider with this token now: the caller does. */
+  | { readonly state: 'yours' }
+  | { readonly state: 'in_progress' }
+  | { readonly state: 'finished'; readonly result: string };
+
+export interface RefreshStore {
+  /** Atomic: of any number of callers with one key, one gets 'yours', for EXCHANGE_LEASE_MS. */
+  begin(key: string): Awaitable<RefreshTurn>;
+  /** Keeps the result for REFRESH_RESULT_MS. Without one the turn is given up. */
+  finish(key: string, result: string | undefined): Awaitable<void>;
+}
+
+/** A failed refresh. With a `refusal` the provider has decided, and may not say it twice. */
+export interface RefreshFailure {
+  readonly refusal?: string;
+}
+
+/** What asks the provider. Never rejects. */
+export interface TokenRefresher<Failure extends RefreshFailure> {
+  readonly name: string;
+  /** Reserves a place for one request. Returns false when there is none. */
+  reserve(): boolean;
+  release(): void;
+  refresh(refreshToken: string, scope: string | undefined): Promise<ExchangeOutcome<Failure>>;
+}
+
+export interface Refreshes {
+  /**
+   * Asks the provider once for all callers with one token at a time, and returns
+   * the result to each of them; for REFRESH_RESULT_MS after it also to those who
+   * come later. Undefined when the provider was not asked: the token is not spent.
+   */
+  refresh<Failure extends RefreshFailure>(
+    refresher: TokenRefresher<Failure>,
+    refreshToken: string,
+    scope: string | undefined,
+  ): Promise<ExchangeOutcome<Failure> | undefined>;
+  /** Asks for no new token, and waits for no other instance any more. */
+  drain(): void;
+  /** Resolves when those in progress have their result. */
+  settled(): Promise<void>;
+}
+
+export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
+  const inProgress = new Map<string, Promise<unknown>>();
+  const budget = createBudget(clock);
+  let draining = false;
+
+  /** Undefined: another instance has the turn and did not finish. */
+  async function takeTurn(key: string): Promise<RefreshTurn | undefined> {
+    // By then the lease of any other instance has run out, and its turn is free.
+    const untilMs = clock.now() + EXCHANGE_LEASE_MS + CHECK_INTERVAL_MS;
+    for (;;) {
+      const turn = await store.begin(key);
+      if (turn.state !== 'in_progress') return turn;
+      await pause(clock, CHECK_INTERVAL_MS);
+      // Never without a turn: to some providers a token that comes twice is a stolen one.
+      if (draining || clock.now() > untilMs) return undefined;
+    }
+  }
+
+  async function refreshOnce<Failure extends RefreshFailure>(
+    key: string,
+    refresher: TokenRefresher<Failure>,
+    refreshToken: string,
+    scope: string | undefined,
+  ): Promise<ExchangeOutcome<Failure> | undefined> {
+    const turn = await takeTurn(key);
+    if (turn === undefined) return undefined;
+    if (turn.state === 'finished') return JSON.parse(turn.result) as ExchangeOutcome<Failure>;
+    let kept: string | undefined;
+    try {
+      if (!refresher.reserve()) return undefined;
+      const outcome = await refresher.refresh(refreshToken, scope).finally(refresher.release);
+      const isFinal = outcome.ok || outcome.failure.refusal !== undefined;
+      if (isFinal) kept = budget(JSON.stringify(outcome));
+      return outcome;
+    } finally {
+      // What the provider gave must not be lost because it could not be kept.
+      await Promise.resolve(store.finish(key, kept)).catch(() => {});
+    }
+  }
+
+  return {
+    async refresh(refresher, refreshToken, scope) {
+      const key = JSON.stringify([refresher.name, scope ?? '', refreshToken]);
+      const shared = inProgress.get(key);
+      if (shared !== undefined) return shared as ReturnType<typeof refreshOnce<never>>;
+      if (draining) return undefined;
+      const own = refreshOnce(key, refresher, refreshToken, scope).finally(() => {
+        inProgress.delete(key);
+      });
+      inProgress.set(key, own);
+      return own;
+    },
+    drain() {
+      draining = true;
+    },
+    async settled() {
+      await Promise.allSettled(inProgress.values());
+    },
+  };
+}
+
+/** Returns the result, or undefined when keeping it would exceed the limits. */
+function createBudget(clock: Clock): (result: string) => string | undefined {
+  const expiries = createDeadlineQueue(clock, REFRESH_RESULT_MS);
+  let results = 0;
+  let bytes = 0;
+  return (result) => {
+    const size = Buffer.byteLength(result);
+    if (results >= MAX_RESULTS || bytes + size > MAX_RESULT_BYTES) return undefined;
+    results += 1;
+    bytes += size;
+    expiries.add({
+      dueAtMs: 0,
+      onDue() {
+        results -= 1;
+        bytes -= size;
+      },
+    });
+    return result;
+  };
+}

@@ -1,0 +1,94 @@
+/** Time as an argument: the system's in a running relay, a fake clock in tests. */
+import { STALL_GRACE_MS, STALL_MS } from '../limits.ts';
+
+export interface Clock {
+  /** Milliseconds since the epoch. Never runs backwards. */
+  now(): number;
+  /** Calls `run` once after `delayMs`. Returns a function that cancels it. */
+  setTimer(delayMs: number, run: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  // Not Date.now(): a clock that is set back would lengthen every session.
+  now: () => Math.floor(performance.timeOrigin + performance.now()),
+  setTimer(delayMs, run) {
+    const timer = setTimeout(run, delayMs);
+    // A host that has closed its server and the relay ends by itself.
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves after `delayMs`. */
+export function pause(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.setTimer(delayMs, resolve);
+  });
+}
+
+/** Something that waits until a deadline. The object itself is queued, which costs no closure. */
+export interface Deadline {
+  /** Set by the queue. */
+  dueAtMs: number;
+  onDue(): void;
+}
+
+export interface DeadlineQueue {
+  /** Calls `onDue` once when the queue's time is up, unless the deadline is cancelled before. */
+  add(deadline: Deadline): void;
+  cancel(deadline: Deadline): void;
+  /** Lets every deadline fall due now. */
+  releaseAll(): void;
+}
+
+/**
+ * Many deadlines of one length on one timer: thousands of parked polls would
+ * otherwise be thousands of timers. All are equally long, so the order of adding
+ * is the order of falling due. None falls due early.
+ *
+ * A timer that fires late means that the process stood still (stopped, or its
+ * machine was). The runtime runs timers before it reads sockets, so what was
+ * waited for may have arrived unread: every deadline gets STALL_GRACE_MS more.
+ */
+export function createDeadlineQueue(clock: Clock, durationMs: number): DeadlineQueue {
+  const queue = new Set<Deadline>();
+  let timerIsSet = false;
+
+  function setTimer(delayMs: number): void {
+    timerIsSet = true;
+    const firesAtMs = clock.now() + delayMs;
+    clock.setTimer(delayMs, () => {
+      if (clock.now() - firesAtMs > STALL_MS) clock.setTimer(STALL_GRACE_MS, releaseDue);
+      else releaseDue();
+    });
+  }
+
+  function releaseDue(): void {
+    timerIsSet = false;
+    release(clock.now());
+  }
+
+  function release(nowMs: number): void {
+    for (const deadline of queue) {
+      if (deadline.dueAtMs > nowMs) {
+        if (!timerIsSet) setTimer(deadline.dueAtMs - nowMs);
+        return;
+      }
+      queue.delete(deadline);
+      deadline.onDue();
+    }
+  }
+
+  return {
+    add(deadline) {
+      deadline.dueAtMs = clock.now() + durationMs;
+      queue.add(deadline);
+      // The timer stays when its deadline is cancelled: it then finds the next one, or none.
+      if (!timerIsSet) setTimer(durationMs);
+    },
+    cancel(deadline) {
+      queue.delete(deadline);
+    },
+    releaseAll: () => release(Number.POSITIVE_INFINITY),
+  };
+}

@@ -1,0 +1,133 @@
+/** Scripts by which a result is delivered to one poll. */
+import { STORE_UNDO_MS } from '../../limits.ts';
+import { evenIfFull, GARBAGE_MS, NOW, script, WAKE } from './script.ts';
+
+/**
+ * Needs: session, now, attempt, instance, value. An attempt is
+ * `<instance>.<claim>.<number>.`: whoever repeats a claim under another number
+ * gets the same answer. Without an attempt nothing is claimed, the instance only
+ * registers as waiting, unless the result is kept for whoever asks. An error that
+ * stays until the session expires is returned and nothing is changed.
+ * Leaves: at, how ('kept'), stays (milliseconds).
+ */
+const CLAIM_OR_RETURN = `
+local at = redis.call('HMGET', session, 's', 'e', 'l', 'r', 'c', 'a', 'f')
+if not at[1] or now > tonumber(at[2]) then return {'gone'} end
+local lapsed = at[1] == 'x' and now > tonumber(at[3])
+if at[1] == 'f' or lapsed and at[7] then return {'claimed', at[4] or '', value, 'kept again'} end
+${evenIfFull('session')}
+if at[1] == 'd' then
+  local claim = string.match(attempt, '^[^.]+%.[^.]+%.')
+  local isOurs = claim and at[5] and string.sub(at[5], 1, #claim) == claim
+  if isOurs then redis.call('HSET', session, 'c', attempt) end
+  if at[6] then
+    -- Delivered to another poll as well: from now on nobody may undo it.
+    if not isOurs then redis.call('HDEL', session, 'c') end
+    return {'claimed', at[4], value, 'kept again'}
+  end
+  if isOurs then return {'claimed', at[4], value, 'again'} end
+  redis.call('HSET', session, 'w:' .. instance, '')
+  return {'taken', at[5]}
+end
+if attempt == '' and not at[6] or at[1] ~= 'c' and not lapsed then
+  redis.call('HSET', session, 'w:' .. instance, '')
+  return {'pending'}
+end
+redis.call('HSET', session, 's', 'd', 'c', attempt, 'r', at[4] or '')
+local how, stays = '', ${STORE_UNDO_MS}
+if at[6] then
+  how, stays = 'kept', tonumber(at[6])
+  redis.call('HSET', session, 'e', now + stays, 'o', at[2])
+end
+redis.call('PEXPIRE', session, stays)
+`;
+
+/**
+ * KEYS: poll pointer, live sessions. ARGV: now, attempt, instance, prefix of
+ * sessions. Finds the session by its pointer, which only one that is no Cluster
+ * allows. Returns gone | pending; taken, and the attempt that has it; or claimed,
+ * the sealed result, the pointer's value, and how: 'again' when this claim had it.
+ */
+export const CLAIM_BY_POINTER = script(`${NOW}
+local value = redis.call('GET', KEYS[1])
+if not value then return {'gone'} end
+local id = string.match(value, '^%d+%.([^.]+)')
+local session, attempt, instance = ARGV[4] .. id, ARGV[2], ARGV[3]
+${CLAIM_OR_RETURN}
+redis.call('PEXPIRE', KEYS[1], stays)
+if how == 'kept' then
+  redis.call('ZADD', KEYS[2], 'XX', now + stays, id)
+else
+  redis.call('ZREM', KEYS[2], id)
+end
+return {'claimed', at[4] or '', value, how}
+`);
+
+/** KEYS: session. ARGV: now, attempt, instance, the pointer's value. Returns as CLAIM_BY_POINTER, and how long it stays. */
+export const CLAIM_SESSION = script(`${NOW}
+local session, attempt, instance, value = KEYS[1], ARGV[2], ARGV[3], ARGV[4]
+${CLAIM_OR_RETURN}
+return {'claimed', at[4] or '', value, how, stays}
+`);
+
+/**
+ * Needs: session, now, undone (an attempt, or a claim with all its attempts),
+ * channels. The session is as if it had not been claimed. Leaves: expires, waiting.
+ */
+const UNDO_OR_RETURN = `
+local at = redis.call('HMGET', session, 's', 'c', 'e', 'o')
+if at[1] ~= 'd' or not at[2] or string.sub(at[2], 1, #undone) ~= undone then return false end
+local expires = tonumber(at[4] or at[3])
+redis.call('HDEL', session, 'c', 'o')
+redis.call('HSET', session, 's', 'c', 'e', expires)
+redis.call('PEXPIRE', session, expires - now + ${GARBAGE_MS})
+${WAKE}
+`;
+
+/**
+ * KEYS: poll pointer, live sessions. ARGV: now, attempt or claim, prefix of
+ * sessions, prefix of the instances' channels. Wakes the polls that wait.
+ */
+export const UNDO_BY_POINTER = script(`${NOW}
+local id = string.match(redis.call('GET', KEYS[1]) or '', '^%d+%.([^.]+)')
+if not id then return false end
+local session, undone, channels = ARGV[3] .. id, ARGV[2], ARGV[4]
+${UNDO_OR_RETURN}
+redis.call('ZADD', KEYS[2], expires, id)
+redis.call('PEXPIRE', KEYS[1], expires - now + ${GARBAGE_MS})
+return 1
+`);
+
+/** KEYS: session. ARGV: now, attempt or claim. Returns when it expires, and whom to wake: the poll id and the instances. */
+export const UNDO_SESSION = script(`${NOW}
+local session, undone, channels = KEYS[1], ARGV[2], ''
+${UNDO_OR_RETURN}
+return {expires, poll, waiting}
+`);
+
+/** Needs: session, now. */
+const CONFIRM_OR_RETURN = `
+local at = redis.call('HMGET', session, 's', 'e', 'a')
+if not at[1] or now > tonumber(at[2]) then return 'gone' end
+if at[1] ~= 'd' then return 'early' end
+if not at[3] then return 'gone' end
+redis.call('DEL', session)
+`;
+
+/** KEYS: poll pointer, live sessions. ARGV: now, prefix of sessions. Returns acknowledged | early | gone. */
+export const ACKNOWLEDGE_BY_POINTER = script(`${NOW}
+local id = string.match(redis.call('GET', KEYS[1]) or '', '^%d+%.([^.]+)')
+if not id then return 'gone' end
+local session = ARGV[2] .. id
+${CONFIRM_OR_RETURN}
+redis.call('DEL', KEYS[1])
+redis.call('ZREM', KEYS[2], id)
+return 'acknowledged'
+`);
+
+/** KEYS: session. ARGV: now. Returns as ACKNOWLEDGE_BY_POINTER. */
+export const ACKNOWLEDGE_SESSION = script(`${NOW}
+local session = KEYS[1]
+${CONFIRM_OR_RETURN}
+return 'acknowledged'
+`);

@@ -1,0 +1,68 @@
+/** The person's ways to a session: what it shows them, by link or by code, and the code's single use. */
+import type { SessionInfo, SessionKey, SessionStore } from '../../relay/store.ts';
+import type { RedisClient } from './client.ts';
+import type { TimeOf } from './clock.ts';
+import type { RedisCommands } from './commands.ts';
+import type { RedisKeys } from './keys.ts';
+import { browserStateOf, foundOf } from './records.ts';
+import { FIND, UNDO_USE_CODE, USE_CODE } from './scripts.ts';
+import { deriveFromBrowserState, deriveFromUserCode } from './seal.ts';
+
+export interface RedisCodesOptions {
+  readonly client: RedisClient;
+  readonly commands: RedisCommands;
+  readonly keys: RedisKeys;
+  readonly timeOf: TimeOf;
+  /** Of one caller of a verb, who may have to call again. */
+  readonly createId: () => string;
+}
+
+export function createRedisCodes(
+  options: RedisCodesOptions,
+): Pick<SessionStore, 'getSession' | 'useCode'> {
+  const { client, commands, keys, timeOf, createId } = options;
+
+  async function findByState(browserState: string): Promise<SessionInfo | undefined> {
+    const session = deriveFromBrowserState(browserState);
+    const reply = await commands.run(FIND, [keys.session(session)], [timeOf()]);
+    return Array.isArray(reply) ? foundOf(browserState, session, reply as string[]) : undefined;
+  }
+
+  /** What leads from the code to its session, and the session. */
+  async function findByCode(userCode: string) {
+    const code = deriveFromUserCode(userCode);
+    const held = await commands.within(client.get(keys.code(code.id)));
+    const [expiresAtMs, sealed = ''] = held?.split('.') ?? ['0'];
+    // Used; otherwise it lives as long as its session.
+    if (held === null || expiresAtMs === '0') return undefined;
+    const found = await findByState(browserStateOf(code, sealed));
+    return found && { codeKey: keys.code(code.id), held, found };
+  }
+
+  return {
+    async getSession(by: SessionKey) {
+      if ('browserState' in by) return findByState(by.browserState);
+      return (await findByCode(by.userCode))?.found;
+    },
+
+    /**
+     * Looked for first: what cannot be answered uses nothing up. The use itself is
+     * one script, repeated for a while under one id; if that leaves it unknown, the
+     * use is undone, so that the person can try again.
+     */
+    async useCode(userCode) {
+      const looked = await findByCode(userCode);
+      if (looked === undefined) return undefined;
+      const { codeKey, held, found } = looked;
+      const id = createId();
+      function onUnknown(): void {
+        const undoOnce = () => commands.run(UNDO_USE_CODE, [codeKey], [timeOf(), id, held]);
+        void commands.undo(undoOnce, { isUnknown: true });
+      }
+      const used = await commands.repeat({ insist: false, onUnknown }, () =>
+        commands.run(USE_CODE, [codeKey], [timeOf(), id]),
+      );
+      return used === 1 ? found : undefined;
+    },
+  };
+}

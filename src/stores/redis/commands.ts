@@ -1,0 +1,183 @@
+/** Scripts with a deadline of their own: a client that has written a command waits for its answer for ever. */
+import {
+  EXCHANGE_LEASE_MS,
+  STORE_DEADLINE_MS,
+  STORE_PATIENCE_MS,
+  STORE_RETRY_MAX_MS,
+  STORE_RETRY_MS,
+  STORE_UNDO_MS,
+} from '../../limits.ts';
+import { StoreUnavailable } from '../../relay/store.ts';
+import { type Clock, createDeadlineQueue, type Deadline, pause } from '../../relay/time.ts';
+import {
+  isAnswer,
+  isRefusal,
+  type RedisClient,
+  reasonOf,
+  type ScriptCall,
+  type ScriptRunner,
+} from './client.ts';
+import type { Refusals } from './refusals.ts';
+import { type Script, TOO_LATE } from './script.ts';
+
+export interface RedisCommands {
+  /** Throws StoreUnavailable: offline, refused, or not answered in time; the last is 'unknown'. */
+  run(
+    script: Script,
+    keys: string[],
+    args: (string | number)[],
+    runner?: ScriptRunner,
+  ): Promise<unknown>;
+  /** Any other wait for the store, under the same deadline. */
+  within<T>(work: Promise<T>): Promise<T>;
+  /**
+   * For a while, once it is unknown whether an attempt was carried out, or when one
+   * reached the store too late; who insists does so anyway, as long as a lease may
+   * last. What is repeated is carried out once, and answered alike each time. Time
+   * in which the process stood still does not count.
+   */
+  repeat<T>(options: RepeatOptions, attempt: Attempt<T>): Promise<T>;
+  /**
+   * Undoes what may have been carried out: goes on in the background until the
+   * store has answered. With `isUnknown` also until no attempt can be carried out
+   * any more. Resolves then, or after STORE_UNDO_MS. Never rejects.
+   */
+  undo(undoOnce: () => Promise<unknown>, options: { isUnknown: boolean }): Promise<void>;
+  /** Resolves once no script is in progress, repeated or undone. */
+  settled(): Promise<void>;
+  /** Undoes nothing any more. */
+  close(): void;
+}
+
+/** `turn` counts from 1. `isUnknown`: an attempt before this one may have been carried out, or may still be. */
+export type Attempt<T> = (turn: number, isUnknown: boolean) => Promise<T>;
+
+export interface RepeatOptions {
+  readonly insist: boolean;
+  /** Called when it gives up and does not know whether an attempt was carried out. */
+  readonly onUnknown?: () => void;
+}
+
+export interface RedisCommandsOptions {
+  readonly client: RedisClient;
+  readonly clock: Clock;
+  /** Called whenever there was no answer. */
+  readonly onCut: () => void;
+  readonly refusals: Refusals;
+}
+
+export function createRedisCommands(options: RedisCommandsOptions): RedisCommands {
+  const { client, clock, onCut, refusals } = options;
+  const deadlines = createDeadlineQueue(clock, STORE_DEADLINE_MS);
+  const inProgress = new Set<Promise<unknown>>();
+  let isClosed = false;
+
+  function track<T>(work: Promise<T>): Promise<T> {
+    inProgress.add(work);
+    const end = () => void inProgress.delete(work);
+    work.then(end, end);
+    return work;
+  }
+
+  function within<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      function fail(error: StoreUnavailable): void {
+        if (!isAnswer(error.cause)) onCut();
+        reject(error);
+      }
+      const deadline: Deadline = {
+        dueAtMs: 0,
+        onDue: () => fail(new StoreUnavailable('not answered in time')),
+      };
+      deadlines.add(deadline);
+      work
+        .then(resolve, (error: unknown) => fail(unavailable(error)))
+        .finally(() => deadlines.cancel(deadline));
+    });
+  }
+
+  async function repeat<T>({ insist, onUnknown }: RepeatOptions, attempt: Attempt<T>): Promise<T> {
+    let leftMs = insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
+    let isUnknown = false;
+    for (let turn = 1; ; turn += 1) {
+      const startedAtMs = clock.now();
+      try {
+        return await attempt(turn, isUnknown);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        isUnknown ||= !isRefusal(error.cause);
+        if (leftMs <= 0 || !(insist || isUnknown || isTooLate(error.cause))) {
+          if (isUnknown) onUnknown?.();
+          throw error;
+        }
+        await pause(clock, STORE_RETRY_MS);
+      }
+      // A turn that took longer stood still, and that does not count.
+      leftMs -= Math.min(clock.now() - startedAtMs, STORE_DEADLINE_MS + STORE_RETRY_MS);
+    }
+  }
+
+  async function undo(
+    undoOnce: () => Promise<unknown>,
+    { isUnknown }: { isUnknown: boolean },
+  ): Promise<void> {
+    const startedAtMs = clock.now();
+    // An attempt that is still on its way is not carried out after this.
+    const settledAtMs = startedAtMs + (isUnknown ? STORE_DEADLINE_MS : 0);
+    for (let pauseMs = STORE_RETRY_MS; !isClosed; pauseMs = longer(pauseMs)) {
+      const askedAtMs = clock.now();
+      const isAnswered = await undoOnce().then(
+        () => true,
+        () => false,
+      );
+      if (isAnswered && askedAtMs >= settledAtMs) return;
+      if (askedAtMs > startedAtMs + STORE_UNDO_MS) return;
+      await pause(clock, pauseMs);
+    }
+  }
+
+  async function evaluate(script: Script, call: ScriptCall, runner: ScriptRunner) {
+    try {
+      const reply = await evalShaOrText(script, call, runner);
+      refusals.accepted(script);
+      return reply;
+    } catch (error) {
+      if (isAnswer(error)) refusals.refused(script, reasonOf(error));
+      throw error;
+    }
+  }
+
+  return {
+    within,
+    repeat: (options, attempt) => track(repeat(options, attempt)),
+    undo: (undoOnce, options) => track(undo(undoOnce, options)),
+    async settled() {
+      while (inProgress.size > 0) await Promise.allSettled(inProgress);
+    },
+    close() {
+      isClosed = true;
+    },
+    run: (script, keys, args, runner = client) =>
+      track(within(evaluate(script, { keys, arguments: args.map(String) }, runner))),
+  };
+}
+
+/** It came too late and was not carried out. */
+const isTooLate = (error: unknown) => isAnswer(error) && reasonOf(error) === TOO_LATE;
+
+const longer = (pauseMs: number) => Math.min(2 * pauseMs, STORE_RETRY_MAX_MS);
+
+async function evalShaOrText(script: Script, call: ScriptCall, runner: ScriptRunner) {
+  try {
+    return await runner.evalSha(script.sha1, call);
+  } catch (error) {
+    // A server that was restarted, or never saw it.
+    if (isAnswer(error) && reasonOf(error) === 'NOSCRIPT') return runner.eval(script.text, call);
+    throw error;
+  }
+}
+
+function unavailable(error: unknown): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error;
+  return new StoreUnavailable('refused or out of reach', { cause: error });
+}

@@ -1,0 +1,224 @@
+/** Sessions and rate limits in Redis: connects, looks whether the server is fit, and listens for completions. */
+import { Buffer } from 'node:buffer';
+import { setTimeout } from 'node:timers/promises';
+import { STORE_CONNECT_MS, STORE_RETRY_MS, STORE_SILENCE_MS } from '../../limits.ts';
+import type { RateLimiter, RateLimitPolicy } from '../../relay/rate-limit.ts';
+import type { RefreshStore } from '../../relay/refresh.ts';
+import type { RandomBytes } from '../../relay/secrets.ts';
+import { type SessionStore, StoreUnavailable } from '../../relay/store.ts';
+import type { Clock } from '../../relay/time.ts';
+import { createWaiters } from '../waiters.ts';
+import { type Claimer, connectRedis } from './client.ts';
+import { type ConnectFailure, describeConnectFailure, noAnswer } from './client-failures.ts';
+import { createStoreClock } from './clock.ts';
+import { createRedisCommands } from './commands.ts';
+import { createRedisKeys } from './keys.ts';
+import { createOpenClaims, createPublish, createWake } from './messages.ts';
+import { createRedisRateLimiter } from './rate-limiter.ts';
+import { createRedisRefreshStore } from './refresh.ts';
+import { createRefusals, type RefusalEvent } from './refusals.ts';
+import { createHoldBack } from './replication-gate.ts';
+import { createRedisStore, createRequestId } from './store.ts';
+import type { RedisTarget } from './url.ts';
+import { listenForWakeUps } from './wake-ups.ts';
+
+export interface RedisOptions {
+  readonly target: RedisTarget;
+  /** Before every key and channel: several relays may share a server. */
+  readonly prefix: string;
+  readonly maxSessions: number;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  /** What the operator should know; holds no secret. */
+  readonly onEvent: (event: RedisEvent) => void;
+  /** Only a test sets the time. Otherwise the store's clock is that of all instances. */
+  readonly testClock?: Clock;
+}
+
+export type RedisEvent =
+  | RefusalEvent
+  /** At the start: it cannot be used yet, and is tried for so much longer. */
+  | { readonly type: 'store_awaited'; readonly problem: string; readonly secondsLeft: number }
+  | { readonly type: 'store_lost' | 'store_back' }
+  /** No replica keeps up, so results are held back; and they are no more. */
+  | { readonly type: 'store_unreplicated' | 'store_replicated' }
+  | { readonly type: 'store_unfit'; readonly problem: string };
+
+export interface RedisStores {
+  readonly sessions: SessionStore;
+  readonly refreshes: RefreshStore;
+  createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
+  close(): void;
+}
+
+/**
+ * Resolves once the server answers. Tries for STORE_CONNECT_MS, because the
+ * server may be starting too, unless that is of no use. Rejects with
+ * StoreUnavailable, whose message says why.
+ */
+export async function openRedis(options: RedisOptions): Promise<RedisStores> {
+  const { target, clock, onEvent } = options;
+  const untilMs = clock.now() + STORE_CONNECT_MS;
+  const end = new AbortController();
+  const callOffEnd = clock.setTimer(STORE_CONNECT_MS, () => end.abort());
+  let last: ConnectFailure | undefined;
+
+  function tell(failure: ConnectFailure): void {
+    if (failure.problem !== last?.problem && !failure.isFinal) {
+      const secondsLeft = Math.ceil((untilMs - clock.now()) / 1_000);
+      onEvent({ type: 'store_awaited', problem: failure.problem, secondsLeft });
+    }
+    last = failure;
+  }
+
+  try {
+    for (;;) {
+      const attempt = createAttempt(options, end.signal);
+      const callOffTelling = clock.setTimer(STORE_SILENCE_MS, () =>
+        tell(attempt.failure() ?? noAnswer(target)),
+      );
+      try {
+        return await attempt.outcome;
+      } catch (error) {
+        // One that was cut off at its beginning has nothing to say.
+        const failure = attempt.failure() ?? last ?? noAnswer(target);
+        if (end.signal.aborted || failure.isFinal) {
+          throw new StoreUnavailable(failure.problem, { cause: error });
+        }
+        tell(failure);
+      } finally {
+        callOffTelling();
+      }
+      // Not by the clock, whose timers keep no process running: nothing else does between two attempts.
+      await setTimeout(STORE_RETRY_MS);
+    }
+  } finally {
+    callOffEnd();
+  }
+}
+
+/** One try to start. Whatever it has made is closed when it fails, or when `end` comes first. */
+function createAttempt(options: RedisOptions, end: AbortSignal) {
+  const ending = new AbortController();
+  let failure: ConnectFailure | undefined;
+
+  /** The first error says most: those after it follow from it. */
+  function note(error: unknown): void {
+    failure ??= describeConnectFailure(error, options.target);
+  }
+
+  async function run(): Promise<RedisStores> {
+    try {
+      const stores = await startStores(options, note, ending.signal);
+      if (!end.aborted) return stores;
+      stores.close();
+      throw new StoreUnavailable('not answered in time');
+    } catch (error) {
+      note(error);
+      ending.abort();
+      throw error;
+    }
+  }
+
+  const outcome = new Promise<RedisStores>((resolve, reject) => {
+    const cutOff = () => {
+      ending.abort();
+      reject(new StoreUnavailable('not answered in time'));
+    };
+    if (end.aborted) cutOff();
+    end.addEventListener('abort', cutOff);
+    run()
+      .then(resolve, reject)
+      .finally(() => end.removeEventListener('abort', cutOff));
+  });
+  return { outcome, failure: () => failure };
+}
+
+async function startStores(
+  options: RedisOptions,
+  note: (error: unknown) => void,
+  signal: AbortSignal,
+): Promise<RedisStores> {
+  const { target, prefix, clock, randomBytes, onEvent } = options;
+  const instance = Buffer.from(randomBytes(9)).toString('base64url');
+  const keys = createRedisKeys(prefix);
+  const waiters = createWaiters();
+  const line = { wasCut: false };
+  const onCut = (error?: unknown) => {
+    line.wasCut = true;
+    note(error);
+  };
+  const client = await connectRedis(target, onCut, signal);
+  const refusals = createRefusals(clock, onEvent);
+  const commands = createRedisCommands({ client, clock, onCut, refusals });
+  const storeClock = createStoreClock(client, commands, clock);
+  const problems = findProblems(await commands.within(client.describe()));
+  const publish = createPublish({ client, commands, keys });
+  const openClaims = createOpenClaims({ instance, publish, clock });
+  const stopListening = await listenForWakeUps({
+    client,
+    commands,
+    clock,
+    storeClock,
+    waiters,
+    openClaims,
+    line,
+    channel: keys.channelPrefix + instance,
+    onLost: () => onEvent({ type: 'store_lost' }),
+    onBack: () => onEvent({ type: 'store_back' }),
+  });
+  for (const problem of problems) onEvent({ type: 'store_unfit', problem });
+  const holdBack = createHoldBack({
+    clock,
+    isReplicating: () => commands.within(client.asClaimer(isReplicating)),
+    onHeld: () => onEvent({ type: 'store_unreplicated' }),
+    onReleased() {
+      onEvent({ type: 'store_replicated' });
+      waiters.notifyAll();
+    },
+  });
+  const timeOf = () => options.testClock?.now() ?? storeClock.soon();
+  const createId = () => createRequestId(randomBytes);
+  const shared = {
+    ...options,
+    client,
+    commands,
+    keys,
+    timeOf,
+    createId,
+    wake: createWake(publish, clock),
+  };
+  return {
+    sessions: createRedisStore({ ...shared, waiters, instance, openClaims, holdBack }),
+    refreshes: createRedisRefreshStore(shared),
+    createRateLimiter: (name, policy) => createRedisRateLimiter({ ...shared, name, policy }),
+    close() {
+      holdBack.stop();
+      commands.close();
+      stopListening();
+      client.close();
+    },
+  };
+}
+
+/** Speaks of what is written by now: WAIT looks back to its connection's last command. */
+async function isReplicating(claimer: Claimer): Promise<boolean> {
+  await claimer.eval('return 1', { keys: [], arguments: [] });
+  return claimer.isReplicated();
+}
+
+/** What would lose sessions, or keep them where they should not be. hazards.md §3. */
+function findProblems({ info, save }: { info: string; save: string }): string[] {
+  const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+  const problems: string[] = [];
+  const policy = field('maxmemory_policy');
+  if (policy !== undefined && policy !== 'noeviction') {
+    problems.push(`maxmemory-policy is ${policy}: sign-ins under way may vanish; set noeviction`);
+  }
+  if (field('aof_enabled') === '1' || save !== '') {
+    problems.push(
+      'persistence is on: sealed sessions are written to disk; set save "" and appendonly no',
+    );
+  }
+  return problems;
+}

@@ -1,0 +1,91 @@
+/**
+ * Nothing readable at rest: what a shared store holds opens only with the
+ * person's link or code, or the device's secrets. docs/sealing.md is the
+ * construction in words, with test vectors; `design.md`, Many instances.
+ */
+import { Buffer } from 'node:buffer';
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import type { RandomBytes } from '../../relay/secrets.ts';
+
+/** A secret's two halves: where the store keeps something, and what opens it. */
+export interface Derived {
+  /** 16 bytes in base64url. Tells nothing of the secret, unless it can be guessed, or of the key. */
+  readonly id: string;
+  readonly key: Buffer;
+}
+
+const ID_BYTES = 16;
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** The browser state names the session record, and its key seals the verifier and the result. */
+export function deriveFromBrowserState(browserState: string): Derived {
+  return derive(browserState, 'sign-in-relay/1 browser state');
+}
+
+/** The poll secret names the pointer to the session, and its key wraps the session's key. */
+export function deriveFromPollSecret(pollSecret: string): Derived {
+  return derive(pollSecret, 'sign-in-relay/1 poll secret');
+}
+
+/**
+ * The user code names the way to the link, and its key seals the browser state.
+ * Whoever has the store can find a code by trying them all, so nothing else
+ * may rest on it: seal-to-device.ts.
+ */
+export function deriveFromUserCode(userCode: string): Derived {
+  return derive(userCode, 'sign-in-relay/1 user code');
+}
+
+/** The refresh token, with its provider, names a refresh, and its key seals the answer. */
+export function deriveFromRefresh(key: string): Derived {
+  return derive(key, 'sign-in-relay/1 refresh');
+}
+
+function derive(secret: string, purpose: string): Derived {
+  const bytes = expand(secret, purpose, ID_BYTES + KEY_BYTES);
+  return {
+    id: bytes.subarray(0, ID_BYTES).toString('base64url'),
+    key: bytes.subarray(ID_BYTES),
+  };
+}
+
+/**
+ * HKDF-SHA-256 without salt: a capability is 144 random bits already, so it
+ * needs spreading, not strengthening. RFC 5869 §3.1, §3.3.
+ */
+export function expand(secret: string | Buffer, purpose: string, length = KEY_BYTES): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', purpose, length));
+}
+
+/**
+ * AES-256-GCM: nonce, ciphertext and tag in base64url. `context` is
+ * authenticated with it, so that nothing opens in another's place. A key seals
+ * at most a handful of messages, far below what random nonces allow.
+ */
+export function seal(
+  key: Buffer,
+  context: string,
+  plaintext: string | Buffer,
+  randomBytes: RandomBytes,
+): string {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
+  const sealed = [nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()];
+  return Buffer.concat(sealed).toString('base64url');
+}
+
+/** Throws on anything that was not sealed with this key for this context. */
+export function unseal(key: Buffer, context: string, sealed: string): Buffer {
+  const bytes = Buffer.from(sealed, 'base64url');
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
+    .setAAD(Buffer.from(context))
+    .setAuthTag(bytes.subarray(-TAG_BYTES));
+  return Buffer.concat([
+    decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)),
+    decipher.final(),
+  ]);
+}

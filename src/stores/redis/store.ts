@@ -1,0 +1,91 @@
+/**
+ * Sessions in Redis or Valkey, for many instances at once. Every verb is one
+ * script (redis-*scripts.ts), and what it keeps is sealed (redis-records.ts).
+ * In a Cluster the keys of one session lie in three slots, because its two
+ * capabilities are independent, or in four with a user code; there some verbs
+ * take several steps.
+ */
+import { Buffer } from 'node:buffer';
+import type { RandomBytes } from '../../relay/secrets.ts';
+import type { SessionStore } from '../../relay/store.ts';
+import type { Clock } from '../../relay/time.ts';
+import type { Waiters } from '../waiters.ts';
+import { createAcknowledge, createClaim } from './claims.ts';
+import type { RedisClient } from './client.ts';
+import type { TimeOf } from './clock.ts';
+import { createRedisCodes } from './codes.ts';
+import type { RedisCommands } from './commands.ts';
+import type { RedisKeys } from './keys.ts';
+import type { OpenClaims, Wake } from './messages.ts';
+import { openedOf } from './records.ts';
+import { TRIM_EXPIRED } from './register-scripts.ts';
+import { createRegister } from './registration.ts';
+import type { HoldBack } from './replication-gate.ts';
+import { createRedisResults } from './results.ts';
+import { OPEN } from './scripts.ts';
+import { deriveFromBrowserState, deriveFromPollSecret } from './seal.ts';
+
+export interface RedisStoreOptions {
+  readonly client: RedisClient;
+  readonly commands: RedisCommands;
+  readonly keys: RedisKeys;
+  readonly waiters: Waiters;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  /** Where this process hears of completions. */
+  readonly instance: string;
+  readonly openClaims: OpenClaims;
+  readonly wake: Wake;
+  readonly maxSessions: number;
+  readonly holdBack: HoldBack;
+  readonly timeOf: TimeOf;
+  /** Of one caller of a verb, who may have to call again. */
+  readonly createId: () => string;
+}
+
+export function createRedisStore(options: RedisStoreOptions): SessionStore {
+  const { commands, keys, waiters, timeOf } = options;
+  const { run } = commands;
+  const register = createRegister(options);
+  const acknowledge = createAcknowledge(options);
+
+  return {
+    ...createRedisCodes(options),
+    ...createRedisResults(options),
+
+    /** Not repeated: the device is refused, and what may have been registered expires unused. */
+    async register(newSession) {
+      const outcome = await register(newSession, timeOf());
+      return outcome === 1 ? 'registered' : outcome === 0 ? 'busy' : 'collision';
+    },
+
+    async getAuthorization(service, browserState) {
+      const session = deriveFromBrowserState(browserState);
+      const sealed = await run(OPEN, [keys.session(session)], [timeOf(), service]);
+      return typeof sealed === 'string' ? openedOf(session, service, sealed) : undefined;
+    },
+
+    claim: createClaim(options),
+
+    /** Not repeated: the device may confirm again, and what nobody confirms goes by itself. */
+    acknowledge: (pollSecret) => acknowledge(keys.poll(deriveFromPollSecret(pollSecret)), timeOf()),
+
+    addWaiter: (pollSecret, waiter) => waiters.add(deriveFromPollSecret(pollSecret).id, waiter),
+
+    removeWaiter: waiters.remove,
+
+    // Any other instance delivers what is in Redis.
+    hasUndelivered: () => false,
+
+    settled: commands.settled,
+
+    async sweep() {
+      await run(TRIM_EXPIRED, [keys.live], [timeOf()]);
+    },
+  };
+}
+
+/** Unlike any other caller's. */
+export function createRequestId(randomBytes: RandomBytes): string {
+  return Buffer.from(randomBytes(12)).toString('base64url');
+}

@@ -1,0 +1,50 @@
+/** Which polls of this process wait for which session to complete. */
+import { MAX_POLLS_PER_SESSION } from '../limits.ts';
+import type { Notice, Waiter } from '../relay/store.ts';
+
+export interface Waiters {
+  /** Adds one; notifies the oldest to make room when too many wait for one session. */
+  add(id: string, waiter: Waiter): void;
+  remove(waiter: Waiter): void;
+  /** Something happened to the session. */
+  notify(id: string, notice: Notice): void;
+  /** Any session may have completed. */
+  notifyAll(): void;
+}
+
+/** An entry stays as long as a poll waits, not as long as the session lives. */
+export function createWaiters(): Waiters {
+  const byId = new Map<string, Set<Waiter>>();
+
+  function notify(id: string, notice: Notice): void {
+    const waiters = byId.get(id);
+    byId.delete(id);
+    for (const waiter of waiters ?? []) waiter.notify(notice);
+  }
+
+  return {
+    add(id, waiter) {
+      waiter.registeredAs = id;
+      const waiters = byId.get(id);
+      if (waiters === undefined) {
+        byId.set(id, new Set([waiter]));
+        return;
+      }
+      if (waiters.size >= MAX_POLLS_PER_SESSION) {
+        const [oldest] = waiters;
+        if (oldest !== undefined) waiters.delete(oldest);
+        oldest?.notify('perhaps');
+      }
+      waiters.add(waiter);
+    },
+    remove(waiter) {
+      const waiters = byId.get(waiter.registeredAs);
+      waiters?.delete(waiter);
+      if (waiters?.size === 0) byId.delete(waiter.registeredAs);
+    },
+    notify,
+    notifyAll() {
+      for (const id of [...byId.keys()]) notify(id, 'perhaps');
+    },
+  };
+}
