@@ -20,5 +20,6 @@ process.once('SIGTERM', async () => {
 const server = serve({
   port: settings.port,
   hostname: settings.host,
-  fetch: (request, { incoming }) => service.handle(request, () => incoming.socket.remoteAddress),
+  fetch: (request, { incoming }) =>
+    service.handle(request, { requestIP: () => ({ address: incoming.socket.remoteAddress }) }),
 });

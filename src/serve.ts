@@ -83,7 +83,7 @@ function listenOn(hostname: string, settings: Settings, service: Service) {
     maxRequestBodySize: REQUEST_BODY_BYTES,
     // Bun's own error page shows the error.
     development: false,
-    fetch: (request, server) => service.handle(request, () => server.requestIP(request)?.address),
+    fetch: service.handle,
     error(error) {
       log.error('request_fault', describeError(error));
       return refuse('busy');

@@ -1,6 +1,7 @@
 /** Whether a client address may ask once more. */
 import { warnOnce } from '../log.ts';
 import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
+import type { Awaitable } from '../relay/store.ts';
 import { createFindClientAddress } from './client-address.ts';
 import type { RelayRequest } from './request.ts';
 
@@ -10,7 +11,7 @@ export type Refused =
 
 export interface Admission {
   /** Takes a token of the client address's bucket. Undefined: admitted. */
-  admit(request: RelayRequest, limiter: RateLimiter): Promise<Refused | undefined>;
+  admit(request: RelayRequest, limiter: RateLimiter): Awaitable<Refused | undefined>;
   /** Takes a token of the address's bucket and one of the overall bucket, or none. */
   admitToPair(
     request: RelayRequest,
@@ -24,22 +25,28 @@ const OVERALL = 'everybody';
 const IGNORED_FORWARDED_HINT =
   'X-Forwarded-For came from a peer outside TRUSTED_PROXY_CIDRS: all clients behind that proxy share one rate limit';
 
+function refusedFor(retryAfterMs: number): Refused | undefined {
+  return retryAfterMs === 0 ? undefined : { refusal: 'rate_limited', retryAfterMs };
+}
+
 export function createAdmission(trustedProxyCidrs: readonly string[]): Admission {
   const findClientAddress = createFindClientAddress(trustedProxyCidrs);
   const warnOfIgnoredForwarded = warnOnce('forwarded_header_ignored', IGNORED_FORWARDED_HINT);
 
   function findBucket(request: RelayRequest): string | undefined {
-    const client = findClientAddress(request.findPeerAddress(), request.header('x-forwarded-for'));
+    const client = findClientAddress(request.peerAddress(), request.header('x-forwarded-for'));
     if (client?.ignoredForwarded) warnOfIgnoredForwarded();
     return client?.bucket;
   }
 
   return {
-    async admit(request, limiter) {
+    admit(request, limiter) {
       const bucket = findBucket(request);
       if (bucket === undefined) return { refusal: 'invalid_client_address' };
-      const retryAfterMs = await limiter.take(bucket);
-      return retryAfterMs === 0 ? undefined : { refusal: 'rate_limited', retryAfterMs };
+      const retryAfterMs = limiter.take(bucket);
+      return retryAfterMs instanceof Promise
+        ? retryAfterMs.then(refusedFor)
+        : refusedFor(retryAfterMs);
     },
 
     async admitToPair(request, { perAddress, overall }) {

@@ -13,7 +13,7 @@ import {
   type DeadlineQueue,
 } from '../relay/time.ts';
 import type { Cors } from './cors.ts';
-import { type FindPeerAddress, RelayRequest, readPath } from './request.ts';
+import { type Peers, RelayRequest, readPath } from './request.ts';
 import { refuse } from './responses.ts';
 
 /** Answers a request. May throw. */
@@ -41,13 +41,10 @@ export interface Route {
 }
 
 /**
- * A fetch handler that any runtime can mount: the request, and how to learn whose
- * socket it came from, called at once or never. Never throws.
+ * A fetch handler that any runtime can mount: the request, and what knows whose
+ * socket it came from. Never throws.
  */
-export type HandleRequest = (
-  request: Request,
-  findPeerAddress: FindPeerAddress,
-) => Response | Promise<Response>;
+export type HandleRequest = (request: Request, peers: Peers) => Response | Promise<Response>;
 
 export interface AppOptions {
   readonly clock: Clock;
@@ -63,47 +60,49 @@ export function createApp(
   const table = createTable(routes, clock);
   const localPath = createLocalPath(routes, basePath);
 
-  return (raw, findPeerAddress) => {
-    const sentPath = readPath(raw);
-    if (sentPath === undefined) return refuse('malformed_request');
-    const path = localPath(sentPath);
-    const match = table.find(path);
-    if (match === undefined) return refuse('not_found');
-    const { route, parameter } = match;
-    if (cors === undefined || !route.isForDevices) {
-      return run(match, new RelayRequest(raw, path, parameter, findPeerAddress));
-    }
-    const preflight = cors.preflight(raw);
-    if (preflight !== undefined) return preflight;
-    const response = run(match, new RelayRequest(raw, path, parameter, findPeerAddress));
-    return response instanceof Promise
-      ? response.then((settled) => cors.allow(raw, settled))
-      : cors.allow(raw, response);
+  return (raw, peers) => {
+    // Two Hosts, which the runtime joins with a comma. RFC 9112 §3.2.
+    if (raw.headers.get('host')?.includes(',')) return refuse('malformed_request');
+    const { url } = raw;
+    const path = localPath(readPath(url));
+    const row = table.find(path);
+    if (row === undefined) return refuse('not_found');
+    const request = new RelayRequest(raw, url, path, parameterOf(row, path), peers);
+    return cors === undefined || !row.route.isForDevices
+      ? run(row, request)
+      : runWithCors(cors, row, request);
   };
+}
+
+function runWithCors(cors: Cors, row: TableRow, request: RelayRequest) {
+  const preflight = cors.preflight(request.raw);
+  if (preflight !== undefined) return preflight;
+  const response = run(row, request);
+  return response instanceof Promise
+    ? response.then((settled) => cors.allow(request.raw, settled))
+    : cors.allow(request.raw, response);
 }
 
 interface TableRow {
   readonly route: Route;
+  /** What stands before and behind the open segment. */
   readonly prefix: string;
   readonly suffix: string;
   readonly allow: string;
   readonly deadlines: DeadlineQueue | undefined;
 }
 
-interface Match extends TableRow {
-  readonly parameter: string;
-}
-
 function createTable(routes: readonly Route[], clock: Clock) {
   const queues = new Map<number, DeadlineQueue>();
-  const exact = new Map<string, Match>();
+  const exact = new Map<string, TableRow>();
   const open: TableRow[] = [];
 
   for (const route of routes) {
-    const [prefix = '', suffix = ''] = route.path.split(/:\w+/);
+    const { path } = route;
+    const [prefix = '', suffix = ''] = path.split(/:\w+|\*/);
     const row = { route, prefix, suffix, allow: allowOf(route), deadlines: queueOf(route) };
-    if (/[:*]/.test(route.path)) open.push(row);
-    else exact.set(route.path, { ...row, parameter: '' });
+    if (prefix === path) exact.set(path, row);
+    else open.push(row);
   }
 
   function queueOf({ deadlineMs = HANDLER_DEADLINE_MS }: Route): DeadlineQueue | undefined {
@@ -114,25 +113,28 @@ function createTable(routes: readonly Route[], clock: Clock) {
   }
 
   return {
-    find(path: string): Match | undefined {
+    find(path: string): TableRow | undefined {
       const known = exact.get(path);
       if (known !== undefined) return known;
-      for (const row of open) {
-        const parameter = parameterOf(path, row);
-        if (parameter !== undefined) return { ...row, parameter };
-      }
+      for (const row of open) if (matches(row, path)) return row;
       return undefined;
     },
   };
 }
 
-/** What stands in the open segment. Undefined when the path is not of that form. */
-function parameterOf(path: string, { route, prefix, suffix }: TableRow): string | undefined {
-  if (route.path.endsWith('*')) return path.startsWith(route.path.slice(0, -1)) ? '' : undefined;
-  if (!path.startsWith(prefix) || !path.endsWith(suffix)) return undefined;
-  const parameter = path.slice(prefix.length, path.length - suffix.length);
-  if (parameter === '' || parameter.includes('/')) return undefined;
-  return route.isKnown === undefined || route.isKnown(parameter) ? parameter : undefined;
+function matches(row: TableRow, path: string): boolean {
+  const { route, prefix, suffix } = row;
+  if (!path.startsWith(prefix)) return false;
+  if (route.path.endsWith('*')) return true;
+  const end = path.length - suffix.length;
+  const isOneSegment = end > prefix.length && !path.slice(prefix.length, end).includes('/');
+  if (!isOneSegment || !path.endsWith(suffix)) return false;
+  return route.isKnown === undefined || route.isKnown(parameterOf(row, path));
+}
+
+/** What stands in the open segment. Empty where the path is exact. */
+function parameterOf({ prefix, suffix }: TableRow, path: string): string {
+  return path.slice(prefix.length, path.length - suffix.length);
 }
 
 function allowOf({ methods = {} }: Route): string {
@@ -162,20 +164,24 @@ function createLocalPath(routes: readonly Route[], basePath: string): (path: str
 /** A path that no route has. */
 const MISPLACED = '/misplaced metadata';
 
-function run(match: Match, request: RelayRequest): Response | Promise<Response> {
-  const { route, allow, deadlines } = match;
+function run(row: TableRow, request: RelayRequest): Response | Promise<Response> {
+  const { route, allow } = row;
   const { methods, refusal, refuseMethod = refuseWithText } = route;
   if (methods === undefined) return refusal?.() ?? refuse('not_found');
   const handler = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   if (handler === undefined) return refuseMethod(allow);
   try {
     const response = handler(request);
-    return response instanceof Promise
-      ? withDeadline(route, request, response, deadlines)
-      : response;
+    return response instanceof Promise ? watch(row, request, response) : response;
   } catch (error) {
     return respondToFault(route, request, error);
   }
+}
+
+function watch({ route, deadlines }: TableRow, request: RelayRequest, response: Promise<Response>) {
+  return deadlines === undefined
+    ? response.catch((error: unknown) => respondToFault(route, request, error))
+    : withDeadline(route, request, response, deadlines);
 }
 
 /**
@@ -186,18 +192,18 @@ function withDeadline(
   route: Route,
   request: RelayRequest,
   response: Promise<Response>,
-  deadlines: DeadlineQueue | undefined,
+  deadlines: DeadlineQueue,
 ): Promise<Response> {
   return new Promise((resolve) => {
     const deadline = new HandlerDeadline(route, request, resolve);
-    deadlines?.add(deadline);
+    deadlines.add(deadline);
     response.then(
       (settled) => {
-        deadlines?.cancel(deadline);
+        deadlines.cancel(deadline);
         resolve(settled);
       },
       (error: unknown) => {
-        deadlines?.cancel(deadline);
+        deadlines.cancel(deadline);
         resolve(respondToFault(route, request, error));
       },
     );

@@ -1,4 +1,5 @@
 /** Whose request it is, for the rate limits. RFC 9700 §4.13. */
+import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** `X-Forwarded-For` beyond this is not written by proxies. */
@@ -6,10 +7,10 @@ const MAX_FORWARDED_FOR_CHARACTERS = 4_096;
 const MAX_FORWARDED_FOR_HOPS = 32;
 
 /** An IPv6 client owns a /64, so that is what one rate-limit bucket covers. */
-const IPV6_BUCKET_BITS = 64;
+const IPV6_BUCKET_GROUPS = 64 / 16;
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-type Cidr = readonly [Address, number];
+/** An IPv4 address is its 32 bits, as most clients have one and objects cost. */
+type Address = number | ipaddr.IPv6;
 
 export interface ClientAddress {
   /** One rate-limit bucket: an IPv4 address or an IPv6 /64. */
@@ -48,32 +49,25 @@ export function createFindClientAddress(trustedProxyCidrs: readonly string[]): F
       return { bucket: bucketOf(peer), ignoredForwarded: forwardedFor !== undefined };
     }
     const client = findClient(forwardedFor, trusted);
-    return client && { bucket: bucketOf(client), ignoredForwarded: false };
+    return client === undefined ? undefined : { bucket: bucketOf(client), ignoredForwarded: false };
   };
 }
 
 /** The rightmost hop that is not trusted, or the leftmost of all. Undefined when any hop is malformed. */
 function findClient(forwardedFor: string, trusted: readonly Cidr[]): Address | undefined {
   if (forwardedFor.length > MAX_FORWARDED_FOR_CHARACTERS) return undefined;
-  const hops = forwardedFor.split(',');
+  const hops = forwardedFor.split(',', MAX_FORWARDED_FOR_HOPS + 1);
   if (hops.length > MAX_FORWARDED_FOR_HOPS) return undefined;
   let client: Address | undefined;
   let isFound = false;
-  for (const hop of hops.reverse()) {
-    const address = parseAddress(withoutPort(hop.trim()));
+  for (let at = hops.length - 1; at >= 0; at -= 1) {
+    const address = parseAddress(withoutPort((hops[at] ?? '').trim()));
     if (address === undefined) return undefined;
     if (isFound) continue;
     client = address;
     isFound = !isTrusted(address, trusted);
   }
   return client;
-}
-
-function isTrusted(address: Address, trusted: readonly Cidr[]): boolean {
-  for (const [range, bits] of trusted) {
-    if (address.kind() === range.kind() && address.match(range, bits)) return true;
-  }
-  return false;
 }
 
 /** Some proxies write the port too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. RFC 7239 §6. */
@@ -88,26 +82,62 @@ function withoutPort(hop: string): string {
 
 /** Strict: no `0x7f.1`, no `127.1`, no zone. An IPv4-mapped IPv6 address is the IPv4 address. */
 function parseAddress(text: string): Address | undefined {
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
+  if (isIPv4(text)) return bitsOf(text);
   if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return undefined;
   const address = ipaddr.IPv6.parse(text);
-  return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
+  return address.isIPv4MappedAddress() ? bitsOf(address.toIPv4Address().toString()) : address;
 }
+
+/** Of an address that isIPv4 has accepted. */
+function bitsOf(ipv4: string): number {
+  let bits = 0;
+  let octet = 0;
+  for (let at = 0; at < ipv4.length; at += 1) {
+    const digit = ipv4.charCodeAt(at) - 0x30;
+    if (digit >= 0) {
+      octet = octet * 10 + digit;
+    } else {
+      bits = bits * 256 + octet;
+      octet = 0;
+    }
+  }
+  return bits * 256 + octet;
+}
+
+type Cidr =
+  | { readonly ipv4: number; readonly size: number }
+  | { readonly ipv6: ipaddr.IPv6; readonly bits: number };
 
 /** The settings are checked before. A single address is a CIDR of its full length. */
 function parseCidr(text: string): Cidr {
-  const [address, bits] = ipaddr.parseCIDR(
+  const [start, bits] = ipaddr.parseCIDR(
     text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`,
   );
-  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96
-    ? [address.toIPv4Address(), bits - 96]
-    : [address, bits];
+  const isMapped = start instanceof ipaddr.IPv6 && start.isIPv4MappedAddress() && bits >= 96;
+  if (start instanceof ipaddr.IPv6 && !isMapped) return { ipv6: start, bits };
+  const ipv4 = isMapped ? start.toIPv4Address() : start;
+  const size = 2 ** (32 - (isMapped ? bits - 96 : bits));
+  const first = bitsOf(ipv4.toString());
+  return { ipv4: first - (first % size), size };
+}
+
+function isTrusted(address: Address, trusted: readonly Cidr[]): boolean {
+  for (const cidr of trusted) {
+    if (typeof address === 'number') {
+      if ('ipv4' in cidr && address >= cidr.ipv4 && address < cidr.ipv4 + cidr.size) return true;
+    } else if ('ipv6' in cidr && address.match(cidr.ipv6, cidr.bits)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 function bucketOf(address: Address): string {
-  if (address instanceof ipaddr.IPv4) return address.toString();
+  if (typeof address === 'number') {
+    return `${address >>> 24}.${(address >>> 16) & 255}.${(address >>> 8) & 255}.${address & 255}`;
+  }
   return address.parts
-    .slice(0, IPV6_BUCKET_BITS / 16)
+    .slice(0, IPV6_BUCKET_GROUPS)
     .map((part) => part.toString(16))
     .join(':');
 }

@@ -69,7 +69,8 @@ export function emptyResponse(): Response {
 
 /** The message followed by a newline. */
 export function textResponse(status: number, text: string, headers?: Headers): Response {
-  return new Response(`${text}\n`, { status, headers: { ...TEXT_HEADERS, ...headers } });
+  const all = headers === undefined ? TEXT_HEADERS : { ...TEXT_HEADERS, ...headers };
+  return new Response(`${text}\n`, { status, headers: all });
 }
 
 /** For probes that compare the whole body. */
@@ -84,7 +85,8 @@ export function redirectResponse(location: string, status: 302 | 303 = 302): Res
 
 /** The headers are those of a page that asks nothing, unless others are given. */
 export function pageResponse(status: number, page: string, headers?: Headers): Response {
-  return new Response(page, { status, headers: { ...PAGE_HEADERS, ...headers } });
+  const all = headers === undefined ? PAGE_HEADERS : { ...PAGE_HEADERS, ...headers };
+  return new Response(page, { status, headers: all });
 }
 
 const REFUSALS = {

@@ -15,7 +15,7 @@ export function createSignInLog(): SignInLog {
   return {
     started(request, service, started) {
       if (started === 'busy') warnOfFull();
-      else if (started !== 'draining') {
+      else if (started !== 'draining' && log.isEnabledFor('debug')) {
         log.debug('sign_in_started', { requestId: request.id, service });
       }
     },

@@ -22,6 +22,7 @@ const BY_SPEECH = new Map(LANGUAGES.map((language) => [speechOf(language), langu
 
 /** The language that the browser likes best of those there are. */
 export function chooseLanguage(acceptLanguage = ''): Language {
+  if (acceptLanguage === '') return FALLBACK;
   // Sorted by q already, and stable: of equals the first is meant.
   for (const { type, q } of parseAccept(acceptLanguage.slice(0, MAX_HEADER_CHARACTERS))) {
     const language = q > 0 && BY_SPEECH.get(speechOf(type));

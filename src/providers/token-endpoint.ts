@@ -52,8 +52,18 @@ export interface TokenEndpointOptions {
 }
 
 export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
-  const { clock, keepAlive, onFull } = options;
-  const fetch = retryOnNewConnection(options.fetch);
+  const { fetch, clock, keepAlive, onFull } = options;
+  /**
+   * Addresses that have answered. Keep-alive connections save a TLS handshake, which
+   * costs more than the rest of a sign-in. A provider may close one just as it is used
+   * again, and nobody knows whether the request arrived, so it is sent once more over
+   * a new connection. A code can be spent once, and still nothing is lost: if the first
+   * request did arrive, its response is lost, and the second is refused, which is the
+   * `exchange_failed` that it would have been. Never repeated: a request to an address
+   * that has not answered before, one that was answered in part, or one that had a
+   * connection of its own.
+   */
+  const answered = new Set<string>();
   // All requests share one timer.
   const deadlines = createDeadlineQueue(clock, EXCHANGE_TIMEOUT_MS);
   const most = Math.max(
@@ -84,16 +94,25 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
     async request(provider, grant) {
       const timeout = new RequestTimeout();
       deadlines.add(timeout);
+      const { tokenUrl } = provider;
+      const init = {
+        method: 'POST',
+        headers: headersFor(provider, keepAlive),
+        keepalive: keepAlive,
+        body: grant + credentialsInBody(provider),
+        // A followed 307 would carry the code and the secret to another address. RFC 9700 §4.12.
+        redirect: 'manual',
+        signal: timeout.signal,
+      } satisfies RequestInit;
       try {
-        const response = await fetch(provider.tokenUrl, {
-          method: 'POST',
-          headers: headersFor(provider, keepAlive),
-          keepalive: keepAlive,
-          body: grant + credentialsInBody(provider),
-          // A followed 307 would carry the code and the secret to another address. RFC 9700 §4.12.
-          redirect: 'manual',
-          signal: timeout.signal,
-        });
+        let response: Response;
+        try {
+          response = await fetch(tokenUrl, init);
+        } catch (error) {
+          if (!keepAlive || !answered.has(tokenUrl) || !isReset(error)) throw error;
+          response = await fetch(tokenUrl, { ...init, keepalive: false });
+        }
+        answered.add(tokenUrl);
         return parseResponse(response.status, await readText(response));
       } catch {
         return failed({ reason: timeout.signal.aborted ? 'timeout' : 'unreachable' });
@@ -110,30 +129,6 @@ class RequestTimeout extends AbortController implements Deadline {
   onDue(): void {
     this.abort();
   }
-}
-
-/**
- * Keep-alive connections save a TLS handshake, which costs more than the rest of a
- * sign-in. A provider may close one just as it is used again, and nobody knows
- * whether the request arrived, so it is sent once more over a new connection. A
- * code can be spent once, and still nothing is lost: if the first request did
- * arrive, its response is lost, and the second is refused, which is the
- * `exchange_failed` that it would have been. Never repeats a request to an address
- * that has not answered before, nor one that was answered in part, nor one with a
- * connection of its own.
- */
-function retryOnNewConnection(fetch: Fetch): Fetch {
-  const answered = new Set<string>();
-  return async (url, init) => {
-    try {
-      const response = await fetch(url, init);
-      answered.add(url);
-      return response;
-    } catch (error) {
-      if (init.keepalive === false || !answered.has(url) || !isReset(error)) throw error;
-      return fetch(url, { ...init, keepalive: false });
-    }
-  };
 }
 
 /** Bun's own error has the code, Node's has it in the cause. */
@@ -186,11 +181,10 @@ export function formEncode(text: string): string {
 }
 
 /** Undefined when it is longer than TOKEN_RESPONSE_BYTES. */
-async function readText(response: Response): Promise<string | undefined> {
-  if (isShort(response)) return response.text();
-  if (response.body === null) return '';
-  const { text, isCut } = await readAtMost(response.body.getReader(), TOKEN_RESPONSE_BYTES);
-  return isCut ? undefined : text;
+function readText(response: Response): Promise<string | undefined> {
+  if (isShort(response) || response.body === null) return response.text();
+  const reading = readAtMost(response.body.getReader(), TOKEN_RESPONSE_BYTES);
+  return reading.then(({ text, isCut }) => (isCut ? undefined : text));
 }
 
 /** By a length that counts: chunks override it (RFC 9112 §6.3), and what is compressed grows. */
@@ -257,15 +251,14 @@ function parseTokens(json: Record<string, unknown>): TokenResult | undefined {
   const { access_token: accessToken, refresh_token: refreshToken } = json;
   const { token_type: tokenType, scope, id_token: idToken } = json;
   if (!isFilled(accessToken)) return undefined;
+  const tokens: { -readonly [Name in keyof TokenResult]: TokenResult[Name] } = { accessToken };
   const expiresIn = parseSeconds(json.expires_in);
-  return {
-    accessToken,
-    ...(isFilled(refreshToken) && { refreshToken }),
-    ...(expiresIn !== undefined && { expiresIn }),
-    ...(isFilled(tokenType) && { tokenType }),
-    ...(isFilled(scope) && { scope }),
-    ...(isFilled(idToken) && { idToken }),
-  };
+  if (isFilled(refreshToken)) tokens.refreshToken = refreshToken;
+  if (expiresIn !== undefined) tokens.expiresIn = expiresIn;
+  if (isFilled(tokenType)) tokens.tokenType = tokenType;
+  if (isFilled(scope)) tokens.scope = scope;
+  if (isFilled(idToken)) tokens.idToken = idToken;
+  return tokens;
 }
 
 /** Some providers write the number as a string. A lifetime that is no whole number is no lifetime. */

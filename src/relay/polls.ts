@@ -53,7 +53,8 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
     try {
       for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
         const heard = poll.notice;
-        const found = await claim(store, pollSecret, signal);
+        const claiming = claim(store, pollSecret, signal);
+        const found = claiming instanceof Promise ? await claiming : claiming;
         if (found?.state === 'claimed') return found;
         // Without a completion the answer is 'not yet', even for a session that has expired
         // meanwhile or was lost with its store. The next poll says so.
@@ -118,21 +119,21 @@ class ParkedPoll implements Waiter, Deadline {
   }
 }
 
-async function claimNow(store: SessionStore, pollSecret: string, signal: AbortSignal) {
-  return (await claim(store, pollSecret, signal)) ?? PENDING;
-}
-
 /** Undefined: refused or unknown. While the store is away the device waits on, because to it any error is final. */
-async function claim(
+function claim(
   store: SessionStore,
   pollSecret: string,
   signal: AbortSignal,
-): Promise<Claim | undefined> {
+): Awaitable<Claim | undefined> {
   if (signal.aborted) return PENDING;
-  try {
-    return await store.claim(pollSecret, signal);
-  } catch (error) {
-    if (error instanceof StoreUnavailable) return undefined;
-    throw error;
-  }
+  const claiming = store.claim(pollSecret, signal);
+  return claiming instanceof Promise ? claiming.catch(ignoreUnavailable) : claiming;
+}
+
+function ignoreUnavailable(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailable)) throw error;
+}
+
+async function claimNow(store: SessionStore, pollSecret: string, signal: AbortSignal) {
+  return (await claim(store, pollSecret, signal)) ?? PENDING;
 }

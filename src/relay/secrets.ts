@@ -1,10 +1,10 @@
 /** The random secrets of a sign-in. Randomness is an argument. */
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { USER_CODE_ALPHABET, USER_CODE_LENGTH } from '../limits.ts';
 
-/** `length` bytes from a cryptographic source. */
-export type RandomBytes = (length: number) => Uint8Array;
+/** `length` bytes from a cryptographic source, such as node:crypto's. */
+export type RandomBytes = (length: number) => Buffer;
 
 /** 144 bits: 24 characters of base64url. RFC 6819 §5.1.4.2.2 asks for 128. */
 const CAPABILITY_BYTES = 18;
@@ -15,7 +15,7 @@ const VERIFIER_BYTES = 48;
 
 /** A browser state or a poll secret. */
 export function createCapability(randomBytes: RandomBytes): string {
-  return base64url(randomBytes(CAPABILITY_BYTES));
+  return randomBytes(CAPABILITY_BYTES).toString('base64url');
 }
 
 /** Whether it can be one: nothing else is looked up, so that garbage does not reach the store. */
@@ -24,7 +24,7 @@ export function isCapability(text: string): boolean {
 }
 
 export function createVerifier(randomBytes: RandomBytes): string {
-  return base64url(randomBytes(VERIFIER_BYTES));
+  return randomBytes(VERIFIER_BYTES).toString('base64url');
 }
 
 /** Eight consonants, each as likely as any other. RFC 8628 §6.1. */
@@ -46,8 +46,4 @@ export function createUserCode(randomBytes: RandomBytes): string {
 /** What is kept of a secret. Looking up by it also hides how close a guess was. */
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'base64url');
-}
-
-function base64url(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64url');
 }

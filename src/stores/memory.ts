@@ -74,6 +74,19 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
     byPollDigest.delete(pollDigest);
   }
 
+  function findRefusal(
+    browserState: string,
+    pollDigest: string,
+    userCode: string | undefined,
+  ): 'collision' | 'busy' | undefined {
+    const isTaken =
+      byBrowserState.has(browserState) ||
+      byPollDigest.has(pollDigest) ||
+      (userCode !== undefined && byUserCode.has(userCode));
+    if (isTaken) return 'collision';
+    return byPollDigest.size >= maxSessions ? 'busy' : undefined;
+  }
+
   function findByLink(service: string, browserState: string): Entry | undefined {
     const entry = byBrowserState.get(browserState);
     return entry?.session.service === service ? entry : undefined;
@@ -93,18 +106,16 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
   return {
     register(asked) {
       const nowMs = clock.now();
-      removeExpired(nowMs);
       const { browserState, pollSecret, service, lifetimeMs, userCode } = asked;
       const { verifier, deviceName, repeatMs, keepsErrors } = asked;
       const pollDigest = digestOf(pollSecret);
-      if (
-        byBrowserState.has(browserState) ||
-        byPollDigest.has(pollDigest) ||
-        (userCode !== undefined && byUserCode.has(userCode))
-      ) {
-        return 'collision';
+      let refusal = findRefusal(browserState, pollDigest, userCode);
+      if (refusal !== undefined) {
+        // Expired sessions may be what stands in the way.
+        removeExpired(nowMs);
+        refusal = findRefusal(browserState, pollDigest, userCode);
       }
-      if (byPollDigest.size >= maxSessions) return 'busy';
+      if (refusal !== undefined) return refusal;
       const session: machine.Pending = {
         state: 'pending',
         service,
@@ -250,6 +261,12 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): 
     }
   }
 
+  function makeRoom(nowMs: number): void {
+    removeFull(nowMs);
+    const [oldest] = fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES ? fullAtMs.keys() : [];
+    if (oldest !== undefined) fullAtMs.delete(oldest);
+  }
+
   return {
     take(key) {
       const nowMs = clock.now();
@@ -257,11 +274,7 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): 
       const retryAfterMs = missingMs(bucket, nowMs, policy);
       if (retryAfterMs > 0) return retryAfterMs;
       fullAtMs.delete(key);
-      removeFull(nowMs);
-      if (fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES) {
-        const [oldest] = fullAtMs.keys();
-        if (oldest !== undefined) fullAtMs.delete(oldest);
-      }
+      if (fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES) makeRoom(nowMs);
       fullAtMs.set(key, afterTaking(bucket, nowMs, policy));
       return 0;
     },

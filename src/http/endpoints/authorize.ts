@@ -1,8 +1,9 @@
 /** `GET /auth/<service>`: the link. Changes nothing, so a link preview does no harm. docs/protocol.md, What the browser does. */
-import type { Providers } from '../../providers/provider.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
 import { isCapability } from '../../relay/secrets.ts';
-import type { SessionStore } from '../../relay/store.ts';
+import type { Authorization, SessionStore } from '../../relay/store.ts';
 import type { Handler } from '../app.ts';
+import type { RelayRequest } from '../request.ts';
 import { RETRY_DISCOVERY, type RespondWithPage, redirectResponse, refuse } from '../responses.ts';
 
 export function createAuthorize(
@@ -20,11 +21,20 @@ export function createAuthorize(
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
 
-    const authorization = store.getAuthorization(service, browserState);
-    const respond = (found: Awaited<typeof authorization>) =>
-      found === undefined
-        ? respondWithPage('link_invalid', request)
-        : redirectResponse(provider.authorizeUrl(browserState, found.verifier));
-    return authorization instanceof Promise ? authorization.then(respond) : respond(authorization);
+    const found = store.getAuthorization(service, browserState);
+    return found instanceof Promise
+      ? found.then((later) => respond(request, provider, browserState, later))
+      : respond(request, provider, browserState, found);
   };
+
+  function respond(
+    request: RelayRequest,
+    provider: Provider,
+    browserState: string,
+    authorization: Authorization | undefined,
+  ): Response {
+    return authorization === undefined
+      ? respondWithPage('link_invalid', request)
+      : redirectResponse(provider.authorizeUrl(browserState, authorization.verifier));
+  }
 }

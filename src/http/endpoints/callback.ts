@@ -4,12 +4,12 @@
  * device waits for the tokens. docs/protocol.md, What the browser does.
  */
 import { log } from '../../log.ts';
-import type { Provider, Providers } from '../../providers/provider.ts';
+import type { Providers } from '../../providers/provider.ts';
 import type { Completion, Relay } from '../../relay/relay.ts';
 import { isCapability } from '../../relay/secrets.ts';
+import type { ErrorResult } from '../../relay/session.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
-import type { RelayRequest } from '../request.ts';
 import { RETRY_DISCOVERY, type RespondWithPage, refuse } from '../responses.ts';
 
 export function createCallback(
@@ -31,7 +31,23 @@ export function createCallback(
       log.debug('callback_without_cookie', { requestId: request.id, service });
       return respondWithPage('link_invalid', request);
     }
-    const completion = await complete(request, provider, relay, browserState);
+    const error = request.query('error');
+    const code = request.query('code');
+    let completion: Completion;
+    // A non-empty error is evaluated first, then an empty code, then the exchange.
+    if (error || !code) {
+      completion = await relay.completeWithError(service, browserState, errorOf(error));
+      if (error && completion === 'authorization_failed') {
+        const providerError = STANDARD_ERRORS.has(error) ? error : 'other';
+        log.warning('authorization_failed', { requestId: request.id, service, providerError });
+      }
+    } else {
+      const outcome = await relay.completeWithCode(provider, browserState, code);
+      completion = outcome.completion;
+      if (outcome.failure !== undefined) {
+        log.warning('exchange_failed', { requestId: request.id, service, ...outcome.failure });
+      }
+    }
     // Stale links are routine, and a sign-in that is busy has not ended.
     const level = completion === 'link_invalid' || completion === 'busy' ? 'debug' : 'info';
     log[level]('sign_in_finished', { requestId: request.id, service, outcome: completion });
@@ -39,33 +55,9 @@ export function createCallback(
   };
 }
 
-/** A non-empty error is evaluated first, then an empty code, then the exchange. */
-async function complete(
-  request: RelayRequest,
-  provider: Provider,
-  relay: Relay,
-  browserState: string,
-): Promise<Completion> {
-  const service = provider.name;
-  const error = request.query('error');
-  if (error === 'access_denied') {
-    return relay.completeWithError(service, browserState, 'access_denied');
-  }
-  if (error) {
-    const completion = await relay.completeWithError(service, browserState, 'authorization_failed');
-    if (completion === 'authorization_failed') {
-      const providerError = STANDARD_ERRORS.has(error) ? error : 'other';
-      log.warning('authorization_failed', { requestId: request.id, service, providerError });
-    }
-    return completion;
-  }
-  const code = request.query('code');
-  if (!code) return relay.completeWithError(service, browserState, 'missing_code');
-  const { completion, failure } = await relay.completeWithCode(provider, browserState, code);
-  if (failure !== undefined) {
-    log.warning('exchange_failed', { requestId: request.id, service, ...failure });
-  }
-  return completion;
+function errorOf(error: string | undefined): ErrorResult['error'] {
+  if (!error) return 'missing_code';
+  return error === 'access_denied' ? 'access_denied' : 'authorization_failed';
 }
 
 /** Those that are safe to log: anybody can put other words into a callback. */

@@ -29,51 +29,34 @@ export interface StartParts {
 export function createStart(parts: StartParts): Handler {
   const { admission, startLimiter, bodies, providers, relay, signInLog } = parts;
   return async (request) => {
-    const refused = await admission.admit(request, startLimiter);
+    const admitted = admission.admit(request, startLimiter);
+    const refused = admitted instanceof Promise ? await admitted : admitted;
     if (refused?.refusal === 'rate_limited') {
       return refuse('rate_limited', retryAfter(refused.retryAfterMs));
     }
     if (refused !== undefined) return refuse(refused.refusal);
-    const asked = await readAsked(request.raw, bodies);
-    if (asked === undefined) return refuse('invalid_json');
-    const { service, withUserCode, withAck, deviceName } = asked;
+    let asked: Readonly<Record<string, unknown>>;
+    try {
+      asked = parseMembers((await bodies.read(request.raw, MAX_BODY_BYTES)).text);
+    } catch {
+      return refuse('invalid_json');
+    }
+    // A member of a wrong type counts as missing.
+    const service = typeof asked.service === 'string' ? asked.service : '';
     const provider = providers.get(service);
     if (provider === undefined) return refuse('unknown_service');
     if (provider === 'undiscovered') return refuse('busy', RETRY_DISCOVERY);
     const started = await relay.start(service, {
       withVerifier: provider.usesPkce,
-      withUserCode,
-      deviceName,
-      repeatMs: withAck ? ACK_MS : undefined,
+      withUserCode: asked.code === true,
+      deviceName: cleanName(asked.device),
+      repeatMs: asked.ack === true ? ACK_MS : undefined,
       keepsErrors: false,
     });
     signInLog.started(request, service, started);
     if (typeof started === 'string') return refuse('busy');
     return jsonResponse(describeStarted(service, started, parts));
   };
-}
-
-interface Asked {
-  readonly service: string;
-  readonly withUserCode: boolean;
-  readonly withAck: boolean;
-  readonly deviceName: string | undefined;
-}
-
-/** A member of a wrong type counts as missing. Undefined when the body is not JSON. */
-async function readAsked(raw: Request, bodies: BodyReader): Promise<Asked | undefined> {
-  try {
-    const { text } = await bodies.read(raw, MAX_BODY_BYTES);
-    const { service, code, ack, device } = parseMembers(text);
-    return {
-      service: typeof service === 'string' ? service : '',
-      withUserCode: code === true,
-      withAck: ack === true,
-      deviceName: cleanName(device),
-    };
-  } catch {
-    return undefined;
-  }
 }
 
 /** The last three only for a device that asked for a code. */
@@ -83,10 +66,11 @@ function describeStarted(
   { baseUrl, sessionSeconds }: StartParts,
 ): object {
   const url = linkOf(baseUrl, service, browserState);
-  const session = { session: pollSecret, url, expiresIn: sessionSeconds };
-  if (userCode === undefined) return session;
+  if (userCode === undefined) return { session: pollSecret, url, expiresIn: sessionSeconds };
   return {
-    ...session,
+    session: pollSecret,
+    url,
+    expiresIn: sessionSeconds,
     userCode: formatUserCode(userCode),
     link: shortLinkOf(baseUrl, userCode),
     qr: qrLinkOf(baseUrl, userCode),
