@@ -246,7 +246,7 @@ const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set([
   'too_many_requests',
 ]);
 
-/** What is empty or zero is left out. docs/protocol.md, Waiting. */
+/** What is empty or zero is left out. docs/protocol.md §3. */
 function parseTokens(json: Record<string, unknown>): TokenResult | undefined {
   const { access_token: accessToken, refresh_token: refreshToken } = json;
   const { token_type: tokenType, scope, id_token: idToken } = json;

@@ -1,4 +1,4 @@
-/** Long polls: devices that wait for a result, and how one of them gets it. docs/protocol.md, Waiting. */
+/** Long polls: devices that wait for a result, and how one of them gets it. docs/protocol.md §3. */
 import { STORE_RETRY_MAX_MS, STORE_RETRY_MS } from '../limits.ts';
 import {
   type Awaitable,

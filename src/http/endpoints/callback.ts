@@ -1,7 +1,7 @@
 /**
  * `GET /auth/<service>/callback`: the browser comes back from the provider. The
  * exchange goes on when the browser leaves: the code is spent by then, and the
- * device waits for the tokens. docs/protocol.md, What the browser does.
+ * device waits for the tokens. docs/protocol.md §5.
  */
 import { log } from '../../log.ts';
 import type { Providers } from '../../providers/provider.ts';

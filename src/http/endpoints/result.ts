@@ -1,4 +1,4 @@
-/** `GET /auth/result`: the device waits for its tokens. docs/protocol.md, Waiting. */
+/** `GET /auth/result`: the device waits for its tokens. docs/protocol.md §3. */
 import { log } from '../../log.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { isCapability } from '../../relay/secrets.ts';

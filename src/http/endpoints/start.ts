@@ -1,4 +1,4 @@
-/** `POST /auth/start`: a device starts a sign-in. docs/protocol.md, Starting. */
+/** `POST /auth/start`: a device starts a sign-in. docs/protocol.md §2. */
 import { ACK_MS } from '../../limits.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { Providers } from '../../providers/provider.ts';
