@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-/** The command line: says what it is, or reads the environment and serves. */
+/** The command line: help and version, or reads the environment and serves. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
@@ -18,7 +18,7 @@ Usage: npm start                 serve, configured by the environment
 `;
 
 async function main(): Promise<void> {
-  // Whoever reads them may leave at any time. Each write hears of its own failure.
+  // Their readers may leave at any time. Each write handles its own failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const options = readOptions();
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
@@ -40,7 +40,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** What of the settings cannot be had on this machine; undefined when it is none of them. */
+/** Which setting does not fit this machine. Undefined when none is the cause. */
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const { host = 'every address', port } = settings;
@@ -52,7 +52,7 @@ function describeStartFailure(error: unknown, settings: Settings): string | unde
     : undefined;
 }
 
-/** From listening, and from looking the name up. */
+/** Errors of listening, and of looking the name up. */
 const NO_SUCH_ADDRESS = new Set([
   'EADDRNOTAVAIL',
   'EAFNOSUPPORT',
@@ -62,10 +62,10 @@ const NO_SUCH_ADDRESS = new Set([
   'EAI_AGAIN',
 ]);
 
-/** A fault of ours. Not its message, which the runtime would print: that may hold a setting. */
+/** A fault of the relay. Without its message, which may hold a setting. */
 function describeUnexpected(error: unknown): string {
   const { error: name, at = [] } = describeError(error);
-  return [`The relay did not start, by a fault of its own: ${name}`, ...at, ''].join('\n  ');
+  return [`The relay did not start because of a fault of its own: ${name}`, ...at, ''].join('\n  ');
 }
 
 function readOptions() {

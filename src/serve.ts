@@ -1,4 +1,4 @@
-/** Settings -> relay -> Bun.serve, until a signal ends it. The only file that knows Bun. */
+/** Listens with Bun.serve until a signal ends the process. The only file that uses Bun. */
 import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { refuse } from './http/responses.ts';
@@ -15,7 +15,7 @@ import { systemClock } from './relay/time.ts';
 import { type Service, startService } from './service.ts';
 import type { Settings } from './settings.ts';
 
-/** Runs until a signal or a stray error; the process ends with it. */
+/** Runs until a signal or an uncaught error. The process ends with it. */
 export async function serve(settings: Settings): Promise<void> {
   const running: Running = {};
   endOnSignal(running);
@@ -34,16 +34,16 @@ export async function serve(settings: Settings): Promise<void> {
   });
 }
 
-/** What there is to end so far. */
+/** What is to be ended, as far as it has started. */
 interface Running {
   service?: Service;
   server?: Bun.Server<unknown>;
 }
 
 /**
- * Listens on the first address that this machine has. One that another program
- * has taken is an error: left to itself, the runtime would pass over it and
- * listen on the next, and two programs would share the port.
+ * Listens on the first address that this machine has. An address that another
+ * program has taken is an error: the runtime alone would skip it and listen on the
+ * next, and two programs would share the port.
  */
 async function listen(settings: Settings, service: Service) {
   const addresses = await addressesOf(settings.host);
@@ -58,7 +58,7 @@ async function listen(settings: Settings, service: Service) {
   return listenOn(last, settings, service);
 }
 
-/** `::` takes IPv4 too; a machine without IPv6 has `0.0.0.0` alone. */
+/** `::` accepts IPv4 too. A machine without IPv6 has only `0.0.0.0`. */
 async function addressesOf(host: string | undefined): Promise<string[]> {
   if (host === undefined) return ['::', '0.0.0.0'];
   const found = await lookup(host, { all: true });
@@ -77,11 +77,11 @@ function listenOn(hostname: string, settings: Settings, service: Service) {
     port: settings.port,
     // Outside development Bun sets SO_REUSEPORT, with which two relays share a port unnoticed.
     reusePort: false,
-    // Longer than a poll is held and than the 60 s after which balancers give
-    // up on an idle connection; never 0, which would keep dead ones for ever.
+    // Longer than a poll is held, and than the 60 s after which balancers give up on an
+    // idle connection. Never 0, which would keep dead connections for ever.
     idleTimeout: Math.min(settings.pollSeconds + IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS),
     maxRequestBodySize: REQUEST_BODY_BYTES,
-    // Bun's own error page shows the error.
+    // Bun's own error page would show the error.
     development: false,
     fetch: service.handle,
     error(error) {
@@ -91,7 +91,7 @@ function listenOn(hostname: string, settings: Settings, service: Service) {
   });
 }
 
-/** Certificates are checked whatever the environment says; nothing is unpacked, and nothing told. */
+/** Certificates are checked whatever the environment says. Nothing is decompressed or printed. */
 export const fetchUpstream: Fetch = (url, init) =>
   fetch(url, {
     ...init,
@@ -100,17 +100,17 @@ export const fetchUpstream: Fetch = (url, init) =>
     tls: { rejectUnauthorized: true },
   });
 
-/** Bun reads it when the process starts, so it cannot be set from here. */
+/** Bun reads the variable when the process starts, so it cannot be set from here. */
 function readFetchesAtOnce(): number {
   return Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || BUN_FETCHES_AT_ONCE;
 }
 
-/** What it is unless the environment says otherwise. */
+/** Bun's default. */
 const BUN_FETCHES_AT_ONCE = 256;
 
 /**
- * The first signal drains, the second ends at once. A stray error drains too,
- * since the state it left is not known; the exit code tells of it.
+ * The first signal drains, the second ends the process at once. An uncaught error
+ * drains too, since the state it left is not known, and the exit code is then 1.
  */
 function endOnSignal(running: Running): void {
   let exitCode = 0;
@@ -122,7 +122,7 @@ function endOnSignal(running: Running): void {
     ending = true;
     const exit = () => {
       log.info('stopped');
-      // Once the log is written, or at the latest then: nobody may read it any more.
+      // Once the log is written, or after DRAIN_FLUSH_MS: its reader may have left.
       process.stdout.write('', () => process.exit(exitCode));
       setTimeout(() => process.exit(exitCode), DRAIN_FLUSH_MS);
     };
@@ -148,14 +148,14 @@ function endOnSignal(running: Running): void {
   }
 }
 
-/** Answers on their way get out; whatever still hangs after that is cut. */
+/** Responses in progress are sent; whatever still hangs after that is cut off. */
 async function drain({ service, server }: Running): Promise<void> {
   await service?.drain();
-  // No new request from here on, so what the store still works on comes to an end.
+  // No new request from here on, so the store's work comes to an end.
   const answered = server?.stop();
   await service?.settled();
   await Promise.race([answered, Bun.sleep(DRAIN_FLUSH_MS)]);
-  // Not waited for: with half a body still awaited it never resolves (Bun 1.4.5).
+  // Not awaited: while half a body is missing it never resolves (Bun 1.4.5).
   server?.stop(true).catch(() => {});
   service?.close();
 }

@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 /**
- * The page on which a person types the code that a device shows. One field:
+ * The page on which a user types the code that a device shows. One field:
  * several would break pasting and reading aloud. No `maxlength`: it would cut
  * what is pasted with blanks in it.
  */
@@ -17,7 +17,7 @@ export interface CodeForm {
   readonly about?: { readonly title: string; readonly text: string };
   /** Why the form is here again. */
   readonly notice?: Notice;
-  /** What the person wrote, to be mended. */
+  /** What the user typed, to be corrected. */
   readonly written?: string;
 }
 

@@ -8,14 +8,14 @@ import { renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/messages.ts';
 
-/** What the person is to know of the sign-in. */
+/** What the user should know about the sign-in. */
 export interface Request {
   readonly provider: string;
   readonly ageMs: number;
   readonly deviceName?: string;
-  /** As the device shows it; absent when the person came by the long link. */
+  /** As the device shows it. Absent when the user came by the long link. */
   readonly userCode?: string;
-  /** Present when the person's browser is a part of another app. */
+  /** Present when the user's browser is a part of another app. */
   readonly inApp?: { readonly link?: string };
 }
 
@@ -25,7 +25,7 @@ export interface Confirm extends Request {
   readonly appName: string | undefined;
 }
 
-/** The form has no action: it goes to the address that the person is at, and the page need not hold it. */
+/** The form has no action: it is sent to the page's own address, which the page need not hold. */
 export function renderConfirm(confirm: Confirm): string {
   const { language, words, appName, provider, deviceName, userCode, inApp } = confirm;
   const title = words.title(appName);

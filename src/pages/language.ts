@@ -1,4 +1,4 @@
-/** In which language a person is spoken to. RFC 9110 §12.5.4. */
+/** Which language a page is in. RFC 9110 §12.5.4. */
 import { parseAccept } from 'hono/utils/accept';
 import { LANGUAGES, type Language } from './messages/catalogue.ts';
 
@@ -8,7 +8,7 @@ import { LANGUAGES, type Language } from './messages/catalogue.ts';
  */
 const MAX_HEADER_CHARACTERS = 256;
 
-/** What a person gets who asks for none that there is. */
+/** For a user who asks for no language that there is. */
 const FALLBACK: Language = 'en';
 
 /** A tag of Chinese: its script, its region. RFC 5646 §2.1. */

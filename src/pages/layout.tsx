@@ -12,7 +12,7 @@ import { STYLE } from './style.ts';
 export interface Document {
   readonly language: Language;
   readonly title: string;
-  /** Asks the person for something, rather than telling them. */
+  /** The page asks the user for something, rather than telling them. */
   readonly isAsking?: boolean;
   readonly body: Child;
 }

@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-/** A page that tells how it ended: a mark, a heading, a sentence. `protocol.md` §4. */
+/** The page at the end of a sign-in: a mark, a heading, a sentence. docs/protocol.md §5. */
 import { renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
 
@@ -7,7 +7,7 @@ import type { Language } from './messages/catalogue.ts';
 const MARKS = {
   done: 'm7.5 12.5 3 3 6-6.5',
   failed: 'M12 7v6m0 3.5v.01',
-  /** As the person wanted, but no success to be taken for one. */
+  /** As the user wanted, but not a success. */
   stopped: 'M8 12h8',
 } as const;
 

@@ -1,6 +1,6 @@
 /**
- * Every page a person may see, in their language. Those that say the same to
- * everybody are rendered once: answering a callback is on the hot path.
+ * Every page a user may see, in their language. Pages that are the same for everybody
+ * are rendered once: the callback's is on the hot path.
  */
 import { renderCodeForm } from './code-form.tsx';
 import { type Request, renderConfirm } from './confirm.tsx';
