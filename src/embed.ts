@@ -7,4 +7,4 @@ export { startLog } from './operate/log.ts';
 export { keepConnections } from './providers/kept-connections.ts';
 export { systemClock } from './relay/clock.ts';
 export { type Service, startService, type World } from './service.ts';
-export { describeFaults, readSettings, type Settings } from './settings.ts';
+export { describeFaults, readSettings, type Settings } from './settings/index.ts';

@@ -7,9 +7,7 @@ import { describeError, log, startLog } from './operate/log.ts';
 import { createLogOutput } from './operate/log-output.ts';
 import { StoreUnavailable } from './relay/store.ts';
 import { serve } from './serve.ts';
-import { describeFaults } from './settings/faults.ts';
-import { settingsHelp } from './settings/help.ts';
-import { readSettings, type Settings } from './settings.ts';
+import { describeFaults, readSettings, type Settings, settingsHelp } from './settings/index.ts';
 
 const USAGE = `sign-in-relay ${packageJson.version}: ${packageJson.description}
 

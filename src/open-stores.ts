@@ -4,7 +4,7 @@ import type { RateLimiter, RateLimitPolicy } from './relay/rate-limit.ts';
 import type { RefreshAnswerStore } from './relay/refresh-answers.ts';
 import type { SessionStore } from './relay/store.ts';
 import type { World } from './service.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/index.ts';
 import { createMemoryStore } from './stores/memory.ts';
 import { createMemoryRateLimiter } from './stores/memory-rate-limiter.ts';
 import { createMemoryRefreshAnswers } from './stores/memory-refresh-answers.ts';

@@ -8,7 +8,7 @@ import {
   REFRESH_LIMIT,
 } from './limits.ts';
 import type { Stores } from './open-stores.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/index.ts';
 import { createMemoryRateLimiter } from './stores/memory-rate-limiter.ts';
 
 export function createRateLimiters(

@@ -14,7 +14,7 @@ import { keepConnections } from './providers/kept-connections.ts';
 import type { Fetch } from './providers/token-endpoint.ts';
 import { systemClock } from './relay/clock.ts';
 import { type Service, startService } from './service.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/index.ts';
 
 /** Runs until a signal or a stray error; the process ends with it. */
 export async function serve(settings: Settings): Promise<void> {

@@ -21,7 +21,7 @@ import type { Clock } from './relay/clock.ts';
 import { createRefreshAnswers, type RefreshAnswers } from './relay/refresh-answers.ts';
 import { createRelay, type Relay } from './relay/relay.ts';
 import type { RandomBytes } from './relay/secrets.ts';
-import type { ProviderToDiscover, Settings } from './settings.ts';
+import type { ProviderToDiscover, Settings } from './settings/index.ts';
 
 /** What of the world the relay needs, so that a test can be the world. */
 export interface World {
