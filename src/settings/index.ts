@@ -123,7 +123,7 @@ function rejectMissingClientId(reading: Reading, listed: readonly string[]): voi
   const isSet = (setting: string) => reading.env[setting] !== undefined;
   for (const prefix of listed.map(prefixOf)) {
     const secret = [`${prefix}CLIENT_SECRET`, `${prefix}CLIENT_SECRET_FILE`].find(isSet);
-    if (secret === undefined) continue;
+    if (secret === undefined || isSet(`${prefix}CLIENT_ID`)) continue;
     const problem = `must be set: ${secret} is set, and no other provider is enabled`;
     reject(reading, `${prefix}CLIENT_ID`, problem);
   }

@@ -104,6 +104,11 @@ describe('a secret without its client id', () => {
     expect(faultsOf({ ...relay, MAL_CLIENT_ID: 'id', ANILIST_CLIENT_SECRET: 's' })).toEqual([]);
   });
 
+  test('is none where the client id is set and something else is wrong', () => {
+    const env = { ...relay, PROVIDERS: 'xyzzy', XYZZY_CLIENT_ID: 'id', XYZZY_CLIENT_SECRET: 's' };
+    expect(faultsOf(env)).toEqual([expect.stringMatching(/^PROVIDERS lists xyzzy/)]);
+  });
+
   test('a relay with no provider at all starts: the protocol allows it', () => {
     expect(faultsOf(relay)).toEqual([]);
   });
