@@ -155,6 +155,11 @@ function warnOfHazards(
     const hint = names.length > 0 ? `: set ${names.join(' or ')}` : '';
     warn('PROVIDERS', `lists no provider with a client id, so nobody can sign in${hint}`);
   }
+  for (const { name, pkce, clientSecret } of providers) {
+    if (pkce !== 'none' || clientSecret !== undefined) continue;
+    const problem = `is not set, and ${name} uses no PKCE: it will probably issue no tokens`;
+    warn(`${prefixOf(name)}CLIENT_SECRET`, problem);
+  }
   if (trustedProxyCidrs.some((cidr) => cidr.endsWith('/0'))) {
     warn('TRUSTED_PROXY_CIDRS', 'trusts every address: anyone can forge a client address');
   }

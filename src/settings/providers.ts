@@ -46,17 +46,12 @@ export function readProvider(
   });
   // The issuer knows its own addresses better than the catalogue does.
   if (isSet('ISSUER')) return { ...common, issuer: given.ISSUER ?? '' };
-  const provider: Provider = {
+  return {
     clientAuth: facts?.clientAuth ?? 'post',
     pkce: facts?.pkce ?? 'none',
     ...common,
     ...readAddresses(reading, name, given, facts),
   };
-  if (provider.pkce === 'none' && given.CLIENT_SECRET === undefined) {
-    const problem = `is not set, and ${name} uses no PKCE: it will probably issue no tokens`;
-    reading.warnings.push({ setting: `${prefix}CLIENT_SECRET`, problem });
-  }
-  return provider;
 }
 
 /** Often how a provider writes itself. */

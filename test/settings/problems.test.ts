@@ -4,7 +4,7 @@ import { describeFaults } from '../../src/settings/index.ts';
 import { PROVIDER_SETTINGS, RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { malformedSecrets } from '../support/malformed-secrets.ts';
 import { property } from '../support/property.ts';
-import { faultsOf, read, settingsOf } from './read.ts';
+import { faultsOf, read, settingsOf, warningsOf } from './read.ts';
 
 const anilist = { ANILIST_CLIENT_ID: 'id' };
 const fromFile = { ...anilist, ANILIST_CLIENT_SECRET_FILE: '/run/secrets/anilist' };
@@ -44,6 +44,10 @@ describe('secrets from files', () => {
     const fault = { setting: 'ANILIST_CLIENT_SECRET_FILE', value: '***', problem };
     expect(reading).toEqual({ ok: false, faults: [fault], warnings: expect.any(Array) });
     expect(JSON.stringify(reading)).not.toMatch(/hunter2|secret words/);
+  });
+
+  test('a file that cannot be read is no reason to warn that the secret is not set', () => {
+    expect(warningsOf(fromFile)).toEqual([]);
   });
 
   test('no other file is read', () => {
@@ -185,7 +189,6 @@ describe('faults in the terminal', () => {
       PROVIDERS: 'acme,done',
       MAL_PKCE: 'x',
       ACME_CLIENT_ID: 'id',
-      ACME_CLIENT_SECRET: 's',
       ACME_PKCE: 'S512',
       ACME_TOKEN_URL: 'https://acme.example/token',
       ACME_AUTHORIZE_URI: 'https://acme.example/authorize',
