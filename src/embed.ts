@@ -6,4 +6,4 @@
 export { startLog } from './log.ts';
 export { systemClock } from './relay/time.ts';
 export { type Service, startService, type World } from './service.ts';
-export { describeFaults, readSettings, type Settings } from './settings.ts';
+export { describeFaults, readSettings, type Settings } from './settings/index.ts';

@@ -6,9 +6,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { createLogOutput, describeError, log, startLog } from './log.ts';
 import { StoreUnavailable } from './relay/store.ts';
 import { serve } from './serve.ts';
-import { describeFaults } from './settings/faults.ts';
-import { settingsHelp } from './settings/help.ts';
-import { readSettings, type Settings } from './settings.ts';
+import { describeFaults, readSettings, type Settings, settingsHelp } from './settings/index.ts';
 
 const USAGE = `sign-in-relay ${packageJson.version}: ${packageJson.description}
 

@@ -13,7 +13,7 @@ import { describeError, log } from './log.ts';
 import type { Fetch } from './providers/token-endpoint.ts';
 import { systemClock } from './relay/time.ts';
 import { type Service, startService } from './service.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/index.ts';
 
 /** Runs until a signal or an uncaught error. The process ends with it. */
 export async function serve(settings: Settings): Promise<void> {

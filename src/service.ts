@@ -31,7 +31,7 @@ import { createRelay } from './relay/relay.ts';
 import type { RandomBytes } from './relay/secrets.ts';
 import type { SessionStore } from './relay/store.ts';
 import type { Clock } from './relay/time.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/index.ts';
 import {
   createMemoryRateLimiter,
   createMemoryRefreshStore,

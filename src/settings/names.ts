@@ -9,262 +9,246 @@ import {
 import { BUILT_IN_NAMES } from '../providers/catalogue.ts';
 
 /**
- * Every setting there is, once: the reader, `--help`, the documentation and the
- * search for misspelt names all work from these two tables.
+ * Every setting, once. Reading, `--help`, docs/configuration.md and the search
+ * for misspelt names all use these two tables.
  */
 
 export interface SettingDescription {
-  readonly name: string;
-  /**
-   * What of its value a fault may show: all of it; an address without user,
-   * password and query; or nothing, since it is a secret or comes from a file.
-   */
-  readonly shown: 'all' | 'address' | 'nothing';
-  /** As one would write it; absent: there is none. */
-  readonly default?: string;
-  /** One sentence for the operator. */
+  /** One or two sentences for the operator. */
   readonly meaning: string;
   readonly example: string;
+  /** What an unset setting is read as, written as an operator would; absent: it stays unset. */
+  readonly default?: string;
+  /**
+   * How much of its value a message may show: all; an address without user,
+   * password and query; or nothing, for a secret and whatever comes from a file.
+   */
+  readonly shown: 'all' | 'address' | 'nothing';
 }
 
-export const DEFAULT_PORT = 8080;
-export const DEFAULT_REDIS_PREFIX = 'sign-in-relay:';
-export const DEFAULT_PROVIDER_KEEP_ALIVE = 'on';
-export const DEFAULT_CONFIRM = 'code';
-export const DEFAULT_LOG_LEVEL = 'info';
-export const DEFAULT_CLIENT_AUTH = 'post';
-export const DEFAULT_PKCE = 'none';
+/** Settings under one prefix. `X_FILE` names a file to read the secret `X` from. */
+export type SettingsTable = Readonly<Record<string, SettingDescription>>;
 
 /** The relay's own settings. */
-export const RELAY_SETTINGS = [
-  {
-    name: 'OAUTH_BASE_URL',
-    shown: 'address',
-    meaning: 'Public address of the relay, may carry a path. Unset: the relay is disabled.',
+export const RELAY_SETTINGS = {
+  OAUTH_BASE_URL: {
+    meaning: 'Public address of the relay; may have a path. Unset: the relay is disabled.',
     example: 'https://relay.example',
+    shown: 'address',
   },
-  {
-    name: 'HOST',
-    shown: 'all',
+  HOST: {
     meaning: 'Address to listen on. Unset: every address of the machine.',
     example: '127.0.0.1',
-  },
-  {
-    name: 'PORT',
     shown: 'all',
-    default: String(DEFAULT_PORT),
-    meaning: 'Port to listen on, 0 to 65535; 0 takes any free one.',
+  },
+  PORT: {
+    meaning: 'Port to listen on, 0 to 65535; 0 takes any free port.',
     example: '3000',
-  },
-  {
-    name: 'TRUSTED_PROXY_CIDRS',
+    default: '8080',
     shown: 'all',
-    meaning: 'Proxies whose X-Forwarded-For is believed: CIDRs or single addresses.',
+  },
+  TRUSTED_PROXY_CIDRS: {
+    meaning: 'Proxies whose X-Forwarded-For is trusted: CIDRs or single addresses.',
     example: '10.0.0.0/8,fd00::/8',
-  },
-  {
-    name: 'PROVIDERS',
     shown: 'all',
-    default: BUILT_IN_NAMES.join(','),
+  },
+  PROVIDERS: {
     meaning: 'Providers to offer; each is enabled once its client id is set.',
     example: 'mal,spotify,acme',
-  },
-  {
-    name: 'PROVIDER_KEEP_ALIVE',
+    default: BUILT_IN_NAMES.join(','),
     shown: 'all',
-    default: DEFAULT_PROVIDER_KEEP_ALIVE,
-    meaning: 'Whether connections to providers are used again: on, or off for one each.',
+  },
+  PROVIDER_KEEP_ALIVE: {
+    meaning: 'Whether to reuse connections to providers: on or off.',
     example: 'off',
+    default: 'on',
+    shown: 'all',
   },
-  {
-    name: 'REDIS_URL',
-    shown: 'nothing',
-    meaning: 'Redis or Valkey for many instances. Unset: sessions are in this process alone.',
+  REDIS_URL: {
+    meaning: 'Redis or Valkey for several instances. Unset: sessions stay in this process.',
     example: 'rediss://relay:password@redis.example:6379',
-  },
-  {
-    name: 'REDIS_URL_FILE',
     shown: 'nothing',
-    meaning: 'File that holds the address, in place of REDIS_URL.',
+  },
+  REDIS_URL_FILE: {
+    meaning: 'File to read the address from, instead of REDIS_URL.',
     example: '/run/secrets/redis-url',
+    shown: 'nothing',
   },
-  {
-    name: 'REDIS_PREFIX',
-    shown: 'all',
-    default: DEFAULT_REDIS_PREFIX,
-    meaning: 'Before every key and channel, where several share a server.',
+  REDIS_PREFIX: {
+    meaning: 'Prefix of every key and channel, to share the server with other programs.',
     example: 'relay:',
-  },
-  {
-    name: 'SESSION_SECONDS',
+    default: 'sign-in-relay:',
     shown: 'all',
-    default: String(DEFAULT_SESSION_SECONDS),
-    meaning: 'How long a person has to sign in, 1 to 86400.',
+  },
+  SESSION_SECONDS: {
+    meaning: 'How long a user has to sign in, 1 to 86400.',
     example: '900',
-  },
-  {
-    name: 'POLL_SECONDS',
+    default: String(DEFAULT_SESSION_SECONDS),
     shown: 'all',
-    default: String(DEFAULT_POLL_SECONDS),
-    meaning: 'How long one poll is held, 1 to 230.',
+  },
+  POLL_SECONDS: {
+    meaning: 'How long a poll is held open, 1 to 230.',
     example: '25',
-  },
-  {
-    name: 'MAX_SESSIONS',
+    default: String(DEFAULT_POLL_SECONDS),
     shown: 'all',
-    default: String(DEFAULT_MAX_SESSIONS),
-    meaning: 'Sign-ins under way at once, 1 to 10000000.',
+  },
+  MAX_SESSIONS: {
+    meaning: 'Maximum number of sign-ins in progress, 1 to 10000000.',
     example: '20000',
-  },
-  {
-    name: 'DEVICE_GRANT_REPEAT_SECONDS',
+    default: String(DEFAULT_MAX_SESSIONS),
     shown: 'all',
-    default: String(DEFAULT_DEVICE_GRANT_REPEAT_SECONDS),
-    meaning:
-      'How long a device code gets its tokens again after the first time, 0 to 600; 0: once.',
+  },
+  DEVICE_GRANT_REPEAT_SECONDS: {
+    meaning: 'How long a device code gets the same tokens again, 0 to 600. 0: only once.',
     example: '0',
-  },
-  {
-    name: 'START_BURST',
+    default: String(DEFAULT_DEVICE_GRANT_REPEAT_SECONDS),
     shown: 'all',
-    default: String(DEFAULT_START_BURST),
-    meaning: 'Sign-ins one client address may start at once, 1 to 1000000.',
+  },
+  START_BURST: {
+    meaning: 'Sign-ins that one client address may start at once, 1 to 1000000.',
     example: '10',
-  },
-  {
-    name: 'START_RATE',
+    default: String(DEFAULT_START_BURST),
     shown: 'all',
-    default: String(DEFAULT_START_RATE_PER_SECOND),
-    meaning: 'Sign-ins one client address may start per second after that; fractions allowed.',
+  },
+  START_RATE: {
+    meaning: 'Sign-ins that one client address may start per second after that, such as 0.5.',
     example: '0.5',
-  },
-  {
-    name: 'CONFIRM',
+    default: String(DEFAULT_START_RATE_PER_SECOND),
     shown: 'all',
-    default: DEFAULT_CONFIRM,
-    meaning: 'When people are asked before they sign in: always, code (typed or scanned) or never.',
-    example: 'always',
   },
-  {
-    name: 'APP_NAME',
-    shown: 'all',
-    meaning: 'Name of your app on the pages people see, 1 to 40 characters.',
-    example: 'Acme TV',
-  },
-  {
-    name: 'CORS_ORIGINS',
-    shown: 'all',
+  CONFIRM: {
     meaning:
-      'Origins whose pages may call the relay: as browsers write them, null, file://, or * alone.',
+      'When users must confirm before they sign in: always, code (if they use one) or never.',
+    example: 'always',
+    default: 'code',
+    shown: 'all',
+  },
+  APP_NAME: {
+    meaning: 'Name of your app on the pages that users see, 1 to 40 characters.',
+    example: 'Acme TV',
+    shown: 'all',
+  },
+  CORS_ORIGINS: {
+    meaning: 'Origins whose pages may call the relay, as browsers send them; * alone for all.',
     example: 'https://tv.example,file://',
-  },
-  {
-    name: 'LOG_LEVEL',
     shown: 'all',
-    default: DEFAULT_LOG_LEVEL,
-    meaning: 'Least that is logged: debug, info, warning or error.',
+  },
+  LOG_LEVEL: {
+    meaning: 'Lowest level to log: debug, info, warning or error.',
     example: 'warning',
-  },
-  {
-    name: 'LOG_FORMAT',
+    default: 'info',
     shown: 'all',
+  },
+  LOG_FORMAT: {
     meaning: 'json or text. Unset: text on a terminal, json elsewhere.',
     example: 'json',
-  },
-] as const satisfies readonly SettingDescription[];
-
-/** Settings of one provider: each name follows the provider's prefix, as in `ACME_CLIENT_ID`. */
-export const PROVIDER_SETTINGS = [
-  {
-    name: 'CLIENT_ID',
-    shown: 'nothing',
-    meaning: 'The client id from the provider. Unset: the provider is disabled.',
-    example: '1a2b3c',
-  },
-  {
-    name: 'CLIENT_SECRET',
-    shown: 'nothing',
-    meaning: 'The client secret, where the provider gave one.',
-    example: 'a-secret',
-  },
-  {
-    name: 'CLIENT_SECRET_FILE',
-    shown: 'nothing',
-    meaning: 'File that holds the client secret, in place of CLIENT_SECRET.',
-    example: '/run/secrets/acme',
-  },
-  {
-    name: 'AUTHORIZE_URL',
-    shown: 'address',
-    default: 'from the catalogue',
-    meaning: 'Where the person signs in.',
-    example: 'https://acme.example/oauth/authorize',
-  },
-  {
-    name: 'TOKEN_URL',
-    shown: 'address',
-    default: 'from the catalogue',
-    meaning: 'Where the code is exchanged for tokens.',
-    example: 'https://acme.example/oauth/token',
-  },
-  {
-    name: 'ISSUER',
-    shown: 'address',
-    meaning: 'Ask this issuer for the addresses, PKCE and client authentication.',
-    example: 'https://login.acme.example',
-  },
-  {
-    name: 'SUBDOMAIN',
     shown: 'all',
+  },
+} satisfies SettingsTable;
+
+/** Settings of one provider. Each name follows the provider's prefix, as in `ACME_CLIENT_ID`. */
+export const PROVIDER_SETTINGS = {
+  CLIENT_ID: {
+    meaning: 'Client id from the provider. Unset: the provider is disabled.',
+    example: '1a2b3c',
+    shown: 'nothing',
+  },
+  CLIENT_SECRET: {
+    meaning: 'Client secret, if the provider issued one.',
+    example: 'a-secret',
+    shown: 'nothing',
+  },
+  CLIENT_SECRET_FILE: {
+    meaning: 'File to read the client secret from, instead of CLIENT_SECRET.',
+    example: '/run/secrets/acme',
+    shown: 'nothing',
+  },
+  AUTHORIZE_URL: {
+    meaning: 'Where the user signs in. Unset: from the catalogue or the issuer.',
+    example: 'https://acme.example/oauth/authorize',
+    shown: 'address',
+  },
+  TOKEN_URL: {
+    meaning: 'Where the code is exchanged for tokens. Unset: from the catalogue or the issuer.',
+    example: 'https://acme.example/oauth/token',
+    shown: 'address',
+  },
+  ISSUER: {
+    meaning: 'Issuer to ask for the addresses, PKCE and client authentication.',
+    example: 'https://login.acme.example',
+    shown: 'address',
+  },
+  SUBDOMAIN: {
     meaning: 'Your part of the address, for providers whose address differs by customer.',
     example: 'mycompany',
-  },
-  {
-    name: 'DISPLAY_NAME',
     shown: 'all',
-    default: 'from its name',
-    meaning: 'What people are shown as its name, 1 to 40 characters.',
+  },
+  DISPLAY_NAME: {
+    meaning: 'Name that users see, 1 to 40 characters. Unset: the one in PROVIDERS, capitalized.',
     example: 'Acme Music',
-  },
-  {
-    name: 'SCOPE',
     shown: 'all',
-    meaning: 'Scopes to ask for, as the provider writes them. Unset: none is sent.',
+  },
+  SCOPE: {
+    meaning: 'Scopes to request, as the provider writes them. Unset: none is sent.',
     example: 'user:read library:read',
-  },
-  {
-    name: 'PKCE',
     shown: 'all',
-    default: DEFAULT_PKCE,
-    meaning: 'none, plain or S256. Use S256 wherever the provider has it.',
+  },
+  PKCE: {
+    meaning: 'S256, plain or none. Unset: as built in or told by the issuer, else none.',
     example: 'S256',
-  },
-  {
-    name: 'CLIENT_AUTH',
     shown: 'all',
-    default: DEFAULT_CLIENT_AUTH,
-    meaning: 'How the secret is sent in the exchange: post or basic.',
+  },
+  CLIENT_AUTH: {
+    meaning:
+      'post or basic: how to send the secret. Unset: as the catalogue or issuer says, else post.',
     example: 'basic',
+    shown: 'all',
   },
-  {
-    name: 'AUTHORIZE_PARAMS',
-    shown: 'nothing',
-    meaning: 'Further parameters of the authorize address, as in a query.',
+  AUTHORIZE_PARAMS: {
+    meaning: 'Extra parameters of the authorization request, written as a query.',
     example: 'access_type=offline&prompt=consent',
+    shown: 'nothing',
   },
-] as const satisfies readonly SettingDescription[];
+} satisfies SettingsTable;
 
-export type RelaySettingName = (typeof RELAY_SETTINGS)[number]['name'];
-export type ProviderSettingName = (typeof PROVIDER_SETTINGS)[number]['name'];
-
-/** What a provider's settings begin with: `my-acme` has `MY_ACME_`. */
+/** What the settings of a provider begin with: `MY_ACME_` for `my-acme`. */
 export function prefixOf(provider: string): string {
   return `${provider.toUpperCase().replaceAll('-', '_')}_`;
 }
 
-/** What of the value of a setting, given by its whole name, may be shown: nothing of one that is not ours. */
+/** How much of the value of a setting, given by its full name, may be shown; unknown names: nothing. */
 export function shownOf(setting: string): SettingDescription['shown'] {
-  const ofRelay = RELAY_SETTINGS.find(({ name }) => name === setting);
-  const ofProvider = PROVIDER_SETTINGS.find(({ name }) => setting.endsWith(`_${name}`));
-  return (ofRelay ?? ofProvider)?.shown ?? 'nothing';
+  const relay: SettingsTable = RELAY_SETTINGS;
+  const [, provider] =
+    Object.entries(PROVIDER_SETTINGS).find(([name]) => setting.endsWith(`_${name}`)) ?? [];
+  return (Object.hasOwn(relay, setting) ? relay[setting] : provider)?.shown ?? 'nothing';
+}
+
+/** Every setting with its meaning and default, for a terminal of 80 columns. */
+export function settingsHelp(): string {
+  return `Settings come from the environment; an empty one counts as not set.
+
+${describeTable('', RELAY_SETTINGS)}
+
+For each provider in PROVIDERS; <NAME> is its name in capitals, with _ for -:
+
+${describeTable('<NAME>_', PROVIDER_SETTINGS)}
+`;
+}
+
+const TERMINAL_COLUMNS = 80;
+const NAME_COLUMNS = 30;
+
+function describeTable(prefix: string, table: SettingsTable): string {
+  const rows = Object.entries(table).map(([name, { meaning, default: standard }]) => {
+    const text = standard === undefined ? meaning : `${meaning} Default: ${standard}.`;
+    const lines = wrap(text, TERMINAL_COLUMNS - NAME_COLUMNS);
+    return `  ${prefix}${name}`.padEnd(NAME_COLUMNS) + lines.join(`\n${' '.repeat(NAME_COLUMNS)}`);
+  });
+  return rows.join('\n');
+}
+
+/** Lines of at most `columns` characters, broken at spaces. */
+function wrap(text: string, columns: number): string[] {
+  return text.match(new RegExp(`\\S.{0,${columns - 1}}(?=\\s|$)`, 'g')) ?? [];
 }

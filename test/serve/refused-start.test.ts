@@ -36,7 +36,7 @@ test('what cannot be seen in a setting is spelt out, and turns nothing on the te
   const { exitCode, output } = await runRelay({ APP_NAME: 'Acme\u200B \u202EVT' });
   expect(exitCode).toBe(1);
   expect(output).toContain(
-    'APP_NAME = "Acme<U+200B> <U+202E>VT": must hold no character that cannot be seen',
+    'APP_NAME = "Acme<U+200B> <U+202E>VT": must not contain invisible characters',
   );
   expect(output).not.toMatch(/[\u200B\u202E]/);
 });

@@ -51,6 +51,6 @@ test('nor does a fault of our own while they are read', async () => {
   const env = { OAUTH_BASE_URL: `https://relay.example/${secret}` };
   const { exitCode, output } = await runRelay(env, [], preload);
   expect([exitCode, output]).toEqual([1, expect.stringContaining('by a fault of its own')]);
-  expect(output).toContain('relay-settings.ts');
+  expect(output).toContain('checks.ts');
   expect(output).not.toContain(secret);
 });

@@ -105,7 +105,7 @@ test('a relay at which nobody can sign in says so in its log', async () => {
       level: 'warning',
       event: 'setting',
       setting: 'OAUTH_BASE_URL',
-      problem: expect.stringContaining("BASE_URL is none of the relay's settings"),
+      problem: expect.stringContaining('BASE_URL is set, but is not a setting of the relay'),
     }),
   );
 });

@@ -1,5 +1,6 @@
-/** How the tests of this folder read settings: from an object and from files that are only text. */
-import { readSettings, type Settings, type SettingsReading } from '../../src/settings.ts';
+/** How the tests of this folder read settings: from an object, and from files that are only text. */
+import { describe, expect, test } from 'bun:test';
+import { readSettings, type Settings, type SettingsReading } from '../../src/settings/index.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -24,7 +25,47 @@ export function faultsOf(env: Environment, files?: Environment): string[] {
 }
 
 /** `SETTING problem` for each warning; a relay without a public address would warn of that. */
-export function warningsOf(env: Environment): string[] {
-  const { warnings } = read({ OAUTH_BASE_URL: 'https://relay.example', ...env });
+export function warningsOf(env: Environment, files?: Environment): string[] {
+  const { warnings } = read({ OAUTH_BASE_URL: 'https://relay.example', ...env }, files);
   return warnings.map(({ setting, problem }) => `${setting} ${problem}`);
+}
+
+/** Values of a setting: an array, or a string with ` | ` between them. */
+type Values = string | readonly string[];
+const listed = (values: Values) => (typeof values === 'string' ? values.split(' | ') : values);
+
+/** What a setting may hold. */
+export interface Rule<T> {
+  readonly setting: string;
+  readonly field: keyof T;
+  /** What is taken as it is written. */
+  readonly keeps?: Values;
+  /** What becomes something else. */
+  readonly reads?: Readonly<Record<string, unknown>>;
+  /** How the problem begins, and what it is a problem of. */
+  readonly refuses?: Readonly<Record<string, Values>>;
+}
+
+/** Tests each rule alone, in an environment where nothing else is wrong. */
+export function testRules<T>(
+  rules: readonly Rule<T>[],
+  env: Environment,
+  pick: (settings: Settings) => T | undefined,
+): void {
+  describe.each(rules)('$setting', ({ setting, field, keeps = [], reads = {}, refuses = {} }) => {
+    const kept = listed(keeps).map((written): [string, unknown] => [written, written]);
+    test.each([...kept, ...Object.entries(reads)])('%j is read as %j', (written, value) => {
+      const settings: unknown = pick(settingsOf({ ...env, [setting]: written }));
+      expect(settings).toMatchObject({ [field]: value });
+    });
+
+    const refused = Object.entries(refuses).flatMap(([problem, values]) =>
+      listed(values).map((written) => [written, problem] as const),
+    );
+    test.each(refused)('%j is refused: it %s', (written, problem) => {
+      const [fault, ...others] = faultsOf({ ...env, [setting]: written });
+      expect(fault).toStartWith(`${setting} ${problem}`);
+      expect(others).toEqual([]);
+    });
+  });
 }

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'bun:test';
 import { warningsOf } from './read.ts';
 
-describe('what is allowed and seldom meant', () => {
+describe('what is allowed but rarely intended', () => {
   test('plain http off loopback', () => {
     const enabled = { MAL_CLIENT_ID: 'id' };
     expect(warningsOf({ ...enabled, OAUTH_BASE_URL: 'http://relay.example' })).toEqual([
-      'OAUTH_BASE_URL is plain http: anyone on the way can read the tokens',
+      'OAUTH_BASE_URL is plain http: anyone on the network path can read the tokens',
     ]);
     expect(warningsOf({ ...enabled, OAUTH_BASE_URL: 'http://localhost:8080' })).toEqual([]);
     expect(warningsOf({ ...enabled, OAUTH_BASE_URL: 'https://relay.example' })).toEqual([]);
   });
 
-  test('a relay at which nobody can sign in', () => {
+  test('a relay without a provider to sign in at', () => {
     const problem = 'PROVIDERS lists no provider with a client id, so nobody can sign in';
     expect(warningsOf({})).toEqual([`${problem}: set MAL_CLIENT_ID or ANILIST_CLIENT_ID`]);
     expect(warningsOf({ PROVIDERS: ',' })).toEqual([problem]);
@@ -23,22 +23,22 @@ describe('what is allowed and seldom meant', () => {
     expect(warningsOf(enabled)).toEqual([problem]);
     for (const name of ['BASE_URL', 'OAUTH_URL', 'PUBLIC_URL', 'RELAY_URL', 'base_url']) {
       expect(warningsOf({ ...enabled, [name]: 'https://relay.example' })).toEqual([
-        `${problem}; ${name} is none of the relay's settings`,
+        `${problem}; ${name} is set, but is not a setting of the relay`,
       ]);
     }
     expect(warningsOf({ ...enabled, DATABASE_URL: 'postgres://db.example' })).toEqual([problem]);
     expect(warningsOf({ MAL_CLIENT_ID: 'id', BASE_URL: 'https://relay.example' })).toEqual([]);
   });
 
-  test('an address that ends as the relay would go on', () => {
+  test('an address that ends in /auth, which the relay adds itself', () => {
     const env = { MAL_CLIENT_ID: 'id', OAUTH_BASE_URL: 'https://relay.example/auth/' };
     expect(warningsOf(env)).toEqual([
-      'OAUTH_BASE_URL ends in /auth, so that links go to /auth/auth/: is that meant?',
+      'OAUTH_BASE_URL ends in /auth, so links go to /auth/auth/: is that intended?',
     ]);
   });
 
   test('a provider with neither secret nor PKCE', () => {
-    const problem = 'is used without PKCE: it will probably give no tokens';
+    const problem = 'uses no PKCE: it will probably issue no tokens';
     expect(warningsOf({ ANILIST_CLIENT_ID: 'id' })).toEqual([
       `ANILIST_CLIENT_SECRET is not set, and anilist ${problem}`,
     ]);
@@ -52,7 +52,7 @@ describe('what is allowed and seldom meant', () => {
 
   test.each(['0.0.0.0/0', '10.0.0.0/8,::/0'])('trust in every address, %j', (cidrs) => {
     expect(warningsOf({ MAL_CLIENT_ID: 'id', TRUSTED_PROXY_CIDRS: cidrs })).toEqual([
-      'TRUSTED_PROXY_CIDRS trusts every address: anyone can invent a client address',
+      'TRUSTED_PROXY_CIDRS trusts every address: anyone can forge a client address',
     ]);
   });
 
@@ -65,7 +65,7 @@ describe('what is allowed and seldom meant', () => {
     ]);
   });
 
-  test('a built-in provider that nobody mentioned is no reason to warn', () => {
+  test('a built-in provider that no setting mentions is no reason to warn', () => {
     expect(warningsOf({ MAL_CLIENT_ID: 'id' })).toEqual([]);
     expect(warningsOf({ MAL_CLIENT_ID: 'id', ANILIST_CLIENT_SECRET: 's' })).toEqual([
       'ANILIST_CLIENT_ID is not set, although ANILIST_CLIENT_SECRET is set: anilist stays disabled',
@@ -80,7 +80,7 @@ describe('what is allowed and seldom meant', () => {
 
   test('a subdomain where there is none to fill in', () => {
     expect(warningsOf({ MAL_CLIENT_ID: 'id', MAL_SUBDOMAIN: 'x' })).toEqual([
-      'MAL_SUBDOMAIN has no use: the addresses of this provider are complete',
+      'MAL_SUBDOMAIN has no effect: the addresses of this provider are complete',
     ]);
   });
 
@@ -89,6 +89,9 @@ describe('what is allowed and seldom meant', () => {
     expect(warningsOf({ PROVIDERS: 'tiktok', ...tiktok })).toEqual([
       'TIKTOK_CLIENT_ID belongs to a provider that takes `client_key` in place of `client_id`: the sign-in may fail',
     ]);
+    const address = 'https://tiktok.example/x';
+    const own = { TIKTOK_AUTHORIZE_URL: address, TIKTOK_TOKEN_URL: address };
+    expect(warningsOf({ PROVIDERS: 'tiktok', ...tiktok, ...own })).toEqual([]);
   });
 });
 
@@ -113,13 +116,16 @@ describe('misspelt names', () => {
     ['MAL_SECRET', 'is not a setting of mal'],
     ['MYANIMELIST_CLIENT_ID', 'is not a setting: did you mean MAL_CLIENT_ID?'],
     ['ACME_REDIRECT_URI', 'is not a setting of acme'],
-    ['SPOTIFY_CLIENT_ID_FILE', 'is not read: only client secrets may come from a file'],
-    ['OAUTH_BASE_URL_FILE', 'is not read: only client secrets may come from a file'],
+    [
+      'SPOTIFY_CLIENT_ID_FILE',
+      'is not read: only REDIS_URL and client secrets may come from a file',
+    ],
+    ['OAUTH_BASE_URL_FILE', 'is not read: only REDIS_URL and client secrets may come from a file'],
   ])('%s is noticed', (name, problem) => {
     expect(warningsOf({ ...providers, ...acme, [name]: 'x' })).toEqual([`${name} ${problem}`]);
   });
 
-  test('the environment of a shell, a container, a cluster and a CI run raises no alarm', () => {
+  test('the environment of a shell, a container, a cluster and a CI run raises no warning', () => {
     const names = `HOME HOSTNAME HOSTS PATH PWD POST SPORT USER SHELL TERM LANG LC_ALL TZ TMPDIR
       LOGNAME MAIL OLDPWD SHLVL DISPLAY EDITOR VISUAL PAGER SSH_AUTH_SOCK XDG_SESSION_ID INVOCATION_ID
       NODE_ENV NODE_OPTIONS BUN_INSTALL HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy no_proxy CI

@@ -6,7 +6,7 @@ import type { Fetch } from '../../src/providers/token-endpoint.ts';
 import type { RandomBytes } from '../../src/relay/secrets.ts';
 import type { SessionStore } from '../../src/relay/store.ts';
 import { createService } from '../../src/service.ts';
-import type { Settings } from '../../src/settings.ts';
+import type { Settings } from '../../src/settings/index.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import {
   createMemoryRateLimiter,

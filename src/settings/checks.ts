@@ -1,0 +1,283 @@
+import ipaddr from 'ipaddr.js';
+import { IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS, SHOWN_NAME_CHARACTERS } from '../limits.ts';
+import { cleanName, hasUnseen } from '../pages/shown-name.ts';
+import {
+  findAddressProblem,
+  findAuthorizeParameter,
+  findAuthorizeUrlProblem,
+  findTokenUrlProblem,
+  hasUserInfo,
+  parseAddress,
+} from '../providers/address.ts';
+import { parseRedisUrl } from '../stores/redis/url.ts';
+import { didYouMean } from './misspelt.ts';
+import type { PROVIDER_SETTINGS, RELAY_SETTINGS, SettingsTable } from './names.ts';
+import { hideCredentials } from './problems.ts';
+
+/** What each setting may hold, and what it becomes. */
+
+/** Is given the text without the blanks around it; a secret as it is. */
+export type Check<V> = (text: string) => Checked<V>;
+
+export interface Checked<V> {
+  /** Absent when there is nothing to use. Of a list it may be the part that is right. */
+  readonly value?: V;
+  /** Each says what would be right, as the rest of a sentence that begins with the setting. */
+  readonly problems?: readonly string[];
+}
+
+export type ValueOf<C> = C extends Check<infer V> ? V : never;
+
+/** A check for every setting of the table. What `X_FILE` names is checked as `X`. */
+type ChecksOf<T extends SettingsTable> = Record<Exclude<keyof T, `${string}_FILE`>, Check<unknown>>;
+
+type FindProblem = (text: string) => string | undefined;
+
+export const RELAY_CHECKS = {
+  // Providers compare the redirect URI as a string, so the rest stays as it is written.
+  OAUTH_BASE_URL: converted(textUnless(findBaseUrlProblem), withoutTrailingSlashes),
+  HOST: textUnless(findHostProblem),
+  PORT: wholeNumber(0, 65_535),
+  TRUSTED_PROXY_CIDRS: checkCidrs,
+  PROVIDERS: checkProviderNames,
+  PROVIDER_KEEP_ALIVE: converted(oneOf('on', 'off'), (word) => word === 'on'),
+  REDIS_URL: parsed(
+    (url) => parseRedisUrl(url.trim()),
+    'must be redis://host:port or rediss:// (TLS), with several hosts for a Cluster, or redis+sentinel://host:port,…/primary; percent-encode @ and / in a password',
+  ),
+  // Braces would put every key into one slot of a Cluster.
+  REDIS_PREFIX: textLike(
+    /^[^{}\s]{1,64}$/,
+    'must be 1 to 64 characters without spaces or braces, such as relay:',
+  ),
+  SESSION_SECONDS: wholeNumber(1, 86_400),
+  // The runtime's own idle limit would cut a poll that is held longer.
+  POLL_SECONDS: wholeNumber(1, MAX_IDLE_SECONDS - IDLE_MARGIN_SECONDS),
+  MAX_SESSIONS: wholeNumber(1, 10_000_000),
+  DEVICE_GRANT_REPEAT_SECONDS: wholeNumber(0, 600),
+  START_BURST: wholeNumber(1, 1_000_000),
+  START_RATE: parsed((text) => {
+    const rate = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
+    return rate > 0 && rate <= 1_000_000 ? rate : undefined;
+  }, 'must be a number above 0 and up to 1000000, such as 0.5'),
+  CONFIRM: oneOf('always', 'code', 'never'),
+  APP_NAME: textUnless(findShownNameProblem),
+  CORS_ORIGINS: checkOrigins,
+  LOG_LEVEL: checkLogLevel,
+  LOG_FORMAT: oneOf('json', 'text'),
+} satisfies ChecksOf<typeof RELAY_SETTINGS>;
+
+export const PROVIDER_CHECKS = {
+  CLIENT_ID: textUnless(findControlCharacter),
+  CLIENT_SECRET: textUnless(findControlCharacter),
+  AUTHORIZE_URL: textUnless(findAuthorizeUrlProblem),
+  TOKEN_URL: textUnless(findTokenUrlProblem),
+  // RFC 8414 §2: an issuer has no query.
+  ISSUER: textUnless(findAddressProblem, (text) =>
+    text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined,
+  ),
+  // A customer's part of a host; or a whole host with port and path, where the address lets it.
+  SUBDOMAIN: textLike(
+    /^[a-z0-9]([\w.-]*[a-z0-9])?(:\d+)?(\/[\w.~-]+)*$/i,
+    'must be your part of the address, such as mycompany, without https://',
+  ),
+  DISPLAY_NAME: textUnless(findShownNameProblem),
+  // RFC 6749 §3.3: one space between two scopes.
+  SCOPE: (text: string) => ({ value: text.replace(/\s+/g, ' ') }),
+  PKCE: oneOf('none', 'plain', 'S256'),
+  CLIENT_AUTH: oneOf('post', 'basic'),
+  AUTHORIZE_PARAMS: converted(
+    textUnless(findParamsProblem),
+    (text): Readonly<Record<string, string>> => Object.fromEntries(new URLSearchParams(text)),
+  ),
+} satisfies ChecksOf<typeof PROVIDER_SETTINGS>;
+
+/** The text as it is, unless something is wrong with it. */
+function textUnless(...findProblems: FindProblem[]): Check<string> {
+  return (text) => {
+    const problems = findProblems.flatMap((findProblem) => findProblem(text) ?? []);
+    return problems.length > 0 ? { problems } : { value: text };
+  };
+}
+
+function textLike(pattern: RegExp, problem: string): Check<string> {
+  return textUnless((text) => (pattern.test(text) ? undefined : problem));
+}
+
+/** What `parse` makes of the text; undefined is a problem. */
+function parsed<V>(parse: (text: string) => V | undefined, problem: string): Check<V> {
+  return (text) => {
+    const value = parse(text);
+    return value === undefined ? { problems: [problem] } : { value };
+  };
+}
+
+function wholeNumber(smallest: number, largest: number): Check<number> {
+  return parsed((text) => {
+    const number = /^\d+$/.test(text) ? Number(text) : -1;
+    return number >= smallest && number <= largest ? number : undefined;
+  }, `must be a whole number from ${smallest} to ${largest}`);
+}
+
+/** One of the words, in any case. */
+function oneOf<const W extends string>(...words: readonly W[]): Check<W> {
+  return parsed(
+    (text) => words.find((word) => word.toLowerCase() === text.toLowerCase()),
+    `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
+  );
+}
+
+function converted<V, W>(check: Check<V>, convert: (value: V) => W): Check<W> {
+  return (text) => {
+    const { value, problems = [] } = check(text);
+    return value === undefined ? { problems } : { value: convert(value) };
+  };
+}
+
+function checkLogLevel(text: string) {
+  const check = oneOf('debug', 'info', 'warning', 'error');
+  return check(text.replace(/^warn$/i, 'warning'));
+}
+
+function withoutTrailingSlashes(text: string): string {
+  return text.replace(/\/+$/, '');
+}
+
+function findBaseUrlProblem(text: string): string | undefined {
+  const address = withoutTrailingSlashes(text);
+  if (!parseAddress(address) || hasUserInfo(address) || /[?#]/.test(address)) {
+    return 'must be an http(s) address such as https://relay.example, without user name, query or fragment';
+  }
+  const [, right, endpoint] = ENDPOINT.exec(address) ?? [];
+  if (right) return `must be ${hideCredentials(right)}: the relay adds ${endpoint} itself`;
+  // RFC 6265 §4.1.1: a cookie's path has no `;`. In a redirect, a path that begins with `//` names another host.
+  return /;|^\/\//.test(new URL(address).pathname)
+    ? 'must have a path without ; that does not begin with //, since cookies and redirects contain it'
+    : undefined;
+}
+
+/** The address of one of the relay's own endpoints, as an operator may copy it from a log or a device. */
+const ENDPOINT =
+  /^(.+?)(\/auth\/(?:start|result|done|[^/]+\/callback)|\/oauth2\/[^/]+(?:\/(?:token|device_authorization))?)$/;
+
+/** With a zone (`fe80::1%eth0`) the runtime would not know the address of its own socket. */
+function findHostProblem(name: string): string | undefined {
+  const isAddress = ipaddr.isValid(name) && !name.includes('%');
+  return isAddress || /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(name)
+    ? undefined
+    : 'must be an address or host name alone, such as 127.0.0.1 or ::; PORT sets the port';
+}
+
+/** Commas, spaces or both. */
+function splitList(text: string): string[] {
+  return text.split(/[\s,]+/).filter(Boolean);
+}
+
+function checkCidrs(text: string): Checked<readonly string[]> {
+  const items = splitList(text);
+  const wrong = items.filter((item) => !isCidrOrAddress(item)).map(hideCredentials);
+  const problems = wrong.map(
+    (item) => `must be CIDRs or addresses such as 10.0.0.0/8,::1; ${item} is neither`,
+  );
+  return { value: items, problems };
+}
+
+/** Strict: programs disagree on what `0x7f.1`, `127.1` and `010.0.0.1` mean. */
+function isCidrOrAddress(item: string): boolean {
+  const [address = '', bits] = item.split('/');
+  const isAddress = address.includes(':')
+    ? ipaddr.IPv6.isValid(address) && !address.includes('%')
+    : ipaddr.IPv4.isValidFourPartDecimal(address);
+  if (bits === undefined) return isAddress;
+  return isAddress && /^(0|[1-9]\d{0,2})$/.test(bits) && ipaddr.isValidCIDR(item);
+}
+
+/** A name is a path segment, and the beginning of names of settings. */
+const PROVIDER_NAME = /^[a-z0-9][a-z0-9-]*$/;
+
+/** Paths of the relay: `/auth/start` and so on. */
+const RESERVED_NAMES = ['start', 'result', 'done'];
+
+function checkProviderNames(text: string): Checked<readonly string[]> {
+  const names = new Set<string>();
+  const problems: string[] = [];
+  for (const name of splitList(text)) {
+    const problem = names.has(name) ? `lists ${name} twice` : findProviderNameProblem(name);
+    if (problem === undefined) names.add(name);
+    else problems.push(problem);
+  }
+  return { value: [...names], problems };
+}
+
+function findProviderNameProblem(name: string): string | undefined {
+  if (RESERVED_NAMES.includes(name)) return `lists ${name}, which is a path of the relay`;
+  if (PROVIDER_NAME.test(name)) return undefined;
+  const shown = JSON.stringify(hideCredentials(name));
+  return `lists ${shown}; a name has only lowercase letters, digits and -, and does not begin with -.${didYouMean(name)}`;
+}
+
+/** The operator can be told what is wrong with a name; a device's is cleaned. */
+function findShownNameProblem(name: string): string | undefined {
+  if (hasUnseen(name)) {
+    return 'must not contain invisible characters, or any that change the direction of the text';
+  }
+  return cleanName(name) === name.replace(/\s+/g, ' ')
+    ? undefined
+    : `must be 1 to ${SHOWN_NAME_CHARACTERS} visible characters`;
+}
+
+/** What sandboxed frames send, and local files, which some web views of televisions call `file://`. */
+const ORIGINS_WITHOUT_HOST = ['null', 'file://'];
+
+/**
+ * Origins are compared as strings with the `Origin` that a browser sends, so
+ * each must be written as a browser writes it.
+ * @see RFC 6454 §6.2 https://www.rfc-editor.org/rfc/rfc6454#section-6.2
+ * @see https://fetch.spec.whatwg.org/#origin-header
+ */
+function checkOrigins(text: string): Checked<readonly string[]> {
+  // The item is not quoted: what stands before the @ may be a password.
+  if (text.includes('@')) {
+    return { problems: ['must be origins, without user name and password (@)'] };
+  }
+  const origins = splitList(text);
+  const problems = origins.flatMap((origin) => findOriginProblem(origin, origins) ?? []);
+  return { value: origins, problems };
+}
+
+function findOriginProblem(origin: string, all: readonly string[]): string | undefined {
+  if (origin === '*') return all.length === 1 ? undefined : 'must be * alone, or a list without *';
+  if (origin.includes('*')) return `must not contain * within an origin, as in ${origin}`;
+  const right = ORIGINS_WITHOUT_HOST.includes(origin) ? origin : asBrowsersWrite(origin);
+  if (right === undefined) {
+    return `must be origins such as https://tv.example, or null, file:// or *; ${origin} is none of these`;
+  }
+  return right === origin ? undefined : `must contain ${right} instead of ${origin}`;
+}
+
+/** Scheme, host and port alone; undefined when there is no host. */
+function asBrowsersWrite(origin: string): string | undefined {
+  // The parser would correct `https:host` and backslashes, but whoever wrote them meant something else.
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^\\]*$/i.test(origin) || !URL.canParse(origin)) return undefined;
+  const { protocol, host } = new URL(origin);
+  if (protocol === 'file:') return 'file://';
+  return host ? `${protocol}//${host}` : undefined;
+}
+
+/** A line break inside a client id or secret comes from copying, and the provider refuses it. */
+function findControlCharacter(text: string): string | undefined {
+  return /\p{Cc}/u.test(text)
+    ? 'must not contain a line break or another control character'
+    : undefined;
+}
+
+function findParamsProblem(text: string): string | undefined {
+  const query = new URLSearchParams(text);
+  const set = findAuthorizeParameter(query);
+  if (set === 'scope') return 'must not contain scope: the setting that ends in _SCOPE is for that';
+  if (set) return `must not contain ${set}: the relay sets it`;
+  if (new Set(query.keys()).size < query.size) return 'must contain each parameter once';
+  return [...query].every(([name, value]) => name && value)
+    ? undefined
+    : 'must be written as a query, such as access_type=offline&prompt=consent';
+}

@@ -1,0 +1,179 @@
+import { isLoopback } from '../providers/address.ts';
+import type { ProviderToDiscover } from '../providers/discovery.ts';
+import type { ProviderConfig } from '../providers/provider.ts';
+import type { RedisTarget } from '../stores/redis/url.ts';
+import { RELAY_CHECKS } from './checks.ts';
+import { findMisspeltNames, findOtherBaseUrls } from './misspelt.ts';
+import { prefixOf, RELAY_SETTINGS } from './names.ts';
+import type { SettingFault, SettingWarning } from './problems.ts';
+import { readProvider } from './providers.ts';
+import {
+  type Environment,
+  type Reading,
+  readTable,
+  reject,
+  withoutBlank,
+  withoutUndefined,
+} from './reading.ts';
+
+/** The environment becomes checked settings, or a list of everything that is wrong with it. */
+
+export type { ProviderToDiscover } from '../providers/discovery.ts';
+export { settingsHelp } from './names.ts';
+export { describeFaults, type SettingFault, type SettingWarning } from './problems.ts';
+
+/** What the operator asked for, checked. Frozen. */
+export interface Settings {
+  /** `OAUTH_BASE_URL` without trailing slashes; absent: the relay is disabled. */
+  readonly baseUrl?: string;
+  /** Absent: the runtime's own choice, every address of the machine. */
+  readonly host?: string;
+  readonly port: number;
+  /** CIDRs and single addresses as written, each checked; IPv4 or IPv6. */
+  readonly trustedProxyCidrs: readonly string[];
+  /** Enabled providers whose addresses are known. */
+  readonly providers: readonly ProviderConfig[];
+  /** Enabled providers whose issuer is still to be asked for the addresses. */
+  readonly discoveries: readonly ProviderToDiscover[];
+  /** Whether a connection to a provider is used again; otherwise each request has its own. */
+  readonly providerKeepAlive: boolean;
+  /** Absent: sessions are in this process alone. */
+  readonly redis?: { readonly target: RedisTarget; readonly prefix: string };
+  readonly sessionSeconds: number;
+  readonly pollSeconds: number;
+  readonly maxSessions: number;
+  /** How long after its first delivery a device code gets the same tokens again; 0: once. */
+  readonly deviceGrantRepeatSeconds: number;
+  readonly startBurst: number;
+  readonly startRatePerSecond: number;
+  /** Which users are asked before they are sent to the provider; `code`: those with a code, typed or scanned. */
+  readonly confirm: 'always' | 'code' | 'never';
+  /** What the pages call the app that users sign in to; absent: they name none. */
+  readonly appName?: string;
+  /** As a browser sends them in `Origin`, or `*` alone; empty: no other origin's page may call. */
+  readonly corsOrigins: readonly string[];
+  readonly logLevel: 'debug' | 'info' | 'warning' | 'error';
+  /** Absent: text on a terminal, JSON elsewhere; only the caller knows which it is. */
+  readonly logFormat?: 'json' | 'text';
+}
+
+/** `warnings` come either way: a misspelt name is often the cause of a fault. */
+export type SettingsReading = { readonly warnings: readonly SettingWarning[] } & (
+  | { readonly ok: true; readonly settings: Settings }
+  | { readonly ok: false; readonly faults: readonly SettingFault[] }
+);
+
+/**
+ * Reads the settings and reports everything that is wrong with them at once.
+ * Pure but for `readFile`, which is called for secrets and may throw.
+ */
+export function readSettings(
+  environment: Environment,
+  readFile: (path: string) => string,
+): SettingsReading {
+  const reading: Reading = { env: withoutBlank(environment), readFile, faults: [], warnings: [] };
+  const { env, faults, warnings } = reading;
+  rejectDangerousEnvironment(reading);
+  const relay = readTable(reading, '', RELAY_SETTINGS, RELAY_CHECKS);
+  const enabled = relay.PROVIDERS.flatMap((name) => readProvider(reading, name) ?? []);
+  warnings.push(...findMisspeltNames(env, relay.PROVIDERS));
+  if (relay.OAUTH_BASE_URL && enabled.length === 0) rejectMissingClientId(reading, relay.PROVIDERS);
+  if (faults.length > 0) return { ok: false, faults, warnings };
+
+  const settings: Settings = withoutUndefined({
+    baseUrl: relay.OAUTH_BASE_URL,
+    host: relay.HOST,
+    port: relay.PORT,
+    trustedProxyCidrs: relay.TRUSTED_PROXY_CIDRS ?? [],
+    providers: enabled.filter((provider): provider is ProviderConfig => !('issuer' in provider)),
+    discoveries: enabled.filter((provider) => 'issuer' in provider),
+    providerKeepAlive: relay.PROVIDER_KEEP_ALIVE,
+    redis: relay.REDIS_URL && { target: relay.REDIS_URL, prefix: relay.REDIS_PREFIX },
+    sessionSeconds: relay.SESSION_SECONDS,
+    pollSeconds: relay.POLL_SECONDS,
+    maxSessions: relay.MAX_SESSIONS,
+    deviceGrantRepeatSeconds: relay.DEVICE_GRANT_REPEAT_SECONDS,
+    startBurst: relay.START_BURST,
+    startRatePerSecond: relay.START_RATE,
+    confirm: relay.CONFIRM,
+    appName: relay.APP_NAME,
+    corsOrigins: relay.CORS_ORIGINS ?? [],
+    logLevel: relay.LOG_LEVEL,
+    logFormat: relay.LOG_FORMAT,
+  });
+  warnOfHazards(reading, settings, relay.PROVIDERS);
+  return { ok: true, settings: freezeDeeply(settings), warnings };
+}
+
+/** With these the runtime would give secrets away, whatever the relay does. */
+function rejectDangerousEnvironment(reading: Reading): void {
+  const { NODE_TLS_REJECT_UNAUTHORIZED: tls, BUN_CONFIG_VERBOSE_FETCH: verbose } = reading.env;
+  if (tls?.trim() === '0') {
+    const problem = 'must not be 0: anyone could impersonate a provider and receive the secrets';
+    reject(reading, 'NODE_TLS_REJECT_UNAUTHORIZED', problem);
+  }
+  if (verbose !== undefined) {
+    const problem = 'must not be set: it prints client secrets and codes';
+    reject(reading, 'BUN_CONFIG_VERBOSE_FETCH', problem);
+  }
+}
+
+/** Whoever sets a secret wants sign-ins, but without a client id there would be none at all. */
+function rejectMissingClientId(reading: Reading, listed: readonly string[]): void {
+  const isSet = (setting: string) => reading.env[setting] !== undefined;
+  for (const prefix of listed.map(prefixOf)) {
+    const secret = [`${prefix}CLIENT_SECRET`, `${prefix}CLIENT_SECRET_FILE`].find(isSet);
+    if (secret === undefined || isSet(`${prefix}CLIENT_ID`)) continue;
+    const problem = `must be set: ${secret} is set, and no other provider is enabled`;
+    reject(reading, `${prefix}CLIENT_ID`, problem);
+  }
+}
+
+/** Client ids that a hint names; many providers may be listed. */
+const MAX_NAMES = 3;
+
+/** What is allowed but rarely intended. */
+function warnOfHazards(
+  { env, warnings }: Reading,
+  { baseUrl, providers, discoveries, trustedProxyCidrs }: Settings,
+  listed: readonly string[],
+): void {
+  const warn = (setting: string, problem: string) => warnings.push({ setting, problem });
+  if (baseUrl === undefined) {
+    const [other] = findOtherBaseUrls(env);
+    const hint = other === undefined ? '' : `; ${other} is set, but is not a setting of the relay`;
+    warn('OAUTH_BASE_URL', `is not set: every sign-in is answered 503${hint}`);
+  }
+  if (baseUrl && isPlainHttp(baseUrl)) {
+    warn('OAUTH_BASE_URL', 'is plain http: anyone on the network path can read the tokens');
+  }
+  if (baseUrl?.endsWith('/auth')) {
+    warn('OAUTH_BASE_URL', 'ends in /auth, so links go to /auth/auth/: is that intended?');
+  }
+  if (baseUrl && providers.length + discoveries.length === 0) {
+    const names = listed.map((name) => `${prefixOf(name)}CLIENT_ID`).slice(0, MAX_NAMES);
+    const hint = names.length > 0 ? `: set ${names.join(' or ')}` : '';
+    warn('PROVIDERS', `lists no provider with a client id, so nobody can sign in${hint}`);
+  }
+  for (const { name, pkce, clientSecret } of providers) {
+    if (pkce !== 'none' || clientSecret !== undefined) continue;
+    const problem = `is not set, and ${name} uses no PKCE: it will probably issue no tokens`;
+    warn(`${prefixOf(name)}CLIENT_SECRET`, problem);
+  }
+  if (trustedProxyCidrs.some((cidr) => cidr.endsWith('/0'))) {
+    warn('TRUSTED_PROXY_CIDRS', 'trusts every address: anyone can forge a client address');
+  }
+}
+
+/** Whether browsers and providers would reach the relay over plain http. */
+function isPlainHttp(address: string): boolean {
+  const url = new URL(address);
+  return url.protocol === 'http:' && !isLoopback(url);
+}
+
+function freezeDeeply<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) {
+    if (typeof inner === 'object' && inner !== null) freezeDeeply(inner);
+  }
+  return Object.freeze(value);
+}

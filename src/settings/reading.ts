@@ -1,0 +1,107 @@
+import type { Check, ValueOf } from './checks.ts';
+import type { SettingsTable } from './names.ts';
+import { type SettingFault, type SettingWarning, showValue } from './problems.ts';
+
+/** How a setting is read, whatever it means: from the environment or from a file. */
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** One reading of the environment, and what it finds wrong on the way. */
+export interface Reading {
+  /** Without blank settings. */
+  readonly env: Environment;
+  readonly readFile: (path: string) => string;
+  readonly faults: SettingFault[];
+  readonly warnings: SettingWarning[];
+}
+
+/** Compose files and systemd units set what they leave blank, so blank means not set. */
+export function withoutBlank(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
+}
+
+/** Adds a fault. `value` is given where it came from a file, or lost its quotes. */
+export function reject(
+  { env, faults }: Reading,
+  setting: string,
+  problem: string,
+  value = env[setting],
+): void {
+  faults.push({ setting, value: value && showValue(setting, value), problem });
+}
+
+type Checks = Readonly<Record<string, Check<unknown>>>;
+
+/** The default stands in for what is not set or wrong; without a default it is undefined. */
+export type Values<T extends SettingsTable, C extends Checks> = {
+  readonly [K in keyof C & keyof T]:
+    | ValueOf<C[K]>
+    | (T[K] extends { readonly default: string } ? never : undefined);
+};
+
+/** Reads and checks each setting of a table by itself, so that no fault hides another. */
+export function readTable<T extends SettingsTable, C extends Checks>(
+  reading: Reading,
+  prefix: string,
+  table: T,
+  checks: C,
+): Values<T, C> {
+  const values: Record<string, unknown> = {};
+  for (const [name, check] of Object.entries(checks)) {
+    const setting = prefix + name;
+    // Only whoever issued a secret knows which blanks belong to it.
+    const isSecret = `${name}_FILE` in table;
+    const written = isSecret ? readSecret(reading, setting) : readSetting(reading, setting);
+    const { value, problems = [] } =
+      written === undefined ? {} : check(isSecret ? written : written.trim());
+    for (const problem of problems) reject(reading, setting, problem, written);
+    const standard = table[name]?.default;
+    values[name] = value ?? (standard === undefined ? undefined : check(standard).value);
+  }
+  // Types are lost in the loop: each value is of the check of its name.
+  return values as Values<T, C>;
+}
+
+/**
+ * A shell removes the quotes around a value; `docker --env-file` and others keep
+ * them. So they are a fault, and what is inside is checked as usual.
+ */
+function readSetting(reading: Reading, setting: string): string | undefined {
+  const value = reading.env[setting];
+  const [, , inside] = /^\s*(["'])(.*)\1\s*$/s.exec(value ?? '') ?? [];
+  if (inside === undefined) return value;
+  reject(reading, setting, 'must not be in quotes: they would be part of the value');
+  return inside.trim() === '' ? undefined : inside;
+}
+
+/** The setting itself, or the content of the file that `<setting>_FILE` names, without its last line break. */
+function readSecret(reading: Reading, setting: string): string | undefined {
+  const given = readSetting(reading, setting);
+  const path = readSetting(reading, `${setting}_FILE`);
+  if (path === undefined) return given;
+  const rejectFile = (problem: string) => {
+    reject(reading, `${setting}_FILE`, problem);
+    return given;
+  };
+  if (given !== undefined) return rejectFile(`must not be set together with ${setting}`);
+  try {
+    const secret = reading.readFile(path).replace(/\r?\n$/, '');
+    return secret || rejectFile('must name a file that is not empty');
+  } catch (error) {
+    // The code alone, such as ENOENT: a message may hold more.
+    const code = error instanceof Error && 'code' in error ? error.code : 'unreadable';
+    return rejectFile(`must name a file that can be read (${code})`);
+  }
+}
+
+type Present<T> = {
+  [K in keyof T as undefined extends T[K] ? never : K]: T[K];
+} & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** The object without the properties that are undefined: absent and undefined differ in our types. */
+export function withoutUndefined<T extends object>(object: T): Present<T> {
+  const entries = Object.entries(object).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Present<T>;
+}

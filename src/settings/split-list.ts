@@ -1,4 +1,0 @@
-/** Commas, spaces or both. */
-export function splitList(written: string): string[] {
-  return written.split(/[\s,]+/).filter(Boolean);
-}

@@ -1,0 +1,219 @@
+/** What is refused whatever it means, how much of a value is shown, and how an operator reads it. */
+import { describe, expect, test } from 'bun:test';
+import { describeFaults } from '../../src/settings/index.ts';
+import { PROVIDER_SETTINGS, RELAY_SETTINGS } from '../../src/settings/names.ts';
+import { malformedSecrets } from '../support/malformed-secrets.ts';
+import { property } from '../support/property.ts';
+import { faultsOf, read, settingsOf, warningsOf } from './read.ts';
+
+const anilist = { ANILIST_CLIENT_ID: 'id' };
+const fromFile = { ...anilist, ANILIST_CLIENT_SECRET_FILE: '/run/secrets/anilist' };
+
+describe('secrets from files', () => {
+  test.each([
+    ['hunter2\n', 'hunter2'],
+    ['hunter2\r\n', 'hunter2'],
+    ['hunter2', 'hunter2'],
+    [' hunter2 ', ' hunter2 '],
+    ['"hunter2"', '"hunter2"'],
+  ])('a file with %j gives %j: only the line break at its end goes', (content, secret) => {
+    const { providers } = settingsOf(fromFile, { '/run/secrets/anilist': content });
+    expect(providers[0]?.clientSecret).toBe(secret);
+  });
+
+  test('REDIS_URL may come from a file too', () => {
+    const files = { '/run/secrets/redis-url': 'redis://redis.example:7000\n' };
+    expect(settingsOf({ REDIS_URL_FILE: '/run/secrets/redis-url' }, files).redis).toMatchObject({
+      target: { addresses: [{ host: 'redis.example', port: 7000 }] },
+    });
+  });
+
+  test.each([
+    [
+      'must not be set together with ANILIST_CLIENT_SECRET',
+      'hunter2',
+      { ANILIST_CLIENT_SECRET: 's' },
+    ],
+    ['must name a file that is not empty', '\n', {}],
+    ['must name a file that can be read (ENOENT)', undefined, {}],
+  ])('%s', (problem, content, more: Record<string, string>) => {
+    const reading = read(
+      { ...fromFile, ...more },
+      content === undefined ? {} : { '/run/secrets/anilist': content },
+    );
+    const fault = { setting: 'ANILIST_CLIENT_SECRET_FILE', value: '***', problem };
+    expect(reading).toEqual({ ok: false, faults: [fault], warnings: expect.any(Array) });
+    expect(JSON.stringify(reading)).not.toMatch(/hunter2|secret words/);
+  });
+
+  test('a file that cannot be read is no reason to warn that the secret is not set', () => {
+    expect(warningsOf(fromFile)).toEqual([]);
+  });
+
+  test('no other file is read', () => {
+    const env = { ...anilist, ANILIST_CLIENT_ID_FILE: '/x', OAUTH_BASE_URL_FILE: '/y' };
+    expect(faultsOf(env)).toEqual([]);
+  });
+});
+
+describe('values in quotes, which container tools keep', () => {
+  const QUOTED = 'must not be in quotes: they would be part of the value';
+
+  test.each([
+    ['OAUTH_BASE_URL', '"https://relay.example"'],
+    ['PORT', "'8080'"],
+    ['PROVIDERS', '"mal,anilist"'],
+    ['REDIS_URL', '"redis://redis.example"'],
+    ['REDIS_URL_FILE', '"/run/secrets/redis-url"'],
+    ['APP_NAME', '"Acme TV"'],
+    ['MAL_CLIENT_ID', '"1a2b3c"'],
+    ['MAL_CLIENT_SECRET', ' "a-secret" '],
+    ['MAL_CLIENT_SECRET_FILE', '"/run/secrets/mal"'],
+    ['MAL_CLIENT_ID', '""'],
+    ['PORT', '" "'],
+  ])('%s=%s is a fault, and one alone', (setting, value) => {
+    const files = { '/run/secrets/redis-url': 'redis://redis.example', '/run/secrets/mal': 's' };
+    const env = { MAL_CLIENT_ID: 'id', [setting]: value };
+    expect(faultsOf(env, files)).toEqual([`${setting} ${QUOTED}`]);
+  });
+
+  test('what is inside is checked too', () => {
+    const problems = [QUOTED, 'must be a whole number from 0 to 65535'];
+    expect(faultsOf({ PORT: '"http"' })).toEqual(problems.map((problem) => `PORT ${problem}`));
+  });
+
+  test('one quote is none, and other names are not settings', () => {
+    const env = { APP_NAME: '"Acme', DISPLAY: '":0"', SPOTIFY_CLIENT_ID: '"id"' };
+    expect(faultsOf({ MAL_CLIENT_ID: 'id', ...env })).toEqual([]);
+  });
+});
+
+describe('a secret without its client id', () => {
+  const relay = { OAUTH_BASE_URL: 'https://relay.example' };
+
+  test.each([
+    ['ANILIST', 'ANILIST_CLIENT_SECRET', { ANILIST_CLIENT_SECRET: 's' }],
+    [
+      'SPOTIFY',
+      'SPOTIFY_CLIENT_SECRET_FILE',
+      { PROVIDERS: 'mal,spotify', SPOTIFY_CLIENT_SECRET_FILE: '/run/secrets/spotify' },
+    ],
+  ])('is a fault of %s while no provider is enabled', (prefix, secret, env) => {
+    expect(faultsOf({ ...relay, ...env }, { '/run/secrets/spotify': 's' })).toEqual([
+      `${prefix}_CLIENT_ID must be set: ${secret} is set, and no other provider is enabled`,
+    ]);
+  });
+
+  test('is none beside a provider at which users can sign in', () => {
+    expect(faultsOf({ ...relay, MAL_CLIENT_ID: 'id', ANILIST_CLIENT_SECRET: 's' })).toEqual([]);
+  });
+
+  test('is none where the client id is set and something else is wrong', () => {
+    const env = { ...relay, PROVIDERS: 'xyzzy', XYZZY_CLIENT_ID: 'id', XYZZY_CLIENT_SECRET: 's' };
+    expect(faultsOf(env)).toEqual([expect.stringMatching(/^PROVIDERS lists xyzzy/)]);
+  });
+
+  test('a relay with no provider at all starts: the protocol allows it', () => {
+    expect(faultsOf(relay)).toEqual([]);
+  });
+});
+
+describe('what must not be shown is not shown', () => {
+  test.each([
+    ['OAUTH_BASE_URL', 'me:hunter2@relay.example', '***'],
+    ['OAUTH_BASE_URL', 'https:/me:hunter2@relay.example', '***'],
+    ['OAUTH_BASE_URL', 'https:\\\\me:hunter2@relay.example', '***'],
+    ['OAUTH_BASE_URL', 'https://me:hunt?er2@relay.example', '***'],
+    ['OAUTH_BASE_URL', 'https://me:hunt#er2@relay.example', '***'],
+    ['OAUTH_BASE_URL', 'https://relay.example?key=hunter2@x', '***'],
+    ['OAUTH_BASE_URL', 'https://relay.example:99999/hunter2', '***'],
+    ['OAUTH_BASE_URL', 'https://relay.example/path?key=hunter2', 'https://relay.example/path?…'],
+    ['OAUTH_BASE_URL', 'https://relay.example/path#hunter2', 'https://relay.example/path?…'],
+    ['OAUTH_BASE_URL', 'https://me:hunter2@relay.example', 'https://***@relay.example'],
+    ['OAUTH_BASE_URL', 'https://hunt/er2@a.example/auth/start', 'https://***@a.example/auth/start'],
+    ['ANILIST_TOKEN_URL', 'https://me:hunt@er2/x@a.example/t', 'https://***@a.example/t'],
+    ['ANILIST_CLIENT_SECRET', 'hunter2\n', '***'],
+    ['ANILIST_CLIENT_SECRET', 'hunt\ner2', '***'],
+    ['ANILIST_CLIENT_SECRET', 'hunt\u0000er2', '***'],
+    ['ANILIST_CLIENT_ID', 'hunt\ner2', '***'],
+    ['ANILIST_CLIENT_SECRET_FILE', 'hunter2', '***'],
+    ['REDIS_URL', 'hunter2', '***'],
+    ['TRUSTED_PROXY_CIDRS', 'hunt/er2@a', '***@a'],
+    ['CORS_ORIGINS', 'https://me:hunt@er2/x@tv.example', '***@tv.example'],
+    ['CORS_ORIGINS', 'https://me:hunt er2@tv.example', '***@tv.example'],
+    ['PROVIDERS', 'hunter2@mal', '***@mal'],
+  ])('of %s=%j is shown %j', (setting, written, value) => {
+    const reading = read({ ...anilist, [setting]: written });
+    expect(reading).toMatchObject({ ok: false, faults: [{ setting, value }] });
+    expect(JSON.stringify(reading)).not.toMatch(/hunt|er2/);
+  });
+
+  test('nothing of a malformed secret in a file', () => {
+    const reading = read(fromFile, { '/run/secrets/anilist': 'hunt\ner2\n' });
+    const fault = { setting: 'ANILIST_CLIENT_SECRET', value: '***' };
+    expect(reading).toMatchObject({ ok: false, faults: [fault] });
+    expect(JSON.stringify(reading)).not.toMatch(/hunt|er2/);
+  });
+
+  test('no malformed secret, wherever it is set, is in what an operator is told', () => {
+    property(malformedSecrets, ({ env, files, secrets }) => {
+      const reading = read({ ...env, PORT: 'none' }, files);
+      if (reading.ok) throw new Error('expected faults');
+      const told = describeFaults(reading.faults, reading.warnings);
+      for (const secret of secrets) expect(told).not.toContain(secret);
+    });
+  });
+
+  test('every setting that may come from a file is declared a secret', () => {
+    const all = { ...RELAY_SETTINGS, ...PROVIDER_SETTINGS };
+    const secrets = Object.entries(all).filter(([name]) => `${name}_FILE` in all);
+    expect(secrets.map(([name, { shown }]) => [name, shown])).toEqual([
+      ['REDIS_URL', 'nothing'],
+      ['CLIENT_SECRET', 'nothing'],
+    ]);
+  });
+});
+
+describe('faults in the terminal', () => {
+  const told = (env: Record<string, string>) => {
+    const reading = read(env);
+    if (reading.ok) throw new Error('expected faults');
+    return describeFaults(reading.faults, reading.warnings);
+  };
+
+  test('all at once, one line each: the setting, what it holds, what would be right; then the warnings', () => {
+    const env = {
+      LOG_FORMAT: 'xml',
+      PORT: 'a\nb',
+      HOST: `h ${'o'.repeat(200)}`,
+      PROVIDERS: 'acme,done',
+      MAL_PKCE: 'x',
+      ACME_CLIENT_ID: 'id',
+      ACME_PKCE: 'S512',
+      ACME_TOKEN_URL: 'https://acme.example/token',
+      ACME_AUTHORIZE_URI: 'https://acme.example/authorize',
+    };
+    expect(told(env)).toBe(
+      `Not started: 6 settings are wrong
+  HOST = "h ${'o'.repeat(58)}…": must be an address or host name alone, such as 127.0.0.1 or ::; PORT sets the port
+  PORT = "a\\nb": must be a whole number from 0 to 65535
+  PROVIDERS = "acme,done": lists done, which is a path of the relay
+  LOG_FORMAT = "xml": must be json or text
+  ACME_PKCE = "S512": must be none, plain or S256
+  ACME_AUTHORIZE_URL (not set): must be set: acme is not in the catalogue
+Also check:
+  ACME_AUTHORIZE_URI is not a setting: did you mean ACME_AUTHORIZE_URL?
+`,
+    );
+  });
+
+  test('a setting that is wrong twice is one setting', () => {
+    const mal = { MAL_CLIENT_ID: 'id' };
+    expect(told({ ...mal, PROVIDERS: 'mal,done,start' })).toBe(
+      `Not started: 1 setting is wrong
+  PROVIDERS = "mal,done,start": lists done, which is a path of the relay
+  PROVIDERS = "mal,done,start": lists start, which is a path of the relay
+`,
+    );
+  });
+});

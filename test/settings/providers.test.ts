@@ -1,0 +1,330 @@
+/** Which providers are enabled, what they become, and what their settings may hold. */
+import { describe, expect, test } from 'bun:test';
+import type { Settings } from '../../src/settings/index.ts';
+import { UNSEEN } from '../support/unseen.ts';
+import { faultsOf, type Rule, settingsOf, testRules } from './read.ts';
+
+type Provider = Settings['providers'][number];
+
+const acme = {
+  PROVIDERS: 'acme',
+  ACME_CLIENT_ID: 'id',
+  ACME_AUTHORIZE_URL: 'https://acme.example/authorize',
+  ACME_TOKEN_URL: 'https://acme.example/token',
+};
+
+describe('which providers are enabled', () => {
+  test('mal and anilist as the protocol describes them, once their client ids are set', () => {
+    const env = { MAL_CLIENT_ID: 'm', ANILIST_CLIENT_ID: 'a', ANILIST_CLIENT_SECRET: 's' };
+    expect(settingsOf(env).providers).toEqual([
+      {
+        name: 'mal',
+        displayName: 'MyAnimeList',
+        authorizeUrl: 'https://myanimelist.net/v1/oauth2/authorize',
+        tokenUrl: 'https://myanimelist.net/v1/oauth2/token',
+        clientId: 'm',
+        clientAuth: 'post',
+        pkce: 'plain',
+        authorizeParams: {},
+      },
+      {
+        name: 'anilist',
+        displayName: 'AniList',
+        authorizeUrl: 'https://anilist.co/api/v2/oauth/authorize',
+        tokenUrl: 'https://anilist.co/api/v2/oauth/token',
+        clientId: 'a',
+        clientSecret: 's',
+        clientAuth: 'post',
+        pkce: 'none',
+        authorizeParams: {},
+      },
+    ]);
+  });
+
+  test('only those listed: a client id alone enables nothing', () => {
+    const env = { PROVIDERS: 'anilist', MAL_CLIENT_ID: 'm', ANILIST_CLIENT_ID: 'a' };
+    expect(settingsOf(env).providers.map(({ name }) => name)).toEqual(['anilist']);
+  });
+
+  test('one of the catalogue needs no address, and keeps the catalogue’s client authentication', () => {
+    const env = { PROVIDERS: 'spotify reddit', SPOTIFY_CLIENT_ID: 's', REDDIT_CLIENT_ID: 'r' };
+    expect(settingsOf(env).providers).toMatchObject([
+      {
+        displayName: 'Spotify',
+        authorizeUrl: 'https://accounts.spotify.com/authorize',
+        tokenUrl: 'https://accounts.spotify.com/api/token',
+        clientAuth: 'post',
+        pkce: 'none',
+      },
+      { name: 'reddit', clientAuth: 'basic' },
+    ]);
+  });
+
+  test('one given by its addresses', () => {
+    const env = { ...acme, ACME_CLIENT_SECRET: ' s ', ACME_AUTHORIZE_PARAMS: 'a=b' };
+    expect(settingsOf(env).providers).toEqual([
+      {
+        name: 'acme',
+        displayName: 'Acme',
+        authorizeUrl: 'https://acme.example/authorize',
+        tokenUrl: 'https://acme.example/token',
+        clientId: 'id',
+        // Only the provider knows which blanks belong to a secret.
+        clientSecret: ' s ',
+        pkce: 'none',
+        clientAuth: 'post',
+        authorizeParams: { a: 'b' },
+      },
+    ]);
+  });
+
+  test('a name with - has _ in its settings', () => {
+    const env = { PROVIDERS: 'my-acme', MY_ACME_CLIENT_ID: 'id', MY_ACME_ISSUER: 'https://a.test' };
+    expect(settingsOf(env).discoveries).toMatchObject([{ name: 'my-acme', clientId: 'id' }]);
+  });
+
+  test('settings override the catalogue and the built-in', () => {
+    const env = {
+      MAL_CLIENT_ID: 'm',
+      MAL_DISPLAY_NAME: 'MAL',
+      MAL_TOKEN_URL: 'http://127.0.0.1:9/token',
+      MAL_PKCE: 'S256',
+    };
+    expect(settingsOf(env).providers).toMatchObject([
+      {
+        displayName: 'MAL',
+        authorizeUrl: 'https://myanimelist.net/v1/oauth2/authorize',
+        tokenUrl: 'http://127.0.0.1:9/token',
+        pkce: 'S256',
+      },
+    ]);
+  });
+
+  test('one address without the other is a fault', () => {
+    const { ACME_AUTHORIZE_URL: _, ...env } = acme;
+    expect(faultsOf(env)).toEqual(['ACME_AUTHORIZE_URL must be set: acme is not in the catalogue']);
+  });
+
+  test('settings of a disabled provider are checked too', () => {
+    expect(faultsOf({ MAL_PKCE: 'x' })).toEqual(['MAL_PKCE must be none, plain or S256']);
+  });
+});
+
+describe('a provider by issuer', () => {
+  test.each([
+    ['acme', 'Acme'],
+    // Of the catalogue: its addresses then come from the issuer.
+    ['okta', 'Okta'],
+  ])(
+    '%s is left to discovery with only what was set: the issuer decides the rest',
+    (name, displayName) => {
+      const prefix = name.toUpperCase();
+      const issuer = 'https://login.example/';
+      const env = { PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id', [`${prefix}_ISSUER`]: issuer };
+      const { providers, discoveries } = settingsOf(env);
+      expect(providers).toEqual([]);
+      expect(discoveries).toEqual([
+        { name, displayName, clientId: 'id', issuer, authorizeParams: {} },
+      ]);
+    },
+  );
+
+  test('may have a name for users', () => {
+    const env = { ...acme, ACME_ISSUER: 'https://acme.example', ACME_DISPLAY_NAME: 'Acme Music' };
+    expect(settingsOf(env).discoveries).toMatchObject([{ displayName: 'Acme Music' }]);
+  });
+});
+
+describe('PROVIDERS', () => {
+  const NAME_RULE = 'a name has only lowercase letters, digits and -, and does not begin with -.';
+
+  test.each([
+    ['start', 'lists start, which is a path of the relay'],
+    ['result', 'lists result, which is a path of the relay'],
+    ['done', 'lists done, which is a path of the relay'],
+    ['mal,mal', 'lists mal twice'],
+    ['MyAnimeList', `lists "MyAnimeList"; ${NAME_RULE} Did you mean mal?`],
+    ['GitHub', `lists "GitHub"; ${NAME_RULE} Did you mean github?`],
+    ['-mal', `lists "-mal"; ${NAME_RULE} Did you mean mal?`],
+    ['m/l', `lists "m/l"; ${NAME_RULE} Did you mean mal?`],
+    ['x!', `lists "x!"; ${NAME_RULE}`],
+  ])('%j is a fault', (written, problem) => {
+    expect(faultsOf({ PROVIDERS: written })).toEqual([`PROVIDERS ${problem}`]);
+  });
+
+  test.each([
+    ['spotfy', 'Did you mean spotify?'],
+    ['annilist', 'Did you mean anilist?'],
+    ['twitter', 'Did you mean twitter2'],
+    ['myanimelist', 'Did you mean mal?'],
+    ['my-anime-list', 'Did you mean mal?'],
+    ['animelist', 'Did you mean mal or anilist'],
+    ['spotify-music', 'Did you mean spotify?'],
+    ['google-oauth', 'Did you mean google?'],
+  ])('an unknown name, %j, is a fault that names the nearest known', (name, hint) => {
+    const prefix = name.toUpperCase().replaceAll('-', '_');
+    const [fault, ...others] = faultsOf({ PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id' });
+    expect(fault).toContain(`PROVIDERS lists ${name}, which is not in the catalogue. ${hint}`);
+    expect(fault).toContain(`${prefix}_AUTHORIZE_URL`);
+    expect(others).toEqual([]);
+  });
+
+  test('an unknown name near nothing says only what to set', () => {
+    expect(faultsOf({ PROVIDERS: 'xyzzyplugh' })).toEqual([
+      'PROVIDERS lists xyzzyplugh, which is not in the catalogue. Otherwise set XYZZYPLUGH_AUTHORIZE_URL and XYZZYPLUGH_TOKEN_URL, or XYZZYPLUGH_ISSUER',
+    ]);
+  });
+
+  test('a name that every object has is as unknown as any other', () => {
+    expect(faultsOf({ PROVIDERS: 'constructor', CONSTRUCTOR_CLIENT_ID: 'id' })).toHaveLength(1);
+  });
+});
+
+const addresses = {
+  keeps:
+    'https://acme.example | https://acme.example/a | http://localhost:3000/x | http://127.8.9.1/x | http://[::1]:1/x',
+  refuses: {
+    'must be https':
+      'http://acme.example/x | http://localhost.acme.example/x | http://127.0.0.1.acme.example/x | http://10.0.0.1/x',
+    'must hold no user name or password':
+      'https://user:pass@acme.example/x | https://@acme.example/x',
+    'must hold no fragment': 'https://acme.example/x#y | https://acme.example/x#',
+    'must be an address such as https://':
+      'acme.example/x | https:acme.example | https://acme.example/a b | javascript:alert(1)',
+  },
+};
+const endpoint = {
+  keeps: `${addresses.keeps} | https://acme.example/a?tenant=1`,
+  refuses: {
+    ...addresses.refuses,
+    'must not hold client_id: the relay sets it': 'https://acme.example/a?client_id=x',
+  },
+};
+const CONTROL = 'must not contain a line break or another control character';
+
+const rules: readonly Rule<Provider>[] = [
+  {
+    setting: 'ACME_CLIENT_ID',
+    field: 'clientId',
+    reads: { ' ab\n': 'ab' },
+    refuses: { [CONTROL]: 'a\nb' },
+  },
+  {
+    setting: 'ACME_CLIENT_SECRET',
+    field: 'clientSecret',
+    // Only the provider knows which blanks belong to a secret.
+    reads: { ' ab ': ' ab ' },
+    refuses: { [CONTROL]: 'a\nb | ab\n | a\u0000b' },
+  },
+  { setting: 'ACME_AUTHORIZE_URL', field: 'authorizeUrl', ...endpoint },
+  { setting: 'ACME_TOKEN_URL', field: 'tokenUrl', ...endpoint },
+  {
+    setting: 'ACME_DISPLAY_NAME',
+    field: 'displayName',
+    keeps: 'ACME | スポティファイ',
+    reads: { ' ACME ': 'ACME' },
+    refuses: {
+      'must be 1 to 40 visible characters': 'x'.repeat(41),
+      'must not contain invisible characters': UNSEEN.map((unseen) => `Acme${unseen}TV`),
+    },
+  },
+  {
+    setting: 'ACME_SCOPE',
+    field: 'scope',
+    // Some providers want spaces, some commas.
+    keeps: 'read,activity:read',
+    reads: { ' read   write ': 'read write' },
+  },
+  {
+    setting: 'ACME_PKCE',
+    field: 'pkce',
+    keeps: 'none | plain | S256',
+    reads: { s256: 'S256' },
+    refuses: { 'must be none, plain or S256': 'constructor | S512' },
+  },
+  {
+    setting: 'ACME_CLIENT_AUTH',
+    field: 'clientAuth',
+    keeps: 'post | basic',
+    reads: { BASIC: 'basic' },
+    refuses: { 'must be post or basic': 'jwt' },
+  },
+  {
+    setting: 'ACME_AUTHORIZE_PARAMS',
+    field: 'authorizeParams',
+    reads: { 'access_type=offline&prompt=a%20b': { access_type: 'offline', prompt: 'a b' } },
+    refuses: {
+      ...Object.fromEntries(
+        'response_type | client_id | redirect_uri | state | code_challenge | code_challenge_method'
+          .split(' | ')
+          .map((name) => [`must not contain ${name}: the relay sets it`, `a=b&${name}=x`]),
+      ),
+      'must not contain scope: the setting that ends in _SCOPE is for that': 'a=b&scope=x',
+      'must contain each parameter once': 'a=b&a=c',
+      'must be written as a query': 'prompt | a=b&&c | =b | {"a":"b"}',
+    },
+  },
+];
+
+testRules(rules, acme, ({ providers }) => providers[0]);
+
+const issuer: Rule<Settings['discoveries'][number]> = {
+  setting: 'ACME_ISSUER',
+  field: 'issuer',
+  ...addresses,
+  // RFC 8414 §2.
+  refuses: { ...addresses.refuses, 'must not contain a query': 'https://acme.example?x' },
+};
+
+testRules([issuer], acme, ({ discoveries }) => discoveries[0]);
+
+describe('_SUBDOMAIN', () => {
+  const okta = { PROVIDERS: 'okta', OKTA_CLIENT_ID: 'id' };
+  const keycloak = { PROVIDERS: 'keycloak', KEYCLOAK_CLIENT_ID: 'id' };
+
+  test('completes both addresses', () => {
+    expect(settingsOf({ ...okta, OKTA_SUBDOMAIN: 'dev-1' }).providers).toMatchObject([
+      {
+        authorizeUrl: 'https://dev-1.okta.com/oauth2/v1/authorize',
+        tokenUrl: 'https://dev-1.okta.com/oauth2/v1/token',
+      },
+    ]);
+  });
+
+  test('is a host with port and path where the catalogue leaves the whole host open', () => {
+    const env = { ...keycloak, KEYCLOAK_SUBDOMAIN: 'id.acme.example:8443/realms/tv' };
+    expect(settingsOf(env).providers).toMatchObject([
+      { tokenUrl: 'https://id.acme.example:8443/realms/tv/protocol/openid-connect/token' },
+    ]);
+  });
+
+  test('missing, it is a fault that says what it completes', () => {
+    expect(faultsOf(okta)).toEqual([
+      'OKTA_SUBDOMAIN must be set: it completes https://[subdomain].okta.com/oauth2/v1/authorize',
+    ]);
+  });
+
+  test('is not needed when both addresses are set, nor while the provider is disabled', () => {
+    const address = 'https://login.acme.example/x';
+    expect(faultsOf({ ...okta, OKTA_AUTHORIZE_URL: address, OKTA_TOKEN_URL: address })).toEqual([]);
+    expect(faultsOf({ PROVIDERS: 'okta' })).toEqual([]);
+  });
+
+  const refused = Object.entries({
+    'must be only the part before .okta.com': 'dev-1.okta.com | evil.example/x | dev:80',
+    'must be your part of the address': 'evil.example/ | https://dev | a b | x@y',
+  }).flatMap(([problem, all]) =>
+    all.split(' | ').map((subdomain) => [subdomain, problem] as const),
+  );
+  test.each(refused)('%j is refused before .okta.com: it %s', (subdomain, problem) => {
+    expect(faultsOf({ ...okta, OKTA_SUBDOMAIN: subdomain })).toEqual([
+      expect.stringMatching(new RegExp(`^OKTA_SUBDOMAIN ${problem}`)),
+    ]);
+  });
+
+  test('that makes no address is refused', () => {
+    expect(faultsOf({ ...keycloak, KEYCLOAK_SUBDOMAIN: 'acme.example:99999' })).toEqual([
+      expect.stringMatching(/^KEYCLOAK_SUBDOMAIN must complete .* to a valid address$/),
+    ]);
+  });
+});

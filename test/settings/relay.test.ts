@@ -1,0 +1,224 @@
+/** The relay's own settings. */
+import { describe, expect, test } from 'bun:test';
+import type { Settings } from '../../src/settings/index.ts';
+import { UNSEEN } from '../support/unseen.ts';
+import { faultsOf, type Rule, read, settingsOf, testRules } from './read.ts';
+
+test('an empty environment gives the limits of the protocol and a disabled relay', () => {
+  expect(settingsOf({})).toEqual({
+    port: 8080,
+    trustedProxyCidrs: [],
+    providers: [],
+    discoveries: [],
+    providerKeepAlive: true,
+    sessionSeconds: 600,
+    pollSeconds: 50,
+    maxSessions: 5000,
+    deviceGrantRepeatSeconds: 60,
+    startBurst: 3,
+    startRatePerSecond: 1,
+    confirm: 'code',
+    corsOrigins: [],
+    logLevel: 'info',
+  });
+});
+
+test('an empty or blank setting counts as not set', () => {
+  const blank = { OAUTH_BASE_URL: '', PORT: ' ', MAL_CLIENT_ID: '', PROVIDERS: '' };
+  expect(settingsOf(blank)).toEqual(settingsOf({}));
+});
+
+test('what the settings hold cannot be changed afterwards', () => {
+  const settings = settingsOf({ MAL_CLIENT_ID: 'id', MAL_AUTHORIZE_PARAMS: 'a=b' });
+  const provider = settings.providers[0];
+  for (const part of [settings, settings.providers, provider, provider?.authorizeParams]) {
+    expect(Object.isFrozen(part)).toBe(true);
+  }
+});
+
+/** A whole number of a range, given by its ends. */
+function wholeNumber(setting: string, field: keyof Settings, from: number, to: number) {
+  const refused = `${from - 1} | ${to + 1} | ${from}.5 | 0x1 | 1e1 | 1_0 | ten`;
+  return {
+    setting,
+    field,
+    reads: { [from]: from, [` ${to} `]: to },
+    refuses: { [`must be a whole number from ${from} to ${to}`]: refused },
+  };
+}
+
+const rules: readonly Rule<Settings>[] = [
+  {
+    setting: 'OAUTH_BASE_URL',
+    field: 'baseUrl',
+    keeps:
+      'https://relay.example | HTTPS://Relay.example:8443 | http://[::1]:8080 | https://relay.example/a,b%3B/~c//d | https://relay.example/auth | https://relay.example/auth/v1 | https://relay.example/link',
+    reads: {
+      'https://relay.example///': 'https://relay.example',
+      'https://relay.example/tv/': 'https://relay.example/tv',
+      '  http://localhost:8080/ ': 'http://localhost:8080',
+    },
+    refuses: {
+      'must be an http(s) address such as https://relay.example':
+        'relay.example | ftp://relay.example | https:relay.example | https:// | https://relay.example\\x | https://relay example | https://relay.example?x=1 | https://relay.example? | https://relay.example/# | https://user@relay.example | https://relay.example:99999',
+      'must have a path without ; that does not begin with //, since cookies and redirects contain it':
+        'https://relay.example/tv;a=b | https://relay.example/tv; | https://relay.example//tv',
+      'must be https://relay.example: the relay adds /auth/mal/callback itself':
+        'https://relay.example/auth/mal/callback',
+      'must be https://relay.example/tv: the relay adds /auth/mal/callback itself':
+        'https://relay.example/tv/auth/mal/callback/',
+      'must be https://relay.example: the relay adds /auth/start itself':
+        'https://relay.example/auth/start',
+      'must be https://relay.example: the relay adds /oauth2/mal itself':
+        'https://relay.example/oauth2/mal',
+      'must be https://relay.example: the relay adds /oauth2/mal/token itself':
+        'https://relay.example/oauth2/mal/token',
+    },
+  },
+  {
+    setting: 'HOST',
+    field: 'host',
+    keeps: '127.0.0.1 | :: | localhost | relay-1.internal',
+    refuses: {
+      'must be an address or host name alone, such as 127.0.0.1 or ::; PORT sets the port':
+        '0.0.0.0:80 | http://localhost | [::] | a b | fe80::1%eth0',
+    },
+  },
+  wholeNumber('PORT', 'port', 0, 65_535),
+  wholeNumber('SESSION_SECONDS', 'sessionSeconds', 1, 86_400),
+  wholeNumber('POLL_SECONDS', 'pollSeconds', 1, 230),
+  wholeNumber('DEVICE_GRANT_REPEAT_SECONDS', 'deviceGrantRepeatSeconds', 0, 600),
+  wholeNumber('MAX_SESSIONS', 'maxSessions', 1, 10_000_000),
+  wholeNumber('START_BURST', 'startBurst', 1, 1_000_000),
+  {
+    setting: 'START_RATE',
+    field: 'startRatePerSecond',
+    reads: { '0.001': 0.001, '5': 5, '1000000': 1_000_000 },
+    refuses: { 'must be a number above 0 and up to 1000000': '0 | -1 | .5 | 1/s | 1000001' },
+  },
+  {
+    setting: 'TRUSTED_PROXY_CIDRS',
+    field: 'trustedProxyCidrs',
+    reads: {
+      '10.0.0.0/8, 192.0.2.7 fd00::/8,::1\n::ffff:10.0.0.0/104': [
+        ...['10.0.0.0/8', '192.0.2.7', 'fd00::/8', '::1', '::ffff:10.0.0.0/104'],
+      ],
+      '0.0.0.0/0': ['0.0.0.0/0'],
+    },
+    // Programs disagree on what they mean, or they mean nothing.
+    refuses: {
+      'must be CIDRs or addresses such as 10.0.0.0/8,::1;':
+        '0x7f.1 | 127.1 | 010.0.0.1 | 0x7f.1/8 | 10.0.0.0/33 | 10.0.0.0/08 | 10.0.0.0/ | 10.0.0.0/8/8 | ::1/129 | fe80::1%eth0 | localhost | 10.0.0.1:80',
+      'must be CIDRs or addresses such as 10.0.0.0/8,::1; x is neither': '10.0.0.0/8,x',
+    },
+  },
+  {
+    setting: 'PROVIDER_KEEP_ALIVE',
+    field: 'providerKeepAlive',
+    reads: { on: true, OFF: false },
+    refuses: { 'must be on or off': 'yes' },
+  },
+  {
+    setting: 'REDIS_URL',
+    field: 'redis',
+    reads: {
+      ' redis://redis.example ': { target: { type: 'single' }, prefix: 'sign-in-relay:' },
+      'rediss+sentinel://one,other/primary': { target: { type: 'sentinel', tls: true } },
+    },
+    refuses: { 'must be redis://host:port or rediss://': 'http://redis.example | redis.example' },
+  },
+  {
+    setting: 'CONFIRM',
+    field: 'confirm',
+    keeps: 'always | code | never',
+    reads: { ' Code ': 'code' },
+    refuses: { 'must be always, code or never': 'yes | true | codes' },
+  },
+  {
+    setting: 'APP_NAME',
+    field: 'appName',
+    keeps:
+      'A | Acme TV | Acme\u00a0TV | アニメ | 👨‍👩‍👧‍👦 TV | ❤️‍🔥 | تلویزیون می‌بینم | טלוויזיה | শ্রী র‍্যাব',
+    reads: { [` ${'📺'.repeat(40)} `]: '📺'.repeat(40) },
+    refuses: {
+      'must be 1 to 40 visible characters': [
+        ...['x'.repeat(41), '\u0301', '\u0301Acme', `Acme${'\u0301'.repeat(5)}`],
+      ],
+      'must not contain invisible characters': UNSEEN.map((unseen) => `Acme${unseen}TV`),
+    },
+  },
+  {
+    setting: 'CORS_ORIGINS',
+    field: 'corsOrigins',
+    reads: {
+      'https://tv.example, http://localhost:3000 null,file://\ncapacitor://localhost': [
+        ...['https://tv.example', 'http://localhost:3000', 'null', 'file://'],
+        'capacitor://localhost',
+      ],
+      'http://[::1]:8080': ['http://[::1]:8080'],
+      'https://xn--bcher-kva.example': ['https://xn--bcher-kva.example'],
+      ' * ': ['*'],
+    },
+    refuses: {
+      // No browser sends these.
+      'must contain https://tv.example instead of https://':
+        'https://tv.example/ | null,https://tv.example/app?x#y | https://TV.example | https://tv.example:443',
+      'must contain https://xn--bcher-kva.example instead of': 'https://bücher.example',
+      'must contain capacitor://localhost instead of': 'capacitor://localhost/',
+      'must contain file:// instead of file:///': 'file:///',
+      'must be origins, without user name and password (@)':
+        'https://user@tv.example | me:password@tv',
+      'must be origins such as https://tv.example, or null, file:// or *;':
+        'tv.example | localhost:3000 | https:tv.example | https:// | https://tv\\x | x',
+      // A * with others, or within one, would promise what it does not do.
+      'must be * alone, or a list without *': '*,https://tv.example',
+      'must not contain * within an origin, as in https://*.example': 'https://*.example',
+    },
+  },
+  {
+    setting: 'LOG_LEVEL',
+    field: 'logLevel',
+    keeps: 'debug | info | warning | error',
+    reads: { Warn: 'warning' },
+    refuses: { 'must be debug, info, warning or error': 'loud' },
+  },
+  {
+    setting: 'LOG_FORMAT',
+    field: 'logFormat',
+    keeps: 'json | text',
+    reads: { TEXT: 'text' },
+    refuses: { 'must be json or text': 'xml' },
+  },
+];
+
+testRules(rules, {}, (settings) => settings);
+
+describe('REDIS_PREFIX', () => {
+  const redis = { REDIS_URL: 'redis://redis.example' };
+
+  test('goes with the address', () => {
+    expect(settingsOf({ ...redis, REDIS_PREFIX: 'relay:' }).redis?.prefix).toBe('relay:');
+    expect(settingsOf({ REDIS_PREFIX: 'relay:' }).redis).toBeUndefined();
+  });
+
+  test.each(['{relay}', 'a b', 'x'.repeat(65)])('%j is refused', (prefix) => {
+    expect(faultsOf({ ...redis, REDIS_PREFIX: prefix })).toEqual([
+      'REDIS_PREFIX must be 1 to 64 characters without spaces or braces, such as relay:',
+    ]);
+  });
+});
+
+describe('an environment that would give secrets away is refused', () => {
+  test('NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
+    expect(faultsOf({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([
+      expect.stringMatching(/^NODE_TLS_REJECT_UNAUTHORIZED must not be 0/),
+    ]);
+    expect(read({ NODE_TLS_REJECT_UNAUTHORIZED: '1' }).ok).toBe(true);
+  });
+
+  test.each(['curl', 'true', '1'])('BUN_CONFIG_VERBOSE_FETCH=%s', (value) => {
+    expect(faultsOf({ BUN_CONFIG_VERBOSE_FETCH: value })).toEqual([
+      expect.stringMatching(/^BUN_CONFIG_VERBOSE_FETCH must not be set/),
+    ]);
+  });
+});
