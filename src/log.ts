@@ -5,28 +5,57 @@
  * every event.
  */
 import type { Writable } from 'node:stream';
-import { configure, getLogger, type LogLevel, type LogRecord } from '@logtape/logtape';
 
-/** Silent until `startLog`, so that a program which embeds the relay decides for itself. */
-export const log = getLogger(['sign-in-relay']);
+const LEVELS = { debug: 0, info: 1, warning: 2, error: 3 } as const;
+export type LogLevel = keyof typeof LEVELS;
+
+/** Safe to log, each chosen by hand. */
+export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface LogOptions {
-  readonly level: 'debug' | 'info' | 'warning' | 'error';
+  /** The least that is logged. */
+  readonly level: LogLevel;
   readonly format: 'json' | 'text';
   readonly write: (line: string) => void;
 }
 
-export async function startLog({ level, format, write }: LogOptions): Promise<void> {
-  const toLine = format === 'json' ? jsonLine : textLine;
-  await configure({
-    reset: true,
-    sinks: { lines: (record) => write(toLine(record)) },
-    loggers: [
-      { category: ['sign-in-relay'], lowestLevel: level, sinks: ['lines'] },
-      // The library's own remarks matter only when something is wrong with it.
-      { category: ['logtape', 'meta'], lowestLevel: 'error', sinks: ['lines'] },
-    ],
-  });
+/** Undefined until `startLog`: a program that embeds the relay decides for itself. */
+let options: LogOptions | undefined;
+
+export function startLog(started: LogOptions): void {
+  options = started;
+}
+
+export const log = {
+  debug: (event: string, fields?: LogFields) => writeLine('debug', event, fields),
+  info: (event: string, fields?: LogFields) => writeLine('info', event, fields),
+  warning: (event: string, fields?: LogFields) => writeLine('warning', event, fields),
+  error: (event: string, fields?: LogFields) => writeLine('error', event, fields),
+  /** For fields that cost something to make. */
+  isEnabledFor: (level: LogLevel) =>
+    options !== undefined && LEVELS[level] >= LEVELS[options.level],
+};
+
+function writeLine(level: LogLevel, event: string, fields: LogFields | undefined): void {
+  if (options === undefined || LEVELS[level] < LEVELS[options.level]) return;
+  const time = new Date().toISOString();
+  const toLine = options.format === 'json' ? jsonLine : textLine;
+  options.write(toLine(time, level, event, fields));
+}
+
+function jsonLine(time: string, level: LogLevel, event: string, fields?: LogFields): string {
+  return `${JSON.stringify({ time, level, event, ...fields })}\n`;
+}
+
+function textLine(time: string, level: LogLevel, event: string, fields: LogFields = {}): string {
+  const shown = Object.entries(fields).map(([name, value]) => `${name}=${textValue(value)}`);
+  return `${[time, SHOWN_LEVELS[level], event, ...shown].join(' ')}\n`;
+}
+
+const SHOWN_LEVELS = { debug: 'DEBUG', info: 'INFO ', warning: 'WARN ', error: 'ERROR' } as const;
+
+function textValue(value: unknown): string {
+  return typeof value === 'string' && /^[\w:/.,-]+$/.test(value) ? value : JSON.stringify(value);
 }
 
 /** Returns a function that logs a warning the first time: it would come with every request. */
@@ -57,30 +86,6 @@ export function describeError(error: unknown): { error: string; at?: string[] } 
   const trace = messageAt === -1 ? '' : stack.slice(messageAt + message.length);
   const frames = trace.split('\n').filter((line) => /^\s+at /.test(line));
   return { error: `${error.name}${code}`, at: frames.slice(0, 5).map((line) => line.trim()) };
-}
-
-function jsonLine({ timestamp, level, rawMessage, properties }: LogRecord): string {
-  const time = new Date(timestamp).toISOString();
-  return `${JSON.stringify({ time, level, event: rawMessage, ...properties })}\n`;
-}
-
-function textLine({ timestamp, level, rawMessage, properties }: LogRecord): string {
-  const time = new Date(timestamp).toISOString();
-  const fields = Object.entries(properties).map(([name, value]) => `${name}=${textValue(value)}`);
-  return `${[time, LEVEL_NAMES[level], rawMessage, ...fields].join(' ')}\n`;
-}
-
-const LEVEL_NAMES: Record<LogLevel, string> = {
-  trace: 'TRACE',
-  debug: 'DEBUG',
-  info: 'INFO ',
-  warning: 'WARN ',
-  error: 'ERROR',
-  fatal: 'FATAL',
-};
-
-function textValue(value: unknown): string {
-  return typeof value === 'string' && /^[\w:/.,-]+$/.test(value) ? value : JSON.stringify(value);
 }
 
 /** Characters of log lines that may wait to be written, some 5,000 lines. More are left out. */

@@ -25,7 +25,7 @@ async function main(): Promise<void> {
   const read = readSettings(process.env, (path) => readFileSync(path, 'utf8'));
   if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
   const { settings, warnings } = read;
-  await startLog({
+  startLog({
     level: settings.logLevel,
     format: settings.logFormat ?? (process.stdout.isTTY ? 'text' : 'json'),
     write: createLogOutput(process.stdout, process.stderr),

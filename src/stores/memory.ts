@@ -249,9 +249,13 @@ export interface MemoryRateLimiter extends RateLimiter {
   readonly size: number;
 }
 
+/** Full buckets go soon, because a large map slows the garbage collector; but not one by one, which costs objects. */
+const TAKES_BETWEEN_CLEANINGS = 256;
+
 export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): MemoryRateLimiter {
   /** When each bucket will be full. The longest untouched bucket is first. */
   const fullAtMs = new Map<string, number>();
+  let takes = 0;
 
   /** A bucket behind one that is not yet full waits for it, at most `burst / rate` seconds. */
   function removeFull(nowMs: number): void {
@@ -274,6 +278,8 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): 
       const retryAfterMs = missingMs(bucket, nowMs, policy);
       if (retryAfterMs > 0) return retryAfterMs;
       fullAtMs.delete(key);
+      takes += 1;
+      if (takes % TAKES_BETWEEN_CLEANINGS === 0) removeFull(nowMs);
       if (fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES) makeRoom(nowMs);
       fullAtMs.set(key, afterTaking(bucket, nowMs, policy));
       return 0;

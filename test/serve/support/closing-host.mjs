@@ -9,7 +9,7 @@ import {
   systemClock,
 } from '../../../dist/sign-in-relay.js';
 
-await startLog({ level: 'debug', format: 'json', write: (line) => process.stdout.write(line) });
+startLog({ level: 'debug', format: 'json', write: (line) => process.stdout.write(line) });
 const { settings } = readSettings(process.env);
 const world = { clock: systemClock, randomBytes, fetch: keepConnections(fetch) };
 const service = await startService(settings, world);
