@@ -1,4 +1,4 @@
-import { type ProviderFacts, SUBDOMAIN } from '../src/providers/provider-facts.ts';
+import { type ProviderFacts, SUBDOMAIN } from '../src/providers/catalogue.ts';
 import type { Catalogue } from './update-catalogue.ts';
 
 /** The whole of docs/providers.md. */

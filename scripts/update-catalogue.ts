@@ -9,7 +9,7 @@
 import { writeFileSync } from 'node:fs';
 import oauth from 'grant/config/oauth.json' with { type: 'json' };
 import grant from 'grant/package.json' with { type: 'json' };
-import type { ProviderFacts } from '../src/providers/provider-facts.ts';
+import type { ProviderFacts } from '../src/providers/catalogue.ts';
 import { DEPARTURES, TAKES_BASIC } from './grant-special-cases.ts';
 import { writeProvidersPage } from './providers-page.ts';
 
