@@ -26,7 +26,7 @@ export const result = cases((test) => {
     for (const query of [...queries, '']) {
       const answer = await relay.send({ path: `/auth/result${query}` });
       expectSessionNotFound(answer);
-      expectWithin(answer, 2);
+      expectWithin(answer, 3);
     }
   });
 
