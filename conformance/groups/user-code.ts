@@ -200,7 +200,11 @@ export const codeLimits = cases((test) => {
     requireAddresses(kit);
     const session = await startWithCode(kit);
     const from = await guessFrom(kit, BURST + 6);
-    const wrong = await openCode(kit, guess(), from);
+    let wrong = await openCode(kit, guess(), from);
+    // On a busy machine the address may have gained a guess meanwhile.
+    for (let tries = 0; wrong.status === 404 && tries < 3; tries += 1) {
+      wrong = await openCode(kit, guess(), from);
+    }
     const right = await openCode(kit, session.userCode, from);
     expectLimited(wrong);
     expectLimited(right);
