@@ -142,7 +142,7 @@ export const userCode = cases((test) => {
     equal('different texts', new Set(texts).size, 1);
   });
 
-  test('docs/person.md "The pages": a form from another site decides nothing: the page asks again', async (kit) => {
+  test('docs/person.md "The pages": a form from another site, and one without a choice, decide nothing: the page asks again', async (kit) => {
     const { relay, options } = kit;
     const session = await startWithCode(kit);
     for (const headers of [
@@ -155,6 +155,9 @@ export const userCode = cases((test) => {
         expectConfirmationPage(await relay.decide(session, choice, headers), session);
       }
     }
+    const { from } = session;
+    const withoutChoice = { ...formCall(codePath(session.userCode), {}), from };
+    expectConfirmationPage(await relay.send(withoutChoice), session);
     const own = { 'Sec-Fetch-Site': 'same-origin', Origin: new URL(options.publicUrl).origin };
     expectRedirectToProvider(kit, await relay.decide(session, 'continue', own), session);
   });
