@@ -1,107 +1,118 @@
-/** `GET /auth/<service>`, the browser link, where it leads: `protocol.md` §4. */
+/** `GET /auth/<service>`, the link: where it leads, and which links are refused. */
 
-import { identityOf } from '../command/environment.ts';
-import type { Bench, Case, Group } from '../engine/case.ts';
-import { equal, matches, present } from '../engine/expect.ts';
-import { times } from '../engine/wait.ts';
-import { expectStatus } from '../wire/answers.ts';
-import type { Session } from '../wire/ledger.ts';
+import { times } from '../async.ts';
+import { expectResult, signIn } from '../device.ts';
+import {
+  equal,
+  expectInvalidLink,
+  expectNotFound,
+  expectStatus,
+  matches,
+  present,
+} from '../expect.ts';
+import { registrationAt } from '../options.ts';
+import type { Session } from '../relay.ts';
+import { cases, type Kit } from '../runner.ts';
 
-/** The parameters of the redirect, sorted; a repeated or unexpected one shows. */
-async function redirectParameters({ target, options }: Bench, session: Session) {
-  const answer = await target.open(session);
+/** The parameters of the redirect, sorted, so that a repeated or unexpected one shows. */
+async function redirectParameters({ relay, options }: Kit, session: Session) {
+  const answer = await relay.open(session);
   expectStatus(answer, 302);
   const location = present('Location', answer.headers.location);
-  const { authorizeUrl } = identityOf(options, session.service);
   const [address, query] = location.split('?', 2);
+  const { authorizeUrl } = registrationAt(options, session.service);
   equal('Location without its query', address, authorizeUrl);
   return [...new URLSearchParams(query)].sort();
 }
 
-/** What §4 asks for, whatever the provider. */
-function commonParameters({ options }: Bench, session: Session): [string, string][] {
+function commonParameters({ options }: Kit, { service, state }: Session): [string, string][] {
   return [
-    ['client_id', identityOf(options, session.service).clientId],
-    ['redirect_uri', `${options.publicUrl}/auth/${session.service}/callback`],
+    ['client_id', registrationAt(options, service).clientId],
+    ['redirect_uri', `${options.publicUrl}/auth/${service}/callback`],
     ['response_type', 'code'],
-    ['state', session.state],
+    ['state', state],
   ];
 }
 
-async function challengeOf(bench: Bench, session: Session): Promise<string> {
-  const parameters = await redirectParameters(bench, session);
-  return present('code_challenge', new Map(parameters).get('code_challenge'));
+async function readChallenge(kit: Kit, session: Session): Promise<string> {
+  const parameters = new Map(await redirectParameters(kit, session));
+  return present('code_challenge', parameters.get('code_challenge'));
 }
 
-const redirectA: Case = {
-  section: '4',
-  rule: 'provider A: 302 to the authorize address with exactly six parameters, PKCE plain, no scope',
-  covers: ['4.authorize-redirect', '1.providers', '5.client-authentication'],
-  async run(bench) {
-    const session = await bench.target.start(bench.options.serviceA);
-    const parameters = await redirectParameters(bench, session);
-    const challenge = new Map(parameters).get('code_challenge');
-    const expected = [
-      ...commonParameters(bench, session),
-      ['code_challenge', present('code_challenge', challenge)],
+export const authorize = cases((test) => {
+  test("What the person's browser does: provider A: 302 to the authorize URL with exactly six parameters, PKCE plain, no scope", async (kit) => {
+    const session = await kit.relay.start();
+    const parameters = await redirectParameters(kit, session);
+    const challenge = present('code_challenge', new Map(parameters).get('code_challenge'));
+    const pkce = [
+      ['code_challenge', challenge],
       ['code_challenge_method', 'plain'],
     ];
-    equal('parameters', parameters, expected.sort());
-  },
-};
+    equal('parameters', parameters, [...commonParameters(kit, session), ...pkce].sort());
+  });
 
-const redirectB: Case = {
-  section: '4',
-  rule: 'provider B: 302 to the authorize address with exactly four parameters, no PKCE, no scope',
-  covers: ['4.authorize-redirect', '1.providers'],
-  async run(bench) {
-    const session = await bench.target.start(bench.options.serviceB);
-    const parameters = await redirectParameters(bench, session);
-    equal('parameters', parameters, commonParameters(bench, session).sort());
-  },
-};
+  test("What the person's browser does: provider B: 302 to the authorize URL with exactly four parameters, no PKCE, no scope", async (kit) => {
+    const session = await kit.relay.start({ service: kit.options.serviceB });
+    const parameters = await redirectParameters(kit, session);
+    equal('parameters', parameters, commonParameters(kit, session).sort());
+  });
 
-const verifier: Case = {
-  section: '2, 8',
-  rule: 'the verifier is 64 characters of A-Z a-z 0-9 - . _ ~',
-  covers: ['2.verifier', '8.verifier-length', '4.authorize-redirect'],
-  async run(bench) {
-    const session = await bench.target.start(bench.options.serviceA);
-    matches('code_challenge', await challengeOf(bench, session), /^[A-Za-z0-9\-._~]{64}$/);
-  },
-};
+  test('Limits: the PKCE verifier is 64 characters of A-Z a-z 0-9 - . _ ~', async (kit) => {
+    const challenge = await readChallenge(kit, await kit.relay.start());
+    matches('code_challenge', challenge, /^[A-Za-z0-9\-._~]{64}$/);
+  });
 
-const freshVerifier: Case = {
-  section: '2',
-  rule: 'every session has a verifier of its own, that is neither its secret nor its state',
-  covers: ['2.verifier'],
-  async run(bench) {
-    const started = await Promise.all(times(20, () => bench.target.start(bench.options.serviceA)));
-    const challenges = await Promise.all(started.map((session) => challengeOf(bench, session)));
-    const all = [...challenges, ...started.flatMap(({ secret, state }) => [secret, state])];
-    equal('different values', new Set(all).size, 60);
-    equal('challenges that hold a secret', challengesWith(challenges, started), []);
-  },
-};
+  test('Limits: each session has its own PKCE verifier, which contains neither its poll secret nor its state', async (kit) => {
+    const started = await Promise.all(times(20, () => kit.relay.start()));
+    const challenges = await Promise.all(started.map((session) => readChallenge(kit, session)));
+    const secrets = started.map(({ pollSecret }) => pollSecret);
+    const states = started.map(({ state }) => state);
+    equal('different values', new Set([...challenges, ...secrets, ...states]).size, 60);
+    const telling = challenges.filter((challenge) =>
+      secrets.some((each) => challenge.includes(each)),
+    );
+    equal('challenges that contain a poll secret', telling, []);
+  });
 
-function challengesWith(challenges: readonly string[], started: readonly Session[]): string[] {
-  const secrets = started.map(({ secret }) => secret);
-  return challenges.filter((challenge) => secrets.some((secret) => challenge.includes(secret)));
-}
+  test("What the person's browser does: opening the link changes nothing: the second time it leads to the same place", async (kit) => {
+    const session = await kit.relay.start();
+    const first = await redirectParameters(kit, session);
+    equal('parameters', await redirectParameters(kit, session), first);
+  });
+});
 
-const twice: Case = {
-  section: '3',
-  rule: 'opening the link leaves the session pending: a second time redirects to the same place',
-  covers: ['4.authorize-redirect'],
-  async run(bench) {
-    const session = await bench.target.start(bench.options.serviceA);
-    const first = await redirectParameters(bench, session);
-    equal('parameters', await redirectParameters(bench, session), first);
-  },
-};
+export const authorizeRefused = cases((test) => {
+  test("What the person's browser does: a state that is unknown, empty or missing: 404 page, link no longer valid", async (kit) => {
+    const { relay, options } = kit;
+    const { state } = await relay.start();
+    const wrong = [state.slice(0, -1), `${state}A`, 'A'.repeat(24), ''];
+    const queries = wrong.map((each) => `?${new URLSearchParams({ state: each })}`);
+    for (const query of [...queries, '']) {
+      expectInvalidLink(await relay.send({ path: `/auth/${options.serviceA}${query}` }));
+    }
+  });
 
-export const authorize: Group = {
-  name: 'authorize',
-  about: 'GET /auth/<service>, the browser link: where it leads',
-  cases: [redirectA, redirectB, verifier, freshVerifier, twice],
-};
+  test("What the person's browser does: the state of another service's session: 404 page, link no longer valid", async (kit) => {
+    const { relay, options } = kit;
+    const services = [options.serviceA, options.serviceB];
+    for (const service of services) {
+      const session = await relay.start({ service });
+      const other = services.find((each) => each !== service) ?? '';
+      expectInvalidLink(await relay.open({ ...session, service: other }));
+      expectStatus(await relay.open(session), 302);
+    }
+  });
+
+  test("What the person's browser does: the link of a claimed session: 404 page, link no longer valid", async (kit) => {
+    const { session, tokens } = await signIn(kit);
+    await expectResult(kit, session, tokens);
+    expectInvalidLink(await kit.relay.open(session));
+  });
+
+  test('Everywhere: a service that is not enabled: 404 page not found, plain text, even with a valid state', async (kit) => {
+    const session = await kit.relay.start();
+    for (const service of ['nosuch', kit.options.serviceA.toUpperCase(), 'constructor']) {
+      expectNotFound(await kit.relay.open({ ...session, service }));
+    }
+  });
+});

@@ -1,115 +1,202 @@
-/** `GET /auth/<service>/callback`: what each outcome answers and leaves, `protocol.md` §3 and §4. */
+/** `GET /auth/<service>/callback`: what each outcome answers and leaves behind, and which callbacks are refused. */
 
-import type { Bench, Case, Group } from '../engine/case.ts';
-import { equal } from '../engine/expect.ts';
-import { json } from '../provider/replies.ts';
-import { expectErrorPage, expectSuccessPage } from '../wire/answers.ts';
-import { CANCELLED, FAILED, INCOMPLETE, NOT_EXCHANGED } from '../wire/messages.ts';
-import { expectResult, signIn } from '../wire/sign-in.ts';
-import type { Parameters } from '../wire/target.ts';
+import { times } from '../async.ts';
+import { expectRequests, expectResult, signIn } from '../device.ts';
+import {
+  CANCELLED,
+  EXCHANGE_FAILED,
+  expectFailurePage,
+  expectInvalidLink,
+  expectNotFound,
+  expectStatus,
+  expectSuccessPage,
+  FAILED,
+  type FailurePage,
+  holds,
+  INCOMPLETE,
+  matches,
+} from '../expect.ts';
+import { json } from '../mock-provider.ts';
+import type { Parameters } from '../relay.ts';
+import { cases, type Kit } from '../runner.ts';
 
-/** A callback that ends the session with an error, without any exchange. */
-async function expectError(
-  bench: Bench,
-  parameters: Parameters,
-  page: readonly [status: number, message: string],
-  error: string,
-): Promise<void> {
-  const { target, provider, options } = bench;
+/** With either service: this callback ends the session with this page and error, and no exchange is made. */
+async function expectError(kit: Kit, parameters: Parameters, page: FailurePage, error: string) {
+  const { relay, options } = kit;
   for (const service of [options.serviceA, options.serviceB]) {
-    const session = await target.start(service);
-    const answer = await target.callback(session, parameters);
-    expectErrorPage(answer, ...page);
-    equal('exchanges', provider.requests(parameters.code ?? '').length, 0);
-    await expectResult(bench, session, { error });
+    const session = await relay.start({ service });
+    expectFailurePage(await relay.callback(session, parameters), page);
+    expectRequests(kit, parameters.code ?? '', 0);
+    await expectResult(kit, session, { error });
   }
 }
 
-const accessDenied: Case = {
-  section: '3, 4',
-  rule: 'error=access_denied: 200 page "Sign-in was cancelled.", the device gets access_denied',
-  covers: ['3.access-denied', '4.result-error', '2.error-result', '7.error-results'],
-  run: (bench) => expectError(bench, { error: 'access_denied' }, [200, CANCELLED], 'access_denied'),
-};
+export const callback = cases((test) => {
+  test('What the person\'s browser does: error=access_denied: 200 page "Sign-in was cancelled.", and the device gets access_denied', (kit) =>
+    expectError(kit, { error: 'access_denied' }, CANCELLED, 'access_denied'));
 
-const otherError: Case = {
-  section: '3, 4',
-  rule: 'any other error: 200 page "Sign-in failed. …", the device gets authorization_failed',
-  covers: ['3.other-error', '2.error-result', '7.error-results'],
-  async run(bench) {
+  test('What the person\'s browser does: any other error: 200 page "Sign-in failed. …", and the device gets authorization_failed', async (kit) => {
     for (const error of ['server_error', 'invalid_scope', 'ACCESS_DENIED', 'access_denied ', '0']) {
-      await expectError(bench, { error }, [200, FAILED], 'authorization_failed');
+      await expectError(kit, { error }, FAILED, 'authorization_failed');
     }
-  },
-};
+  });
 
-const missingCode: Case = {
-  section: '3, 4, 7',
-  rule: 'no error and no or an empty code: 400 page, the device gets missing_code',
-  covers: ['3.missing-code', '7.missing-code', '2.error-result', '7.error-results'],
-  async run(bench) {
-    await expectError(bench, {}, [400, INCOMPLETE], 'missing_code');
-    await expectError(bench, { code: '' }, [400, INCOMPLETE], 'missing_code');
-    await expectError(bench, { code: '', error: '' }, [400, INCOMPLETE], 'missing_code');
-  },
-};
+  test("What the person's browser does: no error, and no code or an empty one: 400 page, and the device gets missing_code", async (kit) => {
+    for (const parameters of [{}, { code: '' }, { code: '', error: '' }]) {
+      await expectError(kit, parameters, INCOMPLETE, 'missing_code');
+    }
+  });
 
-const exchangeFailed: Case = {
-  section: '3, 4, 7',
-  rule: 'the exchange fails: 502 page, the device gets exchange_failed',
-  covers: ['3.exchange-failed', '7.exchange-failed', '2.error-result', '7.error-results'],
-  async run(bench) {
-    const { target, provider, options } = bench;
+  test("What the person's browser does: the exchange fails: 502 page, and the device gets exchange_failed", async (kit) => {
+    const { relay, provider, options } = kit;
     for (const service of [options.serviceA, options.serviceB]) {
-      const session = await target.start(service);
-      const code = provider.plan(json({ error: 'invalid_grant' }, 400));
-      expectErrorPage(await target.callback(session, { code }), 502, NOT_EXCHANGED);
-      await expectResult(bench, session, { error: 'exchange_failed' });
+      const session = await relay.start({ service });
+      const code = provider.issue(json({ error: 'invalid_grant' }, 400));
+      expectFailurePage(await relay.callback(session, { code }), EXCHANGE_FAILED);
+      await expectResult(kit, session, { error: 'exchange_failed' });
     }
-  },
-};
+  });
 
-const success: Case = {
-  section: '3, 4',
-  rule: 'the exchange succeeds: 200 page "Signed in", the device gets the tokens',
-  covers: ['3.exchange-succeeded', '4.callback-success', '4.result-tokens', '2.token-result'],
-  async run(bench) {
-    for (const service of [bench.options.serviceA, bench.options.serviceB]) {
-      const { session, result } = await signIn(bench, service);
-      await expectResult(bench, session, { ...result });
+  test('What the person\'s browser does: the exchange succeeds: 200 page "Signed in", and the device gets the tokens', async (kit) => {
+    for (const service of [kit.options.serviceA, kit.options.serviceB]) {
+      const { session, tokens } = await signIn(kit, service);
+      await expectResult(kit, session, tokens);
     }
-  },
-};
+  });
 
-const errorFirst: Case = {
-  section: '4',
-  rule: 'an error is looked at before the code: with both, no exchange is made',
-  covers: ['4.callback-order'],
-  async run(bench) {
-    const { code } = bench.provider.grant();
-    const denied = { error: 'access_denied', code };
-    await expectError(bench, denied, [200, CANCELLED], 'access_denied');
-    const failed = { code, error: 'temporarily_unavailable' };
-    await expectError(bench, failed, [200, FAILED], 'authorization_failed');
-    await expectError(bench, { error: 'x', code: '' }, [200, FAILED], 'authorization_failed');
-  },
-};
+  test("What the person's browser does: the error is checked before the code: with both, no exchange is made", async (kit) => {
+    const { code } = kit.provider.issueCode();
+    await expectError(kit, { error: 'access_denied', code }, CANCELLED, 'access_denied');
+    const unavailable = { code, error: 'temporarily_unavailable' };
+    await expectError(kit, unavailable, FAILED, 'authorization_failed');
+    await expectError(kit, { error: 'x', code: '' }, FAILED, 'authorization_failed');
+  });
 
-const emptyError: Case = {
-  section: '4',
-  rule: 'an empty error is no error: the code is exchanged',
-  covers: ['4.callback-order'],
-  async run(bench) {
-    const { target, provider, options } = bench;
-    const session = await target.start(options.serviceA);
-    const { code, result } = provider.grant();
-    expectSuccessPage(await target.callback(session, { error: '', code }));
-    await expectResult(bench, session, { ...result });
-  },
-};
+  test("What the person's browser does: an empty error is no error: the code is exchanged", async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start();
+    const { code, tokens } = provider.issueCode();
+    expectSuccessPage(await relay.callback(session, { error: '', code }));
+    await expectResult(kit, session, tokens);
+  });
+});
 
-export const callback: Group = {
-  name: 'callback',
-  about: 'GET /auth/<service>/callback, each outcome',
-  cases: [accessDenied, otherError, missingCode, exchangeFailed, success, errorFirst, emptyError],
-};
+export const callbackPages = cases((test) => {
+  test("What the person's browser does: every page of the callback is text/html; charset=utf-8", async (kit) => {
+    const { relay, provider, options } = kit;
+    const failing = provider.issue(json({}, 500));
+    const { code } = provider.issueCode();
+    const errors: Parameters[] = [{ error: 'access_denied' }, { error: 'x' }, {}];
+    const answers = [await relay.send({ path: `/auth/${options.serviceA}/callback?code=x` })];
+    for (const parameters of [...errors, { code: failing }, { code }]) {
+      const session = await relay.start();
+      answers.push(await relay.callback(session, parameters));
+      // Once more, for the page of a session that cannot take the result.
+      answers.push(await relay.callback(session, parameters));
+    }
+    for (const { headers } of answers) {
+      matches('Content-Type', headers['content-type'], /^text\/html; ?charset=utf-8$/i);
+    }
+  });
+
+  test("What the person's browser does: no page contains what the callback was sent, escaped or not", async (kit) => {
+    const { relay } = kit;
+    const mark = 'conformance7341';
+    for (const sent of [`<script>${mark}</script>`, `"><img src=x onerror=${mark}>`, mark]) {
+      const session = await relay.start();
+      const parameters = { error: sent, error_description: sent, error_uri: sent, extra: sent };
+      const answer = await relay.callback(session, parameters);
+      expectFailurePage(answer, FAILED);
+      holds('page', !answer.body.includes(mark), 'nothing of what was sent', answer.body);
+    }
+  });
+});
+
+export const callbackRefused = cases((test) => {
+  test("What the person's browser does: a state that is unknown, empty or missing: 404 page, and no exchange", async (kit) => {
+    const { relay, provider, options } = kit;
+    const { code } = provider.issueCode();
+    const states = [...times(10, () => crypto.randomUUID().slice(0, 24)), ''];
+    for (const ending of [...states.map((state) => `&state=${state}`), '']) {
+      const path = `/auth/${options.serviceA}/callback?code=${code}${ending}`;
+      expectInvalidLink(await relay.send({ path }));
+    }
+    expectRequests(kit, code, 0);
+  });
+
+  test("What the person's browser does: the state of another service's session: 404 page and no exchange; the session stays pending", async (kit) => {
+    const { relay, provider, options } = kit;
+    const services = [options.serviceA, options.serviceB];
+    for (const service of services) {
+      const session = await relay.start({ service });
+      const { code, tokens } = provider.issueCode();
+      const other = services.find((each) => each !== service) ?? '';
+      const crossed = { ...session, service: other };
+      expectInvalidLink(await relay.callback(crossed, { code }));
+      expectInvalidLink(await relay.callback(crossed, { error: 'access_denied' }));
+      expectRequests(kit, code, 0);
+      expectStatus(await relay.callback(session, { code }), 200);
+      await expectResult(kit, session, tokens);
+    }
+  });
+
+  test("What the person's browser does: an error is final: a later callback with a code is the 404 page and is not exchanged", async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start();
+    expectStatus(await relay.callback(session, { error: 'access_denied' }), 200);
+    const { code } = provider.issueCode();
+    expectInvalidLink(await relay.callback(session, { code }));
+    expectRequests(kit, code, 0);
+    await expectResult(kit, session, { error: 'access_denied' });
+  });
+
+  test("What the person's browser does: tokens are final: later callbacks of every kind are the 404 page and change nothing", async (kit) => {
+    const { relay, provider } = kit;
+    const { session, tokens, code } = await signIn(kit);
+    const other = provider.issueCode().code;
+    const failing = provider.issue(json({}, 500));
+    const errors: Parameters[] = [{ error: 'access_denied' }, { error: 'x' }, {}];
+    for (const parameters of [...errors, { code: other }, { code: failing }, { code }]) {
+      expectInvalidLink(await relay.callback(session, parameters));
+    }
+    expectRequests(kit, code, 1);
+    expectRequests(kit, other, 0);
+    await expectResult(kit, session, tokens);
+  });
+
+  test("What the person's browser does: a failed exchange and a missing code are final: a good code afterwards comes too late", async (kit) => {
+    const { relay, provider, options } = kit;
+    const failing = provider.issue(json({}, 500));
+    for (const [parameters, error] of [
+      [{ code: failing }, 'exchange_failed'],
+      [{}, 'missing_code'],
+    ] as const) {
+      const session = await relay.start({ service: options.serviceB });
+      await relay.callback(session, parameters);
+      const { code } = provider.issueCode();
+      expectInvalidLink(await relay.callback(session, { code }));
+      expectRequests(kit, code, 0);
+      await expectResult(kit, session, { error });
+    }
+  });
+
+  test("What the person's browser does: the state of a claimed session is unknown: callbacks are the 404 page, and no exchange is made", async (kit) => {
+    const { relay, provider } = kit;
+    const { session, tokens } = await signIn(kit);
+    await expectResult(kit, session, tokens);
+    const { code } = provider.issueCode();
+    expectInvalidLink(await relay.callback(session, { code }));
+    expectInvalidLink(await relay.callback(session, { error: 'access_denied' }));
+    expectRequests(kit, code, 0);
+  });
+
+  test('Everywhere: a service that is not enabled: 404 page not found, plain text, even with a valid state', async (kit) => {
+    const { relay, provider, options } = kit;
+    const session = await relay.start();
+    const { code } = provider.issueCode();
+    for (const service of ['nosuch', options.serviceA.toUpperCase(), 'start', 'result', 'done']) {
+      expectNotFound(await relay.callback({ ...session, service }, { code }));
+    }
+    expectRequests(kit, code, 0);
+  });
+});

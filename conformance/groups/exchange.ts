@@ -1,138 +1,239 @@
-/** The outgoing code exchange, as the provider sees it: `protocol.md` §4. */
+/** The exchange: the request to the provider, what is read of its response, and what counts as failed. */
 
-import { identityOf } from '../command/environment.ts';
-import type { Bench, Case, Group } from '../engine/case.ts';
-import { equal, matches, present } from '../engine/expect.ts';
-import type { TokenRequest } from '../provider/played-provider.ts';
-import { json } from '../provider/replies.ts';
-import { linkPath } from '../wire/addresses.ts';
-import { expectSuccessPage, readLocation } from '../wire/answers.ts';
-import type { Session } from '../wire/ledger.ts';
-import { signIn } from '../wire/sign-in.ts';
+import { exchange, expectRequests, expectResult, signIn } from '../device.ts';
+import {
+  between,
+  EXCHANGE_FAILED,
+  equal,
+  expectFailurePage,
+  expectSuccessPage,
+  matches,
+  present,
+  readLocation,
+} from '../expect.ts';
+import {
+  after,
+  cutShort,
+  drip,
+  HANG_UP_REQUESTS,
+  hangUp,
+  json,
+  type Reply,
+  redirect,
+  silence,
+  type Tokens,
+  text,
+  tokenResponse,
+} from '../mock-provider.ts';
+import { registrationAt } from '../options.ts';
+import type { Session } from '../relay.ts';
+import { cases, type Kit } from '../runner.ts';
 
-/** The one request that this code led to. */
-function onlyRequest({ provider }: Bench, code: string): TokenRequest {
-  const requests = provider.requests(code);
-  equal('requests at the token address', requests.length, 1);
-  return present('request', requests[0]);
+/** The one request at the token endpoint with this code. */
+function readRequest(kit: Kit, code: string) {
+  expectRequests(kit, code, 1);
+  return present('request', kit.provider.requests(code)[0]);
 }
 
-async function signInAndRequest(bench: Bench, service: string) {
-  const { session, code } = await signIn(bench, service);
-  return { session, code, request: onlyRequest(bench, code) };
+/** Exactly the common form fields and these. The order is free. */
+function expectForm(kit: Kit, session: Session, code: string, more: Record<string, string>): void {
+  const { options } = kit;
+  const fields = {
+    grant_type: 'authorization_code',
+    code,
+    client_id: registrationAt(options, session.service).clientId,
+    redirect_uri: `${options.publicUrl}/auth/${session.service}/callback`,
+    ...more,
+  };
+  const form = readRequest(kit, code).form.map((field) => [...field]);
+  equal('form fields', form.sort(), Object.entries(fields).sort());
 }
 
-/** The parameters of the link's redirect, to hold the exchange against. */
-async function authorizeParameters({ target }: Bench, session: Session): Promise<URLSearchParams> {
-  const answer = await target.send({ path: linkPath(session) });
-  return readLocation(answer).searchParams;
-}
-
-/** Fields sorted by name, so that their order is free and repetition shows. */
-function sorted(fields: readonly (readonly [string, string])[]): [string, string][] {
-  return fields.map(([name, value]): [string, string] => [name, value]).sort();
-}
-
-const request: Case = {
-  section: '4',
-  rule: 'POST to the token address, form-encoded (bare media type), accepting application/json',
-  covers: ['4.exchange-request'],
-  async run(bench) {
-    for (const service of [bench.options.serviceA, bench.options.serviceB]) {
-      const { request: got } = await signInAndRequest(bench, service);
-      equal('method', got.method, 'POST');
-      equal('path', got.path, new URL(identityOf(bench.options, service).tokenUrl).pathname);
-      equal('Content-Type', got.headers['content-type'], 'application/x-www-form-urlencoded');
-      equal('Accept', got.headers.accept, 'application/json');
+export const requests = cases((test) => {
+  test('The exchange: POST to the token URL, form-encoded without a charset, accepting application/json', async (kit) => {
+    const { options } = kit;
+    for (const service of [options.serviceA, options.serviceB]) {
+      const { code } = await signIn(kit, service);
+      const { method, path, headers } = readRequest(kit, code);
+      equal('method', method, 'POST');
+      equal('path', path, new URL(registrationAt(options, service).tokenUrl).pathname);
+      equal('Content-Type', headers['content-type'], 'application/x-www-form-urlencoded');
+      equal('Accept', headers.accept, 'application/json');
     }
-  },
-};
+  });
 
-const fieldsA: Case = {
-  section: '4',
-  rule: 'provider A: grant_type, code, client_id, redirect_uri and code_verifier, nothing else',
-  covers: ['4.exchange-fields', '1.providers', '5.client-authentication'],
-  async run(bench) {
-    const { options } = bench;
-    const { code, request: got, session } = await signInAndRequest(bench, options.serviceA);
-    const verifier = present('code_verifier', new Map(got.form).get('code_verifier'));
+  test('The exchange: provider A: grant_type, code, client_id, redirect_uri and code_verifier, nothing else', async (kit) => {
+    const { session, code } = await signIn(kit);
+    const verifier = new Map(readRequest(kit, code).form).get('code_verifier');
     matches('code_verifier', verifier, /^[A-Za-z0-9\-._~]{64}$/);
-    const expected = sorted([...commonFields(bench, session, code), ['code_verifier', verifier]]);
-    equal('form fields', sorted(got.form), expected);
-  },
-};
+    expectForm(kit, session, code, { code_verifier: verifier ?? '' });
+  });
 
-const fieldsB: Case = {
-  section: '4',
-  rule: 'provider B: grant_type, code, client_id, redirect_uri and client_secret, nothing else',
-  covers: ['4.exchange-fields', '1.providers', '5.client-authentication'],
-  async run(bench) {
-    const { options } = bench;
-    const { code, request: got, session } = await signInAndRequest(bench, options.serviceB);
-    const secret = identityOf(options, options.serviceB).clientSecret ?? '';
-    const expected = sorted([...commonFields(bench, session, code), ['client_secret', secret]]);
-    equal('form fields', sorted(got.form), expected);
-  },
-};
+  test('The exchange: provider B: grant_type, code, client_id, redirect_uri and client_secret, nothing else', async (kit) => {
+    const { serviceB } = kit.options;
+    const { session, code } = await signIn(kit, serviceB);
+    const { clientSecret = '' } = registrationAt(kit.options, serviceB);
+    expectForm(kit, session, code, { client_secret: clientSecret });
+  });
 
-function commonFields({ options }: Bench, session: Session, code: string): [string, string][] {
-  return [
-    ['grant_type', 'authorization_code'],
-    ['code', code],
-    ['client_id', identityOf(options, session.service).clientId],
-    ['redirect_uri', `${options.publicUrl}/auth/${session.service}/callback`],
-  ];
-}
+  test("The exchange: the verifier is the challenge of the link's redirect (plain), and the redirect_uri is the same", async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start();
+    const { searchParams } = readLocation(await relay.open(session));
+    const { code } = provider.issueCode();
+    expectSuccessPage(await relay.callback(session, { code }));
+    const form = new Map(readRequest(kit, code).form);
+    equal('code_verifier', form.get('code_verifier'), searchParams.get('code_challenge'));
+    equal('redirect_uri', form.get('redirect_uri'), searchParams.get('redirect_uri'));
+  });
 
-const sameAsAuthorize: Case = {
-  section: '1, 4',
-  rule: 'the verifier sent is the challenge of the link (plain), and the redirect_uri is the same',
-  covers: ['4.exchange-fields', '1.providers'],
-  async run(bench) {
-    const { target, provider, options } = bench;
-    const session = await target.start(options.serviceA);
-    const asked = await authorizeParameters(bench, session);
-    const { code } = provider.grant();
-    expectSuccessPage(await target.callback(session, { code }));
-    const form = new Map(onlyRequest(bench, code).form);
-    equal('code_verifier', form.get('code_verifier'), asked.get('code_challenge'));
-    equal('redirect_uri', form.get('redirect_uri'), asked.get('redirect_uri'));
-  },
-};
+  test('The exchange: a code of reserved and non-ASCII characters reaches the provider unchanged', async (kit) => {
+    const session = await kit.relay.start();
+    const reply = json({ access_token: 'unused' });
+    const code = kit.provider.issue(reply, '/a+b c%20&state=x;=é€😀"<');
+    expectSuccessPage(await kit.relay.callback(session, { code }));
+    expectRequests(kit, code, 1);
+  });
 
-const reservedCharacters: Case = {
-  section: '4',
-  rule: 'a code of reserved and foreign characters reaches the provider unchanged',
-  covers: ['4.exchange-fields'],
-  async run({ target, provider, options }) {
-    const session = await target.start(options.serviceA);
-    const code = provider.plan(json({ access_token: 'unused' }), '/a+b c%20&state=x;=é€😀"<');
-    expectSuccessPage(await target.callback(session, { code }));
-    equal('requests with this very code', provider.requests(code).length, 1);
-  },
-};
-
-const secretFromConfiguration: Case = {
-  section: '1',
-  rule: 'the client secret is the configured one, whatever a request says',
-  covers: ['1.secret', '5.client-authentication'],
-  async run(bench) {
-    const { target, provider, options } = bench;
+  test('The exchange: client id and secret are the configured ones, whatever a request says', async (kit) => {
+    const { relay, provider, options } = kit;
     for (const service of [options.serviceA, options.serviceB]) {
       const offered = { client_secret: 'offered', clientSecret: 'offered', client_id: 'offered' };
-      const session = await target.start(service, undefined, offered);
-      const { code } = provider.grant();
-      await target.callback(session, { code, ...offered });
-      const form = new Map(onlyRequest(bench, code).form);
-      const { clientId, clientSecret } = identityOf(options, service);
+      const session = await relay.start({ service, ...offered });
+      const { code } = provider.issueCode();
+      await relay.callback(session, { code, ...offered });
+      const form = new Map(readRequest(kit, code).form);
+      const { clientId, clientSecret } = registrationAt(options, service);
       equal('client_secret', form.get('client_secret'), clientSecret);
       equal('client_id', form.get('client_id'), clientId);
     }
-  },
+  });
+});
+
+/** The exchange succeeds, and the device gets exactly this. */
+async function expectTokens(kit: Kit, reply: Reply, result: Partial<Tokens>): Promise<void> {
+  const { session, page } = await exchange(kit, reply);
+  expectSuccessPage(page);
+  await expectResult(kit, session, result);
+}
+
+/** The exchange fails: the 502 page, `exchange_failed` for the device, and no more requests than these. */
+async function expectFailed(kit: Kit, reply: Reply, maxRequests = 1): Promise<number> {
+  const { session, code, page } = await exchange(kit, reply);
+  expectFailurePage(page, EXCHANGE_FAILED);
+  const { length } = kit.provider.requests(code);
+  between('requests at the token endpoint', length, 1, maxRequests);
+  await expectResult(kit, session, { error: 'exchange_failed' });
+  return page.seconds;
+}
+
+const RESPONSE_BYTES = 65_536;
+
+/** JSON of exactly this length; the token stands before what makes it long. */
+function jsonOf(bytes: number, accessToken: string): Reply {
+  return text(`${`{"access_token":"${accessToken}","pad":"`.padEnd(bytes - 2, 'x')}"}`);
+}
+
+export const tokenResponses = cases((test) => {
+  test('The exchange; Waiting: accessToken, refreshToken and expiresIn reach the device, and no other field', async (kit) => {
+    const tokens = kit.provider.makeTokens();
+    await expectTokens(kit, json({ ...tokenResponse(tokens), id_token: 'x', error: '' }), tokens);
+  });
+
+  test('Waiting: refreshToken is left out when the provider sent none, or an empty one', async (kit) => {
+    const { accessToken, expiresIn } = kit.provider.makeTokens();
+    const fields = { access_token: accessToken, expires_in: expiresIn };
+    await expectTokens(kit, json(fields), { accessToken, expiresIn });
+    await expectTokens(kit, json({ ...fields, refresh_token: '' }), { accessToken, expiresIn });
+  });
+
+  test('Waiting: expiresIn is left out when the provider sent none, or 0', async (kit) => {
+    const { accessToken, refreshToken } = kit.provider.makeTokens();
+    const fields = { access_token: accessToken, refresh_token: refreshToken };
+    await expectTokens(kit, json(fields), { accessToken, refreshToken });
+    await expectTokens(kit, json({ ...fields, expires_in: 0 }), { accessToken, refreshToken });
+  });
+
+  test('Waiting: an access token alone is a complete result', async (kit) => {
+    const { accessToken } = kit.provider.makeTokens();
+    await expectTokens(kit, json({ access_token: accessToken }), { accessToken });
+  });
+
+  test('The exchange: the body decides, not its Content-Type: JSON sent as text/plain is read', async (kit) => {
+    const { accessToken } = kit.provider.makeTokens();
+    const body = JSON.stringify({ access_token: accessToken });
+    await expectTokens(kit, text(body, 200, 'text/plain'), { accessToken });
+  });
+
+  test('Waiting: tokens reach the device unchanged, whatever characters they contain', async (kit) => {
+    const accessToken = `conformance-"\\/<>&' +%41é€😀\u2028-${'long'.repeat(4_000)}`;
+    const refreshToken = 'conformance-\u0001-\t-=';
+    const fields = { access_token: accessToken, refresh_token: refreshToken, expires_in: 1 };
+    await expectTokens(kit, json(fields), { accessToken, refreshToken, expiresIn: 1 });
+  });
+
+  test('The exchange; Limits: a token response of exactly 64 KiB is read whole', async (kit) => {
+    const { accessToken } = kit.provider.makeTokens();
+    await expectTokens(kit, jsonOf(RESPONSE_BYTES, accessToken), { accessToken });
+  });
+
+  test('The exchange; Limits: a token response of more than 64 KiB is a failed exchange', async (kit) => {
+    for (const bytes of [RESPONSE_BYTES + 1, 1_000_000]) {
+      await expectFailed(kit, jsonOf(bytes, kit.provider.makeTokens().accessToken));
+    }
+  });
+});
+
+const STATUSES = [201, 202, 203, 206, 299, 400, 401, 403, 404, 429, 500, 503];
+const REDIRECTS = [301, 302, 303, 307, 308];
+const NOT_OBJECTS = ['', ' ', '<html></html>', 'access_token=x', '[]', 'null', '"x"', '42'];
+const WITHOUT_TOKEN = [{}, { access_token: '' }, { access_token: null }, { access_token: 5 }];
+
+/** Replies that fail the exchange, most of them with tokens that a relay could take by mistake. */
+const FAILING: Record<string, (tokens: object) => readonly Reply[]> = {
+  'any status other than 200 is a failed exchange, even with tokens in the body': (tokens) => [
+    ...STATUSES.map((status) => json(tokens, status)),
+    text('', 204),
+  ],
+  'a redirect is a failed exchange, and the code is sent nowhere else': () =>
+    REDIRECTS.flatMap((status) => [redirect(status, 'trap'), redirect(status, 'token')]),
+  'a body that is not a JSON object is a failed exchange': (tokens) =>
+    [...NOT_OBJECTS, JSON.stringify(tokens).slice(0, -1)].map((body) => text(body)),
+  'an access_token that is missing, empty or no string is a failed exchange': () =>
+    WITHOUT_TOKEN.map((access) => json({ refresh_token: 'unused', expires_in: 3600, ...access })),
 };
 
-export const exchange: Group = {
-  name: 'exchange',
-  about: 'the code exchange as the provider sees it',
-  cases: [request, fieldsA, fieldsB, sameAsAuthorize, reservedCharacters, secretFromConfiguration],
-};
+export const upstream = cases((test) => {
+  for (const [rule, replies] of Object.entries(FAILING)) {
+    test(`The exchange: ${rule}`, async (kit) => {
+      const tokens = tokenResponse(kit.provider.makeTokens());
+      for (const reply of replies(tokens)) await expectFailed(kit, reply);
+    });
+  }
+
+  test('The exchange: a connection that breaks is a failed exchange; sent once, or once more if it breaks before any answer', async (kit) => {
+    const body = JSON.stringify(tokenResponse(kit.provider.makeTokens()));
+    await expectFailed(kit, hangUp, HANG_UP_REQUESTS);
+    await expectFailed(kit, cutShort(body.slice(0, 40)));
+  });
+});
+
+const EXCHANGE_SECONDS = 15;
+
+/** The margins are for a busy machine. */
+function expectTimeout(seconds: number): void {
+  between('seconds until the 502 page', seconds, EXCHANGE_SECONDS - 0.5, EXCHANGE_SECONDS + 4);
+}
+
+export const upstreamTimeout = cases((test) => {
+  test('The exchange; Limits: a provider that does not answer for 15 seconds: the exchange has failed', async (kit) =>
+    expectTimeout(await expectFailed(kit, silence)));
+
+  test('The exchange; Limits: the 15 seconds include the body: a provider that sends it slowly is cut off', async (kit) =>
+    expectTimeout(await expectFailed(kit, drip)));
+
+  test('The exchange; Limits: a provider that answers after 12 seconds is in time', async (kit) => {
+    const tokens = kit.provider.makeTokens();
+    await expectTokens(kit, after(12_000, json(tokenResponse(tokens))), tokens);
+  });
+});

@@ -1,102 +1,97 @@
-/** The session lifetime: `protocol.md` §3, §8. Starts with the run and outlasts everything else. */
+/** The session lifetime. These cases begin with the run and wait until sessions expire. */
 
-import type { Bench, Case, Group } from '../engine/case.ts';
-import { equal } from '../engine/expect.ts';
-import { sleep } from '../engine/wait.ts';
-import { expectDeadLink, expectStatus, expectSuccessPage, expectText } from '../wire/answers.ts';
-import { SESSION_NOT_FOUND } from '../wire/messages.ts';
-import { expectResult, signIn } from '../wire/sign-in.ts';
+import { sleep } from '../async.ts';
+import {
+  expectOAuthError,
+  expectRequests,
+  expectResult,
+  pollGrant,
+  signIn,
+  startGrant,
+} from '../device.ts';
+import {
+  equal,
+  expectInvalidLink,
+  expectSessionNotFound,
+  expectStatus,
+  expectSuccessPage,
+} from '../expect.ts';
+import { cases, type Kit } from '../runner.ts';
 
-/** So long before the end a session must still be there. */
+/** So long before the end of its lifetime a session must still be there. */
 const BEFORE_SECONDS = 5;
-/** So long after it, it must be gone: our clock starts when the answer of the start is in. */
+/** So long after it, the session must be gone. The suite's clock starts a little late. */
 const AFTER_SECONDS = 2;
 
-/** Waits from when a session was started (or a little later) until so long before its end. */
-async function waitUntilBefore({ options }: Bench, startedAt: number): Promise<void> {
-  await waitUntil(startedAt + (options.sessionSeconds - BEFORE_SECONDS) * 1000);
-}
-
-/** The sweep's interval is left open by §8: `--sweep-seconds` grants it. */
-async function waitUntilAfter({ options }: Bench): Promise<void> {
-  const seconds = options.sessionSeconds + options.sweepSeconds + AFTER_SECONDS;
-  await waitUntil(performance.now() + seconds * 1000);
-}
-
-async function waitUntil(time: number): Promise<void> {
+async function sleepUntil(time: number): Promise<void> {
   await sleep(Math.max(0, time - performance.now()));
 }
 
-const aliveUntilTheEnd: Case = {
-  section: '3, 8',
-  rule: 'shortly before its lifetime ends a session is alive: link, callback, poll and result work',
-  covers: ['8.lifetime', '3.expiry'],
-  async run(bench) {
+/** Until shortly before the end of a session that was started now, or a little later. */
+async function almostLifetime({ options }: Kit, startedAt: number): Promise<void> {
+  await sleepUntil(startedAt + (options.sessionSeconds - BEFORE_SECONDS) * 1000);
+}
+
+/** Until every session that was started before has expired; `--sweep-seconds` allows for a late sweep. */
+async function lifetime({ options }: Kit): Promise<void> {
+  const seconds = options.sessionSeconds + options.sweepSeconds + AFTER_SECONDS;
+  await sleepUntil(performance.now() + seconds * 1000);
+}
+
+export const expiry = cases((test) => {
+  test('Limits: shortly before its lifetime ends a session still works: link, callback, poll and result', async (kit) => {
     const startedAt = performance.now();
-    const { target, provider, options } = bench;
-    const pending = await target.start(options.serviceA);
-    const completed = await signIn(bench, options.serviceB);
-    await waitUntilBefore(bench, startedAt);
-    expectStatus(await target.open(pending), 302);
-    const { code, result } = provider.grant();
-    expectSuccessPage(await target.callback(pending, { code }));
-    await expectResult(bench, pending, { ...result });
-    await expectResult(bench, completed.session, { ...completed.result });
-  },
-};
+    const { relay, provider, options } = kit;
+    const pending = await relay.start();
+    const completed = await signIn(kit, options.serviceB);
+    await almostLifetime(kit, startedAt);
+    expectStatus(await relay.open(pending), 302);
+    const { code, tokens } = provider.issueCode();
+    expectSuccessPage(await relay.callback(pending, { code }));
+    await expectResult(kit, pending, tokens);
+    await expectResult(kit, completed.session, completed.tokens);
+  });
 
-const pendingGone: Case = {
-  section: '3, 4, 7, 8',
-  rule: 'after its lifetime a pending session is unknown: link 404, poll 410, callback 404, no exchange',
-  covers: ['3.expiry', '8.lifetime', '4.authorize-state', '4.result-unknown', '4.callback-late'],
-  async run(bench) {
-    const { target, provider, options } = bench;
-    const session = await target.start(options.serviceA);
-    await waitUntilAfter(bench);
-    expectDeadLink(await target.open(session));
-    const { code } = provider.grant();
-    expectDeadLink(await target.callback(session, { code }));
-    expectDeadLink(await target.callback(session, { error: 'access_denied' }));
-    expectText(await target.poll(session.secret), 410, SESSION_NOT_FOUND);
-    equal('exchanges', provider.requests(code).length, 0);
-  },
-};
+  test('Limits; Waiting: after its lifetime a pending session is unknown: link 404, callback 404, poll 410, no exchange', async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start();
+    await lifetime(kit);
+    expectInvalidLink(await relay.open(session));
+    const { code } = provider.issueCode();
+    expectInvalidLink(await relay.callback(session, { code }));
+    expectInvalidLink(await relay.callback(session, { error: 'access_denied' }));
+    expectSessionNotFound(await relay.poll(session));
+    expectRequests(kit, code, 0);
+  });
 
-const completedGone: Case = {
-  section: '3, 4, 8',
-  rule: 'after its lifetime a result that nobody fetched is gone: 410',
-  covers: ['3.expiry', '8.lifetime', '4.result-unknown', '7.session-not-found'],
-  async run(bench) {
-    const { session } = await signIn(bench, bench.options.serviceB);
-    await waitUntilAfter(bench);
-    expectText(await bench.target.poll(session.secret), 410, SESSION_NOT_FOUND);
-  },
-};
+  test('Limits; Waiting: after its lifetime a result that was not claimed is removed: 410', async (kit) => {
+    const { session } = await signIn(kit, kit.options.serviceB);
+    await lifetime(kit);
+    expectSessionNotFound(await kit.relay.poll(session));
+  });
 
-const notProlonged: Case = {
-  section: '3, 8',
-  rule: 'the lifetime counts from the start: opening the link and polling do not prolong it',
-  covers: ['3.expiry', '8.lifetime'],
-  async run(bench) {
-    const { target, options } = bench;
+  test('Limits: the lifetime counts from the start: opening the link and polling do not prolong it', async (kit) => {
+    const { relay } = kit;
     const startedAt = performance.now();
-    const session = await target.start(options.serviceA);
-    const end = waitUntilAfter(bench);
-    await waitUntilBefore(bench, startedAt);
-    expectStatus(await target.open(session), 302);
-    const visit = target.park(session.secret);
+    const session = await relay.start();
+    const end = lifetime(kit);
+    await almostLifetime(kit, startedAt);
+    expectStatus(await relay.open(session), 302);
+    const parked = relay.park(session);
     await sleep(300);
-    visit.leave();
+    parked.leave();
     await end;
-    expectDeadLink(await target.open(session));
-    expectText(await target.poll(session.secret), 410, SESSION_NOT_FOUND);
-  },
-};
+    expectInvalidLink(await relay.open(session));
+    expectSessionNotFound(await relay.poll(session));
+  });
+});
 
-export const expiry: Group = {
-  name: 'expiry',
-  about: 'the session lifetime: 600 seconds',
-  pace: 'at-once',
-  when: 'lifetime',
-  cases: [aliveUntilTheEnd, pendingGone, completedGone, notProlonged],
-};
+export const deviceExpiry = cases((test) => {
+  test('RFC 8628 §3.5: after the lifetime a poll gets expired_token, and the user code is unknown', async (kit) => {
+    const { session } = await startGrant(kit);
+    await lifetime(kit);
+    expectOAuthError(await pollGrant(kit, session), 'expired_token');
+    const { status } = await kit.relay.decide(session, 'continue');
+    equal('status of the code', status, 404);
+  });
+});

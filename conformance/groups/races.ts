@@ -1,138 +1,111 @@
-/** Many at once: of several pollers one claims, of several callbacks one counts. `protocol.md` §3, design.md. */
+/** Many requests at once: one poll claims the result, one callback takes the session. */
 
-import type { Case, Group } from '../engine/case.ts';
-import { equal } from '../engine/expect.ts';
-import { sleep, times } from '../engine/wait.ts';
-import { after, json } from '../provider/replies.ts';
-import { makeTokens, tokenResponse } from '../provider/tokens.ts';
+import { sleep, times } from '../async.ts';
+import { expectRequests, expectResult, signIn } from '../device.ts';
 import {
-  expectDeadLink,
-  expectErrorPage,
+  CANCELLED,
+  equal,
+  expectFailurePage,
+  expectInvalidLink,
   expectJson,
+  expectSessionNotFound,
   expectSuccessPage,
-  expectText,
-} from '../wire/answers.ts';
-import type { Answer } from '../wire/http.ts';
-import { CANCELLED, SESSION_NOT_FOUND } from '../wire/messages.ts';
-import { expectResult, signIn } from '../wire/sign-in.ts';
+} from '../expect.ts';
+import type { Answer } from '../http.ts';
+import { after, json, type Tokens, tokenResponse } from '../mock-provider.ts';
+import { cases } from '../runner.ts';
 
-const ROUNDS = 5;
-const POLLERS = 20;
+const ROUNDS = times(5, Number);
+const POLLS = 20;
 const CALLBACKS = 50;
 
-/** One answer has the result, every other says the session is not found. */
-function expectOneWinner(answers: readonly Answer[], fields: Readonly<Record<string, unknown>>) {
-  const winners = answers.filter(({ status }) => status === 200);
-  equal('polls answered 200', winners.length, 1);
+/** One poll has the tokens; all others are told that there is no such session. */
+function expectOneDelivery(answers: readonly Answer[], tokens: Tokens): void {
+  equal('polls answered 200', answers.filter(({ status }) => status === 200).length, 1);
   for (const answer of answers) {
-    if (answer.status === 200) expectJson(answer, fields);
-    else expectText(answer, 410, SESSION_NOT_FOUND);
+    if (answer.status === 200) expectJson(answer, tokens);
+    else expectSessionNotFound(answer);
   }
 }
 
-const waitingPollers: Case = {
-  section: '3 rule 4, 4',
-  rule: 'of 20 waiting polls exactly one gets the tokens, the others 410',
-  covers: ['3.rule-4', '4.result-race', '7.session-not-found'],
-  async run({ target, provider, options }) {
-    for (const _ of times(ROUNDS, Number)) {
-      const session = await target.start(options.serviceA);
-      const polls = times(POLLERS, () => target.park(session.secret).answer);
+export const races = cases((test) => {
+  test('Waiting: of 20 parked polls exactly one gets the tokens, the others 410', async (kit) => {
+    const { relay, provider } = kit;
+    for (const _ of ROUNDS) {
+      const session = await relay.start();
+      const answers = times(POLLS, () => relay.park(session).answer);
       await sleep(200);
-      const { code, result } = provider.grant();
-      expectSuccessPage(await target.callback(session, { code }));
-      expectOneWinner(await Promise.all(polls), { ...result });
+      const { code, tokens } = provider.issueCode();
+      expectSuccessPage(await relay.callback(session, { code }));
+      expectOneDelivery(await Promise.all(answers), tokens);
     }
-  },
-};
+  });
 
-const rushingPollers: Case = {
-  section: '3 rule 2, 4',
-  rule: 'of 20 polls at once on a completed session exactly one gets the tokens, the others 410',
-  covers: ['3.rule-2', '4.result-race', '4.result-unknown'],
-  async run(bench) {
-    for (const _ of times(ROUNDS, Number)) {
-      const { session, result } = await signIn(bench, bench.options.serviceB);
-      const polls = times(POLLERS, () => bench.target.poll(session.secret));
-      expectOneWinner(await Promise.all(polls), { ...result });
+  test('Waiting: of 20 polls at once on a completed session exactly one gets the tokens, the others 410', async (kit) => {
+    for (const _ of ROUNDS) {
+      const { session, tokens } = await signIn(kit, kit.options.serviceB);
+      const answers = times(POLLS, () => kit.relay.poll(session));
+      expectOneDelivery(await Promise.all(answers), tokens);
     }
-  },
-};
+  });
 
-const parallelCallbacks: Case = {
-  section: '3 rule 1, design.md',
-  rule: '50 callbacks at once with one code: one success page, 49 404 pages, one exchange',
-  covers: ['3.rule-1', '4.callback-late'],
-  async run(bench) {
-    const { target, provider, options } = bench;
-    const session = await target.start(options.serviceA);
-    const result = makeTokens();
-    const code = provider.plan(after(300, json(tokenResponse(result))));
-    const pages = await Promise.all(times(CALLBACKS, () => target.callback(session, { code })));
-    const winners = pages.filter(({ status }) => status === 200);
-    equal('success pages', winners.length, 1);
+  test("What the person's browser does: 50 callbacks at once with one code: one success page, 49 times the 404 page, one exchange", async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start();
+    const tokens = provider.makeTokens();
+    const code = provider.issue(after(300, json(tokenResponse(tokens))));
+    const pages = await Promise.all(times(CALLBACKS, () => relay.callback(session, { code })));
+    equal('success pages', pages.filter(({ status }) => status === 200).length, 1);
     for (const page of pages) {
       if (page.status === 200) expectSuccessPage(page);
-      else expectDeadLink(page);
+      else expectInvalidLink(page);
     }
-    equal('requests at the provider', provider.requests(code).length, 1);
-    await expectResult(bench, session, { ...result });
-  },
-};
+    expectRequests(kit, code, 1);
+    await expectResult(kit, session, tokens);
+  });
 
-const mixedCallbacks: Case = {
-  section: '3 rule 1',
-  rule: 'callbacks of every kind at once: one takes the session, and the device gets its result',
-  covers: ['3.rule-1', '4.callback-late'],
-  async run(bench) {
-    const { target, provider, options } = bench;
-    for (const _ of times(ROUNDS, Number)) {
-      const session = await target.start(options.serviceB);
-      const { code, result } = provider.grant();
+  test("What the person's browser does: callbacks of every kind at once: one takes the session, and the device gets its result", async (kit) => {
+    const { relay, provider, options } = kit;
+    for (const _ of ROUNDS) {
+      const session = await relay.start({ service: options.serviceB });
+      const { code, tokens } = provider.issueCode();
       const kinds = [
-        { parameters: { error: 'access_denied' }, device: { error: 'access_denied' } },
-        { parameters: { error: 'x' }, device: { error: 'authorization_failed' } },
-        { parameters: {}, device: { error: 'missing_code' } },
-        { parameters: { code }, device: { ...result } },
+        { parameters: { error: 'access_denied' }, result: { error: 'access_denied' } },
+        { parameters: { error: 'x' }, result: { error: 'authorization_failed' } },
+        { parameters: {}, result: { error: 'missing_code' } },
+        { parameters: { code }, result: tokens },
       ];
+      const sent = [...kinds, ...kinds, ...kinds];
       const answers = await Promise.all(
-        times(12, (index) => target.callback(session, kinds[index % 4]?.parameters ?? {})),
+        sent.map(async ({ parameters, result }) => ({
+          result,
+          page: await relay.callback(session, parameters),
+        })),
       );
-      const taken = answers.flatMap((answer, index) => (answer.status === 404 ? [] : [index % 4]));
+      const taken = answers.filter(({ page }) => page.status !== 404);
       equal('callbacks that took the session', taken.length, 1);
-      for (const answer of answers.filter(({ status }) => status === 404)) expectDeadLink(answer);
-      await expectResult(bench, session, kinds[taken[0] ?? 0]?.device ?? {});
+      for (const { page } of answers) if (page.status === 404) expectInvalidLink(page);
+      await expectResult(kit, session, taken[0]?.result ?? {});
     }
-  },
-};
+  });
 
-const duringExchange: Case = {
-  section: '3 rule 1',
-  rule: 'a cancellation during an exchange: one of the two callbacks counts, for page and device alike',
-  covers: ['3.rule-1', '4.callback-late'],
-  async run(bench) {
-    const { target, provider, options } = bench;
-    const session = await target.start(options.serviceA);
-    const result = makeTokens();
-    const code = provider.plan(after(1_000, json(tokenResponse(result))));
-    const exchanging = target.callback(session, { code });
+  test("What the person's browser does: a cancellation during an exchange: one of the two callbacks counts, for page and device alike", async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start();
+    const tokens = provider.makeTokens();
+    const code = provider.issue(after(1_000, json(tokenResponse(tokens))));
+    const exchanging = relay.callback(session, { code });
     await sleep(300);
-    const cancelled = await target.callback(session, { error: 'access_denied' });
+    const cancelled = await relay.callback(session, { error: 'access_denied' });
     const exchanged = await exchanging;
     if (exchanged.status === 200) {
       expectSuccessPage(exchanged);
-      expectDeadLink(cancelled);
-      await expectResult(bench, session, { ...result });
+      expectInvalidLink(cancelled);
+      await expectResult(kit, session, tokens);
     } else {
-      expectDeadLink(exchanged);
-      expectErrorPage(cancelled, 200, CANCELLED);
-      await expectResult(bench, session, { error: 'access_denied' });
+      expectInvalidLink(exchanged);
+      expectFailurePage(cancelled, CANCELLED);
+      await expectResult(kit, session, { error: 'access_denied' });
     }
-  },
-};
-
-export const races: Group = {
-  name: 'races',
-  about: 'many at once: one claims, one counts',
-  cases: [waitingPollers, rushingPollers, parallelCallbacks, mixedCallbacks, duringExchange],
-};
+  });
+});

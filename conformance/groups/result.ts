@@ -1,136 +1,150 @@
-/** `GET /auth/result`: `protocol.md` §3 and §4. The waiting itself is in hold.ts. */
+/** `GET /auth/result`: who gets the result, and how long a poll is held. */
 
-import type { Case, Group } from '../engine/case.ts';
-import { holds } from '../engine/expect.ts';
-import { sleep } from '../engine/wait.ts';
-import { expectJson, expectStatus, expectText } from '../wire/answers.ts';
-import { SESSION_NOT_FOUND } from '../wire/messages.ts';
-import { expectResult, signIn } from '../wire/sign-in.ts';
+import { sleep } from '../async.ts';
+import { expectResult, signIn } from '../device.ts';
+import {
+  equal,
+  expectHeld,
+  expectJson,
+  expectNoStore,
+  expectSessionNotFound,
+  expectStatus,
+  expectWithin,
+  holds,
+} from '../expect.ts';
+import type { Answer } from '../http.ts';
+import { resultPath } from '../relay.ts';
+import { cases } from '../runner.ts';
 
-const unknownSecret: Case = {
-  section: '4, 7',
-  rule: 'a poll secret that is unknown, empty or missing: 410 Session not found, at once',
-  covers: ['4.result-unknown', '7.session-not-found', '4.plain-text'],
-  async run({ target, options }) {
-    const { secret } = await target.start(options.serviceA);
-    const swapped = [...secret].reverse().join('');
-    const wrong = [secret.slice(0, -1), `${secret}A`, `${secret}=`, swapped, 'A'.repeat(24), ''];
-    for (const query of [...wrong.map((each) => `?session=${each}`), '']) {
-      const answer = await target.send({ path: `/auth/result${query}` });
-      expectText(answer, 410, SESSION_NOT_FOUND);
-      holds('seconds', answer.seconds < 2, 'less than 2', answer.seconds);
+export const result = cases((test) => {
+  test('Waiting: a poll secret that is unknown, empty or missing: 410 Session not found, at once', async (kit) => {
+    const { relay } = kit;
+    const { pollSecret } = await relay.start();
+    const reversed = [...pollSecret].reverse().join('');
+    const similar = [pollSecret.slice(0, -1), `${pollSecret}A`, `${pollSecret}=`, reversed];
+    const queries = [...similar, 'A'.repeat(24), ''].map((secret) => `?session=${secret}`);
+    for (const query of [...queries, '']) {
+      const answer = await relay.send({ path: `/auth/result${query}` });
+      expectSessionNotFound(answer);
+      expectWithin(answer, 3);
     }
-  },
-};
+  });
 
-const secondPoll: Case = {
-  section: '3 rule 2, 4',
-  rule: 'a result is given once: the second poll gets 410 Session not found',
-  covers: ['3.claim', '3.rule-2', '4.result-removed', '4.result-unknown', '7.session-not-found'],
-  async run(bench) {
-    const { session, result } = await signIn(bench, bench.options.serviceA);
-    await expectResult(bench, session, { ...result });
-    for (const _ of [2, 3]) {
-      expectText(await bench.target.poll(session.secret), 410, SESSION_NOT_FOUND);
-    }
-  },
-};
+  test('Waiting: tokens are delivered once: the next poll gets 410 Session not found', async (kit) => {
+    const { session, tokens } = await signIn(kit);
+    await expectResult(kit, session, tokens);
+    for (const _ of [2, 3]) expectSessionNotFound(await kit.relay.poll(session));
+  });
 
-const secondPollOfError: Case = {
-  section: '3 rule 2, 4',
-  rule: 'an error is a result too: it is given once, then 410',
-  covers: ['3.claim', '3.rule-2', '4.result-removed', '4.result-error'],
-  async run(bench) {
-    const { target, options } = bench;
-    const session = await target.start(options.serviceB);
-    await target.callback(session, { error: 'access_denied' });
-    await expectResult(bench, session, { error: 'access_denied' });
-    expectText(await target.poll(session.secret), 410, SESSION_NOT_FOUND);
-  },
-};
+  test('Waiting: an error is delivered once: the next poll gets 410 Session not found', async (kit) => {
+    const { relay, options } = kit;
+    const session = await relay.start({ service: options.serviceB });
+    await relay.callback(session, { error: 'access_denied' });
+    await expectResult(kit, session, { error: 'access_denied' });
+    expectSessionNotFound(await relay.poll(session));
+  });
 
-const othersUnharmed: Case = {
-  section: '3 rule 3',
-  rule: 'claiming one session leaves the others as they were',
-  covers: ['3.rule-3'],
-  async run(bench) {
-    const { target, options } = bench;
-    const pending = await target.start(options.serviceA);
-    const waiting = target.park(pending.secret);
-    const completed = await signIn(bench, options.serviceB);
-    const claimed = await signIn(bench, options.serviceA);
-    await expectResult(bench, claimed.session, { ...claimed.result });
-    expectStatus(await target.open(pending), 302);
-    await expectResult(bench, completed.session, { ...completed.result });
-    await target.callback(pending, { error: 'access_denied' });
-    expectJson(await waiting.answer, { error: 'access_denied' });
-  },
-};
+  test('Waiting: claiming one session does not affect others', async (kit) => {
+    const { relay, options } = kit;
+    const pending = await relay.start();
+    const parked = relay.park(pending);
+    const completed = await signIn(kit, options.serviceB);
+    const claimed = await signIn(kit);
+    await expectResult(kit, claimed.session, claimed.tokens);
+    expectStatus(await relay.open(pending), 302);
+    await expectResult(kit, completed.session, completed.tokens);
+    await relay.callback(pending, { error: 'access_denied' });
+    expectJson(await parked.answer, { error: 'access_denied' });
+  });
 
-const errorWakes: Case = {
-  section: '3 rule 4, 4',
-  rule: 'a parked poll is woken by an error as by tokens',
-  covers: ['3.rule-4', '4.result-error'],
-  async run({ target, options }) {
+  test('Waiting: a parked poll is answered at once with each kind of error', async ({ relay }) => {
     for (const [parameters, error] of [
       [{ error: 'access_denied' }, 'access_denied'],
       [{ error: 'x' }, 'authorization_failed'],
       [{}, 'missing_code'],
       [{ code: 'conformance-unknown-code' }, 'exchange_failed'],
     ] as const) {
-      const session = await target.start(options.serviceA);
-      const waiting = target.park(session.secret);
+      const session = await relay.start();
+      const parked = relay.park(session);
       await sleep(100);
-      await target.callback(session, parameters);
-      const answer = await waiting.answer;
+      await relay.callback(session, parameters);
+      const answer = await parked.answer;
       expectJson(answer, { error });
-      holds('seconds', answer.seconds < 3, 'less than 3', answer.seconds);
+      expectWithin(answer, 3);
     }
-  },
-};
+  });
 
-const deviceGone: Case = {
-  section: '4',
-  rule: 'a device that hung up claims nothing: its next poll gets the tokens',
-  covers: ['4.result-pending'],
-  async run({ target, provider, options }) {
-    for (const pause of [50, 100, 300]) {
-      const session = await target.start(options.serviceA);
-      const gone = [target.park(session.secret), target.park(session.secret)];
+  test('Waiting: a poll whose connection was closed claims nothing: the next poll gets the tokens', async (kit) => {
+    const { relay, provider } = kit;
+    for (const pauseMs of [50, 100, 300]) {
+      const session = await relay.start();
+      const parked = [relay.park(session), relay.park(session)];
       await sleep(200);
-      for (const parked of gone) parked.leave();
-      await sleep(pause);
-      const { code, result } = provider.grant();
-      await target.callback(session, { code });
-      expectJson(await target.poll(session.secret), { ...result });
+      for (const poll of parked) poll.leave();
+      await sleep(pauseMs);
+      const { code, tokens } = provider.issueCode();
+      await relay.callback(session, { code });
+      await expectResult(kit, session, tokens);
     }
-  },
-};
+  });
 
-const headClaimsNothing: Case = {
-  section: '4',
-  rule: 'HEAD (or any other method) on a completed session is 405 and claims nothing',
-  covers: ['4.result-method', '7.method'],
-  async run(bench) {
-    const { session, result } = await signIn(bench, bench.options.serviceA);
-    const path = `/auth/result?session=${session.secret}`;
+  test('Waiting: HEAD or any other method on a completed session: 405, and nothing is claimed', async (kit) => {
+    const { session, tokens } = await signIn(kit);
     for (const method of ['HEAD', 'POST', 'DELETE', 'OPTIONS']) {
-      expectStatus(await bench.target.send({ method, path }), 405);
+      expectStatus(await kit.relay.send({ method, path: resultPath(session) }), 405);
     }
-    await expectResult(bench, session, { ...result });
-  },
-};
+    await expectResult(kit, session, tokens);
+  });
+});
 
-export const result: Group = {
-  name: 'result',
-  about: 'GET /auth/result: given once',
-  cases: [
-    unknownSecret,
-    secondPoll,
-    secondPollOfError,
-    othersUnharmed,
-    errorWakes,
-    deviceGone,
-    headClaimsNothing,
-  ],
-};
+const EARLY_SECONDS = 1;
+
+function expectPending(answer: Answer, pollSeconds: number): void {
+  expectStatus(answer, 204);
+  equal('body', answer.body, '');
+  expectHeld(answer, pollSeconds, EARLY_SECONDS);
+}
+
+export const hold = cases((test) => {
+  test('Waiting; Limits: a poll of a pending session is held, then answered 204 with an empty body and no-store', async (kit) => {
+    const answer = await kit.relay.poll(await kit.relay.start());
+    expectPending(answer, kit.options.pollSeconds);
+    expectNoStore(answer);
+  });
+
+  test('Waiting: after a 204 the session is still pending: link, callback and the next poll work', async (kit) => {
+    const { relay, provider, options } = kit;
+    const session = await relay.start({ service: options.serviceB });
+    expectStatus(await relay.poll(session), 204);
+    expectStatus(await relay.open(session), 302);
+    const parked = relay.park(session);
+    await sleep(300);
+    const { code, tokens } = provider.issueCode();
+    await relay.callback(session, { code });
+    expectJson(await parked.answer, tokens);
+  });
+
+  test('Waiting; Limits: several polls of one session are each held for the whole time', async (kit) => {
+    const { relay, options } = kit;
+    const session = await relay.start();
+    const first = relay.park(session);
+    await sleep(Math.min(5_000, options.pollSeconds * 500));
+    const second = relay.park(session);
+    const answers = await Promise.all([first.answer, second.answer]);
+    for (const answer of answers) expectPending(answer, options.pollSeconds);
+  });
+
+  test('Waiting; Limits: the held poll delivers a completion that comes shortly before the hold ends', async (kit) => {
+    const { relay, provider, options } = kit;
+    const session = await relay.start();
+    const parked = relay.park(session);
+    const completedAfterSeconds = options.pollSeconds * 0.9;
+    await sleep(completedAfterSeconds * 1000);
+    const { code, tokens } = provider.issueCode();
+    await relay.callback(session, { code });
+    const answer = await parked.answer;
+    expectJson(answer, tokens);
+    const isHeld = answer.seconds > completedAfterSeconds - EARLY_SECONDS;
+    holds('seconds', isHeld, `about ${completedAfterSeconds}`, answer.seconds);
+  });
+});

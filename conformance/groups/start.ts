@@ -1,123 +1,162 @@
-/** `POST /auth/start`, accepted: `protocol.md` §2 and §4. */
+/** `POST /auth/start`: what it answers, its checks and their order. */
 
-import type { Case, Group } from '../engine/case.ts';
-import { equal, holds, matches } from '../engine/expect.ts';
-import { times } from '../engine/wait.ts';
-import { expectText, readJson } from '../wire/answers.ts';
+import { times } from '../async.ts';
+import { exhaust } from '../device.ts';
+import {
+  equal,
+  expectNoStore,
+  expectNotAllowed,
+  expectText,
+  holds,
+  matches,
+  readJson,
+  Skip,
+} from '../expect.ts';
+import type { ClientAddress } from '../http.ts';
+import { cases, type Kit } from '../runner.ts';
 
-const START_BODY_BYTES = 512;
-const CAPABILITY = /^[A-Za-z0-9_-]{24}$/;
+const BODY_BYTES = 512;
+/** A poll secret or browser state: 18 random bytes. */
+const SECRET = /^[A-Za-z0-9_-]{24}$/;
 
-const response: Case = {
-  section: '2, 4',
-  rule: 'an accepted start answers 200 JSON with session, url and expiresIn, and nothing else',
-  covers: ['3.start', '4.start-response', '2.start-response'],
-  async run({ target, options }) {
-    const answer = await target.post(JSON.stringify({ service: options.serviceA }));
-    const fields = readJson(answer);
+/** A start body of this length, all of it JSON. */
+function bodyOf(bytes: number, service: string): string {
+  return `${`{"service":"${service}","pad":"`.padEnd(bytes - 2, 'x')}"}`;
+}
+
+export const start = cases((test) => {
+  test('Starting: an accepted start answers 200 JSON with session, url and expiresIn, and nothing else', async (kit) => {
+    const { relay, options } = kit;
+    const fields = readJson(await relay.postStart({ service: options.serviceA }));
     equal('field names', Object.keys(fields).sort(), ['expiresIn', 'session', 'url']);
     equal('types', [typeof fields.session, typeof fields.url], ['string', 'string']);
-  },
-};
+  });
 
-const lifetime: Case = {
-  section: '2, 8',
-  rule: 'expiresIn is the session lifetime in seconds, as an integer',
-  covers: ['8.lifetime', '2.start-response'],
-  async run({ target, options }) {
-    const answer = await target.post(JSON.stringify({ service: options.serviceB }));
-    const { expiresIn } = readJson(answer);
+  test('Starting; Limits: expiresIn is the session lifetime in seconds, an integer', async (kit) => {
+    const { relay, options } = kit;
+    const { expiresIn } = readJson(await relay.postStart({ service: options.serviceB }));
     equal('expiresIn', expiresIn, options.sessionSeconds);
-  },
-};
+  });
 
-const url: Case = {
-  section: '2',
-  rule: 'url is {base_url}/auth/<service>?state=<browser state>, for both services',
-  covers: ['2.start-response'],
-  async run({ target, options }) {
+  test('In short: url is BASE/auth/<service>?state=<browser state>, for both services', async (kit) => {
+    const { relay, options } = kit;
     for (const service of [options.serviceA, options.serviceB]) {
-      const session = await target.start(service);
-      equal('url', session.url, `${options.publicUrl}/auth/${service}?state=${session.state}`);
+      const { url, state } = await relay.start({ service });
+      equal('url', url, `${options.publicUrl}/auth/${service}?state=${state}`);
     }
-  },
-};
+  });
 
-const format: Case = {
-  section: '2, 8',
-  rule: 'session and browser state are 24 characters of base64url without padding',
-  covers: ['2.browser-state', '2.poll-secret', '8.browser-state', '8.poll-secret'],
-  async run({ target, options }) {
+  test('Limits: poll secret and browser state are 24 characters of base64url without padding', async (kit) => {
+    const { relay, options } = kit;
     for (const service of [options.serviceA, options.serviceB]) {
-      const session = await target.start(service);
-      matches('session', session.secret, CAPABILITY);
-      matches('state', session.state, CAPABILITY);
+      const session = await relay.start({ service });
+      matches('session', session.pollSecret, SECRET);
+      matches('state', session.state, SECRET);
     }
-  },
-};
+  });
 
-const SAMPLE = 60;
-
-const fresh: Case = {
-  section: '2, 5',
-  rule: 'session and browser state are fresh per session, and unlike each other',
-  covers: ['2.browser-state', '2.poll-secret', '5.capabilities'],
-  async run({ target, options }) {
-    const started = await Promise.all(times(SAMPLE, () => target.start(options.serviceA)));
-    const all = started.flatMap(({ secret, state }) => [secret, state]);
-    equal('different values', new Set(all).size, 2 * SAMPLE);
-    for (const part of ['secret', 'state'] as const) {
+  test('In short; Limits: poll secrets and browser states are random, and independent of each other', async (kit) => {
+    const { relay } = kit;
+    const sample = 60;
+    const started = await Promise.all(times(sample, () => relay.start()));
+    const all = started.flatMap(({ pollSecret, state }) => [pollSecret, state]);
+    equal('different values', new Set(all).size, 2 * sample);
+    for (const part of ['pollSecret', 'state'] as const) {
       const values = started.map((session) => session[part]);
-      // Of 60 random characters out of 64 about 39 differ; a counter or a clock shows fewer.
+      // Of 60 random characters out of 64 about 39 differ. A counter or a clock shows fewer.
       const fewest = Math.min(...times(24, (at) => new Set(values.map((v) => v[at])).size));
-      holds(
-        `different characters in each place of the ${part}`,
-        fewest >= 20,
-        '20 or more',
-        fewest,
-      );
+      const subject = `different characters in each place of the ${part}`;
+      holds(subject, fewest >= 20, '20 or more', fewest);
     }
-  },
-};
+  });
 
-const fullBody: Case = {
-  section: '2, 8',
-  rule: 'a start body of exactly 512 bytes is read whole',
-  covers: ['2.start-request', '8.start-body'],
-  async run({ target, options }) {
-    const head = `{"service":"${options.serviceA}","pad":"`;
-    const body = `${head}${'x'.repeat(START_BODY_BYTES - head.length - 2)}"}`;
-    equal('bytes sent', Buffer.byteLength(body), START_BODY_BYTES);
-    readJson(await target.post(body));
-  },
-};
+  test('Starting; Limits: a body of exactly 512 bytes is read whole', async (kit) => {
+    const { relay, options } = kit;
+    readJson(await relay.postStart(bodyOf(BODY_BYTES, options.serviceA)));
+  });
 
-const cutBody: Case = {
-  section: '2, 8',
-  rule: 'JSON longer than 512 bytes is cut, and then not JSON: 400 Invalid JSON',
-  covers: ['2.start-request', '8.start-body', '7.invalid-json'],
-  async run({ target, options }) {
-    const head = `{"service":"${options.serviceA}","pad":"`;
-    for (const length of [START_BODY_BYTES + 1, 4_000]) {
-      const body = `${head}${'x'.repeat(length - head.length - 2)}"}`;
-      expectText(await target.post(body), 400, 'Invalid JSON');
+  test('Starting; Limits: longer JSON is cut after 512 bytes, which leaves no JSON: 400 Invalid JSON', async (kit) => {
+    for (const bytes of [BODY_BYTES + 1, 4_000]) {
+      const body = bodyOf(bytes, kit.options.serviceA);
+      expectText(await kit.relay.postStart(body), 400, 'Invalid JSON');
     }
-  },
-};
+  });
 
-const trailingSpace: Case = {
-  section: '2, 8',
-  rule: 'what follows the first 512 bytes is not looked at: JSON and then spaces is accepted',
-  covers: ['2.start-request', '8.start-body'],
-  async run({ target, options }) {
+  test('Starting; Limits: what follows the first 512 bytes is ignored: JSON and then spaces is accepted', async (kit) => {
+    const { relay, options } = kit;
     const body = JSON.stringify({ service: options.serviceA });
-    readJson(await target.post(body + ' '.repeat(2 * START_BODY_BYTES)));
-    readJson(await target.post(`${body.padEnd(START_BODY_BYTES)}rubbish`));
-  },
-};
+    readJson(await relay.postStart(body + ' '.repeat(2 * BODY_BYTES)));
+    readJson(await relay.postStart(`${body.padEnd(BODY_BYTES)}rubbish`));
+  });
+});
 
-export const start: Group = {
-  name: 'start',
-  about: 'POST /auth/start, accepted',
-  cases: [response, lifetime, url, format, fresh, fullBody, cutBody, trailingSpace],
-};
+export const startRefused = cases((test) => {
+  test('Starting: a body that is not JSON: 400 Invalid JSON', async ({ relay }) => {
+    const json = ['{', '{"service":"mal"', "{'service':'mal'}", '{"a":1,}'];
+    for (const body of ['', ' ', 'service=mal', ...json]) {
+      expectText(await relay.postStart(body), 400, 'Invalid JSON');
+    }
+  });
+
+  test('Starting: a service that is not exactly the name of an enabled provider: 400 Unknown service', async (kit) => {
+    const { serviceA } = kit.options;
+    const similar = [serviceA.toUpperCase(), `${serviceA} `, `/${serviceA}`];
+    const names = ['nosuch', '', ...similar, 'start', 'result', '__proto__', 'constructor'];
+    for (const service of names) {
+      expectText(await kit.relay.postStart({ service }), 400, 'Unknown service');
+    }
+  });
+
+  test('Starting: JSON without a service, or with one that is not a string: 400 Unknown service', async (kit) => {
+    const name = kit.options.serviceA;
+    const bodies = [{}, { service: null }, { service: 5 }, { service: [name] }, [], name, null, 42];
+    for (const body of bodies) {
+      expectText(await kit.relay.postStart(JSON.stringify(body)), 400, 'Unknown service');
+    }
+  });
+
+  test('Starting: JSON is checked before the service: broken JSON with an unknown service is Invalid JSON', async (kit) => {
+    expectText(await kit.relay.postStart('{"service":"nosuch"'), 400, 'Invalid JSON');
+  });
+
+  test('Starting: the method is checked before the rate limit: GET from an exhausted client gets 405', async (kit) => {
+    const { from } = await exhaust(kit);
+    expectNotAllowed(await kit.relay.send({ path: '/auth/start', from }));
+  });
+
+  test('Starting: the rate limit is checked before the body: broken JSON from an exhausted client gets 429', async (kit) => {
+    const { from } = await exhaust(kit);
+    expectText(await kit.relay.postStart('{', from), 429, 'Rate limited');
+  });
+
+  test('Starting: a refused start does not prevent the next one', async ({ relay, options }) => {
+    const from = await relay.addresses.unused();
+    expectText(await relay.postStart({ service: 'nosuch' }, from), 400, 'Unknown service');
+    readJson(await relay.postStart({ service: options.serviceA }, from));
+  });
+});
+
+/** Behind a proxy that forwards no address. How a relay finds addresses is free; here it can find none. */
+function withoutAddress({ options }: Kit): ClientAddress {
+  const forwardedFor = 'not-an-address';
+  if (options.spread === 'forwarded') return { forwardedFor };
+  if (options.proxyAddress === undefined) {
+    throw new Skip('needs --spread forwarded, or a --proxy-address that the relay trusts');
+  }
+  return { localAddress: options.proxyAddress, forwardedFor };
+}
+
+export const clientAddress = cases((test) => {
+  test('Starting: a client address that cannot be determined: 400 Invalid client address', async (kit) => {
+    const { relay, options } = kit;
+    const answer = await relay.postStart({ service: options.serviceA }, withoutAddress(kit));
+    expectText(answer, 400, 'Invalid client address');
+    expectNoStore(answer);
+  });
+
+  test('Starting: the address is checked after the method and before the body', async (kit) => {
+    const from = withoutAddress(kit);
+    expectNotAllowed(await kit.relay.send({ path: '/auth/start', from }));
+    expectText(await kit.relay.postStart('{', from), 400, 'Invalid client address');
+  });
+});

@@ -1,0 +1,147 @@
+/** What a device does: it starts sign-ins and polls, at `/auth/*` and with the device grant (RFC 8628). */
+
+import {
+  equal,
+  expectJson,
+  expectStatus,
+  expectSuccessPage,
+  Mismatch,
+  matches,
+  parseObject,
+} from './expect.ts';
+import { type Answer, type Call, type ClientAddress, formCall } from './http.ts';
+import type { Reply } from './mock-provider.ts';
+import type { Parameters, Session } from './relay.ts';
+import type { Kit } from './runner.ts';
+
+/** A session that is completed with tokens and not yet claimed. */
+export async function signIn({ relay, provider }: Kit, service?: string) {
+  const session = await relay.start(service === undefined ? {} : { service });
+  const { code, tokens } = provider.issueCode();
+  const page = await relay.callback(session, { code });
+  expectSuccessPage(page);
+  return { session, code, tokens, page };
+}
+
+/** A session of service A whose code gets this reply at the token endpoint. */
+export async function exchange({ relay, provider }: Kit, reply: Reply) {
+  const session = await relay.start();
+  const code = provider.issue(reply);
+  const page = await relay.callback(session, { code });
+  return { session, code, page };
+}
+
+/** The next poll is answered with exactly these fields. */
+export async function expectResult({ relay }: Kit, session: Session, fields: object) {
+  expectJson(await relay.poll(session), fields);
+}
+
+/** The session is still pending: a callback with a good code completes it. */
+export async function expectSignsIn(kit: Kit, session: Session): Promise<void> {
+  const { code, tokens } = kit.provider.issueCode();
+  expectSuccessPage(await kit.relay.callback(session, { code }));
+  await expectResult(kit, session, tokens);
+}
+
+/** How often the code or refresh token came to the token endpoint. */
+export function expectRequests({ provider }: Kit, code: string, count: number): void {
+  equal('requests at the token endpoint', provider.requests(code).length, count);
+}
+
+/** Far more than a burst, even if the bucket fills a little meanwhile. */
+const TRIES = 12;
+
+/** A client address that has no start left, and the answer that said so. */
+export async function exhaust({ relay, options }: Kit) {
+  const from = await relay.addresses.unused();
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const answer = await relay.postStart({ service: options.serviceA }, from);
+    if (answer.status === 429) return { from, answer };
+    expectStatus(answer, 200);
+  }
+  throw new Mismatch(`${TRIES} starts in a row from one address`, 'a 429', '200 each time');
+}
+
+export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
+
+export function devicePath(service: string): string {
+  return `/oauth2/${service}/device_authorization`;
+}
+
+export function tokenPath(service: string): string {
+  return `/oauth2/${service}/token`;
+}
+
+/** A device authorization that must be accepted (RFC 8628 §3.1). The device code is the poll secret. */
+export async function startGrant(
+  { relay, options }: Kit,
+  { service = options.serviceA, ...call }: Partial<Call> & { readonly service?: string } = {},
+) {
+  const from = await relay.addresses.next();
+  const form = formCall(devicePath(service), { client_id: 'conformance-device' });
+  const answer = await relay.send({ ...form, from, ...call });
+  const fields = readOAuth(answer, 200);
+  const session = {
+    service,
+    pollSecret: String(fields.device_code),
+    state: '',
+    userCode: String(fields.user_code),
+    url: String(fields.verification_uri_complete),
+    from,
+    mayRepeat: true,
+  };
+  relay.keep(session);
+  return { session, fields };
+}
+
+/** Longer than the longest hold that a device may ask for. */
+export const HELD_MS = 75_000;
+
+/** One poll (RFC 8628 §3.4). */
+export async function pollGrant(
+  { relay }: Kit,
+  session: Session,
+  headers: Parameters = {},
+): Promise<Answer> {
+  const form = { grant_type: DEVICE_CODE, device_code: session.pollSecret };
+  const call = formCall(tokenPath(session.service), form);
+  const answer = await relay.send({
+    ...call,
+    timeoutMs: HELD_MS,
+    headers: { ...call.headers, ...headers },
+  });
+  if (answer.body.includes('"expired_token"')) relay.forget(session);
+  return answer;
+}
+
+/** A refresh, from an unused client address unless one is named: refreshes are limited too. */
+export async function refresh(
+  { relay }: Kit,
+  service: string,
+  refreshToken: string,
+  { from, ...parameters }: { from?: ClientAddress; scope?: string; client_id?: string } = {},
+): Promise<Answer> {
+  const form = { grant_type: 'refresh_token', refresh_token: refreshToken, ...parameters };
+  const address = from ?? (await relay.addresses.next());
+  return relay.send({ ...formCall(tokenPath(service), form), from: address });
+}
+
+/** JSON that no cache may keep (RFC 6749 §5.1). */
+export function readOAuth(answer: Answer, status: number): Readonly<Record<string, unknown>> {
+  expectStatus(answer, status);
+  matches('Content-Type', answer.headers['content-type'], /^application\/json\s*(;|$)/i);
+  matches('Cache-Control', answer.headers['cache-control'], /\bno-store\b/);
+  return parseObject(answer);
+}
+
+/** The characters that a description may have (RFC 6749 §5.2). */
+const DESCRIPTION = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/;
+
+/** An error as a standard client reads it, without a challenge that the client would look at first. */
+export function expectOAuthError(answer: Answer, error: string | RegExp, status = 400): void {
+  const fields = readOAuth(answer, status);
+  if (typeof error === 'string') equal('error', fields.error, error);
+  else matches('error', String(fields.error), error);
+  matches('error_description', String(fields.error_description ?? ''), DESCRIPTION);
+  equal('WWW-Authenticate', answer.headers['www-authenticate'], undefined);
+}

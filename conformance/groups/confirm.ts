@@ -1,0 +1,94 @@
+/** `CONFIRM=always`: the link asks before it leads to the provider. Other groups fail against such a relay. */
+
+import { expectResult, expectSignsIn } from '../device.ts';
+import { equal, expectInvalidLink, expectNotFound, expectStatus } from '../expect.ts';
+import { formCall } from '../http.ts';
+import { callbackPath, linkPath } from '../relay.ts';
+import { cases } from '../runner.ts';
+import {
+  expectConfirmationPage,
+  expectDeclined,
+  expectRedirectToProvider,
+  startWithCode,
+} from '../user.ts';
+
+export const confirm = cases((test) => {
+  test("What the person's browser does: the link asks; the page contains no state and no poll secret; opening it changes nothing", async (kit) => {
+    const { relay, options } = kit;
+    for (const service of [options.serviceA, options.serviceB]) {
+      const session = await relay.start({ service });
+      for (const _ of [1, 2]) expectConfirmationPage(await relay.open(session), session);
+    }
+  });
+
+  test("What the person's browser does: Continue: 303 to the provider, as often as it is pressed; then the sign-in ends as usual", async (kit) => {
+    const { relay } = kit;
+    const session = await relay.start();
+    for (const _ of [1, 2]) {
+      expectRedirectToProvider(kit, await relay.decide(session, 'continue'), session);
+    }
+    await expectSignsIn(kit, session);
+    expectInvalidLink(await relay.open(session));
+  });
+
+  test('docs/person.md "Settings": a user who used a code is asked once, and the sign-in ends as usual', async (kit) => {
+    const session = await startWithCode(kit);
+    expectRedirectToProvider(kit, await kit.relay.decide(session, 'continue'), session);
+    await expectSignsIn(kit, session);
+  });
+
+  test("What the person's browser does: a callback from another browser than the one that continued is the 404 page and changes nothing", async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start();
+    const { code, tokens } = provider.issueCode();
+    const callbacks = [{ code }, { error: 'access_denied' }, { error: 'server_error' }, {}];
+    const callBackWithoutCookie = async () => {
+      for (const parameters of callbacks) {
+        expectInvalidLink(await relay.send({ path: callbackPath(session, parameters) }));
+      }
+    };
+    await callBackWithoutCookie();
+    await relay.decide(session, 'continue');
+    await callBackWithoutCookie();
+    await relay.callback(session, { code });
+    await expectResult(kit, session, tokens);
+  });
+
+  test("What the person's browser does: Decline: a page, the waiting device gets access_denied at once, and the link is no longer valid", async (kit) => {
+    const { relay, options } = kit;
+    const session = await relay.start({ service: options.serviceB });
+    await expectDeclined(kit, session);
+    expectInvalidLink(await relay.open(session));
+    expectInvalidLink(await relay.decide(session, 'continue'));
+  });
+
+  test('docs/person.md "The pages": a form from another site decides nothing: the page asks again', async (kit) => {
+    const { relay } = kit;
+    const session = await relay.start();
+    for (const headers of [
+      { 'Sec-Fetch-Site': 'cross-site' },
+      { Origin: 'https://evil.example' },
+      { Origin: 'null' },
+    ]) {
+      expectConfirmationPage(await relay.decide(session, 'continue', headers), session);
+      expectConfirmationPage(await relay.decide(session, 'decline', headers), session);
+    }
+  });
+
+  test('Everywhere: an unknown state or another service: 404 page; an unknown service: 404 text; another method: 405', async (kit) => {
+    const { relay, options } = kit;
+    const session = await relay.start();
+    const other = { ...session, service: options.serviceB };
+    expectInvalidLink(await relay.open({ ...session, state: 'A'.repeat(24) }));
+    expectInvalidLink(await relay.open(other));
+    expectInvalidLink(await relay.decide(other, 'continue'));
+    const nosuch = formCall('/auth/nosuch?state=x', { choice: 'continue' });
+    expectNotFound(await relay.send(nosuch));
+    for (const method of ['HEAD', 'PUT', 'DELETE']) {
+      const answer = await relay.send({ method, path: linkPath(session) });
+      expectStatus(answer, 405);
+      equal('Allow', answer.headers.allow, 'GET, POST');
+    }
+    expectConfirmationPage(await relay.open(session), session);
+  });
+});

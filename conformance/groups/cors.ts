@@ -1,0 +1,99 @@
+/** CORS for web apps on devices (Fetch standard). The relay allows `LISTED_ORIGINS`: `--print-env`. */
+
+import { HELD_MS } from '../device.ts';
+import { equal, expectStatus, holds, matches, readJson } from '../expect.ts';
+import type { Answer } from '../http.ts';
+import { LISTED_ORIGINS } from '../options.ts';
+import { linkPath, resultPath } from '../relay.ts';
+import { cases, type Kit } from '../runner.ts';
+
+const UNLISTED_ORIGINS = ['https://other.example', 'http://app.conformance.example', 'NULL', ''];
+
+const DEVICE_ROUTES = [
+  { method: 'POST', path: '/auth/start' },
+  { method: 'GET', path: '/auth/result?session=nosuch' },
+];
+
+function preflight({ relay }: Kit, path: string, method: string, origin: string) {
+  const headers = {
+    Origin: origin,
+    'Access-Control-Request-Method': method,
+    'Access-Control-Request-Headers': 'content-type',
+  };
+  return relay.send({ method: 'OPTIONS', path, headers });
+}
+
+function expectNoCors({ headers }: Answer): void {
+  const names = Object.keys(headers).filter((name) => name.startsWith('access-control-'));
+  equal('CORS headers', names, []);
+}
+
+function expectAllowed({ headers }: Answer, origin: string): void {
+  const allowed = headers['access-control-allow-origin'];
+  holds('Access-Control-Allow-Origin', allowed === origin || allowed === '*', origin, allowed);
+  // No cache may use the answer for another origin (Fetch standard, "CORS protocol and HTTP caches").
+  if (allowed !== '*') matches('Vary', headers.vary, /\borigin\b/i);
+  equal('Access-Control-Allow-Credentials', headers['access-control-allow-credentials'], undefined);
+}
+
+export const cors = cases((test) => {
+  test('On request: a preflight of a listed origin, `null` included, is answered in place of the 405', async (kit) => {
+    for (const origin of LISTED_ORIGINS) {
+      for (const { method, path } of DEVICE_ROUTES) {
+        const answer = await preflight(kit, path, method, origin);
+        holds('status', [200, 204].includes(answer.status), '204', answer.status);
+        expectAllowed(answer, origin);
+        const { headers } = answer;
+        matches('allowed methods', headers['access-control-allow-methods'], new RegExp(method));
+        matches('allowed headers', headers['access-control-allow-headers'], /content-type/i);
+      }
+    }
+  });
+
+  test('On request: a listed origin may read the answers, refusals included', async ({ relay }) => {
+    for (const origin of LISTED_ORIGINS) {
+      const headers = { Origin: origin };
+      const from = await relay.addresses.next();
+      const post = { method: 'POST', path: '/auth/start', headers, from };
+      const refused = await relay.send({ ...post, body: '{' });
+      expectStatus(refused, 400);
+      expectAllowed(refused, origin);
+      const unknown = await relay.send({ path: '/auth/result?session=nosuch', headers });
+      expectStatus(unknown, 410);
+      expectAllowed(unknown, origin);
+      const path = resultPath(await relay.start(), { wait: '1' });
+      expectAllowed(await relay.send({ path, headers, timeoutMs: HELD_MS }), origin);
+    }
+  });
+
+  test('On request: an origin that is not listed gets no CORS header, and OPTIONS is 405 as without CORS', async (kit) => {
+    const { relay, options } = kit;
+    for (const origin of UNLISTED_ORIGINS) {
+      for (const { method, path } of DEVICE_ROUTES) {
+        const answer = await preflight(kit, path, method, origin);
+        expectStatus(answer, 405);
+        expectNoCors(answer);
+      }
+      const { pollSecret } = await relay.start();
+      const path = `/auth/result?${new URLSearchParams({ session: `${pollSecret}x` })}`;
+      expectNoCors(await relay.send({ path, headers: { Origin: origin } }));
+    }
+    const plain = await relay.postStart({ service: options.serviceA });
+    readJson(plain);
+    expectNoCors(plain);
+  });
+
+  test('On request: no page that a browser opens has a CORS header, for listed origins either', async (kit) => {
+    const { relay } = kit;
+    const session = await relay.start();
+    const callback = `/auth/${session.service}/callback?state=nosuch&code=x`;
+    for (const path of [linkPath(session), callback, '/auth/done']) {
+      for (const origin of LISTED_ORIGINS) {
+        const refused = await preflight(kit, path, 'GET', origin);
+        expectStatus(refused, 405);
+        expectNoCors(refused);
+        expectNoCors(await relay.send({ path, headers: { Origin: origin } }));
+      }
+    }
+  });
+});

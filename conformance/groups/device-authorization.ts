@@ -1,0 +1,119 @@
+/** The device grant: how a device gets its codes (RFC 8628 §3.1, §3.2), and metadata (RFC 8414). */
+
+import {
+  DEVICE_CODE,
+  devicePath,
+  exhaust,
+  expectOAuthError,
+  readOAuth,
+  startGrant,
+  tokenPath,
+} from '../device.ts';
+import { equal, expectRetryAfter, holds, matches } from '../expect.ts';
+import { FORM, formCall } from '../http.ts';
+import { cases, type Kit } from '../runner.ts';
+import { continueToProvider, expectConfirmationPage, openCode } from '../user.ts';
+import { USER_CODE } from './user-code.ts';
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+async function readMetadata({ relay, options }: Kit, path: string, service: string) {
+  const metadata = readOAuth(await relay.send({ path, atRoot: true }), 200);
+  const issuer = `${options.publicUrl}/oauth2/${service}`;
+  for (const [member, expected] of Object.entries({
+    issuer,
+    token_endpoint: `${issuer}/token`,
+    device_authorization_endpoint: `${issuer}/device_authorization`,
+    grant_types_supported: [DEVICE_CODE, 'refresh_token'],
+    token_endpoint_auth_methods_supported: ['none'],
+  })) {
+    equal(member, metadata[member], expected);
+  }
+  const responseTypes = metadata.response_types_supported;
+  holds('response_types_supported', Array.isArray(responseTypes), 'a list', responseTypes);
+  return metadata;
+}
+
+export const deviceAuthorization = cases((test) => {
+  test('RFC 8628 §3.2; RFC 8628 §6.1: device_code, user_code, both verification URIs, expires_in and interval; no-store', async (kit) => {
+    const { options } = kit;
+    for (const service of [options.serviceA, options.serviceB]) {
+      const { fields } = await startGrant(kit, { service });
+      matches('user_code', String(fields.user_code), USER_CODE);
+      matches('device_code', String(fields.device_code), /^[\w-]{24,}$/);
+      equal('verification_uri', fields.verification_uri, `${options.publicUrl}/link`);
+      const complete = `${options.publicUrl}/L/${fields.user_code}`;
+      equal('verification_uri_complete', fields.verification_uri_complete, complete);
+      equal('expires_in', fields.expires_in, options.sessionSeconds);
+      // Without it a client might not wait at all.
+      equal('interval', fields.interval, 5);
+    }
+  });
+
+  test('RFC 8628 §3.1: client_id, scope and unknown parameters are accepted, as a form or JSON; so is an empty body', async (kit) => {
+    await startGrant(kit, { body: 'client_id=any&scope=a+b&novel=x' });
+    const json = JSON.stringify({ client_id: 'any', scope: 'a b', novel: ['x'] });
+    await startGrant(kit, { body: json, headers: JSON_TYPE });
+    await startGrant(kit, { body: '' });
+    const Authorization = `Basic ${btoa('any:')}`;
+    await startGrant(kit, { headers: { ...FORM, Authorization } });
+  });
+
+  test('RFC 8628 §3.3: the code leads to a page that names the device, and from there to the provider', async (kit) => {
+    const body = 'device=Living+room';
+    const { session } = await startGrant(kit, { body, service: kit.options.serviceB });
+    const page = await openCode(kit, session.userCode, session.from);
+    expectConfirmationPage(page, session);
+    holds('page', page.body.includes('Living room'), 'the name of the device', 'none');
+    await continueToProvider(kit, session);
+  });
+
+  test('RFC 6749 §5.2; RFC 6749 §3.2: a repeated parameter, broken JSON and a body of 100 kB: 400 invalid_request', async (kit) => {
+    const { relay, options } = kit;
+    const form = formCall(devicePath(options.serviceA), {});
+    for (const call of [
+      { body: 'scope=a&scope=b' },
+      { body: '{', headers: JSON_TYPE },
+      { body: `x=${'y'.repeat(100_000)}` },
+    ]) {
+      const from = await relay.addresses.next();
+      expectOAuthError(await relay.send({ ...form, ...call, from }), 'invalid_request');
+    }
+  });
+
+  test('RFC 8628 §3.5; RFC 6749 §5.2: device authorization shares the rate limit of /auth/start: 400 slow_down with Retry-After', async (kit) => {
+    const { from } = await exhaust(kit);
+    const form = formCall(devicePath(kit.options.serviceA), {});
+    const answer = await kit.relay.send({ ...form, from });
+    expectOAuthError(answer, 'slow_down');
+    expectRetryAfter(answer);
+  });
+
+  test('RFC 6749 §3.2: an unknown service or path: 404 JSON; another method than POST: 405 JSON', async (kit) => {
+    const { relay, options } = kit;
+    for (const path of [devicePath('nosuch'), tokenPath('nosuch'), '/oauth2/', '/oauth2/x/y/z']) {
+      readOAuth(await relay.send(formCall(path, { grant_type: DEVICE_CODE })), 404);
+    }
+    for (const path of [devicePath(options.serviceA), tokenPath(options.serviceA)]) {
+      for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
+        const answer = await relay.send({ method, path });
+        readOAuth(answer, 405);
+        equal('Allow', answer.headers.allow, 'POST');
+      }
+    }
+  });
+
+  test('RFC 8414 §2; RFC 8414 §3; RFC 8628 §4: each service has its own issuer, with the same metadata at both well-known URIs', async (kit) => {
+    const { relay, options } = kit;
+    const basePath = (url: string) => new URL(url).pathname.replace(/\/$/, '');
+    const issuerPath = `${basePath(options.publicUrl)}/oauth2`;
+    const wellKnown = `/.well-known/oauth-authorization-server${issuerPath}`;
+    for (const service of [options.serviceA, options.serviceB]) {
+      const metadata = await readMetadata(kit, `${wellKnown}/${service}`, service);
+      const below = `${basePath(options.baseUrl)}/oauth2/${service}`;
+      const openid = await readMetadata(kit, `${below}/.well-known/openid-configuration`, service);
+      equal('openid-configuration', openid, metadata);
+    }
+    readOAuth(await relay.send({ path: `${wellKnown}/nosuch`, atRoot: true }), 404);
+  });
+});

@@ -1,0 +1,131 @@
+/** What a device may ask for in a poll: a shorter wait (`wait`), and to confirm what it received (`ack`). */
+
+import { sleep } from '../async.ts';
+import { expectResult, HELD_MS, signIn } from '../device.ts';
+import {
+  equal,
+  expectHeld,
+  expectJson,
+  expectSessionNotFound,
+  expectStatus,
+  expectWithin,
+  matches,
+  readJson,
+  Skip,
+} from '../expect.ts';
+import { resultPath, type Session } from '../relay.ts';
+import { cases, type Kit } from '../runner.ts';
+
+function pollFor({ relay }: Kit, session: Session, wait: string) {
+  return relay.poll(session, { path: resultPath(session, { wait }), timeoutMs: HELD_MS });
+}
+
+export const wait = cases((test) => {
+  test('On request: wait=0: a pending session is answered 204 at once', async (kit) => {
+    const answer = await pollFor(kit, await kit.relay.start(), '0');
+    expectStatus(answer, 204);
+    expectWithin(answer, 3);
+  });
+
+  test('On request: wait=3: the poll is held for three seconds, then answered 204', async (kit) => {
+    const answer = await pollFor(kit, await kit.relay.start(), '3');
+    expectStatus(answer, 204);
+    expectHeld(answer, Math.min(3, kit.options.pollSeconds));
+  });
+
+  test('On request: a completion ends the wait; a completed result is delivered at once, whatever the wait', async (kit) => {
+    const { relay, provider, options } = kit;
+    const session = await relay.start({ service: options.serviceB });
+    const polling = pollFor(kit, session, '40');
+    await sleep(300);
+    const { code, tokens } = provider.issueCode();
+    await relay.callback(session, { code });
+    const answer = await polling;
+    expectJson(answer, tokens);
+    expectWithin(answer, 5);
+    for (const seconds of ['0', '1', '50']) {
+      const completed = await signIn(kit);
+      expectJson(await pollFor(kit, completed.session, seconds), completed.tokens);
+    }
+  });
+
+  test('On request: a wait that is not a whole number from 0 to 50: 400 plain text, and nothing is claimed', async (kit) => {
+    const { session, tokens } = await signIn(kit);
+    for (const wrong of ['51', '-1', '1.5', '1e1', '0x5', 'abc', '', ' ', '999999999999']) {
+      const answer = await pollFor(kit, session, wrong);
+      expectStatus(answer, 400);
+      matches('Content-Type', answer.headers['content-type'], /^text\/plain\s*(;|$)/i);
+      matches('body', answer.body, /^.+\n$/);
+    }
+    await expectResult(kit, session, tokens);
+  });
+});
+
+function acknowledge({ relay }: Kit, session: Session) {
+  return relay.send({ path: resultPath(session, { ack: '1' }) });
+}
+
+/** A session with `ack`, completed and not delivered. */
+async function complete({ relay, provider }: Kit) {
+  const session = await relay.start({ ack: true });
+  const { code, tokens } = provider.issueCode();
+  await relay.callback(session, { code });
+  return { session, tokens };
+}
+
+const ACK_SECONDS = 60;
+const MARGIN_SECONDS = 5;
+
+export const ack = cases((test) => {
+  test('On request: with "ack": true the start answers the same three fields', async (kit) => {
+    const { relay, options } = kit;
+    const answer = await relay.postStart({ service: options.serviceA, ack: true });
+    equal('fields', Object.keys(readJson(answer)).sort(), ['expiresIn', 'session', 'url']);
+  });
+
+  test('On request: the result is delivered again until the device confirms it; then 410', async (kit) => {
+    const { session, tokens } = await complete(kit);
+    for (const _ of [1, 2, 3]) await expectResult(kit, session, tokens);
+    const confirmed = await acknowledge(kit, session);
+    expectStatus(confirmed, 204);
+    equal('body', confirmed.body, '');
+    expectSessionNotFound(await kit.relay.poll(session));
+    expectSessionNotFound(await acknowledge(kit, session));
+  });
+
+  test('On request: an error too is delivered until it is confirmed', async (kit) => {
+    const { relay, options } = kit;
+    const session = await relay.start({ service: options.serviceB, ack: true });
+    await relay.callback(session, { error: 'access_denied' });
+    for (const _ of [1, 2]) await expectResult(kit, session, { error: 'access_denied' });
+    expectStatus(await acknowledge(kit, session), 204);
+    expectSessionNotFound(await relay.poll(session));
+  });
+
+  test('On request: confirming before anything was delivered: 204, and nothing is lost; for an unknown session: 410', async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start({ ack: true });
+    expectStatus(await acknowledge(kit, session), 204);
+    const { code, tokens } = provider.issueCode();
+    await relay.callback(session, { code });
+    expectStatus(await acknowledge(kit, session), 204);
+    await expectResult(kit, session, tokens);
+    expectStatus(await acknowledge(kit, session), 204);
+    expectSessionNotFound(await relay.poll(session));
+    expectSessionNotFound(await acknowledge(kit, { ...session, pollSecret: 'A'.repeat(24) }));
+  });
+
+  test('On request; Limits: without confirmation the result stays for 60 seconds from the first delivery, however often it is delivered', async (kit) => {
+    const { relay, options } = kit;
+    if (options.sessionSeconds < 2 * ACK_SECONDS) throw new Skip('sessions do not live that long');
+    const { session, tokens } = await complete(kit);
+    const deliveredAt = performance.now();
+    const sleepUntil = (seconds: number) =>
+      sleep(Math.max(0, deliveredAt + seconds * 1000 - performance.now()));
+    await expectResult(kit, session, tokens);
+    await sleepUntil(ACK_SECONDS - 2 * MARGIN_SECONDS);
+    await expectResult(kit, session, tokens);
+    await sleepUntil(ACK_SECONDS + MARGIN_SECONDS);
+    expectSessionNotFound(await relay.poll(session));
+  });
+});

@@ -1,0 +1,205 @@
+/** Rules for all routes under `/auth/`: paths, methods, Cache-Control, and a relay that is not configured. */
+
+import { sleep } from '../async.ts';
+import { exhaust, expectRequests, expectResult, signIn } from '../device.ts';
+import {
+  equal,
+  expectNoStore,
+  expectNotAllowed,
+  expectNotFound,
+  expectStatus,
+  expectSuccessPage,
+  expectText,
+} from '../expect.ts';
+import { linkPath } from '../relay.ts';
+import { cases } from '../runner.ts';
+
+export const paths = cases((test) => {
+  test('Everywhere: an empty service, or a further segment other than callback: 404 page not found, plain text', async (kit) => {
+    const service = `/auth/${kit.options.serviceA}`;
+    const empty = ['/auth/', '/auth//callback', '/auth//'];
+    const further = [`${service}/x`, `${service}/callback/x`, '/auth/x/y/z'];
+    const slashes = [`${service}/`, `${service}/callback/`, `${service}//callback`];
+    for (const path of [...empty, ...further, ...slashes]) {
+      expectNotFound(await kit.relay.send({ path }));
+    }
+  });
+
+  test('Everywhere: a path of another shape is 404 even with the state of a live session', async (kit) => {
+    const { relay } = kit;
+    const { service, state } = await relay.start();
+    for (const path of [`${service}/`, `${service}/callback/`, `${service}/authorize`, '']) {
+      expectNotFound(await relay.send({ path: `/auth/${path}?state=${state}&error=x` }));
+    }
+  });
+
+  test('Everywhere: start, result and done are matched exactly: any other spelling, and anything after them, is 404', async (kit) => {
+    const { relay } = kit;
+    const { pollSecret } = await relay.start();
+    const longer = ['start/', 'result/', 'done/', 'start/x', 'result/x', 'done/x', 'starts'];
+    const others = ['results', 'Start', 'RESULT', 'Done', 'done/callback', 'start/callback'];
+    for (const name of [...longer, ...others]) {
+      expectNotFound(await relay.send({ path: `/auth/${name}?session=${pollSecret}` }));
+    }
+  });
+
+  test('Everywhere: any other single segment is a service; one that is not enabled: 404 page not found', async (kit) => {
+    const { relay } = kit;
+    for (const path of ['/auth/nosuch', '/auth/nosuch/callback', '/auth/favicon.ico']) {
+      expectNotFound(await relay.send({ path }));
+    }
+  });
+
+  test("What the person's browser does: /auth/done is the success page, whatever its query", async (kit) => {
+    const { page } = await signIn(kit);
+    const expected = expectSuccessPage(page);
+    for (const query of ['', '?', '?error=access_denied&state=x&code=y']) {
+      const answer = await kit.relay.send({ path: `/auth/done${query}` });
+      equal('page', expectSuccessPage(answer), expected);
+    }
+  });
+});
+
+const NOT_GET = ['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const NOT_POST = ['HEAD', 'GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+export const methods = cases((test) => {
+  for (const [section, path, allowed, others] of [
+    ['Starting', '/auth/start', 'POST', NOT_POST],
+    ['Waiting', '/auth/result', 'GET', NOT_GET],
+    ['Everywhere', '/auth/done', 'GET', NOT_GET],
+  ] as const) {
+    test(`${section}: ${path} with another method than ${allowed}: 405 Method not allowed`, async (kit) => {
+      const { relay } = kit;
+      for (const method of others) {
+        expectNotAllowed(await relay.send({ method, path }), method);
+      }
+    });
+  }
+
+  test('Everywhere: /auth/<service> with another method than GET: 405, whether the state is valid or missing', async (kit) => {
+    const { relay } = kit;
+    const session = await relay.start();
+    for (const path of [linkPath(session), `/auth/${session.service}`]) {
+      for (const method of NOT_GET) {
+        expectNotAllowed(await relay.send({ method, path }), method);
+      }
+    }
+    expectStatus(await relay.open(session), 302);
+  });
+
+  test('Everywhere: /auth/<service>/callback with another method than GET: 405, and the session stays pending', async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start();
+    const { code, tokens } = provider.issueCode();
+    const path = `/auth/${session.service}/callback?code=${code}&state=${session.state}`;
+    for (const method of NOT_GET) {
+      expectNotAllowed(await relay.send({ method, path }), method);
+      const denied = path.replace('code=', 'error=');
+      expectNotAllowed(await relay.send({ method, path: denied }), method);
+    }
+    expectRequests(kit, code, 0);
+    await relay.callback(session, { code });
+    await expectResult(kit, session, tokens);
+  });
+
+  test('Starting: a start body sent with another method starts nothing', async (kit) => {
+    const { relay, options } = kit;
+    const body = JSON.stringify({ service: options.serviceA });
+    for (const method of ['PUT', 'PATCH', 'DELETE']) {
+      expectNotAllowed(await relay.send({ method, path: '/auth/start', body }), method);
+    }
+  });
+});
+
+export const headers = cases((test) => {
+  test('Everywhere: start, 200: Cache-Control is no-store, private', async ({ relay, options }) => {
+    const answer = await relay.postStart({ service: options.serviceA });
+    expectStatus(answer, 200);
+    expectNoStore(answer);
+  });
+
+  test('Everywhere: start, 400 and 405: Cache-Control is no-store, private', async ({ relay }) => {
+    for (const body of ['{', '{}']) {
+      const answer = await relay.postStart(body);
+      expectStatus(answer, 400);
+      expectNoStore(answer);
+    }
+    for (const method of ['GET', 'HEAD', 'PUT', 'OPTIONS']) {
+      const answer = await relay.send({ method, path: '/auth/start' });
+      expectStatus(answer, 405);
+      expectNoStore(answer);
+    }
+  });
+
+  test('Everywhere: start, 429: Cache-Control is no-store, private', async (kit) => {
+    expectNoStore((await exhaust(kit)).answer);
+  });
+
+  test('Everywhere: result, 200 with tokens and with an error: Cache-Control is no-store, private', async (kit) => {
+    const { relay } = kit;
+    const { session } = await signIn(kit);
+    const failed = await relay.start();
+    await relay.callback(failed, { error: 'access_denied' });
+    for (const each of [session, failed]) {
+      const answer = await relay.poll(each);
+      expectStatus(answer, 200);
+      expectNoStore(answer);
+    }
+  });
+
+  test('Everywhere: result, 405 and 410: Cache-Control is no-store, private', async ({ relay }) => {
+    for (const query of ['', '?session=', '?session=nosuch']) {
+      const answer = await relay.send({ path: `/auth/result${query}` });
+      expectStatus(answer, 410);
+      expectNoStore(answer);
+    }
+    for (const method of ['HEAD', 'POST', 'PUT', 'OPTIONS']) {
+      const answer = await relay.send({ method, path: '/auth/result?session=nosuch' });
+      expectStatus(answer, 405);
+      expectNoStore(answer);
+    }
+  });
+
+  test('Everywhere: result, 200 and 410 of two parked polls: Cache-Control is no-store, private', async (kit) => {
+    const { relay } = kit;
+    const session = await relay.start();
+    const parked = [relay.park(session), relay.park(session)];
+    await sleep(200);
+    await relay.callback(session, { error: 'access_denied' });
+    for (const { answer } of parked) expectNoStore(await answer);
+  });
+});
+
+const NOT_CONFIGURED = 'OAuth proxy not configured';
+
+export const unconfigured = cases((test) => {
+  test('Everywhere: without OAUTH_BASE_URL every path under /auth/ answers 503 OAuth proxy not configured', async (kit) => {
+    const service = `/auth/${kit.options.serviceA}`;
+    const routes = ['/auth/start', '/auth/result', '/auth/result?session=x', '/auth/done'];
+    const ofService = [service, `${service}?state=x`, `${service}/callback?code=x&state=x`];
+    for (const path of [...routes, ...ofService, '/auth/', '/auth/nosuch', '/auth/x/y/z']) {
+      expectText(await kit.relay.sendUnconfigured({ path }), 503, NOT_CONFIGURED);
+    }
+  });
+
+  test('Everywhere: without OAUTH_BASE_URL the answer is 503 whatever the method and the body', async (kit) => {
+    const { relay, options } = kit;
+    for (const body of [JSON.stringify({ service: options.serviceA }), '{']) {
+      const answer = await relay.sendUnconfigured({ method: 'POST', path: '/auth/start', body });
+      expectText(answer, 503, NOT_CONFIGURED);
+    }
+    for (const path of ['/auth/start', '/auth/result', '/auth/done', '/auth/x/y/z']) {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+        expectText(await relay.sendUnconfigured({ method, path }), 503, NOT_CONFIGURED);
+      }
+      expectStatus(await relay.sendUnconfigured({ method: 'HEAD', path }), 503);
+    }
+  });
+
+  test('Everywhere: without OAUTH_BASE_URL start and result have Cache-Control: no-store, private', async (kit) => {
+    const { relay } = kit;
+    expectNoStore(await relay.sendUnconfigured({ method: 'POST', path: '/auth/start' }));
+    expectNoStore(await relay.sendUnconfigured({ path: '/auth/result' }));
+  });
+});

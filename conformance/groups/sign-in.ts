@@ -1,0 +1,91 @@
+/** A whole sign-in, and what each of its two secrets gives access to. */
+
+import { sleep } from '../async.ts';
+import { expectRequests, expectResult, signIn } from '../device.ts';
+import {
+  expectInvalidLink,
+  expectJson,
+  expectSessionNotFound,
+  expectSuccessPage,
+  holds,
+  readLocation,
+} from '../expect.ts';
+import { type Answer, send } from '../http.ts';
+import { callbackPath, resultPath } from '../relay.ts';
+import { cases, type Kit } from '../runner.ts';
+
+/** The path below the public URL, to be requested at the base URL. */
+function pathBelow(publicUrl: string, subject: string, url: string): string {
+  const isBelow = url.startsWith(`${publicUrl}/`) && /^[!-~]+$/.test(url);
+  holds(subject, isBelow, `a URL below ${publicUrl}`, url);
+  return url.slice(publicUrl.length);
+}
+
+/** Opens the link, agrees at the provider, and comes back. */
+async function browse({ relay, options }: Kit, url: string, code: string): Promise<Answer> {
+  const opened = await relay.send({ path: pathBelow(options.publicUrl, 'url', url) });
+  const { origin, pathname, search } = readLocation(opened);
+  const agreed = await send(origin, { path: `${pathname}${search}&chosen_code=${code}` });
+  const back = pathBelow(options.publicUrl, 'redirect_uri', readLocation(agreed).href);
+  return await relay.send({ path: back });
+}
+
+export const journey = cases((test) => {
+  for (const letter of ['A', 'B'] as const) {
+    test(`In short: provider ${letter}: start, link, provider, callback; the waiting device gets the tokens`, async (kit) => {
+      const { relay, provider, options } = kit;
+      const session = await relay.start({ service: options[`service${letter}` as const] });
+      const parked = relay.park(session);
+      const { code, tokens } = provider.issueCode();
+      expectSuccessPage(await browse(kit, session.url, code));
+      expectJson(await parked.answer, tokens);
+      expectRequests(kit, code, 1);
+    });
+  }
+
+  test('Waiting: a parked poll is answered within 2 seconds of the completion', async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start();
+    const parked = relay.park(session);
+    await sleep(500);
+    const { code, tokens } = provider.issueCode();
+    expectSuccessPage(await relay.callback(session, { code }));
+    const completedAt = performance.now();
+    expectJson(await parked.answer, tokens);
+    const late = performance.now() - completedAt;
+    holds('delay', late < 2_000, 'less than 2 s after the success page', `${Math.round(late)} ms`);
+  });
+
+  test('In short: no credentials are asked for, and credential headers are ignored', async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start();
+    const { code, tokens } = provider.issueCode();
+    const headers = { Authorization: 'Bearer rubbish', Cookie: 'session=rubbish' };
+    expectSuccessPage(await relay.send({ path: callbackPath(session, { code }), headers }));
+    expectJson(await relay.poll(session, { headers }), tokens);
+  });
+});
+
+export const capabilities = cases((test) => {
+  test('In short: the browser state does not give access to the result', async (kit) => {
+    const { session, tokens } = await signIn(kit);
+    const withState = { ...session, pollSecret: session.state };
+    expectSessionNotFound(await kit.relay.poll(withState));
+    const path = resultPath(withState, { state: session.state });
+    expectSessionNotFound(await kit.relay.send({ path }));
+    await expectResult(kit, session, tokens);
+  });
+
+  test('In short: the poll secret is not accepted in place of the browser state, and no page or redirect contains it', async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start();
+    const withSecret = { ...session, state: session.pollSecret };
+    const { code } = provider.issueCode();
+    expectInvalidLink(await relay.open(withSecret));
+    expectInvalidLink(await relay.callback(withSecret, { code }));
+    expectRequests(kit, code, 0);
+    const seen = [await relay.open(session), await relay.callback(session, { code })];
+    const isShown = JSON.stringify([seen, session.url]).includes(session.pollSecret);
+    holds('what the browser sees', !isShown, 'nothing of the poll secret', 'the poll secret');
+  });
+});

@@ -1,0 +1,175 @@
+/** The limits on starts: the rate for each client address, and the number of open sessions. */
+
+import { sleep, times } from '../async.ts';
+import { expectResult } from '../device.ts';
+import {
+  between,
+  equal,
+  expectNoStore,
+  expectNotAllowed,
+  expectStatus,
+  expectText,
+  holds,
+  Skip,
+} from '../expect.ts';
+import type { ClientAddress } from '../http.ts';
+import { cases, type Kit } from '../runner.ts';
+
+const BURST = 3;
+const STARTS_PER_SECOND = 1;
+
+interface Accepted {
+  readonly accepted: number;
+  readonly seconds: number;
+}
+
+/** So many starts from one address, one every `gapMs`. */
+async function startRepeatedly(kit: Kit, from: ClientAddress, count: number, gapMs = 0) {
+  const startedAt = performance.now();
+  let accepted = 0;
+  for (const atMs of times(count, (index) => index * gapMs)) {
+    await sleep(Math.max(0, startedAt + atMs - performance.now()));
+    const answer = await kit.relay.postStart({ service: kit.options.serviceA }, from);
+    if (answer.status === 200) accepted += 1;
+    else expectText(answer, 429, 'Rate limited');
+  }
+  return { accepted, seconds: (performance.now() - startedAt) / 1000 };
+}
+
+/** A token bucket accepts its burst and what it was filled with since. */
+function expectBucket({ accepted, seconds }: Accepted): void {
+  between('accepted starts', accepted, BURST, BURST + Math.floor(seconds * STARTS_PER_SECOND));
+}
+
+export const rateLimit = cases((test) => {
+  test('Starting; Limits: three starts in a row are accepted, the next ones get 429 Rate limited', async (kit) => {
+    expectBucket(await startRepeatedly(kit, await kit.relay.addresses.unused(), 8));
+  });
+
+  test('Limits: after a second an exhausted client may start once more', async (kit) => {
+    const from = await kit.relay.addresses.unused();
+    await startRepeatedly(kit, from, 8);
+    await sleep(1_100);
+    const { accepted, seconds } = await startRepeatedly(kit, from, 4);
+    between('accepted starts', accepted, 1, 1 + Math.ceil(seconds));
+  });
+
+  test('Limits: in the long run one start a second is accepted', async (kit) => {
+    const from = await kit.relay.addresses.unused();
+    const counted = await startRepeatedly(kit, from, 26, 250);
+    expectBucket(counted);
+    // One less, since the last start may come just before the next second begins.
+    const least = BURST + Math.floor(counted.seconds * STARTS_PER_SECOND) - 1;
+    holds('accepted starts', counted.accepted >= least, `at least ${least}`, counted.accepted);
+  });
+
+  test('Limits: after a pause a client has its burst of three again, and no more', async (kit) => {
+    const from = await kit.relay.addresses.unused();
+    await startRepeatedly(kit, from, 4);
+    await sleep(6_000);
+    expectBucket(await startRepeatedly(kit, from, 8));
+  });
+
+  test('Starting; Limits: the limit is for each client address: another client may start', async (kit) => {
+    const { relay, options } = kit;
+    if (options.spread === 'none') throw new Skip('--spread none has one address only');
+    await startRepeatedly(kit, await relay.addresses.unused(), 5);
+    await relay.start({ from: await relay.addresses.unused() });
+  });
+
+  test('Starting: starts with a refused body count, since the limit is checked first', async (kit) => {
+    const { relay } = kit;
+    const from = await relay.addresses.unused();
+    const startedAt = performance.now();
+    const statuses: number[] = [];
+    for (const body of ['{', '{}', '{', '{}', '{', '{}']) {
+      statuses.push((await relay.postStart(body, from)).status);
+    }
+    const accepted = statuses.filter((status) => status === 400).length;
+    expectBucket({ accepted, seconds: (performance.now() - startedAt) / 1000 });
+    equal('the others', new Set(statuses.filter((status) => status !== 400)), new Set([429]));
+  });
+
+  test('Starting: requests with another method do not count, since the method is checked first', async (kit) => {
+    const from = await kit.relay.addresses.unused();
+    for (const method of ['GET', 'PUT', 'DELETE', 'GET', 'PUT']) {
+      expectNotAllowed(await kit.relay.send({ method, path: '/auth/start', from }), method);
+    }
+    expectBucket(await startRepeatedly(kit, from, 6));
+  });
+
+  test('Limits: only starts are limited: an exhausted client may still poll and open pages', async (kit) => {
+    const from = await kit.relay.addresses.unused();
+    await startRepeatedly(kit, from, 5);
+    for (const _ of times(6, Number)) {
+      const answer = await kit.relay.send({ path: '/auth/result?session=nosuch', from });
+      expectStatus(answer, 410);
+    }
+    expectStatus(await kit.relay.send({ path: '/auth/done', from }), 200);
+  });
+});
+
+const BUSY = 'Server busy';
+const STARTERS = 24;
+/** Below the burst, in case an address was used before. */
+const STARTS_PER_ADDRESS = 2;
+
+/** Starts sessions, many at a time, until each starter was told that the relay is full. */
+async function fill({ relay, options }: Kit): Promise<void> {
+  const maxTries = options.maxSessions + 2 * STARTERS;
+  let tries = 0;
+  const starter = async () => {
+    while (tries < maxTries) {
+      const from = await relay.addresses.next();
+      for (const _ of times(STARTS_PER_ADDRESS, Number)) {
+        tries += 1;
+        const answer = await relay.postStart({ service: options.serviceA }, from);
+        if (answer.status !== 200) return expectText(answer, 503, BUSY);
+      }
+    }
+  };
+  await Promise.all(times(STARTERS, starter));
+}
+
+export const cap = cases((test) => {
+  test('Starting; Limits: with the maximum of open sessions a start gets 503 Server busy; each claimed session makes room for one', async (kit) => {
+    const { relay, options } = kit;
+    if (options.spread === 'none') throw new Skip('--spread none cannot start so many sessions');
+    const before = relay.liveSessions();
+    const known = new Set(before.map(({ pollSecret }) => pollSecret));
+    await fill(kit);
+    const started = relay.liveSessions().filter(({ pollSecret }) => !known.has(pollSecret));
+    // Earlier sessions may have ended unnoticed, so they count for the lower bound only.
+    between(
+      'accepted starts (fewer: the relay has sessions that are not of this suite)',
+      started.length,
+      options.maxSessions - before.length,
+      options.maxSessions,
+    );
+
+    // The cap is checked last: every other refusal comes first.
+    const start = (service = options.serviceA) => relay.postStart({ service });
+    const busy = await start(options.serviceB);
+    expectText(busy, 503, BUSY);
+    expectNoStore(busy);
+    expectNotAllowed(await relay.send({ path: '/auth/start' }));
+    expectText(await relay.postStart('{'), 400, 'Invalid JSON');
+    expectText(await relay.postStart('{}'), 400, 'Unknown service');
+    const from = await relay.addresses.unused();
+    const statuses: number[] = [];
+    for (const _ of times(8, Number)) {
+      statuses.push((await relay.postStart({ service: options.serviceA }, from)).status);
+    }
+    holds('starts in a row', statuses.includes(429), 'a 429 among them', statuses);
+
+    // A completed session still counts. Only claiming it makes room.
+    for (const session of started.slice(0, 3)) {
+      expectStatus(await relay.open(session), 302);
+      expectStatus(await relay.callback(session, { error: 'access_denied' }), 200);
+      expectText(await start(), 503, BUSY);
+      await expectResult(kit, session, { error: 'access_denied' });
+      expectStatus(await start(), 200);
+      expectText(await start(), 503, BUSY);
+    }
+  });
+});

@@ -1,0 +1,255 @@
+/** The user code: how a device gets one, the page that it leads to, and how often codes may be guessed. */
+
+import { atMost, times } from '../async.ts';
+import { expectSignsIn } from '../device.ts';
+import {
+  between,
+  equal,
+  expectRetryAfter,
+  expectStatus,
+  holds,
+  matches,
+  readHtml,
+  readJson,
+  Skip,
+} from '../expect.ts';
+import { type Answer, formCall } from '../http.ts';
+import { codePath } from '../relay.ts';
+import { cases, type Kit } from '../runner.ts';
+import {
+  expectConfirmationPage,
+  expectDeclined,
+  expectRedirectToCode,
+  expectRedirectToProvider,
+  openCode,
+  startWithCode,
+  typeCode,
+} from '../user.ts';
+
+const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
+export const USER_CODE = new RegExp(`^[${LETTERS}]{4}-[${LETTERS}]{4}$`);
+const CODE_FIELD = /<input[^>]*name="code"/;
+
+export const userCode = cases((test) => {
+  test('On request; RFC 8628 §6.1: "code": true adds userCode, link and qr; any other value adds nothing', async (kit) => {
+    const { relay, options } = kit;
+    const { publicUrl, serviceA: service } = options;
+    const fields = readJson(await relay.postStart({ service, code: true }));
+    const names = ['expiresIn', 'link', 'qr', 'session', 'url', 'userCode'];
+    equal('fields', Object.keys(fields).sort(), names);
+    matches('userCode', String(fields.userCode), USER_CODE);
+    equal('link', fields.link, `${publicUrl}/L/${fields.userCode}`);
+    equal('qr', fields.qr, `${publicUrl}/qr/${fields.userCode}.png`);
+    for (const code of [false, 'true', 1, null, {}]) {
+      const plain = readJson(await relay.postStart({ service, code }));
+      equal('fields', Object.keys(plain).sort(), ['expiresIn', 'session', 'url']);
+    }
+  });
+
+  test('docs/person.md "The pages": a code is accepted in any case and with any separators: 303 to its page', async (kit) => {
+    const { userCode } = await startWithCode(kit);
+    const bare = userCode.replace('-', '');
+    const spaced = [...bare.toLowerCase()].join(' ');
+    for (const typed of [userCode, bare, spaced, ` ${userCode}\t`, bare.replace(/../g, '$&._')]) {
+      const answer = await typeCode(kit, typed);
+      expectStatus(answer, 303);
+      expectRedirectToCode(kit, answer, userCode);
+    }
+  });
+
+  test('docs/person.md "The pages": /link is a form with one field; what cannot be a code is 400 and the form again, escaped', async (kit) => {
+    const form = await kit.relay.send({ path: '/link' });
+    expectStatus(form, 200);
+    readHtml(form);
+    matches('page', form.body, /<form[^>]*method="post"/);
+    matches('page', form.body, CODE_FIELD);
+    for (const typed of ['', 'BCD', 'BCDF-GHJKL', 'AEIO-UAEI', '"><script>x</script>']) {
+      const answer = await typeCode(kit, typed);
+      expectStatus(answer, 400);
+      matches('page', answer.body, CODE_FIELD);
+      matches('page', answer.body, /role="alert"/);
+      holds('page', !answer.body.includes('<script'), 'nothing unescaped', '<script');
+    }
+  });
+
+  test('docs/person.md "The pages": the page shows code and device, escaped and of 40 characters at most; opening it changes nothing', async (kit) => {
+    const device = `<i>Küche</i> & ${'x'.repeat(60)}`;
+    const session = await startWithCode(kit, { device });
+    for (const _ of [1, 2, 3]) {
+      const answer = await openCode(kit, session.userCode, session.from);
+      expectConfirmationPage(answer, session);
+      const { text } = readHtml(answer);
+      holds('page', text.includes(session.userCode), 'the code', text);
+      const name = [...device].slice(0, 40).join('');
+      holds('page', text.includes(name) && !text.includes(`${name}x`), name, text);
+    }
+    expectStatus(await kit.relay.open(session), 302);
+  });
+
+  test('docs/person.md "The pages": any other spelling of the code in the address redirects to the one spelling, and decides nothing', async (kit) => {
+    const { relay } = kit;
+    const session = await startWithCode(kit);
+    const { userCode, from } = session;
+    const spellings = [
+      userCode.toLowerCase(),
+      userCode.replace('-', ''),
+      userCode.replace('-', ';'),
+    ];
+    for (const path of spellings.map(codePath)) {
+      expectRedirectToCode(kit, await relay.send({ path, from }), userCode);
+      const form = formCall(path, { choice: 'continue' });
+      expectRedirectToCode(kit, await relay.send({ ...form, from }), userCode);
+    }
+    expectConfirmationPage(await openCode(kit, userCode, from), session);
+  });
+
+  test('docs/person.md "The pages": Continue: 303 to the provider, and the sign-in ends like one by the link', async (kit) => {
+    const { relay, options } = kit;
+    for (const service of [options.serviceA, options.serviceB]) {
+      const session = await startWithCode(kit, { service });
+      expectRedirectToProvider(kit, await relay.decide(session, 'continue'), session);
+      await expectSignsIn(kit, session);
+    }
+  });
+
+  test('On request: Decline: a page, and the waiting device gets access_denied at once', async (kit) => {
+    const session = await startWithCode(kit);
+    await expectDeclined(kit, session);
+    expectStatus(await kit.relay.open(session), 404);
+  });
+
+  test('On request: of several decisions at once the code takes one; the link still works', async (kit) => {
+    const { relay } = kit;
+    const session = await startWithCode(kit);
+    const answers = await Promise.all(times(6, () => relay.decide(session, 'continue')));
+    const statuses = answers.map(({ status }) => status).sort();
+    equal('statuses', statuses, [303, 404, 404, 404, 404, 404]);
+    expectStatus(await relay.open(session), 302);
+  });
+
+  test('docs/person.md "The pages": a used code, an unknown one and what cannot be a code: the same 404 page with the form', async (kit) => {
+    const { relay } = kit;
+    const session = await startWithCode(kit);
+    await relay.decide(session, 'decline');
+    const from = await relay.addresses.next();
+    const texts: string[] = [];
+    for (const code of [session.userCode, 'BBBB-BBBB', 'AAAA-AAAA', 'BCDF']) {
+      const answer = await openCode(kit, code, from);
+      expectStatus(answer, 404);
+      matches('page', answer.body, CODE_FIELD);
+      texts.push(readHtml(answer).text);
+    }
+    equal('different texts', new Set(texts).size, 1);
+  });
+
+  test('docs/person.md "The pages": a form from another site, and one without a choice, decide nothing: the page asks again', async (kit) => {
+    const { relay, options } = kit;
+    const session = await startWithCode(kit);
+    for (const headers of [
+      { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example' },
+      { 'Sec-Fetch-Site': 'same-site' },
+      { Origin: 'https://evil.example' },
+      { Origin: 'null' },
+    ]) {
+      for (const choice of ['continue', 'decline'] as const) {
+        expectConfirmationPage(await relay.decide(session, choice, headers), session);
+      }
+    }
+    const { from } = session;
+    const withoutChoice = { ...formCall(codePath(session.userCode), {}), from };
+    expectConfirmationPage(await relay.send(withoutChoice), session);
+    const own = { 'Sec-Fetch-Site': 'same-origin', Origin: new URL(options.publicUrl).origin };
+    expectRedirectToProvider(kit, await relay.decide(session, 'continue', own), session);
+  });
+});
+
+/** Hits a live code once in millions of runs. */
+function guess(): string {
+  const letters = times(8, () => LETTERS[Math.floor(Math.random() * LETTERS.length)]).join('');
+  return `${letters.slice(0, 4)}-${letters.slice(4)}`;
+}
+
+/** With one client address nobody could guess from another. */
+function requireAddresses({ options }: Kit): void {
+  if (options.spread === 'none') throw new Skip('--spread none has one address only');
+}
+
+const BURST = 10;
+const SECONDS_PER_GUESS = 10;
+
+/** So many wrong codes from one address. One bucket of guesses decides how many are looked up. */
+async function guessFrom(kit: Kit, count: number, headers = {}) {
+  const from = await kit.relay.addresses.unused();
+  const startedAt = performance.now();
+  const statuses: number[] = [];
+  for (const _ of times(count, Number)) {
+    statuses.push((await kit.relay.send({ path: codePath(guess()), from, headers })).status);
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  const lookedUp = statuses.filter((status) => status !== 429);
+  between('codes looked up', lookedUp.length, BURST, BURST + 1 + seconds / SECONDS_PER_GUESS);
+  equal('their statuses', new Set(lookedUp), new Set([404]));
+  return from;
+}
+
+function expectLimited(answer: Answer): void {
+  expectStatus(answer, 429);
+  readHtml(answer);
+  expectRetryAfter(answer);
+}
+
+export const codeLimits = cases((test) => {
+  test('RFC 8628 §5.1: one address may try ten wrong codes, then 429 with Retry-After, for a right code too', async (kit) => {
+    requireAddresses(kit);
+    const session = await startWithCode(kit);
+    const from = await guessFrom(kit, BURST + 6);
+    let wrong = await openCode(kit, guess(), from);
+    // On a busy machine the address may have gained a guess meanwhile.
+    for (let tries = 0; wrong.status === 404 && tries < 3; tries += 1) {
+      wrong = await openCode(kit, guess(), from);
+    }
+    const right = await openCode(kit, session.userCode, from);
+    expectLimited(wrong);
+    expectLimited(right);
+    equal('page', right.body, wrong.body);
+    expectConfirmationPage(await openCode(kit, session.userCode, session.from), session);
+  });
+
+  test('RFC 8628 §5.1: right codes do not count: a page may be opened more often than codes may be guessed', async (kit) => {
+    const session = await startWithCode(kit);
+    const from = await kit.relay.addresses.unused();
+    for (const _ of times(2 * BURST, Number)) {
+      expectConfirmationPage(await openCode(kit, session.userCode, from), session);
+    }
+  });
+
+  test("RFC 8628 §5.1: the cookie of one's own sign-in gives no further guess", async (kit) => {
+    requireAddresses(kit);
+    const session = await startWithCode(kit);
+    const { headers } = await kit.relay.decide(session, 'continue');
+    const pairs = (headers['set-cookie'] ?? []).map((cookie) => cookie.split(';')[0]);
+    await guessFrom(kit, 3 * BURST, { Cookie: pairs.join('; ') });
+  });
+});
+
+const OVERALL_BURST = 50;
+const OVERALL_PER_SECOND = 5;
+const GUESSES = 200;
+const GUESSERS = 20;
+
+export const codeLimitsOverall = cases((test) => {
+  test('RFC 8628 §5.1: all addresses together may try fifty wrong codes, then five a second', async (kit) => {
+    requireAddresses(kit);
+    const startedAt = performance.now();
+    const statuses: number[] = [];
+    await atMost(GUESSERS, times(GUESSES, guess), async (code) => {
+      const from = await kit.relay.addresses.next();
+      statuses.push((await openCode(kit, code, from)).status);
+    });
+    const seconds = (performance.now() - startedAt) / 1000;
+    const lookedUp = statuses.filter((status) => status === 404).length;
+    const most = OVERALL_BURST + seconds * OVERALL_PER_SECOND + 1;
+    holds('codes looked up', lookedUp <= most, `at most ${Math.floor(most)}`, lookedUp);
+    equal('statuses', [...new Set(statuses)].sort(), [404, 429]);
+  });
+});

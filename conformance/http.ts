@@ -1,0 +1,162 @@
+/**
+ * One HTTP request to the relay, on a connection of its own and from a client
+ * address of its own. Nothing is followed, decoded or repeated.
+ */
+
+import { randomInt } from 'node:crypto';
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+  request as requestHttp,
+} from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { sleep } from './async.ts';
+import { Mismatch } from './expect.ts';
+import type { Spread } from './options.ts';
+
+export interface Call {
+  readonly method?: string;
+  /** Path and query exactly as they are sent, below the base URL. */
+  readonly path: string;
+  /** The path starts at the root of the host. Well-known URIs come before the base URL's path. */
+  readonly atRoot?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly from?: ClientAddress;
+  readonly timeoutMs?: number;
+  /** Aborting closes the connection. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** The body, for pictures. */
+  readonly bytes: Buffer;
+  /** From sending to the last byte. */
+  readonly seconds: number;
+}
+
+/** Longer than the 15 s for which a relay may wait for its provider. */
+const DEFAULT_TIMEOUT_MS = 25_000;
+
+export function send(baseUrl: string, call: Call): Promise<Answer> {
+  const url = new URL(baseUrl);
+  const startedAt = performance.now();
+  const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  const answer = new Promise<Answer>((resolve, reject) => {
+    const fail = (why: string) =>
+      reject(new Mismatch(`${call.method ?? 'GET'} ${call.path}`, 'an HTTP answer', why));
+    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
+      requestOptions(url, call),
+    );
+    const timer = setTimeout(() => {
+      fail(`none within ${timeoutMs / 1000} s`);
+      request.destroy();
+    }, timeoutMs);
+    request.on('error', (error) => fail(`a broken connection: ${error.message}`));
+    request.on('close', () => clearTimeout(timer));
+    request.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', (error) => fail(`a broken answer: ${error.message}`));
+      // Has no effect once the answer is complete.
+      response.on('close', () => fail('an answer cut short'));
+      response.on('end', () => {
+        clearTimeout(timer);
+        const seconds = (performance.now() - startedAt) / 1000;
+        resolve(answerOf(response, Buffer.concat(chunks), seconds));
+      });
+    });
+    call.signal?.addEventListener('abort', () => request.destroy(), { once: true });
+    request.end(call.body);
+  });
+  // A case that fails early never awaits the other requests that it sent.
+  answer.catch(() => undefined);
+  return answer;
+}
+
+function answerOf(response: IncomingMessage, body: Buffer, seconds: number): Answer {
+  const { statusCode, headers } = response;
+  return { status: statusCode ?? 0, headers, body: body.toString('utf8'), bytes: body, seconds };
+}
+
+function requestOptions(url: URL, call: Call): RequestOptions {
+  const { localAddress, forwardedFor } = call.from ?? {};
+  return {
+    method: call.method ?? 'GET',
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port || (url.protocol === 'https:' ? 443 : 80),
+    path: call.atRoot ? call.path : url.pathname.replace(/\/+$/, '') + call.path,
+    // A connection of its own: its source address holds, and closing it harms no other request.
+    agent: false,
+    headers: {
+      ...(call.body !== undefined && headersOfBody(call.body)),
+      ...(forwardedFor !== undefined && { 'X-Forwarded-For': forwardedFor }),
+      ...call.headers,
+    },
+    // An IPv4 source cannot reach a `localhost` that resolves to ::1.
+    ...(localAddress !== undefined && { localAddress, family: localAddress.includes(':') ? 6 : 4 }),
+  };
+}
+
+/** Bun's client sends no length with DELETE, and the body would be read as the next request. */
+function headersOfBody(body: string): Record<string, string> {
+  return { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) };
+}
+
+export const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
+
+export function formCall(path: string, form: Readonly<Record<string, string>>): Call {
+  return { method: 'POST', path, body: new URLSearchParams(form).toString(), headers: FORM };
+}
+
+export interface ClientAddress {
+  readonly localAddress?: string;
+  readonly forwardedFor?: string;
+}
+
+/** A client address for each start, so that the rate limit does not disturb other cases. */
+export interface ClientAddresses {
+  /** A client address from which one start is sure to pass. */
+  next(): Promise<ClientAddress>;
+  /** A client address that has its whole burst left. */
+  unused(): Promise<ClientAddress>;
+}
+
+/** One start a second, and a little more. */
+const TOKEN_MS = 1_100;
+const BURST_MS = 3 * TOKEN_MS;
+
+export function createClientAddresses(spread: Spread): ClientAddresses {
+  if (spread === 'none') return createPacedAddresses();
+  // A random beginning, so that two runs in a row do not use the same addresses.
+  let index = randomInt(0, 200 * 254 * 254);
+  const next = async (): Promise<ClientAddress> => {
+    index += 1;
+    return spread === 'loopback'
+      ? { localAddress: `127.${lastParts(index)}` }
+      : { forwardedFor: `10.${lastParts(index)}` };
+  };
+  return { next, unused: next };
+}
+
+/** Three numbers, none of them 0 or 255: `127.255.…` is for proxies. */
+function lastParts(index: number): string {
+  const third = 1 + (Math.floor(index / 254) % 254);
+  return `${1 + (Math.floor(index / (254 * 254)) % 250)}.${third}.${1 + (index % 254)}`;
+}
+
+/** One address for all: each start waits until the rate limit allows it. */
+function createPacedAddresses(): ClientAddresses {
+  let queue: Promise<unknown> = Promise.resolve();
+  const after = (ms: number) => async (): Promise<ClientAddress> => {
+    const turn = queue.then(() => sleep(ms));
+    queue = turn;
+    await turn;
+    return {};
+  };
+  return { next: after(TOKEN_MS), unused: after(BURST_MS) };
+}

@@ -1,0 +1,207 @@
+/** The relay under test, as a device and a browser see it: one method for each request. */
+
+import { atMost } from './async.ts';
+import { present, readJson, Skip } from './expect.ts';
+import {
+  type Answer,
+  type Call,
+  type ClientAddress,
+  type ClientAddresses,
+  FORM,
+  formCall,
+  send as sendHttp,
+} from './http.ts';
+import type { Options } from './options.ts';
+import type { RecordAnswer, Secrets } from './records.ts';
+
+export interface Session {
+  readonly service: string;
+  readonly pollSecret: string;
+  /** The browser state. Empty while only the user code is known. */
+  readonly state: string;
+  readonly userCode?: string;
+  /** The link as the relay gave it. */
+  readonly url: string;
+  readonly from: ClientAddress;
+  /** The relay may keep the session after a delivery. */
+  readonly mayRepeat?: boolean;
+}
+
+/** What the relay clients of all cases share. */
+export interface Shared {
+  readonly options: Options;
+  readonly addresses: ClientAddresses;
+  readonly secrets: Secrets;
+  readonly recordAnswer: RecordAnswer;
+  /** By poll secret: every session of the suite that may be open. The `cap` group counts with them. */
+  readonly live: Map<string, Session>;
+}
+
+export type Parameters = Readonly<Record<string, string>>;
+export type Choice = 'continue' | 'decline';
+
+/** The link as the suite reaches it. That `url` itself is right is a case of its own. */
+export function linkPath({ service, state }: Session): string {
+  return `/auth/${service}?${new URLSearchParams({ state })}`;
+}
+
+/** Where the provider sends the browser. */
+export function callbackPath({ service, state }: Session, parameters: Parameters): string {
+  return `/auth/${service}/callback?${new URLSearchParams({ ...parameters, state })}`;
+}
+
+export function resultPath({ pollSecret }: Session, parameters: Parameters = {}): string {
+  return `/auth/result?${new URLSearchParams({ session: pollSecret, ...parameters })}`;
+}
+
+export function codePath(userCode: string): string {
+  return `/L/${userCode}`;
+}
+
+/** What a browser sends with a form of the relay's own page. */
+const SAME_ORIGIN = { 'Sec-Fetch-Site': 'same-origin' };
+
+/** How much longer than its hold a poll may take before it counts as unanswered. */
+const POLL_MARGIN_MS = 15_000;
+const CLEAN_UP_WORKERS = 24;
+/** A session that was just completed is answered at once, unless the relay is broken. */
+const CLEAN_UP_MS = 5_000;
+
+export type Relay = ReturnType<typeof createRelay>;
+
+export function createRelay({ options, addresses, secrets, recordAnswer, live }: Shared) {
+  const own = new Map<string, Session>();
+  const cookies = new Map<string, string>();
+
+  const keep = (session: Session) => {
+    secrets.note(session.pollSecret, session.state, session.userCode ?? '');
+    own.set(session.pollSecret, session);
+    live.set(session.pollSecret, session);
+  };
+  const forget = ({ pollSecret }: Session) => {
+    own.delete(pollSecret);
+    live.delete(pollSecret);
+  };
+  const sendTo = (baseUrl: string, call: Call): Promise<Answer> => {
+    const answer = sendHttp(baseUrl, call);
+    answer.then((answered) => recordAnswer(call, answered)).catch(() => undefined);
+    return answer;
+  };
+  const send = (call: Call) => sendTo(options.baseUrl, call);
+
+  /** `POST /auth/start`. A string is sent as it is, anything else as JSON. */
+  const postStart = async (body: unknown, address?: ClientAddress): Promise<Answer> => {
+    const from = address ?? (await addresses.next());
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const answer = await send({ method: 'POST', path: '/auth/start', body: text, from });
+    const session = readSession(answer, from);
+    if (session) keep(session);
+    return answer;
+  };
+  const poll = async (session: Session, call: Partial<Call> = {}): Promise<Answer> => {
+    const timeoutMs = options.pollSeconds * 1000 + POLL_MARGIN_MS;
+    const answer = await send({ path: resultPath(session), timeoutMs, ...call });
+    if (answer.status === 410) forget(session);
+    if (answer.status === 200 && !own.get(session.pollSecret)?.mayRepeat) forget(session);
+    return answer;
+  };
+  /** From the browser that continued, where the user pressed Continue. */
+  const callback = (session: Session, parameters: Parameters) => {
+    const cookie = cookies.get(session.pollSecret);
+    const headers = cookie === undefined ? {} : { Cookie: cookie };
+    return send({ path: callbackPath(session, parameters), headers });
+  };
+  /** The form of the confirmation page, as a browser sends it. */
+  const decide = async (session: Session, choice: Choice, headers: Parameters = SAME_ORIGIN) => {
+    const path = session.userCode ? codePath(session.userCode) : linkPath(session);
+    const { from } = session;
+    const call = { ...formCall(path, { choice }), from, headers: { ...FORM, ...headers } };
+    const answer = await send(call);
+    const cookie = callbackCookies(answer, session);
+    if (cookie) cookies.set(session.pollSecret, cookie);
+    return answer;
+  };
+  /** Where the link asks first, a callback counts only from the browser that continued. */
+  const end = async (session: Session) => {
+    const answer = session.state && (await callback(session, { error: 'access_denied' }));
+    if (!answer || answer.status === 404) await decide(session, 'decline');
+  };
+
+  return {
+    addresses,
+    /** Every session of the suite that may be open, other cases' included. */
+    liveSessions: () => [...live.values()],
+    keep,
+    forget,
+    send,
+    postStart,
+    /** A start that must be accepted, for service A unless another is named. */
+    async start({ from, ...fields }: StartFields = {}): Promise<Session> {
+      const answer = await postStart({ service: options.serviceA, ...fields }, from);
+      const { session } = readJson(answer);
+      return present('a session and a link with a state', own.get(String(session)));
+    },
+    open: (session: Session) => send({ path: linkPath(session) }),
+    callback,
+    decide,
+    poll,
+    /** A poll that is held; `leave` closes its connection, and then no answer comes. */
+    park(session: Session): { readonly answer: Promise<Answer>; leave(): void } {
+      const abort = new AbortController();
+      const answer = poll(session, { signal: abort.signal });
+      // A case that fails early never awaits its poll.
+      answer.catch(() => undefined);
+      return { answer, leave: () => abort.abort() };
+    },
+    async sendUnconfigured(call: Call): Promise<Answer> {
+      const { unconfiguredUrl } = options;
+      if (unconfiguredUrl === undefined) throw new Skip('needs --unconfigured-url');
+      return await sendTo(unconfiguredUrl, call);
+    },
+    /** Completes and claims the sessions that this case left open. */
+    cleanUp: () =>
+      atMost(CLEAN_UP_WORKERS, [...own.values()], async (session) => {
+        await end(session);
+        await poll(session, { timeoutMs: CLEAN_UP_MS });
+      }),
+  };
+}
+
+export interface StartFields {
+  readonly service?: string;
+  readonly code?: boolean;
+  readonly device?: string;
+  readonly ack?: boolean;
+  readonly from?: ClientAddress | undefined;
+  readonly [field: string]: unknown;
+}
+
+/** The session that a start answered with. Lenient: what is wrong with it is for the cases of `start` to say. */
+function readSession(answer: Answer, from: ClientAddress): Session | undefined {
+  if (answer.status !== 200) return undefined;
+  try {
+    const { session, url, userCode } = JSON.parse(answer.body) as Record<string, unknown>;
+    if (typeof session !== 'string') return undefined;
+    const link = new URL(String(url));
+    return {
+      service: link.pathname.split('/').at(-1) ?? '',
+      pollSecret: session,
+      state: link.searchParams.get('state') ?? '',
+      url: String(url),
+      from,
+      ...(typeof userCode === 'string' && { userCode }),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The cookies that a browser would send to the callback (RFC 6265 §5.4). */
+function callbackCookies({ headers }: Answer, { service }: Session): string {
+  const isForCallback = new RegExp(`^Path=.*/auth/${service}/callback$`);
+  return (headers['set-cookie'] ?? [])
+    .map((line) => line.split('; '))
+    .filter((parts) => parts.some((part) => isForCallback.test(part)))
+    .map(([pair]) => pair)
+    .join('; ');
+}

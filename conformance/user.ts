@@ -1,0 +1,85 @@
+/** What a user does with a code and on the confirmation page, and what the relay shows. */
+
+import { sleep } from './async.ts';
+import {
+  equal,
+  expectJson,
+  expectNoStore,
+  expectStatus,
+  expectWithin,
+  holds,
+  present,
+  readHtml,
+  readLocation,
+} from './expect.ts';
+import { type Answer, type ClientAddress, formCall } from './http.ts';
+import { registrationAt } from './options.ts';
+import { codePath, type Session, type StartFields } from './relay.ts';
+import type { Kit } from './runner.ts';
+
+export async function startWithCode({ relay }: Kit, fields: StartFields = {}) {
+  const session = await relay.start({ code: true, ...fields });
+  return { ...session, userCode: present('userCode', session.userCode) };
+}
+
+export function openCode({ relay }: Kit, userCode: string, from: ClientAddress): Promise<Answer> {
+  return relay.send({ path: codePath(userCode), from });
+}
+
+export function typeCode({ relay }: Kit, code: string): Promise<Answer> {
+  return relay.send(formCall('/link', { code }));
+}
+
+/** A redirect to the page of the code, whose address has one spelling only. */
+export function expectRedirectToCode({ options }: Kit, answer: Answer, userCode: string): void {
+  holds('status', [302, 303].includes(answer.status), '302 or 303', answer.status);
+  const location = present('Location', answer.headers.location);
+  const { pathname } = new URL(location, `${options.publicUrl}/link`);
+  const basePath = new URL(options.publicUrl).pathname.replace(/\/$/, '');
+  equal('Location', pathname, `${basePath}${codePath(userCode)}`);
+}
+
+/** A redirect to the provider. Returns the state in it. */
+export function expectRedirectToProvider({ options }: Kit, answer: Answer, session: Session) {
+  const { origin, pathname, searchParams } = readLocation(answer, 303);
+  const { authorizeUrl, clientId } = registrationAt(options, session.service);
+  equal('authorize URL', origin + pathname, authorizeUrl);
+  equal('client_id', searchParams.get('client_id'), clientId);
+  const state = present('state', searchParams.get('state') ?? undefined);
+  if (session.state) equal('state', state, session.state);
+  return state;
+}
+
+/** The user presses Continue on the page of a code. Returns the session with its browser state. */
+export async function continueToProvider(kit: Kit, session: Session): Promise<Session> {
+  const answer = await kit.relay.decide(session, 'continue');
+  const opened = { ...session, state: expectRedirectToProvider(kit, answer, session) };
+  kit.relay.keep(opened);
+  return opened;
+}
+
+/** The confirmation page: two buttons of one form, and no secret of the session. */
+export function expectConfirmationPage(answer: Answer, session: Session): void {
+  expectStatus(answer, 200);
+  expectNoStore(answer);
+  readHtml(answer);
+  for (const choice of ['continue', 'decline']) {
+    const button = new RegExp(`<button[^>]*value="${choice}"`);
+    holds('page', button.test(answer.body), `a button '${choice}'`, 'none');
+  }
+  const secrets = [session.pollSecret, session.state].filter(Boolean);
+  const isShown = secrets.some((secret) => answer.body.includes(secret));
+  holds('page', !isShown, 'neither state nor poll secret', 'one of them');
+}
+
+/** The user declines: a page in the browser, and `access_denied` at once for the device that polls. */
+export async function expectDeclined({ relay }: Kit, session: Session): Promise<void> {
+  const parked = relay.park(session);
+  await sleep(300);
+  const page = await relay.decide(session, 'decline');
+  expectStatus(page, 200);
+  readHtml(page);
+  const answer = await parked.answer;
+  expectJson(answer, { error: 'access_denied' });
+  expectWithin(answer, 5);
+}
