@@ -1,7 +1,7 @@
 /**
- * What the runtime alone takes for a sign-in: the same five exchanges in bare
- * handlers. No limits, no log, no pages, no expiry, no checks, no headers of its
- * own: nothing that a relay is for.
+ * What a sign-in is compared with: the same five exchanges in bare handlers of the
+ * same runtime. They have no limits, log, pages, expiry, checks or headers: nothing
+ * that a relay is for.
  */
 import { randomBytes } from 'node:crypto';
 
@@ -13,7 +13,7 @@ interface Session {
 }
 
 const byState = new Map<string, Session>();
-const bySecret = new Map<string, Session>();
+const byPollSecret = new Map<string, Session>();
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 Bun.serve({
@@ -23,35 +23,36 @@ Bun.serve({
   development: false,
   fetch(request) {
     const path = request.url.slice(request.url.indexOf('/', 8));
+    if (path === '/') return new Response('ok');
     if (path === '/auth/start') return start(request);
     if (path.startsWith('/auth/result?')) return poll(path.slice(path.indexOf('=') + 1));
     if (path.startsWith('/auth/mal?')) return authorize(path.slice(path.indexOf('=') + 1));
-    if (path.startsWith('/auth/mal/callback?')) return callback(path);
-    return new Response('ok');
+    return callback(path);
   },
 });
 
 async function start(request: Request): Promise<Response> {
   JSON.parse(await request.text());
-  const [session, state] = [createSecret(), createSecret()];
-  const held: Session = {};
-  byState.set(state, held);
-  bySecret.set(session, held);
+  const [pollSecret, state] = [createSecret(), createSecret()];
+  const session: Session = {};
+  byState.set(state, session);
+  byPollSecret.set(pollSecret, session);
   const url = `${OAUTH_BASE_URL}/auth/mal?state=${state}`;
-  return new Response(JSON.stringify({ session, url, expiresIn: 600 }), { headers: JSON_TYPE });
+  const body = JSON.stringify({ session: pollSecret, url, expiresIn: 600 });
+  return new Response(body, { headers: JSON_TYPE });
 }
 
 const createSecret = () => randomBytes(18).toString('base64url');
 
-async function poll(secret: string): Promise<Response> {
-  const held = bySecret.get(secret);
-  if (held === undefined) return new Response(null, { status: 410 });
+async function poll(pollSecret: string): Promise<Response> {
+  const session = byPollSecret.get(pollSecret);
+  if (session === undefined) return new Response(null, { status: 410 });
   const result =
-    held.result ??
+    session.result ??
     (await new Promise<string>((resolve) => {
-      held.deliver = resolve;
+      session.deliver = resolve;
     }));
-  bySecret.delete(secret);
+  byPollSecret.delete(pollSecret);
   return new Response(result, { headers: JSON_TYPE });
 }
 
@@ -62,16 +63,16 @@ function authorize(state: string): Response {
 
 async function callback(path: string): Promise<Response> {
   const [, code = '', state = ''] = /code=(.*)&state=(.*)/.exec(path) ?? [];
-  const held = byState.get(state);
+  const session = byState.get(state);
   byState.delete(state);
-  const answer = await fetch(MAL_TOKEN_URL, {
+  const response = await fetch(MAL_TOKEN_URL, {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     body: `grant_type=authorization_code&code=${code}`,
   });
-  const { access_token: accessToken } = (await answer.json()) as { access_token: string };
+  const { access_token: accessToken } = (await response.json()) as { access_token: string };
   const result = JSON.stringify({ accessToken });
-  if (held !== undefined) held.result = result;
-  held?.deliver?.(result);
+  if (session !== undefined) session.result = result;
+  session?.deliver?.(result);
   return new Response('signed in', { headers: { 'Content-Type': 'text/html' } });
 }

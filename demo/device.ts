@@ -1,6 +1,7 @@
 /**
- * All that a device does to sign a person in through the relay. Copy it into
- * your app: it needs `fetch` and nothing else.
+ * What a device does to sign a user in through the relay. It needs only `fetch`, so
+ * copy it into your app and adapt it. It uses no option of the protocol, such as a
+ * user code or a confirmed delivery: docs/protocol.md has those.
  *
  *   const signIn = await startSignIn(relayUrl, 'mal');
  *   show(signIn.url);                                  // as a link and a QR code
@@ -8,12 +9,12 @@
  */
 
 export interface SignIn {
-  /** For the person. */
+  /** For the user. */
   readonly url: string;
-  /** For this device alone: never shown, never in a link or a log. */
+  /** Only for this device: never show it, log it or put it into a link. */
   readonly session: string;
   readonly expiresIn: number;
-  /** When the link ends, by `performance.now()`: a television's clock may yet be set. */
+  /** By `performance.now()`, because the clock of a television may not be set yet. */
   readonly expiresAtMs: number;
 }
 
@@ -23,7 +24,7 @@ export interface Tokens {
   readonly expiresIn?: number;
 }
 
-/** Why there are no tokens. The first four are the relay's words, the rest this file's. */
+/** Why there are no tokens. The first four come from the relay, the others from this file. */
 export type Failure =
   | 'access_denied'
   | 'authorization_failed'
@@ -44,15 +45,15 @@ export class SignInError extends Error {
 }
 
 export interface Options {
-  /** Calls it off: the promise rejects with the signal's reason. */
+  /** Cancels: the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Told of each trouble that waiting may cure. */
+  /** Called before each retry. */
   readonly onRetry?: (trouble: string) => void;
 }
 
 const START_TIMEOUT_MS = 10_000;
 const START_TRIES = 5;
-/** The relay holds a poll for 50 s; a client that gives up sooner would see no answer, ever. */
+/** The relay holds a poll for 50 s. A client with a shorter timeout would never see a response. */
 const POLL_TIMEOUT_MS = 65_000;
 const MIN_POLL_MS = 2_000;
 const RETRY_MS = 2_000;
@@ -63,24 +64,19 @@ export async function startSignIn(
   service: string,
   { signal, onRetry }: Options = {},
 ): Promise<SignIn> {
-  const startUrl = `${relayUrl}/auth/start`;
   const request = {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ service }),
   };
   for (let tries = 1; ; tries += 1) {
-    const { status, json, trouble, retryMs } = await ask(
-      startUrl,
-      START_TIMEOUT_MS,
-      signal,
-      request,
-    );
+    const response = await ask(`${relayUrl}/auth/start`, START_TIMEOUT_MS, signal, request);
+    const { status, json, trouble, retryMs } = response;
     if (status === 200) {
       const started = json as Omit<SignIn, 'expiresAtMs'>;
       return { ...started, expiresAtMs: performance.now() + started.expiresIn * 1_000 };
     }
-    // The same request would be refused again.
+    // Any other 4xx would be the answer to the same request again.
     if (status >= 400 && status < 500 && status !== 429) throw new SignInError('refused', trouble);
     if (tries === START_TRIES) {
       throw new SignInError(status === 429 ? 'rate_limited' : 'unreachable', trouble);
@@ -90,7 +86,7 @@ export async function startSignIn(
   }
 }
 
-/** Waits for the person, through every network trouble, until the link ends. The tokens come once. */
+/** Polls until the user has signed in or the link expires, and retries after network errors. Tokens are delivered once. */
 export async function waitForTokens(
   relayUrl: string,
   { session, expiresAtMs }: SignIn,
@@ -107,7 +103,7 @@ export async function waitForTokens(
       if ('error' in result) throw new SignInError(result.error);
       return result;
     }
-    // 204: nobody has signed in yet. It took 50 s, unless the relay is restarting: no rush then.
+    // 204 means that the user has not signed in yet. It takes 50 s, but less while the relay restarts.
     if (status !== 204) onRetry?.(trouble);
     const againAtMs = status === 204 ? askedAtMs + MIN_POLL_MS : performance.now() + retryMs;
     await pause(Math.min(againAtMs, expiresAtMs) - performance.now(), signal);
@@ -115,7 +111,7 @@ export async function waitForTokens(
   throw new SignInError('expired');
 }
 
-/** Status 0 when no whole answer came. Throws only when the caller has called it off. */
+/** Status 0 means no complete response. Throws only when the caller cancels. */
 async function ask(
   address: string,
   timeoutMs: number,
@@ -130,7 +126,7 @@ async function ask(
     const text = await response.text();
     return {
       status,
-      // Throws where a hotel's Wi-Fi answers 200 with its own page: no answer of the relay's.
+      // Throws when a captive portal answers 200 with its own page: that counts as no response.
       json: status === 200 ? (JSON.parse(text) as unknown) : undefined,
       trouble: `the relay answered ${status} ${text.trim().slice(0, 100)}`.trim(),
       retryMs: Number(headers.get('Retry-After')) * 1_000 || RETRY_MS,
@@ -144,10 +140,14 @@ async function ask(
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(resolve, Math.max(0, ms));
-    signal?.addEventListener('abort', () => {
+    const cancel = () => {
       clearTimeout(timer);
-      reject(signal.reason);
-    });
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', cancel);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', cancel);
   });
 }

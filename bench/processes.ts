@@ -1,0 +1,269 @@
+/** The processes that are measured: how they start, on which core they run, and what they use. Linux with glibc. */
+
+import { dlopen, ptr } from 'bun:ffi';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RedisClient } from 'bun';
+import packageJson from '../package.json' with { type: 'json' };
+import { connect, type Ports, signIns } from './load.ts';
+import type { Plan } from './run.ts';
+
+export const ROOT = join(import.meta.dir, '..');
+export const temporaryFolder = mkdtempSync(join(tmpdir(), 'sign-in-relay-bench-'));
+
+const children = new Set<Bun.Subprocess>();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(temporaryFolder, { recursive: true });
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
+/** Relays and bare handlers have the first core to themselves. The load and Redis share the last. */
+const LAST_CORE = availableParallelism() - 1;
+export const isPinned = LAST_CORE > 0 && Bun.which('taskset') !== null;
+if (isPinned) Bun.spawnSync(['taskset', '-acp', String(LAST_CORE), String(process.pid)]);
+
+type Env = Readonly<Record<string, string>>;
+
+function launch(command: readonly string[], env: Env = {}, isMeasured = false) {
+  // The kernel ends the process with this one, however this one ends.
+  const wrapper = Bun.which('setpriv') === null ? [] : ['setpriv', '--pdeathsig', 'KILL', '--'];
+  if (isMeasured && isPinned) wrapper.push('taskset', '-c', '0');
+  const child = Bun.spawn([...wrapper, ...command], {
+    env: { PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH ?? ''}`, ...env },
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.add(child);
+  // A log is read, as under a supervisor.
+  child.stdout.pipeTo(new WritableStream()).catch(() => {});
+  void child.exited.then((code) => {
+    if (!children.delete(child)) return;
+    console.error(`${command.join(' ')} ended with ${code}`);
+    process.exit(1);
+  });
+  async function stop(): Promise<void> {
+    children.delete(child);
+    child.kill('SIGTERM');
+    await child.exited;
+  }
+  return { pid: child.pid, stop };
+}
+
+function findFreePort(): number {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  listener.stop(true);
+  // A node of a Cluster also takes the port 10,000 above.
+  return listener.port < 55_000 ? listener.port : findFreePort();
+}
+
+/** Tries every millisecond. */
+async function untilConnected(port: number) {
+  for (;;) {
+    const connection = await connect(port).catch(() => undefined);
+    if (connection !== undefined) return connection;
+    await Bun.sleep(1);
+  }
+}
+
+/** What every section is given. */
+export interface Bench {
+  readonly plan: Plan;
+  /** Points a relay at the provider. */
+  readonly env: Env;
+  /** Undefined on a machine without redis-server. */
+  readonly redis: Redis | undefined;
+}
+
+/** A provider on loopback takes the place of MyAnimeList. */
+export function providerEnv(origin: string) {
+  const MAL_AUTHORIZE_URL = `${origin}/authorize`;
+  return { MAL_CLIENT_ID: 'bench', MAL_AUTHORIZE_URL, MAL_TOKEN_URL: `${origin}/token` };
+}
+
+const FROM_SOURCE = 'bun src/main.ts';
+
+/** As `npm start` starts the relay, with this program in the place of the source. Resolves with the first response. */
+export async function startRelay(env: Env, program = FROM_SOURCE) {
+  const port = findFreePort();
+  const beginMs = performance.now();
+  const command = packageJson.scripts.start.replace(FROM_SOURCE, program);
+  const relay = launch(
+    ['/bin/sh', '-c', command],
+    {
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      OAUTH_BASE_URL: `http://127.0.0.1:${port}`,
+      // The load forwards the addresses of its clients, as a proxy does.
+      TRUSTED_PROXY_CIDRS: '127.0.0.1',
+      ...env,
+    },
+    true,
+  );
+  const connection = await untilConnected(port);
+  await connection.send({ path: '/health' });
+  connection.close();
+  return { ...relay, port, startedInMs: performance.now() - beginMs };
+}
+
+export type Column = 'bare handlers' | 'memory' | 'Redis, one relay' | 'Redis, two relays';
+
+/** A relay with each store. */
+export const relayColumns = ({ redis }: Bench): Column[] =>
+  redis === undefined ? ['memory'] : ['memory', 'Redis, one relay', 'Redis, two relays'];
+
+export interface Target {
+  readonly column: Column;
+  readonly ports: Ports;
+  readonly pids: readonly number[];
+  stop(): Promise<unknown>;
+}
+
+/** So high that no section reaches them. */
+const HIGH_LIMITS = { MAX_SESSIONS: '1000000', SESSION_SECONDS: '3600' };
+
+/** Of two relays, devices connect to the first and browsers to the second. */
+export async function start(bench: Bench, column: Column, settings: Env = {}): Promise<Target> {
+  const isTwo = column === 'Redis, two relays';
+  const redis = { REDIS_URL: bench.redis?.url ?? '', REDIS_PREFIX: isTwo ? 'two:' : 'one:' };
+  const store = column.startsWith('Redis') ? redis : {};
+  const env = { ...bench.env, ...HIGH_LIMITS, ...store, ...settings };
+  const program = column === 'bare handlers' ? 'bun bench/bare.ts' : FROM_SOURCE;
+  const first = await startRelay(env, program);
+  const second = isTwo ? await startRelay(env) : first;
+  return {
+    column,
+    ports: { device: first.port, browser: second.port },
+    pids: isTwo ? [first.pid, second.pid] : [first.pid],
+    stop: () => Promise.all([first.stop(), second.stop()]),
+  };
+}
+
+/** The same, after so many sign-ins that its code is compiled. */
+export async function startWarm(bench: Bench, column: Column, settings: Env = {}) {
+  const target = await start(bench, column, settings);
+  await signIns(target.ports, { count: bench.plan.warmUpSignIns, atOnce: bench.plan.atOnce });
+  return target;
+}
+
+export interface Redis {
+  readonly url: string;
+  readonly pid: number;
+  command(name: string, ...args: string[]): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+/** Keeps nothing on disk. */
+export async function startRedis(...options: string[]): Promise<Redis> {
+  const port = findFreePort();
+  const address = ['--bind', '127.0.0.1', '--port', String(port), '--dir', temporaryFolder];
+  const { pid, stop } = launch(['redis-server', ...address, '--save', '', ...options]);
+  (await untilConnected(port)).close();
+  const client = new RedisClient(`redis://127.0.0.1:${port}`);
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    pid,
+    command: (name, ...args) => client.send(name, args),
+    async stop() {
+      client.close();
+      await stop();
+    },
+  };
+}
+
+/** Three nodes; the first slots belong to the first. */
+export async function startCluster() {
+  const files = [0, 1, 2].map((index) => ['--cluster-config-file', `nodes-${index}.conf`]);
+  const nodes = await Promise.all(
+    files.map((options) => startRedis('--cluster-enabled', 'yes', ...options)),
+  );
+  const addresses = nodes.map(({ url }) => url.slice('redis://'.length));
+  Bun.spawnSync(['redis-cli', '--cluster', 'create', ...addresses, '--cluster-yes']);
+  for (const { command } of nodes) {
+    while (!String(await command('CLUSTER', 'INFO')).includes('state:ok')) await Bun.sleep(20);
+  }
+  return { nodes, url: `redis://${addresses.join(',')}` };
+}
+
+/** In nanoseconds, where /proc counts in hundredths of a second. */
+const { symbols: libc } = dlopen('libc.so.6', {
+  clock_getcpuclockid: { args: ['int', 'ptr'], returns: 'int' },
+  clock_gettime: { args: ['int', 'ptr'], returns: 'int' },
+});
+
+/** User and system time of all threads, those that have ended too. */
+function cpuMicroseconds(pid: number): number {
+  const clock = new Int32Array(1);
+  const time = new BigInt64Array(2);
+  const failed =
+    libc.clock_getcpuclockid(pid, ptr(clock)) || libc.clock_gettime(clock[0] ?? 0, ptr(time));
+  if (failed) throw new Error(`process ${pid} has ended`);
+  const [seconds = 0n, nanoseconds = 0n] = time;
+  return Number(seconds) * 1_000_000 + Number(nanoseconds) / 1_000;
+}
+
+/** Microseconds of each process for each of `count`, and the result of `work`. */
+export async function measureCpu<T>(
+  pids: readonly number[],
+  count: number,
+  work: () => Promise<T>,
+): Promise<{ readonly cpu: number[]; readonly result: T }> {
+  const before = pids.map(cpuMicroseconds);
+  const result = await work();
+  const after = pids.map(cpuMicroseconds);
+  return { cpu: after.map((time, index) => (time - (before[index] ?? 0)) / count), result };
+}
+
+/** Microseconds of a sign-in, of all processes of the target together. */
+export async function cpuOfSignIn({ plan }: Bench, { ports, pids }: Target): Promise<number> {
+  const amount = { count: plan.signInsPerRound, atOnce: plan.atOnce };
+  return sum((await measureCpu(pids, amount.count, () => signIns(ports, amount))).cpu);
+}
+
+/**
+ * Takes one measurement of each kind in every round, in reverse order in every second
+ * round. Other work of the machine then affects all of them alike, and `compare`, which
+ * is given the measurements of one round, can relate them to each other.
+ */
+export async function inTurns(
+  rounds: number,
+  kinds: readonly (() => Promise<number>)[],
+  compare: (...measured: number[]) => void = () => {},
+): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    const measured: number[] = [];
+    const order = [...kinds.entries()];
+    for (const [index, measure] of round % 2 === 0 ? order : order.toReversed()) {
+      measured[index] = await measure();
+    }
+    compare(...measured);
+  }
+}
+
+export const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+/** Resident set of all of them, in megabytes of 10^6 bytes. */
+export function residentMegabytes(pids: readonly number[]): number {
+  const statuses = pids.map((pid) => readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return sum(
+    statuses.map((status) => Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 0.001_024),
+  );
+}
+
+const SETTLE_STEP_MS = 500;
+const SETTLED_MEGABYTES = 0.5;
+
+/** The same once four readings are alike, or after `longestMs`. */
+export async function settledMegabytes(pids: readonly number[], longestMs: number) {
+  const endMs = performance.now() + longestMs;
+  const readings: number[] = [];
+  for (;;) {
+    const resident = residentMegabytes(pids);
+    readings.push(resident);
+    const recent = readings.slice(-4);
+    const isSettled = Math.max(...recent) - Math.min(...recent) < SETTLED_MEGABYTES;
+    if ((isSettled && recent.length === 4) || performance.now() > endMs) return resident;
+    await Bun.sleep(SETTLE_STEP_MS);
+  }
+}
