@@ -1,0 +1,181 @@
+/** Pictures of QR codes, read by a scanner and measured in pixels (docs/qr.md). How a browser draws the SVG is in test/browser. */
+import { describe, expect, test } from 'bun:test';
+import { start } from '../kit/device.ts';
+import { QR_LIMIT_OVERALL, QR_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
+import { measure, readPng, scan } from '../kit/qr.ts';
+import { createTestService, type TestService } from '../kit/service.ts';
+
+async function fetchPicture({ ask }: TestService, path: string) {
+  const response = await ask(path);
+  expect([path, response.status]).toEqual([path, 200]);
+  return readPng(await response.bytes());
+}
+
+const textAt = async (service: TestService, path: string) =>
+  scan(await fetchPicture(service, path));
+
+describe('the text of a code', () => {
+  test.each(['BCDF-GHJK', 'bcdf-ghjk', 'BcDfGhJk'])(
+    'for the user code %s is the short link in capitals, so that 25 × 25 modules suffice',
+    async (name) => {
+      const picture = await fetchPicture(createTestService(), `/qr/${name}.png`);
+      expect(scan(picture)).toBe('HTTPS://RELAY.TEST/L/BCDF-GHJK');
+      expect(measure(picture).modules).toBe(25);
+    },
+  );
+
+  test('is the link itself for a browser state; a base path keeps its case, removed by a proxy or not', async () => {
+    const service = createTestService({ baseUrl: 'https://relay.test/Tv/qr' });
+    const { state, url } = await start(service);
+    for (const prefix of ['', '/Tv/qr']) {
+      const link = await textAt(service, `${prefix}/qr/bcdfghjk.png`);
+      expect(link).toBe('https://relay.test/Tv/qr/L/BCDF-GHJK');
+      expect(await textAt(service, `${prefix}/qr/${state}.png`)).toBe(url);
+    }
+  });
+
+  test('has the host in ASCII, where its capitals would differ', async () => {
+    const service = createTestService({ baseUrl: 'https://straße.test:8443' });
+    const link = await textAt(service, '/qr/BCDF-GHJK.png');
+    expect(link).toBe('HTTPS://XN--STRAE-OQA.TEST:8443/L/BCDF-GHJK');
+  });
+
+  test('does not reveal whether a user code exists: only browser states are looked up', async () => {
+    const lookedUp: unknown[] = [];
+    const service = createTestService(
+      {},
+      {
+        beforeVerb(verb, by) {
+          if (verb === 'getSession') lookedUp.push(by);
+        },
+      },
+    );
+    await service.ask('/qr/BCDF-GHJK.png');
+    await service.ask('/qr/neither-this-nor-that.png');
+    expect(lookedUp).toEqual([]);
+    const { state } = await start(service);
+    await service.ask(`/qr/${state}.png`);
+    expect(lookedUp).toEqual([{ browserState: state }]);
+  });
+});
+
+describe('the picture', () => {
+  test.each([
+    ['svg', 'image/svg+xml'],
+    ['png', 'image/png'],
+  ])('as %s is %s, is not cached and may load nothing', async (format, type) => {
+    const { headers } = await createTestService().ask(`/qr/BCDF-GHJK.${format}`);
+    expect(Object.fromEntries(headers)).toEqual({
+      'cache-control': 'no-store, private',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'content-type': type,
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+    });
+  });
+
+  test.each([undefined, 100, 101, 240, 719, 1_000])(
+    'asked for at %p px is read by a scanner, in whole and equal modules as large as fit, with four of white around',
+    async (size) => {
+      const service = createTestService();
+      const query = size === undefined ? '' : `?size=${size}`;
+      for (let tries = 0; tries < 5; tries += 1) {
+        const { state, url } = await start(service);
+        const short = 'HTTPS://RELAY.TEST/L/BCDF-GHJK';
+        for (const [name, link] of [
+          [state, url],
+          ['BCDF-GHJK', short],
+        ]) {
+          const picture = await fetchPicture(service, `/qr/${name}.png${query}`);
+          expect(scan(picture)).toBe(String(link));
+          const { modulePx, modules, ...rest } = measure(picture);
+          expect(rest).toEqual({ quietZone: [4, 4, 4, 4], strayPixels: 0 });
+          expect(modulePx).toBe(Math.floor((size ?? 400) / (modules + 8)));
+          const { widthPx, heightPx } = picture;
+          expect([widthPx, heightPx]).toEqual(Array(2).fill(modulePx * (modules + 8)));
+        }
+      }
+    },
+  );
+
+  test('is small, one bit a pixel, and the same each time', async () => {
+    const service = createTestService();
+    for (const format of ['png', 'svg']) {
+      const ask = async () => (await service.ask(`/qr/BCDF-GHJK.${format}`)).bytes();
+      const first = await ask();
+      expect(first.byteLength).toBeLessThan(format === 'png' ? 1_000 : 10_000);
+      expect(await ask()).toEqual(first);
+    }
+  });
+
+  test.each([
+    ['https://relay.test', 25],
+    ['https://twenty-seven-long-1.example', 25],
+    ['https://twenty-eight-long-10.example', 29],
+    ['https://relay.example/lower-case', 29],
+  ])('for a short link at %s has the fewest modules that hold it: %p', async (baseUrl, modules) => {
+    const service = createTestService({ baseUrl });
+    expect(measure(await fetchPicture(service, '/qr/BCDF-GHJK.png')).modules).toBe(modules);
+  });
+
+  test('is larger than asked for where the code does not fit', async () => {
+    const service = createTestService({ baseUrl: `https://relay.example/${'a'.repeat(1_000)}` });
+    const picture = await fetchPicture(service, '/qr/BCDF-GHJK.png?size=100');
+    expect(measure(picture)).toMatchObject({ modulePx: 1, strayPixels: 0 });
+  });
+});
+
+describe('limits', () => {
+  const CODE = '/qr/BCDF-GHJK.svg?size=100';
+
+  test('one address may have 20 pictures at once, then two a second', async () => {
+    const { ask, clock } = createTestService();
+    const askOnce = () => ask(CODE, {}, '192.0.2.1');
+    for (let count = 0; count < 20; count += 1) expect((await askOnce()).status).toBe(200);
+    const limited = await askOnce();
+    expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '1']);
+    clock.advance(500);
+    expect((await askOnce()).status).toBe(200);
+  });
+
+  test('all together may have 50, then 25 a second; nothing is looked up for a refused request', async () => {
+    let lookUps = 0;
+    const service = createTestService(
+      {},
+      {
+        beforeVerb(verb) {
+          if (verb === 'getSession') lookUps += 1;
+        },
+      },
+    );
+    const { burst, ratePerSecond } = QR_LIMIT_OVERALL;
+    const { state } = await start(service);
+    const askFrom = (network: number) =>
+      service.ask(`/qr/${state}.svg`, {}, `2001:db8:0:${network.toString(16)}::1`);
+    const countDrawn = async (first: number, count: number) => {
+      const asked = Array.from({ length: count }, (_, index) => askFrom(first + index));
+      const statuses = (await Promise.all(asked)).map(({ status }) => status);
+      const drawn = statuses.filter((status) => status === 200).length;
+      expect(statuses.filter((status) => status === 429)).toHaveLength(count - drawn);
+      return drawn;
+    };
+    expect(await countDrawn(0, 481)).toBe(burst);
+    expect(lookUps).toBe(burst);
+    expect((await askFrom(500)).headers.get('retry-after')).toBe('1');
+    service.clock.advance(1_000);
+    expect(await countDrawn(1_000, 2 * ratePerSecond)).toBe(ratePerSecond);
+  });
+
+  test('an address that is refused because of the others keeps its own pictures', async () => {
+    const { ask, clock } = createTestService();
+    for (let count = 0; count < QR_LIMIT_OVERALL.burst; count += 1) {
+      await ask(CODE, {}, `192.0.2.${count}`);
+    }
+    const askOnce = async () => (await ask(CODE, {}, '198.51.100.1')).status;
+    for (let count = 0; count < 30; count += 1) expect(await askOnce()).toBe(429);
+    clock.advance(1_000);
+    for (let count = 0; count < QR_LIMIT_PER_ADDRESS.burst; count += 1) {
+      expect(await askOnce()).toBe(200);
+    }
+  });
+});
