@@ -110,7 +110,19 @@ export function createTestService(
   const memory = createMemoryStore(settings);
   const refreshes = createMemoryRefreshAnswers(clock);
   const limiters = new Map<string, MemoryRateLimiter>();
-  const store = options.stores?.store ?? sharing?.store ?? memory;
+  let waiters = 0;
+  const shared = options.stores?.store ?? sharing?.store ?? memory;
+  const store: SessionStore = {
+    ...shared,
+    watch(...watched) {
+      const stop = shared.watch(...watched);
+      waiters += 1;
+      return () => {
+        waiters -= 1;
+        stop();
+      };
+    },
+  };
   const service = createService(
     settings,
     {
@@ -149,6 +161,8 @@ export function createTestService(
   return {
     ...service,
     ...{ ask, clock, store, exchanges },
+    /** How many polls are registered with the store, to be notified. */
+    waiters: () => waiters,
     /** What is kept in memory, expired or not. */
     kept: () => ({
       sessions: memory.size,
