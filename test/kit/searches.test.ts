@@ -2,7 +2,7 @@
  * Tools of the kit that find what must not be there. If one of them were blind, every
  * test that uses it would pass: each is shown something that it must find.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,6 +13,8 @@ import { scanRedis, watchChannels } from './redis/scan.ts';
 import { type RedisServer, startRedis } from './redis/server.ts';
 import { formsOf, searchLogs } from './secrets.ts';
 import { BASE_URL, describeApi } from './service.ts';
+
+setDefaultTimeout(30_000);
 
 const makeSecret = () => randomBytes(18).toString('base64url');
 

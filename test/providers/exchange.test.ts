@@ -1,5 +1,5 @@
 /** The code exchange: what the provider receives, and what is believed of its answer, however large, broken or hostile. */
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
 import { start } from '../kit/device.ts';
 import { CODE, createExchange, fetchUpstream, outcomeOf, REDIRECT_URI } from '../kit/exchange.ts';
@@ -8,6 +8,8 @@ import { serveBytes, serveUpstream } from '../kit/provider.ts';
 import { startRelay } from '../kit/relay.ts';
 import { makeSelfSigned } from '../kit/tls.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
+
+setDefaultTimeout(30_000);
 
 const TOKENS = '{"access_token":"tokens"}';
 const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${TOKENS.length}\r\n`;

@@ -1,4 +1,4 @@
-// A host such as examples/node-server.mjs that closes the relay and its server, and lets the process end by itself.
+// A host like examples/node-server.mjs that closes the relay and its server, and lets the process end by itself.
 import { randomBytes } from 'node:crypto';
 import { serve } from '@hono/node-server';
 import {
@@ -7,7 +7,7 @@ import {
   startLog,
   startService,
   systemClock,
-} from '../../../dist/sign-in-relay.js';
+} from '../../dist/sign-in-relay.js';
 
 await startLog({ level: 'debug', format: 'json', write: (line) => process.stdout.write(line) });
 const { settings } = readSettings(process.env);
