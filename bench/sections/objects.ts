@@ -1,5 +1,5 @@
 /** How many objects a sign-in makes: a count that the machine's noise does not touch. */
-import { createHeapCount } from '../../test/support/heap-count.ts';
+import { createHeapCount } from '../../test/kit/heap.ts';
 import type { Bench, Section } from '../bench.ts';
 import { type Arrangement, arrangeBare, arrangeMemory } from '../support/arrangements.ts';
 

@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { RateLimiter } from '../../src/relay/rate-limit.ts';
 import { createCapability, createVerifier } from '../../src/relay/secrets.ts';
 import type { SessionStore } from '../../src/relay/store.ts';
-import { openTestRedis } from '../../test/stores/support/redis-store.ts';
-import type { RedisServer } from '../../test/support/redis/redis-server.ts';
-import { startRedisCluster } from '../../test/support/redis/start-cluster.ts';
-import { startRedis } from '../../test/support/redis/start-redis.ts';
+import { startRedisCluster } from '../../test/kit/redis/groups.ts';
+import { type RedisServer, startRedis } from '../../test/kit/redis/server.ts';
+import { openTestRedis } from '../../test/kit/stores.ts';
 import { measureCpu } from './accounting.ts';
 import { median } from './median.ts';
 import { runMany, TOKENS } from './sign-ins.ts';
@@ -19,7 +18,6 @@ const AT_ONCE = [1, 32, 256];
 export async function measureCore(): Promise<string[]> {
   const redis = await startRedis();
   const cluster = await startRedisCluster();
-  const hosts = cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
   try {
     const lines: string[] = [];
     for (const atOnce of AT_ONCE) {
@@ -29,7 +27,7 @@ export async function measureCore(): Promise<string[]> {
     // The node that counts the live sessions is the first to be full.
     const counting = await cluster.ownerOf(`${PREFIX}live`);
     const nodes = [counting, ...cluster.nodes.filter((node) => node !== counting)];
-    const [counts = 0, ...others] = await measureSignIns(`redis://${hosts}`, nodes, 256);
+    const [counts = 0, ...others] = await measureSignIns(cluster.url, nodes, 256);
     lines.push(`Cluster, the node that counts: ${describeCost(counts)}`);
     lines.push(`Cluster, the others: ${others.map((cost) => `${cost.toFixed(0)} µs`).join(', ')}`);
     return lines;
@@ -49,15 +47,16 @@ async function measureSignIns(
   servers: readonly RedisServer[],
   atOnce: number,
 ): Promise<number[]> {
-  const options = { prefix: PREFIX, maxSessions: 10_000_000, clockOf: () => '' as const };
+  const options = { prefix: PREFIX, maxSessions: 10_000_000, usesOwnTime: true };
   const [one, other] = await Promise.all([
     openTestRedis(url, options),
     openTestRedis(url, options),
   ]);
+  const limiter = one.stores.createRateLimiter('start', { burst: 3, ratePerSecond: 1 });
   try {
     const rounds: number[][] = [];
     for (let round = 0; round <= ROUNDS; round += 1) {
-      const work = () => useVerbs(one.store, other.store, one.rateLimiter);
+      const work = () => useVerbs(one.stores.store, other.stores.store, limiter);
       const pids = servers.map(({ pid }) => pid);
       const { cpu } = await measureCpu(pids, SIGN_INS, () => runMany(SIGN_INS, atOnce, work));
       rounds.push([...cpu]);

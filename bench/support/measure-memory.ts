@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createCapability, createVerifier } from '../../src/relay/secrets.ts';
 import type { NewSession, SessionStore } from '../../src/relay/store.ts';
-import { openTestRedis } from '../../test/stores/support/redis-store.ts';
-import type { RedisServer } from '../../test/support/redis/redis-server.ts';
-import { startRedis } from '../../test/support/redis/start-redis.ts';
+import { type RedisServer, startRedis } from '../../test/kit/redis/server.ts';
+import { openTestRedis } from '../../test/kit/stores.ts';
 import { runMany, TOKENS } from './sign-ins.ts';
 
 const SESSIONS = 10_000;
@@ -26,11 +25,12 @@ export async function measureMemory(): Promise<string[]> {
 }
 
 async function fill(redis: RedisServer) {
-  const { store, close } = await openTestRedis(redis.url, {
+  const { stores, close } = await openTestRedis(redis.url, {
     prefix: 'sign-in-relay:',
     maxSessions: SESSIONS,
-    clockOf: () => '',
+    usesOwnTime: true,
   });
+  const { store } = stores;
   try {
     const empty = await usedMemory(redis);
     const sessions: NewSession[] = [];

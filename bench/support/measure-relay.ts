@@ -1,5 +1,5 @@
-import { startLocalRelay } from '../../test/support/local-relay.ts';
-import { startRedis } from '../../test/support/redis/start-redis.ts';
+import { startRedis } from '../../test/kit/redis/server.ts';
+import { startRelay } from '../../test/kit/relay.ts';
 import { cpuOfEach } from './accounting.ts';
 import { median } from './median.ts';
 import { relayEnv, runMany, signIn, startProvider } from './sign-ins.ts';
@@ -13,8 +13,8 @@ export async function measureRelay(): Promise<string[]> {
   const provider = startProvider();
   const redis = await startRedis();
   const env = relayEnv(provider.origin);
-  const memory = await startLocalRelay(env);
-  const shared = await startLocalRelay({ ...env, REDIS_URL: redis.url });
+  const memory = await startRelay(env);
+  const shared = await startRelay({ ...env, REDIS_URL: redis.url });
   try {
     const lines: string[] = [];
     for (const atOnce of AT_ONCE) {

@@ -1,6 +1,6 @@
-import { startLocalRelay } from '../../test/support/local-relay.ts';
-import { startCuttingProxy } from '../../test/support/redis/cutting-proxy.ts';
-import { startRedis } from '../../test/support/redis/start-redis.ts';
+import { startCuttingProxy } from '../../test/kit/redis/proxy.ts';
+import { startRedis } from '../../test/kit/redis/server.ts';
+import { startRelay } from '../../test/kit/relay.ts';
 import { relayEnv, runMany, signIn, startProvider } from './sign-ins.ts';
 
 const SIGN_INS = 500;
@@ -10,7 +10,7 @@ export async function measureTraffic(): Promise<string[]> {
   const provider = startProvider();
   const redis = await startRedis();
   const proxy = await startCuttingProxy(redis.port);
-  const relay = await startLocalRelay({ ...relayEnv(provider.origin), REDIS_URL: proxy.url });
+  const relay = await startRelay({ ...relayEnv(provider.origin), REDIS_URL: proxy.url });
   try {
     // Afterwards Redis knows the scripts.
     await runMany(20, 1, () => signIn(relay.baseUrl));
