@@ -1,6 +1,7 @@
-/** CORS_ORIGINS: web apps on televisions may ask as devices do, and nobody else. */
-import { describe, expect, test } from 'bun:test';
-import { createTestService } from '../support/test-service.ts';
+/** CORS_ORIGINS: web apps on televisions may ask what devices ask, and nothing else may. */
+import { expect, test } from 'bun:test';
+import { startRequest } from '../kit/device.ts';
+import { createTestService } from '../kit/service.ts';
 
 const LISTED = ['https://tv.example', 'null', 'file://'];
 
@@ -13,89 +14,67 @@ const preflight = (origin: string, method = 'POST'): RequestInit => ({
   },
 });
 
-const DEVICE_ROUTES = [
-  '/auth/start',
-  '/auth/result',
-  '/oauth2/mal/token',
-  '/oauth2/mal/device_authorization',
-  '/oauth2/mal/.well-known/openid-configuration',
-  '/.well-known/oauth-authorization-server/oauth2/mal',
-];
-
-const BROWSER_ROUTES = ['/auth/mal', '/auth/mal/callback', '/auth/done', '/link', '/L/BCDF-GHJK'];
-
 const corsHeadersOf = ({ headers }: Response) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control'));
 
-describe('a listed origin', () => {
-  test.each(LISTED)('%s: the preflight of a start is answered', async (origin) => {
-    const { send } = createTestService({ corsOrigins: LISTED });
-    const response = await send('/auth/start', preflight(origin));
-    expect(response.status).toBe(204);
-    expect(response.headers.get('access-control-allow-origin')).toBe(origin);
-    expect(response.headers.get('access-control-allow-methods')).toBe('GET,POST');
-    expect(response.headers.get('access-control-allow-headers')).toContain('Content-Type');
-    expect(response.headers.get('access-control-max-age')).toBe('7200');
-    expect(response.headers.get('access-control-allow-credentials')).toBeNull();
-    expect(response.headers.get('vary')).toContain('Origin');
-    expect(response.headers.get('cache-control')).toBe('no-store, private');
+test.each(LISTED)('the preflight of a listed origin is answered: %s', async (origin) => {
+  const { ask } = createTestService({ corsOrigins: LISTED });
+  const { status, headers } = await ask('/auth/start', preflight(origin));
+  expect(status).toBe(204);
+  expect(Object.fromEntries(headers)).toMatchObject({
+    'access-control-allow-origin': origin,
+    'access-control-allow-methods': 'GET,POST',
+    'access-control-max-age': '7200',
+    'cache-control': 'no-store, private',
   });
-
-  test.each(DEVICE_ROUTES)('%s may be asked from it', async (path) => {
-    const { send } = createTestService({ corsOrigins: LISTED });
-    expect((await send(path, preflight('null'))).status).toBe(204);
-    const answered = await send(path, { headers: { Origin: 'null' } });
-    expect(answered.headers.get('access-control-allow-origin')).toBe('null');
-  });
-
-  test('its app reads the answer, the time to wait after a refusal included', async () => {
-    const { send } = createTestService({ corsOrigins: LISTED });
-    const headers = { Origin: 'https://tv.example' };
-    const ask = () => send('/auth/start', { method: 'POST', body: '{"service":"mal"}', headers });
-    expect((await ask()).headers.get('access-control-allow-origin')).toBe('https://tv.example');
-    await ask();
-    await ask();
-    const limited = await ask();
-    expect(limited.status).toBe(429);
-    expect(limited.headers.get('access-control-expose-headers')).toContain('Retry-After');
-    expect(limited.headers.get('cache-control')).toBe('no-store, private');
-  });
-
-  test.each(BROWSER_ROUTES)('%s, which browsers open, is not for it', async (path) => {
-    const { send } = createTestService({ corsOrigins: ['*'] });
-    const response = await send(path, { headers: { Origin: 'https://tv.example' } });
-    expect(corsHeadersOf(response)).toEqual([]);
-  });
+  expect(headers.get('access-control-allow-headers')).toContain('Content-Type');
+  expect(headers.get('access-control-allow-credentials')).toBeNull();
+  expect(headers.get('vary')).toContain('Origin');
 });
 
-test('* lists every origin', async () => {
-  const { send } = createTestService({ corsOrigins: ['*'] });
-  const response = await send('/auth/result', preflight('https://anywhere.example', 'GET'));
-  expect(response.status).toBe(204);
-  expect(response.headers.get('access-control-allow-origin')).toBe('*');
+test.each([
+  ['/auth/start', true],
+  ['/auth/result', true],
+  ['/oauth2/mal/token', true],
+  ['/oauth2/mal/device_authorization', true],
+  ['/oauth2/mal/.well-known/openid-configuration', true],
+  ['/.well-known/oauth-authorization-server/oauth2/mal', true],
+  ['/auth/mal', false],
+  ['/auth/mal/callback', false],
+  ['/auth/done', false],
+  ['/link', false],
+  ['/L/BCDF-GHJK', false],
+])(
+  '%s: what devices ask for has CORS headers, what browsers open has none (%p)',
+  async (path, isForDevices) => {
+    const { ask } = createTestService({ corsOrigins: ['*'] });
+    const response = await ask(path, { headers: { Origin: 'https://tv.example' } });
+    expect(corsHeadersOf(response).length > 0).toBe(isForDevices);
+    if (!isForDevices) return;
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    const answer = await ask(path, preflight('https://anywhere.example'));
+    expect(answer.status).toBe(204);
+  },
+);
+
+test('an app of a listed origin reads refusals too, and when to try again', async () => {
+  const { ask } = createTestService({ corsOrigins: LISTED, startBurst: 1 });
+  const init = { ...startRequest(), headers: { Origin: 'https://tv.example' } };
+  await ask('/auth/start', init, '192.0.2.1');
+  const { status, headers } = await ask('/auth/start', init, '192.0.2.1');
+  expect([status, headers.get('access-control-allow-origin')]).toEqual([429, 'https://tv.example']);
+  expect(headers.get('access-control-expose-headers')).toContain('Retry-After');
 });
 
-describe('the answer is that of the specification, and nothing more', () => {
-  test.each([
-    ['for an origin that is not listed', LISTED],
-    ['when none is listed', []],
-  ])('%s', async (_, corsOrigins) => {
-    const { send } = createTestService({ corsOrigins });
-    const refused = await send('/auth/start', preflight('https://other.example'));
-    expect(refused.status).toBe(405);
-    expect(corsHeadersOf(refused)).toEqual([]);
-    const answered = await send('/auth/start', {
-      method: 'POST',
-      body: '{"service":"mal"}',
-      headers: { Origin: 'https://other.example' },
-    });
-    expect(answered.status).toBe(200);
-    expect(corsHeadersOf(answered)).toEqual([]);
-  });
-
-  test('without an origin', async () => {
-    const { send } = createTestService({ corsOrigins: LISTED });
-    expect((await send('/auth/result', { method: 'OPTIONS' })).status).toBe(405);
-    expect(corsHeadersOf(await send('/auth/result?session=x'))).toEqual([]);
-  });
+test.each([
+  ['an origin that is not listed', LISTED],
+  ['any origin, where none is listed', []],
+])('for %s the answers are the same as without CORS', async (_, corsOrigins) => {
+  const { ask } = createTestService({ corsOrigins });
+  const refused = await ask('/auth/start', preflight('https://other.example'));
+  const headers = { Origin: 'https://other.example' };
+  const answered = await ask('/auth/start', { ...startRequest(), headers });
+  const plain = await ask('/auth/result', { method: 'OPTIONS' });
+  expect([refused.status, answered.status, plain.status]).toEqual([405, 200, 405]);
+  for (const response of [refused, answered, plain]) expect(corsHeadersOf(response)).toEqual([]);
 });

@@ -1,132 +1,134 @@
+/** A store that fails, is unavailable or never answers: what devices and users are told (docs/protocol.md). */
 import { describe, expect, test } from 'bun:test';
-import { HANDLER_DEADLINE_MS } from '../../src/limits.ts';
-import { type SessionStore, StoreUnavailable } from '../../src/relay/store.ts';
-import { createTestService, SETTINGS, startOf } from '../support/test-service.ts';
+import { isPending, runReady } from '../kit/clock.ts';
+import { acknowledge, poll, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
+import { HANDLER_DEADLINE_MS } from '../kit/limits.ts';
+import {
+  createTestService,
+  StoreUnavailable,
+  type TestService,
+  type Verb,
+} from '../kit/service.ts';
+import { callback } from '../kit/user.ts';
 
-const HOLD_MS = SETTINGS.pollSeconds * 1_000;
+const HOLD_MS = 50_000;
 
-const throws = () => Promise.reject(new TypeError('a bug in the store'));
-const isAway = () => Promise.reject(new StoreUnavailable());
-const neverSettles = () => new Promise<never>(() => {});
+const FAULTS: Readonly<Record<string, () => Promise<never>>> = {
+  fails: () => Promise.reject(new TypeError('a bug in the store')),
+  'is unavailable': () => Promise.reject(new StoreUnavailable()),
+  'never answers': () => new Promise<never>(() => {}),
+};
 
-/** A service whose store has one verb that does what `fault` does. */
-function createFaulty(verb: keyof SessionStore, fault: () => Promise<never>) {
-  return createTestService({}, undefined, {
-    changeStore: (store) => ({ ...store, [verb]: fault }),
-  });
+/** A service on whose store one verb has a fault. */
+function createFaulty(verb: Verb, fault: string) {
+  return createTestService({}, { beforeVerb: (called) => called === verb && FAULTS[fault]?.() });
 }
 
-type Service = ReturnType<typeof createTestService>;
+type Ask = (service: TestService, state: string, session: string) => Promise<Response>;
 
-/** What is answered when a handler has had all the time it may take. */
-async function answerAtDeadline(service: Service, asked: Promise<Response>, deadlineMs: number) {
-  let isAnswered = false;
-  const answered = asked.then((response) => {
-    isAnswered = true;
-    return response;
-  });
-  await service.runReady();
-  service.clock.advance(deadlineMs - 1);
-  await service.runReady();
-  expect(isAnswered).toBe(false);
-  service.clock.advance(1);
-  return answered;
-}
+const BUSY = /^Server busy\n$/;
+const FAILED_PAGE = /Sign-in failed/;
 
-describe('a start', () => {
-  test.each([
-    ['fails', throws],
-    ['is away', isAway],
-  ])('is answered 503 when the store %s', async (_, fault) => {
-    const response = await createFaulty('register', fault).send('/auth/start', startOf('mal'));
-    expect([response.status, await response.text()]).toEqual([503, 'Server busy\n']);
-  });
+/** The request, the verb that it needs, how long the handler may take, and the answer. */
+const REQUESTS: [string, Verb, Ask, deadlineMs: number, status: number, body: RegExp][] = [
+  [
+    'a start is 503',
+    'register',
+    (service) => service.ask('/auth/start', startRequest()),
+    HANDLER_DEADLINE_MS,
+    503,
+    BUSY,
+  ],
+  [
+    'an acknowledgement is 503, so that the device repeats it',
+    'acknowledge',
+    (service) => acknowledge(service, UNKNOWN_SECRET),
+    HOLD_MS + HANDLER_DEADLINE_MS,
+    503,
+    BUSY,
+  ],
+  [
+    'a link is a 503 page',
+    'getAuthorization',
+    (service, state) => service.ask(`/auth/mal?state=${state}`),
+    HANDLER_DEADLINE_MS,
+    503,
+    FAILED_PAGE,
+  ],
+  [
+    'a callback is a 503 page',
+    'lease',
+    (service, state) => callback(service, state),
+    HANDLER_DEADLINE_MS,
+    503,
+    FAILED_PAGE,
+  ],
+  [
+    'a QR code is 503',
+    'getSession',
+    (service, state) => service.ask(`/qr/${state}.png`),
+    HANDLER_DEADLINE_MS,
+    503,
+    BUSY,
+  ],
+  [
+    // Devices in the field take any other status as final.
+    'a poll is 204, so that the device polls again',
+    'claim',
+    (service, _, session) => poll(service, session),
+    HOLD_MS + HANDLER_DEADLINE_MS,
+    204,
+    /^$/,
+  ],
+];
 
-  test('is answered 503 when the store never answers', async () => {
-    const service = createFaulty('register', neverSettles);
-    const asked = service.send('/auth/start', startOf('mal'));
-    expect((await answerAtDeadline(service, asked, HANDLER_DEADLINE_MS)).status).toBe(503);
-  });
-});
-
-describe('a poll is told to come again, since to devices any error is final', () => {
-  test('when the store fails', async () => {
-    const { start, poll } = createFaulty('claim', throws);
-    const { session } = await start();
-    expect((await poll(session)).status).toBe(204);
-  });
-
-  test('when the store never answers', async () => {
-    const service = createFaulty('claim', neverSettles);
-    const { session } = await service.start();
-    const asked = service.poll(session);
-    const deadlineMs = HOLD_MS + HANDLER_DEADLINE_MS;
-    expect((await answerAtDeadline(service, asked, deadlineMs)).status).toBe(204);
-  });
-
-  test('when the store is away, but not before the hold is over', async () => {
-    const service = createFaulty('claim', isAway);
-    const { session } = await service.start();
-    const asked = service.poll(session);
-    expect((await answerAtDeadline(service, asked, HOLD_MS)).status).toBe(204);
-  });
-
-  test('and is handed its tokens when the store was away only for a while', async () => {
-    let away = true;
-    const service = createTestService({}, undefined, {
-      changeStore: (store) => ({
-        ...store,
-        claim: (...asked) => (away ? isAway() : store.claim(...asked)),
-      }),
-    });
-    const { session, state } = await service.start();
-    const polled = service.poll(session);
-    await service.runReady();
-    away = false;
-    await service.callback(state);
-    expect((await polled).status).toBe(200);
-  });
-});
-
-describe('an acknowledgement that may not have been carried out is answered 503, so that it is repeated', () => {
-  test.each([
-    ['fails', throws],
-    ['is away', isAway],
-  ])('when the store %s', async (_, fault) => {
-    const { send } = createFaulty('acknowledge', fault);
-    const response = await send(`/auth/result?session=${'A'.repeat(24)}&ack=1`);
-    expect([response.status, await response.text()]).toEqual([503, 'Server busy\n']);
-  });
-
-  test('when the store never answers', async () => {
-    const service = createFaulty('acknowledge', neverSettles);
-    const asked = service.send(`/auth/result?session=${'A'.repeat(24)}&ack=1`);
-    const deadlineMs = HOLD_MS + HANDLER_DEADLINE_MS;
-    expect((await answerAtDeadline(service, asked, deadlineMs)).status).toBe(503);
-  });
-});
-
-describe('the person is shown a page', () => {
-  test.each(['open', 'lease'] as const)('when %s fails or never answers', async (verb) => {
-    const go = ({ send, callback }: Service, state: string) =>
-      verb === 'open' ? send(`/auth/mal?state=${state}`) : callback(state);
-    const failing = createFaulty(verb, throws);
-    const silent = createFaulty(verb, neverSettles);
-    const asked = go(silent, (await silent.start()).state);
-    for (const response of [
-      await go(failing, (await failing.start()).state),
-      await answerAtDeadline(silent, asked, HANDLER_DEADLINE_MS),
-    ]) {
-      expect(response.status).toBe(503);
-      expect(await response.text()).toContain('Sign-in failed');
+describe.each(Object.keys(FAULTS))('when the store %s', (fault) => {
+  test.each(REQUESTS)('%s', async (_, verb, ask, deadlineMs, status, body) => {
+    const service = createFaulty(verb, fault);
+    const isStart = verb === 'register';
+    const { state, session } = isStart ? { state: '', session: '' } : await start(service);
+    const asked = ask(service, state, session);
+    const waitMs: number = waitFor(fault, verb, deadlineMs);
+    if (waitMs > 0) {
+      await runReady();
+      service.clock.advance(waitMs - 1);
+      expect(await isPending(asked)).toBe(true);
+      service.clock.advance(1);
     }
+    const answer = await asked;
+    expect(answer.status).toBe(status);
+    expect(await answer.text()).toMatch(body);
   });
+});
 
-  test('when an exchange never answers', async () => {
-    const service = createTestService({}, neverSettles);
-    const asked = service.callback((await service.start()).state);
-    const response = await answerAtDeadline(service, asked, HANDLER_DEADLINE_MS);
-    expect(response.status).toBe(503);
-    expect(await response.text()).toContain('Sign-in failed');
-  });
+/** After how much time the answer comes. */
+function waitFor(fault: string, verb: Verb, deadlineMs: number): number {
+  if (fault === 'never answers') return deadlineMs;
+  // A poll keeps trying a store that is unavailable, until its time is over.
+  return fault === 'is unavailable' && verb === 'claim' ? HOLD_MS : 0;
+}
+
+test('a poll gets its tokens when the store was unavailable only for a while', async () => {
+  let isAway = true;
+  const service = createTestService(
+    {},
+    { beforeVerb: (verb) => verb === 'claim' && isAway && FAULTS['is unavailable']?.() },
+  );
+  const { session, state } = await start(service);
+  const polled = poll(service, session);
+  await runReady();
+  isAway = false;
+  await callback(service, state);
+  expect((await polled).status).toBe(200);
+});
+
+test('when an exchange never ends the user is shown a 503 page', async () => {
+  const service = createTestService({}, { fetch: () => new Promise<never>(() => {}) });
+  const asked = callback(service, (await start(service)).state);
+  await runReady();
+  service.clock.advance(HANDLER_DEADLINE_MS - 1);
+  expect(await isPending(asked)).toBe(true);
+  service.clock.advance(1);
+  const answer = await asked;
+  expect([answer.status, await answer.text()]).toEqual([503, expect.stringMatching(FAILED_PAGE)]);
 });

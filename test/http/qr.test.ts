@@ -1,33 +1,22 @@
+/** Pictures of QR codes, read by a scanner and measured in pixels (docs/qr.md). How a browser draws the SVG is in test/browser. */
 import { describe, expect, test } from 'bun:test';
-import { HANDLER_DEADLINE_MS, QR_LIMIT_OVERALL, QR_LIMIT_PER_ADDRESS } from '../../src/limits.ts';
-import { StoreUnavailable } from '../../src/relay/store.ts';
-import { measure, readPng, scan } from '../support/qr-picture.ts';
-import { createTestService } from '../support/test-service.ts';
+import { start } from '../kit/device.ts';
+import { QR_LIMIT_OVERALL, QR_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
+import { measure, readPng, scan } from '../kit/qr.ts';
+import { createTestService, type TestService } from '../kit/service.ts';
 
-type Service = ReturnType<typeof createTestService>;
-
-async function fetchPicture({ send }: Service, path: string) {
-  const response = await send(path);
+async function fetchPicture({ ask }: TestService, path: string) {
+  const response = await ask(path);
   expect([path, response.status]).toEqual([path, 200]);
   return readPng(await response.bytes());
 }
 
-const textAt = async (service: Service, path: string) => scan(await fetchPicture(service, path));
+const textAt = async (service: TestService, path: string) =>
+  scan(await fetchPicture(service, path));
 
-/** Of the right form, and nobody's. */
-const UNKNOWN_STATE = 'AAAAAAAAAAAAAAAAAAAAAAAA';
-
-describe('what a code says', () => {
-  test('a browser state: the link as the device was given it', async () => {
-    const service = createTestService();
-    for (const name of ['mal', 'anilist']) {
-      const { state, url } = await service.start(name);
-      expect(await textAt(service, `/qr/${state}.png`)).toBe(url);
-    }
-  });
-
-  test.each(['BCDF-GHJK', 'bcdf-ghjk', 'BcDfGhJk', 'BCDFGHJK'])(
-    'a user code, written %s: the short link, in capitals for a code of 25 × 25 modules',
+describe('the text of a code', () => {
+  test.each(['BCDF-GHJK', 'bcdf-ghjk', 'BcDfGhJk'])(
+    'for the user code %s is the short link in capitals, so that 25 × 25 modules suffice',
     async (name) => {
       const picture = await fetchPicture(createTestService(), `/qr/${name}.png`);
       expect(scan(picture)).toBe('HTTPS://RELAY.TEST/L/BCDF-GHJK');
@@ -35,9 +24,9 @@ describe('what a code says', () => {
     },
   );
 
-  test('a base path keeps its case, whether or not a proxy has removed it', async () => {
+  test('is the link itself for a browser state; a base path keeps its case, removed by a proxy or not', async () => {
     const service = createTestService({ baseUrl: 'https://relay.test/Tv/qr' });
-    const { state, url } = await service.start();
+    const { state, url } = await start(service);
     for (const prefix of ['', '/Tv/qr']) {
       const link = await textAt(service, `${prefix}/qr/bcdfghjk.png`);
       expect(link).toBe('https://relay.test/Tv/qr/L/BCDF-GHJK');
@@ -45,51 +34,37 @@ describe('what a code says', () => {
     }
   });
 
-  test('a host that has other capitals is written as machines write it', async () => {
+  test('has the host in ASCII, where its capitals would differ', async () => {
     const service = createTestService({ baseUrl: 'https://straße.test:8443' });
     const link = await textAt(service, '/qr/BCDF-GHJK.png');
     expect(link).toBe('HTTPS://XN--STRAE-OQA.TEST:8443/L/BCDF-GHJK');
   });
-});
 
-describe('which codes there are', () => {
-  test('is not told: nothing but a browser state is looked up', async () => {
-    const finds: unknown[] = [];
-    const { send, start } = createTestService({}, undefined, {
-      changeStore: (store) => ({
-        ...store,
-        find(by, nowMs) {
-          finds.push(by);
-          return store.find(by, nowMs);
+  test('does not reveal whether a user code exists: only browser states are looked up', async () => {
+    const lookedUp: unknown[] = [];
+    const service = createTestService(
+      {},
+      {
+        beforeVerb(verb, by) {
+          if (verb === 'getSession') lookedUp.push(by);
         },
-      }),
-    });
-    await send('/qr/BCDF-GHJK.png');
-    await send('/qr/neither-this-nor-that.png');
-    expect(finds).toEqual([]);
-    const { state: browserState } = await start();
-    await send(`/qr/${browserState}.png`);
-    expect(finds).toEqual([{ browserState }]);
-  });
-
-  test('a sign-in that no longer waits for its person has no picture', async () => {
-    const { send, start, callback, clock } = createTestService();
-    const finished = await start();
-    await callback(finished.state, 'error=access_denied');
-    const expired = await start();
-    clock.advance(600_001);
-    for (const { state } of [finished, expired]) {
-      expect((await send(`/qr/${state}.png`)).status).toBe(404);
-    }
+      },
+    );
+    await service.ask('/qr/BCDF-GHJK.png');
+    await service.ask('/qr/neither-this-nor-that.png');
+    expect(lookedUp).toEqual([]);
+    const { state } = await start(service);
+    await service.ask(`/qr/${state}.png`);
+    expect(lookedUp).toEqual([{ browserState: state }]);
   });
 });
 
-describe('how it is answered', () => {
+describe('the picture', () => {
   test.each([
     ['svg', 'image/svg+xml'],
     ['png', 'image/png'],
-  ])('%s: as %s, kept by nobody, able to load nothing', async (format, type) => {
-    const { headers } = await createTestService().send(`/qr/BCDF-GHJK.${format}`);
+  ])('as %s is %s, is not cached and may load nothing', async (format, type) => {
+    const { headers } = await createTestService().ask(`/qr/BCDF-GHJK.${format}`);
     expect(Object.fromEntries(headers)).toEqual({
       'cache-control': 'no-store, private',
       'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -99,115 +74,108 @@ describe('how it is answered', () => {
     });
   });
 
-  test.each([
-    ['', 400],
-    ['?size=100', 100],
-    ['?size=1000', 1_000],
-    ['?size=0500', 500],
-  ])('%p: modules as large as fit in %p px', async (query, sizePx) => {
-    const { widthPx } = await fetchPicture(createTestService(), `/qr/BCDF-GHJK.png${query}`);
-    expect(widthPx).toBe(33 * Math.floor(sizePx / 33));
-  });
-
-  test.each(['99', '1001', '', '-400', '4e2', '400px', '400.5', '0x190', '99999999999999999999'])(
-    'size %p is refused',
+  test.each([undefined, 100, 101, 240, 719, 1_000])(
+    'asked for at %p px is read by a scanner, in whole and equal modules as large as fit, with four of white around',
     async (size) => {
-      const response = await createTestService().send(`/qr/BCDF-GHJK.svg?size=${size}`);
-      expect([response.status, await response.text()]).toEqual([400, 'Invalid size\n']);
+      const service = createTestService();
+      const query = size === undefined ? '' : `?size=${size}`;
+      for (let tries = 0; tries < 5; tries += 1) {
+        const { state, url } = await start(service);
+        const short = 'HTTPS://RELAY.TEST/L/BCDF-GHJK';
+        for (const [name, link] of [
+          [state, url],
+          ['BCDF-GHJK', short],
+        ]) {
+          const picture = await fetchPicture(service, `/qr/${name}.png${query}`);
+          expect(scan(picture)).toBe(String(link));
+          const { modulePx, modules, ...rest } = measure(picture);
+          expect(rest).toEqual({ quietZone: [4, 4, 4, 4], strayPixels: 0 });
+          expect(modulePx).toBe(Math.floor((size ?? 400) / (modules + 8)));
+          const { widthPx, heightPx } = picture;
+          expect([widthPx, heightPx]).toEqual(Array(2).fill(modulePx * (modules + 8)));
+        }
+      }
     },
   );
 
+  test('is small, one bit a pixel, and the same each time', async () => {
+    const service = createTestService();
+    for (const format of ['png', 'svg']) {
+      const ask = async () => (await service.ask(`/qr/BCDF-GHJK.${format}`)).bytes();
+      const first = await ask();
+      expect(first.byteLength).toBeLessThan(format === 'png' ? 1_000 : 10_000);
+      expect(await ask()).toEqual(first);
+    }
+  });
+
   test.each([
-    `${UNKNOWN_STATE}.png`,
-    `${UNKNOWN_STATE}A.png`,
-    'BCDF-GHJA.png',
-    'BCDF-GHJ.png',
-    'BCDF-GHJK.gif',
-    'BCDF-GHJK.constructor',
-    'BCDF-GHJK',
-    'BCDF-GHJK.png/',
-    'BCDF%2DGHJK.png',
-    '.png',
-    '',
-  ])('%p is found nowhere', async (name) => {
-    const response = await createTestService().send(`/qr/${name}`);
-    expect([response.status, await response.text()]).toEqual([404, '404 page not found\n']);
+    ['https://relay.test', 25],
+    ['https://twenty-seven-long-1.example', 25],
+    ['https://twenty-eight-long-10.example', 29],
+    ['https://relay.example/lower-case', 29],
+  ])('for a short link at %s has the fewest modules that hold it: %p', async (baseUrl, modules) => {
+    const service = createTestService({ baseUrl });
+    expect(measure(await fetchPicture(service, '/qr/BCDF-GHJK.png')).modules).toBe(modules);
   });
 
-  test.each(['HEAD', 'POST', 'OPTIONS'])('%s is refused', async (method) => {
-    const response = await createTestService().send('/qr/BCDF-GHJK.png', { method });
-    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);
+  test('is larger than asked for where the code does not fit', async () => {
+    const service = createTestService({ baseUrl: `https://relay.example/${'a'.repeat(1_000)}` });
+    const picture = await fetchPicture(service, '/qr/BCDF-GHJK.png?size=100');
+    expect(measure(picture)).toMatchObject({ modulePx: 1, strayPixels: 0 });
   });
 });
 
-describe('a store that is away', () => {
-  test('is answered 503, and no device waits for ever', async () => {
-    const away = createTestService({}, undefined, {
-      changeStore: (store) => ({ ...store, find: () => Promise.reject(new StoreUnavailable()) }),
-    });
-    expect((await away.send(`/qr/${UNKNOWN_STATE}.png`)).status).toBe(503);
+describe('limits', () => {
+  const CODE = '/qr/BCDF-GHJK.svg?size=100';
 
-    const silent = createTestService({}, undefined, {
-      changeStore: (store) => ({ ...store, find: () => new Promise<never>(() => {}) }),
-    });
-    const asked = silent.send(`/qr/${UNKNOWN_STATE}.png`);
-    await silent.runReady();
-    silent.clock.advance(HANDLER_DEADLINE_MS);
-    expect((await asked).status).toBe(503);
+  test('one address may have 20 pictures at once, then two a second', async () => {
+    const { ask, clock } = createTestService();
+    const askOnce = () => ask(CODE, {}, '192.0.2.1');
+    for (let count = 0; count < 20; count += 1) expect((await askOnce()).status).toBe(200);
+    const limited = await askOnce();
+    expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, '1']);
+    clock.advance(500);
+    expect((await askOnce()).status).toBe(200);
   });
-});
 
-test('an address may have 20 pictures at once, then two a second', async () => {
-  const { send, clock } = createTestService();
-  const ask = () => send('/qr/BCDF-GHJK.png?size=100');
-  for (let count = 0; count < 20; count += 1) expect((await ask()).status).toBe(200);
-  const limited = await ask();
-  expect(limited.status).toBe(429);
-  expect(limited.headers.get('retry-after')).toBe('1');
-  clock.advance(500);
-  expect((await ask()).status).toBe(200);
-});
-
-test('481 requests of 481 /64s: 50 pictures are drawn, then 25 a second, and the others are refused unseen', async () => {
-  let lookUps = 0;
-  const service = createTestService({}, undefined, {
-    changeStore: (store) => ({
-      ...store,
-      find(by, nowMs) {
-        lookUps += 1;
-        return store.find(by, nowMs);
+  test('all together may have 50, then 25 a second; nothing is looked up for a refused request', async () => {
+    let lookUps = 0;
+    const service = createTestService(
+      {},
+      {
+        beforeVerb(verb) {
+          if (verb === 'getSession') lookUps += 1;
+        },
       },
-    }),
+    );
+    const { burst, ratePerSecond } = QR_LIMIT_OVERALL;
+    const { state } = await start(service);
+    const askFrom = (network: number) =>
+      service.ask(`/qr/${state}.svg`, {}, `2001:db8:0:${network.toString(16)}::1`);
+    const countDrawn = async (first: number, count: number) => {
+      const asked = Array.from({ length: count }, (_, index) => askFrom(first + index));
+      const statuses = (await Promise.all(asked)).map(({ status }) => status);
+      const drawn = statuses.filter((status) => status === 200).length;
+      expect(statuses.filter((status) => status === 429)).toHaveLength(count - drawn);
+      return drawn;
+    };
+    expect(await countDrawn(0, 481)).toBe(burst);
+    expect(lookUps).toBe(burst);
+    expect((await askFrom(500)).headers.get('retry-after')).toBe('1');
+    service.clock.advance(1_000);
+    expect(await countDrawn(1_000, 2 * ratePerSecond)).toBe(ratePerSecond);
   });
-  const { burst, ratePerSecond } = QR_LIMIT_OVERALL;
-  const { state } = await service.start();
-  const ask = (network: number) =>
-    service.send(`/qr/${state}.svg`, {}, `2001:db8:0:${network.toString(16)}::1`);
-  const askMany = async (first: number, count: number) => {
-    const asked = Array.from({ length: count }, (_, index) => ask(first + index));
-    return (await Promise.all(asked)).map(({ status }) => status);
-  };
-  const statuses = await askMany(0, 481);
-  expect(statuses.filter((status) => status === 200)).toHaveLength(burst);
-  expect(statuses.filter((status) => status === 429)).toHaveLength(481 - burst);
-  expect(lookUps).toBe(burst);
-  expect((await ask(500)).headers.get('retry-after')).toBe('1');
 
-  service.clock.advance(1_000);
-  const later = await askMany(1_000, 2 * ratePerSecond);
-  expect(later.filter((status) => status === 200)).toHaveLength(ratePerSecond);
-});
-
-test('whoever is refused for the sake of others has lost none of their own pictures', async () => {
-  const { send, clock } = createTestService();
-  const ask = (peer: string) => send('/qr/BCDF-GHJK.svg?size=100', {}, peer);
-  for (let count = 0; count < QR_LIMIT_OVERALL.burst; count += 1) await ask(`192.0.2.${count}`);
-  for (let count = 0; count < 30; count += 1) {
-    expect((await ask('198.51.100.1')).status).toBe(429);
-  }
-  clock.advance(1_000);
-  const { burst } = QR_LIMIT_PER_ADDRESS;
-  for (let count = 0; count < burst; count += 1) {
-    expect((await ask('198.51.100.1')).status).toBe(200);
-  }
+  test('an address that is refused because of the others keeps its own pictures', async () => {
+    const { ask, clock } = createTestService();
+    for (let count = 0; count < QR_LIMIT_OVERALL.burst; count += 1) {
+      await ask(CODE, {}, `192.0.2.${count}`);
+    }
+    const askOnce = async () => (await ask(CODE, {}, '198.51.100.1')).status;
+    for (let count = 0; count < 30; count += 1) expect(await askOnce()).toBe(429);
+    clock.advance(1_000);
+    for (let count = 0; count < QR_LIMIT_PER_ADDRESS.burst; count += 1) {
+      expect(await askOnce()).toBe(200);
+    }
+  });
 });

@@ -1,5 +1,7 @@
-/** RFC 6749 §6: the relay refreshes with the secret that a device cannot hold. */
+/** RFC 6749 §6: the relay refreshes with the client secret, which a device cannot keep (docs/device-grant.md, Refreshing). */
 import { describe, expect, test } from 'bun:test';
+import { isPending, runReady, runTurns } from '../kit/clock.ts';
+import { refresh } from '../kit/device.ts';
 import {
   EXCHANGE_LEASE_MS,
   REFRESH_ANSWER_MS,
@@ -8,22 +10,13 @@ import {
   REFRESH_LOOK_MS,
   UPSTREAM_RESERVE,
   UPSTREAM_SHARES,
-} from '../../src/limits.ts';
-import type { Fetch } from '../../src/providers/token-endpoint.ts';
-import { createRefreshAnswers } from '../../src/relay/refresh-answers.ts';
-import { createMemoryRefreshAnswers } from '../../src/stores/memory-refresh-answers.ts';
-import { createFakeClock, runTurns } from '../support/fake-clock.ts';
-import { createGate } from '../support/gate.ts';
-import { createDeviceDoor } from './support/device-door.ts';
+} from '../kit/limits.ts';
+import { createTestService, type Fetch } from '../kit/service.ts';
+import { createGate } from '../kit/wait.ts';
 
-const REFRESH = { grant_type: 'refresh_token', refresh_token: 'old' };
+const UNAVAILABLE = { status: 503, body: { error: 'temporarily_unavailable' } };
 
-/** Another instance asks the provider all the time. */
-const UNDER_WAY = {
-  refreshAnswers: { begin: async () => ({ state: 'under_way' as const }), settle: async () => {} },
-};
-
-/** Gives another token each time, as a provider does that takes each refresh token once. */
+/** Gives another token each time, like a provider that accepts each refresh token once. */
 function rotate(): Fetch {
   let count = 0;
   return async () => {
@@ -32,303 +25,193 @@ function rotate(): Fetch {
   };
 }
 
-describe('refresh', () => {
-  test('the provider is asked with the client and its secret, and its answer is passed on', async () => {
-    const { token, exchanges } = createDeviceDoor({}, rotate());
-    const { status, body } = await token(REFRESH, {}, 'anilist');
-    expect(status).toBe(200);
-    expect(body).toEqual({
-      access_token: 'access 1',
-      token_type: 'Bearer',
-      refresh_token: 'new 1',
-      scope: '',
-    });
-    expect(Object.fromEntries(exchanges[0] ?? [])).toEqual({
-      grant_type: 'refresh_token',
-      refresh_token: 'old',
-      client_id: 'anilist-client',
-      client_secret: 'anilist-client-secret',
-    });
+const rotatingService = (options = {}) => createTestService({}, { fetch: rotate(), ...options });
+
+/** Another instance is always asking the provider. */
+const ELSEWHERE = {
+  refreshes: { begin: async () => ({ state: 'under_way' as const }), settle: async () => {} },
+};
+
+describe('answers that are kept for a repeated refresh', () => {
+  test('are those of one token, one scope and one provider', async () => {
+    const service = rotatingService();
+    await refresh(service, 'old');
+    await refresh(service, 'other');
+    await refresh(service, 'old', { scope: 'read' });
+    await refresh(service, 'old', {}, 'anilist');
+    expect(service.exchanges).toHaveLength(4);
   });
 
-  test('§6: a narrower scope is passed on; other parameters are for nobody', async () => {
-    const { token, exchanges } = createDeviceDoor({}, rotate());
-    await token({ ...REFRESH, scope: 'read', client_id: 'x', client_secret: 'y', code: 'z' });
-    expect(Object.fromEntries(exchanges[0] ?? [])).toEqual({
-      grant_type: 'refresh_token',
-      refresh_token: 'old',
-      scope: 'read',
-      client_id: 'mal-client',
-    });
+  test('are removed when their time is over', async () => {
+    const service = rotatingService();
+    await refresh(service, 'old');
+    expect(service.kept().refreshes).toBe(1);
+    service.clock.advance(REFRESH_ANSWER_MS + 1);
+    expect(service.kept().refreshes).toBe(0);
   });
 
-  test('without a refresh token it is an invalid request, and the provider is not asked', async () => {
-    const { token, exchanges } = createDeviceDoor({}, rotate());
-    expect((await token({ grant_type: 'refresh_token' })).body.error).toBe('invalid_request');
-    expect(exchanges).toHaveLength(0);
-  });
-});
-
-describe('single flight', () => {
-  test('many at once with one token: the provider is asked once and all get its answer', async () => {
-    const gate = createGate();
-    const held = gate.close();
-    const give = rotate();
-    const { token, exchanges, runReady } = createDeviceDoor({}, async (url, init) => {
-      await gate.pass();
-      return give(url, init);
-    });
-    const asked = Array.from({ length: 10 }, () => token(REFRESH));
-    await held.arrived;
-    await runReady();
-    held.release();
-    const answers = await Promise.all(asked);
-    expect(new Set(answers.map(({ body }) => body.access_token))).toEqual(new Set(['access 1']));
-    expect(exchanges).toHaveLength(1);
-  });
-
-  test('a repeat within 30 s gets the same answer; later the provider is asked again', async () => {
-    const { token, exchanges, clock } = createDeviceDoor({}, rotate());
-    await token(REFRESH);
-    clock.advance(REFRESH_ANSWER_MS);
-    expect((await token(REFRESH)).body.access_token).toBe('access 1');
-    clock.advance(1);
-    expect((await token(REFRESH)).body.access_token).toBe('access 2');
-    expect(exchanges).toHaveLength(2);
-  });
-
-  test('another token, another scope and another provider are refreshes of their own', async () => {
-    const { token, exchanges } = createDeviceDoor({}, rotate());
-    await token(REFRESH);
-    await token({ ...REFRESH, refresh_token: 'other' });
-    await token({ ...REFRESH, scope: 'read' });
-    await token(REFRESH, {}, 'anilist');
-    expect(exchanges).toHaveLength(4);
-  });
-
-  test('nothing is kept when its time is over', async () => {
-    const { token, clock, refreshAnswers } = createDeviceDoor({}, rotate());
-    await token(REFRESH);
-    expect(refreshAnswers.size).toBe(1);
-    clock.advance(REFRESH_ANSWER_MS + 1);
-    expect(refreshAnswers.size).toBe(0);
-  });
-
-  test('more bytes than may be kept are not: all have their answer, and a repeat asks the provider', async () => {
+  test('take a limited number of bytes: beyond it devices get their answer, and a repeat asks the provider', async () => {
     const long = 'x'.repeat(60_000);
-    const { token, clock, exchanges, refreshAnswers } = createDeviceDoor({}, async () =>
-      Response.json({ access_token: long }),
-    );
-    const refresh = (nth: number) => token({ ...REFRESH, refresh_token: `old ${nth}` });
+    const fetch: Fetch = async () => Response.json({ access_token: long });
+    const service = createTestService({}, { fetch });
+    const refreshNumber = (nth: number) => refresh(service, `old ${nth}`);
     const fit = Math.floor(REFRESH_ANSWERS_BYTES / 60_100);
     for (let nth = 0; nth < fit + 10; nth += 1) {
-      expect((await refresh(nth)).body.access_token).toBe(long);
+      expect((await refreshNumber(nth)).body.access_token).toBe(long);
     }
-    const kept = refreshAnswers.size;
+    const kept = service.kept().refreshes;
     expect(kept).toBeLessThan(fit + 10);
-    await refresh(kept - 1);
-    expect(exchanges).toHaveLength(fit + 10);
-    await refresh(fit + 9);
-    expect(exchanges).toHaveLength(fit + 11);
-    clock.advance(REFRESH_ANSWER_MS + 1);
-    await refresh(fit + 9);
-    expect(refreshAnswers.size).toBe(1);
+    await refreshNumber(kept - 1);
+    expect(service.exchanges).toHaveLength(fit + 10);
+    await refreshNumber(fit + 9);
+    expect(service.exchanges).toHaveLength(fit + 11);
+    service.clock.advance(REFRESH_ANSWER_MS + 1);
+    await refreshNumber(fit + 9);
+    expect(service.kept().refreshes).toBe(1);
   });
 
-  test('nor are more answers than may be kept', async () => {
-    const clock = createFakeClock();
-    const store = createMemoryRefreshAnswers(clock);
-    const { answer } = createRefreshAnswers(store, clock);
-    const refresh = (nth: number) =>
-      answer(
-        `old ${nth}`,
-        async () => nth,
-        () => true,
-      );
-    for (let nth = 0; nth <= REFRESH_ANSWERS; nth += 1) expect(await refresh(nth)).toBe(nth);
-    expect(store.size).toBe(REFRESH_ANSWERS);
-    clock.advance(REFRESH_ANSWER_MS + 1);
-    await refresh(0);
-    expect(store.size).toBe(1);
+  test('are limited in number', async () => {
+    const service = rotatingService();
+    for (let nth = 0; nth <= REFRESH_ANSWERS; nth += 1) await refresh(service, `old ${nth}`);
+    expect(service.kept().refreshes).toBe(REFRESH_ANSWERS);
+    service.clock.advance(REFRESH_ANSWER_MS + 1);
+    await refresh(service, 'old 0');
+    expect(service.kept().refreshes).toBe(1);
   });
 });
 
 describe('a refresh that fails', () => {
-  const answering = (status: number, body: unknown) => async () => Response.json(body, { status });
+  const answering =
+    (status: number, body: unknown): Fetch =>
+    async () =>
+      Response.json(body, { status });
 
   const DEAD = { error: 'invalid_request', message: 'The refresh token is invalid.' };
 
   test.each([
-    ['invalid_grant', 400, { error: 'invalid_grant' }, 'invalid_grant'],
-    ['invalid_grant with status 401', 401, { error: 'invalid_grant' }, 'invalid_grant'],
-    ['invalid_grant with status 403', 403, { error: 'invalid_grant' }, 'invalid_grant'],
-    ['invalid_grant with status 200', 200, { error: 'invalid_grant' }, 'invalid_grant'],
+    ['invalid_grant, 401', 401, { error: 'invalid_grant' }, 'invalid_grant'],
+    ['invalid_grant, 403', 403, { error: 'invalid_grant' }, 'invalid_grant'],
+    ['invalid_grant, 200', 200, { error: 'invalid_grant' }, 'invalid_grant'],
     ['invalid_client', 401, { error: 'invalid_client' }, 'invalid_client'],
     ['invalid_scope', 400, { error: 'invalid_scope' }, 'invalid_scope'],
-    ['401 in words of its own', 401, { message: 'no' }, 'invalid_client'],
-    ['401 with an error of its own', 401, { error: 'access_denied' }, 'invalid_client'],
-    ['401 and no JSON', 401, [], 'invalid_client'],
-    // As MyAnimeList and AniList say it; the last is also what a wrong client id leads to.
-    ['Token has expired', 401, { ...DEAD, hint: 'Token has expired' }, 'invalid_grant'],
-    ['Token has been revoked', 401, { ...DEAD, hint: 'Token has been revoked' }, 'invalid_grant'],
+    ['401 and a text of its own', 401, { message: 'no' }, 'invalid_client'],
+    ['401 and an error of its own', 401, { error: 'access_denied' }, 'invalid_client'],
+    ['401 and no JSON object', 401, [], 'invalid_client'],
+    // MyAnimeList and AniList; the last one is also what a wrong client id leads to.
+    ['expired', 401, { ...DEAD, hint: 'Token has expired' }, 'invalid_grant'],
+    ['revoked', 401, { ...DEAD, hint: 'Token has been revoked' }, 'invalid_grant'],
+    ['not linked', 401, { ...DEAD, hint: 'Token is not linked to client' }, 'invalid_request'],
+    ['GitHub', 200, { error: 'bad_refresh_token' }, 'invalid_grant'],
+    ['Slack', 200, { error: 'invalid_refresh_token' }, 'invalid_grant'],
     [
-      'Token is not linked to client',
-      401,
-      { ...DEAD, hint: 'Token is not linked to client' },
-      'invalid_request',
-    ],
-    ['bad_refresh_token (GitHub)', 200, { error: 'bad_refresh_token' }, 'invalid_grant'],
-    ['invalid_refresh_token (Slack)', 200, { error: 'invalid_refresh_token' }, 'invalid_grant'],
-    [
-      'Invalid refresh token (Twitch)',
+      'Twitch',
       400,
       { error: 'Bad Request', status: 400, message: 'Invalid refresh token' },
       'invalid_grant',
     ],
-  ])('because of %s is told as that', async (_, status, body, error) => {
-    const { token } = createDeviceDoor({}, answering(status, body));
-    expect(await token(REFRESH)).toMatchObject({ status: 400, body: { error } });
-  });
-
-  test('is remembered for 30 s too, so that the provider hears of a dead token once', async () => {
-    const { token, exchanges } = createDeviceDoor({}, answering(400, { error: 'invalid_grant' }));
-    await token(REFRESH);
-    expect((await token(REFRESH)).body.error).toBe('invalid_grant');
-    expect(exchanges).toHaveLength(1);
-  });
-
-  test.each<[string, Fetch]>([
-    ['fails', answering(500, {})],
-    ['says to come again', answering(400, { error: 'temporarily_unavailable' })],
-    ['has a limit of its own', answering(403, { error: 'rate_limit_exceeded' })],
-    ['says 400 in words of its own', answering(400, { message: 'no' })],
-    ['says 400 and no JSON', answering(400, [])],
-    [
-      'says 200 with an error of its own',
-      answering(200, { error: 'incorrect_client_credentials' }),
-    ],
-    ['says to come again with 401', answering(401, { error: 'temporarily_unavailable' })],
-    ['fails with a standard error', answering(500, { error: 'invalid_grant' })],
-    ['stands behind a firewall', async () => new Response('<html>', { status: 403 })],
-    ['has too much to do', answering(429, {})],
-    ['cannot be reached', async () => Promise.reject(new Error('down'))],
-    ['talks nonsense', async () => new Response('<html>')],
   ])(
-    'because the provider %s leaves the device its token: 503, and asked again next time',
-    async (_, fetch) => {
-      const { token, exchanges } = createDeviceDoor({}, fetch);
-      expect(await token(REFRESH)).toMatchObject({
-        status: 503,
-        body: { error: 'temporarily_unavailable' },
-      });
-      await token(REFRESH);
-      expect(exchanges).toHaveLength(2);
+    'because the provider refuses it (%s) has a standard error',
+    async (_, status, body, error) => {
+      const service = createTestService({}, { fetch: answering(status, body) });
+      expect(await refresh(service, 'old')).toMatchObject({ status: 400, body: { error } });
     },
   );
 
-  test('a store that is away is no verdict on the token either', async () => {
-    const down = async () => Promise.reject(new Error('down'));
-    const { token } = createDeviceDoor({}, rotate(), {
-      refreshAnswers: { begin: down, settle: down },
-    });
-    expect(await token(REFRESH)).toMatchObject({ status: 503 });
+  test.each<[string, Fetch]>([
+    ['fails', answering(500, {})],
+    ['says to try again', answering(400, { error: 'temporarily_unavailable' })],
+    ['says to try again with 401', answering(401, { error: 'temporarily_unavailable' })],
+    ['has a limit of its own', answering(403, { error: 'rate_limit_exceeded' })],
+    ['answers 400 with a text of its own', answering(400, { message: 'no' })],
+    ['answers 400 without a JSON object', answering(400, [])],
+    ['answers 200 with an error of its own', answering(200, { error: 'incorrect_credentials' })],
+    ['fails with a standard error', answering(500, { error: 'invalid_grant' })],
+    ['is behind a firewall', async () => new Response('<html>', { status: 403 })],
+    ['is overloaded', answering(429, {})],
+    ['cannot be reached', async () => Promise.reject(new Error('down'))],
+    ['answers no JSON', async () => new Response('<html>')],
+  ])(
+    'because the provider %s leaves the device its token: 503, and the next one asks again',
+    async (_, fetch) => {
+      const service = createTestService({}, { fetch });
+      expect(await refresh(service, 'old')).toMatchObject(UNAVAILABLE);
+      await refresh(service, 'old');
+      expect(service.exchanges).toHaveLength(2);
+    },
+  );
+
+  const down = () => Promise.reject(new Error('down'));
+
+  test('because the store is unavailable is 503 as well', async () => {
+    const service = rotatingService({ refreshes: { begin: down, settle: down } });
+    expect(await refresh(service, 'old')).toMatchObject({ status: 503 });
   });
 
-  test('an answer that could not be kept is passed on all the same', async () => {
-    const { token } = createDeviceDoor({}, rotate(), {
-      refreshAnswers: {
-        begin: async () => ({ state: 'yours' }),
-        settle: async () => Promise.reject(new Error('down')),
-      },
-    });
-    expect((await token(REFRESH)).body.access_token).toBe('access 1');
+  test('not because an answer could not be kept: it is passed on', async () => {
+    const refreshes = { begin: async () => ({ state: 'yours' }), settle: down };
+    const service = rotatingService({ refreshes });
+    expect((await refresh(service, 'old')).body.access_token).toBe('access 1');
   });
 });
 
+/** A service whose provider `mal` holds each request until the test releases it. */
+function createHeld(options = {}) {
+  const gate = createGate();
+  const give = rotate();
+  const fetch: Fetch = async (url, init) => {
+    if (url.includes('mal.test')) await gate.pass();
+    return give(url, init);
+  };
+  return { held: gate.close(), service: createTestService({}, { fetch, ...options }) };
+}
+
 describe('a relay that is being stopped', () => {
-  test('finishes the refreshes under way, as their tokens may be spent', async () => {
-    const gate = createGate();
-    const held = gate.close();
-    const give = rotate();
-    const { token, drain } = createDeviceDoor({}, async (url, init) => {
-      await gate.pass();
-      return give(url, init);
-    });
-    const asked = token(REFRESH);
+  test('finishes the refreshes under way, because their tokens may be used up, and accepts no new ones', async () => {
+    const { held, service } = createHeld();
+    const asked = refresh(service, 'old');
     await held.arrived;
-    let isOver = false;
-    const drained = drain().then(() => {
-      isOver = true;
-    });
-    const late = await token({ ...REFRESH, refresh_token: 'late' });
-    expect(late).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
-    expect(isOver).toBe(false);
+    const drained = service.drain();
+    expect(await refresh(service, 'late')).toMatchObject(UNAVAILABLE);
+    expect(await isPending(drained)).toBe(true);
     held.release();
     expect((await asked).body.access_token).toBe('access 1');
     await drained;
   });
 
-  test('does not wait for another instance, whose tokens the device gets there: 503', async () => {
-    const { token, drain, clock, runReady, exchanges } = createDeviceDoor({}, rotate(), UNDER_WAY);
-    const asked = token(REFRESH);
+  test('does not wait for the refresh of another instance: 503, and the device gets the tokens there', async () => {
+    const service = rotatingService(ELSEWHERE);
+    const asked = refresh(service, 'old');
     await runTurns();
-    const drained = drain();
-    clock.advance(REFRESH_LOOK_MS);
+    const drained = service.drain();
+    service.clock.advance(REFRESH_LOOK_MS);
     await runReady();
     await drained;
-    expect(await asked).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
-    expect(exchanges).toHaveLength(0);
+    expect(await asked).toMatchObject(UNAVAILABLE);
+    expect(service.exchanges).toHaveLength(0);
   });
 });
 
-test('as many as may be at one provider: the next one is not sent, and others than that go on', async () => {
-  const gate = createGate();
-  const held = gate.close();
-  const give = rotate();
-  const hang: Fetch = async (url, init) => {
-    if (url.includes('mal.test')) await gate.pass();
-    return give(url, init);
-  };
+test('one refresh more than one provider may have under way is not sent; other providers are not affected', async () => {
   // One for each provider.
-  const parts = { fetchesAtOnce: UPSTREAM_RESERVE + UPSTREAM_SHARES };
-  const { token, exchanges } = createDeviceDoor({}, hang, parts);
-  const first = token(REFRESH);
+  const { held, service } = createHeld({ fetchesAtOnce: UPSTREAM_RESERVE + UPSTREAM_SHARES });
+  const first = refresh(service, 'old');
   await held.arrived;
-  const refused = await token({ ...REFRESH, refresh_token: 'another' });
-  expect(refused).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
-  expect(exchanges).toHaveLength(1);
-  expect((await token(REFRESH, {}, 'anilist')).status).toBe(200);
+  expect(await refresh(service, 'another')).toMatchObject(UNAVAILABLE);
+  expect(service.exchanges).toHaveLength(1);
+  expect((await refresh(service, 'old', {}, 'anilist')).status).toBe(200);
   held.release();
   expect((await first).status).toBe(200);
-  expect((await token({ ...REFRESH, refresh_token: 'another' })).status).toBe(200);
+  expect((await refresh(service, 'another')).status).toBe(200);
 });
 
-test('another instance that has the turn for longer than a lease is not raced: 503, and the token is not sent', async () => {
-  const { token, clock, runReady, exchanges } = createDeviceDoor({}, rotate(), UNDER_WAY);
-  const asked = token(REFRESH);
+test('a refresh that another instance has had under way for longer than a lease is 503, and the token is not sent', async () => {
+  const service = rotatingService(ELSEWHERE);
+  const asked = refresh(service, 'old');
   await runTurns();
   for (let ms = 0; ms <= EXCHANGE_LEASE_MS + REFRESH_LOOK_MS; ms += REFRESH_LOOK_MS) {
-    clock.advance(REFRESH_LOOK_MS);
+    service.clock.advance(REFRESH_LOOK_MS);
     await runReady();
   }
-  expect(await asked).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
-  expect(exchanges).toHaveLength(0);
-});
-
-test('refreshes of one address have a limit of their own, in the terms of the RFC', async () => {
-  const { send, clock } = createDeviceDoor({}, rotate());
-  const refresh = (token: string) =>
-    send('/oauth2/mal/token', {
-      method: 'POST',
-      body: new URLSearchParams({ ...REFRESH, refresh_token: token }),
-    });
-  for (let count = 0; count < 10; count += 1) {
-    expect((await refresh(`token ${count}`)).status).toBe(200);
-  }
-  const response = await refresh('one more');
-  expect(response.status).toBe(429);
-  expect(response.headers.get('retry-after')).toBe('2');
-  expect(await response.json()).toMatchObject({ error: 'slow_down' });
-  clock.advance(2_000);
-  expect((await refresh('one more')).status).toBe(200);
+  expect(await asked).toMatchObject(UNAVAILABLE);
+  expect(service.exchanges).toHaveLength(0);
 });

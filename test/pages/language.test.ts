@@ -1,4 +1,4 @@
-/** Which language a browser's wishes come to. RFC 9110 §12.5.4. */
+/** Which language a page is in. RFC 9110 §12.5.4: Accept-Language. */
 import { describe, expect, test } from 'bun:test';
 import { chooseLanguage } from '../../src/pages/language.ts';
 import { LANGUAGES } from '../../src/pages/messages/catalogue.ts';
@@ -6,39 +6,39 @@ import { LANGUAGES } from '../../src/pages/messages/catalogue.ts';
 const ALIASES = ['zh-PZ', 'zh-UK', 'zh-VD'];
 
 describe('Accept-Language', () => {
-  test.each(LANGUAGES)('%s is what it asks for', (language) => {
+  test.each(LANGUAGES)('%s is available, in any case', (language) => {
     expect(chooseLanguage(language)).toBe(language);
     expect(chooseLanguage(language.toLowerCase())).toBe(language);
   });
 
   test.each([
-    ['the wish with the highest q', 'fr;q=0.5, de;q=0.9, es;q=0.8', 'de'],
-    ['of equal wishes the first', 'it, de', 'it'],
-    ['what is there, of what is wished', 'tlh, nl;q=0.9, ru;q=0.3', 'ru'],
-    ['a region of a language', 'de-CH, en;q=0.8', 'de'],
-    ['a variant and an extension', 'de-DE-1996-u-co-phonebk', 'de'],
-    ['Brazil for Portugal', 'pt-PT', 'pt-BR'],
-    ['Portuguese of no country', 'pt', 'pt-BR'],
-    ['Taiwan writes Hant', 'zh-TW, en;q=0.5', 'zh-Hant'],
-    ['Hong Kong writes Hant', 'zh-HK', 'zh-Hant'],
-    ['Singapore writes Hans', 'zh-SG', 'zh-Hans'],
-    ['a script that is named counts more than the region', 'zh-Hant-CN', 'zh-Hant'],
-    ['Chinese of no region', 'zh', 'zh-Hans'],
-    ['a script in place of a region', 'zh-Hans-HK', 'zh-Hans'],
-    ['Chinese in another script is none of ours', 'zh-Latn, it;q=0.5', 'it'],
-    ['a region in small letters', 'zh-tw', 'zh-Hant'],
-    ['an extension is no region', 'zh-u-co-stroke, de;q=0.5', 'zh-Hans'],
-    ['a region given by its number', 'es-419', 'es'],
+    ['the highest q wins', 'fr;q=0.5, de;q=0.9, es;q=0.8', 'de'],
+    ['of equal ones the first', 'it, de', 'it'],
+    ['the first that is available', 'tlh, nl;q=0.9, ru;q=0.3', 'ru'],
+    ['a region falls back to its language', 'de-CH, en;q=0.8', 'de'],
+    ['so do a variant and an extension', 'de-DE-1996-u-co-phonebk', 'de'],
+    ['Brazil stands in for Portugal', 'pt-PT', 'pt-BR'],
+    ['and for Portuguese of no country', 'pt', 'pt-BR'],
+    ['Taiwan writes traditional Chinese', 'zh-TW, en;q=0.5', 'zh-Hant'],
+    ['so does Hong Kong', 'zh-HK', 'zh-Hant'],
+    ['Singapore writes simplified Chinese', 'zh-SG', 'zh-Hans'],
+    ['an explicit script counts more than the region', 'zh-Hant-CN', 'zh-Hant'],
+    ['Chinese of no region is simplified', 'zh', 'zh-Hans'],
+    ['an explicit simplified script', 'zh-Hans-HK', 'zh-Hans'],
+    ['Chinese in another script is not available', 'zh-Latn, it;q=0.5', 'it'],
+    ['a region in lower case', 'zh-tw', 'zh-Hant'],
+    ['an extension is not a region', 'zh-u-co-stroke, de;q=0.5', 'zh-Hans'],
+    ['a region as a number', 'es-419', 'es'],
     ['what Chrome in Taiwan sends', 'zh-TW,zh;q=0.9,en-US;q=0.8,en;q=0.7', 'zh-Hant'],
     ['what an iPhone in Japan sends', 'ja-JP,ja;q=0.9,en-US;q=0.8,en;q=0.7', 'ja'],
   ])('%s', (_, header, language) => {
     expect(chooseLanguage(header)).toBe(language as never);
   });
 
-  test('which Chinese a region writes is as Unicode has it (CLDR, likely subtags)', () => {
+  test('a region writes the Chinese that CLDR says (likely subtags)', () => {
     const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
     for (const tag of letters.flatMap((first) => letters.map((second) => `zh-${first}${second}`))) {
-      // Not the aliases, as UK of GB: no browser sends them.
+      // No browser sends aliases, such as UK for GB.
       if (ALIASES.includes(tag)) continue;
       const { script } = new Intl.Locale(tag).maximize();
       expect([tag, chooseLanguage(tag)]).toEqual([tag, `zh-${script}` as never]);
@@ -49,19 +49,19 @@ describe('Accept-Language', () => {
     ['no header', undefined],
     ['an empty one', ''],
     ['any language', '*'],
-    ['none of ours', 'tlh, nl'],
-    ['ours, but not wanted', 'de;q=0'],
+    ['none that is available', 'tlh, nl'],
+    ['one that is excluded', 'de;q=0'],
     ['no language tags', 'en_US; q=x, ;;;,,, "de", <de>'],
   ])('%s is English', (_, header) => {
     expect(chooseLanguage(header)).toBe('en');
   });
 
-  test('of a header without end only the start is read', () => {
+  test('only the start of a very long header is read', () => {
     expect(chooseLanguage(`${'nl,'.repeat(200)}de`)).toBe('en');
     expect(chooseLanguage(`de${',nl'.repeat(100_000)}`)).toBe('de');
   });
 
-  test('tags are looked up: none costs a locale, however many a stranger sends', () => {
+  test('tags are only looked up: no request makes the relay create locales', () => {
     const { Locale } = Intl;
     let made = 0;
     const counting = class extends Locale {

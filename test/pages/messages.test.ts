@@ -1,4 +1,4 @@
-/** What is said in each language: everything, in that language, with the names in their places. */
+/** The messages of each language: complete, in that language, with the names in their places. */
 import { describe, expect, test } from 'bun:test';
 import { CATALOGUE, LANGUAGES, type Language } from '../../src/pages/messages/catalogue.ts';
 import { createPages } from '../../src/pages/pages.ts';
@@ -7,7 +7,7 @@ const APP = 'Plezy & <Friends>';
 const APP_ESCAPED = 'Plezy &amp; &lt;Friends&gt;';
 const PROVIDER = 'MyAnimeList';
 
-/** Every text, by its place in the catalogue; functions are given what they ask for. */
+/** Every text by its key in the catalogue; functions are called with the names that they need. */
 function textsOf(language: Language, app?: string): Record<string, string> {
   const texts: Record<string, string> = {};
   for (const [group, words] of Object.entries(CATALOGUE[language])) {
@@ -24,7 +24,7 @@ function say(name: string, speak: Speak, app?: string): string {
   return name === 'consequence' ? speak(PROVIDER, app) : speak(app);
 }
 
-/** As people with `language` get them, each rendered. */
+/** Every page in that language. */
 function renderAll(language: Language, appName?: string): Record<string, string> {
   const pages = createPages({ appName, codeAction: '/link' })(language);
   const request = { provider: PROVIDER, ageMs: 125_000, deviceName: 'TV', userCode: 'WDJB-MJHT' };
@@ -39,19 +39,19 @@ function renderAll(language: Language, appName?: string): Record<string, string>
 }
 
 describe.each(LANGUAGES)('%s', (language) => {
-  test('has the texts that English has, and none of them is empty', () => {
+  test('has every text that English has, none of them empty', () => {
     const texts = textsOf(language);
     expect(Object.keys(texts).toSorted()).toEqual(Object.keys(textsOf('en')).toSorted());
     expect(Object.entries(texts).filter(([, text]) => text.trim().length < 2)).toEqual([]);
     expect(JSON.stringify(texts)).not.toMatch(/undefined|\bnull\b|\[object/);
   });
 
-  test('says its language and its direction on every page', () => {
+  test('is declared on every page, with its direction', () => {
     const start = `<!doctype html><html lang="${language}" dir="${language === 'ar' ? 'rtl' : 'ltr'}">`;
     for (const page of Object.values(renderAll(language))) expect(page).toStartWith(start);
   });
 
-  test('names the app where it has a name, escaped, and the provider', () => {
+  test('names the provider, and the app if it has a name, escaped', () => {
     const texts = textsOf(language, APP);
     for (const key of [
       'signedIn.message',
@@ -72,7 +72,7 @@ describe.each(LANGUAGES)('%s', (language) => {
     }
   });
 
-  test('says since when in its own words', () => {
+  test('tells how long ago the sign-in started', () => {
     const pages = createPages({ appName: undefined, codeAction: '/link' })(language);
     const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
     for (const [ageMs, said] of [
@@ -88,12 +88,12 @@ describe.each(LANGUAGES)('%s', (language) => {
 });
 
 test.each(LANGUAGES.filter((language) => language !== 'en'))(
-  '%s leaves nothing in English',
+  'nothing in %s is left in English',
   (language) => {
     const english = textsOf('en');
     const same = Object.entries(textsOf(language)).filter(([key, text]) => text === english[key]);
     expect(same).toEqual([]);
-    // A page holds the language's words only: none that is nothing but English.
+    // None of these words exists in any of the other languages.
     const left = /\b(the|your|you|this|please|sign(ed)?|if|was|and|or|ago|now)\b/i;
     for (const page of Object.values(renderAll(language))) {
       const said = page.replace(/<style>.*<\/style>/s, '').replaceAll(/<[^>]*>/g, ' ');
@@ -102,7 +102,7 @@ test.each(LANGUAGES.filter((language) => language !== 'en'))(
   },
 );
 
-test('English: protocol.md §3 and §4 to the letter', () => {
+test('the English texts are those of docs/protocol.md', () => {
   expect(textsOf('en')).toMatchObject({
     'signedIn.title': 'Signed in',
     'signedIn.message': 'You can close this tab and return to the app.',
@@ -115,13 +115,13 @@ test('English: protocol.md §3 and §4 to the letter', () => {
   });
 });
 
-test('a page that says the same to everybody is rendered once', () => {
+test('a page that is the same for everyone is rendered once', () => {
   const find = createPages({ appName: undefined, codeAction: '/link' });
   expect(find('de-AT')).toBe(find('de'));
   expect(find('de')).not.toBe(find('fr'));
 });
 
-test('what a device calls itself stays its name: no tags, no other direction around it', () => {
+test('the name of a device is escaped, and cannot change the direction of the text around it', () => {
   const deviceName = '<script>x</script>\u202e';
   const page = createPages({ appName: undefined, codeAction: '/link' })('en').confirm({
     provider: PROVIDER,

@@ -1,36 +1,35 @@
-/** What may be in a name that a user is shown. */
+/** What the name of a device or an app may contain (docs/person.md). */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SHOWN_NAME_CHARACTERS } from '../../src/limits.ts';
 import { cleanName, hasUnseen } from '../../src/pages/shown-name.ts';
 import { CATALOGUE_NAMES } from '../../src/providers/catalogue.ts';
-import { property } from '../support/property.ts';
-import { UNSEEN } from '../support/unseen.ts';
+import { property, UNSEEN } from '../kit/random.ts';
 
-describe('what cannot be seen', () => {
-  test.each(UNSEEN)('%j goes from a name, and alone is none', (unseen) => {
+describe('invisible characters', () => {
+  test.each(UNSEEN)('%j is removed from a name, and is no name by itself', (unseen) => {
     expect(cleanName(`Living${unseen}room`)?.replace(' ', '')).toBe('Livingroom');
     expect(cleanName(unseen.repeat(3))).toBeUndefined();
   });
 
-  test('nor do all of them together make a name', () => {
+  test('all of them together are no name either', () => {
     expect(cleanName(UNSEEN.join(''))).toBeUndefined();
   });
 
   test.each(['\u0301', '\u0301\u0308', '\u20DD', '\u093E', ' \u0301'])(
-    'marks with no letter before them are none: %j',
+    'marks without a base character are no name: %j',
     (marks) => {
       expect(cleanName(marks)).toBeUndefined();
       expect(cleanName(`${marks}TV`)).toBe('TV');
     },
   );
 
-  test('more marks than a language sets on one letter go: they would cover other lines', () => {
+  test('more marks than any language puts on one letter are removed: they would cover other lines', () => {
     expect(cleanName(`TV${'\u0301'.repeat(30)}!`)).toBe(`TV${'\u0301'.repeat(4)}!`);
   });
 });
 
-describe('what is seen stays as it is', () => {
+describe('visible text is kept as it is', () => {
   test.each([
     ['emoji of one family', '👨‍👩‍👧‍👦 Home'],
     ['emoji with a skin and a sex', '🕵🏽‍♀️'],
@@ -53,12 +52,12 @@ describe('what is seen stays as it is', () => {
   });
 });
 
-describe('one line of 40 characters', () => {
+describe('a name is one line of 40 characters', () => {
   test('line breaks and blanks become one blank', () => {
     expect(cleanName('  Wohn\r\n\t\u2028 zimmer\u00a0 ')).toBe('Wohn zimmer');
   });
 
-  test('none is cut apart', () => {
+  test('no character is cut in two', () => {
     const family = '👨‍👩‍👧‍👦';
     expect(cleanName(family.repeat(9))).toBe(family.repeat(5));
     expect(cleanName('🇩🇪'.repeat(30))).toBe('🇩🇪'.repeat(20));
@@ -71,7 +70,7 @@ describe('one line of 40 characters', () => {
   });
 });
 
-test('of whatever a device sends the name is clean, short, and the same when cleaned again', () => {
+test('whatever a device sends, the cleaned name is visible, short, and stays the same when cleaned again', () => {
   const unit = fc.oneof(
     fc.constantFrom(...UNSEEN, '\u0301', '👨', '\uFE0F', '❤', '🏽', 'ب', 'क', '\u094D', ' ', 'x'),
     fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
@@ -86,6 +85,6 @@ test('of whatever a device sends the name is clean, short, and the same when cle
   });
 });
 
-test('the names of all providers that the relay knows are clean', () => {
+test('the names of all known providers are clean', () => {
   expect(CATALOGUE_NAMES.filter((name) => cleanName(name) !== name)).toEqual([]);
 });

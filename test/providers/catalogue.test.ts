@@ -1,3 +1,4 @@
+/** The catalogue of providers, which is made from the package `grant` (docs/providers.md). */
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,12 +12,12 @@ import { SUBDOMAIN } from '../../src/providers/provider-facts.ts';
 const root = `${import.meta.dir}/../..`;
 
 describe('the catalogue', () => {
-  test('is in step with the installed grant package (run scripts/update-catalogue.ts)', () => {
+  test('is what scripts/update-catalogue.ts makes of the installed package', () => {
     const text = readFileSync(`${root}/src/providers/catalogue.json`, 'utf8');
     expect(JSON.parse(text)).toEqual(readCatalogue());
   });
 
-  test('has names fit for PROVIDERS, addresses to be trusted with a secret, known values', () => {
+  test('has valid names for PROVIDERS, addresses that are safe for a secret, known values', () => {
     const unfit = CATALOGUE_NAMES.filter((name) => {
       const { authorizeUrl = '', tokenUrl = '', clientAuth = 'post' } = findInCatalogue(name) ?? {};
       const addresses = [authorizeUrl, tokenUrl].map((text) => text.replace(SUBDOMAIN, 'mine'));
@@ -30,36 +31,36 @@ describe('the catalogue', () => {
     expect(unfit).toEqual([]);
   });
 
-  test('knows no name that only every object has', () => {
+  test('does not know names that every object has', () => {
     expect(findInCatalogue('constructor')).toBeUndefined();
     expect(findBuiltIn('constructor')).toBeUndefined();
   });
 
-  test('does not know the built-in providers, so nothing is said of them twice', () => {
+  test('does not repeat the built-in providers', () => {
     expect(findInCatalogue('mal')).toBeUndefined();
     expect(findInCatalogue('anilist')).toBeUndefined();
   });
 });
 
-describe('special cases of grant', () => {
+describe('the special cases of grant', () => {
   const flow = readFileSync(
     createRequire(import.meta.url).resolve('grant/lib/flow/oauth2.js'),
     'utf8',
   );
-  /** Fields of its configuration, which it reads the same way. */
+  /** Fields of its configuration, which look like names of providers in its source. */
   const fields =
     'authorize_url access_url key secret redirect_uri scope state nonce pkce code_challenge custom_params subdomain token_endpoint_auth_method token_endpoint_auth_signing_alg public_key private_key name'.split(
       ' ',
     );
 
-  test('each provider that its flow names is accounted for', () => {
+  test('each provider that its source names is listed in scripts/grant-special-cases.ts', () => {
     const named = [...flow.matchAll(/\bprovider\.([a-z0-9_]+)/g)].map(([, name = '']) => name);
     const special = new Set(named.filter((name) => !fields.includes(name)));
     const accounted = [...Object.keys(DEPARTURES), ...NO_DIFFERENCE];
     expect([...special].filter((name) => !accounted.includes(name))).toEqual([]);
   });
 
-  test('those it authenticates by Basic are those we do', () => {
+  test('the providers that it authenticates by Basic are those that we do', () => {
     const patterns = [...flow.matchAll(/\/([a-z|]+)\/\.test\(provider\.name\)/g)].map(
       ([, pattern = '']) => new RegExp(pattern),
     );
@@ -67,7 +68,7 @@ describe('special cases of grant', () => {
     expect(basic).toEqual([...TAKES_BASIC]);
   });
 
-  test('each of ours names a provider of the catalogue', () => {
+  test('each name in our lists is in the catalogue', () => {
     const names = [...Object.keys(DEPARTURES), ...NO_DIFFERENCE, ...TAKES_BASIC];
     expect(names.filter((name) => !findInCatalogue(name))).toEqual([]);
   });

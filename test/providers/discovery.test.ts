@@ -1,44 +1,38 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Provider as OidcProvider } from 'oidc-provider/lib/provider.js';
+/** Discovery of a provider by its issuer (OpenID Connect Discovery, RFC 8414): what is asked, believed and refused. */
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { DISCOVERY_BYTES } from '../../src/limits.ts';
 import {
   type Discovery,
   discoverProvider,
   type ProviderToDiscover,
 } from '../../src/providers/discovery.ts';
-import type { Fetch } from '../../src/providers/token-endpoint.ts';
-import { createSelfSigned } from '../support/self-signed.ts';
+import { startOpenId } from '../kit/openid.ts';
+import { discoveryDocumentOf } from '../kit/provider.ts';
+import type { Fetch } from '../kit/service.ts';
+import { makeSelfSigned } from '../kit/tls.ts';
 
-/** The issuer's server: answers what `answers` holds for a path, else 404, and notes what it was asked. */
-let server: Bun.Server<undefined>;
-let origin: string;
-let answers: Record<string, () => Response | Promise<Response>>;
-let asked: string[];
-
-beforeAll(() => {
-  server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    fetch(request) {
-      const { pathname } = new URL(request.url);
-      asked.push(pathname);
-      return answers[pathname]?.() ?? new Response('not here', { status: 404 });
-    },
-  });
-  origin = `http://127.0.0.1:${server.port}`;
-});
-afterAll(() => server.stop(true));
+/** The issuer's server: it answers what `answers` has for a path, else 404, and records what it was asked. */
+let answers: Record<string, () => Response | Promise<Response>> = {};
+let asked: string[] = [];
 beforeEach(() => {
   answers = {};
   asked = [];
 });
+const server = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  fetch(request) {
+    const { pathname } = new URL(request.url);
+    asked.push(pathname);
+    return answers[pathname]?.() ?? new Response('not here', { status: 404 });
+  },
+});
+afterAll(() => server.stop(true));
 
+const origin = `http://127.0.0.1:${server.port}`;
 const OPENID = '/.well-known/openid-configuration';
 const OAUTH = '/.well-known/oauth-authorization-server';
-
-const endpoints = {
+const ENDPOINTS = {
   authorization_endpoint: 'https://acme.example/authorize',
   token_endpoint: 'https://acme.example/token',
 };
@@ -48,12 +42,12 @@ function acme(given: Partial<ProviderToDiscover> = {}): ProviderToDiscover {
   return { ...asked, authorizeParams: {}, ...given };
 }
 
-/** Serves a document at the OpenID address and asks for it. */
+/** What comes of a document at the OpenID address. */
 function discover(
   document: Record<string, unknown>,
   given: Partial<ProviderToDiscover> = {},
 ): Promise<Discovery> {
-  answers[OPENID] = () => Response.json({ issuer: origin, ...endpoints, ...document });
+  answers[OPENID] = () => Response.json({ issuer: origin, ...ENDPOINTS, ...document });
   return discoverProvider(acme(given), fetch);
 }
 
@@ -61,21 +55,16 @@ function problemOf(discovery: Discovery): string {
   return discovery.ok ? 'no problem' : discovery.problem;
 }
 
-describe('where the document is', () => {
-  test('at the OpenID address: one request, and a provider ready to use', async () => {
+describe('the address of the document', () => {
+  test('is the OpenID address first: one request, and a provider that is ready for use', async () => {
     const given = { scope: 'a b', authorizeParams: { prompt: 'login' } };
     expect(await discover({}, given)).toEqual({
       ok: true,
       provider: {
-        name: 'acme',
-        displayName: 'Acme',
+        ...{ name: 'acme', displayName: 'Acme', clientId: 'id', clientAuth: 'post', pkce: 'none' },
         authorizeUrl: 'https://acme.example/authorize',
         tokenUrl: 'https://acme.example/token',
-        clientId: 'id',
-        clientAuth: 'post',
-        pkce: 'none',
-        scope: 'a b',
-        authorizeParams: { prompt: 'login' },
+        ...given,
       },
     });
     expect(asked).toEqual([OPENID]);
@@ -86,51 +75,42 @@ describe('where the document is', () => {
     ['/', [OPENID, OAUTH]],
     ['/realms/tv', [`/realms/tv${OPENID}`, `${OAUTH}/realms/tv`]],
     ['/realms/tv/', [`/realms/tv${OPENID}`, `${OAUTH}/realms/tv`]],
-  ])('issuer path %j: appended for OpenID, inserted for RFC 8414 §3.1', async (path, paths) => {
-    const issuer = origin + path;
-    answers[paths[1] ?? ''] = () => Response.json({ issuer, ...endpoints });
-    expect(await discoverProvider(acme({ issuer }), fetch)).toMatchObject({ ok: true });
-    expect(asked).toEqual(paths);
-  });
+  ])(
+    'with issuer path %j: appended for OpenID, then inserted as RFC 8414 §3.1 says',
+    async (path, paths) => {
+      const issuer = origin + path;
+      answers[paths[1] ?? ''] = () => Response.json({ issuer, ...ENDPOINTS });
+      expect(await discoverProvider(acme({ issuer }), fetch)).toMatchObject({ ok: true });
+      expect(asked).toEqual(paths);
+    },
+  );
 
-  test('only 404 leads to the second address', async () => {
-    answers[OPENID] = () => new Response('', { status: 500 });
-    answers[OAUTH] = () => Response.json({ issuer: origin, ...endpoints });
-    const discovery = await discoverProvider(acme(), fetch);
-    expect(problemOf(discovery)).toBe(`${origin}${OPENID} answered 500`);
-    expect(asked).toEqual([OPENID]);
-  });
-
-  test('a redirect is not followed', async () => {
-    answers[OPENID] = () => Response.redirect(`${origin}/elsewhere`, 302);
-    answers['/elsewhere'] = () => Response.json({ issuer: origin, ...endpoints });
-    expect(problemOf(await discoverProvider(acme(), fetch))).toBe(
-      `${origin}${OPENID} answered 302`,
-    );
-    expect(asked).toEqual([OPENID]);
-  });
+  test.each([
+    ['500', () => new Response('', { status: 500 })],
+    ['302', () => Response.redirect(`${origin}/elsewhere`, 302)],
+  ])(
+    'is asked for a second time only after a 404, not after %s; redirects are not followed',
+    async (status, answer) => {
+      answers[OPENID] = answer;
+      answers[OAUTH] = () => Response.json({ issuer: origin, ...ENDPOINTS });
+      const problem = problemOf(await discoverProvider(acme(), fetch));
+      expect(problem).toBe(`${origin}${OPENID} answered ${status}`);
+      expect(asked).toEqual([OPENID]);
+    },
+  );
 });
 
-test('a certified server (oidc-provider) is understood', async () => {
-  let handle: RequestListener = () => {};
-  const http = createServer((request, response) => handle(request, response)).listen(0);
-  const { port } = http.address() as AddressInfo;
-  const issuer = `http://localhost:${port}`;
-  handle = new OidcProvider(issuer, {}).callback();
-  try {
-    const discovery = await discoverProvider(acme({ issuer, clientSecret: 's' }), fetch);
-    expect(discovery).toMatchObject({
-      ok: true,
-      provider: {
-        authorizeUrl: `${issuer}/auth`,
-        tokenUrl: `${issuer}/token`,
-        pkce: 'S256',
-        clientAuth: 'post',
-      },
-    });
-  } finally {
-    http.close();
-  }
+test('the document of a certified server (oidc-provider) is understood', async () => {
+  const { issuer, stop } = await startOpenId('https://relay.test/callback');
+  const discovery = await discoverProvider(acme({ issuer, clientSecret: 's' }), fetch);
+  await stop();
+  expect(discovery).toMatchObject({
+    ok: true,
+    provider: {
+      ...{ authorizeUrl: `${issuer}/auth`, tokenUrl: `${issuer}/token` },
+      ...{ pkce: 'S256', clientAuth: 'post' },
+    },
+  });
 });
 
 describe('what the document may say', () => {
@@ -152,18 +132,16 @@ describe('what the document may say', () => {
     [['client_secret_basic', 'client_secret_post'], 'post'],
     [['private_key_jwt', 'client_secret_post'], 'post'],
   ])(
-    'token_endpoint_auth_methods_supported %j: the secret goes by %s',
+    'token_endpoint_auth_methods_supported %j: the secret is sent by %s',
     async (methods, clientAuth) => {
       const document = { token_endpoint_auth_methods_supported: methods };
+      const provider = { clientAuth, clientSecret: 'hunter2' };
       const discovery = await discover(document, { clientSecret: 'hunter2' });
-      expect(discovery).toMatchObject({
-        ok: true,
-        provider: { clientAuth, clientSecret: 'hunter2' },
-      });
+      expect(discovery).toMatchObject({ ok: true, provider });
     },
   );
 
-  test('an issuer that takes no secret in a way we have is a problem, unless there is none', async () => {
+  test('an issuer that accepts a secret neither by post nor by basic is a problem, if there is a secret', async () => {
     const document = { token_endpoint_auth_methods_supported: ['private_key_jwt', 'none'] };
     const problem = problemOf(await discover(document, { clientSecret: 'hunter2' }));
     expect(problem).toContain('neither by post nor basic');
@@ -186,34 +164,32 @@ describe('what the document may say', () => {
     };
     expect(await discover(document, given)).toMatchObject({ ok: true, provider: given });
   });
-});
 
-test('parameters of its own an address may have, if the relay sets none of that name', async () => {
-  const authorizeUrl = 'https://acme.example/authorize?tenant=1';
-  const tokenUrl = 'https://acme.example/token?tenant=1';
-  const document = { authorization_endpoint: authorizeUrl, token_endpoint: tokenUrl };
-  expect(await discover(document)).toMatchObject({
-    ok: true,
-    provider: { authorizeUrl, tokenUrl },
+  test('an address may have parameters, if the relay sets none of that name', async () => {
+    const authorizeUrl = 'https://acme.example/authorize?tenant=1';
+    const tokenUrl = 'https://acme.example/token?tenant=1';
+    const document = { authorization_endpoint: authorizeUrl, token_endpoint: tokenUrl };
+    const provider = { authorizeUrl, tokenUrl };
+    expect(await discover(document)).toMatchObject({ ok: true, provider });
   });
 });
 
-describe('plain http on this machine', () => {
+describe('an address on this machine, by plain http', () => {
   const here = 'http://127.0.0.1:9/x';
 
-  test('is where an issuer that is here itself may lead', async () => {
+  test('is accepted from an issuer on this machine', async () => {
     const document = { authorization_endpoint: here, token_endpoint: here };
     expect(await discover(document)).toMatchObject({ ok: true });
   });
 
   test.each(['authorization_endpoint', 'token_endpoint'])(
-    'is not where an issuer over https may: %s',
+    'is not accepted from an issuer over https, but from the operator: %s',
     async (field) => {
       using secure = Bun.serve({
         port: 0,
-        tls: await createSelfSigned(),
+        tls: await makeSelfSigned(),
         fetch: ({ url }: Request): Response =>
-          Response.json({ issuer: new URL(url).origin, ...endpoints, [field]: here }),
+          Response.json({ ...discoveryDocumentOf(new URL(url).origin), [field]: here }),
       });
       const issuer = `https://localhost:${secure.port}`;
       const trusting: Fetch = (url, init) =>
@@ -221,24 +197,21 @@ describe('plain http on this machine', () => {
       expect(problemOf(await discoverProvider(acme({ issuer }), trusting))).toBe(
         `${issuer}: ${field} is "${here}": it must be https, as its issuer is`,
       );
-      const given = { authorizeUrl: here, tokenUrl: here };
-      // The operator's own word counts.
-      expect(await discoverProvider(acme({ issuer, ...given }), trusting)).toMatchObject({
-        ok: true,
-        provider: given,
-      });
+      const provider = { authorizeUrl: here, tokenUrl: here };
+      const given = acme({ issuer, ...provider });
+      expect(await discoverProvider(given, trusting)).toMatchObject({ ok: true, provider });
     },
   );
 });
 
 describe('what is not believed', () => {
   test.each([
-    ['another issuer', () => 'https://evil.example'],
-    ['a slash more', () => `${origin}/`],
-    ['another case', () => origin.replace('http', 'HTTP')],
-  ])('a document of %s (RFC 8414 §3.3)', async (_, issuer) => {
-    expect(problemOf(await discover({ issuer: issuer() }))).toBe(
-      `the issuer ${origin} calls itself ${JSON.stringify(issuer())}`,
+    ['another issuer', 'https://evil.example'],
+    ['a slash more', `${origin}/`],
+    ['another case', origin.replace('http', 'HTTP')],
+  ])('RFC 8414 §3.3: a document of %s', async (_, issuer) => {
+    expect(problemOf(await discover({ issuer }))).toBe(
+      `the issuer ${origin} calls itself ${JSON.stringify(issuer)}`,
     );
   });
 
@@ -263,9 +236,9 @@ describe('what is not believed', () => {
   test.each([
     ['no JSON', () => new Response('<html>')],
     ['not an object', () => Response.json([])],
-    ['no issuer', () => Response.json(endpoints)],
-    ['a number for an address', () => Response.json({ issuer: origin, token_endpoint: 1 })],
-    ['endless brackets', () => new Response('['.repeat(200_000))],
+    ['without an issuer', () => Response.json(ENDPOINTS)],
+    ['with a number for an address', () => Response.json({ issuer: origin, token_endpoint: 1 })],
+    ['nested without end', () => new Response('['.repeat(200_000))],
     ['not UTF-8', () => new Response(new Uint8Array([0x22, 0xff, 0xfe]))],
   ])('an answer that is %s', async (_, answer) => {
     answers[OPENID] = answer;
@@ -274,72 +247,59 @@ describe('what is not believed', () => {
     );
   });
 
-  test('an answer of one byte more than the limit', async () => {
-    const document = JSON.stringify({ issuer: origin, ...endpoints });
+  test('an answer that is longer than the limit, by a byte or endless', async () => {
+    const document = JSON.stringify({ issuer: origin, ...ENDPOINTS });
+    const endless = () =>
+      new ReadableStream({ pull: (stream) => stream.enqueue(new Uint8Array(65_536).fill(32)) });
     answers[OPENID] = () => new Response(document.padEnd(DISCOVERY_BYTES));
     expect(await discoverProvider(acme(), fetch)).toMatchObject({ ok: true });
-    answers[OPENID] = () => new Response(document.padEnd(DISCOVERY_BYTES + 1));
-    expect(problemOf(await discoverProvider(acme(), fetch))).toContain('is longer than');
-  });
-
-  test('an endless answer, whose end is not waited for', async () => {
-    answers[OPENID] = () =>
-      new Response(
-        new ReadableStream({ pull: (stream) => stream.enqueue(new Uint8Array(65_536).fill(32)) }),
+    for (const body of [() => document.padEnd(DISCOVERY_BYTES + 1), endless]) {
+      answers[OPENID] = () => new Response(body());
+      expect(problemOf(await discoverProvider(acme(), fetch))).toBe(
+        `${origin}${OPENID} is longer than ${DISCOVERY_BYTES} bytes`,
       );
-    expect(problemOf(await discoverProvider(acme(), fetch))).toBe(
-      `${origin}${OPENID} is longer than ${DISCOVERY_BYTES} bytes`,
-    );
+    }
   });
 
-  test('text of the other side stays on one line and short', async () => {
+  test('text of the issuer is shortened in the problem, to one line', async () => {
     const problem = problemOf(await discover({ issuer: `x\n${'y'.repeat(5000)}` }));
     expect(problem).not.toContain('\n');
     expect(problem.length).toBeLessThan(400);
   });
 });
 
-describe('an issuer that is not there', () => {
+describe('an issuer that cannot be reached is a problem, not an exception', () => {
   const never = () => new Promise<Response>(() => {});
-
-  test.each([
-    ['that says nothing', () => never()],
-    [
-      'that stops in the middle',
-      () =>
-        new Response(
-          new ReadableStream({
-            start: (stream) => stream.enqueue(new TextEncoder().encode('{"issuer":')),
-          }),
-        ),
-    ],
-  ])('one %s is given up', async (_, answer) => {
-    answers[OPENID] = answer;
-    expect(problemOf(await discoverProvider(acme(), fetch, 50))).toBe(
-      `${origin}${OPENID} took too long`,
+  const stalling = () =>
+    new Response(
+      new ReadableStream({
+        start: (stream) => stream.enqueue(new TextEncoder().encode('{"issuer":')),
+      }),
     );
+
+  test.each<[string, string, () => Response | Promise<Response>]>([
+    ['one that does not answer', OPENID, never],
+    ['one that stops in the middle', OPENID, stalling],
+    ['one whose second address does not answer: both share one deadline', OAUTH, never],
+  ])('%s', async (_, path, answer) => {
+    answers[path] = answer;
+    const problem = problemOf(await discoverProvider(acme(), fetch, 200));
+    expect(problem).toBe(`${origin}${path} took too long`);
   });
 
-  test('the two tries share one time', async () => {
-    answers[OAUTH] = never;
-    expect(problemOf(await discoverProvider(acme(), fetch, 200))).toBe(
-      `${origin}${OAUTH} took too long`,
-    );
-  });
-
-  test('a refused connection is a problem, not an exception', async () => {
+  test('a refused connection', async () => {
     const issuer = 'http://127.0.0.1:1';
     const problem = problemOf(await discoverProvider(acme({ issuer }), fetch));
     expect(problem).toMatch(/^http:\/\/127\.0\.0\.1:1\/\S+ could not be read \(\w+\)$/);
   });
 
-  test('an issuer that is no address is a problem, not an exception', async () => {
+  test('an issuer that is no address', async () => {
     const problem = problemOf(await discoverProvider(acme({ issuer: 'acme' }), fetch));
     expect(problem).toStartWith('the issuer "acme" must be an address');
     expect(asked).toEqual([]);
   });
 
-  test('an error of fetch is told by its code alone', async () => {
+  test('an error of fetch, of which only the code is told', async () => {
     const failing = () =>
       Promise.reject(Object.assign(new Error('hunter2'), { code: 'ECONNRESET' }));
     const problem = problemOf(await discoverProvider(acme(), failing));

@@ -1,142 +1,252 @@
-/** The code exchange as the provider sees it, and what is believed of its answer. */
-import { afterEach, describe, expect, test } from 'bun:test';
-import { TOKEN_RESPONSE_BYTES } from '../../src/limits.ts';
-import { exchangeCode } from '../../src/providers/exchange.ts';
-import { createRequestTokens } from '../../src/providers/token-endpoint.ts';
-import { systemClock } from '../../src/relay/clock.ts';
-import { fetchUpstream } from '../../src/serve.ts';
-import {
-  exchangeAt,
-  GRANT,
-  outcomeAt,
-  providerAt,
-  serveUpstream,
-  stopUpstreams,
-} from '../support/upstream.ts';
+/** The code exchange: what the provider receives, and what is believed of its answer, however large, broken or hostile. */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { gzipSync } from 'node:zlib';
+import { start } from '../kit/device.ts';
+import { CODE, createExchange, fetchUpstream, outcomeOf, REDIRECT_URI } from '../kit/exchange.ts';
+import { TOKEN_RESPONSE_BYTES } from '../kit/limits.ts';
+import { serveBytes, serveUpstream } from '../kit/provider.ts';
+import { startRelay } from '../kit/relay.ts';
+import { makeSelfSigned } from '../kit/tls.ts';
+import { bringCode, makeCode } from '../kit/user.ts';
 
-afterEach(stopUpstreams);
+setDefaultTimeout(30_000);
 
-const json = (body: string) => () => new Response(body);
+const TOKENS = '{"access_token":"tokens"}';
+const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${TOKENS.length}\r\n`;
+const exchange = createExchange();
+
+/** What the exchange with a provider that answers with this body comes to. */
+async function exchangeWith(body: string, status = 200) {
+  using upstream = serveUpstream(() => new Response(body, { status }));
+  return await exchange(upstream.url);
+}
 
 describe('the request', () => {
-  test('is a form with a bare content type, and asks for JSON uncompressed', async () => {
-    const upstream = serveUpstream(json('{"access_token":"a"}'));
-    await exchangeAt(upstream.url);
-    const [request] = upstream.requests;
-    expect(request?.method).toBe('POST');
-    expect(request?.headers.get('content-type')).toBe('application/x-www-form-urlencoded');
-    expect(request?.headers.get('accept')).toBe('application/json');
-    expect(request?.headers.get('accept-encoding')).toBe('identity');
-    expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual({
-      grant_type: 'authorization_code',
-      code: 'the code',
-      redirect_uri: 'https://relay.test/auth/x/callback',
-      client_id: 'client',
-    });
+  test('asks for an uncompressed answer', async () => {
+    using upstream = serveUpstream(() => new Response(TOKENS));
+    await exchange(upstream.url);
+    expect(upstream.requests[0]?.headers.get('accept-encoding')).toBe('identity');
   });
 
   test.each([
     ['post', { client_id: 'client', client_secret: 's&c:t+' }, null],
     ['basic', {}, `Basic ${btoa('client:s%26c%3At%2B')}`],
   ] as const)(
-    'RFC 6749 §2.3.1: %s puts the secret in one place only',
+    'RFC 6749 §2.3.1: with client authentication %s the secret is in one place only',
     async (clientAuth, fields, authorization) => {
-      const upstream = serveUpstream(json('{"access_token":"a"}'));
-      const provider = providerAt(upstream.url, { clientAuth, clientSecret: 's&c:t+' });
-      await exchangeCode(createRequestTokens(fetchUpstream, systemClock), provider, GRANT);
-      const form = Object.fromEntries(new URLSearchParams(upstream.requests[0]?.body));
-      expect(form).toEqual({
+      using upstream = serveUpstream(() => new Response(TOKENS));
+      await exchange(upstream.url, { clientAuth, clientSecret: 's&c:t+' });
+      const [request] = upstream.requests;
+      expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual({
         grant_type: 'authorization_code',
-        code: GRANT.code,
-        redirect_uri: GRANT.redirectUri,
+        code: CODE,
+        redirect_uri: REDIRECT_URI,
         ...fields,
       });
-      expect(upstream.requests[0]?.headers.get('authorization')).toBe(authorization);
+      expect(request?.headers.get('authorization')).toBe(authorization);
     },
   );
 });
 
 describe('the answer', () => {
-  test.each([
+  test.each<[string, string, object]>([
     [
-      'everything',
-      '{"access_token":"a","refresh_token":"r","expires_in":9}',
-      { accessToken: 'a', refreshToken: 'r', expiresIn: 9 },
-    ],
-    [
-      'what is empty or zero is left out',
-      '{"access_token":"a","refresh_token":"","expires_in":0}',
-      { accessToken: 'a' },
-    ],
-    [
-      'a number as a string is a number',
+      'a number in a string is a number',
       '{"access_token":"a","expires_in":"9"}',
       { accessToken: 'a', expiresIn: 9 },
     ],
     [
-      'a lifetime that is none is left out',
+      'values of another type are left out',
       '{"access_token":"a","expires_in":true,"refresh_token":5}',
       { accessToken: 'a' },
     ],
     [
-      'what the door of RFC 8628 passes on is kept, other fields are not',
+      'the fields of the device grant are kept, others are not',
       '{"access_token":"a","token_type":"mac","scope":"s","id_token":"i","x":1,"__proto__":{"x":1}}',
       { accessToken: 'a', tokenType: 'mac', scope: 's', idToken: 'i' },
     ],
-    ['a byte order mark is no matter', '\uFEFF{"access_token":"a"}', { accessToken: 'a' }],
-  ])('§2: %s', async (_, body, tokens) => {
-    const { url } = serveUpstream(json(body));
-    expect(await exchangeAt(url)).toEqual({ ok: true, tokens });
+    ['a byte order mark does not matter', '\uFEFF{"access_token":"a"}', { accessToken: 'a' }],
+  ])('%s', async (_, body, tokens) => {
+    expect(await exchangeWith(body)).toEqual({ ok: true, tokens } as never);
   });
 
   test.each([
-    ['no access token', '{}', 'no_token'],
-    ['an empty one', '{"access_token":""}', 'no_token'],
-    ['one that is no string', '{"access_token":7}', 'no_token'],
+    ['without an access token', '{}', 'no_token'],
+    ['with an empty one', '{"access_token":""}', 'no_token'],
+    ['with one that is no string', '{"access_token":7}', 'no_token'],
     ['null', 'null', 'not_json'],
     ['a form', 'access_token=a', 'not_json'],
-    ['nothing', '', 'not_json'],
-    ['JSON nested without end', '['.repeat(60_000), 'not_json'],
+    ['empty', '', 'not_json'],
     ['JSON cut short', '{"access_token":"a"', 'not_json'],
+    ['JSON nested without end', '['.repeat(60_000), 'not_json'],
   ])('%s is a failed exchange', async (_, body, reason) => {
-    const { url } = serveUpstream(json(body));
-    expect(await outcomeAt(url)).toBe(reason);
+    expect(await exchangeWith(body)).toMatchObject({ ok: false, failure: { reason } });
   });
 
-  test('§8: 64 KiB are read, one byte more is not', async () => {
-    const padded = (bytes: number) => '{"access_token":"a"}'.padEnd(bytes);
-    expect(await outcomeAt(serveUpstream(json(padded(TOKEN_RESPONSE_BYTES))).url)).toBe('tokens');
-    expect(await outcomeAt(serveUpstream(json(padded(TOKEN_RESPONSE_BYTES + 1))).url)).toBe(
-      'too_large',
-    );
-  });
-
-  test.each([201, 204, 400, 401, 500, 503])('status %d is a failed exchange', async (status) => {
-    const { url } = serveUpstream(
-      () => new Response(status === 204 ? null : '{"access_token":"a"}', { status }),
-    );
-    expect(await exchangeAt(url)).toMatchObject({
-      ok: false,
-      failure: { reason: 'status', status },
-    });
-  });
-
-  test('RFC 6749 §5.2: of an error only a standard code is kept for the log', async () => {
-    const answer = (error: string) =>
-      serveUpstream(() => Response.json({ error, error_description: 'secret' }, { status: 400 }))
-        .url;
-    expect(await exchangeAt(answer('invalid_client'))).toEqual({
+  test('RFC 6749 §5.2: of an error only a standard code is kept, for the log', async () => {
+    const answer = (error: string) => JSON.stringify({ error, error_description: 'secret' });
+    expect(await exchangeWith(answer('invalid_client'), 400)).toEqual({
       ok: false,
       failure: {
-        reason: 'status',
-        status: 400,
-        providerError: 'invalid_client',
-        refusal: 'invalid_client',
+        ...{ reason: 'status', status: 400 },
+        ...{ providerError: 'invalid_client', refusal: 'invalid_client' },
       },
     });
-    expect(await exchangeAt(answer('the code was secret'))).toEqual({
+    expect(await exchangeWith(answer('the code was secret'), 400)).toEqual({
       ok: false,
       failure: { reason: 'status', status: 400 },
     });
+  });
+});
+
+describe('too much', () => {
+  test('an endless body is left after 64 KiB', async () => {
+    let sentBytes = 0;
+    const endless = () =>
+      new ReadableStream({
+        pull(controller) {
+          sentBytes += 16_384;
+          if (sentBytes > 200_000_000) controller.close();
+          else controller.enqueue(new Uint8Array(16_384).fill(32));
+        },
+      });
+    using upstream = serveUpstream(() => new Response(endless()));
+    expect(await outcomeOf(exchange(upstream.url))).toBe('too_large');
+    expect(sentBytes).toBeLessThan(20_000_000);
+  });
+
+  test('a Content-Length beside chunks does not count: the chunks are left after 64 KiB', async () => {
+    let sentBytes = 0;
+    const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
+    using upstream = await serveBytes((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n');
+      function send(): void {
+        while (sentBytes < 50_000_000 && !socket.destroyed) {
+          sentBytes += chunk.length;
+          if (!socket.write(chunk)) return;
+        }
+        socket.end('0\r\n\r\n');
+      }
+      socket.on('drain', send);
+      send();
+    });
+    expect(await outcomeOf(exchange(upstream.url))).toBe('too_large');
+    expect(sentBytes).toBeLessThan(20_000_000);
+  });
+
+  test.each([
+    ['a small one', TOKENS],
+    ['a bomb', Buffer.alloc(60_000_000, 32)],
+  ])(
+    'an answer that is compressed although nobody asked is not unpacked: %s',
+    async (_, content) => {
+      const packed = gzipSync(content);
+      // Within the limit as it is; unpacked it would be tokens, or too large.
+      expect(packed.byteLength).toBeLessThan(TOKEN_RESPONSE_BYTES);
+      const headers = { 'Content-Encoding': 'gzip' };
+      using upstream = serveUpstream(() => new Response(packed, { headers }));
+      expect(await outcomeOf(exchange(upstream.url))).toBe('not_json');
+    },
+  );
+
+  test.each([
+    [1, 'tokens'],
+    [500, 'unreachable'],
+  ])('%d headers of 10 kB are %s', async (lines, outcome) => {
+    using upstream = await serveBytes((socket) => {
+      socket.write(HEAD);
+      for (let line = 0; line < lines; line += 1) {
+        socket.write(`X-${line}: ${'x'.repeat(10_000)}\r\n`);
+      }
+      socket.end(`\r\n${TOKENS}`);
+    });
+    expect(await outcomeOf(exchange(upstream.url))).toBe(outcome);
+  });
+
+  const WARM_UP = 400;
+  const SIGN_INS = 1_600;
+
+  test(`${SIGN_INS} answers that were not read to the end leave nothing in memory, and no connection`, async () => {
+    const part = Buffer.alloc(4 * TOKEN_RESPONSE_BYTES, 32);
+    let [open, mostOpen] = [0, 0];
+    using upstream = await serveBytes(
+      (socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${10 * part.byteLength}\r\n\r\n`);
+        socket.write(part);
+      },
+      (socket) => {
+        open += 1;
+        mostOpen = Math.max(mostOpen, open);
+        socket.on('close', () => {
+          open -= 1;
+        });
+      },
+    );
+    const relay = await startRelay({
+      ...{ MAL_TOKEN_URL: upstream.url, START_BURST: '10000', LOG_LEVEL: 'info' },
+    });
+    async function signIn(times: number): Promise<number> {
+      for (let count = 0; count < times; count += 1) {
+        const { state } = await start(relay);
+        expect((await bringCode(relay, state, makeCode())).status).toBe(502);
+      }
+      return relay.residentBytes();
+    }
+    const settledBytes = await signIn(WARM_UP);
+    const grownBytes = (await signIn(SIGN_INS)) - settledBytes;
+    // What was read of the bodies would be three times as much; what was sent, twelve times.
+    expect(grownBytes).toBeLessThan((SIGN_INS * TOKEN_RESPONSE_BYTES) / 3);
+    // One, and perhaps some before it whose end was not noticed yet.
+    expect(mostOpen).toBeLessThan(10);
+    await relay.stop();
+  }, 60_000);
+});
+
+test.each(['http://127.0.0.1:1/token', 'http://provider.invalid/token'])(
+  'a provider that is not there is unreachable: %s',
+  async (url) => {
+    expect(await outcomeOf(exchange(url))).toBe('unreachable');
+  },
+);
+
+describe('RFC 9700 §4.2: only a provider whose certificate is trusted receives a code', async () => {
+  let asked = 0;
+  const tls = await makeSelfSigned();
+  const startProvider = () =>
+    Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      tls,
+      fetch() {
+        asked += 1;
+        return Response.json({ access_token: 'a' });
+      },
+    });
+
+  test('one that nobody vouches for receives none', async () => {
+    using provider = startProvider();
+    const relay = await startRelay({ MAL_TOKEN_URL: `https://localhost:${provider.port}/token` });
+    const { state } = await start(relay);
+    expect((await bringCode(relay, state, makeCode())).status).toBe(502);
+    expect(asked).toBe(0);
+    expect(relay.events('exchange_failed')).toMatchObject([{ reason: 'unreachable' }]);
+    await relay.stop();
+  });
+
+  test('not even with NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment', async () => {
+    using provider = startProvider();
+    const url = `https://localhost:${provider.port}/token`;
+    const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+    try {
+      // The runtime follows it where nothing else is said.
+      expect((await fetch(url)).status).toBe(200);
+      const refusal = await fetchUpstream(url, { method: 'POST' }).catch((error) => error.code);
+      expect(refusal).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
+    } finally {
+      if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+      else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
+    }
+    expect(asked).toBe(1);
   });
 });

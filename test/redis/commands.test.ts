@@ -1,73 +1,75 @@
-/** What each verb asks of Redis: how many commands, and of which kind. docs/scaling.md, What it costs. */
-import { afterAll, expect, test } from 'bun:test';
-import { ACK_MS } from '../../src/limits.ts';
+/** What Redis is asked: how many commands, of which kind, and none for a string that cannot be a capability (docs/scaling.md). */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import * as claims from '../../src/stores/redis-claim-scripts.ts';
 import * as limits from '../../src/stores/redis-limit-scripts.ts';
 import * as registers from '../../src/stores/redis-register-scripts.ts';
 import * as sessions from '../../src/stores/redis-scripts.ts';
-import { makeUserCode, NOW, newSession, register, TOKENS } from '../stores/suite/sessions.ts';
-import { openTestRedis } from '../stores/support/redis-store.ts';
-import { startCuttingProxy } from '../support/redis/cutting-proxy.ts';
-import { startRedis } from '../support/redis/start-redis.ts';
+import { DEVICE_CODE_GRANT, UNKNOWN_SECRET } from '../kit/device.ts';
+import { ACK_MS } from '../kit/limits.ts';
+import { startCuttingProxy } from '../kit/redis/proxy.ts';
+import { startRedis } from '../kit/redis/server.ts';
+import { type RelayProcess, startRelay } from '../kit/relay.ts';
+import { createCode, newSession, openTestRedis } from '../kit/stores.ts';
+import { decision, FROM_OWN_PAGE } from '../kit/user.ts';
+
+setDefaultTimeout(30_000);
 
 const redis = await startRedis();
 const proxy = await startCuttingProxy(redis.port);
-const { store, rateLimiter, refreshAnswers, close } = await openTestRedis(proxy.url);
 afterAll(async () => {
-  close();
   await proxy.stop();
   await redis.stop();
 });
 
-/** The heartbeat's aside. */
-async function commandsOf(ask: () => Promise<unknown>): Promise<number> {
+/** Without the heartbeat, which is a PUBLISH, and without the EVAL that teaches Redis a script. */
+async function countCommands(ask: () => Promise<unknown>): Promise<number> {
   proxy.resetTraffic();
   await ask();
   const { commands } = proxy.traffic();
   return (commands.get('EVALSHA') ?? 0) + (commands.get('GET') ?? 0);
 }
 
-test('a sign-in takes seven commands, each of them a script', async () => {
-  const session = newSession();
-  const { service, browserState, pollSecret } = session;
-  const steps = [
-    () => rateLimiter.take('192.0.2.1', NOW),
-    () => store.register(session, NOW),
-    () => store.claim(pollSecret, NOW),
-    () => store.open(service, browserState, NOW),
-    () => store.lease(service, browserState, NOW),
-    () => store.complete(service, browserState, TOKENS, NOW),
-    () => store.claim(pollSecret, NOW),
-  ];
-  for (const step of steps) expect(await commandsOf(step)).toBe(1);
+describe('the number of commands', async () => {
+  const { store, createLimiter, refreshes, close } = await openTestRedis(proxy.url);
+  afterAll(close);
+  const limiter = createLimiter({ burst: 3, ratePerSecond: 1 });
+  const wanted = { userCode: createCode(), deviceName: 'Fernseher', repeatMs: ACK_MS };
+  const [plain, byCode] = [newSession(), newSession(wanted)];
+  const { browserState } = byCode;
+
+  test.each<[string, number, () => Promise<unknown>]>([
+    ['the rate limit of a start', 1, () => limiter.take('192.0.2.1')],
+    ['a start', 1, () => store.register(plain)],
+    ['a poll', 1, () => store.claim(plain.pollSecret)],
+    ['a link', 1, () => store.getAuthorization(plain)],
+    ['a callback', 1, () => store.lease(plain)],
+    ['its completion', 1, () => store.complete(plain)],
+    ['the delivery', 1, () => store.claim(plain.pollSecret)],
+    ['a start with a code', 1, () => store.register(byCode)],
+    ['a page by its link', 1, () => store.getSession({ browserState })],
+    ['a wrong code', 1, () => store.getSession({ userCode: createCode() })],
+    ['a page by its code', 2, () => store.getSession(wanted)],
+    ['the use of a code', 3, () => store.useCode(wanted.userCode)],
+    ['a callback after it', 1, () => store.lease(byCode)],
+    ['its completion', 1, () => store.complete(byCode)],
+    ['a delivery to be acknowledged', 1, () => store.claim(byCode.pollSecret)],
+    ['an acknowledgement', 1, () => store.acknowledge(byCode.pollSecret)],
+    ['a refresh', 1, () => refreshes.begin('mal token')],
+    ['its answer', 1, () => refreshes.settle('mal token', '{}')],
+    ['a refund', 1, () => limiter.refund('192.0.2.1')],
+  ])('for %s is %d', async (_, count, step) => {
+    expect(await countCommands(step)).toBe(count);
+  });
 });
 
-test('what a person types, and what a device confirms or refreshes, takes few more', async () => {
-  const wanted = { userCode: makeUserCode(), deviceName: 'Fernseher', repeatMs: ACK_MS };
-  const session = newSession(wanted);
-  const { service, browserState, pollSecret } = session;
-  expect(await commandsOf(() => store.register(session, NOW))).toBe(1);
-  expect(await commandsOf(() => store.find({ browserState }, NOW))).toBe(1);
-  expect(await commandsOf(() => store.find({ userCode: makeUserCode() }, NOW))).toBe(1);
-  expect(await commandsOf(() => store.find(wanted, NOW))).toBe(2);
-  expect(await commandsOf(() => store.useCode(wanted.userCode, NOW))).toBe(3);
-  await store.lease(service, browserState, NOW);
-  expect(await commandsOf(() => store.complete(service, browserState, TOKENS, NOW))).toBe(1);
-  expect(await commandsOf(() => store.claim(pollSecret, NOW))).toBe(1);
-  expect(await commandsOf(() => store.acknowledge(pollSecret, NOW))).toBe(1);
-  expect(await commandsOf(() => refreshAnswers.begin('mal token', NOW))).toBe(1);
-  expect(await commandsOf(() => refreshAnswers.settle('mal token', '{}', NOW))).toBe(1);
-  expect(await commandsOf(() => rateLimiter.giveBack('192.0.2.1', NOW))).toBe(1);
-});
-
-/** As Redis documents them. Of a hash all is read: it has a dozen fields, and one for each instance that waits. */
+/** As Redis documents them. All of a hash is read: it has a dozen fields, and one for each instance that waits. */
 const AT_MOST_LOG_N = [
   ...['TIME', 'GET', 'SET', 'DEL', 'PEXPIRE', 'PUBLISH'],
   ...['HSET', 'HGET', 'HMGET', 'HDEL', 'HGETALL', 'ZADD', 'ZCOUNT', 'ZREM'],
 ];
 const SCRIPTS = Object.entries({ ...claims, ...limits, ...registers, ...sessions });
 
-test.each(SCRIPTS)('%s scans nothing: each command of it is O(log n) at worst', (_, { text }) => {
+test.each(SCRIPTS)('%s scans nothing: each of its commands is O(log n) at worst', (_, { text }) => {
   const calls = [...text.matchAll(/redis\.call\('([A-Z]+)'(?=([^\n]*))/g)];
   expect(calls.length).toBeGreaterThan(0);
   for (const [, name = '', rest] of calls) {
@@ -77,10 +79,58 @@ test.each(SCRIPTS)('%s scans nothing: each command of it is O(log n) at worst', 
   expect(text.match(/redis\.(?!call\('[A-Z]|error_reply\()/)).toBeNull();
 });
 
-test('a registration throws away more of what has expired than it adds', async () => {
-  const { store, close } = await openTestRedis(redis.url, { prefix: 'trimmed:' });
-  for (let count = 0; count < 40; count += 1) await register(store, { lifetimeMs: 1 });
-  await store.register(newSession(), NOW + 2);
-  expect(Number(await redis.cli('ZCARD', 'trimmed:live'))).toBeLessThan(40);
-  close();
+describe('a string that cannot be a capability is refused without asking the store', async () => {
+  const [relay, asking] = await Promise.all([
+    startRelay({ REDIS_URL: proxy.url }),
+    startRelay({ REDIS_URL: proxy.url, CONFIRM: 'always' }),
+  ]);
+  afterAll(() => Promise.all([relay.stop(), asking.stop()]));
+
+  const MALFORMED = [
+    ...['', 'unknown', 'A'.repeat(23), 'A'.repeat(25), 'A'.repeat(8_000)],
+    ...[`${'A'.repeat(23)}+`, `${'A'.repeat(24)}\n`, `${'A'.repeat(23)}é`],
+  ];
+  const form = (fields: Record<string, string>): RequestInit => ({
+    method: 'POST',
+    headers: FROM_OWN_PAGE,
+    body: new URLSearchParams(fields),
+  });
+
+  type Endpoint = [string, RelayProcess, (value: string) => [string, RequestInit?], number];
+  const ENDPOINTS: Endpoint[] = [
+    ['a poll', relay, (secret) => [`/auth/result?session=${secret}`], 410],
+    ['a poll that is not held', relay, (secret) => [`/auth/result?session=${secret}&wait=0`], 410],
+    ['an acknowledgement', relay, (secret) => [`/auth/result?session=${secret}&ack=1`], 410],
+    ['a link', relay, (state) => [`/auth/mal?state=${state}`], 404],
+    ['a callback', relay, (state) => [`/auth/mal/callback?state=${state}&code=c`], 404],
+    ['one with an error', relay, (state) => [`/auth/mal/callback?state=${state}&error=e`], 404],
+    ['one with neither', relay, (state) => [`/auth/mal/callback?state=${state}`], 404],
+    ['a link that asks', asking, (state) => [`/auth/mal?state=${state}`], 404],
+    ['Continue', asking, (state) => [`/auth/mal?state=${state}`, decision('continue')], 404],
+    ['Decline', asking, (state) => [`/auth/mal?state=${state}`, decision('decline')], 404],
+    ['a QR code', relay, (state) => [`/qr/${state}.svg`], 404],
+    [
+      'a poll of the device grant',
+      relay,
+      (code) => [
+        '/oauth2/mal/token',
+        form({ grant_type: DEVICE_CODE_GRANT, device_code: decodeURIComponent(code) }),
+      ],
+      400,
+    ],
+  ];
+
+  test.each(ENDPOINTS)('%s', async (_, { ask }, requestOf, status) => {
+    const asked = await countCommands(async () => {
+      for (const value of MALFORMED) {
+        expect((await ask(...requestOf(encodeURIComponent(value)))).status).toBe(status);
+      }
+    });
+    expect(asked).toBe(0);
+    // One that could be a capability is looked up.
+    const lookedUp = await countCommands(async () => {
+      expect((await ask(...requestOf(UNKNOWN_SECRET))).status).toBe(status);
+    });
+    expect(lookedUp).toBeGreaterThan(0);
+  });
 });

@@ -1,18 +1,365 @@
 /**
- * Between a relay and its Redis an answer is late, lost or read by nobody. They
- * mostly wait, so they do it side by side, each with a Redis and relays of its own.
+ * Between a relay and its Redis a reply is late, lost or read by nobody, and Redis has
+ * executed the command. Most of these tests wait, so they run at the same time.
  */
-import { describe } from 'bun:test';
-import { testDepartures } from './lost-answers/departures.ts';
-import { testFreezes } from './lost-answers/freezes.ts';
-import { testRefusals } from './lost-answers/refusals.ts';
-import { testStandstills } from './lost-answers/standstills.ts';
-import { testUnknownOutcomes } from './lost-answers/unknown-outcomes.ts';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { USE_CODE } from '../../src/stores/redis-scripts.ts';
+import {
+  poll,
+  pollOnce,
+  pollUntilDone,
+  start,
+  startRequest,
+  startWithCode,
+} from '../kit/device.ts';
+import { DRAIN_FLUSH_MS, EXCHANGE_LEASE_MS, EXCHANGE_TIMEOUT_MS } from '../kit/limits.ts';
+import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { type RedisServer, startRedis, untilFrozen } from '../kit/redis/server.ts';
+import { type RelayProcess, startRelay } from '../kit/relay.ts';
+import {
+  type CutOffPair,
+  startCutOffPair,
+  startRelayPair,
+  untilCodeIs,
+  untilSessionIs,
+} from '../kit/relay-pair.ts';
+import { openRaw, type RawConnection } from '../kit/sockets.ts';
+import {
+  bringCode,
+  bringCodeWhenPossible,
+  decide,
+  makeCode,
+  startWhenPossible,
+} from '../kit/user.ts';
 
-describe.concurrent('lost answers', () => {
-  testDepartures();
-  testFreezes();
-  testRefusals();
-  testStandstills();
-  testUnknownOutcomes();
+setDefaultTimeout(150_000);
+
+/** Pairs of relays that the tests take in turn: a pair for each test would be too much for a small machine. */
+const pairs = await Promise.all(Array.from({ length: 4 }, () => startCutOffPair()));
+const free = [...pairs];
+const waiting: ((pair: CutOffPair) => void)[] = [];
+afterAll(() => Promise.all(pairs.map((pair) => pair[Symbol.asyncDispose]())));
+
+async function takePair(): Promise<CutOffPair> {
+  const pair = free.pop() ?? (await new Promise<CutOffPair>((take) => waiting.push(take)));
+  async function giveBack(): Promise<void> {
+    process.kill(pair.cutOff.pid, 'SIGCONT');
+    pair.proxy.stall(false);
+    // Until it has recovered from what the test did to it.
+    await pollOnce(pair.cutOff, (await startWhenPossible(pair.cutOff)).session);
+    await pair.redis.cli('FLUSHALL');
+    const next = waiting.shift();
+    if (next) next(pair);
+    else free.push(pair);
+  }
+  return { ...pair, [Symbol.asyncDispose]: giveBack };
+}
+
+/** A completed session, and what its device should receive. */
+async function complete(relay: RelayProcess) {
+  const { session, state } = await start(relay);
+  const code = makeCode();
+  expect((await bringCode(relay, state, code)).status).toBe(200);
+  return { session, tokens: tokensFor(code) };
+}
+
+describe.concurrent('a claim that Redis has executed, and of which the relay does not know yet', () => {
+  /** A completed session, and a poll at the relay that is cut off. */
+  async function startUnknownClaim({ redis, proxy, cutOff, other }: CutOffPair) {
+    const { session, tokens } = await complete(other);
+    proxy.stall('replies');
+    const device = openRaw(cutOff.baseUrl);
+    await device.send(`GET /auth/result?session=${session} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await untilSessionIs(redis, 'd');
+    return { session, tokens, device };
+  }
+
+  /** Resolves when the relay has noticed that the connection was closed: it answers later requests. */
+  async function leave(device: RawConnection, { cutOff }: CutOffPair): Promise<void> {
+    device.leave();
+    await device.closed;
+    for (let turn = 0; turn < 3; turn += 1) await cutOff.ask('/health');
+  }
+
+  test.each(['cutOff', 'other'] as const)(
+    'its device leaves: the next poll gets the tokens, at the relay "%s"',
+    async (name) => {
+      await using pair = await takePair();
+      const { session, tokens, device } = await startUnknownClaim(pair);
+      await leave(device, pair);
+      pair.proxy.stall(false);
+      expect(await pollUntilDone([pair[name]], session)).toEqual(tokens);
+      expect(await pollUntilDone([pair[name]], session)).toBe('gone');
+    },
+  );
+
+  test('its device leaves: a poll that waits at the other relay gets the tokens', async () => {
+    await using pair = await takePair();
+    const { session, tokens, device } = await startUnknownClaim(pair);
+    const second = poll(pair.other, session);
+    await leave(device, pair);
+    pair.proxy.stall(false);
+    const answer = await second;
+    expect([answer.status, await answer.json()]).toEqual([200, tokens]);
+  });
+
+  test('its device leaves and the relay is stopped: it ends once the claim is undone, and the other relay delivers', async () => {
+    await using pair = await startCutOffPair();
+    const { session, tokens, device } = await startUnknownClaim(pair);
+    await leave(device, pair);
+    // The claim is answered; what undoes it does not reach Redis yet.
+    pair.proxy.stall('requests');
+    const exited = pair.cutOff.stop('SIGTERM');
+    await Promise.race([exited, Bun.sleep(DRAIN_FLUSH_MS + 1_000)]);
+    pair.proxy.stall(false);
+    expect(await exited).toBe(0);
+    expect(await pollUntilDone([pair.other], session)).toEqual(tokens);
+  });
+
+  test('its device stays: it gets the tokens, and a second poll is answered 410 only then', async () => {
+    await using pair = await takePair();
+    const { session, tokens, device } = await startUnknownClaim(pair);
+    let isSecondAnswered = false;
+    const second = poll(pair.other, session).finally(() => {
+      isSecondAnswered = true;
+    });
+    // Not held, so it is answered once the relay has asked in vain whose claim it is.
+    expect((await pollOnce(pair.other, session)).status).toBe(204);
+    expect(isSecondAnswered).toBe(false);
+    pair.proxy.stall(false);
+    expect(await device.until('}')).toContain(JSON.stringify(tokens));
+    expect((await second).status).toBe(410);
+    expect((await pollOnce(pair.other, session)).status).toBe(410);
+  });
+});
+
+/** Whoever asked is told to try again, so what Redis did is undone first, or as soon as possible. */
+describe.concurrent('a relay gives up waiting for the reply', () => {
+  test('to a claim: the device is told 204, and gets its tokens at another relay', async () => {
+    await using pair = await takePair();
+    const { session, tokens } = await complete(pair.other);
+    pair.proxy.stall('replies');
+    const answer = pair.cutOff.ask(`/auth/result?session=${session}&wait=1`);
+    await untilSessionIs(pair.redis, 'd');
+    expect((await answer).status).toBe(204);
+    pair.proxy.stall(false);
+    expect(await pollUntilDone([pair.other], session)).toEqual(tokens);
+  });
+
+  test('to a lease: the page is 503, and a reload signs the user in', async () => {
+    await using pair = await takePair();
+    const { redis, proxy, cutOff, other, provider } = pair;
+    const { session, state } = await start(other);
+    const code = makeCode();
+    proxy.stall('replies');
+    const page = bringCode(cutOff, state, code);
+    await untilSessionIs(redis, 'x');
+    expect((await page).status).toBe(503);
+    proxy.stall(false);
+    await untilSessionIs(redis, 'p');
+    expect(await bringCodeWhenPossible([other], state, code)).toBe(200);
+    expect(provider.requestsFor(code)).toBe(1);
+    expect(await pollUntilDone([other], session)).toEqual(tokensFor(code));
+  });
+
+  test('to the use of a code: the page is 503, and the code still works', async () => {
+    await using pair = await takePair();
+    const { redis, proxy, cutOff, other } = pair;
+    const { link } = await startWithCode(other);
+    const asked = proxy.stallRepliesTo(USE_CODE.sha1);
+    const page = decide(cutOff, link);
+    await asked;
+    expect((await page).status).toBe(503);
+    proxy.stall(false);
+    await untilCodeIs(redis, 'unused');
+    expect((await decide(other, link)).status).toBe(303);
+  });
+});
+
+/** SIGSTOP; the live migration of a virtual machine does the same. */
+describe.concurrent('a relay is suspended between asking and reading the answer', () => {
+  /** Longer than a relay waits for Redis: its deadline and its patience are over when it goes on. */
+  const LONG_MS = 7_000;
+  const MEANWHILE = ['the reply arrives', 'the connection is lost'] as const;
+
+  async function suspend({ pid }: RelayProcess): Promise<void> {
+    process.kill(pid, 'SIGSTOP');
+    await untilFrozen(pid);
+  }
+
+  async function suspendFor(
+    ms: number,
+    { cutOff, proxy }: CutOffPair,
+    meanwhile: (typeof MEANWHILE)[number] = 'the reply arrives',
+  ): Promise<void> {
+    await suspend(cutOff);
+    if (meanwhile === 'the connection is lost') proxy.cutAll();
+    proxy.stall(false);
+    await Bun.sleep(ms);
+    process.kill(cutOff.pid, 'SIGCONT');
+  }
+
+  test.each(MEANWHILE)(
+    'Redis for a claim; %s: the device gets its tokens, and is not told to poll again',
+    async (meanwhile) => {
+      await using pair = await takePair();
+      const { session, tokens } = await complete(pair.other);
+      pair.proxy.stall('replies');
+      const answer = poll(pair.cutOff, session);
+      await untilSessionIs(pair.redis, 'd');
+      await suspendFor(LONG_MS, pair, meanwhile);
+      expect([(await answer).status, await (await answer).json()]).toEqual([200, tokens]);
+    },
+  );
+
+  test.each(['cutOff', 'other'] as const)(
+    'Redis for a claim, whose device leaves meanwhile: its next poll gets the tokens, at the relay "%s"',
+    async (name) => {
+      await using pair = await takePair();
+      const { session, tokens } = await complete(pair.other);
+      pair.proxy.stall('replies');
+      const device = new AbortController();
+      const left = poll(pair.cutOff, session, { signal: device.signal });
+      await untilSessionIs(pair.redis, 'd');
+      await suspend(pair.cutOff);
+      pair.proxy.stall(false);
+      // The reply is there before the end of the device's connection.
+      await pair.redis.cli('PING');
+      device.abort();
+      await left.catch(() => {});
+      await suspendFor(LONG_MS, pair);
+      expect(await pollUntilDone([pair[name]], session)).toEqual(tokens);
+    },
+  );
+
+  test.each(MEANWHILE)(
+    'Redis for a lease; %s: the code is exchanged, the user is signed in',
+    async (meanwhile) => {
+      await using pair = await takePair();
+      const { session, state } = await start(pair.other);
+      const code = makeCode();
+      pair.proxy.stall('replies');
+      const page = bringCode(pair.cutOff, state, code);
+      await untilSessionIs(pair.redis, 'x');
+      await suspendFor(LONG_MS, pair, meanwhile);
+      expect((await page).status).toBe(200);
+      expect(pair.provider.requestsFor(code)).toBe(1);
+      expect(await pollUntilDone([pair.other], session)).toEqual(tokensFor(code));
+    },
+  );
+
+  test('Redis for a completion: the user is signed in, however late the relay goes on', async () => {
+    await using pair = await takePair();
+    const { session, state } = await start(pair.other);
+    const code = makeCode();
+    const held = pair.provider.gate.close();
+    const page = bringCode(pair.cutOff, state, code);
+    await held.arrived;
+    pair.proxy.stall('replies');
+    held.release();
+    await untilSessionIs(pair.redis, 'c');
+    await suspendFor(EXCHANGE_LEASE_MS + 1_000, pair);
+    expect((await page).status).toBe(200);
+    expect(await pollUntilDone([pair.other], session)).toEqual(tokensFor(code));
+  });
+
+  test.each(MEANWHILE)('Redis for the use of a code; %s: the user goes on', async (meanwhile) => {
+    await using pair = await takePair();
+    const { link } = await startWithCode(pair.other);
+    const asked = pair.proxy.stallRepliesTo(USE_CODE.sha1);
+    const decided = decide(pair.cutOff, link);
+    await asked;
+    await untilCodeIs(pair.redis, 'used');
+    await suspendFor(LONG_MS, pair, meanwhile);
+    expect((await decided).status).toBe(303);
+  });
+
+  test('a provider for tokens: the tokens are read', async () => {
+    using provider = startTokenEndpoint();
+    const relay = await startRelay({ MAL_TOKEN_URL: provider.tokenUrl });
+    const { session, state } = await start(relay);
+    const code = makeCode();
+    const held = provider.gate.close();
+    const page = bringCode(relay, state, code);
+    await held.arrived;
+    await suspend(relay);
+    held.release();
+    await Bun.sleep(EXCHANGE_TIMEOUT_MS + 1_000);
+    process.kill(relay.pid, 'SIGCONT');
+    expect((await page).status).toBe(200);
+    expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
+    await relay.stop('SIGKILL');
+  });
+});
+
+/** Nobody would notify these polls, so they try again by themselves. */
+describe.concurrent('Redis refuses claims for a while', () => {
+  type Cli = RedisServer['cli'];
+
+  test.each<[string, begin: (cli: Cli) => unknown, end: (cli: Cli) => unknown]>([
+    [
+      'for too few replicas (NOREPLICAS)',
+      (cli) => cli('CONFIG', 'SET', 'min-replicas-to-write', 1),
+      (cli) => cli('CONFIG', 'SET', 'min-replicas-to-write', 0),
+    ],
+    [
+      'because it is a replica itself (READONLY)',
+      (cli) => cli('REPLICAOF', '127.0.0.1', 1),
+      (cli) => cli('REPLICAOF', 'NO', 'ONE'),
+    ],
+  ])('%s: a poll that began meanwhile gets its tokens', async (_, begin, end) => {
+    await using pair = await takePair();
+    const { redis, cutOff: polled, other } = pair;
+    const { session, state } = await start(polled);
+    const parked = polled.events('poll_waiting').length;
+    await begin(redis.cli);
+    const answer = poll(polled, session);
+    await polled.untilParked(parked + 1);
+    // Answered after the claim: the relay refuses this one as well.
+    expect((await polled.ask('/auth/start', startRequest())).status).toBe(503);
+    await end(redis.cli);
+    const code = makeCode();
+    expect(await bringCodeWhenPossible([other], state, code)).toBe(200);
+    expect([(await answer).status, await (await answer).json()]).toEqual([200, tokensFor(code)]);
+  });
+});
+
+/** How long Redis is frozen matters, because its deadlines decide what a relay learns of it. */
+describe.concurrent('Redis is frozen as polls begin', () => {
+  /** From far below the first deadline to beyond all of them, closer together around each. */
+  const FREEZES_MS = [
+    ...[200, 500, 800, 1_100, 1_300, 1_400, 1_500, 1_600, 1_700, 1_800, 1_900, 1_950, 2_000],
+    ...[2_050, 2_100, 2_200, 2_400, 2_700, 3_000, 3_500, 4_000, 4_500, 5_000],
+  ];
+  const DEVICES_PER_RELAY = 10;
+
+  test(`for 0.2 to 5 s, ${FREEZES_MS.length} times: each of them is notified of its completion`, async () => {
+    await using redis = await startRedis();
+    await using pair = await startRelayPair(redis.url);
+    const { relays } = pair;
+    /** Polls are longer than the test, so one that ends by itself was never notified. */
+    const longest: Record<number, number> = {};
+    for (const freezeMs of FREEZES_MS) {
+      const devices = Array.from({ length: 2 * DEVICES_PER_RELAY }, async (_, index) => {
+        const relay = relays[index % 2] ?? relays[0];
+        return { relay, ...(await start(relay)) };
+      });
+      const sessions = await Promise.all(devices);
+      await redis.freeze();
+      const polls = sessions.map(({ relay, session }) => pollUntilDone([relay], session));
+      await Bun.sleep(freezeMs);
+      redis.thaw();
+      const delays = await Promise.all(
+        sessions.map(async ({ state }, index) => {
+          const code = makeCode();
+          await bringCodeWhenPossible(relays, state, code);
+          const completedAtMs = performance.now();
+          expect(await polls[index]).toEqual(tokensFor(code));
+          return performance.now() - completedAtMs;
+        }),
+      );
+      longest[freezeMs] = Math.round(Math.max(...delays));
+    }
+    console.log('longest delay after a freeze, in ms:', JSON.stringify(longest));
+  });
 });

@@ -1,19 +1,16 @@
-/** A Redis that answers, but refuses what it is asked: its operator is told what to do, once. */
-
-import { describe, expect, test } from 'bun:test';
+/** A Redis that answers, but refuses what it is asked: the operator is told the remedy once, and once when it is over (docs/scaling.md). */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { failureOf } from '../support/failure-of.ts';
-import { startLocalRelay } from '../support/local-relay.ts';
-import { pollUntil } from '../support/redis/poll-until.ts';
-import type { RedisOptions } from '../support/redis/redis-options.ts';
-import type { RedisServer } from '../support/redis/redis-server.ts';
-import { startRedisCluster } from '../support/redis/start-cluster.ts';
-import { startRedis } from '../support/redis/start-redis.ts';
-import type { RelayProcess } from '../support/relay-process.ts';
-import { startOf } from '../support/test-service.ts';
+import { startRequest } from '../kit/device.ts';
+import { startRedisCluster } from '../kit/redis/groups.ts';
+import { type RedisOptions, type RedisServer, startRedis } from '../kit/redis/server.ts';
+import { startRelay } from '../kit/relay.ts';
+import { failureOf, pollUntil } from '../kit/wait.ts';
 
-interface Refusing {
+setDefaultTimeout(60_000);
+
+interface Refusal {
   readonly reason: string;
   readonly remedy: string;
   readonly options?: RedisOptions;
@@ -22,33 +19,31 @@ interface Refusing {
 }
 
 const USER = { name: 'relay', password: 'relay-password' };
-const NOBODY = ['127.0.0.1', '1'];
 const set = (name: string, value: string) => (redis: RedisServer) =>
   redis.cli('CONFIG', 'SET', name, value);
+const setUser = (rule: string) => (redis: RedisServer) =>
+  redis.cli('ACL', 'SETUSER', USER.name, rule);
+const attachToNothing = (redis: RedisServer) => redis.cli('REPLICAOF', '127.0.0.1', '1');
+const detach = (redis: RedisServer) => redis.cli('REPLICAOF', 'NO', 'ONE');
 
 /** Even a PING. */
 const untilRefused = (redis: RedisServer) =>
   pollUntil('it is refused', () => failureOf(redis.cli('PING')));
 
-const CASES: readonly Refusing[] = [
+const REFUSALS: readonly Refusal[] = [
   {
     reason: 'OOM',
     remedy: 'maxmemory',
     begin: set('maxmemory', '1'),
     end: set('maxmemory', '0'),
   },
-  {
-    reason: 'READONLY',
-    remedy: 'primary',
-    begin: (redis) => redis.cli('REPLICAOF', ...NOBODY),
-    end: (redis) => redis.cli('REPLICAOF', 'NO', 'ONE'),
-  },
+  { reason: 'READONLY', remedy: 'primary', begin: attachToNothing, end: detach },
   {
     reason: 'MASTERDOWN',
     remedy: 'primary',
     options: { args: ['--replica-serve-stale-data', 'no'] },
-    begin: (redis) => redis.cli('REPLICAOF', ...NOBODY),
-    end: (redis) => redis.cli('REPLICAOF', 'NO', 'ONE'),
+    begin: attachToNothing,
+    end: detach,
   },
   {
     reason: 'NOREPLICAS',
@@ -56,20 +51,13 @@ const CASES: readonly Refusing[] = [
     begin: set('min-replicas-to-write', '1'),
     end: set('min-replicas-to-write', '0'),
   },
-  {
+  ...['evalsha', 'set'].map((command) => ({
     reason: 'NOPERM',
     remedy: 'docs/scaling.md',
     options: { user: USER },
-    begin: (redis) => redis.cli('ACL', 'SETUSER', USER.name, '-evalsha'),
-    end: (redis) => redis.cli('ACL', 'SETUSER', USER.name, '+evalsha'),
-  },
-  {
-    reason: 'NOPERM',
-    remedy: 'docs/scaling.md',
-    options: { user: USER },
-    begin: (redis) => redis.cli('ACL', 'SETUSER', USER.name, '-set'),
-    end: (redis) => redis.cli('ACL', 'SETUSER', USER.name, '+set'),
-  },
+    begin: setUser(`-${command}`),
+    end: setUser(`+${command}`),
+  })),
   {
     reason: 'MISCONF',
     remedy: 'set save ""',
@@ -79,9 +67,7 @@ const CASES: readonly Refusing[] = [
       await redis.cli('CONFIG', 'SET', 'save', '3600 1');
       await redis.cli('BGSAVE');
       await pollUntil('the snapshot has failed', async () =>
-        (await redis.cli('INFO', 'persistence')).includes('rdb_last_bgsave_status:err')
-          ? true
-          : undefined,
+        (await redis.cli('INFO', 'persistence')).includes('rdb_last_bgsave_status:err'),
       );
     },
     end: set('save', ''),
@@ -114,74 +100,57 @@ const CASES: readonly Refusing[] = [
   },
 ];
 
-const start = ({ baseUrl }: RelayProcess) => fetch(`${baseUrl}/auth/start`, startOf('mal'));
-
-const startRelayOn = (url: string) =>
-  startLocalRelay({
-    REDIS_URL: url,
-    MAL_CLIENT_ID: 'mal-client',
-    START_BURST: '1000000',
-    // As it is by default: no line of a single request.
-    LOG_LEVEL: 'info',
-  });
-
-async function expectToldOnce(
-  relay: RelayProcess,
-  { reason, remedy }: Refusing,
+async function expectReported(
+  url: string,
+  { reason, remedy }: Pick<Refusal, 'reason' | 'remedy'>,
+  begin: () => Promise<unknown>,
   end: () => unknown,
-) {
-  const told = () =>
-    relay.events().filter(({ event }) => event.startsWith('store_') && event !== 'store_unfit');
-  for (let count = 0; count < 5; count += 1) expect((await start(relay)).status).toBe(503);
-  const refusals = () => told().filter(({ event }) => event === 'store_refuses');
-  expect(refusals()).toMatchObject([
-    { level: 'warning', reason, remedy: expect.stringContaining(remedy) },
-  ]);
+): Promise<void> {
+  // By default there is no line for a single request.
+  const env = { REDIS_URL: url, START_BURST: '1000000', LOG_LEVEL: 'info' };
+  const relay = await startRelay(env);
+  const tryStart = async () => (await relay.ask('/auth/start', startRequest())).status;
+  expect(await tryStart()).toBe(200);
+  await begin();
+  for (let count = 0; count < 5; count += 1) expect(await tryStart()).toBe(503);
+  const refusal = { level: 'warning', reason, remedy: expect.stringContaining(remedy) };
+  expect(relay.events('store_refuses')).toMatchObject([refusal]);
   await end();
-  // Seen by the next ones of its kind, once there was no refusal for a while.
+  // Noticed by a later start, once there was no refusal for a while.
   await pollUntil(`${reason} is over`, async () => {
-    expect((await start(relay)).status).toBeOneOf([200, 503]);
-    return told().find(({ event }) => event === 'store_accepts');
+    expect(await tryStart()).toBeOneOf([200, 503]);
+    return relay.events('store_accepts').length > 0;
   });
-  expect((await start(relay)).status).toBe(200);
-  expect(refusals()).toHaveLength(1);
-  expect(told().filter(({ event }) => event === 'store_accepts')).toMatchObject([
-    { level: 'info', reason },
-  ]);
-  // No cap was the reason.
-  expect(relay.events().filter(({ event }) => event === 'sessions_full')).toEqual([]);
+  expect(await tryStart()).toBe(200);
+  expect(relay.events('store_refuses')).toHaveLength(1);
+  expect(relay.events('store_accepts')).toMatchObject([{ level: 'info', reason }]);
+  // The limit of live sessions was not the reason.
+  expect(relay.events('sessions_full')).toEqual([]);
+  await relay.stop();
 }
 
-describe.concurrent('a Redis that refuses is named once with its remedy, and once when it takes commands again', () => {
-  test.each(CASES.map((refusing, nth) => [`${refusing.reason} (${nth})`, refusing] as const))(
-    '%s',
-    async (_, refusing) => {
-      const redis = await startRedis(refusing.options);
-      const relay = await startRelayOn(redis.url);
-      expect((await start(relay)).status).toBe(200);
-      await refusing.begin(redis);
-      await expectToldOnce(relay, refusing, () => refusing.end(redis));
-      await relay.stop();
-      await redis.stop();
+describe.concurrent('a refusal is reported once with its remedy, and once when it is over', () => {
+  test.each(REFUSALS.map((refusal, nth) => [refusal.reason, nth, refusal] as const))(
+    '%s (%d)',
+    async (_, _nth, refusal) => {
+      await using redis = await startRedis(refusal.options);
+      const begin = () => refusal.begin(redis);
+      await expectReported(redis.url, refusal, begin, () => refusal.end(redis));
     },
-    60_000,
   );
 
   test('CLUSTERDOWN', async () => {
-    const cluster = await startRedisCluster();
-    const relay = await startRelayOn(
-      `redis://${cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
-    );
+    await using cluster = await startRedisCluster();
     const [, lost] = cluster.nodes;
-    await lost?.freeze();
     const others = cluster.nodes.filter((node) => node !== lost);
-    await pollUntil('the cluster is down', async () => {
-      const states = await Promise.all(others.map((node) => node.cli('CLUSTER', 'INFO')));
-      return states.every((state) => state.includes('cluster_state:fail')) ? true : undefined;
-    });
-    const refusing = { reason: 'CLUSTERDOWN', remedy: 'slots' } as Refusing;
-    await expectToldOnce(relay, refusing, () => lost?.thaw());
-    await relay.stop();
-    await cluster.stop();
-  }, 60_000);
+    async function begin(): Promise<void> {
+      await lost?.freeze();
+      await pollUntil('the Cluster is down', async () => {
+        const states = await Promise.all(others.map((node) => node.cli('CLUSTER', 'INFO')));
+        return states.every((state) => state.includes('cluster_state:fail'));
+      });
+    }
+    const refusal = { reason: 'CLUSTERDOWN', remedy: 'slots' };
+    await expectReported(cluster.url, refusal, begin, () => lost?.thaw());
+  });
 });

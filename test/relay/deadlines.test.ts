@@ -1,7 +1,8 @@
+/** Thousands of waits on one timer. */
 import { expect, test } from 'bun:test';
 import { STALL_GRACE_MS, STALL_MS } from '../../src/limits.ts';
 import { createDeadlines } from '../../src/relay/deadlines.ts';
-import { createFakeClock } from '../support/fake-clock.ts';
+import { createFakeClock } from '../kit/clock.ts';
 
 test('each wait lasts its whole time, and all of them share one timer', () => {
   const clock = createFakeClock();
@@ -20,7 +21,7 @@ test('each wait lasts its whole time, and all of them share one timer', () => {
   expect(deadlines.size).toBe(0);
 });
 
-test('a wait that was called off is not heard of again, and keeps nothing', () => {
+test('a cancelled wait never falls due, and nothing is kept of it', () => {
   const clock = createFakeClock();
   const deadlines = createDeadlines(clock, 1_000);
   const wait = deadlines.add(() => expect.unreachable());
@@ -30,7 +31,7 @@ test('a wait that was called off is not heard of again, and keeps nothing', () =
   expect(clock.timers).toBe(0);
 });
 
-test('releasing all lets every wait fall due at once', () => {
+test('a release lets every wait fall due at once', () => {
   const clock = createFakeClock();
   const deadlines = createDeadlines(clock, 1_000);
   let due = 0;
@@ -41,7 +42,7 @@ test('releasing all lets every wait fall due at once', () => {
   expect(due).toBe(10);
 });
 
-test('after a standstill a wait that is overdue gets time for the answer that has already arrived', () => {
+test('after the process was suspended an overdue wait gets time to read an answer that has already arrived', () => {
   const clock = createFakeClock();
   const deadlines = createDeadlines(clock, 1_000);
   const due: string[] = [];
@@ -55,7 +56,7 @@ test('after a standstill a wait that is overdue gets time for the answer that ha
   expect(due).toEqual(['unanswered']);
 });
 
-test('the extra time is given once: a process that is late again and again still ends its waits', () => {
+test('it gets that time once: a process that is suspended again and again still ends its waits', () => {
   const clock = createFakeClock();
   const deadlines = createDeadlines(clock, 1_000);
   let due = 0;
@@ -67,7 +68,7 @@ test('the extra time is given once: a process that is late again and again still
   expect(due).toBe(1);
 });
 
-test('a timer that is only a little late releases its waits at once', () => {
+test('a timer that is only a little late gives no extra time', () => {
   const clock = createFakeClock();
   const deadlines = createDeadlines(clock, 1_000);
   let due = 0;

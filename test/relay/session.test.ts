@@ -1,8 +1,9 @@
+/** The session machine: which event leads from which state to which. */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { EXCHANGE_LEASE_MS } from '../../src/limits.ts';
 import { type Session, type SessionEvent, transition } from '../../src/relay/session.ts';
-import { property } from '../support/property.ts';
+import { property } from '../kit/random.ts';
 
 const CORE = { service: 'mal', pollDigest: 'digest', startedAtMs: 0, expiresAtMs: 600_000 };
 const TOKENS = { accessToken: 'granted' };
@@ -17,13 +18,13 @@ const LEASE: SessionEvent = { type: 'lease' };
 const COMPLETE: SessionEvent = { type: 'complete', result: TOKENS };
 const CLAIM: SessionEvent = { type: 'claim' };
 
-/** The next state, 'claimed', or the refusal: one word for every cell of the table. */
+/** The next state, 'claimed', or the refusal. */
 function outcomeOf(session: Session, event: SessionEvent, nowMs = 0): string {
   const outcome = transition(session, event, nowMs);
   return outcome.ok ? (outcome.to?.state ?? 'claimed') : outcome.refusal;
 }
 
-describe('protocol.md §3: the whole table', () => {
+describe('every cell of the table', () => {
   const table: [Session, SessionEvent, string][] = [
     [PENDING, OPEN, 'pending'],
     [PENDING, DENY, 'completed'],
@@ -48,10 +49,10 @@ describe('protocol.md §3: the whole table', () => {
   }
 });
 
-describe('what a device may ask for again', () => {
+describe('results that a device may fetch again', () => {
   const FAILED: Session = { ...CORE, state: 'completed', result: { error: 'access_denied' } };
 
-  test('tokens with `repeatMs`: completed -> delivered, for so long from then on', () => {
+  test('tokens with `repeatMs`: completed -> delivered, for that long from the first claim', () => {
     const completed: Session = { ...COMPLETED, repeatMs: 5_000 };
     const first = transition(completed, CLAIM, 600_000);
     expect(first.ok && first.to).toMatchObject({ state: 'delivered', expiresAtMs: 605_000 });
@@ -61,7 +62,7 @@ describe('what a device may ask for again', () => {
     expect(outcomeOf(first.to, OPEN, 600_000)).toBe('already_completed');
   });
 
-  test('an error with `keepsErrors`: the session stays as it is, whatever `repeatMs` says', () => {
+  test('an error with `keepsErrors`: the session stays completed, whatever `repeatMs` says', () => {
     for (const repeatMs of [undefined, 5_000]) {
       const failed: Session = { ...FAILED, keepsErrors: true, ...(repeatMs && { repeatMs }) };
       const claimed = transition(failed, CLAIM, 600_000);
@@ -71,14 +72,14 @@ describe('what a device may ask for again', () => {
     expect(outcomeOf({ ...COMPLETED, keepsErrors: true }, CLAIM)).toBe('claimed');
   });
 
-  test('a lease that ran out keeps what it was begun with', () => {
+  test('a lease that ran out keeps the options of its session', () => {
     const leased: Session = { ...EXCHANGING, keepsErrors: true };
     const claimed = transition(leased, CLAIM, EXCHANGE_LEASE_MS + 1);
     expect(claimed.ok && claimed.to).toMatchObject({ result: { error: 'exchange_failed' } });
   });
 });
 
-test('§3: a session is alive at exactly its lifetime, and gone a millisecond later', () => {
+test('a session lives to the last millisecond of its lifetime, and not longer', () => {
   expect(outcomeOf(PENDING, OPEN, 600_000)).toBe('pending');
   for (const session of [PENDING, EXCHANGING, COMPLETED]) {
     for (const event of [OPEN, DENY, LEASE, COMPLETE, CLAIM]) {
@@ -87,7 +88,7 @@ test('§3: a session is alive at exactly its lifetime, and gone a millisecond la
   }
 });
 
-test('the verifier is gone as soon as the lease is given (§2: cleared)', () => {
+test('the verifier is removed as soon as the lease is given or the session fails', () => {
   const leased = transition(PENDING, LEASE, 0);
   expect(leased.ok && leased.from).toEqual(PENDING);
   expect(leased.ok && leased.to).not.toHaveProperty('verifier');
@@ -95,7 +96,7 @@ test('the verifier is gone as soon as the lease is given (§2: cleared)', () => 
   expect(denied.ok && denied.to).not.toHaveProperty('verifier');
 });
 
-test('a lease that ran out is an exchange that failed, and its late holder is refused', () => {
+test('a lease that ran out is a failed exchange, and its late holder is refused', () => {
   const late = EXCHANGE_LEASE_MS + 1;
   expect(outcomeOf(EXCHANGING, CLAIM, EXCHANGE_LEASE_MS)).toBe('still_pending');
   const claimed = transition(EXCHANGING, CLAIM, late);
@@ -103,7 +104,7 @@ test('a lease that ran out is an exchange that failed, and its late holder is re
   expect(outcomeOf(EXCHANGING, COMPLETE, late)).toBe('already_completed');
 });
 
-test('whatever happens in whatever order: one lease, one result, one claim, all before the expiry', () => {
+test('in whatever order events come: one lease, one result, one claim, all before the expiry', () => {
   const step = fc.record({
     event: fc.constantFrom(OPEN, DENY, LEASE, COMPLETE, CLAIM),
     waitMs: fc.integer({ min: 0, max: 120_000 }),

@@ -1,17 +1,15 @@
-/** A log that cannot be written: whoever reads it has left, stands still, or its disk is full. */
-import { afterAll, describe, expect, test } from 'bun:test';
+/** A log that cannot be written: its reader is gone or does not read, or the disk is full. The relay goes on (docs/operating.md). */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { LOG_BACKLOG_BYTES } from '../../src/limits.ts';
-import { findFreePort } from '../support/free-port.ts';
-import { pollUntil } from '../support/redis/poll-until.ts';
-import { runRelay } from '../support/run-relay.ts';
-import { startSession } from '../support/wire.ts';
+import { start } from '../kit/device.ts';
+import { LOG_BACKLOG_BYTES } from '../kit/limits.ts';
+import { findFreePort } from '../kit/process.ts';
+import { MAIN, untilHealthy } from '../kit/relay.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+setDefaultTimeout(30_000);
 
 const children: ChildProcess[] = [];
 afterAll(() => {
@@ -19,17 +17,13 @@ afterAll(() => {
 });
 
 /** A relay whose output the test may close, or leave unread. */
-async function start(stdout: 'pipe' | number = 'pipe') {
+async function startRelay(stdout: 'pipe' | number = 'pipe') {
   const port = await findFreePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const child = spawn(process.execPath, [MAIN], {
     env: {
-      PATH: process.env.PATH ?? '',
-      OAUTH_BASE_URL: baseUrl,
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      MAL_CLIENT_ID: 'mal-client',
-      LOG_LEVEL: 'debug',
+      ...{ PATH: process.env.PATH ?? '', OAUTH_BASE_URL: baseUrl, HOST: '127.0.0.1' },
+      ...{ PORT: String(port), MAL_CLIENT_ID: 'mal-client', LOG_LEVEL: 'debug' },
       START_BURST: '1000',
     },
     stdio: ['ignore', stdout, 'pipe'],
@@ -40,15 +34,14 @@ async function start(stdout: 'pipe' | number = 'pipe') {
   child.stderr?.on('data', (data: Buffer) => {
     complaints += data.toString();
   });
-  await pollUntil('the relay answers', () => fetch(`${baseUrl}/health`).catch(() => undefined));
+  await untilHealthy(baseUrl);
+  const ask = (path: string, init?: RequestInit) => fetch(`${baseUrl}${path}`, init);
   return {
-    child,
-    baseUrl,
-    exited,
+    ...{ child, ask },
     complaints: () => complaints,
-    /** Each is a line of the log. */
-    async signIn(times: number): Promise<void> {
-      for (let count = 0; count < times; count += 1) await startSession(baseUrl, 'mal');
+    /** Each start is a line of the log. */
+    async log(lines: number): Promise<void> {
+      for (let count = 0; count < lines; count += 1) await start({ ask });
     },
     stop() {
       child.kill('SIGTERM');
@@ -57,24 +50,26 @@ async function start(stdout: 'pipe' | number = 'pipe') {
   };
 }
 
-describe('the reader leaves', () => {
-  test('the relay says so once, and goes on', async () => {
-    const relay = await start();
+const cannotWrite = (why: string) => `The log cannot be written (${why}); the relay goes on.\n`;
+
+describe('when the reader is gone', () => {
+  test('the relay says so once', async () => {
+    const relay = await startRelay();
     relay.child.stdout?.destroy();
-    await relay.signIn(10);
-    expect(relay.complaints()).toBe('The log cannot be written (EPIPE); the relay goes on.\n');
+    await relay.log(10);
+    expect(relay.complaints()).toBe(cannotWrite('EPIPE'));
     expect(await relay.stop()).toBe(0);
   });
 
-  test('and so does the reader of its complaints: it goes on all the same', async () => {
-    const relay = await start();
+  test('and that of stderr too, it goes on all the same', async () => {
+    const relay = await startRelay();
     relay.child.stdout?.destroy();
     relay.child.stderr?.destroy();
-    await relay.signIn(10);
+    await relay.log(10);
     expect(await relay.stop()).toBe(0);
   });
 
-  test('--help to nobody is no error', async () => {
+  test('--help is no error', async () => {
     const child = spawn(process.execPath, [MAIN, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();
     let complaints = '';
@@ -84,35 +79,31 @@ describe('the reader leaves', () => {
     const [code] = await once(child, 'close');
     expect([code, complaints]).toEqual([0, '']);
   });
-
-  test('and --help to somebody is whole', async () => {
-    expect((await runRelay({}, ['--help'])).output).toContain('AUTHORIZE_PARAMS');
-  });
 });
 
-test('a full disk: the relay says so once, and goes on', async () => {
+test('when the disk is full the relay says so once', async () => {
   const full = openSync('/dev/full', 'w');
-  const relay = await start(full);
+  const relay = await startRelay(full);
   closeSync(full);
-  await relay.signIn(10);
-  expect(relay.complaints()).toBe('The log cannot be written (ENOSPC); the relay goes on.\n');
+  await relay.log(10);
+  expect(relay.complaints()).toBe(cannotWrite('ENOSPC'));
   expect(await relay.stop()).toBe(0);
 });
 
-describe('the reader stands still', () => {
-  /** More than waits to be written, and than the pipe and its reader hold; a poll is two lines of 100 characters. */
-  async function overfill({ baseUrl, complaints }: Awaited<ReturnType<typeof start>>) {
-    const poll = () => fetch(`${baseUrl}/auth/result?session=nobody&wait=0`);
+describe('when the reader does not read', () => {
+  /** Logs more than the relay, the pipe and the reader hold; a poll is two lines of 100 characters. */
+  async function overfill({ ask, complaints }: Awaited<ReturnType<typeof startRelay>>) {
+    const poll = () => ask('/auth/result?session=nobody&wait=0');
     for (let sent = 0; sent < LOG_BACKLOG_BYTES / 20 && complaints() === ''; sent += 50) {
       await Promise.all(Array.from({ length: 50 }, poll));
     }
-    expect(complaints()).toBe('The log cannot be written (nobody reads it); the relay goes on.\n');
+    expect(complaints()).toBe(cannotWrite('nobody reads it'));
   }
 
-  test('lines beyond a limit are left out, and counted once it reads again', async () => {
-    const relay = await start();
+  test('lines beyond a limit are dropped, and their number is logged once it reads again', async () => {
+    const relay = await startRelay();
     await overfill(relay);
-    await relay.signIn(1);
+    await relay.log(1);
     if (relay.child.stdout === null) throw new Error('no output');
     const lines = createInterface(relay.child.stdout);
     const incomplete = new Promise<{ lostLines: number }>((resolve) => {
@@ -125,8 +116,8 @@ describe('the reader stands still', () => {
     expect(await relay.stop()).toBe(0);
   });
 
-  test('the relay ends when it is told to', async () => {
-    const relay = await start();
+  test('the relay still ends when it is told to', async () => {
+    const relay = await startRelay();
     await overfill(relay);
     expect(await relay.stop()).toBe(0);
   });

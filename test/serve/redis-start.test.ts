@@ -1,73 +1,66 @@
-/** What the terminal says of a Redis that cannot be used, and what of REDIS_URL it never says. */
-import { afterAll, describe, expect, test } from 'bun:test';
+/** A start with a Redis that cannot be used: what the terminal says, and that it never shows a password (docs/scaling.md). */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { connect, createServer, type Socket } from 'node:net';
-import { STORE_CONNECT_MS, STORE_SILENCE_MS } from '../../src/limits.ts';
-import type { LogEvent } from '../support/event-log.ts';
-import { findFreePort } from '../support/free-port.ts';
-import { startRedis } from '../support/redis/start-redis.ts';
-import { startRedisSentinel } from '../support/redis/start-sentinel.ts';
-import { launchRelay } from '../support/relay-process.ts';
-import { runRelay } from '../support/run-relay.ts';
-import { plantSecret } from '../support/secrets.ts';
+import { STORE_CONNECT_MS, STORE_SILENCE_MS } from '../kit/limits.ts';
+import { findFreePort } from '../kit/process.ts';
+import { serveBytes } from '../kit/provider.ts';
+import { startRedisSentinel } from '../kit/redis/groups.ts';
+import { startRedis } from '../kit/redis/server.ts';
+import { createEventLog, launchRelay, runRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
+
+setDefaultTimeout(30_000);
 
 const PASSWORD = plantSecret('the-right-password');
 const WRONG = plantSecret('another-password');
 
-const closers: (() => void)[] = [];
 const [open, locked, secured, group] = await Promise.all([
   startRedis(),
   startRedis({ password: PASSWORD }),
   startRedis({ tls: true }),
   startRedisSentinel({ password: PASSWORD }),
 ]);
+const servers: { stop(): void }[] = [];
 afterAll(async () => {
-  for (const close of closers) close();
+  for (const server of servers) server.stop();
   await Promise.all([open.stop(), locked.stop(), secured.stop(), group.stop()]);
 });
 
-/** A server that says what the test makes it say; returns its port. */
-function listen(onConnection: (socket: Socket) => void): Promise<number> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    onConnection(socket);
-  });
-  closers.push(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return new Promise((resolve, reject) => {
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      if (typeof address === 'object' && address) resolve(address.port);
-      else reject(new Error('no port'));
-    });
-  });
+/** A server that is no Redis, or not a whole one; returns its port. */
+async function serve(
+  onRequest: (socket: Socket, request: string) => void,
+  onConnection?: (socket: Socket) => void,
+): Promise<number> {
+  const server = await serveBytes((socket, _, request) => onRequest(socket, request), onConnection);
+  servers.push(server);
+  return server.port;
 }
 
-/** Speaks as Redis does, but for what is asked of it by name. */
-const pretend = (answer: (socket: Socket, command: string) => void) =>
-  listen((socket) => socket.on('data', (data) => answer(socket, data.toString())));
-
-function run(url: string) {
-  return runRelay({
-    OAUTH_BASE_URL: 'http://127.0.0.1:3000',
-    MAL_CLIENT_ID: 'mal-client',
-    HOST: '127.0.0.1',
-    PORT: '0',
-    REDIS_URL: url,
-  });
-}
-
-const silent = await listen(() => {});
-const closing = await listen((socket) => socket.destroy());
-const web = await pretend((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
-const lingering = await pretend((socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'));
+const NOT_REDIS = 'HTTP/1.1 400 Bad Request\r\n\r\n';
+const silent = await serve(() => {});
+const closing = await serve(
+  () => {},
+  (socket) => socket.destroy(),
+);
+const web = await serve((socket) => socket.end(NOT_REDIS));
+const lingering = await serve((socket) => socket.write(NOT_REDIS));
 const nobody = await findFreePort();
 const at = (port: number) => `127.0.0.1:${port}`;
 
-describe('the last words say what is wrong', () => {
+function run(url: string) {
+  return runRelay({
+    ...{ OAUTH_BASE_URL: 'http://127.0.0.1:3000', HOST: '127.0.0.1', PORT: '0' },
+    ...{ MAL_CLIENT_ID: 'mal-client', REDIS_URL: url },
+  });
+}
+
+function eventsOf(output: string) {
+  const log = createEventLog();
+  output.split('\n').forEach(log.take);
+  return log.events;
+}
+
+describe('the last line says what is wrong', () => {
   test.concurrent.each([
     ['the user or the password is wrong', `redis://:${WRONG}@${at(locked.port)}`],
     ['the user or the password is wrong', `redis://somebody:${WRONG}@${at(locked.port)}`],
@@ -93,106 +86,79 @@ describe('the last words say what is wrong', () => {
       'the primary that the Sentinels name: the user or the password is wrong',
       group.url.replace(PASSWORD, WRONG),
     ],
-  ])(
-    '%s',
-    async (problem, url) => {
-      const { exitCode, output } = await run(url);
-      expect(exitCode).toBe(1);
-      expect(output.trimEnd().split('\n').at(-1)).toStartWith(`REDIS_URL: ${problem}`);
-      expect(output).not.toContain('stray_error');
-      for (const secret of [PASSWORD, WRONG, 'somebody']) expect(output).not.toContain(secret);
-    },
-    30_000,
-  );
+  ])('%s', async (problem, url) => {
+    const { exitCode, output } = await run(url);
+    expect(exitCode).toBe(1);
+    expect(output.trimEnd().split('\n').at(-1)).toStartWith(`REDIS_URL: ${problem}`);
+    expect(output).not.toContain('stray_error');
+    for (const secret of [PASSWORD, WRONG, 'somebody']) expect(output).not.toContain(secret);
+  });
 });
 
-/** A way to `open` on which the named command ends the connection, or is the last that is heard of. */
+/** Forwards to a Redis, but the named command ends the connection, or nothing is answered from then on. */
 const failAt = (command: string, how: 'closed' | 'unanswered') =>
-  listen((client) => {
-    const redis = connect(open.port, '127.0.0.1');
-    closers.push(() => redis.destroy());
-    redis.on('error', () => {});
-    let isUnanswered = false;
-    client.on('data', (data) => {
-      if (!new RegExp(`\\r\\n${command}\\r\\n`, 'i').test(data.toString())) {
-        if (!isUnanswered) redis.write(data);
-      } else if (how === 'closed') client.destroy();
-      else isUnanswered = true;
-    });
-    redis.on('data', (data) => client.write(data));
-  });
+  serve(
+    () => {},
+    (client) => {
+      const redis = connect(open.port, '127.0.0.1');
+      servers.push({ stop: () => redis.destroy() });
+      redis.on('error', () => {});
+      let isUnanswered = false;
+      client.on('data', (data) => {
+        if (!new RegExp(`\\r\\n${command}\\r\\n`, 'i').test(data.toString())) {
+          if (!isUnanswered) redis.write(data);
+        } else if (how === 'closed') client.destroy();
+        else isUnanswered = true;
+      });
+      redis.on('data', (data) => client.write(data));
+    },
+  );
 
 describe.each(['HELLO', 'INFO', 'CONFIG', 'SUBSCRIBE', 'PUBLISH', 'TIME'])(
-  'the first %s of a start',
+  'at the first %s of a start',
   (command) => {
     test.concurrent.each([
       ['closed', 'the server closes the connection'],
       ['unanswered', 'the server does not answer'],
-    ] as const)(
-      '%s: %s',
-      async (how, problem) => {
-        const { exitCode, output } = await run(`redis://${at(await failAt(command, how))}`);
-        expect(exitCode).toBe(1);
-        expect(output).toContain(`REDIS_URL: ${problem}`);
-        expect(output).not.toContain('stray_error');
-        expect(output).not.toContain('listening');
-      },
-      30_000,
-    );
+    ] as const)('%s: %s', async (how, problem) => {
+      const { exitCode, output } = await run(`redis://${at(await failAt(command, how))}`);
+      expect(exitCode).toBe(1);
+      expect(output).toContain(`REDIS_URL: ${problem}`);
+      for (const event of ['stray_error', 'listening']) expect(output).not.toContain(event);
+    });
   },
 );
 
-describe('while it tries', () => {
-  test.concurrent('the reason is logged at once, with the time that is left', async () => {
-    const { output } = await run(`redis://:${WRONG}@${at(nobody)}`);
-    expect(eventsOf(output)).toMatchObject([
-      {
-        level: 'warning',
-        event: 'store_awaited',
-        problem: 'nothing listens there (ECONNREFUSED)',
-        secondsLeft: STORE_CONNECT_MS / 1_000,
-      },
-    ]);
+describe('while the relay tries', () => {
+  test.concurrent.each([
+    ['the reason is logged at once', nobody, 'nothing listens there (ECONNREFUSED)', 0],
+    ['silence is logged after a second', silent, 'the server does not answer', STORE_SILENCE_MS],
+  ])('%s, with the time that is left', async (_, port, problem, afterMs) => {
+    const { output } = await run(`redis://:${WRONG}@${at(port)}`);
+    const secondsLeft = (STORE_CONNECT_MS - afterMs) / 1_000;
+    const event = { level: 'warning', event: 'store_awaited', problem, secondsLeft };
+    expect(eventsOf(output)).toMatchObject([event]);
   });
 
-  test.concurrent('silence is logged before it is over', async () => {
-    const { output } = await run(`redis://${at(silent)}`);
-    const secondsLeft = (STORE_CONNECT_MS - STORE_SILENCE_MS) / 1_000;
-    expect(eventsOf(output)).toMatchObject([{ event: 'store_awaited', secondsLeft }]);
-  });
-
-  test.concurrent('a wrong password is not tried again, and nothing is waited for', async () => {
-    const redis = await startRedis({ password: PASSWORD });
+  test.concurrent('a wrong password is tried once, and nothing is waited for', async () => {
+    await using redis = await startRedis({ password: PASSWORD });
     const { output } = await run(`redis://:${WRONG}@${at(redis.port)}`);
     expect(eventsOf(output)).toEqual([]);
-    const refusals = await redis.cli('ACL', 'LOG');
-    expect(refusals).toMatch(/^count\n1\nreason\nauth$/m);
-    await redis.stop();
+    expect(await redis.cli('ACL', 'LOG')).toMatch(/^count\n1\nreason\nauth$/m);
   });
 
   test.concurrent('a server that comes up meanwhile is used', async () => {
     const port = await findFreePort();
-    const relay = launchRelay({
-      OAUTH_BASE_URL: 'http://127.0.0.1:3000',
-      MAL_CLIENT_ID: 'mal-client',
-      HOST: '127.0.0.1',
-      PORT: '0',
-      REDIS_URL: `redis://${at(port)}`,
-    });
-    await relay.waitForEvent(({ event }) => event === 'store_awaited');
+    const relay = await launchRelay({ REDIS_URL: `redis://${at(port)}` });
+    await relay.waitForEvent('store_awaited');
     const late = createServer((client) => {
       const redis = connect(open.port, '127.0.0.1');
       client.pipe(redis).pipe(client);
       for (const socket of [client, redis]) socket.on('error', () => {});
     });
     late.listen(port, '127.0.0.1');
-    await relay.waitForEvent(({ event }) => event === 'listening');
+    await relay.waitForEvent('listening');
     expect(await relay.stop()).toBe(0);
     late.close();
   });
 });
-
-function eventsOf(output: string): LogEvent[] {
-  const lines = output.split('\n').filter((line) => line.startsWith('{'));
-  return lines.map((line) => JSON.parse(line) as LogEvent);
-}

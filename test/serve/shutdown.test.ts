@@ -1,136 +1,187 @@
-/** SIGTERM and Ctrl-C. hazards.md §1b, Stop. */
-import { afterAll, describe, expect, test } from 'bun:test';
-import { SIGNAL_ECHO_MS } from '../../src/limits.ts';
-import { startHeldProvider } from '../support/held-provider.ts';
-import { startLocalRelay } from '../support/local-relay.ts';
-import { openRaw } from '../support/raw-connection.ts';
-import { type LaunchedRelay, launchRelay, type RelayProcess } from '../support/relay-process.ts';
-import { plantSecret } from '../support/secrets.ts';
-import { startSilentIssuer } from '../support/silent-issuer.ts';
-import { untilWaiting } from '../support/until-waiting.ts';
-import { poll, startSession } from '../support/wire.ts';
+/** SIGTERM, Ctrl-C and errors that nothing caught (docs/operating.md). */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { poll, start, startRequest } from '../kit/device.ts';
+import { SIGNAL_ECHO_MS } from '../kit/limits.ts';
+import { startSilentIssuer, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { launchRelay, type RelayProcess, type StartOptions, startRelay } from '../kit/relay.ts';
+import { openRaw } from '../kit/sockets.ts';
+import { bringCode, makeCode } from '../kit/user.ts';
 
-const relays: LaunchedRelay[] = [];
+setDefaultTimeout(30_000);
+
+const relays: RelayProcess[] = [];
 afterAll(async () => {
   for (const relay of relays) await relay.stop('SIGKILL');
 });
 
-async function start(env: Record<string, string> = {}): Promise<RelayProcess> {
-  const relay = await startLocalRelay({ MAL_CLIENT_ID: 'mal-client', ...env });
+async function startOne(env: Record<string, string> = {}, options: StartOptions = {}) {
+  const relay = await startRelay(env, options);
   relays.push(relay);
   return relay;
 }
 
-describe('SIGTERM', () => {
-  test.concurrent('every parked poll is answered 204, and the process exits 0', async () => {
-    const relay = await start();
-    const { session } = await startSession(relay.baseUrl, 'mal');
-    const polls = Array.from({ length: 10 }, () => poll(relay.baseUrl, session));
-    await untilWaiting(relay, 10);
+/** A relay with a code at the provider, which answers when the test releases it. */
+async function startExchanging(options: StartOptions = {}) {
+  const provider = startTokenEndpoint();
+  const relay = await startOne({ MAL_TOKEN_URL: provider.tokenUrl }, options);
+  const { session, state } = await start(relay);
+  const code = makeCode();
+  const held = provider.gate.close();
+  const page = bringCode(relay, state, code).then(
+    ({ status }) => status,
+    () => 'cut' as const,
+  );
+  await held.arrived;
+  return { ...provider, relay, session, code, page, release: held.release };
+}
+
+describe.concurrent('SIGTERM', () => {
+  test('every parked poll is answered 204, and the process exits with 0', async () => {
+    const relay = await startOne();
+    const { session } = await start(relay);
+    const polls = Array.from({ length: 10 }, () => poll(relay, session));
+    await relay.untilParked(10);
     const exited = relay.stop('SIGTERM');
     expect((await Promise.all(polls)).map(({ status }) => status)).toEqual(Array(10).fill(204));
     expect(await exited).toBe(0);
-    expect(relay.events().map(({ event }) => event)).toContain('stopped');
+    expect(relay.events('stopped')).toHaveLength(1);
   });
 
-  test.concurrent('an exchange under way is finished, and its device is handed the tokens', async () => {
-    const provider = await startHeldProvider();
-    const relay = await start({ MAL_TOKEN_URL: provider.tokenUrl });
-    const { session, state } = await startSession(relay.baseUrl, 'mal');
-    const page = fetch(
-      `${relay.baseUrl}/auth/mal/callback?state=${state}&code=${plantSecret('held-authorization-code')}`,
-    );
-    await provider.asked;
-    const parked = poll(relay.baseUrl, session);
-    await untilWaiting(relay, 1);
+  test('an exchange under way is finished, and its device gets the tokens', async () => {
+    const { relay, session, code, page, release, stop } = await startExchanging();
+    const parked = poll(relay, session);
+    await relay.untilParked(1);
     const exited = relay.stop('SIGTERM');
     expect((await parked).status).toBe(204);
-    const again = poll(relay.baseUrl, session);
-    await untilWaiting(relay, 2);
-    provider.grant({ access_token: plantSecret('held-access-token') });
-    expect((await page).status).toBe(200);
-    expect(await (await again).json()).toEqual({ accessToken: 'held-access-token' });
+    const again = poll(relay, session);
+    await relay.untilParked(2);
+    release();
+    expect(await page).toBe(200);
+    expect(await (await again).json()).toEqual(tokensFor(code));
     expect(await exited).toBe(0);
-    provider.stop();
-  }, 30_000);
-
-  test.concurrent('tokens that came just before it are fetched by a device that polls at intervals', async () => {
-    const provider = await startHeldProvider();
-    provider.grant({ access_token: plantSecret('early-access-token') });
-    const relay = await start({ MAL_TOKEN_URL: provider.tokenUrl });
-    const { session, state } = await startSession(relay.baseUrl, 'mal');
-    const code = plantSecret('early-authorization-code');
-    await fetch(`${relay.baseUrl}/auth/mal/callback?state=${state}&code=${code}`);
-    const exited = relay.stop('SIGTERM');
-    await relay.waitForEvent(({ event }) => event === 'draining');
-    expect(await (await poll(relay.baseUrl, session)).json()).toEqual({
-      accessToken: 'early-access-token',
-    });
-    expect(await exited).toBe(0);
-    provider.stop();
+    stop();
   });
 
-  test.concurrent('a second one ends the process at once, whatever is under way', async () => {
-    const provider = await startHeldProvider();
-    const relay = await start({ MAL_TOKEN_URL: provider.tokenUrl });
-    const { state } = await startSession(relay.baseUrl, 'mal');
-    const page = fetch(
-      `${relay.baseUrl}/auth/mal/callback?state=${state}&code=${plantSecret('held-authorization-code')}`,
-    ).catch(() => 'cut');
-    await provider.asked;
+  test('tokens from just before it can still be fetched by a device that polls at intervals', async () => {
+    const { relay, session, code, page, release, stop } = await startExchanging();
+    release();
+    expect(await page).toBe(200);
+    const exited = relay.stop('SIGTERM');
+    await relay.waitForEvent('draining');
+    expect(await (await poll(relay, session)).json()).toEqual(tokensFor(code));
+    expect(await exited).toBe(0);
+    stop();
+  });
+
+  test('a second one ends the process at once, whatever is under way', async () => {
+    const { relay, page, stop } = await startExchanging();
     process.kill(relay.pid, 'SIGTERM');
-    await relay.waitForEvent(({ event }) => event === 'draining');
-    // Later than an echo of the first, which npm makes of one Ctrl-C.
+    await relay.waitForEvent('draining');
+    // Later than an echo of the first one: npm makes two signals of one Ctrl-C.
     await Bun.sleep(SIGNAL_ECHO_MS);
     process.kill(relay.pid, 'SIGTERM');
     expect(await relay.exited).not.toBe(0);
     expect(await page).toBe('cut');
-    provider.stop();
+    stop();
   });
 
-  test.concurrent('while an issuer is being asked, the process exits 0 all the same', async () => {
-    const issuer = startSilentIssuer();
-    const relay = launchRelay({
-      OAUTH_BASE_URL: 'http://127.0.0.1:3000',
-      HOST: '127.0.0.1',
-      PORT: '0',
-      PROVIDERS: 'acme',
-      ACME_CLIENT_ID: 'acme-client',
-      ACME_ISSUER: issuer.issuer,
-    });
+  test('while an issuer is being asked the process exits with 0 as well', async () => {
+    using issuer = startSilentIssuer();
+    const env = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'acme-client', ACME_ISSUER: issuer.issuer };
+    const relay = await launchRelay(env);
     relays.push(relay);
     await issuer.asked;
     expect(await relay.stop('SIGTERM')).toBe(0);
-    issuer.stop();
   });
 
-  test.concurrent('a request that does not end keeps the process no longer than answers may take to leave', async () => {
-    const relay = await start();
+  test('a request that does not end delays the exit no longer than responses may take', async () => {
+    const relay = await startOne();
     const connection = openRaw(relay.baseUrl);
-    await connection.send(
-      'POST /auth/start HTTP/1.1\r\nHost: a\r\nContent-Length: 400\r\n\r\n{"service":',
-    );
-    // Read after what came before it, so the relay has the start in hand.
-    await fetch(`${relay.baseUrl}/health`);
+    const head = 'POST /auth/start HTTP/1.1\r\nHost: a\r\nContent-Length: 400\r\n\r\n';
+    await connection.send(`${head}{"service":`);
+    // Read after what was sent before, so the relay has begun with the start.
+    await relay.ask('/health');
     expect(await relay.stop('SIGTERM')).toBe(0);
     // Cut, where its own deadline would have answered it.
     expect(await connection.closed).toBe('');
   });
+
+  test('one Ctrl-C under npm, which arrives as two SIGINT, drains all the same', async () => {
+    const { relay, page, release, stop } = await startExchanging();
+    process.kill(relay.pid, 'SIGINT');
+    process.kill(relay.pid, 'SIGINT');
+    await relay.waitForEvent('draining');
+    release();
+    expect(await page).toBe(200);
+    expect(await relay.exited).toBe(0);
+    stop();
+  });
 });
 
-test.concurrent('one Ctrl-C under npm arrives twice, and drains all the same', async () => {
-  const provider = await startHeldProvider();
-  const relay = await start({ MAL_TOKEN_URL: provider.tokenUrl });
-  const { state } = await startSession(relay.baseUrl, 'mal');
-  const page = fetch(
-    `${relay.baseUrl}/auth/mal/callback?state=${state}&code=${plantSecret('held-authorization-code')}`,
+describe('an error that nothing caught', () => {
+  test.each([
+    ['rejection', 'SIGUSR1'],
+    ['exception', 'SIGUSR2'],
+  ] as const)(
+    'as %s is logged without its message; polls are answered, the exit code is 1',
+    async (_, signal) => {
+      const relay = await startOne({}, { fault: 'stray error' });
+      const { session } = await start(relay);
+      const parked = poll(relay, session);
+      await relay.untilParked(1);
+      process.kill(relay.pid, signal);
+      expect((await parked).status).toBe(204);
+      expect(await relay.exited).toBe(1);
+      expect(relay.events('stray_error')).toMatchObject([{ level: 'error', error: 'TypeError' }]);
+      expect(relay.output()).not.toContain('stray-secret');
+    },
   );
-  await provider.asked;
-  process.kill(relay.pid, 'SIGINT');
-  process.kill(relay.pid, 'SIGINT');
-  await relay.waitForEvent(({ event }) => event === 'draining');
-  provider.grant({ access_token: plantSecret('held-access-token') });
-  expect((await page).status).toBe(200);
-  expect(await relay.exited).toBe(0);
-  provider.stop();
-}, 30_000);
+
+  test('during a drain is logged and cuts nothing short; the exit code is 1', async () => {
+    const { relay, session, code, page, release, stop } = await startExchanging({
+      fault: 'stray error',
+    });
+    process.kill(relay.pid, 'SIGTERM');
+    await relay.waitForEvent('draining');
+    process.kill(relay.pid, 'SIGUSR1');
+    await relay.waitForEvent('stray_error');
+    const polled = poll(relay, session);
+    await relay.untilParked(1);
+    release();
+    expect(await page).toBe(200);
+    expect(await (await polled).json()).toEqual(tokensFor(code));
+    expect(await relay.exited).toBe(1);
+    stop();
+  });
+});
+
+describe('an error while a request is handled shows nothing of itself, and the process goes on', () => {
+  /** The first answer that is not as usual: a signal takes its time. */
+  async function untilBroken(relay: RelayProcess, ask: () => Promise<Response>) {
+    process.kill(relay.pid, 'SIGUSR2');
+    for (;;) {
+      const response = await ask();
+      if (response.status !== 200) return response;
+    }
+  }
+
+  test.each<[string, string, string, RequestInit]>([
+    ['in a handler', 'broken clock', '/auth/start', startRequest()],
+    ['that only the runtime sees', 'broken handler', '/health', {}],
+  ])('%s: 503, and it is logged', async (_, fault, path, init) => {
+    const relay = await startOne({ START_BURST: '1000000' }, { fault });
+    const response = await untilBroken(relay, () => relay.ask(path, init));
+    expect([response.status, await response.text()]).toEqual([503, 'Server busy\n']);
+    expect(response.headers.get('cache-control')).toContain('no-store');
+    await relay.waitForEvent(({ event, level }) => event === 'request_fault' && level === 'error');
+    expect(relay.output()).not.toContain('secret-in-a-message');
+    if (fault === 'broken clock') expect((await relay.ask('/health')).status).toBe(200);
+  });
+
+  test("even where no response can be made: then it is the runtime's own", async () => {
+    const relay = await startOne({}, { fault: 'broken response' });
+    const response = await untilBroken(relay, () => relay.ask('/health'));
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toMatch(/a message of its own|TypeError|\.ts/);
+  });
+});

@@ -1,132 +1,241 @@
-/** How the process starts. */
-import { afterEach, describe, expect, test } from 'bun:test';
-import { findFreePort } from '../support/free-port.ts';
-import { startLocalRelay } from '../support/local-relay.ts';
-import { launchRelay, type RelayProcess } from '../support/relay-process.ts';
-import { runRelay } from '../support/run-relay.ts';
-import { startSilentIssuer } from '../support/silent-issuer.ts';
-import { startSession } from '../support/wire.ts';
+/** How the process starts, and how it refuses to (docs/configuration.md, docs/operating.md). */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { start, startRequest } from '../kit/device.ts';
+import { findFreePort } from '../kit/process.ts';
+import { startSilentIssuer } from '../kit/provider.ts';
+import { malformedSecrets, testSeed } from '../kit/random.ts';
+import { launchRelay, runRelay, startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
 
-const relays: RelayProcess[] = [];
-afterEach(async () => {
-  for (const relay of relays.splice(0)) await relay.stop();
-});
+setDefaultTimeout(30_000);
 
-async function start(env: Record<string, string>, options = {}): Promise<RelayProcess> {
-  const relay = await startLocalRelay(env, options);
-  relays.push(relay);
-  return relay;
-}
-
-test('one line says that it listens, with the redirect URI to register for each provider', async () => {
-  const relay = await start({
-    PROVIDERS: 'mal,anilist,spotify',
-    MAL_CLIENT_ID: 'm',
-    ANILIST_CLIENT_ID: 'a',
-    SPOTIFY_CLIENT_ID: 's',
+describe('a relay that starts', () => {
+  test('logs once that it listens, with the redirect URI of each provider to register', async () => {
+    const names = ['mal', 'anilist', 'spotify'];
+    const env = { PROVIDERS: names.join(), ANILIST_CLIENT_ID: 'a', SPOTIFY_CLIENT_ID: 's' };
+    const relay = await startRelay(env);
+    const { baseUrl } = relay;
+    const redirectUris = Object.fromEntries(
+      names.map((name) => [name, `${baseUrl}/auth/${name}/callback`]),
+    );
+    expect(relay.events('listening')).toMatchObject([{ level: 'info', baseUrl, redirectUris }]);
+    expect(await (await relay.ask('/health')).text()).toBe('ok');
+    await relay.stop();
   });
-  expect(relay.events().filter(({ event }) => event === 'listening')).toMatchObject([
-    {
-      level: 'info',
-      baseUrl: relay.baseUrl,
-      redirectUris: {
-        mal: `${relay.baseUrl}/auth/mal/callback`,
-        anilist: `${relay.baseUrl}/auth/anilist/callback`,
-        spotify: `${relay.baseUrl}/auth/spotify/callback`,
-      },
-    },
-  ]);
-  expect(await (await fetch(`${relay.baseUrl}/health`)).text()).toBe('ok');
+
+  test('serves its pages wherever it is started from', async () => {
+    const relay = await startRelay({}, { cwd: '/' });
+    const page = await relay.ask('/auth/done');
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Signed in')]);
+    await relay.stop();
+  });
+
+  test('without OAUTH_BASE_URL answers 503 for every path and method under /auth/, and logs a likely cause', async () => {
+    const relay = await startRelay({ OAUTH_BASE_URL: '', BASE_URL: 'https://relay.example' });
+    for (const path of ['start', 'result', 'done', 'mal', 'mal/callback', 'a/b/c', '']) {
+      for (const method of ['GET', 'POST', 'DELETE']) {
+        const answer = await relay.ask(`/auth/${path}`, { method });
+        expect([answer.status, await answer.text()]).toEqual([503, 'OAuth proxy not configured\n']);
+      }
+    }
+    expect((await relay.ask('/health')).status).toBe(200);
+    expect(relay.events('setting')).toContainEqual(
+      expect.objectContaining({
+        level: 'warning',
+        setting: 'OAUTH_BASE_URL',
+        problem: expect.stringContaining("BASE_URL is none of the relay's settings"),
+      }),
+    );
+    await relay.stop();
+  });
+
+  test('at a host name listens on one of its addresses, so that no second relay can take another', async () => {
+    const relay = await startRelay({ HOST: 'localhost' });
+    await relay.stop();
+    const [{ url } = { url: '' }] = relay.events('listening');
+    expect(String(url)).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):/);
+  });
+
+  test('shows every setting with --help, and its version with --version', async () => {
+    const { exitCode, output } = await runRelay({}, { args: ['--help'] });
+    expect(exitCode).toBe(0);
+    const names = ['OAUTH_BASE_URL', 'TRUSTED_PROXY_CIDRS', '_CLIENT_SECRET', '_PKCE', 'LOG_LEVEL'];
+    for (const name of [...names, 'AUTHORIZE_PARAMS']) expect(output).toContain(name);
+    const version = await runRelay({}, { args: ['--version'] });
+    expect(version.output).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
 });
 
-describe('a provider that is known by its issuer', () => {
+describe('a provider that is given by its issuer', () => {
   const acme = (issuer: string) => ({
-    PROVIDERS: 'acme',
-    ACME_CLIENT_ID: 'acme-client',
+    ...{ PROVIDERS: 'acme', MAL_CLIENT_ID: '', ACME_CLIENT_ID: 'acme-client' },
     ACME_ISSUER: issuer,
   });
 
-  test('the relay listens once its issuer has answered, so nobody is told that it is unknown', async () => {
-    const issuer = startSilentIssuer();
-    const port = await findFreePort();
-    const baseUrl = `http://127.0.0.1:${port}`;
-    const relay = launchRelay({
-      OAUTH_BASE_URL: baseUrl,
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      ...acme(issuer.issuer),
-    });
-    try {
-      await issuer.asked;
-      const refused = fetch(`${baseUrl}/health`).catch((error: { code?: string }) => error.code);
-      expect(await refused).toBe('ECONNREFUSED');
-      issuer.answer();
-      await relay.waitForEvent(({ event }) => event === 'listening');
-      const { url } = await startSession(baseUrl, 'acme');
-      expect((await fetch(url, { redirect: 'manual' })).status).toBe(302);
-    } finally {
-      await relay.stop();
-      issuer.stop();
-    }
+  test('the relay listens once the issuer has answered, so that no device is told that it is unknown', async () => {
+    using issuer = startSilentIssuer();
+    const relay = await launchRelay(acme(issuer.issuer));
+    await issuer.asked;
+    const refused = relay.ask('/health').catch((error: { code?: string }) => error.code);
+    expect(await refused).toBe('ECONNREFUSED');
+    issuer.answer();
+    await relay.waitForEvent('listening');
+    const { url } = await start(relay, 'acme');
+    expect((await fetch(url, { redirect: 'manual' })).status).toBe(302);
+    await relay.stop();
   });
 
-  test('one whose issuer says nothing does not keep the relay from listening', async () => {
-    const issuer = startSilentIssuer();
-    const relay = await start(acme(issuer.issuer));
-    expect(relay.events().map(({ event }) => event)).toEqual([
-      'provider_not_discovered',
-      'listening',
-    ]);
-    const body = JSON.stringify({ service: 'acme' });
-    const answer = await fetch(`${relay.baseUrl}/auth/start`, { method: 'POST', body });
+  test('an issuer that does not answer keeps the relay from listening for a limited time', async () => {
+    using issuer = startSilentIssuer();
+    const relay = await startRelay(acme(issuer.issuer));
+    const events = relay.events().map(({ event }) => event);
+    expect(events).toEqual(['provider_not_discovered', 'listening']);
+    const answer = await relay.ask('/auth/start', startRequest('acme'));
     expect([answer.status, await answer.text()]).toEqual([503, 'Server busy\n']);
-    issuer.stop();
+    await relay.stop();
   });
 });
 
-test('§1: without OAUTH_BASE_URL everything under /auth/ is 503, and /health is ok', async () => {
-  const relay = await start({ OAUTH_BASE_URL: '' });
-  for (const path of ['start', 'result', 'done', 'mal', 'mal/callback', 'a/b/c', '']) {
-    for (const method of ['GET', 'POST', 'DELETE']) {
-      const response = await fetch(`${relay.baseUrl}/auth/${path}`, { method });
-      expect([response.status, await response.text()]).toEqual([
-        503,
-        'OAuth proxy not configured\n',
-      ]);
-    }
-  }
-  expect((await fetch(`${relay.baseUrl}/health`)).status).toBe(200);
-});
+describe('a relay that refuses to start', () => {
+  test('names every wrong setting at once, with its value and what would be right', async () => {
+    const { exitCode, output } = await runRelay({
+      OAUTH_BASE_URL: 'relay.example',
+      PORT: '99999',
+      POLL_SECONDS: 'fifty',
+      PROVIDERS: 'mal,start',
+      MAL_CLIENT_ID: 'mal-client',
+      MAL_TOKEN_URL: 'http://provider.example/token',
+      MAL_CLIENT_SECRET: plantSecret('secret with a line\nbreak in it'),
+    });
+    expect(exitCode).toBe(1);
+    const wrong = ['OAUTH_BASE_URL', 'PORT', 'POLL_SECONDS', 'PROVIDERS', 'MAL_TOKEN_URL'];
+    for (const name of [...wrong, 'MAL_CLIENT_SECRET']) expect(output).toContain(name);
+    for (const text of ['99999', 'https']) expect(output).toContain(text);
+    expect(output).not.toContain('break in it');
+  });
 
-test('a relay at which nobody can sign in says so in its log', async () => {
-  const relay = await start({ OAUTH_BASE_URL: '', BASE_URL: 'https://relay.example' });
-  expect(relay.events()).toContainEqual(
-    expect.objectContaining({
-      level: 'warning',
-      event: 'setting',
-      setting: 'OAUTH_BASE_URL',
-      problem: expect.stringContaining('BASE_URL is set, but is not a setting of the relay'),
-    }),
+  test('writes invisible characters of a setting as code points, so that they do not reach the terminal', async () => {
+    const { exitCode, output } = await runRelay({ APP_NAME: 'Acme\u200B \u202EVT' });
+    expect(exitCode).toBe(1);
+    expect(output).toContain('APP_NAME = "Acme<U+200B> <U+202E>VT": must not contain invisible characters');
+    expect(output).not.toMatch(/[\u200B\u202E]/);
+  });
+
+  test.each<[string, Record<string, string>, string[], string]>([
+    ['NODE_TLS_REJECT_UNAUTHORIZED=0', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, [], 'NODE_TLS_REJ'],
+    ['BUN_CONFIG_VERBOSE_FETCH', { BUN_CONFIG_VERBOSE_FETCH: 'curl' }, [], 'BUN_CONFIG_VERB'],
+    // Of a block for documentation, RFC 5737 §3.
+    [
+      'an address that this machine does not have',
+      { HOST: '203.0.113.5', PORT: '0' },
+      [],
+      'HOST is 203.0.113.5',
+    ],
+    ['an unknown option', {}, ['--prot', '80'], "'--prot'"],
+  ])('because of %s says so', async (_, env, args, problem) => {
+    const { exitCode, output } = await runRelay(env, { args });
+    expect(exitCode).toBe(1);
+    expect(output).toContain(problem);
+    if (args.length > 0) expect(output).toContain('Usage:');
+  });
+
+  test('because another program has its port says so', async () => {
+    const port = await findFreePort();
+    using _ = Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response() });
+    const OAUTH_BASE_URL = 'http://127.0.0.1:3000';
+    const env = { OAUTH_BASE_URL, HOST: '127.0.0.1', PORT: String(port) };
+    const { exitCode, output } = await runRelay(env);
+    expect([exitCode, output]).toEqual([1, expect.stringContaining(`PORT is ${port}`)]);
+  });
+
+  const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some(({ address }) => address === '::1'),
+  );
+  const IPV6_PAIRS = [
+    ['::1', ''],
+    ['', '::1'],
+    ['::', '0.0.0.0'],
+  ];
+
+  test.each([
+    ['127.0.0.1', '127.0.0.1'],
+    ['', ''],
+    ['127.0.0.1', ''],
+    ['', '127.0.0.1'],
+    ['0.0.0.0', ''],
+    ['localhost', 'localhost'],
+    ...(hasIPv6 ? IPV6_PAIRS : []),
+  ])(
+    'because another relay has its port leaves that one alone: HOST=%s, then HOST=%s',
+    async (first = '', second = '') => {
+      const relay = await startRelay({ HOST: first });
+      const { exitCode, output } = await runRelay({
+        OAUTH_BASE_URL: relay.baseUrl,
+        HOST: second,
+        PORT: String(relay.port),
+      });
+      expect(output).toContain(`PORT is ${relay.port}: another program listens there already\n`);
+      expect(exitCode).toBe(1);
+      const host = first.includes('::1') ? '[::1]' : '127.0.0.1';
+      expect((await fetch(`http://${host}:${relay.port}/health`)).status).toBe(200);
+      await relay.stop();
+    },
   );
 });
 
-test('--help tells every setting, --version the version', async () => {
-  const { exitCode, output } = await runRelay({}, ['--help']);
-  expect(exitCode).toBe(0);
-  for (const setting of [
-    'OAUTH_BASE_URL',
-    'TRUSTED_PROXY_CIDRS',
-    '_CLIENT_SECRET',
-    '_PKCE',
-    'LOG_LEVEL',
-  ]) {
-    expect(output).toContain(setting);
-  }
-  expect((await runRelay({}, ['--version'])).output).toMatch(/^\d+\.\d+\.\d+\n$/);
-});
+describe('no part of a secret is shown by a start that fails', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
 
-test('it serves its pages wherever it is started from', async () => {
-  const relay = await start({ MAL_CLIENT_ID: 'mal-client' }, { cwd: '/' });
-  const page = await fetch(`${relay.baseUrl}/auth/done`);
-  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Signed in')]);
+  let written = 0;
+  function writeSecret(content: string): string {
+    written += 1;
+    const path = join(folder, String(written));
+    writeFileSync(path, content);
+    return path;
+  }
+
+  /** A process each, so there are fewer of them than of the same property in test/settings. */
+  const samples = fc.sample(malformedSecrets, { seed: testSeed, numRuns: 40 });
+
+  test.concurrent.each(samples.map((sample, index) => [index, sample] as const))(
+    'because of malformed settings, number %d',
+    async (_, { env, files, secrets }) => {
+      const paths = new Map(
+        Object.entries(files).map(([path, content]) => [path, writeSecret(content)]),
+      );
+      const settings = Object.entries(env).map(([name, value]) => [
+        name,
+        paths.get(value) ?? value,
+      ]);
+      const { exitCode, output } = await runRelay({
+        ...Object.fromEntries(settings),
+        PORT: 'none',
+      });
+      expect(exitCode).toBe(1);
+      expect(output).toContain('PORT = "none"');
+      for (const secret of secrets) expect(output).not.toContain(secret);
+    },
+  );
+
+  test('because the file of REDIS_URL holds no address', async () => {
+    const secret = plantSecret('the-password-in-a-file');
+    const path = writeSecret(`relay:${secret}@redis.example:6379\n`);
+    const { exitCode, output } = await runRelay({ REDIS_URL_FILE: path });
+    expect([exitCode, output]).toEqual([1, expect.stringContaining('REDIS_URL = "***": must be')]);
+    for (const part of [secret, 'redis.example']) expect(output).not.toContain(part);
+  });
+
+  test('because of a bug in the relay, of which the place is shown', async () => {
+    const secret = plantSecret('the-password-in-an-address');
+    const env = { OAUTH_BASE_URL: `https://relay.example/${secret}` };
+    const { exitCode, output } = await runRelay(env, { fault: 'broken URL' });
+    expect([exitCode, output]).toEqual([1, expect.stringContaining('by a fault of its own')]);
+    expect(output).toMatch(/src\/\S+\.ts/);
+    expect(output).not.toContain(secret);
+  });
 });

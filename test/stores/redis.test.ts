@@ -1,17 +1,280 @@
-import { afterAll } from 'bun:test';
-import { startRedis } from '../support/redis/start-redis.ts';
-import { runRateLimiterSuite } from './suite/run-rate-limiter-suite.ts';
-import { runRefreshAnswersSuite } from './suite/run-refresh-answers-suite.ts';
-import { runStoreSuite } from './suite/run-store-suite.ts';
+/** The stores in Redis, by the suite: alone, with Sentinel, in a Cluster, over TLS as an ACL user; in Valkey where there is one. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { start } from '../kit/device.ts';
+import { ACK_MS, EXCHANGE_LEASE_MS, REFRESH_ANSWER_MS } from '../kit/limits.ts';
+import { rulesFor } from '../kit/redis/acl.ts';
+import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
+import { type RedisServer, startRedis } from '../kit/redis/server.ts';
+import { startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
 import {
-  makeRedisRateLimiter,
-  makeRedisRefreshAnswers,
-  makeRedisStore,
-} from './support/redis-store.ts';
+  CLAIMED,
+  createCode,
+  GONE,
+  IMPATIENT,
+  LIFETIME_MS,
+  newSession,
+  openTestRedis,
+  PENDING,
+  register,
+  registerCompleted,
+  StoreUnavailable,
+} from '../kit/stores.ts';
+import { failureOf } from '../kit/wait.ts';
+import { runStoreSuite } from './suite.ts';
 
-const redis = await startRedis();
-afterAll(() => redis.stop());
+setDefaultTimeout(30_000);
 
-runStoreSuite('redis', makeRedisStore(redis.url), { isRemote: true });
-runRateLimiterSuite('redis', makeRedisRateLimiter(redis.url));
-runRefreshAnswersSuite('redis', makeRedisRefreshAnswers(redis.url));
+/** With characters that must be percent-encoded in an address. */
+const PASSWORD = plantSecret('p@ss/word:with?marks#in%it');
+const rules = rulesFor('single', ['test-*:', 'sign-in-relay:']);
+
+const [redis, group, cluster, secured] = await Promise.all([
+  startRedis(),
+  startRedisSentinel(),
+  startRedisCluster(),
+  startRedis({ tls: true, user: { name: 'relay', password: PASSWORD, rules } }),
+]);
+afterAll(() => Promise.all([redis, group, cluster, secured].map((server) => server.stop())));
+
+const trusted = getCACertificates('default');
+const authority = readFileSync(secured.caFile ?? '', 'utf8');
+setDefaultCACertificates([...trusted, authority]);
+afterAll(() => setDefaultCACertificates(trusted));
+
+function runRedisSuite(name: string, url: string): void {
+  runStoreSuite(name, (options) => openTestRedis(url, options), { isRemote: true });
+}
+
+runRedisSuite('Redis', redis.url);
+runRedisSuite('Redis with Sentinel', group.url);
+runRedisSuite('Redis Cluster', cluster.url);
+runRedisSuite('Redis over TLS, as an ACL user', secured.url);
+
+test('the ACL user was refused nothing', async () => {
+  expect(await secured.cli('ACL', 'LOG')).toBe('');
+});
+
+const VALKEY = 'valkey-server';
+if (Bun.which(VALKEY) === null) {
+  // Debian 12 has it in its backports alone.
+  console.log(`no ${VALKEY} here: the stores are tested on Redis`);
+} else {
+  const program = VALKEY;
+  const servers = await Promise.all([
+    startRedis({ program }),
+    startRedisSentinel({ program }),
+    startRedisCluster({ program }),
+  ]);
+  afterAll(() => Promise.all(servers.map((server) => server.stop())));
+  for (const { url } of servers) runRedisSuite(`Valkey (${url.replace(/:\d+/g, '')})`, url);
+}
+
+describe('TLS and passwords', () => {
+  const refusalOf = (url: string) => failureOf(openTestRedis(url, { timers: IMPATIENT }));
+
+  test('a certificate that nobody vouches for is refused', async () => {
+    setDefaultCACertificates(trusted);
+    const refusal = await refusalOf(secured.url);
+    setDefaultCACertificates([...trusted, authority]);
+    expect(refusal).toBeInstanceOf(StoreUnavailable);
+  });
+
+  test('without TLS, or with a wrong password, there is no access', async () => {
+    const plain = secured.url.replace('rediss:', 'redis:');
+    const wrong = secured.url.replace(/:[^:]*@/, ':another-password@');
+    for (const refusal of await Promise.all([plain, wrong].map(refusalOf))) {
+      expect(refusal).toBeInstanceOf(StoreUnavailable);
+    }
+  });
+
+  test('a relay trusts the CA that NODE_EXTRA_CA_CERTS names', async () => {
+    const env = { REDIS_URL: secured.url, NODE_EXTRA_CA_CERTS: secured.caFile ?? '' };
+    const relay = await startRelay(env);
+    await start(relay);
+    expect(await secured.cli('ZCARD', 'sign-in-relay:live')).toBe('1');
+    await relay.stop();
+  });
+});
+
+test('with Sentinel: what a claim delivers, the replica knows to be delivered', async () => {
+  const prefix = 'replicated:';
+  const { store, close } = await openTestRedis(group.url, { prefix });
+  const { pollSecret } = await registerCompleted(store);
+  expect(await store.claim(pollSecret)).toEqual(CLAIMED);
+  const primary = await group.primary();
+  const replica = group.nodes.find((node) => node !== primary);
+  const [key = ''] = (await replica?.keys(`${prefix}session:*`)) ?? [];
+  expect(await replica?.cli('HGET', key, 's')).toBe('d');
+  close();
+});
+
+test('Redis itself removes turns and answers of refreshes when their time is over', async () => {
+  const prefix = 'expiring:';
+  const { refreshes, close } = await openTestRedis(redis.url, { prefix, usesOwnTime: true });
+  const lifeMs = async () => {
+    const [key = ''] = await redis.keys(`${prefix}refresh:*`);
+    return Number(await redis.cli('PTTL', key));
+  };
+  await refreshes.begin('mal token');
+  expect(await lifeMs()).toBeWithin(1, EXCHANGE_LEASE_MS + 1);
+  await refreshes.settle('mal token', '{}');
+  expect(await lifeMs()).toBeWithin(EXCHANGE_LEASE_MS, REFRESH_ANSWER_MS + 1);
+  close();
+});
+
+test('a registration removes more expired sessions than it adds', async () => {
+  const { store, time, close } = await openTestRedis(redis.url, { prefix: 'trimmed:' });
+  for (let count = 0; count < 40; count += 1) await register(store, { lifetimeMs: 1 });
+  time.advance(2);
+  await register(store);
+  expect(Number(await redis.cli('ZCARD', 'trimmed:live'))).toBeLessThan(40);
+  close();
+});
+
+describe('REDIS_PREFIX', async () => {
+  // One starts with the other: a prefix is not a pattern.
+  const [one, other] = await Promise.all([
+    openTestRedis(redis.url, { prefix: 'relay:', maxSessions: 1 }),
+    openTestRedis(redis.url, { prefix: 'relay:2:', maxSessions: 1 }),
+  ]);
+  afterAll(() => {
+    one.close();
+    other.close();
+  });
+
+  test('keeps capabilities, live sessions and results apart', async () => {
+    const session = await register(one.store);
+    const { pollSecret } = session;
+    expect(await other.store.getAuthorization(session)).toBeUndefined();
+    expect(await other.store.claim(pollSecret)).toEqual(GONE);
+    expect(await other.store.register(session)).toBe('registered');
+    expect(await one.store.register(newSession())).toBe('busy');
+    await other.store.lease(session);
+    await other.store.complete(session);
+    expect(await one.store.claim(pollSecret)).toEqual(PENDING);
+    expect(await other.store.claim(pollSecret)).toEqual(CLAIMED);
+    expect(await one.store.getAuthorization(session)).toBeDefined();
+  });
+
+  test('keeps codes, refreshes and limits apart, and limits of different names too', async () => {
+    for (const { time, store } of [one, other]) {
+      time.advance(LIFETIME_MS + 1);
+      await store.sweep();
+    }
+    const userCode = createCode();
+    const { browserState } = await register(one.store, { userCode });
+    expect(await other.store.getSession({ userCode })).toBeUndefined();
+    expect(await other.store.useCode(userCode)).toBeUndefined();
+    await register(other.store, { userCode });
+    expect(await one.store.useCode(userCode)).toMatchObject({ browserState });
+    for (const { refreshes } of [one, other]) {
+      expect(await refreshes.begin('mal token')).toEqual({ state: 'yours' });
+    }
+    const policy = { burst: 1, ratePerSecond: 1 };
+    const limiters = [
+      one.createLimiter(policy, 'some'),
+      one.createLimiter(policy, 'others'),
+      other.createLimiter(policy, 'some'),
+    ];
+    for (const limiter of limiters) expect(await limiter.take('192.0.2.7')).toEqual({ ok: true });
+    expect(await limiters[0]?.take('192.0.2.7')).toMatchObject({ ok: false });
+  });
+
+  test('is the start of every key', async () => {
+    await redis.cli('FLUSHALL');
+    await registerCompleted(other.store, { userCode: createCode() });
+    await other.createLimiter({ burst: 1, ratePerSecond: 1 }).take('192.0.2.1');
+    await other.refreshes.begin('mal token');
+    const keys = await redis.keys('*');
+    // Live sessions, the session, its pointer and its code, a bucket, a refresh.
+    expect(keys).toHaveLength(6);
+    expect(keys.filter((key) => !key.startsWith('relay:2:'))).toEqual([]);
+  });
+});
+
+/** Keys of one session are in different slots there, so nothing spans them atomically. */
+describe('in a Cluster', () => {
+  const open = async (prefix: string, maxSessions = 5_000) => ({
+    prefix,
+    ...(await openTestRedis(cluster.url, { prefix, maxSessions })),
+  });
+
+  /** Where each key with the prefix is. */
+  async function locate(prefix: string): Promise<Map<string, RedisServer>> {
+    const found = await Promise.all(
+      cluster.nodes.map(async (node) =>
+        (await node.keys(`${prefix}*`)).map((key) => [key, node] as const),
+      ),
+    );
+    return new Map(found.flat());
+  }
+
+  test('sessions, pointers and codes are spread over all three masters', async () => {
+    const { store, close, prefix } = await open('spread:');
+    for (let count = 0; count < 60; count += 1) await register(store, { userCode: createCode() });
+    close();
+    for (const kind of ['session', 'poll', 'code']) {
+      const counts = cluster.nodes.map(
+        async (node) => (await node.keys(`${prefix}${kind}:*`)).length,
+      );
+      const found = await Promise.all(counts);
+      expect(found.reduce((sum, count) => sum + count)).toBe(60);
+      // 20 are to be expected; fewer than 5 come once in a hundred thousand runs.
+      expect(Math.min(...found)).toBeGreaterThan(4);
+    }
+  });
+
+  test('a claim makes room among the live sessions', async () => {
+    const { store, close } = await open('room:', 1);
+    const { pollSecret } = await registerCompleted(store);
+    expect(await store.claim(pollSecret)).toEqual(CLAIMED);
+    await register(store);
+    close();
+  });
+
+  test.each(['session', 'poll', 'code'])(
+    'what a registration leaves that was cut short is of no use, and expires: without the %s',
+    async (missing) => {
+      const { store, close, prefix } = await open(`cut-${missing}:`);
+      const session = await register(store, { userCode: createCode() });
+      const { pollSecret, userCode = '' } = session;
+      for (const [key, node] of await locate(prefix)) {
+        expect(Number(await node.cli('PTTL', key))).toBeGreaterThan(0);
+        if (key.includes(`:${missing}:`)) await node.cli('DEL', key);
+      }
+      if (missing === 'session') {
+        expect(await store.getSession({ userCode })).toBeUndefined();
+        expect(await store.useCode(userCode)).toBeUndefined();
+        expect(await store.getAuthorization(session)).toBeUndefined();
+      }
+      if (missing !== 'code') expect(await store.claim(pollSecret)).toEqual(GONE);
+      close();
+    },
+  );
+
+  test('nothing is left of a session whose code is taken', async () => {
+    const { store, close, prefix } = await open('taken:');
+    const { userCode = '' } = await register(store, { userCode: createCode() });
+    const before = [...(await locate(prefix)).keys()].toSorted();
+    expect(await store.register(newSession({ userCode }))).toBe('collision');
+    expect([...(await locate(prefix)).keys()].toSorted()).toEqual(before);
+    expect(await (await cluster.ownerOf(`${prefix}live`)).cli('ZCARD', `${prefix}live`)).toBe('1');
+    close();
+  });
+
+  test('only the used code is left of a sign-in by code that was acknowledged', async () => {
+    const { store, close, prefix } = await open('acknowledged:');
+    const session = await register(store, { userCode: createCode(), repeatMs: ACK_MS });
+    await store.useCode(session.userCode);
+    await store.lease(session);
+    await store.complete(session);
+    expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
+    expect(await store.acknowledge(session.pollSecret)).toBe('acknowledged');
+    const kinds = [...(await locate(prefix)).keys()].map((key) => key.split(':')[1]);
+    expect(kinds).toEqual(['code']);
+    close();
+  });
+});

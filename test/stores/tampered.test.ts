@@ -1,167 +1,209 @@
-/** What a thief who can write to the store achieves: an end, never a result. docs/sealing.md, With a pen. */
-import { afterAll, expect, test } from 'bun:test';
-import { deriveFromRefresh, deriveFromUserCode } from '../../src/stores/seal.ts';
-import { failureOf } from '../support/failure-of.ts';
-import { startRedis } from '../support/redis/start-redis.ts';
+/** A thief of the store: what someone gains who can read all of it and knows the user code, or can write to it (docs/sealing.md). */
+import { afterAll, describe, expect, test } from 'bun:test';
 import {
-  makeUserCode,
-  NOW,
+  deriveFromBrowserState,
+  deriveFromPollSecret,
+  deriveFromRefresh,
+  deriveFromUserCode,
+  unseal,
+} from '../../src/stores/seal.ts';
+import { unsealAsDevice } from '../../src/stores/seal-to-device.ts';
+import { startRedis } from '../kit/redis/server.ts';
+import {
+  CLAIMED,
+  createCode,
+  type NewSession,
   newSession,
+  openTestRedis,
   register,
   registerCompleted,
-  TOKENS,
-} from './suite/sessions.ts';
-import { openTestRedis } from './support/redis-store.ts';
+} from '../kit/stores.ts';
+import { failureOf } from '../kit/wait.ts';
 
 const redis = await startRedis();
-const PREFIX = 'tampered:';
-const { store, refreshAnswers, close } = await openTestRedis(redis.url, { prefix: PREFIX });
+const PREFIX = 'stolen:';
+const { store, refreshes, close } = await openTestRedis(redis.url, { prefix: PREFIX });
 afterAll(async () => {
   close();
   await redis.stop();
 });
 
-const keysOf = async (kind: 'session' | 'poll') =>
-  (await redis.cli('KEYS', `${PREFIX}${kind}:*`)).split('\n').filter(Boolean);
+/** A session, and the keys of its records. */
+const withKeys = (session: NewSession) => ({
+  ...session,
+  sessionKey: `${PREFIX}session:${deriveFromBrowserState(session.browserState).id}`,
+  pollKey: `${PREFIX}poll:${deriveFromPollSecret(session.pollSecret).id}`,
+  codeKey: `${PREFIX}code:${deriveFromUserCode(session.userCode ?? '').id}`,
+});
 
-/** What `make` brings into the store: its session, and where that and its pointer lie. */
-async function locate<Made>(make: () => Promise<Made>) {
-  const [sessions, pointers] = [await keysOf('session'), await keysOf('poll')];
-  const made = await make();
-  const [sessionKey = ''] = (await keysOf('session')).filter((key) => !sessions.includes(key));
-  const [pollKey = ''] = (await keysOf('poll')).filter((key) => !pointers.includes(key));
-  return { ...made, sessionKey, pollKey };
+const completed = async () => withKeys(await registerCompleted(store));
+const pending = async () => withKeys(await register(store));
+/** With everything that a session can have. */
+const pendingWithCode = async () =>
+  withKeys(await register(store, { userCode: createCode(), deviceName: 'Fernseher 📺' }));
+async function withoutVerifier() {
+  const { verifier: _, ...session } = newSession();
+  await store.register(session);
+  return withKeys(session);
 }
 
-const completed = () => locate(() => registerCompleted(store));
-const pending = () => locate(() => register(store));
-/** Sessions with all that one can have. */
-const pendingWithCode = () =>
-  locate(() => register(store, { userCode: makeUserCode(), deviceName: 'Fernseher 📺' }));
-const withoutVerifier = () =>
-  locate(async () => {
-    const { verifier: _, ...session } = newSession();
-    await store.register(session, NOW);
-    return session;
+const read = (key: string, field: string) => redis.cli('HGET', key, field);
+const write = (key: string, ...fields: string[]) => redis.cli('HSET', key, ...fields);
+
+async function expectError(promise: Promise<unknown>): Promise<void> {
+  expect(await failureOf(promise)).toBeInstanceOf(Error);
+}
+
+describe('who can write to the store and puts in its place', () => {
+  test("another session's result: it does not open", async () => {
+    const [victim, other] = [await completed(), await completed()];
+    await write(victim.sessionKey, 'r', await read(other.sessionKey, 'r'));
+    await expectError(store.claim(victim.pollSecret));
   });
 
-const codeKeyOf = (userCode = '') => `${PREFIX}code:${deriveFromUserCode(userCode).id}`;
-const read = (key: string, field: string) => redis.cli('HGET', key, field);
-const write = (key: string, field: string, value: string) => redis.cli('HSET', key, field, value);
+  test("another session's pointer: it does not open", async () => {
+    const [victim, other] = [await completed(), await completed()];
+    await redis.cli('SET', victim.pollKey, await redis.cli('GET', other.pollKey));
+    await expectError(store.claim(victim.pollSecret));
+  });
 
-test("another session's result in its place does not open", async () => {
-  const [victim, other] = [await completed(), await completed()];
-  await write(victim.sessionKey, 'r', await read(other.sessionKey, 'r'));
-  expect(await failureOf(store.claim(victim.pollSecret, NOW))).toBeInstanceOf(Error);
-});
+  test("a pointer to another session, with the victim's key: it does not open", async () => {
+    const [victim, other] = [await completed(), await completed()];
+    const [expiry, , wrapped] = (await redis.cli('GET', victim.pollKey)).split('.');
+    const id = other.sessionKey.replace(`${PREFIX}session:`, '');
+    await redis.cli('SET', victim.pollKey, `${expiry}.${id}.${wrapped}`);
+    await expectError(store.claim(victim.pollSecret));
+  });
 
-test("another session's pointer in its place does not open", async () => {
-  const [victim, other] = [await completed(), await completed()];
-  await redis.cli('SET', victim.pollKey, await redis.cli('GET', other.pollKey));
-  expect(await failureOf(store.claim(victim.pollSecret, NOW))).toBeInstanceOf(Error);
-});
+  test('a whole session of their own: it does not open', async () => {
+    const [victim, own] = [await completed(), await completed()];
+    await redis.cli('COPY', own.sessionKey, victim.sessionKey, 'REPLACE');
+    await expectError(store.claim(victim.pollSecret));
+  });
 
-test("a pointer turned to another session does not open it with the first one's key", async () => {
-  const [victim, other] = [await completed(), await completed()];
-  const [expiry, , wrapped] = (await redis.cli('GET', victim.pollKey)).split('.');
-  const id = other.sessionKey.replace(`${PREFIX}session:`, '');
-  await redis.cli('SET', victim.pollKey, `${expiry}.${id}.${wrapped}`);
-  expect(await failureOf(store.claim(victim.pollSecret, NOW))).toBeInstanceOf(Error);
-});
+  test("a verifier for a result, or another session's verifier: neither opens", async () => {
+    const [victim, other] = [await pending(), await pending()];
+    const [verifier, others] = [
+      await read(victim.sessionKey, 'v'),
+      await read(other.sessionKey, 'v'),
+    ];
+    await write(victim.sessionKey, 's', 'c', 'r', verifier, 'v', others);
+    await expectError(store.claim(victim.pollSecret));
+    await write(victim.sessionKey, 's', 'p');
+    await expectError(store.getAuthorization(victim));
+    await expectError(store.lease(victim));
+  });
 
-test("a whole session of the thief's own in its place does not open", async () => {
-  const [victim, own] = [await completed(), await completed()];
-  await redis.cli('COPY', own.sessionKey, victim.sessionKey, 'REPLACE');
-  expect(await failureOf(store.claim(victim.pollSecret, NOW))).toBeInstanceOf(Error);
-});
+  test('one changed character anywhere in a result: it does not open', async () => {
+    const { sessionKey, pollSecret } = await completed();
+    const sealed = await read(sessionKey, 'r');
+    for (const at of [0, 16, sealed.length >> 1, sealed.length - 2]) {
+      const changed = sealed[at] === 'A' ? 'B' : 'A';
+      await write(sessionKey, 's', 'c', 'r', sealed.slice(0, at) + changed + sealed.slice(at + 1));
+      await expectError(store.claim(pollSecret));
+    }
+    await write(sessionKey, 's', 'c', 'r', sealed);
+    expect(await store.claim(pollSecret)).toEqual(CLAIMED);
+  });
 
-test("a verifier where the result belongs does not open, nor another session's verifier", async () => {
-  const [victim, other] = [await pending(), await pending()];
-  await redis.cli(
-    ...['HSET', victim.sessionKey, 's', 'c', 'r', await read(victim.sessionKey, 'v')],
-    ...['v', await read(other.sessionKey, 'v')],
-  );
-  expect(await failureOf(store.claim(victim.pollSecret, NOW))).toBeInstanceOf(Error);
-  await write(victim.sessionKey, 's', 'p');
-  expect(await failureOf(store.open('mal', victim.browserState, NOW))).toBeInstanceOf(Error);
-  expect(await failureOf(store.lease('mal', victim.browserState, NOW))).toBeInstanceOf(Error);
-});
-
-test('a changed character anywhere in a result keeps it shut', async () => {
-  const { sessionKey, pollSecret } = await completed();
-  const sealed = await read(sessionKey, 'r');
-  for (const at of [0, 16, sealed.length >> 1, sealed.length - 2]) {
-    const changed = sealed[at] === 'A' ? 'B' : 'A';
-    await redis.cli(
-      ...['HSET', sessionKey, 's', 'c'],
-      ...['r', sealed.slice(0, at) + changed + sealed.slice(at + 1)],
-    );
-    expect(await failureOf(store.claim(pollSecret, NOW))).toBeInstanceOf(Error);
-  }
-  await redis.cli('HSET', sessionKey, 's', 'c', 'r', sealed);
-  expect(await store.claim(pollSecret, NOW)).toEqual({ state: 'claimed', result: TOKENS });
-});
-
-test.each([
-  ['with a verifier', pending],
-  ['without one', withoutVerifier],
-])(
-  'a session %s does not open under another service, nor with its verifier taken away',
-  async (_, make) => {
-    const { sessionKey, browserState, service } = await make();
+  test.each([
+    ['with a verifier', pending],
+    ['without one', withoutVerifier],
+  ])('another service, or no verifier, for a session %s: it does not open', async (_, make) => {
+    const session = await make();
+    const { sessionKey, browserState, service } = session;
     await write(sessionKey, 'n', 'anilist');
-    expect(await failureOf(store.open('anilist', browserState, NOW))).toBeInstanceOf(Error);
+    await expectError(store.getAuthorization({ service: 'anilist', browserState }));
     await write(sessionKey, 'n', service);
-    expect(await store.open(service, browserState, NOW)).toBeDefined();
+    expect(await store.getAuthorization(session)).toBeDefined();
     await redis.cli('HDEL', sessionKey, 'v');
-    expect(await failureOf(store.open(service, browserState, NOW))).toBeInstanceOf(Error);
-    expect(await failureOf(store.lease(service, browserState, NOW))).toBeInstanceOf(Error);
-  },
-);
+    await expectError(store.getAuthorization(session));
+    await expectError(store.lease(session));
+  });
 
-test("another session's device name in its place is not shown, nor its link under this code", async () => {
-  const [victim, other] = [await pendingWithCode(), await pendingWithCode()];
-  const { userCode = '', browserState } = victim;
-  const name = await read(victim.sessionKey, 'm');
-  await write(victim.sessionKey, 'm', await read(other.sessionKey, 'm'));
-  expect(await failureOf(store.find({ browserState }, NOW))).toBeInstanceOf(Error);
-  await write(victim.sessionKey, 'm', name);
-  expect(await store.find({ userCode }, NOW)).toMatchObject({ browserState });
-  await redis.cli('COPY', codeKeyOf(other.userCode), codeKeyOf(userCode), 'REPLACE');
-  expect(await failureOf(store.find({ userCode }, NOW))).toBeInstanceOf(Error);
-  expect(await failureOf(store.useCode(userCode, NOW))).toBeInstanceOf(Error);
+  test("another session's device name, service or code: nothing of it is shown", async () => {
+    const [victim, other] = [await pendingWithCode(), await pendingWithCode()];
+    const { sessionKey, codeKey, userCode = '', browserState } = victim;
+    const name = await read(sessionKey, 'm');
+    await write(sessionKey, 'm', await read(other.sessionKey, 'm'));
+    await expectError(store.getSession({ browserState }));
+    await write(sessionKey, 'm', name, 'n', 'anilist');
+    await expectError(store.getSession({ browserState }));
+    await write(sessionKey, 'n', 'mal');
+    expect(await store.getSession({ userCode })).toMatchObject({ browserState });
+    await redis.cli('COPY', other.codeKey, codeKey, 'REPLACE');
+    await expectError(store.getSession({ userCode }));
+    await expectError(store.useCode(userCode));
+  });
+
+  test("another device's key: no tokens are sealed to it", async () => {
+    const [victim, other] = [await pendingWithCode(), await pendingWithCode()];
+    await write(victim.sessionKey, 'k', await read(other.sessionKey, 'k'));
+    await store.lease(victim);
+    await expectError(store.complete(victim));
+    expect(await read(victim.sessionKey, 'r')).toBe('');
+  });
+
+  test('the answer to another refresh: it does not open', async () => {
+    for (const key of ['mal victim', 'mal other']) {
+      await refreshes.begin(key);
+      await refreshes.settle(key, `{"for":"${key}"}`);
+    }
+    const keyOf = (key: string) => `${PREFIX}refresh:${deriveFromRefresh(key).id}`;
+    await redis.cli('COPY', keyOf('mal other'), keyOf('mal victim'), 'REPLACE');
+    await expectError(refreshes.begin('mal victim'));
+  });
+
+  test('an empty result: that ends the sign-in, and the device is told exchange_failed', async () => {
+    const { sessionKey, pollSecret } = await completed();
+    await write(sessionKey, 'r', '');
+    const result = { error: 'exchange_failed' } as const;
+    expect(await store.claim(pollSecret)).toEqual({ state: 'claimed', result });
+  });
 });
 
-test('a session under another service is not shown', async () => {
-  const { sessionKey, browserState } = await pendingWithCode();
-  await write(sessionKey, 'n', 'anilist');
-  expect(await failureOf(store.find({ browserState }, NOW))).toBeInstanceOf(Error);
-});
+describe('who can read the store and knows the user code', () => {
+  test('has the link, but not the tokens', async () => {
+    const session = await pendingWithCode();
+    const { userCode = '', browserState, pollSecret, sessionKey } = session;
+    const code = deriveFromUserCode(userCode);
+    const [, sealedState = ''] = (await redis.cli('GET', session.codeKey)).split('.');
+    expect(unseal(code.key, `code ${code.id}`, sealedState).toString()).toBe(browserState);
+    await store.lease(session);
+    expect(await store.complete(session)).toBe(true);
 
-test("tokens are not sealed to another session's device", async () => {
-  const [victim, other] = [await pendingWithCode(), await pendingWithCode()];
-  await write(victim.sessionKey, 'k', await read(other.sessionKey, 'k'));
-  await store.lease('mal', victim.browserState, NOW);
-  const put = store.complete('mal', victim.browserState, TOKENS, NOW);
-  expect(await failureOf(put)).toBeInstanceOf(Error);
-  expect(await read(victim.sessionKey, 'r')).toBe('');
-});
+    const { id, key } = deriveFromBrowserState(browserState);
+    const [context, sealed] = [`result ${id}`, await read(sessionKey, 'r')];
+    for (const part of [sealed, ...sealed.split('.')]) {
+      expect(() => unseal(key, context, part)).toThrow();
+    }
+    for (const guess of [browserState, userCode, newSession().pollSecret]) {
+      const by = { sessionKey: key, pollSecret: guess };
+      expect(() => unsealAsDevice(by, context, sealed)).toThrow();
+    }
+    expect(await store.claim(pollSecret)).toEqual(CLAIMED);
+  });
 
-test('an answer to another refresh in its place does not open', async () => {
-  for (const key of ['mal victim', 'mal other']) {
-    await refreshAnswers.begin(key, NOW);
-    await refreshAnswers.settle(key, `{"for":"${key}"}`, NOW);
-  }
-  const keyOf = (key: string) => `${PREFIX}refresh:${deriveFromRefresh(key).id}`;
-  await redis.cli('COPY', keyOf('mal other'), keyOf('mal victim'), 'REPLACE');
-  expect(await failureOf(refreshAnswers.begin('mal victim', NOW))).toBeInstanceOf(Error);
-});
+  test('has no more where one instance took the lease and another received the tokens', async () => {
+    const session = await pendingWithCode();
+    const other = await openTestRedis(redis.url, { prefix: PREFIX });
+    await store.lease(session);
+    await other.store.complete(session);
+    other.close();
+    // Sealed with an ephemeral key, for the device alone.
+    expect(await read(session.sessionKey, 'r')).toContain('.');
+    expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
+  });
 
-test('a thief can end a sign-in: the device is told exchange_failed', async () => {
-  const { sessionKey, pollSecret } = await completed();
-  await write(sessionKey, 'r', '');
-  expect(await store.claim(pollSecret, NOW)).toEqual({
-    state: 'claimed',
-    result: { error: 'exchange_failed' },
+  test('has nothing once the code was used', async () => {
+    const { userCode, codeKey } = await pendingWithCode();
+    await store.useCode(userCode);
+    expect(await redis.cli('GET', codeKey)).toMatch(/^0\.[\w-]{16}$/);
+  });
+
+  test('whereas a session without a code is sealed with its own key alone', async () => {
+    const { sessionKey } = await completed();
+    expect(await read(sessionKey, 'k')).toBe('');
+    expect(await read(sessionKey, 'r')).not.toContain('.');
   });
 });

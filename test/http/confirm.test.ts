@@ -1,0 +1,230 @@
+/**
+ * Which browser may go on. With CONFIRM=always only the one that continued finishes
+ * a sign-in (RFC 9700 §4.7.1); a code is used once, but not lost to the browser that used it.
+ */
+import { describe, expect, test } from 'bun:test';
+import { poll, start, startWithCode } from '../kit/device.ts';
+import { createTestService } from '../kit/service.ts';
+import { callback, cookiesOf, createUser, decide } from '../kit/user.ts';
+
+const CALLBACK = '/auth/mal/callback';
+const WRONG = '/L/BCDF-GHJK';
+
+async function expectLinkInvalid(answer: Response): Promise<void> {
+  expect(answer.status).toBe(404);
+  expect(await answer.text()).toContain('This sign-in link is no longer valid.');
+}
+
+describe('CONFIRM=always', () => {
+  test.each(['url', 'link'] as const)(
+    'the browser that continued at the %s finishes the sign-in',
+    async (way) => {
+      const service = createTestService({ confirm: 'always' });
+      const started = await startWithCode(service);
+      const user = createUser(service);
+      await user.decide(started[way], 'continue');
+      expect((await user.comeBack(started.state)).status).toBe(200);
+      expect((await poll(service, started.session)).status).toBe(200);
+    },
+  );
+
+  test('several sign-ins at once: each needs its own cookie', async () => {
+    const service = createTestService({ confirm: 'always' });
+    const sessions = [await start(service), await start(service), await start(service)] as const;
+    const [first, second, third] = sessions;
+    const user = createUser(service);
+    await user.decide(first.url, 'continue');
+    await user.decide(second.url, 'continue');
+    await expectLinkInvalid(await user.comeBack(third.state));
+    expect((await user.comeBack(second.state)).status).toBe(200);
+    expect((await user.comeBack(first.state)).status).toBe(200);
+  });
+
+  test('any instance knows the cookie', async () => {
+    const service = createTestService({ confirm: 'always' });
+    const other = createTestService({ confirm: 'always' }, { sharing: service });
+    const { url, state } = await start(service);
+    const [cookie] = cookiesOf(await decide(service, url));
+    const headers = { Cookie: `${cookie?.name}=${cookie?.value}` };
+    const answer = await other.ask(`${CALLBACK}?state=${state}&code=c`, { headers });
+    expect(answer.status).toBe(200);
+  });
+
+  test.each(['code=c', 'error=access_denied', 'error=server_error', ''])(
+    'in another browser a callback with "%s" is the 404 page: nothing is exchanged, nothing ends',
+    async (query) => {
+      const service = createTestService({ confirm: 'always' });
+      const { url, state } = await start(service);
+      // Before anyone continued, and after.
+      await service.ask(url);
+      await expectLinkInvalid(await callback(service, state, query));
+      const user = createUser(service);
+      await user.decide(url, 'continue');
+      await expectLinkInvalid(await callback(service, state, query));
+      expect(service.exchanges).toEqual([]);
+      expect((await user.comeBack(state)).status).toBe(200);
+    },
+  );
+
+  test.each([
+    ['with the browser state in its name', (state: string) => `__Secure-continued-${state}=1`],
+    ['of another scheme', (_: string, name: string) => `${name.replace('__Secure-', '')}=1`],
+    ['without its value', (_: string, name: string) => `${name}=`],
+  ])('a cookie %s does not count', async (_, write) => {
+    const service = createTestService({ confirm: 'always' });
+    const { url, state } = await start(service);
+    const [cookie] = cookiesOf(await decide(service, url));
+    const headers = { Cookie: write(state, cookie?.name ?? '') };
+    await expectLinkInvalid(await service.ask(`${CALLBACK}?state=${state}&code=c`, { headers }));
+  });
+
+  test.each(['', '/relay', '/auth'])(
+    'the cookie is for the callback alone and holds nothing of the sign-in: base path "%s"',
+    async (basePath) => {
+      const baseUrl = `https://relay.test${basePath}`;
+      const service = createTestService({ confirm: 'always', baseUrl });
+      const { url, state, session } = await start(service, 'mal', {}, basePath);
+      const [cookie, ...others] = cookiesOf(await decide(service, url));
+      expect(others).toEqual([]);
+      expect(cookie?.attributes).toEqual(
+        ['HttpOnly', 'Max-Age=600', `Path=${basePath}${CALLBACK}`, 'SameSite=Lax', 'Secure'].sort(),
+      );
+      expect(cookie?.name).toMatch(/^__Secure-continued-[\w-]{43}$/);
+      expect(cookie?.value).toBe('1');
+      for (const secret of [state, session]) expect(cookie?.name).not.toContain(secret);
+    },
+  );
+
+  test('only Continue sets the cookie: neither the page nor Decline does', async () => {
+    const service = createTestService({ confirm: 'always' });
+    const { url } = await start(service);
+    expect(cookiesOf(await service.ask(url))).toEqual([]);
+    expect(cookiesOf(await decide(service, url, 'decline'))).toEqual([]);
+  });
+});
+
+test.each(['code', 'never'] as const)(
+  'CONFIRM=%s: any browser may finish, and Continue sets no cookie for the callback',
+  async (confirm) => {
+    const service = createTestService({ confirm });
+    const { state, link } = await startWithCode(service);
+    const paths = cookiesOf(await decide(service, link)).map(({ path }) => path);
+    expect(paths).toEqual([link]);
+    expect((await callback(service, state)).status).toBe(200);
+  },
+);
+
+describe('the browser that continued with a code', () => {
+  test('may press Continue again, and is sent to the same place', async () => {
+    const service = createTestService();
+    const { link } = await startWithCode(service);
+    const user = createUser(service);
+    const [first, second] = [
+      await user.decide(link, 'continue'),
+      await user.decide(link, 'continue'),
+    ];
+    expect([first.status, second.status]).toEqual([303, 303]);
+    expect(second.headers.get('location')).toBe(String(first.headers.get('location')));
+  });
+
+  test('may come back from the provider and decline, after which nothing is left', async () => {
+    const service = createTestService();
+    const { link, session, userCode } = await startWithCode(service);
+    const user = createUser(service);
+    await user.decide(link, 'continue');
+    const page = await user.open(link);
+    expect(page.status).toBe(200);
+    const html = await page.text();
+    expect(html).toContain('value="continue"');
+    // The cookie may be made up, so the page does not confirm that this is its code.
+    expect(html).not.toContain(userCode);
+    expect((await user.decide(link, 'decline')).status).toBe(200);
+    expect(await (await poll(service, session)).json()).toEqual({ error: 'access_denied' });
+    expect((await user.open(link)).status).toBe(404);
+    expect((await user.decide(link, 'continue')).status).toBe(404);
+  });
+
+  test.each([
+    ['no cookie', () => ''],
+    ['a cookie without a value', (name: string) => `${name}=`],
+    ['a made-up value', (name: string) => `${name}=AAAAAAAAAAAAAAAAAAAAAAAA`],
+    ['a value that cannot be a state', (name: string) => `${name}=<script>`],
+  ])('is told from every other: %s, and the code is used up', async (_, write) => {
+    const service = createTestService();
+    const { link } = await startWithCode(service);
+    const [cookie] = cookiesOf(await decide(service, link));
+    const headers = { Cookie: write(cookie?.name ?? '') };
+    expect((await service.ask(link, { headers })).status).toBe(404);
+    expect(
+      (await service.ask(link, { method: 'POST', headers, body: 'choice=continue' })).status,
+    ).toBe(404);
+  });
+
+  test('finds nothing at another code', async () => {
+    const service = createTestService();
+    const { link } = await startWithCode(service);
+    const [cookie] = cookiesOf(await decide(service, link));
+    const headers = { Cookie: `${cookie?.name}=${cookie?.value}` };
+    expect((await service.ask(WRONG, { headers })).status).toBe(404);
+  });
+
+  test.each([
+    ['https://relay.test', true],
+    ['HTTPS://Relay.test', true],
+    ['http://localhost:8080', false],
+    ['HTTP://localhost:8080', false],
+  ])(
+    'has a cookie for this page alone, for no longer than the session; at %s Secure: %p',
+    async (baseUrl, isSecure) => {
+      for (const confirm of ['code', 'always'] as const) {
+        const service = createTestService({ baseUrl, confirm });
+        const { link } = await startWithCode(service);
+        const cookies = cookiesOf(await decide(service, link));
+        expect(cookies[0]?.attributes).toEqual([
+          'HttpOnly',
+          'Max-Age=600',
+          `Path=${link}`,
+          'SameSite=Lax',
+          ...(isSecure ? ['Secure'] : []),
+        ]);
+        for (const { name, attributes } of cookies) {
+          expect(name.startsWith('__Secure-')).toBe(isSecure);
+          expect(attributes.includes('Secure')).toBe(isSecure);
+        }
+      }
+    },
+  );
+
+  test('is the only one with a cookie: pages and Decline set none', async () => {
+    const service = createTestService();
+    const { link } = await startWithCode(service);
+    for (const path of ['/', '/link', link, WRONG, '/auth/done']) {
+      expect(cookiesOf(await service.ask(path))).toEqual([]);
+    }
+    expect(cookiesOf(await decide(service, link, 'decline'))).toEqual([]);
+  });
+});
+
+/** The Response of @hono/node-server hands out the very Headers object that it was given. */
+class SharingResponse extends Response {
+  constructor(body?: BodyInit | null, init?: ResponseInit) {
+    super(body, init);
+    const headers = init?.headers;
+    if (headers instanceof Headers) Object.defineProperty(this, 'headers', { value: headers });
+  }
+}
+
+test('a cookie of one answer is on no other, even where the runtime shares Headers objects', async () => {
+  const original = globalThis.Response;
+  Object.assign(globalThis, { Response: SharingResponse });
+  try {
+    const service = createTestService();
+    const { link, url } = await startWithCode(service);
+    expect(cookiesOf(await decide(service, link))).toHaveLength(1);
+    for (const path of [url, '/link', WRONG, '/auth/result?session=x', '/auth/done']) {
+      expect(cookiesOf(await service.ask(path))).toEqual([]);
+    }
+  } finally {
+    Object.assign(globalThis, { Response: original });
+  }
+});

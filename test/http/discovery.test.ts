@@ -1,0 +1,197 @@
+/**
+ * What the service does by itself: it sweeps, and asks issuers for their addresses.
+ * Until an issuer has answered, its sign-ins, which another instance may have
+ * started, are told to try again: nothing is lost and nothing is final.
+ */
+import { describe, expect, test } from 'bun:test';
+import { runReady, runTurns } from '../kit/clock.ts';
+import {
+  authorizeDevice,
+  pollToken,
+  postForm,
+  refresh,
+  start,
+  startRequest,
+  startWithCode,
+} from '../kit/device.ts';
+import { DISCOVERY_RETRY_MS, SWEEP_INTERVAL_MS } from '../kit/limits.ts';
+import { discoveryDocumentOf } from '../kit/provider.ts';
+import { createTestService, SETTINGS, type TestServiceOptions } from '../kit/service.ts';
+import { callback, createUser, decide } from '../kit/user.ts';
+
+const ISSUER = 'https://login.acme.test';
+const ACME = { name: 'acme', displayName: 'Acme', clientId: 'acme-client', authorizeParams: {} };
+const RETRY_AFTER = String(DISCOVERY_RETRY_MS / 1_000);
+
+/** A service whose provider `acme` is discovered after `discoverNow`; another instance has it already. */
+async function createUndiscovered(confirm: 'code' | 'always' = 'code') {
+  let isAnswering = false;
+  const asked: string[] = [];
+  const fetch: TestServiceOptions['fetch'] = async (url) => {
+    if (!url.includes('.well-known')) return Response.json({ access_token: 'granted' });
+    asked.push(url);
+    return Response.json(discoveryDocumentOf(ISSUER), { status: isAnswering ? 200 : 503 });
+  };
+  const discoveries = [{ ...ACME, issuer: ISSUER }];
+  const service = createTestService({ confirm, discoveries }, { fetch });
+  await service.discover();
+  const { authorization_endpoint: authorizeUrl, token_endpoint: tokenUrl } =
+    discoveryDocumentOf(ISSUER);
+  const [mal] = SETTINGS.providers;
+  const provider = { ...mal, ...ACME, authorizeUrl, tokenUrl } as NonNullable<typeof mal>;
+  const createOther = () =>
+    createTestService({ confirm, providers: [provider] }, { sharing: service });
+  return {
+    ...service,
+    /** Another instance, which knows the provider. */
+    createOther,
+    asked,
+    setAnswering: () => {
+      isAnswering = true;
+    },
+    async discoverNow() {
+      isAnswering = true;
+      service.clock.advance(DISCOVERY_RETRY_MS);
+      await runTurns();
+    },
+  };
+}
+
+const addresses = (response: Response) => response.headers.get('location') ?? '';
+
+describe('while an issuer has not answered', () => {
+  test('it is asked again every 30 s; starts are 503 with Retry-After until it answers', async () => {
+    const service = await createUndiscovered();
+    for (let tries = 1; tries <= 2; tries += 1) {
+      expect(service.asked).toHaveLength(tries);
+      const refused = await service.ask('/auth/start', startRequest('acme'));
+      expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
+      expect(refused.headers.get('retry-after')).toBe(RETRY_AFTER);
+      if (tries === 2) service.setAnswering();
+      service.clock.advance(DISCOVERY_RETRY_MS - 1);
+      await runTurns();
+      expect(service.asked).toHaveLength(tries);
+      service.clock.advance(1);
+      await runTurns();
+    }
+    await start(service, 'acme');
+    service.clock.advance(10 * DISCOVERY_RETRY_MS);
+    await runTurns();
+    expect(service.asked).toHaveLength(3);
+    // An unknown provider is something else.
+    expect((await service.ask('/auth/start', startRequest('nobody'))).status).toBe(400);
+  });
+
+  test('a callback is the 503 page, and its code is exchanged when the browser asks again', async () => {
+    const service = await createUndiscovered();
+    const { state, session } = await start(service.createOther(), 'acme');
+    const page = await callback(service, state, 'code=c', 'acme');
+    expect([page.status, page.headers.get('retry-after')]).toEqual([503, RETRY_AFTER]);
+    expect(await page.text()).toContain('Please try again');
+    expect(service.exchanges.filter((body) => body.has('code'))).toEqual([]);
+    await service.discoverNow();
+    expect((await callback(service, state, 'code=c', 'acme')).status).toBe(200);
+    expect((await pollToken(service, session)).body).toMatchObject({ access_token: 'granted' });
+  });
+
+  test('a link is the 503 page, and works later', async () => {
+    const service = await createUndiscovered();
+    const { state } = await start(service.createOther(), 'acme');
+    const link = `/auth/acme?state=${state}`;
+    expect((await service.ask(link)).status).toBe(503);
+    await service.discoverNow();
+    expect(addresses(await service.ask(link))).toStartWith(`${ISSUER}/authorize?`);
+  });
+
+  test('so is a short link, and a user who used its code can go on later', async () => {
+    const service = await createUndiscovered();
+    const { link } = await startWithCode(service.createOther(), {}, 'acme');
+    const user = createUser(service);
+    expect((await user.open(link)).status).toBe(503);
+    expect((await user.decide(link, 'continue')).status).toBe(503);
+    await service.discoverNow();
+    const again = await user.decide(link, 'continue');
+    expect([again.status, addresses(again)]).toEqual([
+      303,
+      expect.stringContaining(`${ISSUER}/authorize?`),
+    ]);
+  });
+
+  test('a user can decline all the same: that needs no provider', async () => {
+    const service = await createUndiscovered();
+    const { link, session } = await startWithCode(service.createOther(), {}, 'acme');
+    expect((await decide(service, link, 'decline')).status).toBe(200);
+    expect((await pollToken(service, session)).body).toMatchObject({ error: 'access_denied' });
+  });
+
+  test('with CONFIRM=always the long link is the 503 page too', async () => {
+    const service = await createUndiscovered('always');
+    const { state } = await start(service.createOther(), 'acme');
+    const link = `/auth/acme?state=${state}`;
+    expect((await service.ask(link)).status).toBe(503);
+    expect((await decide(service, link)).status).toBe(503);
+  });
+
+  test('the device grant: an authorization and a refresh are 503 temporarily_unavailable', async () => {
+    const service = await createUndiscovered();
+    for (const answer of [
+      await postForm(service, '/oauth2/acme/device_authorization', {}),
+      await refresh(service, 'a token', {}, 'acme'),
+    ]) {
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, RETRY_AFTER]);
+      expect(answer.body).toMatchObject({ error: 'temporarily_unavailable' });
+    }
+  });
+
+  test('the device grant: polls and metadata need no provider', async () => {
+    const service = await createUndiscovered();
+    const { deviceCode } = await authorizeDevice(service.createOther(), {}, 'acme');
+    expect(await pollToken(service, deviceCode)).toMatchObject({
+      status: 400,
+      body: { error: 'authorization_pending' },
+    });
+    const metadata = await service.ask('/oauth2/acme/.well-known/openid-configuration');
+    expect(await metadata.json()).toMatchObject({ issuer: 'https://relay.test/oauth2/acme' });
+  });
+});
+
+describe('sweeping', () => {
+  test('expired sessions and full buckets are removed, time and again', async () => {
+    const service = createTestService();
+    for (let round = 0; round < 3; round += 1) {
+      await start(service);
+      expect(service.kept()).toMatchObject({ sessions: 1, startBuckets: 1 });
+      service.clock.advance(600_000 + SWEEP_INTERVAL_MS);
+      await runReady();
+      expect(service.kept()).toMatchObject({ sessions: 0, startBuckets: 0 });
+    }
+  });
+
+  test('goes on after a sweep that failed', async () => {
+    let sweeps = 0;
+    const { clock } = createTestService(
+      {},
+      {
+        beforeVerb(verb) {
+          if (verb !== 'sweep') return;
+          sweeps += 1;
+          throw new TypeError('a bug in the store');
+        },
+      },
+    );
+    for (let round = 0; round < 3; round += 1) {
+      clock.advance(SWEEP_INTERVAL_MS);
+      await runReady();
+    }
+    expect(sweeps).toBe(3);
+  });
+});
+
+test('a closed service sweeps no more, asks no issuer again, and sets no timer', async () => {
+  const service = await createUndiscovered();
+  await start(service);
+  service.close();
+  service.clock.advance(600_000 + SWEEP_INTERVAL_MS + DISCOVERY_RETRY_MS);
+  await runTurns();
+  expect([service.kept().sessions, service.asked.length, service.clock.timers]).toEqual([1, 1, 0]);
+});

@@ -1,0 +1,66 @@
+/** GET /openapi.json (docs/api.md). Every answer in the tests is checked against this document (kit/api-document.ts). */
+import { expect, spyOn, test } from 'bun:test';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { createTestService, describeApi } from '../kit/service.ts';
+
+const CONFIG = await createConfig({
+  extends: ['recommended'],
+  rules: {
+    // A form that was filled in correctly is answered with a redirect alone.
+    'operation-2xx-response': 'off',
+  },
+});
+
+async function lint(source: string): Promise<string[]> {
+  const problems = await lintFromString({ source, config: CONFIG });
+  return problems.map(
+    ({ ruleId, message, location }) => `${ruleId} ${location[0]?.pointer ?? ''}: ${message}`,
+  );
+}
+
+async function fetchDocument(baseUrl = 'https://relay.test'): Promise<string> {
+  return (await createTestService({ baseUrl }).ask('/openapi.json')).text();
+}
+
+test.each(['https://relay.test', 'https://relay.test/sign/in'])(
+  '%s: the document breaks no rule of the linter',
+  async (baseUrl) => {
+    expect(await lint(await fetchDocument(baseUrl))).toEqual([]);
+  },
+);
+
+test('the linter sees what is wrong', async () => {
+  const document = await fetchDocument();
+  const withoutSummary = document.replace('"summary":"A device asks for a link",', '');
+  expect(await lint(withoutSummary)).toEqual([expect.stringContaining('operation-summary')]);
+  const broken = document.replace('schemas/Started"', 'schemas/Nothing"');
+  expect(await lint(broken)).toContainEqual(expect.stringContaining('no-unresolved-refs'));
+});
+
+test('the document is serialised once, however often it is asked for', async () => {
+  const { ask } = createTestService();
+  const stringify = spyOn(JSON, 'stringify');
+  try {
+    const answers = await Promise.all([1, 2, 3].map(() => ask('/openapi.json')));
+    const [first, ...others] = await Promise.all(answers.map((answer) => answer.text()));
+    expect(others).toEqual([first ?? '', first ?? '']);
+    const isDocument = ([value]: unknown[]) => Object.hasOwn(Object(value), 'openapi');
+    expect(stringify.mock.calls.filter(isDocument)).toHaveLength(1);
+  } finally {
+    stringify.mockRestore();
+  }
+});
+
+test.each(['POST', 'HEAD'])('only GET, so %s is 405', async (method) => {
+  const answer = await createTestService().ask('/openapi.json', { method });
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET']);
+});
+
+test('it names the public address with its path, and where RFC 8414 has the metadata', () => {
+  const { servers, paths } = describeApi('https://relay.test/sign/in');
+  expect(servers).toEqual([{ url: 'https://relay.test/sign/in' }]);
+  expect(paths).toHaveProperty(
+    ['/.well-known/oauth-authorization-server/sign/in/oauth2/{service}', 'servers'],
+    [{ url: 'https://relay.test' }],
+  );
+});

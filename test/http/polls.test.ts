@@ -1,0 +1,142 @@
+/** Parked polls: nothing is kept of one that is over, and a poll whose claim failed tries again by itself. */
+import { describe, expect, test } from 'bun:test';
+import { isPending, runReady } from '../kit/clock.ts';
+import { poll, pollOnce, start, UNKNOWN_SECRET } from '../kit/device.ts';
+import {
+  HANDLER_DEADLINE_MS,
+  MAX_POLLS_PER_SESSION,
+  STORE_RETRY_MAX_MS,
+  STORE_RETRY_MS,
+} from '../kit/limits.ts';
+import { createTestService, StoreUnavailable, type TestService } from '../kit/service.ts';
+import { deny } from '../kit/user.ts';
+
+const HOLD_MS = 50_000;
+const DENIED = { error: 'access_denied' };
+
+describe('nothing is kept of a poll that', () => {
+  interface Parked {
+    readonly service: TestService;
+    readonly state: string;
+    readonly device: AbortController;
+  }
+
+  test.each<[string, (parked: Parked) => unknown]>([
+    ['was answered', ({ service, state }) => deny(service, state)],
+    ['was held to its end', ({ service }) => service.clock.advance(HOLD_MS)],
+    ['was answered because of a drain', ({ service }) => service.drain()],
+    ['was parked when the service closed', ({ service }) => service.close()],
+    ['was left by its device', ({ device }) => device.abort()],
+  ])('%s: no waiter, and no timer once its deadlines have passed', async (_, end) => {
+    const service = createTestService();
+    const timersBefore = service.clock.timers;
+    const { session, state } = await start(service);
+    const device = new AbortController();
+    const polled = poll(service, session, { signal: device.signal });
+    expect(await isPending(polled)).toBe(true);
+    expect(service.waiters()).toBe(1);
+    await end({ service, state, device });
+    await polled;
+    expect(service.waiters()).toBe(0);
+    service.clock.advance(HOLD_MS + HANDLER_DEADLINE_MS);
+    expect(service.clock.timers).toBeLessThanOrEqual(timersBefore);
+  });
+
+  test.each<[string, number, (service: TestService, session: string) => Promise<Response>]>([
+    [
+      'was left before it began',
+      204,
+      (service, session) => poll(service, session, { signal: AbortSignal.abort() }),
+    ],
+    ['is for an unknown session', 410, (service) => poll(service, UNKNOWN_SECRET)],
+    ['is not held', 204, pollOnce],
+  ])('%s', async (_, status, ask) => {
+    const service = createTestService();
+    const { session } = await start(service);
+    expect((await ask(service, session)).status).toBe(status);
+    expect(service.waiters()).toBe(0);
+  });
+});
+
+/** The store registers no waiter when it refuses a claim, or when the outcome of the claim is unknown. */
+describe('a poll whose claim the store refuses', () => {
+  async function createRefusing(refuses: (claim: number) => boolean) {
+    let claims = 0;
+    const service = createTestService(
+      {},
+      {
+        beforeVerb(verb) {
+          if (verb !== 'claim') return;
+          claims += 1;
+          if (refuses(claims)) throw new StoreUnavailable();
+        },
+      },
+    );
+    return { service, ...(await start(service)), claims: () => claims };
+  }
+
+  test('tries again by itself, and is then notified like any other', async () => {
+    const { service, session, state, claims } = await createRefusing((claim) => claim <= 2);
+    const polled = poll(service, session);
+    await runReady();
+    service.clock.advance(STORE_RETRY_MS);
+    await runReady();
+    expect(claims()).toBe(2);
+    service.clock.advance(2 * STORE_RETRY_MS);
+    await runReady();
+    expect(claims()).toBe(3);
+    await deny(service, state);
+    expect(await (await polled).json()).toEqual(DENIED);
+  });
+
+  test('finds a result that came meanwhile', async () => {
+    let isAway = true;
+    const { service, session, state } = await createRefusing(() => isAway);
+    const polled = poll(service, session);
+    await runReady();
+    await deny(service, state);
+    await runReady();
+    isAway = false;
+    service.clock.advance(STORE_RETRY_MAX_MS);
+    expect(await (await polled).json()).toEqual(DENIED);
+  });
+
+  test('tries less and less often, and is answered 204 in time', async () => {
+    const { service, session, claims } = await createRefusing(() => true);
+    const polled = poll(service, session);
+    for (let passedMs = 0; passedMs < HOLD_MS; passedMs += STORE_RETRY_MS) {
+      await runReady();
+      service.clock.advance(STORE_RETRY_MS);
+    }
+    expect((await polled).status).toBe(204);
+    expect(claims()).toBeLessThan(HOLD_MS / STORE_RETRY_MAX_MS + 5);
+    expect(service.waiters()).toBe(0);
+  });
+
+  test.each([
+    ['is answered at once if it is not held', '&wait=0'],
+    ['is answered at once if its device leaves', ''],
+  ])('%s', async (_, query) => {
+    const { service, session } = await createRefusing(() => true);
+    const device = new AbortController();
+    const polled = service.ask(`/auth/result?session=${session}${query}`, {
+      signal: device.signal,
+    });
+    await runReady();
+    if (query === '') device.abort();
+    expect((await polled).status).toBe(204);
+  });
+
+  test('does not wake others again and again, where more polls come than may wait for one session', async () => {
+    const { service, session, claims } = await createRefusing(() => true);
+    const device = new AbortController();
+    const many = MAX_POLLS_PER_SESSION + 5;
+    for (let count = 0; count < many; count += 1) {
+      void poll(service, session, { signal: device.signal });
+    }
+    for (let turn = 0; turn < 10; turn += 1) await runReady();
+    // Each claims once, and once more if it was woken to make room.
+    expect(claims()).toBeLessThanOrEqual(many + 5);
+    device.abort();
+  });
+});

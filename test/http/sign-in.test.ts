@@ -1,0 +1,236 @@
+/** One sign-in from start to result, by the fake clock: PKCE, waiting, lifetimes, base paths. */
+import { describe, expect, test } from 'bun:test';
+import { hash } from 'node:crypto';
+import { isPending, runReady } from '../kit/clock.ts';
+import { poll, pollToken, start, startWithCode } from '../kit/device.ts';
+import { CAPABILITY_BYTES } from '../kit/limits.ts';
+import { UNSEEN } from '../kit/random.ts';
+import { BASE_URL, createTestService, SETTINGS } from '../kit/service.ts';
+import { callback, deny } from '../kit/user.ts';
+
+/** An operator may change a provider's PKCE method while sign-ins are under way, one relay after the other. */
+describe('RFC 7636 §4: PKCE', () => {
+  const METHODS = ['none', 'plain', 'S256'] as const;
+  const changes = METHODS.flatMap((started) =>
+    METHODS.flatMap((opened) => METHODS.map((returned) => ({ started, opened, returned }))),
+  );
+
+  test.each(changes)(
+    'started with $started, opened with $opened, back with $returned: PKCE is used if it was at the start',
+    async ({ started, opened, returned }) => {
+      const first = createTestService({ providers: withPkce(started) });
+      const relayWith = (pkce: (typeof METHODS)[number]) =>
+        createTestService({ providers: withPkce(pkce) }, { sharing: first });
+      const { session, state, url } = await start(first);
+      const location = (await relayWith(opened).ask(url)).headers.get('location') ?? '';
+      const { searchParams: sent } = new URL(location);
+      const last = relayWith(returned);
+      await callback(last, state);
+      expect((await poll(last, session)).status).toBe(200);
+      const verifier = last.exchanges[0]?.get('code_verifier');
+      const challenge = [sent.get('code_challenge_method'), sent.get('code_challenge')];
+      if (started === 'none') {
+        expect([...challenge, verifier]).toEqual([null, null, null]);
+      } else if (opened === 'plain') {
+        expect(challenge).toEqual(['plain', String(verifier)]);
+      } else {
+        expect(challenge).toEqual(['S256', hash('sha256', String(verifier), 'base64url')]);
+        expect(location).not.toContain(String(verifier));
+      }
+    },
+  );
+
+  function withPkce(pkce: (typeof METHODS)[number]) {
+    return SETTINGS.providers.map((provider) => ({ ...provider, pkce }));
+  }
+});
+
+test('no part of a request is in the redirect to the provider, apart from the state', async () => {
+  const service = createTestService();
+  const { state } = await start(service);
+  const response = await service.ask(
+    `/auth/mal?state=${state}&redirect_uri=https://evil.test&client_id=x`,
+    { headers: { Host: 'evil.test', 'X-Forwarded-Host': 'evil.test' } },
+  );
+  expect(response.headers.get('location')).toStartWith(
+    `https://mal.test/authorize?response_type=code&client_id=mal-client&redirect_uri=${encodeURIComponent(`${BASE_URL}/auth/mal/callback`)}&state=${state}&`,
+  );
+  expect(response.headers.get('location')).not.toContain('evil');
+});
+
+test.each(['/relay', '/auth', '/auth/v1', '/L'])(
+  'OAUTH_BASE_URL may have the path %s, whether or not a proxy removes it',
+  async (basePath) => {
+    const baseUrl = `https://home.test${basePath}`;
+    const service = createTestService({ baseUrl });
+    const statusOf = async (path: string) => (await service.ask(path)).status;
+    for (const prefix of [basePath, '']) {
+      const { url, state } = await start(service, 'mal', {}, prefix);
+      expect(url).toBe(`${baseUrl}/auth/mal?state=${state}`);
+      const link = await service.ask(`${prefix}/auth/mal?state=${state}`);
+      const { searchParams } = new URL(link.headers.get('location') ?? '');
+      expect(searchParams.get('redirect_uri')).toBe(`${baseUrl}/auth/mal/callback`);
+      expect(await statusOf(`${prefix}/auth/mal/callback?state=${state}&code=c`)).toBe(200);
+
+      const { userCode } = await start(service, 'mal', { code: true }, prefix);
+      const form = await (await service.ask(`${prefix}/link`)).text();
+      expect(form).toContain(`action="${basePath}/link"`);
+      const body = new URLSearchParams({ code: userCode });
+      const typed = await service.ask(`${prefix}/link`, { method: 'POST', body });
+      const otherSpelling = await service.ask(`${prefix}/l/${userCode}`);
+      for (const { headers } of [typed, otherSpelling]) {
+        expect(headers.get('location')).toBe(`${basePath}/L/${userCode}`);
+      }
+      for (const path of ['/', `/L/${userCode}`, '/auth/done', '/health']) {
+        expect([path, await statusOf(prefix + path)]).toEqual([path, 200]);
+      }
+    }
+    expect(await statusOf(`${basePath}auth/done`)).toBe(404);
+  },
+);
+
+/** What a source of `number` makes: bytes that are all the same number. */
+const capabilityOf = (number: number) =>
+  Buffer.alloc(CAPABILITY_BYTES, number).toString('base64url');
+
+test.each([
+  ['browser state', [1, 2, /* again */ 1, 3, 4, 5]],
+  ['poll secret', [1, 2, 3, /* again */ 2, 4, 5]],
+])('if a live session already has the %s, both are made anew', async (_, numbers) => {
+  const source = [...numbers];
+  const service = createTestService(
+    {},
+    { randomBytes: (length) => Buffer.alloc(length, source.shift() ?? 0) },
+  );
+  // Without PKCE, so that nothing else needs random bytes.
+  const first = await start(service, 'anilist');
+  const second = await start(service, 'anilist');
+  expect([first.state, first.session]).toEqual([capabilityOf(1), capabilityOf(2)]);
+  expect([second.state, second.session]).toEqual([capabilityOf(4), capabilityOf(5)]);
+  await callback(service, second.state, 'error=access_denied', 'anilist');
+  expect((await poll(service, second.session)).status).toBe(200);
+});
+
+describe('waiting', () => {
+  test('a poll is answered as soon as the sign-in completes', async () => {
+    const service = createTestService();
+    const { session, state } = await start(service);
+    const polled = poll(service, session);
+    expect((await callback(service, state)).status).toBe(200);
+    // The fake clock stands still, so a later answer would never come.
+    expect(await (await polled).json()).toEqual({ accessToken: 'granted', expiresIn: 3_600 });
+  });
+
+  test.each([
+    ['without `wait`', '', 50, 50],
+    ['with wait=0', '&wait=0', 0, 50],
+    ['with wait=1', '&wait=1', 1, 50],
+    ['with wait=50', '&wait=50', 50, 50],
+    ['with wait=50, where POLL_SECONDS is 5', '&wait=50', 5, 5],
+  ])(
+    '%s a poll is held to the millisecond, then answered 204',
+    async (_, query, seconds, pollSeconds) => {
+      const service = createTestService({ pollSeconds });
+      const { session } = await start(service);
+      const longer = poll(service, session);
+      await runReady();
+      const polled = service.ask(`/auth/result?session=${session}${query}`);
+      if (seconds > 0) {
+        await runReady();
+        service.clock.advance(seconds * 1_000 - 1);
+        expect(await isPending(polled)).toBe(true);
+        service.clock.advance(1);
+      }
+      expect((await polled).status).toBe(204);
+      // Polls that wait for different times do not affect each other.
+      expect(await isPending(longer)).toBe(seconds < pollSeconds);
+    },
+  );
+
+  test.each(['before the poll', 'while it waits', 'just before the completion'])(
+    'a device that left %s claims nothing: its next poll gets the result',
+    async (moment) => {
+      const service = createTestService();
+      const { session, state } = await start(service);
+      const device = new AbortController();
+      if (moment === 'before the poll') device.abort();
+      const polled = poll(service, session, { signal: device.signal });
+      if (moment === 'while it waits') await runReady();
+      device.abort();
+      await callback(service, state);
+      expect((await polled).status).toBe(204);
+      expect((await poll(service, session)).status).toBe(200);
+    },
+  );
+
+  test('a poll that is held while its session expires is answered 204, and the next one 410', async () => {
+    const service = createTestService();
+    const { session } = await start(service);
+    service.clock.advance(580_000);
+    const polled = poll(service, session);
+    await runReady();
+    service.clock.advance(50_000);
+    expect((await polled).status).toBe(204);
+    expect((await poll(service, session)).status).toBe(410);
+  });
+});
+
+test('link, poll and callback work until 600 s after the start, and not a millisecond longer', async () => {
+  const service = createTestService();
+  const [fetched, lost, opened] = [
+    await start(service),
+    await start(service),
+    await start(service),
+  ];
+  await callback(service, fetched.state);
+  await callback(service, lost.state);
+  service.clock.advance(600_000);
+  expect((await service.ask(opened.url)).status).toBe(302);
+  expect((await poll(service, fetched.session)).status).toBe(200);
+  service.clock.advance(1);
+  expect((await service.ask(opened.url)).status).toBe(404);
+  expect((await callback(service, opened.state)).status).toBe(404);
+  expect((await poll(service, lost.session)).status).toBe(410);
+});
+
+test('"ack" with any value but true is ignored: the result is delivered once', async () => {
+  const service = createTestService();
+  const { session, state } = await start(service, 'mal', { ack: 'yes' });
+  await callback(service, state);
+  expect((await poll(service, session)).status).toBe(200);
+  expect((await poll(service, session)).status).toBe(410);
+});
+
+test('a session of /auth/start delivers its result once, at the token endpoint too', async () => {
+  for (const end of [callback, deny]) {
+    const service = createTestService();
+    const { session, state } = await start(service);
+    await end(service, state);
+    expect((await pollToken(service, session)).body.error).not.toBe('expired_token');
+    expect((await pollToken(service, session)).body.error).toBe('expired_token');
+  }
+});
+
+describe('"device"', () => {
+  test.each([
+    ['  Wohn\n\tzimmer  ', 'Wohn zimmer'],
+    ['é'.repeat(60), 'é'.repeat(40)],
+    ['👨‍👩‍👧‍👦', '👨‍👩‍👧‍👦'],
+    // Half a surrogate pair becomes U+FFFD in a form, which is visible.
+    [UNSEEN.filter((each) => each.isWellFormed()).join(''), undefined],
+    ['\u0301', undefined],
+    [7, undefined],
+  ])('%j is shown as %j, with a start of either protocol', async (device, shown) => {
+    const service = createTestService();
+    const { link } = await startWithCode(service, { device });
+    const form = new URLSearchParams(typeof device === 'string' ? { device } : {});
+    const path = '/oauth2/mal/device_authorization';
+    const answer = await service.ask(path, { method: 'POST', body: form });
+    const { user_code: userCode } = (await answer.json()) as Record<string, string>;
+    for (const address of [link, `/L/${userCode}`]) {
+      const page = await (await service.ask(address)).text();
+      if (shown === undefined) expect(page).not.toContain('<dt>Device</dt>');
+      else expect(page).toContain(`<bdi>${shown}</bdi>`);
+    }
+  });
+});

@@ -1,0 +1,242 @@
+/** A real browser: Debian's Chromium at the pages of a real relay and of real providers. */
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Page, type Response } from 'playwright-core';
+import { poll, type Started, start, startWithCode } from './device.ts';
+import { PLAIN_OWNER, type RealProvider, startOpenId, startPlainPkce } from './openid.ts';
+import { findFreePort } from './process.ts';
+import { type RelayProcess, startRelay } from './relay.ts';
+import { plantIfLong, plantSecret } from './secrets.ts';
+
+const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+/** Quiet, and without network traffic of its own. */
+const FLAGS = [
+  ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+];
+
+function launchChromium(): Promise<Browser> {
+  if (!existsSync(EXECUTABLE)) {
+    throw new Error(
+      `There is no Chromium at ${EXECUTABLE}. Install it (apt-get install chromium), or set CHROMIUM to its path.`,
+    );
+  }
+  return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
+}
+
+/** As the relay names them: OpenID found by its issuer, OpenID without a secret, PKCE `plain`. */
+export const SERVICES = ['demo', 'bare', 'mal'] as const;
+export type Service = (typeof SERVICES)[number];
+
+/** Who signs in at each. */
+export const NAMES: Readonly<Record<Service, string>> = {
+  demo: 'Ada',
+  bare: 'Béla',
+  mal: PLAIN_OWNER,
+};
+
+/** Everything that a sign-in needs, each part real. */
+export interface Setup {
+  readonly relay: RelayProcess;
+  readonly providers: Readonly<Record<Service, RealProvider>>;
+  readonly browser: Browser;
+  openPhone(options?: PhoneOptions): Promise<Phone>;
+  startDevice(service: Service): Promise<Device>;
+  startDeviceWithCode(service: Service, name?: string): Promise<Device>;
+  stop(): Promise<void>;
+}
+
+/**
+ * `env` overrides settings; `publicUrl` is where browsers reach the relay, if that
+ * is not where it listens.
+ */
+export async function setUp(
+  env: Readonly<Record<string, string>> = {},
+  publicUrl?: string,
+): Promise<Setup> {
+  const browser = await launchChromium();
+  const port = await findFreePort();
+  const baseUrl = publicUrl ?? `http://127.0.0.1:${port}`;
+  const redirectUri = (service: Service) => `${baseUrl}/auth/${service}/callback`;
+  const clientSecret = plantSecret('a-client-secret-of-the-browser-tests');
+  const [demo, bare, mal] = await Promise.all([
+    startOpenId(redirectUri('demo'), clientSecret),
+    startOpenId(redirectUri('bare')),
+    startPlainPkce(redirectUri('mal')),
+  ]);
+  const relay = await startRelay(
+    {
+      OAUTH_BASE_URL: baseUrl,
+      PROVIDERS: SERVICES.join(','),
+      // Every sign-in here comes from one address.
+      START_BURST: '1000',
+      // A test that uses up the limit of an address does so as another address.
+      TRUSTED_PROXY_CIDRS: '127.0.0.1',
+      DEMO_ISSUER: demo.issuer,
+      DEMO_CLIENT_ID: demo.clientId,
+      DEMO_CLIENT_SECRET: clientSecret,
+      DEMO_SCOPE: 'openid profile offline_access',
+      // OpenID Connect Core §11: without it there is no refresh token.
+      DEMO_AUTHORIZE_PARAMS: 'prompt=consent',
+      BARE_CLIENT_ID: bare.clientId,
+      BARE_AUTHORIZE_URL: bare.authorizeUrl,
+      BARE_TOKEN_URL: bare.tokenUrl,
+      BARE_PKCE: 'S256',
+      BARE_SCOPE: 'openid profile',
+      MAL_CLIENT_ID: mal.clientId,
+      MAL_AUTHORIZE_URL: mal.authorizeUrl,
+      MAL_TOKEN_URL: mal.tokenUrl,
+      ...env,
+    },
+    { port },
+  );
+  const providers = { demo, bare, mal };
+  return {
+    ...{ relay, providers, browser },
+    openPhone: (options) => openPhone(browser, options),
+    startDevice: async (service) => createDevice(relay, await start(relay, service)),
+    startDeviceWithCode: async (service, device) =>
+      createDevice(relay, await startWithCode(relay, { device }, service)),
+    async stop() {
+      await browser.close();
+      await relay.stop();
+      await Promise.all(Object.values(providers).map((provider) => provider.stop()));
+    },
+  };
+}
+
+/** What a poll returned: the status, and the result with it. */
+export interface PollResult {
+  readonly status: number;
+  readonly accessToken?: string;
+  readonly refreshToken?: string;
+  readonly expiresIn?: number;
+  readonly error?: string;
+}
+
+export interface Device extends Started {
+  /** The short link as a whole. */
+  readonly shortUrl: string;
+  poll(): Promise<PollResult>;
+}
+
+function createDevice(relay: RelayProcess, started: Started): Device {
+  return {
+    ...started,
+    shortUrl: String(started.answer.link),
+    async poll() {
+      const response = await poll(relay, started.session);
+      const { status } = response;
+      if (status !== 200) return { status };
+      const result = (await response.json()) as Omit<PollResult, 'status'>;
+      plantIfLong(result.accessToken ?? '');
+      plantIfLong(result.refreshToken ?? '');
+      return { status, ...result };
+    },
+  };
+}
+
+/** A browser of its own, with its own cookies. */
+export interface Phone {
+  readonly page: Page;
+  /** Errors and warnings of the browser, such as violations of a page's policy. */
+  readonly complaints: readonly string[];
+  close(): Promise<void>;
+}
+
+export type PhoneOptions = Parameters<Browser['newContext']>[0];
+
+const SCREEN = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 };
+
+async function openPhone(browser: Browser, options: PhoneOptions = {}): Promise<Phone> {
+  const context = await browser.newContext({ ...SCREEN, ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  return { page, complaints, close: () => context.close() };
+}
+
+/** A page of the relay as a user reads it. */
+export interface RelayPage {
+  readonly status: number;
+  readonly title: string;
+  readonly heading: string;
+  readonly message: string;
+}
+
+const failed = (status: number, message: string): RelayPage => ({
+  ...{ status, title: 'Sign-in failed', heading: 'Sign-in failed', message },
+});
+
+/** The pages of docs/protocol.md. */
+export const SIGNED_IN = { status: 200, title: 'Signed in' };
+export const CANCELLED = failed(200, 'Sign-in was cancelled.');
+export const FAILED = failed(200, 'Sign-in failed. Please try again.');
+export const INCOMPLETE = failed(400, 'Sign-in response was incomplete. Please try again.');
+export const NOT_EXCHANGED = failed(502, "Couldn't complete sign-in. Please try again.");
+export const LINK_INVALID = failed(
+  404,
+  'This sign-in link is no longer valid. Please start again from the app.',
+);
+
+/** Does what brings the user back from the provider, and reads the page that follows. */
+export async function comeBack(page: Page, act: () => Promise<unknown>): Promise<RelayPage> {
+  const isCallback = (url: URL) => url.pathname.endsWith('/callback');
+  const answered = page.waitForResponse((response) => isCallback(new URL(response.url())));
+  const [response] = await Promise.all([answered, act()]);
+  await page.waitForURL(isCallback);
+  return readPage(page, response);
+}
+
+/** Does what sends a form, and reads the page that answers it. */
+export async function follow(page: Page, act: () => Promise<unknown>): Promise<RelayPage> {
+  const isAnswer = (response: Response) =>
+    response.request().isNavigationRequest() && ![302, 303].includes(response.status());
+  const [response] = await Promise.all([page.waitForResponse(isAnswer), act()]);
+  await response.finished();
+  await page.waitForLoadState();
+  return readPage(page, response);
+}
+
+export async function open(page: Page, address: string): Promise<RelayPage> {
+  return readPage(page, await page.goto(address));
+}
+
+async function readPage(page: Page, response: Response | null): Promise<RelayPage> {
+  return {
+    status: response?.status() ?? 0,
+    title: await page.title(),
+    heading: (await page.getByRole('heading', { level: 1 }).textContent()) ?? '',
+    message: (await page.locator('p, small').first().innerText()).trim(),
+  };
+}
+
+/** Does not wait for where the button leads. */
+export function press(page: Page, name: string): Promise<void> {
+  return page.getByRole('button', { name, exact: true }).click({ noWaitAfter: true });
+}
+
+/** Does what leads from the relay to the provider. */
+export async function leave(page: Page, act: () => Promise<unknown>): Promise<void> {
+  const { origin } = new URL(page.url());
+  await Promise.all([page.waitForURL((url) => url.origin !== origin), act()]);
+}
+
+/** Presses Continue on the confirmation page. */
+export const pressContinue = (page: Page) => leave(page, () => press(page, 'Continue'));
+
+/** Agrees at the provider, as a new user or as one that the provider knows. */
+export async function agree(page: Page, service: Service, name = NAMES[service]): Promise<void> {
+  if (service === 'mal') return press(page, 'Allow');
+  const field = page.getByLabel('Name');
+  if ((await field.count()) === 0) return press(page, 'Continue');
+  await field.fill(name);
+  await page.getByLabel('Password').fill('any');
+  await press(page, 'Sign in');
+}
+
+export const declineAtProvider = (page: Page, service: Service) =>
+  press(page, service === 'mal' ? 'Deny' : 'Cancel');

@@ -1,0 +1,65 @@
+/** Fake time: it moves only when a test moves it. */
+import type { Clock } from '../../src/relay/clock.ts';
+
+export interface FakeClock extends Clock {
+  /** Moves time on and runs the timers that fall due, each at its own moment. */
+  advance(ms: number): void;
+  /** Moves time on without running timers, as in a process that is suspended. They run late, with the next `advance`. */
+  stall(ms: number): void;
+  readonly timers: number;
+}
+
+export function createFakeClock(startMs = 1_000_000): FakeClock {
+  let nowMs = startMs;
+  const timers = new Set<{ atMs: number; run: () => void }>();
+
+  function nextDue(untilMs: number) {
+    const due = [...timers].filter(({ atMs }) => atMs <= untilMs);
+    return due.sort((a, b) => a.atMs - b.atMs)[0];
+  }
+
+  return {
+    now: () => nowMs,
+    setTimer(delayMs, run) {
+      const timer = { atMs: nowMs + delayMs, run };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+    advance(ms) {
+      const untilMs = nowMs + ms;
+      for (let due = nextDue(untilMs); due !== undefined; due = nextDue(untilMs)) {
+        timers.delete(due);
+        nowMs = Math.max(nowMs, due.atMs);
+        due.run();
+      }
+      nowMs = untilMs;
+    },
+    stall(ms) {
+      nowMs += ms;
+    },
+    get timers() {
+      return timers.size;
+    },
+  };
+}
+
+/** Runs everything that is ready, while no time passes. */
+export async function runReady(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+}
+
+/** The same for work that needs turns of the event loop, such as reading the body of a response. */
+export async function runTurns(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+}
+
+/** Whether a promise is unsettled after everything that is ready has run. */
+export async function isPending(promise: Promise<unknown>): Promise<boolean> {
+  let isSettled = false;
+  const settle = () => {
+    isSettled = true;
+  };
+  promise.then(settle, settle);
+  await runReady();
+  return !isSettled;
+}

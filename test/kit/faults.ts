@@ -1,0 +1,72 @@
+/** Loaded into a relay before its own code, to break it there. TEST_FAULT names what breaks. */
+import { plantSecret } from './secrets.ts';
+
+/** Errors of the runtime may hold secrets in their messages: none may be shown or logged. */
+function makeError(name: string): TypeError {
+  const secret = plantSecret(`${name}-secret-in-a-message`);
+  return new TypeError(`a message that holds ${secret}\n    at ${secret}`);
+}
+
+/** Most of them wait for a signal. */
+const FAULTS: Readonly<Record<string, () => void>> = {
+  /** An error that nothing catches: a rejection at SIGUSR1, an exception at SIGUSR2. */
+  'stray error'() {
+    process.on('SIGUSR1', () => void Promise.reject(makeError('stray')));
+    process.on('SIGUSR2', () => {
+      setTimeout(() => {
+        throw makeError('stray');
+      }, 0);
+    });
+  },
+  /** Every handler of a request throws. */
+  'broken clock'() {
+    process.on('SIGUSR2', () => {
+      performance.now = () => {
+        throw makeError('clock');
+      };
+    });
+  },
+  /** The function that the relay gave the runtime to handle requests throws. */
+  'broken handler'() {
+    let isBroken = false;
+    process.on('SIGUSR2', () => {
+      isBroken = true;
+    });
+    const serve: (options: Bun.Serve.Options<unknown>) => Bun.Server<unknown> = Bun.serve;
+    Object.assign(Bun, {
+      serve: (options: Bun.Serve.Options<unknown> & { fetch: (...args: unknown[]) => Response }) =>
+        serve({
+          ...options,
+          fetch(...args: unknown[]) {
+            if (!isBroken) return options.fetch(...args);
+            throw makeError('handler');
+          },
+        }),
+    });
+  },
+  /** No response can be made any more, not even to an error. */
+  'broken response'() {
+    process.on('SIGUSR2', () => {
+      globalThis.Response = new Proxy(Response, {
+        construct() {
+          throw new TypeError('a message of its own');
+        },
+      });
+    });
+  },
+  /** Parsing a URL throws an error whose message contains the URL, like the runtime's own. */
+  'broken URL'() {
+    URL.canParse = (address) => {
+      throw new TypeError(`cannot read ${address}\n    at ${address}`);
+    };
+  },
+  'clock an hour ahead'() {
+    const now = performance.now.bind(performance);
+    performance.now = () => now() + 3_600_000;
+  },
+};
+
+const fault = process.env.TEST_FAULT ?? '';
+const cause = FAULTS[fault];
+if (cause === undefined) throw new Error(`no such fault: ${fault}`);
+cause();

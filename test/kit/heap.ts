@@ -1,0 +1,51 @@
+/**
+ * How many objects a relay has on its heap: those left after a collection, or,
+ * where nothing is ever collected, all there ever were. Resident memory says
+ * little of either, because the runtime frees garbage when it likes. The first
+ * part of this file is loaded into the relay.
+ */
+import { heapStats } from 'bun:jsc';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pollUntil } from './wait.ts';
+
+const SIGNAL = 'SIGUSR2';
+const { HEAP_COUNT, BUN_JSC_useGC } = process.env;
+
+if (HEAP_COUNT !== undefined) {
+  process.on(SIGNAL, () => {
+    if (BUN_JSC_useGC !== '0') Bun.gc(true);
+    const counts = Object.values(heapStats().objectTypeCounts);
+    const objects = counts.reduce((sum, count) => sum + count, 0);
+    // Renamed when complete, so that a reader never sees a part of it.
+    writeFileSync(`${HEAP_COUNT}.part`, String(objects));
+    renameSync(`${HEAP_COUNT}.part`, HEAP_COUNT);
+  });
+}
+
+export interface HeapCount extends Disposable {
+  /** For the relay's environment. */
+  readonly env: Readonly<Record<string, string>>;
+  countObjects(pid: number): Promise<number>;
+}
+
+export function createHeapCount({ collects }: { readonly collects: boolean }): HeapCount {
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-heap-'));
+  const path = join(folder, 'objects');
+  return {
+    env: {
+      BUN_OPTIONS: `--preload ${import.meta.path}`,
+      HEAP_COUNT: path,
+      ...(!collects && { BUN_JSC_useGC: '0' }),
+    },
+    async countObjects(pid) {
+      process.kill(pid, SIGNAL);
+      await pollUntil('the objects are counted', () => existsSync(path));
+      const objects = Number(readFileSync(path, 'utf8'));
+      rmSync(path);
+      return objects;
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,111 @@
+/** Programs that a test starts. Each ends with the test, whatever ends that. */
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { constants } from 'node:os';
+import { createInterface } from 'node:readline';
+
+export interface ChildOptions {
+  /** The whole environment, apart from PATH. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** How many files and sockets it may have open. */
+  readonly openFiles?: number;
+  /** Called with each line of its output as it arrives. */
+  readonly onLine?: (line: string) => void;
+  /** Its output goes to a file of this name too, which the log search at the end of `npm test` reads. */
+  readonly logName?: string;
+}
+
+export interface Child {
+  readonly pid: number;
+  /** What it has written so far: stdout, then stderr. */
+  output(): string;
+  /** Resolves once it has ended and all its output was read. The exit code is 128 and more after a signal. */
+  readonly exited: Promise<number>;
+  /** True until the process ends, suspended or not. */
+  isRunning(): boolean;
+  kill(signal?: NodeJS.Signals): void;
+}
+
+let started = 0;
+
+export function startChild(command: readonly string[], options: ChildOptions = {}): Child {
+  const [program = '', ...args] = [...endingWithUs, ...limited(command, options.openFiles)];
+  const child = spawn(program, args, {
+    env: { PATH: process.env.PATH ?? '', ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
+  });
+  started += 1;
+  const folder = process.env.RELAY_TEST_LOGS;
+  const name = options.logName;
+  const log = folder && name && `${folder}/${name}-${process.pid}-${started}-${child.pid}.log`;
+  const written = ['', ''];
+  for (const [index, stream] of [child.stdout, child.stderr].entries()) {
+    stream.on('data', (part: Buffer) => {
+      written[index] += part.toString('utf8');
+      if (log) appendFileSync(log, part);
+    });
+    if (options.onLine) createInterface(stream).on('line', options.onLine);
+  }
+  return {
+    pid: child.pid ?? 0,
+    output: () => written.join(''),
+    exited: new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code, signal) =>
+        resolve(code ?? 128 + (signal === null ? 0 : (constants.signals[signal] ?? 0))),
+      );
+    }),
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+    kill: (signal) => void child.kill(signal),
+  };
+}
+
+/** Runs a program to its end. */
+export async function runChild(command: readonly string[], options: ChildOptions = {}) {
+  const child = startChild(command, options);
+  const exitCode = await child.exited;
+  return { exitCode, output: child.output() };
+}
+
+/** The kernel ends the child with us: of SIGKILL, and of the end of `bun test`, no handler is told. */
+const endingWithUs = Bun.which('setpriv') ? ['setpriv', '--pdeathsig', 'KILL', '--'] : [];
+
+function limited(command: readonly string[], openFiles?: number): readonly string[] {
+  if (openFiles === undefined) return command;
+  // `exec`, so that a signal to the child reaches the program.
+  return ['/bin/sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', ...command];
+}
+
+/**
+ * Below the ports that Linux gives to outgoing connections (32768 and up): one of
+ * those could take the port of a server that is down for a moment, and a client
+ * that keeps trying to reach that port could end up connected to itself.
+ */
+const [FIRST_PORT, LAST_PORT] = [10_000, 22_000];
+
+/** The nodes of a Redis Cluster talk to each other at their port plus this. */
+export const CLUSTER_BUS_OFFSET = 10_000;
+
+const given = new Set<number>();
+
+/** A port of 127.0.0.1 that is free, and whose Cluster bus port is. Never the same one twice. */
+export async function findFreePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(FIRST_PORT, LAST_PORT);
+    if (given.has(port)) continue;
+    given.add(port);
+    if ((await isFree(port)) && (await isFree(port + CLUSTER_BUS_OFFSET))) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,148 @@
+/** Mock providers: what a relay meets at a token endpoint or at an issuer. Real servers, and bytes where HTTP does not suffice. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { plantSecret } from './secrets.ts';
+import { createGate, type Gate } from './wait.ts';
+
+/** `using` stops it, or the test does. */
+interface Stoppable extends Disposable {
+  stop(): void;
+}
+
+function stoppable(stop: () => unknown): Stoppable {
+  const stopNow = () => void stop();
+  return { stop: stopNow, [Symbol.dispose]: stopNow };
+}
+
+export interface TokenEndpoint extends Stoppable {
+  readonly tokenUrl: string;
+  /** Closed, it holds every request. */
+  readonly gate: Gate;
+  /** How often this code, or refresh token, was brought. */
+  requestsFor(code: string): number;
+}
+
+/** A token endpoint that grants `tokenFor(code)`, and counts. */
+export function startTokenEndpoint(): TokenEndpoint {
+  const requests = new Map<string, number>();
+  const gate = createGate();
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const form = new URLSearchParams(await request.text());
+      const code = form.get('code') ?? form.get('refresh_token') ?? '';
+      requests.set(code, (requests.get(code) ?? 0) + 1);
+      await gate.pass();
+      return Response.json({ access_token: tokenFor(code) });
+    },
+  });
+  return {
+    tokenUrl: `${server.url.origin}/token`,
+    gate,
+    requestsFor: (code) => requests.get(code) ?? 0,
+    ...stoppable(() => server.stop(true)),
+  };
+}
+
+const tokenFor = (code: string) => plantSecret(`token-for-${code}`);
+
+/** What a device receives for that code. */
+export const tokensFor = (code: string) => ({ accessToken: tokenFor(code) });
+
+/** An issuer that is asked for its discovery document, and answers once the test says so, or never. */
+export function startSilentIssuer() {
+  const gate = createGate();
+  const held = gate.close();
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    async fetch({ url }) {
+      await gate.pass();
+      return Response.json(discoveryDocumentOf(new URL(url).origin));
+    },
+  });
+  return {
+    issuer: server.url.origin,
+    /** Resolves when it is asked for the first time. */
+    asked: held.arrived,
+    answer: held.release,
+    ...stoppable(() => server.stop(true)),
+  };
+}
+
+export function discoveryDocumentOf(issuer: string) {
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+  };
+}
+
+export interface Upstream extends Stoppable {
+  readonly url: string;
+  readonly requests: { method: string; headers: Headers; body: string }[];
+}
+
+/** A token endpoint that answers as the test says. */
+export function serveUpstream(
+  answer: (request: Request) => Response | Promise<Response>,
+): Upstream {
+  const requests: Upstream['requests'] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const { method, headers } = request;
+      requests.push({ method, headers, body: await request.text() });
+      return answer(request);
+    },
+  });
+  return {
+    url: `${server.url.origin}/token`,
+    requests,
+    ...stoppable(() => server.stop(true)),
+  };
+}
+
+export interface ByteServer extends Stoppable {
+  readonly url: string;
+  readonly port: number;
+  /** Connections so far. */
+  connections(): number;
+  /** Requests so far, as far as each arrives in one piece. */
+  requests(): number;
+}
+
+/** A server that speaks in bytes. `nth` counts the requests of one connection, from 1. */
+export async function serveBytes(
+  onRequest: (socket: Socket, nth: number, request: string) => void,
+  onConnection: (socket: Socket) => void = () => {},
+): Promise<ByteServer> {
+  const sockets = new Set<Socket>();
+  let requests = 0;
+  const server = createServer((socket) => {
+    let nth = 0;
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', (request) => {
+      nth += 1;
+      requests += 1;
+      onRequest(socket, nth, String(request));
+    });
+    onConnection(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/token`,
+    port,
+    connections: () => sockets.size,
+    requests: () => requests,
+    ...stoppable(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    }),
+  };
+}

@@ -1,0 +1,74 @@
+/** Reads and measures pictures of QR codes. The scanner is not the library that drew them. */
+import { convertIndexedToRgb, decode } from 'fast-png';
+import jsqr from 'jsqr';
+
+export interface Picture {
+  readonly widthPx: number;
+  readonly heightPx: number;
+  /** Four bytes a pixel. */
+  readonly rgba: Uint8ClampedArray<ArrayBuffer>;
+}
+
+export function readPng(png: Uint8Array): Picture {
+  const image = decode(png);
+  const { width: widthPx, height: heightPx } = image;
+  const channels = image.palette ? 3 : image.channels;
+  const data = image.palette ? convertIndexedToRgb(image) : image.data;
+  const rgba = new Uint8ClampedArray(widthPx * heightPx * 4).fill(255);
+  for (let pixel = 0; pixel < widthPx * heightPx; pixel += 1) {
+    for (let channel = 0; channel < channels; channel += 1) {
+      rgba[pixel * 4 + channel] = data[pixel * channels + channel] ?? 0;
+    }
+  }
+  return { widthPx, heightPx, rgba };
+}
+
+/** The text that a scanner reads. */
+export function scan({ widthPx, heightPx, rgba }: Picture): string | undefined {
+  return jsqr(rgba, widthPx, heightPx)?.data;
+}
+
+export interface Measures {
+  /** Whole when every module is equally many pixels wide. */
+  readonly modulePx: number;
+  /** Along one side, without the quiet zone. */
+  readonly modules: number;
+  /** Around the code, in modules: left, top, right, bottom. */
+  readonly quietZone: readonly number[];
+  /** Pixels that are neither the black nor the white of their whole module. */
+  readonly strayPixels: number;
+}
+
+export function measure({ widthPx, heightPx, rgba }: Picture): Measures {
+  const colours = new Uint32Array(rgba.buffer);
+  const colourAt = (x: number, y: number) => colours[y * widthPx + x];
+  const isLight = (x: number, y: number) => colourAt(x, y) === WHITE;
+  const columns = Array.from({ length: widthPx }, (_, x) => x);
+  const rows = Array.from({ length: heightPx }, (_, y) => y);
+  const isInkedColumn = (x: number) => !rows.every((y) => isLight(x, y));
+  const isInkedRow = (y: number) => !columns.every((x) => isLight(x, y));
+  const [left, right] = [columns.findIndex(isInkedColumn), columns.findLastIndex(isInkedColumn)];
+  const [top, bottom] = [rows.findIndex(isInkedRow), rows.findLastIndex(isInkedRow)];
+  // The upper edge starts with a finder pattern: seven dark modules, then a light one.
+  const modulePx = (columns.findIndex((x) => x > left && isLight(x, top)) - left) / 7;
+
+  let strayPixels = 0;
+  for (const y of rows) {
+    const moduleTop = y - ((y - top + widthPx * modulePx) % modulePx);
+    for (const x of columns) {
+      const moduleLeft = x - ((x - left + widthPx * modulePx) % modulePx);
+      const colour = colourAt(x, y);
+      const isPure = colour === BLACK || colour === WHITE;
+      if (!isPure || colour !== colourAt(moduleLeft, moduleTop)) strayPixels += 1;
+    }
+  }
+  return {
+    modulePx,
+    modules: (right + 1 - left) / modulePx,
+    quietZone: [left, top, widthPx - 1 - right, heightPx - 1 - bottom].map((px) => px / modulePx),
+    strayPixels,
+  };
+}
+
+/** Four bytes as one number, in whichever byte order: alpha is 255 in both. */
+const [BLACK, WHITE] = new Uint32Array(new Uint8Array([0, 0, 0, 255, 255, 255, 255, 255]).buffer);

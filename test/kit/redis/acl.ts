@@ -1,0 +1,34 @@
+/** The rights that docs/scaling.md tells an operator to grant. */
+import { readFileSync } from 'node:fs';
+
+const PAGE = new URL('../../../docs/scaling.md', import.meta.url);
+
+export type Deployment = 'single' | 'sentinel' | 'cluster';
+
+export interface AclRules {
+  /** Keys and channels. */
+  readonly places: readonly string[];
+  readonly commands: readonly string[];
+}
+
+/** The page has four lines: for every deployment, for all but a Cluster, for Sentinel, and for a Cluster. */
+export function readAcl(deployment: Deployment): AclRules {
+  const lines = readFileSync(PAGE, 'utf8').match(/^ACL SETUSER relay .*$/gm) ?? [];
+  if (lines.length !== 4) throw new Error(`${PAGE} has ${lines.length} lines of ACL SETUSER`);
+  const [everywhere, noCluster, sentinel, cluster] = lines;
+  const others = { single: [noCluster], sentinel: [noCluster, sentinel], cluster: [cluster] };
+  const rules = [everywhere, ...others[deployment]].join(' ').split(' ');
+  return {
+    places: rules.filter((rule) => /^[~&]/.test(rule)),
+    commands: rules.filter((rule) => rule.startsWith('+')),
+  };
+}
+
+/** As a line of redis.conf has them, for the keys of each prefix. */
+export function rulesFor(deployment: Deployment, prefixes: readonly string[]): string {
+  const { places, commands } = readAcl(deployment);
+  const own = prefixes.flatMap((prefix) =>
+    places.map((place) => place.replace('sign-in-relay:', prefix)),
+  );
+  return [...own, ...commands].join(' ');
+}

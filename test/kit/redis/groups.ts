@@ -1,0 +1,321 @@
+/** Several Redis servers that fail over: a primary watched by Sentinels, and a Cluster. */
+import { CLUSTER_BUS_OFFSET } from '../process.ts';
+import { pollUntil } from '../wait.ts';
+import {
+  launchServer,
+  loginOf,
+  type RedisOptions,
+  type RedisServer,
+  startRedis,
+} from './server.ts';
+
+const stopAll = async (servers: readonly RedisServer[]) => {
+  await Promise.all(servers.map((server) => server.stop()));
+};
+
+export interface SentinelOptions extends RedisOptions {
+  readonly replicas?: number;
+  /** The primary is going to be killed: after a second of silence it is replaced. */
+  readonly failsOver?: boolean;
+}
+
+export interface RedisSentinel extends AsyncDisposable {
+  /** `redis+sentinel://127.0.0.1:p1,127.0.0.1:p2/mymaster`, `rediss+` over TLS. */
+  readonly url: string;
+  /** The first primary and its replicas; a failover does not change the order. */
+  readonly nodes: readonly RedisServer[];
+  readonly sentinels: readonly RedisServer[];
+  /** The primary that the sentinels name. */
+  primary(): Promise<RedisServer>;
+  /** Kills the primary with SIGKILL and returns it. */
+  killPrimary(): Promise<RedisServer>;
+  /** As an operator does before an upgrade: nothing is killed. Returns the primary that steps down. */
+  replacePrimary(): Promise<RedisServer>;
+  /** The new primary, once every sentinel that answers names it and it takes writes. */
+  waitForPromotion(old: RedisServer): Promise<RedisServer>;
+  /** Resolves when every sentinel sees this many replicas with a link to the primary. */
+  waitForReplicas(count: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const SENTINELS = 3;
+const SENTINEL_NAME = 'mymaster';
+
+/**
+ * When a primary is given up: soon where it is going to be killed, and otherwise
+ * not because the machine is slow. Each sentinel waits longer than the one before
+ * and needs no second opinion to call an election, so that the first is the only
+ * candidate: three at once tie, and repeat the election seconds later. A majority
+ * must still elect.
+ */
+const DOWN_AFTER_MS = { soon: 1_000, late: 60_000 };
+const LONGER_BY_MS = 250;
+const QUORUM = 1;
+
+/**
+ * How often a sentinel checks and reports; no configuration file can set it. With
+ * the usual 10 s and 2 s a primary that comes back is a replica only after half a
+ * minute; with the usual ping each second a second of silence means nothing, and
+ * one failover causes the next. A sentinel believes what a replica reported for
+ * five pings, and asks once a second while the primary is down: with shorter pings
+ * no replica would qualify at every other try.
+ */
+const FASTER_MS = {
+  'ping-period': 300,
+  'info-period': 300,
+  'publish-period': 300,
+  'ask-period': 300,
+};
+
+/** Resolves when every sentinel knows all the others and every replica. */
+export async function startRedisSentinel(options: SentinelOptions = {}): Promise<RedisSentinel> {
+  const { replicas = 1, failsOver = false, ...redis } = options;
+  const nodes = await Promise.all(Array.from({ length: 1 + replicas }, () => startRedis(redis)));
+  const sentinels: RedisServer[] = [];
+  try {
+    const primary = await attachReplicas(nodes);
+    for (let index = 0; index < SENTINELS; index += 1) {
+      const delayMs = DOWN_AFTER_MS[failsOver ? 'soon' : 'late'] + index * LONGER_BY_MS;
+      sentinels.push(await launchSentinel(primary, delayMs, redis));
+    }
+    const group = createGroup(nodes, sentinels, redis);
+    await group.waitForReplicas(replicas);
+    await pollUntil('the sentinels know each other', async () => {
+      const known = sentinels.map((sentinel) => records(sentinel, 'SENTINELS'));
+      return (await Promise.all(known)).every(({ length }) => length === SENTINELS - 1);
+    });
+    await untilReplicating(primary, replicas);
+    return group;
+  } catch (error) {
+    await stopAll([...nodes, ...sentinels]);
+    throw error;
+  }
+}
+
+/** Before there are sentinels: they ask a primary for its replicas only every 10 s. */
+async function attachReplicas(nodes: readonly RedisServer[]): Promise<RedisServer> {
+  const [primary, ...replicas] = nodes;
+  if (primary === undefined) throw new Error('a group without a primary');
+  for (const replica of replicas) {
+    await replica.cli('REPLICAOF', '127.0.0.1', primary.port);
+    await replica.cli('CONFIG', 'REWRITE');
+    await pollUntil('the replica has its primary', async () =>
+      (await replica.cli('ROLE')).includes('connected'),
+    );
+  }
+  return primary;
+}
+
+/**
+ * A replica with a full copy is sent new writes only after it has reported once
+ * more, up to a second later; until then WAIT fails.
+ */
+async function untilReplicating(primary: RedisServer, replicas: number): Promise<void> {
+  // Something new that leaves nothing behind.
+  await primary.cli('PUBLISH', 'attached', '');
+  const info = () => primary.cli('INFO', 'replication');
+  const written = Number(/^master_repl_offset:(\d+)/m.exec(await info())?.[1]);
+  await pollUntil('the replicas have what is written', async () => {
+    const offsets = [...(await info()).matchAll(/^slave\d+:.*,offset=(\d+)/gm)];
+    return offsets.filter(([, offset]) => Number(offset) >= written).length === replicas;
+  });
+}
+
+async function launchSentinel(
+  { port, adminPassword }: RedisServer,
+  downAfterMs: number,
+  { program, tls = false }: RedisOptions,
+): Promise<RedisServer> {
+  const sentinel = await launchServer({
+    ...(program && { program }),
+    tls,
+    config: [
+      `sentinel monitor ${SENTINEL_NAME} 127.0.0.1 ${port} ${QUORUM}`,
+      `sentinel down-after-milliseconds ${SENTINEL_NAME} ${downAfterMs}`,
+      `sentinel failover-timeout ${SENTINEL_NAME} 2000`,
+      ...(adminPassword && [
+        `sentinel auth-pass ${SENTINEL_NAME} ${JSON.stringify(adminPassword)}`,
+      ]),
+    ],
+    args: ['--sentinel'],
+    adminPassword: '',
+  });
+  await sentinel.cli('SENTINEL', 'DEBUG', ...Object.entries(FASTER_MS).flat());
+  return sentinel;
+}
+
+function createGroup(
+  nodes: readonly RedisServer[],
+  sentinels: readonly RedisServer[],
+  { tls, user, password = '' }: RedisOptions,
+): RedisSentinel {
+  const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
+  const login = user ? loginOf(user.password, user.name) : loginOf(password);
+  const answering = () => sentinels.filter((sentinel) => sentinel.isAnswering());
+  /** What the sentinels that answer agree on. */
+  async function findPrimary(): Promise<RedisServer | undefined> {
+    const ports = new Set(await Promise.all(answering().map(primaryPort)));
+    const [port] = ports;
+    return ports.size === 1 ? nodes.find((node) => node.port === port) : undefined;
+  }
+  const primary = () => pollUntil('the sentinels name one primary', findPrimary);
+  const stop = () => stopAll([...nodes, ...sentinels]);
+  return {
+    url: `${tls ? 'rediss' : 'redis'}+sentinel://${login}${hosts}/${SENTINEL_NAME}`,
+    ...{ nodes, sentinels, primary, stop, [Symbol.asyncDispose]: stop },
+    async killPrimary() {
+      const killed = await primary();
+      await killed.kill();
+      return killed;
+    },
+    async replacePrimary() {
+      const old = await primary();
+      await sentinels[0]?.cli('SENTINEL', 'FAILOVER', SENTINEL_NAME);
+      return old;
+    },
+    waitForPromotion: (old) =>
+      pollUntil('a replica is promoted', async () => {
+        const named = await findPrimary();
+        if (named === undefined || named === old) return undefined;
+        return (await named.cli('ROLE')).startsWith('master') && named;
+      }),
+    async waitForReplicas(count) {
+      await pollUntil(`the sentinels see ${count} replicas`, async () => {
+        const linked = await Promise.all(answering().map(countLinkedReplicas));
+        return linked.every((seen) => seen === count);
+      });
+    },
+  };
+}
+
+async function primaryPort(sentinel: RedisServer): Promise<number> {
+  const address = await sentinel.cli('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', SENTINEL_NAME);
+  return Number(address.split('\n')[1]);
+}
+
+/** Those that answer and have a link to the primary. */
+async function countLinkedReplicas(sentinel: RedisServer): Promise<number> {
+  const replicas = await records(sentinel, 'REPLICAS');
+  const isLinked = (replica: ReadonlyMap<string, string>) =>
+    replica.get('flags') === 'slave' && replica.get('master-link-status') === 'ok';
+  return replicas.filter(isLinked).length;
+}
+
+/** redis-cli prints field and value on lines in turn; each record starts with its name. */
+async function records(sentinel: RedisServer, what: 'SENTINELS' | 'REPLICAS') {
+  const lines = (await sentinel.cli('SENTINEL', what, SENTINEL_NAME)).split('\n');
+  const found: Map<string, string>[] = [];
+  for (let at = 0; at + 1 < lines.length; at += 2) {
+    const [field = '', value = ''] = lines.slice(at, at + 2);
+    if (field === 'name') found.push(new Map());
+    found.at(-1)?.set(field, value);
+  }
+  return found;
+}
+
+export interface ClusterOptions extends RedisOptions {
+  /** Of each of the three masters. */
+  readonly replicas?: number;
+}
+
+export interface RedisCluster extends AsyncDisposable {
+  /** All nodes, as `REDIS_URL` has it. */
+  readonly url: string;
+  /** Masters first; a failover does not change the order. */
+  readonly nodes: readonly RedisServer[];
+  /** The master that has the slot of this key now. */
+  ownerOf(key: string): Promise<RedisServer>;
+  /** The new master of this key, once every node that answers knows of it and serves. */
+  waitForNewOwner(key: string, old: RedisServer): Promise<RedisServer>;
+  stop(): Promise<void>;
+}
+
+const MASTERS = 3;
+
+/** A master that does not answer for a second is replaced, by any replica at once. */
+const CLUSTER_ARGS = [
+  ...['--cluster-enabled', 'yes'],
+  ...['--cluster-node-timeout', '1000'],
+  ...['--cluster-replica-validity-factor', '0'],
+];
+
+/** Resolves when every node serves. */
+export async function startRedisCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
+  const { replicas = 0, ...redis } = options;
+  const args = [...CLUSTER_ARGS, ...(redis.args ?? [])];
+  const nodes = await Promise.all(
+    Array.from({ length: MASTERS * (1 + replicas) }, () => startRedis({ ...redis, args })),
+  );
+  try {
+    const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
+    const howMany = ['--cluster-replicas', replicas, '--cluster-yes'];
+    await nodes[0]?.cli('--cluster', 'create', ...addresses, ...howMany);
+    await untilServing(nodes);
+    return createCluster(nodes, redis.user);
+  } catch (error) {
+    await stopAll(nodes);
+    throw error;
+  }
+}
+
+function askAll(nodes: readonly RedisServer[], ...command: string[]): Promise<string[]> {
+  return Promise.all(nodes.filter((node) => node.isAnswering()).map((n) => n.cli(...command)));
+}
+
+async function untilServing(nodes: readonly RedisServer[]): Promise<void> {
+  await pollUntil('every node of the Cluster serves', async () => {
+    const views = await askAll(nodes, 'CLUSTER', 'NODES');
+    const states = await askAll(nodes, 'CLUSTER', 'INFO');
+    const links = await askAll(nodes, 'INFO', 'replication');
+    return (
+      views.every((view) => view.split('\n').length === nodes.length) &&
+      states.every((state) => state.includes('cluster_state:ok')) &&
+      links.every((link) => !link.includes('master_link_status:down'))
+    );
+  });
+}
+
+function createCluster(nodes: readonly RedisServer[], user: RedisOptions['user']): RedisCluster {
+  /** What the nodes that answer agree on. */
+  async function findOwner(key: string): Promise<RedisServer | undefined> {
+    const [slot] = await askAll(nodes, 'CLUSTER', 'KEYSLOT', key);
+    const views = await askAll(nodes, 'CLUSTER', 'NODES');
+    const ports = new Set(views.map((view) => portOfSlot(view, Number(slot))));
+    const [port] = ports;
+    return ports.size === 1 ? nodes.find((node) => node.port === port) : undefined;
+  }
+  const login = user ? loginOf(user.password, user.name) : '';
+  const stop = () => stopAll(nodes);
+  return {
+    url: `redis://${login}${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    ...{ nodes, stop, [Symbol.asyncDispose]: stop },
+    ownerOf: (key) => pollUntil(`the owner of ${key} is known`, () => findOwner(key)),
+    async waitForNewOwner(key, old) {
+      const owner = await pollUntil(`${key} has a new owner`, async () => {
+        const now = await findOwner(key);
+        return now !== old && now;
+      });
+      await untilServing(nodes);
+      return owner;
+    },
+  };
+}
+
+/**
+ * The port of the node that owns the slot.
+ * @see https://redis.io/docs/latest/commands/cluster-nodes/
+ */
+function portOfSlot(clusterNodes: string, slot: number): number | undefined {
+  for (const line of clusterNodes.split('\n')) {
+    const [, address = '', , , , , , , ...ranges] = line.split(' ');
+    const owns = ranges.some((range) => {
+      // In brackets: a slot that is moving to another node.
+      if (range.startsWith('[')) return false;
+      const [first = Number.NaN, last = first] = range.split('-').map(Number);
+      return first <= slot && slot <= last;
+    });
+    // By its bus: the announced port may be that of a proxy.
+    if (owns) return Number(/@(\d+)/.exec(address)?.[1]) - CLUSTER_BUS_OFFSET;
+  }
+  return undefined;
+}

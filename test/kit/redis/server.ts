@@ -1,0 +1,228 @@
+/** A real Redis or Valkey on the loopback that can be killed, restarted where it was, and frozen. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Child, findFreePort, startChild } from '../process.ts';
+import { type CertificateFiles, writeCertificate } from '../tls.ts';
+import { pollUntil } from '../wait.ts';
+
+export interface RedisOptions {
+  /** Not given: Redis. */
+  readonly program?: 'valkey-server';
+  /** Of the default user. */
+  readonly password?: string;
+  /** An ACL user, whose name and password are in `url`. Without rules it may do everything. */
+  readonly user?: { readonly name: string; readonly password: string; readonly rules?: string };
+  /** TLS alone, with a certificate for 127.0.0.1 by a CA that the test must trust. */
+  readonly tls?: boolean;
+  /** As Redis writes it, `8mb`. */
+  readonly maxMemory?: string;
+  readonly evictionPolicy?: string;
+  /** Further arguments of redis-server, `['--appendonly', 'yes']`. */
+  readonly args?: readonly string[];
+}
+
+export interface RedisServer extends AsyncDisposable {
+  /** As `REDIS_URL` has it, with the user that was asked for. */
+  readonly url: string;
+  /** The same for the default user, who may do everything. */
+  readonly adminUrl: string;
+  readonly adminPassword: string;
+  readonly port: number;
+  /** A new one after each restart. */
+  readonly pid: number;
+  /** All that the server writes is here. */
+  readonly folder: string;
+  /** The CA to trust, if the server speaks TLS. */
+  readonly caFile: string | undefined;
+  /** Neither killed nor frozen. */
+  isAnswering(): boolean;
+  /** Resolves when the process has ended. */
+  kill(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
+  /** Starts it on the same port, killed or not. It is empty then, unless it was told to persist. */
+  restart(): Promise<void>;
+  /** SIGSTOP: connections stay open and the kernel accepts new ones, but nothing is answered. */
+  freeze(): Promise<void>;
+  thaw(): void;
+  /** What redis-cli prints, run as the default user. Rejects when Redis answers with an error. */
+  cli(...args: readonly (string | number)[]): Promise<string>;
+  /** The keys that match. */
+  keys(pattern: string): Promise<string[]>;
+  /** Ends the process and removes the folder. */
+  stop(): Promise<void>;
+}
+
+/** Of the default user, where the relay has a user of its own. The same on every node of a Cluster. */
+const ADMIN_PASSWORD = crypto.randomUUID();
+
+/**
+ * Dumps are not compressed, or a secret in them could not be found. A replica
+ * starts at once and keeps no dump, so a restarted server is empty.
+ */
+const ALWAYS = [
+  'save ""',
+  'appendonly no',
+  'rdbcompression no',
+  'rdb-del-sync-files yes',
+  'repl-diskless-sync-delay 0',
+];
+
+/** Resolves when it answers. It keeps nothing on disk unless `args` say so. */
+export function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  const { user, args = [], maxMemory, evictionPolicy } = options;
+  const adminPassword = options.password ?? (user ? ADMIN_PASSWORD : '');
+  const config = [...ALWAYS];
+  if (adminPassword !== '') {
+    const quoted = JSON.stringify(adminPassword);
+    config.push(`requirepass ${quoted}`, `masterauth ${quoted}`);
+  }
+  if (user) {
+    const rules = user.rules ?? '~* &* +@all';
+    config.push(`user ${user.name} on ${JSON.stringify(`>${user.password}`)} ${rules}`);
+  }
+  if (maxMemory) config.push(`maxmemory ${maxMemory}`);
+  if (evictionPolicy) config.push(`maxmemory-policy ${evictionPolicy}`);
+  return launchServer({ ...options, config, args, adminPassword });
+}
+
+export interface LaunchOptions extends Pick<RedisOptions, 'program' | 'tls' | 'user'> {
+  /** Lines of redis.conf, besides where it listens. */
+  readonly config: readonly string[];
+  readonly args: readonly string[];
+  readonly adminPassword: string;
+}
+
+/** Between the search for a free port and its use another process may take it. */
+const MAX_TRIES = 5;
+
+/** A server or a sentinel. Resolves when it answers. */
+export async function launchServer(options: LaunchOptions): Promise<RedisServer> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await launchOn(await findFreePort(), options);
+    } catch (error) {
+      if (tries === MAX_TRIES || !String(error).includes('Address already in use')) throw error;
+    }
+  }
+}
+
+async function launchOn(port: number, options: LaunchOptions): Promise<RedisServer> {
+  const { program = 'redis-server', user, adminPassword } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-redis-'));
+  const tls = options.tls ? await writeCertificate(folder) : undefined;
+  // A file rather than arguments: a failover is written into it, as in production.
+  const configFile = join(folder, 'redis.conf');
+  writeFileSync(configFile, [...listenLines(port, folder, tls), ...options.config, ''].join('\n'));
+  const start = () => startProcess([program, configFile, ...options.args]);
+  const removeFolder = () => rmSync(folder, { recursive: true, force: true });
+
+  let current: Child;
+  try {
+    current = await start();
+  } catch (error) {
+    removeFolder();
+    throw error;
+  }
+  let isFrozen = false;
+  async function kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    current.kill(signal);
+    thaw(); // A suspended process does not react to SIGTERM.
+    await current.exited;
+  }
+  function thaw(): void {
+    current.kill('SIGCONT');
+    isFrozen = false;
+  }
+  async function stop(): Promise<void> {
+    await kill();
+    removeFolder();
+  }
+  const cli = (...args: readonly (string | number)[]) =>
+    runRedisCli([...cliArgs(port, tls), ...args.map(String)], adminPassword);
+  const urlFor = (login: string) => `${tls ? 'rediss' : 'redis'}://${login}127.0.0.1:${port}`;
+
+  return {
+    url: urlFor(user ? loginOf(user.password, user.name) : loginOf(adminPassword)),
+    adminUrl: urlFor(loginOf(adminPassword)),
+    ...{ adminPassword, port, folder, caFile: tls?.caFile },
+    get pid() {
+      return current.pid;
+    },
+    isAnswering: () => current.isRunning() && !isFrozen,
+    ...{ kill, thaw, cli, stop, [Symbol.asyncDispose]: stop },
+    async restart() {
+      await kill();
+      current = await start();
+    },
+    async freeze() {
+      isFrozen = true;
+      current.kill('SIGSTOP');
+      await untilFrozen(current.pid);
+    },
+    keys: async (pattern) => (await cli('KEYS', pattern)).split('\n').filter(Boolean),
+  };
+}
+
+function listenLines(port: number, folder: string, tls: CertificateFiles | undefined): string[] {
+  const common = ['bind 127.0.0.1', 'protected-mode no', `dir ${folder}`];
+  if (tls === undefined) return [...common, `port ${port}`];
+  return [
+    ...[...common, 'port 0', `tls-port ${port}`],
+    `tls-cert-file ${tls.certificateFile}`,
+    `tls-key-file ${tls.keyFile}`,
+    `tls-ca-cert-file ${tls.caFile}`,
+    ...['tls-auth-clients no', 'tls-replication yes', 'tls-cluster yes'],
+  ];
+}
+
+/** What precedes the host in an address. */
+export function loginOf(password: string, name = ''): string {
+  return password === '' ? '' : `${encodeURIComponent(name)}:${encodeURIComponent(password)}@`;
+}
+
+const IS_READY = /ready to accept connections|Sentinel ID is/i;
+
+/** Resolves once it accepts connections; rejects with its output if it ends before that. */
+async function startProcess(command: readonly string[]): Promise<Child> {
+  const ready = Promise.withResolvers<void>();
+  const child = startChild(command, {
+    env: { LC_ALL: 'C' },
+    onLine: (line) => {
+      if (IS_READY.test(line)) ready.resolve();
+    },
+  });
+  await Promise.race([ready.promise, child.exited.then(fail)]);
+  return child;
+
+  function fail(): never {
+    throw new Error(`${command[0]} ended. Its output:\n${child.output()}`);
+  }
+}
+
+/** A signal only asks for it: resolves when the process is suspended. */
+export function untilFrozen(pid: number): Promise<unknown> {
+  return pollUntil(`process ${pid} is suspended`, () => {
+    const state = /\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1];
+    return state === 'T';
+  });
+}
+
+function cliArgs(port: number, tls: CertificateFiles | undefined): string[] {
+  return ['-h', '127.0.0.1', '-p', String(port), ...(tls ? ['--tls', '--cacert', tls.caFile] : [])];
+}
+
+/** A frozen server never answers. */
+const CLI_TIMEOUT_MS = 10_000;
+const MAX_OUTPUT_BYTES = 64 * 1_024 * 1_024;
+
+async function runRedisCli(args: readonly string[], password: string): Promise<string> {
+  // -e: an error is an exit code, not a text that looks like an answer.
+  const { stdout } = await promisify(execFile)('redis-cli', ['-e', ...args], {
+    env: { PATH: process.env.PATH ?? '', ...(password !== '' && { REDISCLI_AUTH: password }) },
+    timeout: CLI_TIMEOUT_MS,
+    maxBuffer: MAX_OUTPUT_BYTES,
+  });
+  return stdout.replace(/\n$/, '');
+}

@@ -1,0 +1,162 @@
+/** Two relays on one Redis, as their operator starts them, and the mock provider of both. */
+import { randomUUID } from 'node:crypto';
+import { poll, pollUntilDone, type Result, startWithCode, UNKNOWN_SECRET } from './device.ts';
+import { startTokenEndpoint, type TokenEndpoint, tokensFor } from './provider.ts';
+import { type CuttingProxy, startCuttingProxy } from './redis/proxy.ts';
+import { type RedisServer, startRedis } from './redis/server.ts';
+import { type RelayProcess, type StartOptions, startRelay } from './relay.ts';
+import {
+  bringCode,
+  bringCodeWhenPossible,
+  continueWithCode,
+  makeCode,
+  startWhenPossible,
+} from './user.ts';
+import { pollUntil } from './wait.ts';
+
+type Env = Readonly<Record<string, string>>;
+
+export interface RelayPair extends AsyncDisposable {
+  readonly provider: TokenEndpoint;
+  readonly relays: readonly [RelayProcess, RelayProcess];
+}
+
+export interface PairOptions {
+  readonly env?: Env;
+  /** For each relay in particular. */
+  readonly each?: readonly [PartOptions, PartOptions];
+}
+
+type PartOptions = StartOptions & { readonly env?: Env };
+
+/** Longer than any test: a poll that is answered earlier was woken. */
+export const LONG_POLL_SECONDS = '230';
+
+export async function startRelayPair(
+  redisUrl: string,
+  { env = {}, each = [{}, {}] }: PairOptions = {},
+): Promise<RelayPair> {
+  await using stack = new AsyncDisposableStack();
+  const provider = stack.use(startTokenEndpoint());
+  const shared = {
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX: `test-${randomUUID()}:`,
+    MAL_TOKEN_URL: provider.tokenUrl,
+    START_BURST: '1000000',
+    POLL_SECONDS: LONG_POLL_SECONDS,
+    // As `npm start` has it: more exchanges at once than the runtime's default.
+    BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
+    ...env,
+  };
+  async function start({ env: own = {}, ...options }: PartOptions): Promise<RelayProcess> {
+    const relay = await startRelay({ ...shared, ...own }, options);
+    // A drain would ask a store that may not be there any more.
+    stack.defer(async () => void (await relay.stop('SIGKILL')));
+    return relay;
+  }
+  const relays = await Promise.all([start(each[0]), start(each[1])]);
+  const owned = stack.move();
+  return { provider, relays, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** One of the two relays is behind a proxy that cuts its connections to Redis or holds bytes back. */
+export interface CutOffPair extends AsyncDisposable {
+  readonly redis: RedisServer;
+  readonly proxy: CuttingProxy;
+  /** Behind the proxy. */
+  readonly cutOff: RelayProcess;
+  readonly other: RelayProcess;
+  readonly provider: TokenEndpoint;
+}
+
+export async function startCutOffPair(env: Env = {}): Promise<CutOffPair> {
+  await using stack = new AsyncDisposableStack();
+  const redis = stack.use(await startRedis());
+  const proxy = stack.use(await startCuttingProxy(redis.port));
+  const each = [{ env: { REDIS_URL: proxy.url } }, {}] as const;
+  const pair = stack.use(await startRelayPair(redis.url, { env, each }));
+  const [cutOff, other] = pair.relays;
+  // A whole sign-in by code: from now on Redis knows every script, and executes it at the first request.
+  const { session, link } = await startWithCode(cutOff);
+  const state = await continueWithCode(cutOff, link);
+  await (await bringCode(cutOff, state, makeCode())).body?.cancel();
+  await pollUntilDone([cutOff], session);
+  await redis.cli('FLUSHALL');
+  const owned = stack.move();
+  const { provider } = pair;
+  return {
+    redis,
+    proxy,
+    cutOff,
+    other,
+    provider,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Resolves when the poll is parked: its relay has looked the session up in the store. */
+export async function park(relay: RelayProcess, session: string) {
+  const before = relay.events('poll_waiting').length;
+  const answer = poll(relay, session);
+  // The test may look at the answer later.
+  answer.catch(() => {});
+  await relay.untilParked(before + 1);
+  // It uses the same connection to the store, so it is answered after that look-up.
+  await poll(relay, UNKNOWN_SECRET);
+  return { answer };
+}
+
+/** The states of a session in Redis: pending, exchanging, completed, delivered. */
+export type StoredState = 'p' | 'x' | 'c' | 'd';
+
+/** Resolves when Redis has a session in this state. */
+export async function untilSessionIs(redis: RedisServer, state: StoredState): Promise<void> {
+  await pollUntil(`a session is in state ${state}`, async () => {
+    const keys = await redis.keys('*:session:*');
+    const states = await Promise.all(keys.map((key) => redis.cli('HGET', key, 's')));
+    return states.includes(state);
+  });
+}
+
+/** Resolves when the only user code there is has been used, or can be used again. */
+export async function untilCodeIs(redis: RedisServer, state: 'used' | 'unused'): Promise<void> {
+  await pollUntil(`the code is ${state}`, async () => {
+    // Buckets of the rate limit have an address after `code:`.
+    const key = (await redis.keys('*:code:*')).find((each) => /:code:[\w-]{22}$/.test(each));
+    const isUsed = key !== undefined && (await redis.cli('GET', key)).startsWith('0.');
+    return isUsed === (state === 'used');
+  });
+}
+
+export interface SignedIn {
+  readonly code: string;
+  /** Of two polls that raced, one at each relay. */
+  readonly results: readonly Result[];
+}
+
+/** A whole sign-in at relays whose store may fail: user and device try again as in real life. */
+export async function signIn(relays: readonly RelayProcess[]): Promise<SignedIn> {
+  const [first] = relays;
+  if (first === undefined) throw new Error('no relay');
+  const { session, state } = await startWhenPossible(first);
+  const polls = relays.map((relay) => pollUntilDone([relay], session));
+  const code = makeCode();
+  await bringCodeWhenPossible(relays, state, code);
+  return { code, results: await Promise.all(polls) };
+}
+
+/** How many sign-ins ended in which way. */
+export function tally(signIns: readonly SignedIn[]) {
+  const sums = { signIns: signIns.length, delivered: 0, doubled: 0, failed: 0, lost: 0, wrong: 0 };
+  for (const { code, results } of signIns) {
+    const given = results.filter((result) => result !== 'gone');
+    const tokens = given.filter(({ accessToken }) => accessToken !== undefined);
+    if (given.length > 1) sums.doubled += 1;
+    if (given.length === 0) sums.lost += 1;
+    else if (tokens.length > 0) sums.delivered += 1;
+    else sums.failed += 1;
+    const expected = tokensFor(code).accessToken;
+    if (tokens.some(({ accessToken }) => accessToken !== expected)) sums.wrong += 1;
+  }
+  return sums;
+}

@@ -1,0 +1,187 @@
+/** A relay in a process of its own, started as its operator starts it: `bun src/main.ts` and an environment. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Target } from './device.ts';
+import { type Child, type ChildOptions, findFreePort, runChild, startChild } from './process.ts';
+import { pollUntil } from './wait.ts';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+export const MAIN = `${ROOT}src/main.ts`;
+/** Loaded into a relay before its own code; TEST_FAULT says what it does there. */
+const FAULTS = `${ROOT}test/kit/faults.ts`;
+
+type Env = Readonly<Record<string, string>>;
+
+export interface LogEvent {
+  readonly time: string;
+  readonly level: string;
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+type Matches = (event: LogEvent) => boolean;
+
+export interface RelayProcess extends Target {
+  readonly baseUrl: string;
+  readonly port: number;
+  readonly pid: number;
+  /** The log so far; of one event, if it is named. */
+  events(name?: string): readonly LogEvent[];
+  /** The first event that matches, past or to come. Rejects if the relay ends without it. */
+  waitForEvent(matches: string | Matches): Promise<LogEvent>;
+  /** Resolves once the relay has parked this many polls since its start. */
+  untilParked(polls: number): Promise<void>;
+  output(): string;
+  /** Resolves with the exit code, which is 128 and more after a signal. */
+  readonly exited: Promise<number>;
+  stop(signal?: NodeJS.Signals): Promise<number>;
+  /** The resident set, as the kernel counts it. */
+  residentBytes(): number;
+}
+
+export interface StartOptions extends Pick<ChildOptions, 'cwd' | 'openFiles'> {
+  /** What goes wrong in this relay (faults.ts). */
+  readonly fault?: string;
+  readonly args?: readonly string[];
+  /** What is run in place of `bun src/main.ts`. */
+  readonly command?: readonly string[];
+  /** Where it listens. Not given: a free port. */
+  readonly port?: number;
+}
+
+/** Resolves once the relay listens; rejects with its output if it ends before that. */
+export async function startRelay(env: Env = {}, options: StartOptions = {}): Promise<RelayProcess> {
+  const relay = await launchRelay(env, options);
+  await relay.waitForEvent('listening');
+  return relay;
+}
+
+/** Starts a relay that may never listen. What `env` does not say is as in production, plus one provider and the debug log. */
+export async function launchRelay(
+  env: Env = {},
+  options: StartOptions = {},
+): Promise<RelayProcess> {
+  const port = options.port ?? (await findFreePort());
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const log = createEventLog();
+  const child = spawnRelay(
+    {
+      ...{ OAUTH_BASE_URL: baseUrl, HOST: '127.0.0.1', PORT: String(port) },
+      ...{ LOG_LEVEL: 'debug', MAL_CLIENT_ID: 'mal-client', ...env },
+    },
+    { ...options, onLine: log.take },
+  );
+  const end = () => log.end(new Error(`the relay ended. Its output:\n${child.output()}`));
+  child.exited.then(end, end);
+  const isParked: Matches = ({ event }) => event === 'poll_waiting';
+  return {
+    ...{ baseUrl, port, pid: child.pid, output: child.output, exited: child.exited },
+    ask: (path, init) => fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
+    events: (name) => log.events.filter(({ event }) => name === undefined || event === name),
+    waitForEvent: (matches) =>
+      log.waitFor(typeof matches === 'string' ? ({ event }) => event === matches : matches),
+    async untilParked(polls) {
+      let seen = 0;
+      await log.waitFor((event) => isParked(event) && ++seen === polls);
+    },
+    stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      return child.exited;
+    },
+    residentBytes() {
+      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+      return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
+    },
+  };
+}
+
+/** Runs a relay that is expected to end by itself, in an environment that holds nothing but `env`. */
+export function runRelay(env: Env = {}, options: StartOptions = {}) {
+  return runChild(...childArguments(env, options));
+}
+
+function spawnRelay(env: Env, options: StartOptions & ChildOptions): Child {
+  return startChild(...childArguments(env, options));
+}
+
+function childArguments(env: Env, options: StartOptions) {
+  const { fault, args = [], command, port: _, ...rest } = options;
+  const preload = fault === undefined ? [] : ['--preload', FAULTS];
+  // A fault plants the secret of its error message.
+  const { RELAY_TEST_SECRETS = '' } = process.env;
+  const extra = fault === undefined ? {} : { TEST_FAULT: fault, RELAY_TEST_SECRETS };
+  return [
+    command ?? [process.execPath, ...preload, MAIN, ...args],
+    { ...rest, env: { ...extra, ...env }, logName: 'relay' },
+  ] as const;
+}
+
+/** The relay in the host of examples/, under plain Node. Resolves once it answers. */
+export async function startNodeRelay(env: Env = {}): Promise<RelayProcess> {
+  await buildForNode();
+  const relay = await launchRelay(env, { command: ['node', `${ROOT}examples/node-server.mjs`] });
+  await untilHealthy(relay.baseUrl);
+  return relay;
+}
+
+let built: Promise<unknown> | undefined;
+
+/** Builds the bundle for Node, unless `npm test` has just done so. */
+export async function buildForNode(): Promise<void> {
+  if (process.env.RELAY_TEST_BUILT) return;
+  built ??= runChild([process.execPath, 'run', 'build'], { cwd: ROOT });
+  await built;
+}
+
+export async function untilHealthy(baseUrl: string): Promise<void> {
+  await pollUntil(`${baseUrl} answers`, async () => {
+    const response = await fetch(`${baseUrl}/health`).catch(() => undefined);
+    return response?.ok;
+  });
+}
+
+/** JSON log lines as events that can be waited for. */
+export function createEventLog() {
+  const events: LogEvent[] = [];
+  const waiters = new Set<{
+    matches: Matches;
+    resolve: (event: LogEvent) => void;
+    reject: (reason: Error) => void;
+  }>();
+  let endedBy: Error | undefined;
+  return {
+    events: events as readonly LogEvent[],
+    take(line: string): void {
+      const event = parseEvent(line);
+      if (event === undefined) return;
+      events.push(event);
+      for (const waiter of waiters) {
+        if (!waiter.matches(event)) continue;
+        waiters.delete(waiter);
+        waiter.resolve(event);
+      }
+    },
+    end(reason: Error): void {
+      endedBy = reason;
+      for (const { reject } of waiters) reject(reason);
+      waiters.clear();
+    },
+    waitFor(matches: Matches): Promise<LogEvent> {
+      const past = events.find(matches);
+      if (past !== undefined) return Promise.resolve(past);
+      if (endedBy !== undefined) return Promise.reject(endedBy);
+      return new Promise((resolve, reject) => waiters.add({ matches, resolve, reject }));
+    },
+  };
+}
+
+/** Undefined for a line that is not of the log. */
+function parseEvent(line: string): LogEvent | undefined {
+  try {
+    const parsed: unknown = JSON.parse(line);
+    const isEvent = typeof parsed === 'object' && parsed !== null && 'event' in parsed;
+    return isEvent ? (parsed as LogEvent) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * No log, page or stored record may contain a secret. Tests plant every secret
+ * that they make or see; the last step of `npm test` searches all logs for all of
+ * them, and scans of Redis (redis/scan.ts) use the same forms.
+ */
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A shorter one could occur in a log by chance. */
+const MIN_PLANTED_CHARACTERS = 12;
+
+/** Records a secret for the search at the end of the run, and returns it. Empty: there is none. */
+export function plantSecret<Value extends string>(value: Value): Value {
+  if (value !== '' && value.length < MIN_PLANTED_CHARACTERS) {
+    throw new RangeError('too short to be searched for');
+  }
+  const file = process.env.RELAY_TEST_SECRETS;
+  if (file && value !== '') appendFileSync(file, `${value}\n`);
+  return value;
+}
+
+/** For helpers that also see the short tokens of tests in this process. */
+export function plantIfLong<Value extends string>(value: Value): Value {
+  return value.length < MIN_PLANTED_CHARACTERS ? value : plantSecret(value);
+}
+
+export interface SecretForm {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+/** A shorter form is found by chance, and proves nothing when it is not found. */
+const MIN_FORM_BYTES = 8;
+
+/**
+ * How a secret looks when something has encoded it: the secret and the bytes that
+ * it stands for, each plain, in hex and in base64 at any offset, each also escaped.
+ */
+export function formsOf(secret: string): readonly SecretForm[] {
+  const plain = Buffer.from(secret);
+  if (plain.length < MIN_FORM_BYTES) throw new Error(`too short to search for: ${plain.length}`);
+  const decoded = (['base64url', 'base64', 'hex'] as const).flatMap((encoding) => {
+    const bytes = Buffer.from(secret, encoding);
+    const isEncoded = bytes.toString(encoding) === secret;
+    return isEncoded ? encodingsOf(bytes, `decoded from ${encoding}, `) : [];
+  });
+  const forms = [...encodingsOf(plain, ''), ...decoded]
+    .filter(({ bytes }) => bytes.length >= MIN_FORM_BYTES)
+    .flatMap(withEscapes);
+  // The base64 of decoded bytes is the secret itself: the first name wins.
+  const byText = new Map(forms.toReversed().map((form) => [form.bytes.toString('latin1'), form]));
+  return [...byText.values()].toReversed();
+}
+
+function encodingsOf(bytes: Buffer, prefix: string): SecretForm[] {
+  const hex = bytes.toString('hex');
+  return [
+    { name: `${prefix}plain`, bytes },
+    { name: `${prefix}hex`, bytes: Buffer.from(hex) },
+    { name: `${prefix}hex`, bytes: Buffer.from(hex.toUpperCase()) },
+    ...[0, 1, 2].flatMap((shift) => [
+      { name: `${prefix}base64`, bytes: base64Inside(bytes, shift, 'base64') },
+      { name: `${prefix}base64url`, bytes: base64Inside(bytes, shift, 'base64url') },
+    ]),
+  ];
+}
+
+/** The characters that depend on the secret alone when `shift` unknown bytes precede it. */
+function base64Inside(bytes: Buffer, shift: number, encoding: 'base64' | 'base64url'): Buffer {
+  const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString(encoding);
+  const first = Math.ceil((shift * 8) / 6);
+  const last = Math.floor(((shift + bytes.length) * 8) / 6);
+  return Buffer.from(text.slice(first, last));
+}
+
+/** As JSON, Lua's cjson and a URL escape it, where that differs. */
+function withEscapes(form: SecretForm): SecretForm[] {
+  const text = form.bytes.toString('latin1');
+  const json = JSON.stringify(text).slice(1, -1);
+  const escaped = new Set([json, json.replaceAll('/', '\\/'), encodeURIComponent(text)]);
+  escaped.delete(text);
+  const others = [...escaped].map((other) => ({
+    name: `${form.name}, escaped`,
+    bytes: Buffer.from(other, 'latin1'),
+  }));
+  return [form, ...others];
+}
+
+export interface LogSearch {
+  readonly secrets: number;
+  readonly logs: number;
+  /** Which log contains which secret, of which the beginning is shown. Empty: none. */
+  readonly findings: readonly string[];
+}
+
+/** Searches each file of the folder for each planted secret. */
+export function searchLogs(logFolder: string, secretsFile: string): LogSearch {
+  const secrets = [...new Set(readFileSync(secretsFile, 'utf8').split('\n').filter(Boolean))];
+  const logs = readdirSync(logFolder);
+  const find = createFinder(secrets);
+  const findings = logs.flatMap((name) => {
+    const found = find(readFileSync(join(logFolder, name), 'latin1'));
+    return [...found].map((secret) => `${name} contains ${secret.slice(0, 6)}…`);
+  });
+  return { secrets: secrets.length, logs: logs.length, findings };
+}
+
+/** Reads a text once, however many secrets there are: by the first characters of their forms. */
+function createFinder(secrets: readonly string[]): (text: string) => Set<string> {
+  const byStart = new Map<string, { form: string; secret: string }[]>();
+  for (const secret of secrets) {
+    for (const { bytes } of formsOf(secret)) {
+      const form = bytes.toString('latin1');
+      const start = form.slice(0, MIN_FORM_BYTES);
+      const forms = byStart.get(start) ?? [];
+      forms.push({ form, secret });
+      byStart.set(start, forms);
+    }
+  }
+  return (text) => {
+    const found = new Set<string>();
+    for (let at = 0; at < text.length; at += 1) {
+      for (const { form, secret } of byStart.get(text.slice(at, at + MIN_FORM_BYTES)) ?? []) {
+        if (text.startsWith(form, at)) found.add(secret);
+      }
+    }
+    return found;
+  };
+}

@@ -1,0 +1,203 @@
+/** The whole service behind its fetch handler, in this process, with a fake clock and a fake provider. */
+import { randomBytes } from 'node:crypto';
+import { describeApi } from '../../src/http/openapi/document.ts';
+import type { Stores } from '../../src/open-stores.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import type { Fetch } from '../../src/providers/token-endpoint.ts';
+import type { SessionStore } from '../../src/relay/store.ts';
+import { createService } from '../../src/service.ts';
+import type { Settings } from '../../src/settings.ts';
+import { createMemoryStore } from '../../src/stores/memory.ts';
+import {
+  createMemoryRateLimiter,
+  type MemoryRateLimiter,
+} from '../../src/stores/memory-rate-limiter.ts';
+import { createMemoryRefreshAnswers } from '../../src/stores/memory-refresh-answers.ts';
+import { createApiCheck } from './api-document.ts';
+import { createFakeClock, type FakeClock } from './clock.ts';
+
+export { StoreUnavailable } from '../../src/relay/store.ts';
+export { describeApi, type Fetch };
+
+export const BASE_URL = 'https://relay.test';
+
+const MAL: Provider = {
+  name: 'mal',
+  displayName: 'MyAnimeList',
+  authorizeUrl: 'https://mal.test/authorize',
+  tokenUrl: 'https://mal.test/token',
+  clientId: 'mal-client',
+  clientAuth: 'post',
+  pkce: 'plain',
+  authorizeParams: {},
+};
+
+const ANILIST: Provider = {
+  ...MAL,
+  name: 'anilist',
+  displayName: 'AniList',
+  authorizeUrl: 'https://anilist.test/authorize',
+  tokenUrl: 'https://anilist.test/token',
+  clientId: 'anilist-client',
+  clientSecret: 'anilist-client-secret',
+  pkce: 'none',
+};
+
+export const SETTINGS: Settings & { baseUrl: string } = {
+  baseUrl: BASE_URL,
+  port: 0,
+  trustedProxyCidrs: [],
+  providers: [MAL, ANILIST],
+  discoveries: [],
+  providerKeepAlive: true,
+  sessionSeconds: 600,
+  pollSeconds: 50,
+  maxSessions: 5_000,
+  deviceGrantRepeatSeconds: 60,
+  startBurst: 3,
+  startRatePerSecond: 1,
+  confirm: 'code',
+  corsOrigins: [],
+  logLevel: 'info',
+  logFormat: 'json',
+};
+
+/** The verbs of a session store, in the words of the tests. */
+const VERBS = {
+  register: 'register',
+  getAuthorization: 'open',
+  getSession: 'find',
+  useCode: 'useCode',
+  fail: 'fail',
+  lease: 'lease',
+  complete: 'complete',
+  claim: 'claim',
+  acknowledge: 'acknowledge',
+  sweep: 'sweep',
+} as const satisfies Record<string, keyof SessionStore>;
+
+export type Verb = keyof typeof VERBS;
+
+export interface TestServiceOptions {
+  /** The provider's token endpoint. Not given: it grants whatever it is asked for. */
+  readonly fetch?: Fetch;
+  /** Called before each verb of the store: it may count, wait, throw, or do something first. */
+  readonly beforeVerb?: (verb: Verb, ...args: readonly unknown[]) => unknown;
+  /** Another service whose store and clock this one shares, like a second instance. */
+  readonly sharing?: { readonly store: SessionStore; readonly clock: FakeClock };
+  /** Stores other than memory. */
+  readonly stores?: Stores;
+  readonly refreshes?: Stores['refreshAnswers'];
+  readonly createRateLimiter?: Stores['createRateLimiter'];
+  readonly randomBytes?: (length: number) => Buffer;
+  readonly fetchesAtOnce?: number;
+}
+
+export type TestService = ReturnType<typeof createTestService>;
+
+const grantTokens: Fetch = async () =>
+  Response.json({ access_token: 'granted', expires_in: 3_600 });
+
+export function createTestService(
+  overrides: Partial<typeof SETTINGS> = {},
+  options: TestServiceOptions = {},
+) {
+  const { fetch = grantTokens, beforeVerb, sharing } = options;
+  const settings = { ...SETTINGS, ...overrides };
+  const clock: FakeClock = sharing?.clock ?? createFakeClock();
+  /** The forms that reached the provider. */
+  const exchanges: URLSearchParams[] = [];
+  const memory = createMemoryStore(settings);
+  const refreshes = createMemoryRefreshAnswers(clock);
+  const limiters = new Map<string, MemoryRateLimiter>();
+  let waiters = 0;
+  const shared = options.stores?.store ?? sharing?.store ?? memory;
+  const store: SessionStore = {
+    ...shared,
+    watch(...watched) {
+      const stop = shared.watch(...watched);
+      waiters += 1;
+      return () => {
+        waiters -= 1;
+        stop();
+      };
+    },
+  };
+  const service = createService(
+    settings,
+    {
+      clock,
+      randomBytes: options.randomBytes ?? randomBytes,
+      ...(options.fetchesAtOnce !== undefined && { fetchesAtOnce: options.fetchesAtOnce }),
+      fetch: (url, init) => {
+        exchanges.push(new URLSearchParams(String(init.body)));
+        return fetch(url, init);
+      },
+    },
+    {
+      refreshAnswers: options.refreshes ?? refreshes,
+      createRateLimiter:
+        options.createRateLimiter ??
+        ((name, policy) => {
+          const limiter = createMemoryRateLimiter(policy);
+          limiters.set(name, limiter);
+          return limiter;
+        }),
+      close: () => {},
+      ...options.stores,
+      store: beforeVerb ? withHook(store, beforeVerb) : store,
+    },
+  );
+  const checkAnswer = apiCheckOf(settings.baseUrl);
+
+  /** Every answer must be one that the API document describes. Without a peer: by a client that was not seen before. */
+  async function ask(path: string, init: RequestInit = {}, peer: string = nextPeer()) {
+    const request = new Request(new URL(path, BASE_URL), init);
+    const response = await service.handle(request, () => peer);
+    await checkAnswer(request, response);
+    return response;
+  }
+
+  return {
+    ...service,
+    ...{ ask, clock, store, exchanges },
+    /** How many polls are registered with the store, to be notified. */
+    waiters: () => waiters,
+    /** What is kept in memory, expired or not. */
+    kept: () => ({
+      sessions: memory.size,
+      startBuckets: limiters.get('start')?.size,
+      refreshes: refreshes.size,
+    }),
+  };
+}
+
+let clients = 0;
+
+function nextPeer(): string {
+  clients += 1;
+  return `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
+}
+
+type AnyVerb = (...args: unknown[]) => Promise<unknown>;
+
+function withHook(store: SessionStore, before: (verb: Verb, ...args: unknown[]) => unknown) {
+  const hooked = Object.entries(VERBS).map(([verb, name]) => {
+    const run = store[name] as AnyVerb;
+    const hookedVerb: AnyVerb = async (...args) => {
+      await before(verb as Verb, ...args);
+      return run(...args);
+    };
+    return [name, hookedVerb];
+  });
+  return { ...store, ...Object.fromEntries(hooked) } as SessionStore;
+}
+
+/** Compiling the schemas takes a while, and there are more services in the tests than documents. */
+const apiChecks = new Map<string, ReturnType<typeof createApiCheck>>();
+
+function apiCheckOf(baseUrl: string) {
+  const check = apiChecks.get(baseUrl) ?? createApiCheck(describeApi(baseUrl));
+  apiChecks.set(baseUrl, check);
+  return check;
+}

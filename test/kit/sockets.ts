@@ -1,0 +1,75 @@
+/** Raw TCP: what no HTTP client would send, and connections that end as the test likes. */
+import { connect } from 'node:net';
+
+export interface RawConnection {
+  /** Resolves once the bytes are with the kernel. */
+  send(bytes: string): Promise<void>;
+  /** What was received so far, as soon as it contains `text`. Rejects if the connection closes before that. */
+  until(text: string): Promise<string>;
+  /** All that was received, once the connection is closed, by whichever side. */
+  readonly closed: Promise<string>;
+  /** Half-close: sends FIN and goes on reading. */
+  sendEnd(): void;
+  /** Sends RST. */
+  reset(): void;
+  /** Sends FIN and reads no more. */
+  leave(): void;
+}
+
+export function openRaw(url: string): RawConnection {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  const checks = new Set<() => void>();
+  let received = '';
+  let isClosed = false;
+  const runChecks = () => {
+    for (const check of checks) check();
+  };
+  socket.on('data', (chunk) => {
+    received += chunk;
+    runChecks();
+  });
+  // An error is followed by a close, which is all that matters here.
+  socket.on('error', () => {});
+  socket.on('end', () => socket.end());
+  const closed = new Promise<string>((resolve) => {
+    socket.on('close', () => {
+      isClosed = true;
+      resolve(received);
+      runChecks();
+    });
+  });
+  return {
+    send: (bytes) => new Promise((resolve) => socket.write(bytes, () => resolve())),
+    until(text) {
+      return new Promise((resolve, reject) => {
+        function check(): void {
+          if (received.includes(text)) resolve(received);
+          else if (isClosed)
+            reject(new Error(`closed before ${JSON.stringify(text)}: ${received}`));
+          else return;
+          checks.delete(check);
+        }
+        checks.add(check);
+        check();
+      });
+    },
+    closed,
+    sendEnd: () => void socket.end(),
+    reset: () => void socket.resetAndDestroy(),
+    leave: () => void socket.destroy(),
+  };
+}
+
+/** Sends the bytes and resolves with all that was received, once the server closes the connection. */
+export async function sendRaw(url: string, bytes: string): Promise<string> {
+  const connection = openRaw(url);
+  await connection.send(bytes);
+  return connection.closed;
+}
+
+/** The status in the first line of a response; 'closed' if there was no response. */
+export function statusOf(response: string): number | 'closed' {
+  const status = /^HTTP\/1\.[01] (\d{3})/.exec(response)?.[1];
+  return status === undefined ? 'closed' : Number(status);
+}

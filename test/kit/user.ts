@@ -1,0 +1,123 @@
+/** What a user's browser does, without a browser: opens links, types codes, decides, comes back from the provider. */
+import { randomUUID } from 'node:crypto';
+import { type Started, start, type Target } from './device.ts';
+import { plantSecret } from './secrets.ts';
+
+/** Sent with every form of the relay's own pages. */
+export const FROM_OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin' };
+
+/** A browser with the cookies that the relay set in it. */
+export function createUser(target: Target, peer?: string) {
+  const cookies = new Map<string, { readonly value: string; readonly path: string }>();
+
+  async function visit(address: string, init: RequestInit = {}): Promise<Response> {
+    const { pathname } = new URL(address, 'https://relay.test');
+    const sent = [...cookies]
+      .filter(([, { path }]) => pathname === path || pathname.startsWith(`${path}/`))
+      .map(([name, { value }]) => `${name}=${value}`);
+    const headers = new Headers(init.headers);
+    if (sent.length > 0) headers.set('Cookie', sent.join('; '));
+    const response = await target.ask(address, { ...init, headers }, peer);
+    for (const { name, value, path } of cookiesOf(response)) cookies.set(name, { value, path });
+    return response;
+  }
+
+  return {
+    open: visit,
+    decide: (address: string, choice: string, headers: HeadersInit = FROM_OWN_PAGE) =>
+      visit(address, decision(choice, headers)),
+    /** Comes back from the provider. */
+    comeBack: (state: string, query = 'code=c', service = 'mal') =>
+      visit(`/auth/${service}/callback?state=${state}&${query}`),
+  };
+}
+
+export function decision(choice: string, headers: HeadersInit = FROM_OWN_PAGE): RequestInit {
+  return { method: 'POST', headers, body: new URLSearchParams({ choice }) };
+}
+
+/** Presses a button of the confirmation page, in a browser without cookies. */
+export const decide = (target: Target, address: string, choice = 'continue', peer?: string) =>
+  target.ask(address, decision(choice), peer);
+
+/** Types a code into the form of the verification page. */
+export const typeCode = (target: Target, code: string) =>
+  target.ask('/link', { method: 'POST', body: new URLSearchParams({ code }) });
+
+/** Comes back from the provider, in a browser without cookies. */
+export const callback = (target: Target, state: string, query = 'code=c', service = 'mal') =>
+  target.ask(`/auth/${service}/callback?state=${state}&${query}`);
+
+export const deny = (target: Target, state: string) =>
+  callback(target, state, 'error=access_denied');
+
+/** A code as a provider would give it, that the log search looks for. */
+export const makeCode = () => plantSecret(`code-${randomUUID()}`);
+
+export const bringCode = (target: Target, state: string, code: string) =>
+  callback(target, state, `code=${code}`);
+
+/** Continues at the confirmation page of a code, and returns the browser state that it leads to the provider with. */
+export async function continueWithCode(target: Target, link: string): Promise<string> {
+  const response = await decide(target, link);
+  if (response.status !== 303) throw new Error(`continue: ${response.status}`);
+  return plantSecret(stateOf(response));
+}
+
+/** The `state` that a redirect to the provider carries. */
+export function stateOf({ headers }: Response): string {
+  return new URL(headers.get('location') ?? '').searchParams.get('state') ?? '';
+}
+
+export interface SetCookie {
+  readonly name: string;
+  readonly value: string;
+  readonly path: string;
+  readonly attributes: readonly string[];
+}
+
+export function cookiesOf({ headers }: Response): SetCookie[] {
+  return headers.getSetCookie().map((line) => {
+    const [pair = '', ...attributes] = line.split('; ');
+    const [name = '', value = ''] = pair.split('=');
+    const path = attributes.find((each) => each.startsWith('Path='))?.slice('Path='.length) ?? '/';
+    return { name, value, path, attributes: attributes.toSorted() };
+  });
+}
+
+/** The text of a page, without its head and its tags. */
+export async function textOf(response: Response): Promise<string> {
+  const page = await response.text();
+  return page.replace(/<head>.*<\/head>/s, '').replaceAll(/<[^>]+>/g, ' ');
+}
+
+/** Between two tries; a user or a device is not faster. */
+const PAUSE_MS = 50;
+
+/** Starts a sign-in at a relay that may answer 503 for a while. */
+export async function startWhenPossible(target: Target): Promise<Started> {
+  for (;;) {
+    try {
+      return await start(target);
+    } catch (error) {
+      if (!String(error).includes('start: 503')) throw error;
+      await Bun.sleep(PAUSE_MS);
+    }
+  }
+}
+
+/** Reloads the callback page until it is no 503, at the next relay each time. Returns the status. */
+export async function bringCodeWhenPossible(
+  targets: readonly Target[],
+  state: string,
+  code: string,
+): Promise<number> {
+  for (let turn = 1; ; turn += 1) {
+    const target = targets[turn % targets.length];
+    if (target === undefined) throw new Error('no target');
+    const response = await bringCode(target, state, code);
+    await response.body?.cancel();
+    if (response.status !== 503) return response.status;
+    await Bun.sleep(PAUSE_MS);
+  }
+}

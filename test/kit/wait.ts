@@ -1,0 +1,64 @@
+/** Waiting for what a test cannot be told of, and holding back what would come too early. */
+
+/** Enough for a loaded machine. Reaching it fails the test with the name of what did not come. */
+const PATIENCE_MS = 25_000;
+const PAUSE_MS = 20;
+
+type Falsy = undefined | null | false | 0 | '';
+
+/** Repeats the probe until it returns something truthy. For what nobody sends an event about. */
+export async function pollUntil<Value>(
+  what: string,
+  probe: () => Promise<Value | Falsy> | Value | Falsy,
+): Promise<Value> {
+  const giveUpAtMs = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const value = await probe();
+    if (value) return value;
+    if (performance.now() > giveUpAtMs) throw new Error(`waited in vain until ${what}`);
+    await Bun.sleep(PAUSE_MS);
+  }
+}
+
+export interface Held {
+  /** Resolves when the first caller arrives at the closed gate. */
+  readonly arrived: Promise<void>;
+  release(): void;
+}
+
+/** Closed, it holds whoever passes until the test releases them. */
+export interface Gate {
+  close(): Held;
+  pass(): Promise<void>;
+}
+
+export function createGate(): Gate {
+  let closed: { readonly arrive: () => void; readonly opened: Promise<void> } | undefined;
+  return {
+    close() {
+      const arrival = Promise.withResolvers<void>();
+      const opening = Promise.withResolvers<void>();
+      closed = { arrive: arrival.resolve, opened: opening.promise };
+      const release = () => {
+        closed = undefined;
+        opening.resolve();
+      };
+      return { arrived: arrival.promise, release };
+    },
+    async pass() {
+      closed?.arrive();
+      await closed?.opened;
+    },
+  };
+}
+
+/**
+ * What a promise is rejected with; undefined if it is fulfilled. Bun's own
+ * `.rejects` blocks until the promise settles, beyond every timeout.
+ */
+export function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+}

@@ -1,0 +1,172 @@
+/** The device grant (RFC 8628, docs/device-grant.md), in what the conformance suite cannot see: exact times, settings, drains. */
+import { describe, expect, test } from 'bun:test';
+import { isPending, runReady } from '../kit/clock.ts';
+import { authorizeDevice, pollToken, requestAuthorization } from '../kit/device.ts';
+import { BASE_URL, createTestService, type TestService } from '../kit/service.ts';
+import { callback, continueWithCode, deny } from '../kit/user.ts';
+
+/** A device code, and the browser state that its user code leads to. */
+async function authorize(service: TestService) {
+  const authorization = await authorizeDevice(service);
+  return { ...authorization, state: await continueWithCode(service, authorization.link) };
+}
+
+const errorOf = async (service: TestService, deviceCode: string) =>
+  (await pollToken(service, deviceCode)).body.error;
+
+describe('device authorization', () => {
+  test('RFC 8707 §2: a parameter that the relay does not read may be repeated', async () => {
+    const body = 'resource=https%3A%2F%2Fa.example&resource=https%3A%2F%2Fb.example';
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const answer = await requestAuthorization(createTestService(), {}, { body, headers });
+    expect(answer.status).toBe(200);
+  });
+
+  test('MAX_SESSIONS applies to it too', async () => {
+    const service = createTestService({ maxSessions: 1 });
+    await authorizeDevice(service);
+    expect(await requestAuthorization(service)).toMatchObject({
+      status: 400,
+      body: { error: 'temporarily_unavailable' },
+    });
+  });
+
+  test.each([
+    ['an escaped name', 'POST', '/oauth2/%6dal/device_authorization', 404],
+    ['a provider alone', 'GET', '/oauth2/mal', 404],
+    ['HEAD', 'HEAD', '/oauth2/mal/token', 405],
+  ])('%s is refused as JSON', async (_, method, path, status) => {
+    const answer = await createTestService().ask(path, { method });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('content-type')).toBe('application/json');
+  });
+});
+
+describe('metadata under a base path', () => {
+  const service = createTestService({ baseUrl: `${BASE_URL}/relay` });
+
+  test.each([
+    ['RFC 8414 §3.1', '/.well-known/oauth-authorization-server/relay/oauth2/mal', 200],
+    ['OpenID Connect Discovery §4', '/relay/oauth2/mal/.well-known/openid-configuration', 200],
+    // There another issuer would have its own.
+    ['RFC 8414 §3.3', '/.well-known/oauth-authorization-server/oauth2/mal', 404],
+    ['no such provider', '/.well-known/oauth-authorization-server/relay/oauth2/nobody', 404],
+  ])('%s: %s is %d', async (_, path, status) => {
+    const answer = await service.ask(path);
+    expect(answer.status).toBe(status);
+    if (status !== 200) return;
+    expect(await answer.json()).toMatchObject({ issuer: `${BASE_URL}/relay/oauth2/mal` });
+  });
+});
+
+test.each(['guess', 'a'.repeat(25), '<script>'])(
+  'RFC 6749 §5.2: %s is an invalid grant, and is not repeated in the answer',
+  async (code) => {
+    const { status, text, body } = await pollToken(createTestService(), code);
+    expect([status, body.error]).toEqual([400, 'invalid_grant']);
+    expect(text).not.toContain(code);
+  },
+);
+
+describe('DEVICE_GRANT_REPEAT_SECONDS', () => {
+  test('30: tokens are delivered again for 30 s after the first delivery, then the code has expired', async () => {
+    const service = createTestService({ deviceGrantRepeatSeconds: 30 });
+    const { deviceCode, state, expires_in: seconds } = await authorize(service);
+    service.clock.advance(seconds * 1_000);
+    await callback(service, state);
+    const first = await pollToken(service, deviceCode);
+    expect(first.status).toBe(200);
+    for (const pauseMs of [0, 29_999, 1]) {
+      service.clock.advance(pauseMs);
+      expect(await pollToken(service, deviceCode)).toMatchObject({ status: 200, body: first.body });
+    }
+    service.clock.advance(1);
+    expect(await errorOf(service, deviceCode)).toBe('expired_token');
+  });
+
+  test('0: tokens are delivered once; errors are repeated until the session expires all the same', async () => {
+    const service = createTestService({ deviceGrantRepeatSeconds: 0 });
+    const granted = await authorize(service);
+    await callback(service, granted.state);
+    expect((await pollToken(service, granted.deviceCode)).status).toBe(200);
+    expect(await errorOf(service, granted.deviceCode)).toBe('expired_token');
+
+    const denied = await authorize(service);
+    await deny(service, denied.state);
+    for (const pauseMs of [0, 0, denied.expires_in * 1_000]) {
+      service.clock.advance(pauseMs);
+      expect(await errorOf(service, denied.deviceCode)).toBe('access_denied');
+    }
+    service.clock.advance(1);
+    expect(await errorOf(service, denied.deviceCode)).toBe('expired_token');
+  });
+});
+
+describe('RFC 8628 §3.5: slow_down', () => {
+  test('is not sent for two polls an interval by a clock that is a third too fast, for a whole session', async () => {
+    const service = createTestService();
+    const { deviceCode, interval, expires_in: seconds } = await authorize(service);
+    const pauseMs = Math.ceil(interval * 1_000 * 0.7);
+    for (let passedMs = 0; passedMs + pauseMs < seconds * 1_000; passedMs += pauseMs) {
+      expect(await errorOf(service, deviceCode)).toBe('authorization_pending');
+      expect(await errorOf(service, deviceCode)).toBe('authorization_pending');
+      service.clock.advance(pauseMs);
+    }
+  });
+
+  test('starts with the fifth poll at once, for that device alone, and ends with a pause', async () => {
+    const service = createTestService();
+    const [one, other] = [await authorize(service), await authorize(service)];
+    const errors: unknown[] = [];
+    for (let count = 0; count < 6; count += 1) errors.push(await errorOf(service, one.deviceCode));
+    expect(errors).toEqual([
+      ...Array(4).fill('authorization_pending'),
+      ...Array(2).fill('slow_down'),
+    ]);
+    expect(await errorOf(service, other.deviceCode)).toBe('authorization_pending');
+    service.clock.advance(10_000);
+    expect(await errorOf(service, one.deviceCode)).toBe('authorization_pending');
+  });
+});
+
+describe('RFC 7240 §4.3: Prefer: wait', () => {
+  const pollWith = (service: TestService, deviceCode: string, prefer: string) =>
+    pollToken(service, deviceCode, {}, { headers: { Prefer: prefer } });
+
+  test.each([
+    ['wait=10', 10],
+    ['wait="10"', 10],
+    ['respond-async, wait=30', 30],
+    ['wait=3600', 50],
+  ])('%s holds a poll for %d s to the millisecond, then it is pending', async (prefer, seconds) => {
+    const service = createTestService();
+    const { deviceCode } = await authorize(service);
+    const polled = pollWith(service, deviceCode, prefer);
+    await runReady();
+    service.clock.advance(seconds * 1_000 - 1);
+    expect(await isPending(polled)).toBe(true);
+    service.clock.advance(1);
+    const { body, headers } = await polled;
+    expect(body.error).toBe('authorization_pending');
+    expect(headers.get('preference-applied')).toBe(`wait=${seconds}`);
+  });
+
+  test.each(['wait=', 'wait=-1', 'wait=abc', 'await=5', 'x="wait=5'])(
+    '%s is ignored',
+    async (prefer) => {
+      const service = createTestService();
+      const { deviceCode } = await authorize(service);
+      const { headers } = await pollWith(service, deviceCode, prefer);
+      expect(headers.get('preference-applied')).toBeNull();
+    },
+  );
+
+  test('a relay that drains answers pending, never an error', async () => {
+    const service = createTestService();
+    const { deviceCode } = await authorize(service);
+    const polled = pollWith(service, deviceCode, 'wait=50');
+    await runReady();
+    await service.drain();
+    expect(await polled).toMatchObject({ status: 400, body: { error: 'authorization_pending' } });
+  });
+});

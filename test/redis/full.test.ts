@@ -1,0 +1,147 @@
+/** A Redis that is full, or configured for another purpose (docs/scaling.md, Memory). */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { poll, pollUntilDone, refresh, start, startRequest, startWithCode } from '../kit/device.ts';
+import { ACK_MS } from '../kit/limits.ts';
+import { tokensFor } from '../kit/provider.ts';
+import { startRedisCluster } from '../kit/redis/groups.ts';
+import { type RedisServer, startRedis } from '../kit/redis/server.ts';
+import { startRelay } from '../kit/relay.ts';
+import { startRelayPair } from '../kit/relay-pair.ts';
+import { plantSecret } from '../kit/secrets.ts';
+import {
+  CLAIMED,
+  createCode,
+  newSession,
+  openTestRedis,
+  register,
+  StoreUnavailable,
+} from '../kit/stores.ts';
+import { bringCode, decision, makeCode, stateOf } from '../kit/user.ts';
+import { failureOf, pollUntil } from '../kit/wait.ts';
+
+setDefaultTimeout(30_000);
+
+const startBounded = (maxMemory = '64mb') =>
+  startRedis({ maxMemory, evictionPolicy: 'noeviction' });
+const setMaxMemory = (redis: RedisServer, bytes: string | number) =>
+  redis.cli('CONFIG', 'SET', 'maxmemory', bytes);
+
+test('new sign-ins are refused as busy, those under way are completed', async () => {
+  await using redis = await startBounded();
+  await using pair = await startRelayPair(redis.url);
+  const [relay] = pair.relays;
+  const { session, state } = await start(relay);
+  await setMaxMemory(redis, 1);
+  const refused = await relay.ask('/auth/start', startRequest());
+  expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
+  expect((await bringCode(relay, state, makeCode())).status).toBe(200);
+  expect(await (await poll(relay, session)).json()).toHaveProperty('accessToken');
+  await setMaxMemory(redis, '64mb');
+  await start(relay);
+});
+
+test('a registered code can be used, and its result acknowledged', async () => {
+  await using redis = await startBounded();
+  const { store, close } = await openTestRedis(redis.url);
+  const session = await register(store, { userCode: createCode(), repeatMs: ACK_MS });
+  const { browserState, pollSecret, userCode } = session;
+  await setMaxMemory(redis, 1);
+  expect(await store.useCode(userCode)).toMatchObject({ browserState });
+  expect(await store.useCode(userCode)).toBeUndefined();
+  await store.lease(session);
+  expect(await store.complete(session)).toBe(true);
+  expect(await store.claim(pollSecret)).toEqual(CLAIMED);
+  expect(await store.acknowledge(pollSecret)).toBe('acknowledged');
+  close();
+});
+
+test('no new session takes the place of an expired one: others may be as large', async () => {
+  await using redis = await startBounded();
+  const { store, time, close } = await openTestRedis(redis.url);
+  await register(store, { lifetimeMs: 1 });
+  await setMaxMemory(redis, 1);
+  time.advance(2);
+  expect(await failureOf(store.register(newSession()))).toBeInstanceOf(StoreUnavailable);
+  close();
+});
+
+/** Until Redis refuses more, and well beyond, so that a closed connection makes no room. */
+async function fillUp(redis: RedisServer): Promise<void> {
+  const value = 'x'.repeat(100_000);
+  for (let nth = 0; ; nth += 1) {
+    const failure = await failureOf(redis.cli('SET', `filler:${nth}`, value));
+    if (failure === undefined) continue;
+    expect(String(failure)).toContain('OOM');
+    break;
+  }
+  const used = Number(/used_memory:(\d+)/.exec(await redis.cli('INFO', 'memory'))?.[1]);
+  await setMaxMemory(redis, used - 1_000_000);
+}
+
+test('users with a code go on, guessing is limited, refreshes go on', async () => {
+  await using redis = await startBounded('8mb');
+  const env = { TRUSTED_PROXY_CIDRS: '127.0.0.1' };
+  await using pair = await startRelayPair(redis.url, { env });
+  const [relay, other] = pair.relays;
+  const { session, link } = await startWithCode(relay);
+  await fillUp(redis);
+  expect((await relay.ask('/auth/start', startRequest())).status).toBe(503);
+
+  const from = (address: string) => ({ 'X-Forwarded-For': address });
+  const guess = async (address: string) =>
+    (await relay.ask(`/L/${createCode().replace(/^.{4}/, '$&-')}`, { headers: from(address) }))
+      .status;
+  const ofOne: number[] = [];
+  for (let nth = 0; nth < 12; nth += 1) ofOne.push(await guess('203.0.113.1'));
+  expect(ofOne).toEqual([...Array(10).fill(404), 429, 429]);
+  const ofMany = await Promise.all(
+    Array.from({ length: 200 }, (_, nth) => guess(`198.51.100.${nth}`)),
+  );
+  // 40 are left of the 50 for all together, and some come back meanwhile.
+  expect(ofMany.filter((status) => status === 404).length).toBeWithin(40, 200);
+  expect(new Set(ofMany)).toEqual(new Set([404, 429]));
+
+  /** The limit for all together lets one pass every fifth of a second. */
+  const askUntil = (status: number, init: RequestInit) =>
+    pollUntil(`the answer is ${status}`, async () => {
+      const response = await relay.ask(link, init);
+      if (response.status === status) return response;
+      expect(response.status).toBe(429);
+      return undefined;
+    });
+  const question = await askUntil(200, { headers: from('203.0.113.2') });
+  expect(await question.text()).toContain('MyAnimeList');
+  const leaving = await askUntil(303, decision('continue', from('203.0.113.2')));
+  const code = makeCode();
+  expect((await bringCode(other, plantSecret(stateOf(leaving)), code)).status).toBe(200);
+  expect(await pollUntilDone([other], session)).toEqual(tokensFor(code));
+  expect((await refresh(relay, makeCode())).status).toBe(200);
+});
+
+test('in a Cluster with one full node no session is put there, and a refused start does not count', async () => {
+  await using cluster = await startRedisCluster();
+  const prefix = 'partly-full:';
+  const { store, close } = await openTestRedis(cluster.url, { prefix });
+  const counting = await cluster.ownerOf(`${prefix}live`);
+  const full = cluster.nodes.find((node) => node !== counting);
+  if (full) await setMaxMemory(full, 1);
+  const outcomes = await Promise.allSettled(Array.from({ length: 60 }, () => register(store)));
+  const registered = outcomes.filter(({ status }) => status === 'fulfilled').length;
+  expect(registered).toBeWithin(1, 60);
+  expect(await full?.cli('DBSIZE')).toBe('0');
+  expect(await counting.cli('ZCARD', `${prefix}live`)).toBe(String(registered));
+  close();
+});
+
+test.each([
+  ['evicts', { evictionPolicy: 'allkeys-lru' }, 'maxmemory-policy is allkeys-lru'],
+  ['has an append-only file', { args: ['--appendonly', 'yes'] }, 'persistence is on'],
+  ['takes snapshots', { args: ['--save', '900 1'] }, 'persistence is on'],
+])('a Redis that %s is warned of at the start', async (_, options, problem) => {
+  await using redis = await startRedis(options);
+  const relay = await startRelay({ REDIS_URL: redis.url });
+  expect(relay.events('store_unfit')).toMatchObject([
+    { level: 'warning', problem: expect.stringContaining(problem) },
+  ]);
+  await relay.stop();
+});

@@ -1,0 +1,181 @@
+/** The connection is cut after Redis has executed a command and before the relay has read the reply: the command is repeated, and has the same outcome. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { ACK_MS } from '../kit/limits.ts';
+import { testSeed } from '../kit/random.ts';
+import { startCuttingProxy } from '../kit/redis/proxy.ts';
+import { startRedis } from '../kit/redis/server.ts';
+import { untilSessionIs } from '../kit/relay-pair.ts';
+import {
+  CLAIMED,
+  createCode,
+  GONE,
+  newSession,
+  openTestRedis,
+  PENDING,
+  register,
+  registerCompleted,
+} from '../kit/stores.ts';
+import { pollUntil } from '../kit/wait.ts';
+
+setDefaultTimeout(120_000);
+
+const REQUEST_ID_BYTES = 12;
+
+const redis = await startRedis();
+const proxy = await startCuttingProxy(redis.port);
+const prefix = `repeated-${randomUUID()}:`;
+const [behind, direct] = [
+  await openTestRedis(proxy.url, { prefix }),
+  await openTestRedis(redis.url, { prefix }),
+];
+const [cutOff, other] = [behind.store, direct.store];
+afterAll(async () => {
+  for (const { close } of [behind, direct]) close();
+  await proxy.stop();
+  await redis.stop();
+});
+
+// Redis knows every script from here on, so the first request is executed at once.
+const warmUp = await register(cutOff, { userCode: createCode() });
+await cutOff.useCode(warmUp.userCode);
+await cutOff.lease(warmUp);
+await cutOff.complete(warmUp);
+await cutOff.claim(warmUp.pollSecret);
+await behind.refreshes.begin('warm-up');
+
+/** Resolves with the answer to what is asked while replies are held back, and then cut off. */
+async function cutAfter<T>(ask: () => Promise<T>, isDone: () => Promise<unknown>): Promise<T> {
+  proxy.stall('replies');
+  const answer = ask();
+  await pollUntil('Redis has executed it', isDone);
+  proxy.cutAll();
+  proxy.stall(false);
+  return answer;
+}
+
+test('lease: the same caller has it, and nobody else', async () => {
+  const session = await register(other);
+  const lease = await cutAfter(
+    () => cutOff.lease(session),
+    async () => (await other.getAuthorization(session)) === undefined,
+  );
+  expect(lease).toEqual({ verifier: String(session.verifier) });
+  expect(await other.lease(session)).toBeUndefined();
+});
+
+test('complete: it has succeeded, even if the device has received the tokens meanwhile', async () => {
+  const session = await register(other);
+  await cutOff.lease(session);
+  let claims = 0;
+  const completed = await cutAfter(
+    () => cutOff.complete(session),
+    async () => {
+      if ((await other.claim(session.pollSecret)).state === 'claimed') claims += 1;
+      return claims > 0;
+    },
+  );
+  expect(completed).toBe(true);
+  expect(await other.claim(session.pollSecret)).toEqual(GONE);
+});
+
+test('fail: it has succeeded', async () => {
+  const session = await register(other);
+  const failed = await cutAfter(
+    () => cutOff.fail(session),
+    async () => (await other.getAuthorization(session)) === undefined,
+  );
+  expect(failed).toBe(true);
+});
+
+test.each([undefined, ACK_MS])(
+  'claim: the same caller has the tokens, and nobody else (repeatMs %p)',
+  async (repeatMs) => {
+    await redis.cli('FLUSHALL');
+    const { pollSecret } = await registerCompleted(other, repeatMs ? { repeatMs } : {});
+    const claim = await cutAfter(
+      () => cutOff.claim(pollSecret),
+      async () => {
+        await untilSessionIs(redis, 'd');
+        return true;
+      },
+    );
+    expect(claim).toEqual(CLAIMED);
+    if (repeatMs) expect(await other.acknowledge(pollSecret)).toBe('acknowledged');
+    expect(await other.claim(pollSecret)).toEqual(GONE);
+  },
+);
+
+test('the use of a code: the same caller has the session, and nobody else', async () => {
+  const { browserState, userCode = '' } = await register(other, { userCode: createCode() });
+  // Each request makes itself an id once it has read the session, and then uses the code.
+  const named = Promise.withResolvers<void>();
+  const { store, close } = await openTestRedis(proxy.url, {
+    prefix,
+    randomBytes(length) {
+      if (length === REQUEST_ID_BYTES) {
+        proxy.stall('replies');
+        named.resolve();
+      }
+      return randomBytes(length);
+    },
+  });
+  const used = store.useCode(userCode);
+  await named.promise;
+  await pollUntil('the code is used', async () => !(await other.getSession({ userCode })));
+  proxy.cutAll();
+  proxy.stall(false);
+  expect(await used).toMatchObject({ browserState });
+  expect(await other.useCode(userCode)).toBeUndefined();
+  close();
+});
+
+test('the turn of a refresh: the same caller has it', async () => {
+  const before = await redis.keys(`${prefix}refresh:*`);
+  const key = `mal ${randomUUID()}`;
+  const turn = await cutAfter(
+    () => behind.refreshes.begin(key),
+    async () => (await redis.keys(`${prefix}refresh:*`)).length > before.length,
+  );
+  expect(turn).toEqual({ state: 'yours' });
+  expect(await direct.refreshes.begin(key)).toEqual({ state: 'under_way' });
+});
+
+const SIGN_INS = 10_000;
+const AT_ONCE = 50;
+
+test(`of ${SIGN_INS} polls that race with their completion, at two instances, none is forgotten (seed ${testSeed})`, async () => {
+  const options = { prefix: `race-${randomUUID()}:`, maxSessions: SIGN_INS };
+  const [device, browser] = [
+    await openTestRedis(redis.url, options),
+    await openTestRedis(redis.url, options),
+  ];
+  let left = SIGN_INS;
+  let notified = 0;
+  async function signIn(): Promise<void> {
+    const session = newSession();
+    await device.store.register(session);
+    await browser.store.lease(session);
+    const completed = browser.store.complete(session);
+    const woken = device.store.untilWoken(session.pollSecret);
+    let claim = await device.store.claim(session.pollSecret);
+    if (claim.state === 'pending') {
+      expect(claim).toEqual(PENDING);
+      // If it were missed, this would wait for ever, and the test with it.
+      await woken;
+      notified += 1;
+      claim = await device.store.claim(session.pollSecret);
+    }
+    expect(claim).toEqual(CLAIMED);
+    expect(await completed).toBe(true);
+  }
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      while (left-- > 0) await signIn();
+    }),
+  );
+  console.log(`${notified} of ${SIGN_INS} were notified, the others found their result`);
+  expect(notified).toBeGreaterThan(SIGN_INS / 100);
+  device.close();
+  browser.close();
+});

@@ -1,0 +1,92 @@
+/** The rights of docs/scaling.md suffice, and none of them is superfluous. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { ACK_MS } from '../kit/limits.ts';
+import { type Deployment, readAcl } from '../kit/redis/acl.ts';
+import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
+import { type RedisServer, startRedis } from '../kit/redis/server.ts';
+import { createCode, IMPATIENT, openTestRedis, PENDING, register } from '../kit/stores.ts';
+
+setDefaultTimeout(30_000);
+
+const USER = { name: 'relay', password: 'relay-password' };
+/** Sent only when the connection that listens is replaced. */
+const FOR_REPLACEMENT = new Set(['+unsubscribe', '+sunsubscribe']);
+
+const [redis, group, cluster] = await Promise.all([
+  startRedis({ user: USER }),
+  startRedisSentinel({ user: USER }),
+  startRedisCluster({ user: USER }),
+]);
+afterAll(() => Promise.all([redis.stop(), group.stop(), cluster.stop()]));
+
+/** Uses every verb, by the store's own clock. `waitFor` waits for the notification of a completion. */
+async function useAll(url: string, waitFor: (woken: Promise<unknown>) => Promise<unknown>) {
+  const options = { prefix: 'sign-in-relay:', usesOwnTime: true, timers: IMPATIENT };
+  const { store, createLimiter, refreshes, close } = await openTestRedis(url, options);
+  const limiter = createLimiter({ burst: 3, ratePerSecond: 1 });
+  try {
+    await limiter.take('192.0.2.1');
+    const session = await register(store);
+    await store.getAuthorization(session);
+    const woken = store.untilWoken(session.pollSecret);
+    expect(await store.claim(session.pollSecret)).toEqual(PENDING);
+    // The script of `complete`, which would be repeated for as long as the lease lasts.
+    await store.fail(session);
+    await waitFor(woken);
+    expect(await store.claim(session.pollSecret)).toMatchObject({ state: 'claimed' });
+    expect(await store.lease(await register(store))).toBeDefined();
+
+    const options = { userCode: createCode(), deviceName: 'Fernseher', repeatMs: ACK_MS };
+    const byCode = await register(store, options);
+    expect(await store.useCode(options.userCode)).toBeDefined();
+    await store.fail(byCode);
+    expect(await store.claim(byCode.pollSecret)).toMatchObject({ state: 'claimed' });
+    expect(await store.acknowledge(byCode.pollSecret)).toBe('acknowledged');
+
+    await refreshes.begin('mal token');
+    await refreshes.settle('mal token', '{}');
+    await limiter.refund('192.0.2.1');
+    // In a Cluster a collision is undone.
+    const { pollSecret } = await register(store);
+    await register(store, { pollSecret }).catch(() => {});
+    await store.sweep();
+  } finally {
+    close();
+  }
+}
+
+describe.each([
+  ['single', redis.url, [redis]],
+  ['sentinel', group.url, group.nodes],
+  ['cluster', cluster.url, cluster.nodes],
+] as [Deployment, string, readonly RedisServer[]][])(
+  'the ACL for a deployment "%s"',
+  (deployment, url, nodes) => {
+    const { places, commands } = readAcl(deployment);
+    const askAll = (...args: string[]) => Promise.all(nodes.map((node) => node.cli(...args)));
+    const findRefusals = async () => (await askAll('ACL', 'LOG')).join('');
+
+    async function allow(allowed: readonly string[]): Promise<void> {
+      const password = `>${USER.password}`;
+      await askAll('ACL', 'SETUSER', USER.name, 'reset', 'on', password, ...places, ...allowed);
+      // Otherwise no script would have to be sent.
+      await askAll('SCRIPT', 'FLUSH');
+      await askAll('ACL', 'LOG', 'RESET');
+    }
+
+    test('suffices', async () => {
+      await allow(commands);
+      await useAll(url, (woken) => woken);
+      expect(await findRefusals()).toBe('');
+    });
+
+    test.each(commands.filter((command) => !FOR_REPLACEMENT.has(command)))(
+      'needs %s',
+      async (command) => {
+        await allow(commands.filter((other) => other !== command));
+        await useAll(url, async () => {}).catch(() => {});
+        expect(await findRefusals()).toContain(command.slice(1));
+      },
+    );
+  },
+);

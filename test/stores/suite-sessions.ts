@@ -1,0 +1,278 @@
+/** The store suite: a session from its registration to its claim, its expiry, and all of it at once. */
+import { expect, test } from 'bun:test';
+import { EXCHANGE_LEASE_MS, MAX_POLLS_PER_SESSION } from '../kit/limits.ts';
+import {
+  CLAIMED,
+  DENIED,
+  GONE,
+  LIFETIME_MS,
+  newSession,
+  PENDING,
+  register,
+  registerCompleted,
+  TOKENS,
+} from '../kit/stores.ts';
+import type { OpenStores } from './suite.ts';
+
+export function testContract(open: OpenStores): void {
+  test('a sign-in goes from register to claim, after which the session is gone', async () => {
+    const { store } = await open();
+    const session = await register(store);
+    const verifier = { verifier: String(session.verifier) };
+    expect(await store.getAuthorization(session)).toEqual(verifier);
+    expect(await store.claim(session.pollSecret)).toEqual(PENDING);
+    expect(await store.lease(session)).toEqual(verifier);
+    expect(await store.claim(session.pollSecret)).toEqual(PENDING);
+    expect(await store.complete(session)).toBe(true);
+    expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
+    expect(await store.claim(session.pollSecret)).toEqual(GONE);
+    expect(await store.getAuthorization(session)).toBeUndefined();
+  });
+
+  test('a session without a verifier has none later', async () => {
+    const { store } = await open();
+    const { verifier: _, ...session } = newSession();
+    await store.register(session);
+    expect(await store.getAuthorization(session)).toEqual({});
+    expect(await store.lease(session)).toEqual({});
+  });
+
+  test('nothing is found by a state or a secret that no session has', async () => {
+    const { store } = await open();
+    await register(store);
+    const unknown = newSession();
+    expect(await store.getAuthorization(unknown)).toBeUndefined();
+    expect(await store.lease(unknown)).toBeUndefined();
+    expect(await store.fail(unknown)).toBe(false);
+    expect(await store.complete(unknown)).toBe(false);
+    expect(await store.claim(unknown.pollSecret)).toEqual(GONE);
+    expect(await store.claim('')).toEqual(GONE);
+  });
+
+  test('neither capability works in place of the other', async () => {
+    const { store } = await open();
+    const { browserState, pollSecret } = await registerCompleted(store);
+    expect(await store.claim(browserState)).toEqual(GONE);
+    expect(await store.getAuthorization({ browserState: pollSecret })).toBeUndefined();
+  });
+
+  test('a session is found under its own service only', async () => {
+    const { store } = await open();
+    const { browserState, pollSecret } = await register(store, { service: 'mal' });
+    const other = { service: 'anilist', browserState };
+    expect(await store.getAuthorization(other)).toBeUndefined();
+    expect(await store.lease(other)).toBeUndefined();
+    expect(await store.fail(other)).toBe(false);
+    expect(await store.complete(other)).toBe(false);
+    expect(await store.claim(pollSecret)).toEqual(PENDING);
+  });
+
+  test('a live browser state or poll secret is refused, and nothing is left of the refused session', async () => {
+    const { store } = await open();
+    const { browserState, pollSecret } = await register(store);
+    const refused = newSession({ pollSecret });
+    expect(await store.register(newSession({ browserState }))).toBe('collision');
+    expect(await store.register(refused)).toBe('collision');
+    expect(await store.getAuthorization(refused)).toBeUndefined();
+    expect(await store.claim(pollSecret)).toEqual(PENDING);
+  });
+
+  test('the limit counts live sessions, and a claim makes room', async () => {
+    const { store } = await open({ maxSessions: 2 });
+    await register(store);
+    const { pollSecret } = await registerCompleted(store);
+    expect(await store.register(newSession())).toBe('busy');
+    await store.claim(pollSecret);
+    expect(await store.register(newSession())).toBe('registered');
+    expect(await store.register(newSession())).toBe('busy');
+  });
+
+  test('the first result stays: nothing replaces it', async () => {
+    const { store } = await open();
+    const session = await register(store);
+    expect(await store.fail(session)).toBe(true);
+    expect(await store.fail(session, { error: 'missing_code' })).toBe(false);
+    expect(await store.lease(session)).toBeUndefined();
+    expect(await store.complete(session)).toBe(false);
+    expect(await store.getAuthorization(session)).toBeUndefined();
+    expect(await store.claim(session.pollSecret)).toEqual({ state: 'claimed', result: DENIED });
+  });
+
+  test('during an exchange nothing else ends the session, and its link does not work', async () => {
+    const { store } = await open();
+    const session = await register(store);
+    await store.lease(session);
+    expect(await store.fail(session)).toBe(false);
+    expect(await store.lease(session)).toBeUndefined();
+    expect(await store.getAuthorization(session)).toBeUndefined();
+    expect(await store.complete(session)).toBe(true);
+    expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
+  });
+
+  test('a session is not completed without a lease', async () => {
+    const { store } = await open();
+    const session = await register(store);
+    expect(await store.complete(session)).toBe(false);
+    expect(await store.claim(session.pollSecret)).toEqual(PENDING);
+  });
+
+  test('every waiter of a session is notified when it completes, and no other', async () => {
+    const { store } = await open();
+    const session = await register(store);
+    const { pollSecret } = session;
+    const other = await register(store);
+    const woken = [store.untilWoken(pollSecret), store.untilWoken(pollSecret)];
+    store.watch(other.pollSecret, () => expect.unreachable());
+    const remove = store.watch(pollSecret, () => expect.unreachable());
+    remove();
+    expect(await store.claim(pollSecret)).toEqual(PENDING);
+    expect(await store.claim(other.pollSecret)).toEqual(PENDING);
+    await store.fail(session);
+    await Promise.all(woken);
+  });
+
+  test('one waiter more than a session may have notifies the one that has waited longest', async () => {
+    const { store } = await open();
+    const { pollSecret } = await register(store);
+    const woken: number[] = [];
+    for (let index = 0; index <= MAX_POLLS_PER_SESSION; index += 1) {
+      store.watch(pollSecret, () => woken.push(index));
+    }
+    expect(woken).toEqual([0]);
+  });
+}
+
+export function testExpiry(open: OpenStores): void {
+  test('a pending session lives to its last millisecond, then it is unknown, swept or not', async () => {
+    const { store, time } = await open();
+    const session = await register(store);
+    time.advance(LIFETIME_MS);
+    expect(await store.getAuthorization(session)).toBeDefined();
+    expect(await store.claim(session.pollSecret)).toEqual(PENDING);
+    time.advance(1);
+    expect(await store.getAuthorization(session)).toBeUndefined();
+    expect(await store.lease(session)).toBeUndefined();
+    expect(await store.fail(session)).toBe(false);
+    expect(await store.claim(session.pollSecret)).toEqual(GONE);
+  });
+
+  test('a result that no device fetched expires with its session', async () => {
+    const { store, time } = await open();
+    const [fetched, lost] = [await registerCompleted(store), await registerCompleted(store)];
+    time.advance(LIFETIME_MS);
+    expect(await store.claim(fetched.pollSecret)).toEqual(CLAIMED);
+    time.advance(1);
+    expect(await store.claim(lost.pollSecret)).toEqual(GONE);
+  });
+
+  test('an exchange that ends after its session expired is refused', async () => {
+    const { store, time } = await open();
+    const session = await register(store);
+    time.advance(LIFETIME_MS);
+    await store.lease(session);
+    time.advance(1);
+    expect(await store.complete(session)).toBe(false);
+  });
+
+  test('a lease that ran out is exchange_failed for the device, and its holder is refused', async () => {
+    const { store, time } = await open();
+    const session = await register(store);
+    await store.lease(session);
+    time.advance(EXCHANGE_LEASE_MS);
+    expect(await store.claim(session.pollSecret)).toEqual(PENDING);
+    time.advance(1);
+    expect(await store.complete(session)).toBe(false);
+    const result = { error: 'exchange_failed' } as const;
+    expect(await store.claim(session.pollSecret)).toEqual({ state: 'claimed', result });
+  });
+
+  test('an expired session does not count as live, and its state and secret can be used again', async () => {
+    const { store, time } = await open({ maxSessions: 1 });
+    const { browserState, pollSecret } = await register(store);
+    const again = newSession({ browserState, pollSecret });
+    time.advance(LIFETIME_MS);
+    expect(await store.register(newSession())).toBe('busy');
+    time.advance(1);
+    expect(await store.register(again)).toBe('registered');
+    expect(await store.claim(pollSecret)).toEqual(PENDING);
+  });
+
+  test('a sweep removes expired sessions and leaves live ones', async () => {
+    const { store, time } = await open();
+    const old = await register(store);
+    time.advance(1);
+    const young = await register(store);
+    time.advance(LIFETIME_MS);
+    await store.sweep();
+    expect(await store.claim(old.pollSecret)).toEqual(GONE);
+    expect(await store.claim(young.pollSecret)).toEqual(PENDING);
+  });
+}
+
+const RACERS = 25;
+const ROUNDS = 40;
+
+function race<T>(run: (racer: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: RACERS }, (_, racer) => run(racer)));
+}
+
+export function testRaces(open: OpenStores): void {
+  test(`of ${RACERS} claims at once one gets the result, ${ROUNDS} times`, async () => {
+    const { store } = await open();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const { pollSecret } = await registerCompleted(store);
+      const claims = await race(() => store.claim(pollSecret));
+      expect(claims.filter(({ state }) => state === 'claimed')).toHaveLength(1);
+      expect(claims.filter(({ state }) => state === 'gone')).toHaveLength(RACERS - 1);
+    }
+  });
+
+  test(`of ${RACERS} leases at once one is given, ${ROUNDS} times`, async () => {
+    const { store } = await open();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const session = await register(store);
+      const leases = await race(() => store.lease(session));
+      expect(leases.filter((lease) => lease !== undefined)).toHaveLength(1);
+    }
+  });
+
+  test('of denials and codes at once one wins', async () => {
+    const { store } = await open();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const session = await register(store);
+      const won = await race(async (racer) =>
+        racer % 2 === 0 ? (await store.lease(session)) !== undefined : store.fail(session),
+      );
+      expect(won.filter(Boolean)).toHaveLength(1);
+    }
+  });
+
+  test('registrations at once never exceed the limit', async () => {
+    const { store } = await open({ maxSessions: 10 });
+    const outcomes = await race(() => store.register(newSession()));
+    expect(outcomes.filter((outcome) => outcome === 'registered')).toHaveLength(10);
+    expect(outcomes.filter((outcome) => outcome === 'busy')).toHaveLength(RACERS - 10);
+  });
+
+  test('of registrations of one state at once one succeeds', async () => {
+    const { store } = await open();
+    const { browserState } = newSession();
+    const outcomes = await race(() => store.register(newSession({ browserState })));
+    expect(outcomes.filter((outcome) => outcome === 'registered')).toHaveLength(1);
+  });
+
+  test('a completion between registering a waiter and claiming is never missed', async () => {
+    const { store } = await open();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const session = await register(store);
+      await store.lease(session);
+      const completed = store.complete(session, TOKENS);
+      const woken = store.untilWoken(session.pollSecret);
+      const first = await store.claim(session.pollSecret);
+      if (first.state === 'pending') await woken;
+      const claim = first.state === 'pending' ? await store.claim(session.pollSecret) : first;
+      expect(claim).toEqual(CLAIMED);
+      expect(await completed).toBe(true);
+    }
+  });
+}

@@ -1,0 +1,49 @@
+/**
+ * The contract of a store (src/relay/store.ts), for every store: a new store's test
+ * is a factory and a call of `runStoreSuite`.
+ */
+import { afterEach, describe } from 'bun:test';
+import type { TestStores } from '../kit/stores.ts';
+import { testRateLimiter, testRefreshes } from './suite-limits.ts';
+import {
+  testAcknowledgements,
+  testRepeats,
+  testUndoneClaims,
+  testUserCodes,
+} from './suite-results.ts';
+import { testContract, testExpiry, testRaces } from './suite-sessions.ts';
+
+/** Opens empty stores for one test. */
+export type OpenStores = (options?: { readonly maxSessions?: number }) => Promise<TestStores>;
+
+export interface StoreSuiteOptions {
+  /** The store is in another process, so a device may leave before it has answered. */
+  readonly isRemote?: boolean;
+}
+
+export function runStoreSuite(
+  name: string,
+  openStores: OpenStores,
+  { isRemote = false }: StoreSuiteOptions = {},
+): void {
+  const opened: TestStores[] = [];
+  const open: OpenStores = async (options) => {
+    const stores = await openStores(options);
+    opened.push(stores);
+    return stores;
+  };
+  describe(`${name}:`, () => {
+    afterEach(() => {
+      for (const stores of opened.splice(0)) stores.close();
+    });
+    describe('contract:', () => testContract(open));
+    describe('expiry:', () => testExpiry(open));
+    describe('races:', () => testRaces(open));
+    describe('user codes:', () => testUserCodes(open));
+    describe('acknowledgements:', () => testAcknowledgements(open));
+    describe('repeated results:', () => testRepeats(open));
+    if (isRemote) describe('undone claims:', () => testUndoneClaims(open));
+    describe('rate limiter:', () => testRateLimiter(open));
+    describe('refreshes:', () => testRefreshes(open));
+  });
+}
