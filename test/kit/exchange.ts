@@ -1,17 +1,16 @@
 /** The relay's own token request, with the fetch that it has in production. */
-import { exchangeCode } from '../../src/providers/exchange.ts';
-import { keepConnections } from '../../src/providers/kept-connections.ts';
-import type { Provider } from '../../src/providers/provider.ts';
-import { createRequestTokens } from '../../src/providers/token-endpoint.ts';
-import { systemClock } from '../../src/relay/clock.ts';
+import { createProvider, type ProviderConfig, redirectUriOf } from '../../src/providers/provider.ts';
+import { createTokenEndpoint } from '../../src/providers/token-endpoint.ts';
+import { systemClock } from '../../src/relay/time.ts';
 import { fetchUpstream } from '../../src/serve.ts';
 
 export { fetchUpstream };
 
 export const CODE = 'the code';
-export const REDIRECT_URI = 'https://relay.test/auth/x/callback';
+const BASE_URL = 'https://relay.test';
+export const REDIRECT_URI = redirectUriOf('x', BASE_URL);
 
-const PROVIDER: Provider = {
+const PROVIDER: ProviderConfig = {
   name: 'x',
   displayName: 'X',
   authorizeUrl: 'https://provider.test/authorize',
@@ -28,17 +27,19 @@ export interface ExchangeOptions {
 }
 
 /** Exchanges codes at any address; all of its requests share their connections. */
-export function createExchange(options: ExchangeOptions = {}) {
-  const requestTokens = createRequestTokens(keepConnections(fetchUpstream), systemClock, options);
-  return (tokenUrl: string, overrides: Partial<Provider> = {}, code = CODE) =>
-    exchangeCode(
-      requestTokens,
-      { ...PROVIDER, tokenUrl, ...overrides },
-      {
-        code,
-        redirectUri: REDIRECT_URI,
-      },
-    );
+export function createExchange({ timeoutMs, keepAlive = true }: ExchangeOptions = {}) {
+  const tokenEndpoint = createTokenEndpoint({
+    fetch: fetchUpstream,
+    clock: systemClock,
+    keepAlive,
+    fetchesAtOnce: Number.POSITIVE_INFINITY,
+    onFull: () => {},
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  });
+  return (tokenUrl: string, overrides: Partial<ProviderConfig> = {}, code = CODE) => {
+    const config = { ...PROVIDER, tokenUrl, ...overrides };
+    return createProvider(config, BASE_URL, tokenEndpoint).exchange(code, undefined);
+  };
 }
 
 /** The access token, or the reason of the failure in one word. */

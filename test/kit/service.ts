@@ -1,27 +1,26 @@
 /** The whole service behind its fetch handler, in this process, with a fake clock and a fake provider. */
 import { randomBytes } from 'node:crypto';
-import { describeApi } from '../../src/http/openapi/document.ts';
-import type { Stores } from '../../src/open-stores.ts';
-import type { Provider } from '../../src/providers/provider.ts';
+import template from '../../src/http/endpoints/openapi.json' with { type: 'json' };
+import type { ProviderConfig } from '../../src/providers/provider.ts';
 import type { Fetch } from '../../src/providers/token-endpoint.ts';
 import type { SessionStore } from '../../src/relay/store.ts';
-import { createService } from '../../src/service.ts';
-import type { Settings } from '../../src/settings.ts';
-import { createMemoryStore } from '../../src/stores/memory.ts';
+import { createService, type Stores } from '../../src/service.ts';
+import type { Settings } from '../../src/settings/index.ts';
 import {
   createMemoryRateLimiter,
+  createMemoryRefreshStore,
+  createMemoryStore,
   type MemoryRateLimiter,
-} from '../../src/stores/memory-rate-limiter.ts';
-import { createMemoryRefreshAnswers } from '../../src/stores/memory-refresh-answers.ts';
+} from '../../src/stores/memory.ts';
 import { createApiCheck } from './api-document.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 
 export { StoreUnavailable } from '../../src/relay/store.ts';
-export { describeApi, type Fetch };
+export type { Fetch };
 
 export const BASE_URL = 'https://relay.test';
 
-const MAL: Provider = {
+const MAL: ProviderConfig = {
   name: 'mal',
   displayName: 'MyAnimeList',
   authorizeUrl: 'https://mal.test/authorize',
@@ -32,7 +31,7 @@ const MAL: Provider = {
   authorizeParams: {},
 };
 
-const ANILIST: Provider = {
+const ANILIST: ProviderConfig = {
   ...MAL,
   name: 'anilist',
   displayName: 'AniList',
@@ -62,21 +61,20 @@ export const SETTINGS: Settings & { baseUrl: string } = {
   logFormat: 'json',
 };
 
-/** The verbs of a session store, in the words of the tests. */
-const VERBS = {
-  register: 'register',
-  getAuthorization: 'open',
-  getSession: 'find',
-  useCode: 'useCode',
-  fail: 'fail',
-  lease: 'lease',
-  complete: 'complete',
-  claim: 'claim',
-  acknowledge: 'acknowledge',
-  sweep: 'sweep',
-} as const satisfies Record<string, keyof SessionStore>;
+const VERBS = [
+  'register',
+  'getAuthorization',
+  'getSession',
+  'useCode',
+  'fail',
+  'lease',
+  'complete',
+  'claim',
+  'acknowledge',
+  'sweep',
+] as const satisfies readonly (keyof SessionStore)[];
 
-export type Verb = keyof typeof VERBS;
+export type Verb = (typeof VERBS)[number];
 
 export interface TestServiceOptions {
   /** The provider's token endpoint. Not given: it grants whatever it is asked for. */
@@ -87,7 +85,7 @@ export interface TestServiceOptions {
   readonly sharing?: { readonly store: SessionStore; readonly clock: FakeClock };
   /** Stores other than memory. */
   readonly stores?: Stores;
-  readonly refreshes?: Stores['refreshAnswers'];
+  readonly refreshes?: Stores['refreshes'];
   readonly createRateLimiter?: Stores['createRateLimiter'];
   readonly randomBytes?: (length: number) => Buffer;
   readonly fetchesAtOnce?: number;
@@ -107,20 +105,20 @@ export function createTestService(
   const clock: FakeClock = sharing?.clock ?? createFakeClock();
   /** The forms that reached the provider. */
   const exchanges: URLSearchParams[] = [];
-  const memory = createMemoryStore(settings);
-  const refreshes = createMemoryRefreshAnswers(clock);
+  const memory = createMemoryStore(clock, settings.maxSessions);
+  const refreshes = createMemoryRefreshStore(clock);
   const limiters = new Map<string, MemoryRateLimiter>();
   let waiters = 0;
-  const shared = options.stores?.store ?? sharing?.store ?? memory;
+  const shared = options.stores?.sessions ?? sharing?.store ?? memory;
   const store: SessionStore = {
     ...shared,
-    watch(...watched) {
-      const stop = shared.watch(...watched);
+    addWaiter(...added) {
       waiters += 1;
-      return () => {
-        waiters -= 1;
-        stop();
-      };
+      shared.addWaiter(...added);
+    },
+    removeWaiter(waiter) {
+      waiters -= 1;
+      shared.removeWaiter(waiter);
     },
   };
   const service = createService(
@@ -135,17 +133,17 @@ export function createTestService(
       },
     },
     {
-      refreshAnswers: options.refreshes ?? refreshes,
+      refreshes: options.refreshes ?? refreshes,
       createRateLimiter:
         options.createRateLimiter ??
         ((name, policy) => {
-          const limiter = createMemoryRateLimiter(policy);
+          const limiter = createMemoryRateLimiter(clock, policy);
           limiters.set(name, limiter);
           return limiter;
         }),
       close: () => {},
       ...options.stores,
-      store: beforeVerb ? withHook(store, beforeVerb) : store,
+      sessions: beforeVerb ? withHook(store, beforeVerb) : store,
     },
   );
   const checkAnswer = apiCheckOf(settings.baseUrl);
@@ -153,7 +151,7 @@ export function createTestService(
   /** Every answer must be one that the API document describes. Without a peer: by a client that was not seen before. */
   async function ask(path: string, init: RequestInit = {}, peer: string = nextPeer()) {
     const request = new Request(new URL(path, BASE_URL), init);
-    const response = await service.handle(request, () => peer);
+    const response = await service.handle(request, { requestIP: () => ({ address: peer }) });
     await checkAnswer(request, response);
     return response;
   }
@@ -179,18 +177,28 @@ function nextPeer(): string {
   return `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
 }
 
-type AnyVerb = (...args: unknown[]) => Promise<unknown>;
+type AnyVerb = (...args: unknown[]) => unknown;
 
 function withHook(store: SessionStore, before: (verb: Verb, ...args: unknown[]) => unknown) {
-  const hooked = Object.entries(VERBS).map(([verb, name]) => {
-    const run = store[name] as AnyVerb;
+  const hooked = VERBS.map((verb) => {
+    const run = store[verb] as AnyVerb;
     const hookedVerb: AnyVerb = async (...args) => {
-      await before(verb as Verb, ...args);
+      await before(verb, ...args);
       return run(...args);
     };
-    return [name, hookedVerb];
+    return [verb, hookedVerb];
   });
   return { ...store, ...Object.fromEntries(hooked) } as SessionStore;
+}
+
+/** The API document of a relay at this address. */
+export function describeApi(baseUrl: string): Record<string, unknown> {
+  const { origin, pathname } = new URL(baseUrl);
+  const filled = JSON.stringify(template)
+    .replaceAll('{{BASE_URL}}', baseUrl)
+    .replaceAll('{{ORIGIN}}', origin)
+    .replaceAll('{{BASE_PATH}}', pathname.replace(/\/$/, ''));
+  return JSON.parse(filled);
 }
 
 /** Compiling the schemas takes a while, and there are more services in the tests than documents. */
