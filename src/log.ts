@@ -89,7 +89,7 @@ export function describeError(error: unknown): { error: string; at?: string[] } 
 }
 
 /** Characters of log lines that may wait to be written, some 5,000 lines. More are left out. */
-const MAX_BACKLOG_CHARACTERS = 1_048_576;
+export const MAX_BACKLOG_CHARACTERS = 1_048_576;
 
 /**
  * Returns a function that writes a line to `output`. A log that cannot be written,

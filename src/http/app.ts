@@ -34,8 +34,8 @@ export interface Route {
   readonly refuseMethod?: (allow: string) => Response;
   /** Answers after a fault. A handler that is not done within its deadline is one. */
   readonly onFault?: (request: RelayRequest) => Response;
-  /** Absent: HANDLER_DEADLINE_MS. 'none': the handler bounds itself. */
-  readonly deadlineMs?: number | 'none';
+  /** Absent: HANDLER_DEADLINE_MS. */
+  readonly deadlineMs?: number;
   /** Devices use it, and so may web apps that are listed. */
   readonly isForDevices?: boolean;
 }
@@ -89,7 +89,7 @@ interface TableRow {
   readonly prefix: string;
   readonly suffix: string;
   readonly allow: string;
-  readonly deadlines: DeadlineQueue | undefined;
+  readonly deadlines: DeadlineQueue;
 }
 
 function createTable(routes: readonly Route[], clock: Clock) {
@@ -105,8 +105,7 @@ function createTable(routes: readonly Route[], clock: Clock) {
     else open.push(row);
   }
 
-  function queueOf({ deadlineMs = HANDLER_DEADLINE_MS }: Route): DeadlineQueue | undefined {
-    if (deadlineMs === 'none') return undefined;
+  function queueOf({ deadlineMs = HANDLER_DEADLINE_MS }: Route): DeadlineQueue {
     const queue = queues.get(deadlineMs) ?? createDeadlineQueue(clock, deadlineMs);
     queues.set(deadlineMs, queue);
     return queue;
@@ -169,19 +168,20 @@ function run(row: TableRow, request: RelayRequest): Response | Promise<Response>
   const { methods, refusal, refuseMethod = refuseWithText } = route;
   if (methods === undefined) return refusal?.() ?? refuse('not_found');
   const handler = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
-  if (handler === undefined) return refuseMethod(allow);
+  if (handler === undefined) return forMethod(request, refuseMethod(allow));
   try {
     const response = handler(request);
-    return response instanceof Promise ? watch(row, request, response) : response;
+    return response instanceof Promise
+      ? withDeadline(row, request, response)
+      : forMethod(request, response);
   } catch (error) {
     return respondToFault(route, request, error);
   }
 }
 
-function watch({ route, deadlines }: TableRow, request: RelayRequest, response: Promise<Response>) {
-  return deadlines === undefined
-    ? response.catch((error: unknown) => respondToFault(route, request, error))
-    : withDeadline(route, request, response, deadlines);
+/** RFC 9110 §9.3.2: no response to HEAD has content. */
+function forMethod({ method }: RelayRequest, response: Response): Response {
+  return method === 'HEAD' ? new Response(null, response) : response;
 }
 
 /**
@@ -189,10 +189,9 @@ function watch({ route, deadlines }: TableRow, request: RelayRequest, response: 
  * open for ever. So the deadline answers, and what the handler does later is not sent.
  */
 function withDeadline(
-  route: Route,
+  { route, deadlines }: TableRow,
   request: RelayRequest,
   response: Promise<Response>,
-  deadlines: DeadlineQueue,
 ): Promise<Response> {
   return new Promise((resolve) => {
     const deadline = new HandlerDeadline(route, request, resolve);

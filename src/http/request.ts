@@ -53,14 +53,17 @@ export class RelayRequest {
   }
 }
 
-/** As URLSearchParams has it, but for an escaped name, which no client sends. Parameters that nobody reads cost nothing. */
+/**
+ * As URLSearchParams has it, but for an escaped name, which no client sends, and
+ * among the first MAX_PARAMETERS. Parameters that nobody reads cost nothing.
+ */
 function findParameter(url: string, name: string): string | undefined {
   let start = url.indexOf('?') + 1;
   if (start === 0) return undefined;
   // No client should send a fragment.
   const fragment = url.indexOf('#', start);
   const end = fragment === -1 ? url.length : fragment;
-  while (start <= end) {
+  for (let count = 0; count < MAX_PARAMETERS && start <= end; count += 1) {
     const next = url.indexOf('&', start);
     const stop = next === -1 || next > end ? end : next;
     const nameEnd = start + name.length;

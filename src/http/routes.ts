@@ -106,12 +106,11 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
 
   return [
     { path: '/auth/start', methods: { POST: start }, ...forDevices },
-    // A parked poll has its own deadline, and no store keeps it longer.
     {
       path: '/auth/result',
       methods: { GET: result },
       onFault: respondToResultFault,
-      deadlineMs: 'none',
+      deadlineMs: pollSeconds * 1_000 + HANDLER_DEADLINE_MS,
       ...forDevices,
     },
     { path: '/auth/done', methods: { GET: done }, ...page },

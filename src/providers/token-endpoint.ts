@@ -11,10 +11,10 @@ import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts
 import type { ProviderConfig } from './provider.ts';
 
 /** One provider has this part of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
-const SHARES = 4;
+export const PROVIDER_SHARES = 4;
 
 /** Of what the runtime makes at once, so many are left for asking issuers. */
-const RESERVED_FOR_DISCOVERY = 16;
+export const RESERVED_FOR_DISCOVERY = 16;
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -70,7 +70,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
     1,
     Math.min(UPSTREAM_REQUESTS, options.fetchesAtOnce - RESERVED_FOR_DISCOVERY),
   );
-  const mostOfOne = Math.ceil(most / SHARES);
+  const mostOfOne = Math.ceil(most / PROVIDER_SHARES);
   const inProgress = new Map<string, number>();
   let allInProgress = 0;
 

@@ -78,7 +78,7 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
 
   return {
     wait: (pollSecret, signal, holdSeconds) =>
-      holdSeconds === 0 || closed
+      holdSeconds === 0 || closed || signal.aborted
         ? claimNow(store, pollSecret, signal)
         : park(pollSecret, signal, holdSeconds),
     release: releaseAll,

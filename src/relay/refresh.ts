@@ -14,11 +14,11 @@ import { type Clock, createDeadlineQueue, pause } from './time.ts';
  * second with tokens of 3 KB. Beyond that none is kept, so whoever repeats a
  * refresh asks the provider again.
  */
-const MAX_RESULTS = 10_000;
-const MAX_RESULT_BYTES = 32 * 1_048_576;
+export const MAX_REFRESH_RESULTS = 10_000;
+export const MAX_REFRESH_RESULT_BYTES = 32 * 1_048_576;
 
 /** How often an instance checks whether another one has finished the refresh. */
-const CHECK_INTERVAL_MS = 100;
+export const REFRESH_CHECK_MS = 100;
 
 export type RefreshTurn =
   /** Nobody else asks the provider with this token now: the caller does. */
@@ -72,11 +72,11 @@ export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
   /** Undefined: another instance has the turn and did not finish. */
   async function takeTurn(key: string): Promise<RefreshTurn | undefined> {
     // By then the lease of any other instance has run out, and its turn is free.
-    const untilMs = clock.now() + EXCHANGE_LEASE_MS + CHECK_INTERVAL_MS;
+    const untilMs = clock.now() + EXCHANGE_LEASE_MS + REFRESH_CHECK_MS;
     for (;;) {
       const turn = await store.begin(key);
       if (turn.state !== 'in_progress') return turn;
-      await pause(clock, CHECK_INTERVAL_MS);
+      await pause(clock, REFRESH_CHECK_MS);
       // Never without a turn: to some providers a token that comes twice is a stolen one.
       if (draining || clock.now() > untilMs) return undefined;
     }
@@ -132,7 +132,7 @@ function createBudget(clock: Clock): (result: string) => string | undefined {
   let bytes = 0;
   return (result) => {
     const size = Buffer.byteLength(result);
-    if (results >= MAX_RESULTS || bytes + size > MAX_RESULT_BYTES) return undefined;
+    if (results >= MAX_REFRESH_RESULTS || bytes + size > MAX_REFRESH_RESULT_BYTES) return undefined;
     results += 1;
     bytes += size;
     expiries.add({

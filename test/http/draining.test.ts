@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { runReady } from '../kit/clock.ts';
 import { poll, start, startRequest } from '../kit/device.ts';
-import { DRAIN_DELIVERY_MS, DRAIN_LOOK_MS } from '../kit/limits.ts';
+import { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS } from '../kit/limits.ts';
 import { createTestService, type TestService } from '../kit/service.ts';
 import { callback, deny } from '../kit/user.ts';
 import { createGate } from '../kit/wait.ts';
@@ -15,8 +15,8 @@ function startDrain({ drain, clock }: TestService) {
   });
   return async function isOverAfter(ms: number): Promise<boolean> {
     await runReady();
-    for (let leftMs = ms; leftMs > 0; leftMs -= DRAIN_LOOK_MS) {
-      clock.advance(Math.min(leftMs, DRAIN_LOOK_MS));
+    for (let leftMs = ms; leftMs > 0; leftMs -= DRAIN_CHECK_MS) {
+      clock.advance(Math.min(leftMs, DRAIN_CHECK_MS));
       await runReady();
     }
     return isOver;
@@ -60,7 +60,7 @@ describe('while an exchange is under way', () => {
     expect(await isOverAfter(10_000)).toBe(false);
     await finish();
     expect((await polled).status).toBe(200);
-    expect(await isOverAfter(DRAIN_LOOK_MS)).toBe(true);
+    expect(await isOverAfter(DRAIN_CHECK_MS)).toBe(true);
   });
 
   test('other devices may wait, and are answered 204 at the end', async () => {
@@ -83,9 +83,9 @@ describe('while an exchange is under way', () => {
     expect((await service.ask(other.url)).status).toBe(302);
     await finish();
     let isOver = false;
-    for (let leftMs = DRAIN_DELIVERY_MS; leftMs > 0; leftMs -= DRAIN_LOOK_MS) {
+    for (let leftMs = DRAIN_DELIVERY_MS; leftMs > 0; leftMs -= DRAIN_CHECK_MS) {
       expect((await callback(service, other.state)).status).toBe(503);
-      isOver = await isOverAfter(DRAIN_LOOK_MS);
+      isOver = await isOverAfter(DRAIN_CHECK_MS);
     }
     expect(isOver).toBe(true);
     expect(service.exchanges).toHaveLength(1);
@@ -104,7 +104,7 @@ describe('while an exchange is under way', () => {
     held.release();
     expect((await page).status).toBe(200);
     expect((await poll(service, session)).status).toBe(200);
-    expect(await isOverAfter(DRAIN_LOOK_MS)).toBe(true);
+    expect(await isOverAfter(DRAIN_CHECK_MS)).toBe(true);
   });
 });
 
@@ -116,15 +116,15 @@ describe('results that no device has fetched yet, and that this process alone ha
     const isOverAfter = startDrain(service);
     expect(await isOverAfter(5_000)).toBe(false);
     expect((await poll(service, session)).status).toBe(200);
-    expect(await isOverAfter(DRAIN_LOOK_MS)).toBe(true);
+    expect(await isOverAfter(DRAIN_CHECK_MS)).toBe(true);
   });
 
   test('but not for longer than DRAIN_DELIVERY_MS', async () => {
     const service = createTestService();
     await callback(service, (await start(service)).state);
     const isOverAfter = startDrain(service);
-    expect(await isOverAfter(DRAIN_DELIVERY_MS - DRAIN_LOOK_MS)).toBe(false);
-    expect(await isOverAfter(DRAIN_LOOK_MS)).toBe(true);
+    expect(await isOverAfter(DRAIN_DELIVERY_MS - DRAIN_CHECK_MS)).toBe(false);
+    expect(await isOverAfter(DRAIN_CHECK_MS)).toBe(true);
   });
 
   test('errors are not waited for: the device has to start again anyway', async () => {

@@ -1,18 +1,16 @@
 /** What an operator reads in the log (docs/operating.md). */
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { reset } from '@logtape/logtape';
-import { startLog } from '../../src/operate/log.ts';
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { startLog } from '../../src/log.ts';
 import { start, startRequest } from '../kit/device.ts';
 import { createEventLog } from '../kit/relay.ts';
 import { createTestService } from '../kit/service.ts';
 import { callback, deny } from '../kit/user.ts';
 
 let log: ReturnType<typeof createEventLog>;
-beforeEach(async () => {
+beforeEach(() => {
   log = createEventLog();
-  await startLog({ level: 'info', format: 'json', write: log.take });
+  startLog({ level: 'info', format: 'json', write: log.take });
 });
-afterAll(reset);
 
 const eventsNamed = (name: string) => log.events.filter(({ event }) => event === name);
 

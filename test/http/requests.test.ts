@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { runReady } from '../kit/clock.ts';
 import { start, startRequest } from '../kit/device.ts';
-import { START_BODY_DEADLINE_MS } from '../kit/limits.ts';
+import { REQUEST_BODY_DEADLINE_MS } from '../kit/limits.ts';
 import { createTestService } from '../kit/service.ts';
 
 /** The rate limit shows which requests the relay takes for one client's. RFC 9700 §4.13. */
@@ -90,7 +90,7 @@ test('a start body that never ends is read until its deadline, and then cancelle
   });
   const started = ask('/auth/start', { method: 'POST', body });
   await runReady();
-  clock.advance(START_BODY_DEADLINE_MS);
+  clock.advance(REQUEST_BODY_DEADLINE_MS);
   const response = await started;
   expect([response.status, await response.text()]).toEqual([400, 'Invalid JSON\n']);
   expect(isCancelled).toBe(true);

@@ -67,9 +67,9 @@ test('a limiter that fails to refund a token does not stop the user', async () =
     {},
     {
       createRateLimiter: () => ({
-        take: async () => ({ ok: true }),
-        giveBack: () => Promise.reject(new Error('away')),
-        sweep: async () => {},
+        take: () => 0,
+        refund: () => Promise.reject(new Error('away')),
+        sweep: () => {},
       }),
     },
   );

@@ -82,6 +82,7 @@ export function createFindProblems(document: Node): FindProblems {
   return (seen) => {
     const problems = describedFor(seen).map(({ node, pointer }) => [
       ...findInHeaders(`${pointer}/headers`, seen),
+      ...findInHeaders('/x-every-response/headers', seen),
       ...findInBody(node, `${pointer}/content`, seen),
     ]);
     if (problems.some(({ length }) => length === 0)) return [];

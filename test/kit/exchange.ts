@@ -1,5 +1,9 @@
 /** The relay's own token request, with the fetch that it has in production. */
-import { createProvider, type ProviderConfig, redirectUriOf } from '../../src/providers/provider.ts';
+import {
+  createProvider,
+  type ProviderConfig,
+  redirectUriOf,
+} from '../../src/providers/provider.ts';
 import { createTokenEndpoint } from '../../src/providers/token-endpoint.ts';
 import { systemClock } from '../../src/relay/time.ts';
 import { fetchUpstream } from '../../src/serve.ts';
@@ -22,19 +26,17 @@ const PROVIDER: ProviderConfig = {
 };
 
 export interface ExchangeOptions {
-  readonly timeoutMs?: number;
   readonly keepAlive?: boolean;
 }
 
 /** Exchanges codes at any address; all of its requests share their connections. */
-export function createExchange({ timeoutMs, keepAlive = true }: ExchangeOptions = {}) {
+export function createExchange({ keepAlive = true }: ExchangeOptions = {}) {
   const tokenEndpoint = createTokenEndpoint({
     fetch: fetchUpstream,
     clock: systemClock,
     keepAlive,
     fetchesAtOnce: Number.POSITIVE_INFINITY,
     onFull: () => {},
-    ...(timeoutMs !== undefined && { timeoutMs }),
   });
   return (tokenUrl: string, overrides: Partial<ProviderConfig> = {}, code = CODE) => {
     const config = { ...PROVIDER, tokenUrl, ...overrides };

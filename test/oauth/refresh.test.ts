@@ -1,16 +1,14 @@
 /** RFC 6749 §6: the relay refreshes with the client secret, which a device cannot keep (docs/device-grant.md, Refreshing). */
 import { describe, expect, test } from 'bun:test';
+import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
+import {
+  MAX_REFRESH_RESULT_BYTES,
+  MAX_REFRESH_RESULTS,
+  REFRESH_CHECK_MS,
+} from '../../src/relay/refresh.ts';
 import { isPending, runReady, runTurns } from '../kit/clock.ts';
 import { refresh } from '../kit/device.ts';
-import {
-  EXCHANGE_LEASE_MS,
-  REFRESH_ANSWER_MS,
-  REFRESH_ANSWERS,
-  REFRESH_ANSWERS_BYTES,
-  REFRESH_LOOK_MS,
-  UPSTREAM_RESERVE,
-  UPSTREAM_SHARES,
-} from '../kit/limits.ts';
+import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
 import { createTestService, type Fetch } from '../kit/service.ts';
 import { createGate } from '../kit/wait.ts';
 
@@ -29,7 +27,7 @@ const rotatingService = (options = {}) => createTestService({}, { fetch: rotate(
 
 /** Another instance is always asking the provider. */
 const ELSEWHERE = {
-  refreshes: { begin: async () => ({ state: 'under_way' as const }), settle: async () => {} },
+  refreshes: { begin: async () => ({ state: 'in_progress' as const }), finish: async () => {} },
 };
 
 describe('answers that are kept for a repeated refresh', () => {
@@ -46,7 +44,7 @@ describe('answers that are kept for a repeated refresh', () => {
     const service = rotatingService();
     await refresh(service, 'old');
     expect(service.kept().refreshes).toBe(1);
-    service.clock.advance(REFRESH_ANSWER_MS + 1);
+    service.clock.advance(REFRESH_RESULT_MS + 1);
     expect(service.kept().refreshes).toBe(0);
   });
 
@@ -55,7 +53,7 @@ describe('answers that are kept for a repeated refresh', () => {
     const fetch: Fetch = async () => Response.json({ access_token: long });
     const service = createTestService({}, { fetch });
     const refreshNumber = (nth: number) => refresh(service, `old ${nth}`);
-    const fit = Math.floor(REFRESH_ANSWERS_BYTES / 60_100);
+    const fit = Math.floor(MAX_REFRESH_RESULT_BYTES / 60_100);
     for (let nth = 0; nth < fit + 10; nth += 1) {
       expect((await refreshNumber(nth)).body.access_token).toBe(long);
     }
@@ -65,16 +63,16 @@ describe('answers that are kept for a repeated refresh', () => {
     expect(service.exchanges).toHaveLength(fit + 10);
     await refreshNumber(fit + 9);
     expect(service.exchanges).toHaveLength(fit + 11);
-    service.clock.advance(REFRESH_ANSWER_MS + 1);
+    service.clock.advance(REFRESH_RESULT_MS + 1);
     await refreshNumber(fit + 9);
     expect(service.kept().refreshes).toBe(1);
   });
 
   test('are limited in number', async () => {
     const service = rotatingService();
-    for (let nth = 0; nth <= REFRESH_ANSWERS; nth += 1) await refresh(service, `old ${nth}`);
-    expect(service.kept().refreshes).toBe(REFRESH_ANSWERS);
-    service.clock.advance(REFRESH_ANSWER_MS + 1);
+    for (let nth = 0; nth <= MAX_REFRESH_RESULTS; nth += 1) await refresh(service, `old ${nth}`);
+    expect(service.kept().refreshes).toBe(MAX_REFRESH_RESULTS);
+    service.clock.advance(REFRESH_RESULT_MS + 1);
     await refresh(service, 'old 0');
     expect(service.kept().refreshes).toBe(1);
   });
@@ -143,12 +141,12 @@ describe('a refresh that fails', () => {
   const down = () => Promise.reject(new Error('down'));
 
   test('because the store is unavailable is 503 as well', async () => {
-    const service = rotatingService({ refreshes: { begin: down, settle: down } });
+    const service = rotatingService({ refreshes: { begin: down, finish: down } });
     expect(await refresh(service, 'old')).toMatchObject({ status: 503 });
   });
 
   test('not because an answer could not be kept: it is passed on', async () => {
-    const refreshes = { begin: async () => ({ state: 'yours' }), settle: down };
+    const refreshes = { begin: async () => ({ state: 'yours' }), finish: down };
     const service = rotatingService({ refreshes });
     expect((await refresh(service, 'old')).body.access_token).toBe('access 1');
   });
@@ -183,7 +181,7 @@ describe('a relay that is being stopped', () => {
     const asked = refresh(service, 'old');
     await runTurns();
     const drained = service.drain();
-    service.clock.advance(REFRESH_LOOK_MS);
+    service.clock.advance(REFRESH_CHECK_MS);
     await runReady();
     await drained;
     expect(await asked).toMatchObject(UNAVAILABLE);
@@ -193,7 +191,7 @@ describe('a relay that is being stopped', () => {
 
 test('one refresh more than one provider may have under way is not sent; other providers are not affected', async () => {
   // One for each provider.
-  const { held, service } = createHeld({ fetchesAtOnce: UPSTREAM_RESERVE + UPSTREAM_SHARES });
+  const { held, service } = createHeld({ fetchesAtOnce: RESERVED_FOR_DISCOVERY + PROVIDER_SHARES });
   const first = refresh(service, 'old');
   await held.arrived;
   expect(await refresh(service, 'another')).toMatchObject(UNAVAILABLE);
@@ -208,8 +206,8 @@ test('a refresh that another instance has had under way for longer than a lease 
   const service = rotatingService(ELSEWHERE);
   const asked = refresh(service, 'old');
   await runTurns();
-  for (let ms = 0; ms <= EXCHANGE_LEASE_MS + REFRESH_LOOK_MS; ms += REFRESH_LOOK_MS) {
-    service.clock.advance(REFRESH_LOOK_MS);
+  for (let ms = 0; ms <= EXCHANGE_LEASE_MS + REFRESH_CHECK_MS; ms += REFRESH_CHECK_MS) {
+    service.clock.advance(REFRESH_CHECK_MS);
     await runReady();
   }
   expect(await asked).toMatchObject(UNAVAILABLE);

@@ -5,9 +5,12 @@ import { createRequire } from 'node:module';
 import { DEPARTURES, NO_DIFFERENCE, TAKES_BASIC } from '../../scripts/grant-special-cases.ts';
 import { readCatalogue } from '../../scripts/update-catalogue.ts';
 import { findAddressProblem } from '../../src/providers/address.ts';
-import { findBuiltIn } from '../../src/providers/built-in.ts';
-import { CATALOGUE_NAMES, findInCatalogue } from '../../src/providers/catalogue.ts';
-import { SUBDOMAIN } from '../../src/providers/provider-facts.ts';
+import {
+  CATALOGUE_NAMES,
+  findBuiltIn,
+  findInCatalogue,
+  SUBDOMAIN,
+} from '../../src/providers/catalogue.ts';
 
 const root = `${import.meta.dir}/../..`;
 

@@ -18,7 +18,7 @@ async function serveProvider(
   options: ExchangeOptions = {},
 ) {
   const server = await serveBytes(onRequest);
-  const exchange = createExchange({ ...options, timeoutMs: 2_000 });
+  const exchange = createExchange(options);
   return { ...server, exchange: () => outcomeOf(exchange(server.url)) };
 }
 

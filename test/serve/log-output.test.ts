@@ -4,8 +4,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { MAX_BACKLOG_CHARACTERS } from '../../src/log.ts';
 import { start } from '../kit/device.ts';
-import { LOG_BACKLOG_BYTES } from '../kit/limits.ts';
 import { findFreePort } from '../kit/process.ts';
 import { MAIN, untilHealthy } from '../kit/relay.ts';
 
@@ -94,7 +94,7 @@ describe('when the reader does not read', () => {
   /** Logs more than the relay, the pipe and the reader hold; a poll is two lines of 100 characters. */
   async function overfill({ ask, complaints }: Awaited<ReturnType<typeof startRelay>>) {
     const poll = () => ask('/auth/result?session=nobody&wait=0');
-    for (let sent = 0; sent < LOG_BACKLOG_BYTES / 20 && complaints() === ''; sent += 50) {
+    for (let sent = 0; sent < MAX_BACKLOG_CHARACTERS / 20 && complaints() === ''; sent += 50) {
       await Promise.all(Array.from({ length: 50 }, poll));
     }
     expect(complaints()).toBe(cannotWrite('nobody reads it'));

@@ -121,7 +121,9 @@ describe('a relay that refuses to start', () => {
   test('writes invisible characters of a setting as code points, so that they do not reach the terminal', async () => {
     const { exitCode, output } = await runRelay({ APP_NAME: 'Acme\u200B \u202EVT' });
     expect(exitCode).toBe(1);
-    expect(output).toContain('APP_NAME = "Acme<U+200B> <U+202E>VT": must not contain invisible characters');
+    expect(output).toContain(
+      'APP_NAME = "Acme<U+200B> <U+202E>VT": must not contain invisible characters',
+    );
     expect(output).not.toMatch(/[\u200B\u202E]/);
   });
 

@@ -1,7 +1,8 @@
 /** One provider does not answer: how many requests it may have under way, and that users of other providers are not affected. */
 import { afterAll, expect, test } from 'bun:test';
+import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
 import { poll, start } from '../kit/device.ts';
-import { UPSTREAM_REQUESTS, UPSTREAM_RESERVE, UPSTREAM_SHARES } from '../kit/limits.ts';
+import { UPSTREAM_REQUESTS } from '../kit/limits.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { startRelay } from '../kit/relay.ts';
 import { openRaw, statusOf } from '../kit/sockets.ts';
@@ -16,11 +17,11 @@ afterAll(() => {
 const REFUSED = 30;
 
 test.each([
-  ['without BUN_CONFIG_MAX_HTTP_REQUESTS', {}, (256 - UPSTREAM_RESERVE) / UPSTREAM_SHARES],
+  ['without BUN_CONFIG_MAX_HTTP_REQUESTS', {}, (256 - RESERVED_FOR_DISCOVERY) / PROVIDER_SHARES],
   [
     'as npm start has it',
     { BUN_CONFIG_MAX_HTTP_REQUESTS: '5000' },
-    UPSTREAM_REQUESTS / UPSTREAM_SHARES,
+    UPSTREAM_REQUESTS / PROVIDER_SHARES,
   ],
 ])(
   '%s a provider has a quarter of the requests that the runtime makes at once; beyond that callbacks are 503',

@@ -99,16 +99,16 @@ export function createVerification(parts: VerificationParts): Verification {
   }
 
   /**
-   * `shownCode` is what the page may show; `usedCode` is what a cookie is set for. A
-   * user who returns by a cookie has used a code that the page must not confirm: the
-   * client may have made the cookie up.
+   * A cookie is set for `usedCode`. The page does not show the code to a user who
+   * returns by a cookie: the client may have made the cookie up, and must not learn
+   * whether that code exists.
    */
   async function carryOut(
     request: RelayRequest,
     decision: Decision,
     session: SessionInfo,
     usedCode?: string,
-    shownCode = usedCode,
+    isReturning = false,
   ): Promise<Response> {
     const { service, browserState } = session;
     const provider = providers.get(service);
@@ -123,7 +123,7 @@ export function createVerification(parts: VerificationParts): Verification {
     if (provider === 'undiscovered') {
       response = respondWithPage('undiscovered', request, RETRY_DISCOVERY);
     } else if (decision === 'ask') {
-      return ask(request, session, provider.displayName, shownCode);
+      return ask(request, session, provider.displayName, isReturning ? undefined : usedCode);
     } else {
       const authorization = await store.getAuthorization(service, browserState);
       if (authorization === undefined) return respondWithPage('link_invalid', request);
@@ -172,7 +172,7 @@ export function createVerification(parts: VerificationParts): Verification {
       // counted: the response is that of their own sign-in, whatever the code.
       const returning = await findReturning(request, userCode);
       if (returning !== undefined) {
-        return carryOut(request, decision, returning, userCode, undefined);
+        return carryOut(request, decision, returning, userCode, true);
       }
       // Before the lookup, so that a refusal tells nothing about the code.
       const admitted = await admission.admitToPair(request, codeLimits);
