@@ -195,7 +195,7 @@ function withDeadline(
 ): Promise<Response> {
   return new Promise((resolve) => {
     const deadline = new HandlerDeadline(route, request, resolve);
-    deadlines.add(deadline);
+    // First, so that a fault of the handler is caught whatever happens here.
     response.then(
       (settled) => {
         deadlines.cancel(deadline);
@@ -206,6 +206,7 @@ function withDeadline(
         resolve(respondToFault(route, request, error));
       },
     );
+    deadlines.add(deadline);
   });
 }
 

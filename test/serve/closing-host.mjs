@@ -1,23 +1,18 @@
 // A host like examples/node-server.mjs that closes the relay and its server, and lets the process end by itself.
 import { randomBytes } from 'node:crypto';
 import { serve } from '@hono/node-server';
-import {
-  keepConnections,
-  readSettings,
-  startLog,
-  startService,
-  systemClock,
-} from '../../dist/sign-in-relay.js';
+import { readSettings, startLog, startService, systemClock } from '../../dist/sign-in-relay.js';
 
 startLog({ level: 'debug', format: 'json', write: (line) => process.stdout.write(line) });
 const { settings } = readSettings(process.env);
-const world = { clock: systemClock, randomBytes, fetch: keepConnections(fetch) };
+const world = { clock: systemClock, randomBytes, fetch };
 const service = await startService(settings, world);
 const server = serve(
   {
     port: settings.port,
     hostname: settings.host,
-    fetch: (request, { incoming }) => service.handle(request, () => incoming.socket.remoteAddress),
+    fetch: (request, { incoming }) =>
+      service.handle(request, { requestIP: () => ({ address: incoming.socket.remoteAddress }) }),
   },
   ({ port }) => console.log(JSON.stringify({ event: 'listening', port })),
 );

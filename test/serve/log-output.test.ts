@@ -91,9 +91,9 @@ test('when the disk is full the relay says so once', async () => {
 });
 
 describe('when the reader does not read', () => {
-  /** Logs more than the relay, the pipe and the reader hold; a poll is two lines of 100 characters. */
+  /** Logs more than the relay, the pipe and the reader hold; a poll is a line of 100 characters. */
   async function overfill({ ask, complaints }: Awaited<ReturnType<typeof startRelay>>) {
-    const poll = () => ask('/auth/result?session=nobody&wait=0');
+    const poll = () => ask(`/auth/result?session=${UNKNOWN_SECRET}&wait=0`);
     for (let sent = 0; sent < MAX_BACKLOG_CHARACTERS / 20 && complaints() === ''; sent += 50) {
       await Promise.all(Array.from({ length: 50 }, poll));
     }

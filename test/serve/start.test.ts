@@ -47,7 +47,7 @@ describe('a relay that starts', () => {
       expect.objectContaining({
         level: 'warning',
         setting: 'OAUTH_BASE_URL',
-        problem: expect.stringContaining("BASE_URL is none of the relay's settings"),
+        problem: expect.stringContaining('BASE_URL is set, but is not a setting of the relay'),
       }),
     );
     await relay.stop();
@@ -236,7 +236,10 @@ describe('no part of a secret is shown by a start that fails', () => {
     const secret = plantSecret('the-password-in-an-address');
     const env = { OAUTH_BASE_URL: `https://relay.example/${secret}` };
     const { exitCode, output } = await runRelay(env, { fault: 'broken URL' });
-    expect([exitCode, output]).toEqual([1, expect.stringContaining('by a fault of its own')]);
+    expect([exitCode, output]).toEqual([
+      1,
+      expect.stringContaining('because of a fault of its own'),
+    ]);
     expect(output).toMatch(/src\/\S+\.ts/);
     expect(output).not.toContain(secret);
   });
