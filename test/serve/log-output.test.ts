@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { MAX_BACKLOG_CHARACTERS } from '../../src/log.ts';
-import { start } from '../kit/device.ts';
+import { start, UNKNOWN_SECRET } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { MAIN, untilHealthy } from '../kit/relay.ts';
 
