@@ -84,7 +84,6 @@ export function createTestStore(store: SessionStore) {
     /** Adds a waiter; resolves when it is notified. */
     untilNotified: (pollSecret: string) =>
       new Promise<Notice>((notify) => store.addWaiter(pollSecret, createWaiter(notify))),
-    hasUndelivered: store.hasUndelivered,
     sweep: async () => store.sweep(),
   };
 }

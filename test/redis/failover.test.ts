@@ -53,7 +53,7 @@ describe('with Sentinel', () => {
     },
   );
 
-  // No connection fails while no command is under way, and a completion may have been announced meanwhile.
+  // No connection fails while no command is in progress, and a completion may have been announced meanwhile.
   test('an operator replaces the primary: every parked poll is answered', async () => {
     await using group = await startRedisSentinel({ failsOver: true });
     await using pair = await startRelayPair(group.url);

@@ -26,7 +26,7 @@ const startBounded = (maxMemory = '64mb') =>
 const setMaxMemory = (redis: RedisServer, bytes: string | number) =>
   redis.cli('CONFIG', 'SET', 'maxmemory', bytes);
 
-test('new sign-ins are refused as busy, those under way are completed', async () => {
+test('new sign-ins are refused as busy, those in progress are completed', async () => {
   await using redis = await startBounded();
   await using pair = await startRelayPair(redis.url);
   const [relay] = pair.relays;
