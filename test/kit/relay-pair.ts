@@ -29,7 +29,7 @@ export interface PairOptions {
 
 type PartOptions = StartOptions & { readonly env?: Env };
 
-/** Longer than any test: a poll that is answered earlier was woken. */
+/** Longer than any test: a poll that is answered earlier was notified. */
 export const LONG_POLL_SECONDS = '230';
 
 export async function startRelayPair(

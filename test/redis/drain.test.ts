@@ -16,7 +16,7 @@ setDefaultTimeout(60_000);
 const redis = await startRedis();
 afterAll(() => redis.stop());
 
-/** Longer than responses may take: a relay that overlooks what is under way has ended by then. */
+/** Longer than responses may take: a relay that overlooks what is in progress has ended by then. */
 const untilFlushed = (exited: Promise<number>) =>
   Promise.race([exited, Bun.sleep(DRAIN_FLUSH_MS + 1_000)]);
 

@@ -1,4 +1,4 @@
-/** A Redis that is full, or configured for another purpose (docs/scaling.md, Memory). */
+/** A Redis that is full, or configured for another purpose (docs/scaling.md, Set-up). */
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { poll, pollUntilDone, refresh, start, startRequest, startWithCode } from '../kit/device.ts';
 import { ACK_MS } from '../kit/limits.ts';
@@ -26,7 +26,7 @@ const startBounded = (maxMemory = '64mb') =>
 const setMaxMemory = (redis: RedisServer, bytes: string | number) =>
   redis.cli('CONFIG', 'SET', 'maxmemory', bytes);
 
-test('new sign-ins are refused as busy, those under way are completed', async () => {
+test('new sign-ins are refused as busy, those in progress are completed', async () => {
   await using redis = await startBounded();
   await using pair = await startRelayPair(redis.url);
   const [relay] = pair.relays;
