@@ -1,4 +1,4 @@
-// The relay under plain Node, mounted as a fetch handler. `npm run build` makes dist/ first.
+// The relay under plain Node, mounted as a fetch handler. Run `npm run build` first, which makes dist/.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { serve } from '@hono/node-server';
@@ -13,7 +13,7 @@ const service = await startService(settings, world);
 process.once('SIGTERM', async () => {
   await service.drain();
   service.close();
-  // The process ends by itself once the last answer has left.
+  // The process ends by itself once the last response is sent.
   server.close();
 });
 

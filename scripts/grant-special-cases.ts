@@ -1,10 +1,9 @@
 /**
- * What `node_modules/grant/lib/flow/oauth2.js` does for single providers, in
- * words: there it is code, not data. The catalogue's test fails when that file
- * names a provider that is not here.
+ * What grant does for single providers in `lib/flow/oauth2.js`, which is code and not
+ * data. The catalogue's test fails if that file names a provider that is not here.
  */
 
-/** Get the client id and secret as HTTP Basic. `lib/flow/oauth2.js`, `exports.access`. */
+/** Providers that get the client id and secret by HTTP Basic. `lib/flow/oauth2.js`, `exports.access`. */
 export const TAKES_BASIC: readonly string[] = [
   'autodesk',
   'ebay',
@@ -17,7 +16,7 @@ export const TAKES_BASIC: readonly string[] = [
   'twitter2',
 ];
 
-/** Leave the standard in a way the relay does not follow; each completes "this provider …". */
+/** Providers that deviate from the standard in a way that the relay does not support. Each text completes "this provider …". */
 export const DEPARTURES: Readonly<Record<string, string>> = {
   basecamp: 'wants `type=web_server` in both requests',
   concur: 'takes the code and the secret in the address',
@@ -35,7 +34,7 @@ export const DEPARTURES: Readonly<Record<string, string>> = {
   withings: 'wants `action=requesttoken` and wraps its answer',
 };
 
-/** Special there, ordinary here, each for its own reason. */
+/** Special cases in grant that make no difference to the relay. */
 export const NO_DIFFERENCE: readonly string[] = [
   'unsplash', // its literal `+` between scopes is a space in any form encoding
   'intuit', // only adds a field to what grant returns

@@ -1,7 +1,7 @@
 import { type ProviderFacts, SUBDOMAIN } from '../src/providers/catalogue.ts';
 import type { Catalogue } from './update-catalogue.ts';
 
-/** The whole of docs/providers.md. */
+/** Returns the text of docs/providers.md. */
 export function writeProvidersPage({ source, licence, providers }: Catalogue): string {
   const rows = Object.entries(providers).map(
     ([name, facts]) => `| \`${name}\` | ${new URL(plainAddress(facts)).host} | ${noteOf(facts)} |`,
@@ -9,10 +9,9 @@ export function writeProvidersPage({ source, licence, providers }: Catalogue): s
   return `<!-- Written by scripts/update-catalogue.ts; do not edit. -->
 # Providers of the catalogue
 
-${rows.length} providers whose addresses the relay knows, besides the built-in \`mal\` and \`anilist\`.
-Source: ${source} (${licence}).
-The addresses are as good as that source; nobody here has signed in at all of them.
-How to use one: [configuration.md](configuration.md#providers).
+This page is for operators. The relay knows the addresses of these ${rows.length} providers, besides the built-in \`mal\` and \`anilist\`. [configuration.md](configuration.md#from-the-catalogue) says how to enable one.
+
+Source: ${source} (${licence}). The addresses come from there unchanged, and sign-ins have not been tried at all of them.
 
 | name for \`PROVIDERS\` | signs in at | note |
 |---|---|---|

@@ -3,8 +3,8 @@
  * `grant` package: `bun scripts/update-catalogue.ts`. Run it after updating
  * grant; test/providers/catalogue.test.ts fails until it has been run.
  *
- * Only the facts are taken. `grant` itself stays a development dependency: its
- * tree (elliptic, jwk-to-pem, qs and others) has no business in the relay.
+ * Only the data is taken. `grant` itself stays a development dependency, so that its own
+ * dependencies (elliptic, jwk-to-pem, qs and others) are not installed with the relay.
  */
 import { writeFileSync } from 'node:fs';
 import oauth from 'grant/config/oauth.json' with { type: 'json' };
@@ -28,9 +28,9 @@ export interface Catalogue {
 /**
  * The OAuth 2 providers of the installed grant package.
  *
- * Its `scope_delimiter` is left out on purpose: absent it means a comma, which
- * is wrong for Dropbox and others, and the `+` of Unsplash is only a space,
- * already encoded. Scopes are sent as the operator writes them instead.
+ * Its `scope_delimiter` is not used. If it is absent, grant joins scopes by a comma,
+ * which is wrong for Dropbox and others; the `+` of Unsplash is only an encoded space.
+ * The relay sends scopes as the operator writes them.
  */
 export function readCatalogue(): Catalogue {
   const providers: Record<string, ProviderFacts> = {};

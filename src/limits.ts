@@ -11,30 +11,30 @@ const SECOND_MS = 1_000;
 /** Life of a session, and the `expiresIn` told to the device. */
 export const DEFAULT_SESSION_SECONDS = 600;
 
-/** Live sessions at once: what bounds memory. */
+/** Live sessions at once. This bounds memory. */
 export const DEFAULT_MAX_SESSIONS = 5_000;
 
-/** Starts an address may make at once, then one per second. */
+/** Sign-ins that one address may start at once, then how many per second. */
 export const DEFAULT_START_BURST = 3;
 export const DEFAULT_START_RATE_PER_SECOND = 1;
 
-/** Tries to draw secrets that no live session has. One is enough in this universe's lifetime. */
+/** Attempts to register a session. A second is needed only if a random secret collides with a live one. */
 export const MAX_REGISTER_TRIES = 5;
 
-/** What a user types: no vowel, so no word; nothing that reads as another letter. RFC 8628 §6.1. */
+/** No vowels, so that no code is a word. No two letters look alike. RFC 8628 §6.1. */
 export const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
-/** 20^8 codes, 34.5 bits: docs/person.md says what that withstands. */
+/** 20^8 codes, 34.5 bits. docs/person.md "Guessing codes" has the arithmetic. */
 export const USER_CODE_LENGTH = 8;
 
-/** Characters of a name that a user sees, of a device, the app or a provider: a line of a phone holds no more. */
+/** Characters of a name that a user sees (device, app, provider). A line on a phone has room for no more. */
 export const SHOWN_NAME_CHARACTERS = 40;
 
-/** How often what has expired is removed. Lookups are exact without it. */
+/** How often expired entries are removed. This frees memory only: lookups check expiry themselves. */
 export const SWEEP_INTERVAL_MS = 30 * SECOND_MS;
 
 /* Polls and delivery. */
 
-/** How long one poll is held. */
+/** How long one poll is held open. */
 export const DEFAULT_POLL_SECONDS = 50;
 
 /**
@@ -44,61 +44,61 @@ export const DEFAULT_POLL_SECONDS = 50;
  */
 export const MAX_POLLS_PER_SESSION = 32;
 
-/** A device that acknowledges (`ack`) may claim its result again for so long after the first delivery. */
+/** How long after its first delivery a device that acknowledges (`ack`) may claim its result again. */
 export const ACK_MS = 60 * SECOND_MS;
 
-/** The same for a device code (RFC 8628), with which no standard client can acknowledge. */
+/** The same for a device code. A standard client of RFC 8628 cannot acknowledge. */
 export const DEFAULT_DEVICE_GRANT_REPEAT_SECONDS = 60;
 
 /* Requests. */
 
-/** A request body that the runtime takes. Above it the runtime answers 413 by itself, before any handler. */
+/** The largest request body. The runtime itself answers 413 to a larger one, before any handler runs. */
 export const REQUEST_BODY_BYTES = 1_048_576;
 
-/** A body that has not arrived by then is not coming: a device sends 30 bytes. */
+/** How long a request body may take to arrive. A device sends some 30 bytes. */
 export const REQUEST_BODY_DEADLINE_MS = 10 * SECOND_MS;
 
-/** Idle connections are closed so much later than a poll's longest hold. */
+/** How much longer than a poll is held an idle connection stays open. */
 export const IDLE_MARGIN_SECONDS = 25;
 
 /** The longest idle time that Bun can be given. */
 export const MAX_IDLE_SECONDS = 255;
 
 /**
- * A timer that is this late was held up: the process was stopped, its machine paused
- * or moved. A busy process is late by a few milliseconds.
+ * A timer that is this late means that the process was stopped, or its machine paused
+ * or moved. In a busy process timers are late by a few milliseconds.
  */
 export const STALL_MS = 100;
 
-/** After it, time to read what has arrived meanwhile: one turn of the event loop, on a loaded machine. */
+/** Time to read what has arrived during such a pause: one turn of the event loop on a loaded machine. */
 export const STALL_GRACE_MS = 250;
 
 /* Rate limits. */
 
-/** Addresses a rate limit remembers: about 10 MB. Past it the one unseen longest is forgotten, and so gets its burst back early. */
+/** Addresses that a rate limit remembers, about 10 MB. One more, and the least recently used gets its burst back early. */
 export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
 
 /**
- * Polls of one device code: two for each interval, because some clients ask twice to
- * find out how to authenticate, and clocks that run a third early.
+ * Polls of one device code: three in 5 s, because some clients send each poll twice to
+ * find out how to authenticate, and some clocks run a third too fast.
  */
 export const DEVICE_POLL_LIMIT = { burst: 4, ratePerSecond: 0.6 };
 
-/** Refreshes of one address: a household's devices at once, then one in two seconds. */
+/** Refreshes from one address: all devices of a household at once, then one in two seconds. */
 export const REFRESH_LIMIT = { burst: 10, ratePerSecond: 0.5 };
 
-/** User codes an address may try: a user who mistypes, not a program that guesses. RFC 8628 §5.1. */
+/** Wrong user codes from one address: enough for a user who mistypes, too few for guessing. RFC 8628 §5.1. */
 export const CODE_LIMIT_PER_ADDRESS = { burst: 10, ratePerSecond: 0.1 };
 
-/** Wrong user codes of all addresses together. */
+/** Wrong user codes from all addresses together. */
 export const CODE_LIMIT_OVERALL = { burst: 50, ratePerSecond: 5 };
 
-/** Pictures one address may have: a household's devices at once, then two a second. One takes 1 to 7 ms. */
+/** QR codes for one address: all devices of a household at once, then two a second. One takes 1 to 7 ms. */
 export const QR_LIMIT_PER_ADDRESS = { burst: 20, ratePerSecond: 2 };
 
 /**
- * Pictures of all addresses together, drawn by this process: three times what
- * DEFAULT_MAX_SESSIONS sign-ins need, and at 7 ms each a sixth of its time.
+ * QR codes for all addresses together, in each process: three times what
+ * DEFAULT_MAX_SESSIONS sign-ins need. At 7 ms each they take a sixth of one core.
  */
 export const QR_LIMIT_OVERALL = { burst: 50, ratePerSecond: 25 };
 
@@ -111,21 +111,21 @@ export const EXCHANGE_TIMEOUT_MS = 15 * SECOND_MS;
 export const TOKEN_RESPONSE_BYTES = 65_536;
 
 /**
- * How long an exchange may hold its session. Past it the holder has died and the
- * device gets `exchange_failed`, so it exceeds the exchange's own timeout.
+ * How long an exchange may hold its session. After that its process must have failed,
+ * and the device gets `exchange_failed`. So it exceeds the exchange's own timeout.
  */
 export const EXCHANGE_LEASE_MS = EXCHANGE_TIMEOUT_MS + 5 * SECOND_MS;
 
-/** How long a handler may take beyond what it waits for on purpose. Only a store that does not answer gets there. */
+/** How long a handler may take, besides the time for which it holds a poll. Only a store that does not answer takes so long. */
 export const HANDLER_DEADLINE_MS = EXCHANGE_TIMEOUT_MS + 5 * SECOND_MS;
 
 /**
- * Requests in progress at all providers together: below what `npm start` has the
- * runtime make at once, 5000. Each takes a socket and some 10 KB.
+ * Requests in progress at all providers together: below the 5000 that the runtime may
+ * make at once under `npm start`. Each takes a socket and some 10 KB.
  */
 export const UPSTREAM_REQUESTS = 4_000;
 
-/** A refresh that is repeated within this time of its result gets the same one. */
+/** A refresh that is repeated this soon after its result gets the same result. */
 export const REFRESH_RESULT_MS = 30 * SECOND_MS;
 
 /** A provider's discovery document: how long it may take, how big it may be, when to ask again. */
@@ -141,57 +141,57 @@ export const DISCOVERY_RETRY_MS = 30 * SECOND_MS;
  */
 export const DRAIN_DELIVERY_MS = 7 * SECOND_MS;
 
-/** How often a drain checks whether they have. */
+/** How often a drain checks whether they have been claimed. */
 export const DRAIN_CHECK_MS = 100;
 
 /** After SIGTERM, once nothing is in progress: how long responses may take to be sent. */
 export const DRAIN_FLUSH_MS = 2 * SECOND_MS;
 
-/** A second signal within this time of the first is its echo. No human is as quick. */
+/** A second signal within this time is the first one delivered twice, as npm does. No operator is as quick. */
 export const SIGNAL_ECHO_MS = 300;
 
 /* A shared store. */
 
-/** To be connected to it at the start. A supervisor then tries again. */
+/** How long a start tries to connect. After that the process exits, and its supervisor starts it again. */
 export const STORE_CONNECT_MS = 5 * SECOND_MS;
 
-/** So long without an answer at the start, and the log says what the relay waits for. */
+/** After this long without an answer at startup the log says what the relay waits for. */
 export const STORE_SILENCE_MS = SECOND_MS;
 
-/** One command. A start may take several, and devices wait ten seconds for theirs. */
+/** How long one command may take. A start may need several, and devices wait ten seconds for it. */
 export const STORE_DEADLINE_MS = 2 * SECOND_MS;
 
-/** A command that reaches the store later than this is not carried out: there must be time for its answer. */
+/** A command that reaches the store later than this is not carried out, because its answer would come too late. */
 export const STORE_LATEST_MS = 1_500;
 
-/** Between two tries of what the store did not answer. Longer than it takes to connect again. */
+/** Pause before a command that was not answered is repeated. Longer than it takes to connect again. */
 export const STORE_RETRY_MS = 250;
 
-/** Where thousands may try at once, for as long as the store is away, that pause doubles up to this. */
+/** Where thousands may repeat a command while the store is unreachable, the pause doubles up to this. */
 export const STORE_RETRY_MAX_MS = 2 * SECOND_MS;
 
-/** For how long such tries go on while a user or a device waits. */
+/** How long a command is repeated while a user or a device waits. */
 export const STORE_PATIENCE_MS = 4 * SECOND_MS;
 
 /**
- * So long after a command was refused, one of its kind that is accepted means that
- * the store accepts them again: in a Cluster one node may refuse what others accept.
+ * How long no command of a kind must have been refused before an accepted one means
+ * that the store accepts them again: in a Cluster one node may refuse what others accept.
  */
 export const STORE_REFUSAL_QUIET_MS = 5 * SECOND_MS;
 
 /**
- * How long the store remembers who made a claim or used a code, and how long the
- * relay goes on undoing one whose outcome it does not know. A relay that stands still
- * for less, or a store that is away for less, loses nothing. The memory that it costs
- * is in docs/scaling.md.
+ * How long the store remembers who made a claim or used a code, and how long the relay
+ * tries to undo one whose outcome it does not know. A shorter pause of a relay, or a
+ * shorter outage of the store, loses nothing. docs/scaling.md "What it costs" has the
+ * memory that this takes.
  */
 export const STORE_UNDO_MS = 20 * SECOND_MS;
 
-/** A poll waits this long to hear what became of another poll's claim, then claims again. */
+/** How long a poll waits for the outcome of another poll's claim before it claims again. */
 export const CLAIM_DECISION_MS = SECOND_MS;
 
-/** How often an instance sends a message to itself, to know that it receives messages. */
+/** How often an instance sends itself a message, to check that it receives messages. */
 export const HEARTBEAT_MS = 300;
 
-/** After so many heartbeats that were sent and not received, the subscribing connection is replaced. */
+/** After this many heartbeats in a row that were not received, the subscribing connection is replaced. */
 export const HEARTBEATS_TO_REBUILD = 7;

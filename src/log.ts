@@ -9,11 +9,11 @@ import type { Writable } from 'node:stream';
 const LEVELS = { debug: 0, info: 1, warning: 2, error: 3 } as const;
 export type LogLevel = keyof typeof LEVELS;
 
-/** Safe to log, each chosen by hand. */
+/** Each field is chosen where the event happens, and safe to log. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface LogOptions {
-  /** The least that is logged. */
+  /** The lowest level that is logged. */
   readonly level: LogLevel;
   readonly format: 'json' | 'text';
   readonly write: (line: string) => void;
@@ -31,7 +31,7 @@ export const log = {
   info: (event: string, fields?: LogFields) => writeLine('info', event, fields),
   warning: (event: string, fields?: LogFields) => writeLine('warning', event, fields),
   error: (event: string, fields?: LogFields) => writeLine('error', event, fields),
-  /** For fields that cost something to make. */
+  /** Lets a caller skip fields that are expensive to compute. */
   isEnabledFor: (level: LogLevel) =>
     options !== undefined && LEVELS[level] >= LEVELS[options.level],
 };
@@ -58,7 +58,7 @@ function textValue(value: unknown): string {
   return typeof value === 'string' && /^[\w:/.,-]+$/.test(value) ? value : JSON.stringify(value);
 }
 
-/** Returns a function that logs a warning the first time: it would come with every request. */
+/** Returns a function that logs a warning only the first time, because every request would repeat it. */
 export function warnOnce(event: string, hint: string): () => void {
   let warned = false;
   return () => {
@@ -70,35 +70,35 @@ export function warnOnce(event: string, hint: string): () => void {
 let requests = 0;
 const processId = Math.random().toString(36).slice(2, 8);
 
-/** Ties the lines of one request together. It is no secret, and not made from one. */
+/** Identifies the log lines of one request. Neither secret nor derived from a secret. */
 export function createRequestId(): string {
   requests += 1;
   return `${processId}-${requests.toString(36)}`;
 }
 
-/** What of an error may be logged: its kind and where it arose, not its message. */
+/** The parts of an error that may be logged: its kind and where it was thrown, not its message. */
 export function describeError(error: unknown): { error: string; at?: string[] } {
   if (!(error instanceof Error)) return { error: typeof error };
   const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';
   const { message, stack = '' } = error;
-  // Only what follows the message, which may have lines that look like frames.
+  // Only what follows the message: the message may have lines that look like frames.
   const messageAt = stack.indexOf(message);
   const trace = messageAt === -1 ? '' : stack.slice(messageAt + message.length);
   const frames = trace.split('\n').filter((line) => /^\s+at /.test(line));
   return { error: `${error.name}${code}`, at: frames.slice(0, 5).map((line) => line.trim()) };
 }
 
-/** Characters of log lines that may wait to be written, some 5,000 lines. More are left out. */
+/** Characters of log lines that may wait to be written, some 5,000 lines. Further lines are dropped. */
 export const MAX_BACKLOG_CHARACTERS = 1_048_576;
 
 /**
- * Returns a function that writes a line to `output`. A log that cannot be written,
- * because its reader has left or its disk is full, ends nobody's sign-in: the relay
- * says so once on `errors` and goes on. Once a line is written again, the log says
- * how many are missing. Both streams need a listener for their errors.
+ * Returns a function that writes a line to `output`. If the log cannot be written,
+ * because its reader has gone or its disk is full, sign-ins continue: the relay says so
+ * once on `errors` and drops lines. Once it can write again, it logs how many are
+ * missing. Both streams need a listener for their errors.
  */
 export function createLogOutput(output: Writable, errors: Writable): (line: string) => void {
-  let waiting = 0;
+  let waitingCharacters = 0;
   let lostLines = 0;
   let isFailing = false;
 
@@ -116,18 +116,18 @@ export function createLogOutput(output: Writable, errors: Writable): (line: stri
   }
 
   return (line) => {
-    // The reader stands still: what it does not take would fill the memory.
-    if (waiting > MAX_BACKLOG_CHARACTERS) {
+    // The reader has stopped reading: more lines would fill the memory.
+    if (waitingCharacters > MAX_BACKLOG_CHARACTERS) {
       lostLines += 1;
       return fail('nobody reads it');
     }
-    waiting += line.length;
+    waitingCharacters += line.length;
     output.write(line, (error) => {
-      waiting -= line.length;
+      waitingCharacters -= line.length;
       if (error) {
         lostLines += 1;
         fail('code' in error ? String(error.code) : error.name);
-      } else if (isFailing && waiting === 0) {
+      } else if (isFailing && waitingCharacters === 0) {
         recover();
       }
     });

@@ -16,7 +16,7 @@ Usage: npm start                 serve, configured by the environment
 `;
 
 async function main(): Promise<void> {
-  // Their readers may leave at any time. Each write handles its own failure.
+  // Whoever reads them may close them at any time. Each write handles its own failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const options = readOptions();
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Which setting does not fit this machine. Undefined when none is the cause. */
+/** The setting that this machine cannot satisfy. Undefined when no setting is the cause. */
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const { host = 'every address', port } = settings;
@@ -50,7 +50,7 @@ function describeStartFailure(error: unknown, settings: Settings): string | unde
     : undefined;
 }
 
-/** Errors of listening, and of looking the name up. */
+/** Errors of listening, and of resolving the host name. */
 const NO_SUCH_ADDRESS = new Set([
   'EADDRNOTAVAIL',
   'EAFNOSUPPORT',
@@ -60,7 +60,7 @@ const NO_SUCH_ADDRESS = new Set([
   'EAI_AGAIN',
 ]);
 
-/** A fault of the relay. Without its message, which may hold a setting. */
+/** An unexpected error, without its message, which may contain a setting. */
 function describeUnexpected(error: unknown): string {
   const { error: name, at = [] } = describeError(error);
   return [`The relay did not start because of a fault of its own: ${name}`, ...at, ''].join('\n  ');

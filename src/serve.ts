@@ -15,7 +15,7 @@ import { systemClock } from './relay/time.ts';
 import { type Service, startService } from './service.ts';
 import type { Settings } from './settings/index.ts';
 
-/** Runs until a signal or an uncaught error. The process ends with it. */
+/** Resolves once the relay listens. A signal or an uncaught error then ends the process. */
 export async function serve(settings: Settings): Promise<void> {
   const running: Running = {};
   endOnSignal(running);
@@ -34,7 +34,7 @@ export async function serve(settings: Settings): Promise<void> {
   });
 }
 
-/** What is to be ended, as far as it has started. */
+/** What a drain has to stop, as far as it has started. */
 interface Running {
   service?: Service;
   server?: Bun.Server<unknown>;
@@ -65,7 +65,7 @@ async function addressesOf(host: string | undefined): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** Such as `::1` for `localhost`, where IPv6 is switched off. */
+/** Such as `::1` for `localhost` on a machine without IPv6. */
 function isMissingAddress(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
@@ -81,7 +81,7 @@ function listenOn(hostname: string, settings: Settings, service: Service) {
     // idle connection. Never 0, which would keep dead connections for ever.
     idleTimeout: Math.min(settings.pollSeconds + IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS),
     maxRequestBodySize: REQUEST_BODY_BYTES,
-    // Bun's own error page would show the error.
+    // In development Bun's error page would show the error to the client.
     development: false,
     fetch: service.handle,
     error(error) {
@@ -91,7 +91,7 @@ function listenOn(hostname: string, settings: Settings, service: Service) {
   });
 }
 
-/** Certificates are checked whatever the environment says. Nothing is decompressed or printed. */
+/** Checks certificates whatever the environment says. Neither decompresses nor prints anything. */
 export const fetchUpstream: Fetch = (url, init) =>
   fetch(url, {
     ...init,
@@ -110,19 +110,19 @@ const BUN_FETCHES_AT_ONCE = 256;
 
 /**
  * The first signal drains, the second ends the process at once. An uncaught error
- * drains too, since the state it left is not known, and the exit code is then 1.
+ * drains too, because the state after it is unknown. The exit code is then 1.
  */
 function endOnSignal(running: Running): void {
   let exitCode = 0;
   let ending = false;
-  let firstSignalMs = Number.POSITIVE_INFINITY;
+  let firstSignalAtMs = Number.POSITIVE_INFINITY;
 
   function end(): void {
     if (ending) return;
     ending = true;
     const exit = () => {
       log.info('stopped');
-      // Once the log is written, or after DRAIN_FLUSH_MS: its reader may have left.
+      // Exits once the log is written, or after DRAIN_FLUSH_MS, because nobody may read the log.
       process.stdout.write('', () => process.exit(exitCode));
       setTimeout(() => process.exit(exitCode), DRAIN_FLUSH_MS);
     };
@@ -133,9 +133,9 @@ function endOnSignal(running: Running): void {
     process.on(signal, () => {
       const nowMs = performance.now();
       // Under npm one Ctrl-C arrives twice: from the terminal, and passed on by npm.
-      if (nowMs - firstSignalMs > SIGNAL_ECHO_MS) process.exit(1);
-      if (firstSignalMs > nowMs) log.info('draining', { signal });
-      firstSignalMs = Math.min(firstSignalMs, nowMs);
+      if (nowMs - firstSignalAtMs > SIGNAL_ECHO_MS) process.exit(1);
+      if (firstSignalAtMs > nowMs) log.info('draining', { signal });
+      firstSignalAtMs = Math.min(firstSignalAtMs, nowMs);
       end();
     });
   }

@@ -1,6 +1,6 @@
 /**
- * Settings become a running relay that any runtime can mount: a fetch handler, and
- * what to do at the end. Knows no runtime.
+ * Turns settings into a running relay that any runtime can mount: a fetch handler,
+ * and how to drain and close it. Uses no API of a particular runtime.
  */
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createCors } from './http/cors.ts';
@@ -39,12 +39,12 @@ import {
 } from './stores/memory.ts';
 import type { RedisEvent } from './stores/redis/open.ts';
 
-/** What the relay needs of the world, so that a test can be the world. */
+/** What the relay needs from outside. Tests pass fakes. */
 export interface World {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly fetch: Fetch;
-  /** How many requests the runtime makes at once; more would wait. Absent: any number. */
+  /** How many outgoing requests the runtime makes at once; more would wait. Absent: any number. */
   readonly fetchesAtOnce?: number;
 }
 
@@ -61,9 +61,9 @@ export interface Service {
   /** Provider name -> what the operator registers there. */
   redirectUris(): Record<string, string>;
   /**
-   * Ends everything that the service does by itself, and closes its store. Polls are
-   * answered 204. Nothing of it keeps the process running after that. `drain` first:
-   * whatever else is in progress is lost.
+   * Answers polls 204, stops all timers and closes the store. After that the service
+   * does not keep the process running. Call `drain` first: whatever else is in progress
+   * is lost.
    */
   close(): void;
   /**
@@ -71,7 +71,7 @@ export interface Service {
    * exchange or refresh is in progress and devices had time to claim their tokens.
    */
   drain(): Promise<void>;
-  /** Resolves once no request to the store is in progress that changes something. For after the last request came in. */
+  /** Resolves once no change to the store is in progress. To be called after the last request. */
   settled(): Promise<void>;
 }
 
@@ -118,7 +118,7 @@ export interface DiscoveringService extends Service {
 }
 
 const PROVIDERS_FULL_HINT =
-  'as many requests are under way at a provider as may be: callbacks and refreshes are answered 503 until one ends';
+  'the limit on requests to a provider is reached: callbacks and refreshes there are answered 503 until one ends';
 
 export function createService(
   settings: EnabledSettings,
@@ -162,7 +162,7 @@ export function createService(
     });
   }
 
-  /** An issuer that does not answer keeps nobody from signing in elsewhere. */
+  /** If an issuer does not answer, only sign-ins at its provider fail. */
   async function discover(asked: ProviderToDiscover): Promise<void> {
     const outcome = await discoverProvider(asked, world.fetch);
     if (outcome.problem === undefined) return enable(outcome.provider);
@@ -197,8 +197,8 @@ export function createService(
     },
     async drain() {
       draining = true;
-      // The 204 makes devices poll again, so those whose exchange is in progress are
-      // parked anew before it ends, and get its tokens here.
+      // The 204 makes devices poll again. So a device whose exchange is in progress is
+      // parked again before the exchange ends, and gets its tokens here.
       relay.drain();
       refreshes.drain();
       await Promise.all([relay.delivered(), refreshes.settled()]);
@@ -237,7 +237,7 @@ function createRateLimits(
   };
 }
 
-/** Without a base address there is nothing to relay, but a process that says so. */
+/** Without a base URL the relay is disabled: it answers only that it is not configured. */
 function createDisabledService({ clock }: World): Service {
   return {
     handle: createApp(createDisabledRoutes(), { clock, cors: undefined, basePath: '' }),

@@ -40,7 +40,7 @@ async function readChallenge(kit: Kit, session: Session): Promise<string> {
 }
 
 export const authorize = cases((test) => {
-  test("What the person's browser does: provider A: 302 to the authorize URL with exactly six parameters, PKCE plain, no scope", async (kit) => {
+  test('What the browser does: provider A: 302 to the authorize URL with exactly six parameters, PKCE plain, no scope', async (kit) => {
     const session = await kit.relay.start();
     const parameters = await redirectParameters(kit, session);
     const challenge = present('code_challenge', new Map(parameters).get('code_challenge'));
@@ -51,7 +51,7 @@ export const authorize = cases((test) => {
     equal('parameters', parameters, [...commonParameters(kit, session), ...pkce].sort());
   });
 
-  test("What the person's browser does: provider B: 302 to the authorize URL with exactly four parameters, no PKCE, no scope", async (kit) => {
+  test('What the browser does: provider B: 302 to the authorize URL with exactly four parameters, no PKCE, no scope', async (kit) => {
     const session = await kit.relay.start({ service: kit.options.serviceB });
     const parameters = await redirectParameters(kit, session);
     equal('parameters', parameters, commonParameters(kit, session).sort());
@@ -74,7 +74,7 @@ export const authorize = cases((test) => {
     equal('challenges that contain a poll secret', telling, []);
   });
 
-  test("What the person's browser does: opening the link changes nothing: the second time it leads to the same place", async (kit) => {
+  test('What the browser does: opening the link changes nothing: the second time it leads to the same place', async (kit) => {
     const session = await kit.relay.start();
     const first = await redirectParameters(kit, session);
     equal('parameters', await redirectParameters(kit, session), first);
@@ -82,7 +82,7 @@ export const authorize = cases((test) => {
 });
 
 export const authorizeRefused = cases((test) => {
-  test("What the person's browser does: a state that is unknown, empty or missing: 404 page, link no longer valid", async (kit) => {
+  test('What the browser does: a state that is unknown, empty or missing: 404 page, link no longer valid', async (kit) => {
     const { relay, options } = kit;
     const { state } = await relay.start();
     const wrong = [state.slice(0, -1), `${state}A`, 'A'.repeat(24), ''];
@@ -92,7 +92,7 @@ export const authorizeRefused = cases((test) => {
     }
   });
 
-  test("What the person's browser does: the state of another service's session: 404 page, link no longer valid", async (kit) => {
+  test("What the browser does: the state of another service's session: 404 page, link no longer valid", async (kit) => {
     const { relay, options } = kit;
     const services = [options.serviceA, options.serviceB];
     for (const service of services) {
@@ -103,7 +103,7 @@ export const authorizeRefused = cases((test) => {
     }
   });
 
-  test("What the person's browser does: the link of a claimed session: 404 page, link no longer valid", async (kit) => {
+  test('What the browser does: the link of a claimed session: 404 page, link no longer valid', async (kit) => {
     const { session, tokens } = await signIn(kit);
     await expectResult(kit, session, tokens);
     expectInvalidLink(await kit.relay.open(session));

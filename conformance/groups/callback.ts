@@ -32,22 +32,22 @@ async function expectError(kit: Kit, parameters: Parameters, page: FailurePage, 
 }
 
 export const callback = cases((test) => {
-  test('What the person\'s browser does: error=access_denied: 200 page "Sign-in was cancelled.", and the device gets access_denied', (kit) =>
+  test('What the browser does: error=access_denied: 200 page "Sign-in was cancelled.", and the device gets access_denied', (kit) =>
     expectError(kit, { error: 'access_denied' }, CANCELLED, 'access_denied'));
 
-  test('What the person\'s browser does: any other error: 200 page "Sign-in failed. …", and the device gets authorization_failed', async (kit) => {
+  test('What the browser does: any other error: 200 page "Sign-in failed. …", and the device gets authorization_failed', async (kit) => {
     for (const error of ['server_error', 'invalid_scope', 'ACCESS_DENIED', 'access_denied ', '0']) {
       await expectError(kit, { error }, FAILED, 'authorization_failed');
     }
   });
 
-  test("What the person's browser does: no error, and no code or an empty one: 400 page, and the device gets missing_code", async (kit) => {
+  test('What the browser does: no error, and no code or an empty one: 400 page, and the device gets missing_code', async (kit) => {
     for (const parameters of [{}, { code: '' }, { code: '', error: '' }]) {
       await expectError(kit, parameters, INCOMPLETE, 'missing_code');
     }
   });
 
-  test("What the person's browser does: the exchange fails: 502 page, and the device gets exchange_failed", async (kit) => {
+  test('What the browser does: the exchange fails: 502 page, and the device gets exchange_failed', async (kit) => {
     const { relay, provider, options } = kit;
     for (const service of [options.serviceA, options.serviceB]) {
       const session = await relay.start({ service });
@@ -57,14 +57,14 @@ export const callback = cases((test) => {
     }
   });
 
-  test('What the person\'s browser does: the exchange succeeds: 200 page "Signed in", and the device gets the tokens', async (kit) => {
+  test('What the browser does: the exchange succeeds: 200 page "Signed in", and the device gets the tokens', async (kit) => {
     for (const service of [kit.options.serviceA, kit.options.serviceB]) {
       const { session, tokens } = await signIn(kit, service);
       await expectResult(kit, session, tokens);
     }
   });
 
-  test("What the person's browser does: the error is checked before the code: with both, no exchange is made", async (kit) => {
+  test('What the browser does: the error is checked before the code: with both, no exchange is made', async (kit) => {
     const { code } = kit.provider.issueCode();
     await expectError(kit, { error: 'access_denied', code }, CANCELLED, 'access_denied');
     const unavailable = { code, error: 'temporarily_unavailable' };
@@ -72,7 +72,7 @@ export const callback = cases((test) => {
     await expectError(kit, { error: 'x', code: '' }, FAILED, 'authorization_failed');
   });
 
-  test("What the person's browser does: an empty error is no error: the code is exchanged", async (kit) => {
+  test('What the browser does: an empty error is no error: the code is exchanged', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const { code, tokens } = provider.issueCode();
@@ -82,7 +82,7 @@ export const callback = cases((test) => {
 });
 
 export const callbackPages = cases((test) => {
-  test("What the person's browser does: every page of the callback is text/html; charset=utf-8", async (kit) => {
+  test('What the browser does: every page of the callback is text/html; charset=utf-8', async (kit) => {
     const { relay, provider, options } = kit;
     const failing = provider.issue(json({}, 500));
     const { code } = provider.issueCode();
@@ -99,7 +99,7 @@ export const callbackPages = cases((test) => {
     }
   });
 
-  test("What the person's browser does: no page contains what the callback was sent, escaped or not", async (kit) => {
+  test('What the browser does: no page contains what the callback was sent, escaped or not', async (kit) => {
     const { relay } = kit;
     const mark = 'conformance7341';
     for (const sent of [`<script>${mark}</script>`, `"><img src=x onerror=${mark}>`, mark]) {
@@ -113,7 +113,7 @@ export const callbackPages = cases((test) => {
 });
 
 export const callbackRefused = cases((test) => {
-  test("What the person's browser does: a state that is unknown, empty or missing: 404 page, and no exchange", async (kit) => {
+  test('What the browser does: a state that is unknown, empty or missing: 404 page, and no exchange', async (kit) => {
     const { relay, provider, options } = kit;
     const { code } = provider.issueCode();
     const states = [...times(10, () => crypto.randomUUID().slice(0, 24)), ''];
@@ -124,7 +124,7 @@ export const callbackRefused = cases((test) => {
     expectRequests(kit, code, 0);
   });
 
-  test("What the person's browser does: the state of another service's session: 404 page and no exchange; the session stays pending", async (kit) => {
+  test("What the browser does: the state of another service's session: 404 page and no exchange; the session stays pending", async (kit) => {
     const { relay, provider, options } = kit;
     const services = [options.serviceA, options.serviceB];
     for (const service of services) {
@@ -140,7 +140,7 @@ export const callbackRefused = cases((test) => {
     }
   });
 
-  test("What the person's browser does: an error is final: a later callback with a code is the 404 page and is not exchanged", async (kit) => {
+  test('What the browser does: an error is final: a later callback with a code is the 404 page and is not exchanged', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     expectStatus(await relay.callback(session, { error: 'access_denied' }), 200);
@@ -150,7 +150,7 @@ export const callbackRefused = cases((test) => {
     await expectResult(kit, session, { error: 'access_denied' });
   });
 
-  test("What the person's browser does: tokens are final: later callbacks of every kind are the 404 page and change nothing", async (kit) => {
+  test('What the browser does: tokens are final: later callbacks of every kind are the 404 page and change nothing', async (kit) => {
     const { relay, provider } = kit;
     const { session, tokens, code } = await signIn(kit);
     const other = provider.issueCode().code;
@@ -164,7 +164,7 @@ export const callbackRefused = cases((test) => {
     await expectResult(kit, session, tokens);
   });
 
-  test("What the person's browser does: a failed exchange and a missing code are final: a good code afterwards comes too late", async (kit) => {
+  test('What the browser does: a failed exchange and a missing code are final: a good code afterwards comes too late', async (kit) => {
     const { relay, provider, options } = kit;
     const failing = provider.issue(json({}, 500));
     for (const [parameters, error] of [
@@ -180,7 +180,7 @@ export const callbackRefused = cases((test) => {
     }
   });
 
-  test("What the person's browser does: the state of a claimed session is unknown: callbacks are the 404 page, and no exchange is made", async (kit) => {
+  test('What the browser does: the state of a claimed session is unknown: callbacks are the 404 page, and no exchange is made', async (kit) => {
     const { relay, provider } = kit;
     const { session, tokens } = await signIn(kit);
     await expectResult(kit, session, tokens);

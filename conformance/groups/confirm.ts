@@ -13,7 +13,7 @@ import {
 } from '../user.ts';
 
 export const confirm = cases((test) => {
-  test("What the person's browser does: the link asks; the page contains no state and no poll secret; opening it changes nothing", async (kit) => {
+  test('What the browser does: the link asks; the page contains no state and no poll secret; opening it changes nothing', async (kit) => {
     const { relay, options } = kit;
     for (const service of [options.serviceA, options.serviceB]) {
       const session = await relay.start({ service });
@@ -21,7 +21,7 @@ export const confirm = cases((test) => {
     }
   });
 
-  test("What the person's browser does: Continue: 303 to the provider, as often as it is pressed; then the sign-in ends as usual", async (kit) => {
+  test('What the browser does: Continue: 303 to the provider, as often as it is pressed; then the sign-in ends as usual', async (kit) => {
     const { relay } = kit;
     const session = await relay.start();
     for (const _ of [1, 2]) {
@@ -37,7 +37,7 @@ export const confirm = cases((test) => {
     await expectSignsIn(kit, session);
   });
 
-  test("What the person's browser does: a callback from another browser than the one that continued is the 404 page and changes nothing", async (kit) => {
+  test('What the browser does: a callback from another browser than the one that continued is the 404 page and changes nothing', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const { code, tokens } = provider.issueCode();
@@ -54,7 +54,7 @@ export const confirm = cases((test) => {
     await expectResult(kit, session, tokens);
   });
 
-  test("What the person's browser does: Decline: a page, the waiting device gets access_denied at once, and the link is no longer valid", async (kit) => {
+  test('What the browser does: Decline: a page, the waiting device gets access_denied at once, and the link is no longer valid', async (kit) => {
     const { relay, options } = kit;
     const session = await relay.start({ service: options.serviceB });
     await expectDeclined(kit, session);

@@ -135,26 +135,26 @@ function jsonOf(bytes: number, accessToken: string): Reply {
 }
 
 export const tokenResponses = cases((test) => {
-  test('The exchange; Waiting: accessToken, refreshToken and expiresIn reach the device, and no other field', async (kit) => {
+  test('The exchange; Waiting for the result: accessToken, refreshToken and expiresIn reach the device, and no other field', async (kit) => {
     const tokens = kit.provider.makeTokens();
     await expectTokens(kit, json({ ...tokenResponse(tokens), id_token: 'x', error: '' }), tokens);
   });
 
-  test('Waiting: refreshToken is left out when the provider sent none, or an empty one', async (kit) => {
+  test('Waiting for the result: refreshToken is left out when the provider sent none, or an empty one', async (kit) => {
     const { accessToken, expiresIn } = kit.provider.makeTokens();
     const fields = { access_token: accessToken, expires_in: expiresIn };
     await expectTokens(kit, json(fields), { accessToken, expiresIn });
     await expectTokens(kit, json({ ...fields, refresh_token: '' }), { accessToken, expiresIn });
   });
 
-  test('Waiting: expiresIn is left out when the provider sent none, or 0', async (kit) => {
+  test('Waiting for the result: expiresIn is left out when the provider sent none, or 0', async (kit) => {
     const { accessToken, refreshToken } = kit.provider.makeTokens();
     const fields = { access_token: accessToken, refresh_token: refreshToken };
     await expectTokens(kit, json(fields), { accessToken, refreshToken });
     await expectTokens(kit, json({ ...fields, expires_in: 0 }), { accessToken, refreshToken });
   });
 
-  test('Waiting: an access token alone is a complete result', async (kit) => {
+  test('Waiting for the result: an access token alone is a complete result', async (kit) => {
     const { accessToken } = kit.provider.makeTokens();
     await expectTokens(kit, json({ access_token: accessToken }), { accessToken });
   });
@@ -165,7 +165,7 @@ export const tokenResponses = cases((test) => {
     await expectTokens(kit, text(body, 200, 'text/plain'), { accessToken });
   });
 
-  test('Waiting: tokens reach the device unchanged, whatever characters they contain', async (kit) => {
+  test('Waiting for the result: tokens reach the device unchanged, whatever characters they contain', async (kit) => {
     const accessToken = `conformance-"\\/<>&' +%41é€😀\u2028-${'long'.repeat(4_000)}`;
     const refreshToken = 'conformance-\u0001-\t-=';
     const fields = { access_token: accessToken, refresh_token: refreshToken, expires_in: 1 };

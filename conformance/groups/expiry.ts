@@ -52,7 +52,7 @@ export const expiry = cases((test) => {
     await expectResult(kit, completed.session, completed.tokens);
   });
 
-  test('Limits; Waiting: after its lifetime a pending session is unknown: link 404, callback 404, poll 410, no exchange', async (kit) => {
+  test('Limits; Waiting for the result: after its lifetime a pending session is unknown: link 404, callback 404, poll 410, no exchange', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     await lifetime(kit);
@@ -64,7 +64,7 @@ export const expiry = cases((test) => {
     expectRequests(kit, code, 0);
   });
 
-  test('Limits; Waiting: after its lifetime a result that was not claimed is removed: 410', async (kit) => {
+  test('Limits; Waiting for the result: after its lifetime a result that was not claimed is removed: 410', async (kit) => {
     const { session } = await signIn(kit, kit.options.serviceB);
     await lifetime(kit);
     expectSessionNotFound(await kit.relay.poll(session));

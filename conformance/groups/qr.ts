@@ -30,7 +30,7 @@ function expectSquarePng(answer: Answer, size: number): void {
 }
 
 export const qr = cases((test) => {
-  test('docs/qr.md "Answers": of a browser state: SVG and PNG, square, at most 400 pixels wide, never cached', async (kit) => {
+  test('docs/qr.md "Responses": of a browser state: SVG and PNG, square, at most 400 pixels wide, never cached', async (kit) => {
     const { relay } = kit;
     const { state } = await relay.start();
     expectSquarePng(await relay.send({ path: `/qr/${state}.png` }), 400);
@@ -60,7 +60,7 @@ export const qr = cases((test) => {
     }
   });
 
-  test('docs/qr.md "Answers": an unknown browser state, a poll secret and an unknown format: 404; not GET: 405', async (kit) => {
+  test('docs/qr.md "Responses": an unknown browser state, a poll secret and an unknown format: 404; not GET: 405', async (kit) => {
     const { relay } = kit;
     const { state, pollSecret } = await relay.start();
     for (const file of [
@@ -77,7 +77,7 @@ export const qr = cases((test) => {
     }
   });
 
-  test('docs/qr.md "Answers": a sign-in that has ended: 404', async ({ relay }) => {
+  test('docs/qr.md "Responses": a sign-in that has ended: 404', async ({ relay }) => {
     const session = await relay.start();
     await relay.callback(session, { error: 'access_denied' });
     expectStatus(await relay.send({ path: `/qr/${session.state}.png` }), 404);

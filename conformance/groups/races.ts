@@ -29,7 +29,7 @@ function expectOneDelivery(answers: readonly Answer[], tokens: Tokens): void {
 }
 
 export const races = cases((test) => {
-  test('Waiting: of 20 parked polls exactly one gets the tokens, the others 410', async (kit) => {
+  test('Waiting for the result: of 20 parked polls exactly one gets the tokens, the others 410', async (kit) => {
     const { relay, provider } = kit;
     for (const _ of ROUNDS) {
       const session = await relay.start();
@@ -41,7 +41,7 @@ export const races = cases((test) => {
     }
   });
 
-  test('Waiting: of 20 polls at once on a completed session exactly one gets the tokens, the others 410', async (kit) => {
+  test('Waiting for the result: of 20 polls at once on a completed session exactly one gets the tokens, the others 410', async (kit) => {
     for (const _ of ROUNDS) {
       const { session, tokens } = await signIn(kit, kit.options.serviceB);
       const answers = times(POLLS, () => kit.relay.poll(session));
@@ -49,7 +49,7 @@ export const races = cases((test) => {
     }
   });
 
-  test("What the person's browser does: 50 callbacks at once with one code: one success page, 49 times the 404 page, one exchange", async (kit) => {
+  test('What the browser does: 50 callbacks at once with one code: one success page, 49 times the 404 page, one exchange', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const tokens = provider.makeTokens();
@@ -64,7 +64,7 @@ export const races = cases((test) => {
     await expectResult(kit, session, tokens);
   });
 
-  test("What the person's browser does: callbacks of every kind at once: one takes the session, and the device gets its result", async (kit) => {
+  test('What the browser does: callbacks of every kind at once: one takes the session, and the device gets its result', async (kit) => {
     const { relay, provider, options } = kit;
     for (const _ of ROUNDS) {
       const session = await relay.start({ service: options.serviceB });
@@ -89,7 +89,7 @@ export const races = cases((test) => {
     }
   });
 
-  test("What the person's browser does: a cancellation during an exchange: one of the two callbacks counts, for page and device alike", async (kit) => {
+  test('What the browser does: a cancellation during an exchange: one of the two callbacks counts, for page and device alike', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const tokens = provider.makeTokens();

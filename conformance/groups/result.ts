@@ -17,7 +17,7 @@ import { resultPath } from '../relay.ts';
 import { cases } from '../runner.ts';
 
 export const result = cases((test) => {
-  test('Waiting: a poll secret that is unknown, empty or missing: 410 Session not found, at once', async (kit) => {
+  test('Waiting for the result: a poll secret that is unknown, empty or missing: 410 Session not found, at once', async (kit) => {
     const { relay } = kit;
     const { pollSecret } = await relay.start();
     const reversed = [...pollSecret].reverse().join('');
@@ -30,13 +30,13 @@ export const result = cases((test) => {
     }
   });
 
-  test('Waiting: tokens are delivered once: the next poll gets 410 Session not found', async (kit) => {
+  test('Waiting for the result: tokens are delivered once: the next poll gets 410 Session not found', async (kit) => {
     const { session, tokens } = await signIn(kit);
     await expectResult(kit, session, tokens);
     for (const _ of [2, 3]) expectSessionNotFound(await kit.relay.poll(session));
   });
 
-  test('Waiting: an error is delivered once: the next poll gets 410 Session not found', async (kit) => {
+  test('Waiting for the result: an error is delivered once: the next poll gets 410 Session not found', async (kit) => {
     const { relay, options } = kit;
     const session = await relay.start({ service: options.serviceB });
     await relay.callback(session, { error: 'access_denied' });
@@ -44,7 +44,7 @@ export const result = cases((test) => {
     expectSessionNotFound(await relay.poll(session));
   });
 
-  test('Waiting: claiming one session does not affect others', async (kit) => {
+  test('Waiting for the result: claiming one session does not affect others', async (kit) => {
     const { relay, options } = kit;
     const pending = await relay.start();
     const parked = relay.park(pending);
@@ -57,7 +57,9 @@ export const result = cases((test) => {
     expectJson(await parked.answer, { error: 'access_denied' });
   });
 
-  test('Waiting: a parked poll is answered at once with each kind of error', async ({ relay }) => {
+  test('Waiting for the result: a parked poll is answered at once with each kind of error', async ({
+    relay,
+  }) => {
     for (const [parameters, error] of [
       [{ error: 'access_denied' }, 'access_denied'],
       [{ error: 'x' }, 'authorization_failed'],
@@ -74,7 +76,7 @@ export const result = cases((test) => {
     }
   });
 
-  test('Waiting: a poll whose connection was closed claims nothing: the next poll gets the tokens', async (kit) => {
+  test('Waiting for the result: a poll whose connection was closed claims nothing: the next poll gets the tokens', async (kit) => {
     const { relay, provider } = kit;
     for (const pauseMs of [50, 100, 300]) {
       const session = await relay.start();
@@ -88,7 +90,7 @@ export const result = cases((test) => {
     }
   });
 
-  test('Waiting: HEAD or any other method on a completed session: 405, and nothing is claimed', async (kit) => {
+  test('Waiting for the result: HEAD or any other method on a completed session: 405, and nothing is claimed', async (kit) => {
     const { session, tokens } = await signIn(kit);
     for (const method of ['HEAD', 'POST', 'DELETE', 'OPTIONS']) {
       expectStatus(await kit.relay.send({ method, path: resultPath(session) }), 405);
@@ -106,13 +108,13 @@ function expectPending(answer: Answer, pollSeconds: number): void {
 }
 
 export const hold = cases((test) => {
-  test('Waiting; Limits: a poll of a pending session is held, then answered 204 with an empty body and no-store', async (kit) => {
+  test('Waiting for the result; Limits: a poll of a pending session is held, then answered 204 with an empty body and no-store', async (kit) => {
     const answer = await kit.relay.poll(await kit.relay.start());
     expectPending(answer, kit.options.pollSeconds);
     expectNoStore(answer);
   });
 
-  test('Waiting: after a 204 the session is still pending: link, callback and the next poll work', async (kit) => {
+  test('Waiting for the result: after a 204 the session is still pending: link, callback and the next poll work', async (kit) => {
     const { relay, provider, options } = kit;
     const session = await relay.start({ service: options.serviceB });
     expectStatus(await relay.poll(session), 204);
@@ -124,7 +126,7 @@ export const hold = cases((test) => {
     expectJson(await parked.answer, tokens);
   });
 
-  test('Waiting; Limits: several polls of one session are each held for the whole time', async (kit) => {
+  test('Waiting for the result; Limits: several polls of one session are each held for the whole time', async (kit) => {
     const { relay, options } = kit;
     const session = await relay.start();
     const first = relay.park(session);
@@ -134,7 +136,7 @@ export const hold = cases((test) => {
     for (const answer of answers) expectPending(answer, options.pollSeconds);
   });
 
-  test('Waiting; Limits: the held poll delivers a completion that comes shortly before the hold ends', async (kit) => {
+  test('Waiting for the result; Limits: the held poll delivers a completion that comes shortly before the hold ends', async (kit) => {
     const { relay, provider, options } = kit;
     const session = await relay.start();
     const parked = relay.park(session);

@@ -50,7 +50,7 @@ export const paths = cases((test) => {
     }
   });
 
-  test("What the person's browser does: /auth/done is the success page, whatever its query", async (kit) => {
+  test('What the browser does: /auth/done is the success page, whatever its query', async (kit) => {
     const { page } = await signIn(kit);
     const expected = expectSuccessPage(page);
     for (const query of ['', '?', '?error=access_denied&state=x&code=y']) {
@@ -65,8 +65,8 @@ const NOT_POST = ['HEAD', 'GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 export const methods = cases((test) => {
   for (const [section, path, allowed, others] of [
-    ['Starting', '/auth/start', 'POST', NOT_POST],
-    ['Waiting', '/auth/result', 'GET', NOT_GET],
+    ['Starting a sign-in', '/auth/start', 'POST', NOT_POST],
+    ['Waiting for the result', '/auth/result', 'GET', NOT_GET],
     ['Everywhere', '/auth/done', 'GET', NOT_GET],
   ] as const) {
     test(`${section}: ${path} with another method than ${allowed}: 405 Method not allowed`, async (kit) => {
@@ -103,7 +103,7 @@ export const methods = cases((test) => {
     await expectResult(kit, session, tokens);
   });
 
-  test('Starting: a start body sent with another method starts nothing', async (kit) => {
+  test('Starting a sign-in: a start body sent with another method starts nothing', async (kit) => {
     const { relay, options } = kit;
     const body = JSON.stringify({ service: options.serviceA });
     for (const method of ['PUT', 'PATCH', 'DELETE']) {

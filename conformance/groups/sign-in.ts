@@ -32,7 +32,7 @@ async function browse({ relay, options }: Kit, url: string, code: string): Promi
 
 export const journey = cases((test) => {
   for (const letter of ['A', 'B'] as const) {
-    test(`In short: provider ${letter}: start, link, provider, callback; the waiting device gets the tokens`, async (kit) => {
+    test(`Overview: provider ${letter}: start, link, provider, callback; the waiting device gets the tokens`, async (kit) => {
       const { relay, provider, options } = kit;
       const session = await relay.start({ service: options[`service${letter}` as const] });
       const parked = relay.park(session);
@@ -43,7 +43,7 @@ export const journey = cases((test) => {
     });
   }
 
-  test('Waiting: a parked poll is answered within 2 seconds of the completion', async (kit) => {
+  test('Waiting for the result: a parked poll is answered within 2 seconds of the completion', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const parked = relay.park(session);
@@ -56,7 +56,7 @@ export const journey = cases((test) => {
     holds('delay', late < 2_000, 'less than 2 s after the success page', `${Math.round(late)} ms`);
   });
 
-  test('In short: no credentials are asked for, and credential headers are ignored', async (kit) => {
+  test('Overview: no credentials are asked for, and credential headers are ignored', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const { code, tokens } = provider.issueCode();
@@ -67,7 +67,7 @@ export const journey = cases((test) => {
 });
 
 export const capabilities = cases((test) => {
-  test('In short: the browser state does not give access to the result', async (kit) => {
+  test('Overview: the browser state does not give access to the result', async (kit) => {
     const { session, tokens } = await signIn(kit);
     const withState = { ...session, pollSecret: session.state };
     expectSessionNotFound(await kit.relay.poll(withState));
@@ -76,7 +76,7 @@ export const capabilities = cases((test) => {
     await expectResult(kit, session, tokens);
   });
 
-  test('In short: the poll secret is not accepted in place of the browser state, and no page or redirect contains it', async (kit) => {
+  test('Overview: the poll secret is not accepted in place of the browser state, and no page or redirect contains it', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const withSecret = { ...session, state: session.pollSecret };

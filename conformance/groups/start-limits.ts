@@ -42,7 +42,7 @@ function expectBucket({ accepted, seconds }: Accepted): void {
 }
 
 export const rateLimit = cases((test) => {
-  test('Starting; Limits: three starts in a row are accepted, the next ones get 429 Rate limited', async (kit) => {
+  test('Starting a sign-in; Limits: three starts in a row are accepted, the next ones get 429 Rate limited', async (kit) => {
     expectBucket(await startRepeatedly(kit, await kit.relay.addresses.unused(), 8));
   });
 
@@ -70,14 +70,14 @@ export const rateLimit = cases((test) => {
     expectBucket(await startRepeatedly(kit, from, 8));
   });
 
-  test('Starting; Limits: the limit is for each client address: another client may start', async (kit) => {
+  test('Starting a sign-in; Limits: the limit is for each client address: another client may start', async (kit) => {
     const { relay, options } = kit;
     if (options.spread === 'none') throw new Skip('--spread none has one address only');
     await startRepeatedly(kit, await relay.addresses.unused(), 5);
     await relay.start({ from: await relay.addresses.unused() });
   });
 
-  test('Starting: starts with a refused body count, since the limit is checked first', async (kit) => {
+  test('Starting a sign-in: starts with a refused body count, since the limit is checked first', async (kit) => {
     const { relay } = kit;
     const from = await relay.addresses.unused();
     const startedAt = performance.now();
@@ -90,7 +90,7 @@ export const rateLimit = cases((test) => {
     equal('the others', new Set(statuses.filter((status) => status !== 400)), new Set([429]));
   });
 
-  test('Starting: requests with another method do not count, since the method is checked first', async (kit) => {
+  test('Starting a sign-in: requests with another method do not count, since the method is checked first', async (kit) => {
     const from = await kit.relay.addresses.unused();
     for (const method of ['GET', 'PUT', 'DELETE', 'GET', 'PUT']) {
       expectNotAllowed(await kit.relay.send({ method, path: '/auth/start', from }), method);
@@ -132,7 +132,7 @@ async function fill({ relay, options }: Kit): Promise<void> {
 }
 
 export const cap = cases((test) => {
-  test('Starting; Limits: with the maximum of open sessions a start gets 503 Server busy; each claimed session makes room for one', async (kit) => {
+  test('Starting a sign-in; Limits: with the maximum of open sessions a start gets 503 Server busy; each claimed session makes room for one', async (kit) => {
     const { relay, options } = kit;
     if (options.spread === 'none') throw new Skip('--spread none cannot start so many sessions');
     const before = relay.liveSessions();

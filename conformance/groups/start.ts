@@ -25,20 +25,20 @@ function bodyOf(bytes: number, service: string): string {
 }
 
 export const start = cases((test) => {
-  test('Starting: an accepted start answers 200 JSON with session, url and expiresIn, and nothing else', async (kit) => {
+  test('Starting a sign-in: an accepted start answers 200 JSON with session, url and expiresIn, and nothing else', async (kit) => {
     const { relay, options } = kit;
     const fields = readJson(await relay.postStart({ service: options.serviceA }));
     equal('field names', Object.keys(fields).sort(), ['expiresIn', 'session', 'url']);
     equal('types', [typeof fields.session, typeof fields.url], ['string', 'string']);
   });
 
-  test('Starting; Limits: expiresIn is the session lifetime in seconds, an integer', async (kit) => {
+  test('Starting a sign-in; Limits: expiresIn is the session lifetime in seconds, an integer', async (kit) => {
     const { relay, options } = kit;
     const { expiresIn } = readJson(await relay.postStart({ service: options.serviceB }));
     equal('expiresIn', expiresIn, options.sessionSeconds);
   });
 
-  test('In short: url is BASE/auth/<service>?state=<browser state>, for both services', async (kit) => {
+  test('Overview: url is BASE/auth/<service>?state=<browser state>, for both services', async (kit) => {
     const { relay, options } = kit;
     for (const service of [options.serviceA, options.serviceB]) {
       const { url, state } = await relay.start({ service });
@@ -55,7 +55,7 @@ export const start = cases((test) => {
     }
   });
 
-  test('In short; Limits: poll secrets and browser states are random, and independent of each other', async (kit) => {
+  test('Overview; Limits: poll secrets and browser states are random, and independent of each other', async (kit) => {
     const { relay } = kit;
     const sample = 60;
     const started = await Promise.all(times(sample, () => relay.start()));
@@ -70,19 +70,19 @@ export const start = cases((test) => {
     }
   });
 
-  test('Starting; Limits: a body of exactly 512 bytes is read whole', async (kit) => {
+  test('Starting a sign-in; Limits: a body of exactly 512 bytes is read whole', async (kit) => {
     const { relay, options } = kit;
     readJson(await relay.postStart(bodyOf(BODY_BYTES, options.serviceA)));
   });
 
-  test('Starting; Limits: longer JSON is cut after 512 bytes, which leaves no JSON: 400 Invalid JSON', async (kit) => {
+  test('Starting a sign-in; Limits: longer JSON is cut after 512 bytes, which leaves no JSON: 400 Invalid JSON', async (kit) => {
     for (const bytes of [BODY_BYTES + 1, 4_000]) {
       const body = bodyOf(bytes, kit.options.serviceA);
       expectText(await kit.relay.postStart(body), 400, 'Invalid JSON');
     }
   });
 
-  test('Starting; Limits: what follows the first 512 bytes is ignored: JSON and then spaces is accepted', async (kit) => {
+  test('Starting a sign-in; Limits: what follows the first 512 bytes is ignored: JSON and then spaces is accepted', async (kit) => {
     const { relay, options } = kit;
     const body = JSON.stringify({ service: options.serviceA });
     readJson(await relay.postStart(body + ' '.repeat(2 * BODY_BYTES)));
@@ -91,14 +91,14 @@ export const start = cases((test) => {
 });
 
 export const startRefused = cases((test) => {
-  test('Starting: a body that is not JSON: 400 Invalid JSON', async ({ relay }) => {
+  test('Starting a sign-in: a body that is not JSON: 400 Invalid JSON', async ({ relay }) => {
     const json = ['{', '{"service":"mal"', "{'service':'mal'}", '{"a":1,}'];
     for (const body of ['', ' ', 'service=mal', ...json]) {
       expectText(await relay.postStart(body), 400, 'Invalid JSON');
     }
   });
 
-  test('Starting: a service that is not exactly the name of an enabled provider: 400 Unknown service', async (kit) => {
+  test('Starting a sign-in: a service that is not exactly the name of an enabled provider: 400 Unknown service', async (kit) => {
     const { serviceA } = kit.options;
     const similar = [serviceA.toUpperCase(), `${serviceA} `, `/${serviceA}`];
     const names = ['nosuch', '', ...similar, 'start', 'result', '__proto__', 'constructor'];
@@ -107,7 +107,7 @@ export const startRefused = cases((test) => {
     }
   });
 
-  test('Starting: JSON without a service, or with one that is not a string: 400 Unknown service', async (kit) => {
+  test('Starting a sign-in: JSON without a service, or with one that is not a string: 400 Unknown service', async (kit) => {
     const name = kit.options.serviceA;
     const bodies = [{}, { service: null }, { service: 5 }, { service: [name] }, [], name, null, 42];
     for (const body of bodies) {
@@ -115,21 +115,24 @@ export const startRefused = cases((test) => {
     }
   });
 
-  test('Starting: JSON is checked before the service: broken JSON with an unknown service is Invalid JSON', async (kit) => {
+  test('Starting a sign-in: JSON is checked before the service: broken JSON with an unknown service is Invalid JSON', async (kit) => {
     expectText(await kit.relay.postStart('{"service":"nosuch"'), 400, 'Invalid JSON');
   });
 
-  test('Starting: the method is checked before the rate limit: GET from an exhausted client gets 405', async (kit) => {
+  test('Starting a sign-in: the method is checked before the rate limit: GET from an exhausted client gets 405', async (kit) => {
     const { from } = await exhaust(kit);
     expectNotAllowed(await kit.relay.send({ path: '/auth/start', from }));
   });
 
-  test('Starting: the rate limit is checked before the body: broken JSON from an exhausted client gets 429', async (kit) => {
+  test('Starting a sign-in: the rate limit is checked before the body: broken JSON from an exhausted client gets 429', async (kit) => {
     const { from } = await exhaust(kit);
     expectText(await kit.relay.postStart('{', from), 429, 'Rate limited');
   });
 
-  test('Starting: a refused start does not prevent the next one', async ({ relay, options }) => {
+  test('Starting a sign-in: a refused start does not prevent the next one', async ({
+    relay,
+    options,
+  }) => {
     const from = await relay.addresses.unused();
     expectText(await relay.postStart({ service: 'nosuch' }, from), 400, 'Unknown service');
     readJson(await relay.postStart({ service: options.serviceA }, from));
@@ -147,14 +150,14 @@ function withoutAddress({ options }: Kit): ClientAddress {
 }
 
 export const clientAddress = cases((test) => {
-  test('Starting: a client address that cannot be determined: 400 Invalid client address', async (kit) => {
+  test('Starting a sign-in: a client address that cannot be determined: 400 Invalid client address', async (kit) => {
     const { relay, options } = kit;
     const answer = await relay.postStart({ service: options.serviceA }, withoutAddress(kit));
     expectText(answer, 400, 'Invalid client address');
     expectNoStore(answer);
   });
 
-  test('Starting: the address is checked after the method and before the body', async (kit) => {
+  test('Starting a sign-in: the address is checked after the method and before the body', async (kit) => {
     const from = withoutAddress(kit);
     expectNotAllowed(await kit.relay.send({ path: '/auth/start', from }));
     expectText(await kit.relay.postStart('{', from), 400, 'Invalid client address');

@@ -1,4 +1,4 @@
-/** Whether a client address may ask once more. */
+/** Applies rate limits to client addresses. */
 import { warnOnce } from '../log.ts';
 import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
 import type { Awaitable } from '../relay/store.ts';
@@ -19,7 +19,7 @@ export interface Admission {
   ): Promise<Refused | { readonly refusal?: undefined; refund(): Promise<void> }>;
 }
 
-/** The key of a bucket that all addresses share. */
+/** The key of the bucket that all addresses share. */
 const OVERALL = 'everybody';
 
 const IGNORED_FORWARDED_HINT =
@@ -61,7 +61,7 @@ export function createAdmission(trustedProxyCidrs: readonly string[]): Admission
       }
       return {
         async refund() {
-          // A token that cannot be refunded refuses nobody who is in the right.
+          // A failed refund only makes the limit stricter by one try.
           await Promise.allSettled([perAddress.refund(bucket), overall.refund(OVERALL)]);
         },
       };

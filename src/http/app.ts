@@ -1,7 +1,7 @@
 /**
- * From a request to its handler and back. The table is routes.ts; methods, HEAD,
- * OPTIONS, CORS, deadlines and faults are handled here and nowhere else. Knows no
- * runtime.
+ * From a request to its handler and back. routes.ts has the table. Methods, HEAD,
+ * OPTIONS, CORS, deadlines and faults are handled here and nowhere else. Uses no API of
+ * a particular runtime.
  */
 import { HANDLER_DEADLINE_MS } from '../limits.ts';
 import { describeError, log } from '../log.ts';
@@ -21,35 +21,35 @@ export type Handler = (request: RelayRequest) => Response | Promise<Response>;
 
 export interface Route {
   /**
-   * Exact, or with one open segment (`/auth/:service/callback`), or everything below
+   * An exact path, or one with an open segment (`/auth/:service/callback`), or a prefix
    * (`/oauth2/*`). Paths are compared as they were sent.
    */
   readonly path: string;
   /** By method. Absent: the route answers `refusal` whatever the method. */
   readonly methods?: Readonly<Record<string, Handler>>;
   readonly refusal?: () => Response;
-  /** Undefined where there is nothing for that open segment: the next route is tried. */
+  /** Whether the open segment has a known value. If not, the next route is tried. */
   readonly isKnown?: (parameter: string) => boolean;
-  /** Answers another method. RFC 9110 §15.5.6: it says which are allowed. */
+  /** Answers any other method. The response lists those that are allowed. RFC 9110 §15.5.6. */
   readonly refuseMethod?: (allow: string) => Response;
-  /** Answers after a fault. A handler that is not done within its deadline is one. */
+  /** Answers after a fault, which includes a missed deadline. */
   readonly onFault?: (request: RelayRequest) => Response;
   /** Absent: HANDLER_DEADLINE_MS. */
   readonly deadlineMs?: number;
-  /** Devices use it, and so may web apps that are listed. */
+  /** Devices use it, so web apps of CORS_ORIGINS may use it too. */
   readonly isForDevices?: boolean;
 }
 
 /**
- * A fetch handler that any runtime can mount: the request, and what knows whose
- * socket it came from. Never throws.
+ * A fetch handler that any runtime can mount. `peers` knows from which address the
+ * request came. Never throws.
  */
 export type HandleRequest = (request: Request, peers: Peers) => Response | Promise<Response>;
 
 export interface AppOptions {
   readonly clock: Clock;
   readonly cors: Cors | undefined;
-  /** Of the public address. A proxy in front may have removed it from the request, or not. */
+  /** Path of the public address. A proxy may remove it from requests, or pass it on. */
   readonly basePath: string;
 }
 
@@ -61,7 +61,7 @@ export function createApp(
   const localPath = createLocalPath(routes, basePath);
 
   return (raw, peers) => {
-    // Two Hosts, which the runtime joins with a comma. RFC 9112 §3.2.
+    // Two Host headers, which the runtime joins with a comma. RFC 9112 §3.2.
     if (raw.headers.get('host')?.includes(',')) return refuse('malformed_request');
     const { url } = raw;
     const path = localPath(readPath(url));
@@ -85,7 +85,7 @@ function runWithCors(cors: Cors, row: TableRow, request: RelayRequest) {
 
 interface TableRow {
   readonly route: Route;
-  /** What stands before and behind the open segment. */
+  /** The path before and after the open segment. */
   readonly prefix: string;
   readonly suffix: string;
   readonly allow: string;
@@ -131,7 +131,7 @@ function matches(row: TableRow, path: string): boolean {
   return route.isKnown === undefined || route.isKnown(parameterOf(row, path));
 }
 
-/** What stands in the open segment. Empty where the path is exact. */
+/** The value of the open segment. Empty for an exact path. */
 function parameterOf({ prefix, suffix }: TableRow, path: string): string {
   return path.slice(prefix.length, path.length - suffix.length);
 }
@@ -140,20 +140,20 @@ function allowOf({ methods = {} }: Route): string {
   return Object.keys(methods).join(', ');
 }
 
-/** The path without the base path, where a proxy passed that on. */
+/** Removes the base path if a proxy passed it on. */
 function createLocalPath(routes: readonly Route[], basePath: string): (path: string) => string {
   if (basePath === '') return (path) => path;
-  // RFC 8414 §3: a well-known path stands before the path of its issuer, not behind it.
+  // RFC 8414 §3: a well-known path comes before the path of its issuer, not after it.
   const wellKnown = '/.well-known/oauth-authorization-server';
   const home = [basePath, `${basePath}/`];
-  // Only before what is ours, as the base path itself may be `/auth`.
+  // Removed only before the relay's own paths, because the base path itself may be `/auth`.
   const ours = routes.map(({ path }) => basePath + path.replace(/[:*].*/, ''));
   return (path) => {
     if (home.includes(path)) return '/';
     if (path.startsWith(`${wellKnown}${basePath}/oauth2/`)) {
       return wellKnown + path.slice(wellKnown.length + basePath.length);
     }
-    // Without the base path it is the address of another issuer.
+    // Without the base path it would be the metadata of another issuer.
     if (path.startsWith(`${wellKnown}/`)) return MISPLACED;
     const isOurs = ours.some((start) => start !== `${basePath}/` && path.startsWith(start));
     return isOurs ? path.slice(basePath.length) : path;
@@ -186,7 +186,7 @@ function forMethod({ method }: RelayRequest, response: Response): Response {
 
 /**
  * The runtime never ends a stalled handler: a POST whose body has arrived would stay
- * open for ever. So the deadline answers, and what the handler does later is not sent.
+ * open for ever. So the deadline answers, and a later response is not sent.
  */
 function withDeadline(
   { route, deadlines }: TableRow,
@@ -238,7 +238,7 @@ const refuseBusy = () => refuse('busy');
 const refuseWithText = (allow: string) => refuse('method_not_allowed', { Allow: allow });
 
 export function logFault(error: unknown, request: RelayRequest, route: string): void {
-  // The store itself says once that it is away. Every request would repeat it.
+  // The store logs its outage once. Here every request would repeat it.
   const level = error instanceof StoreUnavailable ? 'debug' : 'error';
   log[level]('handler_fault', { requestId: request.id, route, ...describeError(error) });
 }

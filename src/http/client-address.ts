@@ -1,15 +1,15 @@
-/** Whose request it is, for the rate limits. RFC 9700 §4.13. */
+/** Finds the client's address, for the rate limits. RFC 9700 §4.13. */
 import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** `X-Forwarded-For` beyond this is not written by proxies. */
+/** No proxy writes a longer `X-Forwarded-For`. */
 const MAX_FORWARDED_FOR_CHARACTERS = 4_096;
 const MAX_FORWARDED_FOR_HOPS = 32;
 
 /** An IPv6 client owns a /64, so that is what one rate-limit bucket covers. */
 const IPV6_BUCKET_GROUPS = 64 / 16;
 
-/** An IPv4 address is its 32 bits, as most clients have one and objects cost. */
+/** IPv4 addresses are numbers, not objects, because most clients have one and this is faster. */
 type Address = number | ipaddr.IPv6;
 
 export interface ClientAddress {
@@ -27,12 +27,12 @@ export type FindClientAddress = (
 
 /**
  * Finds the client's address: the socket's peer, or, when the peer is a trusted
- * proxy, the rightmost forwarded hop that is not one. What stands further left may
- * be forged, but must be well-formed too.
+ * proxy, the rightmost forwarded hop that is not a trusted proxy. Hops further left
+ * may be forged, but must be well-formed too.
  */
 export function createFindClientAddress(trustedProxyCidrs: readonly string[]): FindClientAddress {
   const trusted = trustedProxyCidrs.map(parseCidr);
-  // Behind a proxy the peer is always the same.
+  // The last peer is remembered: behind a proxy it is always the same.
   let peerText = '';
   let peer: Address | undefined;
   let peerIsProxy = false;
@@ -40,7 +40,7 @@ export function createFindClientAddress(trustedProxyCidrs: readonly string[]): F
   return (peerAddress = '', forwardedFor) => {
     if (peerAddress !== peerText) {
       peerText = peerAddress;
-      // Node names a link-local peer with its zone, Bun without (RFC 4007 §11).
+      // Node adds the zone to a link-local address, Bun does not (RFC 4007 §11).
       peer = parseAddress(peerAddress.replace(/%.*$/, ''));
       peerIsProxy = peer !== undefined && isTrusted(peer, trusted);
     }
@@ -70,7 +70,7 @@ function findClient(forwardedFor: string, trusted: readonly Cidr[]): Address | u
   return client;
 }
 
-/** Some proxies write the port too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. RFC 7239 §6. */
+/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. RFC 7239 §6. */
 function withoutPort(hop: string): string {
   if (!hop.includes(':')) return hop;
   return (
@@ -88,7 +88,7 @@ function parseAddress(text: string): Address | undefined {
   return address.isIPv4MappedAddress() ? bitsOf(address.toIPv4Address().toString()) : address;
 }
 
-/** Of an address that isIPv4 has accepted. */
+/** The 32 bits of an address that isIPv4 has accepted. */
 function bitsOf(ipv4: string): number {
   let bits = 0;
   let octet = 0;
@@ -108,7 +108,7 @@ type Cidr =
   | { readonly ipv4: number; readonly size: number }
   | { readonly ipv6: ipaddr.IPv6; readonly bits: number };
 
-/** The settings are checked before. A single address is a CIDR of its full length. */
+/** The settings have been checked. A single address is a CIDR of its full length. */
 function parseCidr(text: string): Cidr {
   const [start, bits] = ipaddr.parseCIDR(
     text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`,

@@ -1,14 +1,14 @@
 /**
- * Cookies by which the relay knows the browser that pressed Continue. The relay
- * keeps nothing of them, so any instance can read them.
+ * Cookies by which the relay recognizes the browser that pressed Continue. The relay
+ * stores nothing about them, so any instance can check them.
  *
  * Continue uses the user code up, so a second tap, or Back from the provider, would
- * find it used. A cookie for that page alone leads this browser back to its sign-in;
- * for everybody else the code stays used.
+ * find it used. A cookie for that page leads this browser back to its sign-in; for
+ * every other browser the code stays used.
  *
- * With CONFIRM=always a cookie for the callback alone says that this browser was
- * asked. Otherwise an attacker could answer the question and send somebody else the
- * provider's address that Continue leads to. RFC 9700 §4.7.1.
+ * With CONFIRM=always a cookie for the callback says that the user confirmed in this
+ * browser. Otherwise an attacker could confirm, and send another user the provider's
+ * address to which Continue leads. RFC 9700 §4.7.1.
  */
 import { hash } from 'node:crypto';
 import { generateCookie } from 'hono/cookie';
@@ -18,7 +18,7 @@ import { formatUserCode, shortLinkOf } from './links.ts';
 import { basePathOf, type RelayRequest } from './request.ts';
 
 export interface ContinueCookies {
-  /** The sign-in that this browser continued with this code. The client may have made it up. */
+  /** The sign-in that this browser continued with this code. The client may have forged it. */
   findBrowserState(request: RelayRequest, userCode: string): string | undefined;
   /** Whether this browser may complete the sign-in: any may, unless CONFIRM=always. */
   mayComplete(request: RelayRequest, browserState: string): boolean;
@@ -31,13 +31,13 @@ export function createContinueCookies(
   sessionSeconds: number,
   asksAlways: boolean,
 ): ContinueCookies {
-  // The parser writes the scheme in lower case, whatever the operator wrote.
+  // The parser lowercases the scheme, however the operator wrote it.
   const secure = new URL(baseUrl).protocol === 'https:';
   const prefix = secure ? '__Secure-' : '';
   const basePath = basePathOf(baseUrl);
 
   const codeCookie = (userCode: string) => `${prefix}continued-${formatUserCode(userCode)}`;
-  /** One for each sign-in, as a browser may have several in progress. It does not hold the state itself. */
+  /** One for each sign-in, because a browser may have several in progress. It contains a digest, not the state. */
   const callbackCookie = (browserState: string) =>
     `${prefix}continued-${hash('sha256', `continued:${browserState}`, 'base64url')}`;
 
@@ -51,7 +51,7 @@ export function createContinueCookies(
       maxAge: sessionSeconds,
       httpOnly: true,
       secure,
-      // The way back from the provider begins at another site.
+      // The redirect back from the provider comes from another site.
       sameSite: 'Lax',
     });
     response.headers.append('Set-Cookie', cookie);

@@ -1,21 +1,21 @@
 /**
- * Apps that are web pages: televisions run them from a host, from a package
- * (`null`) or from a file (`file://`). Nothing of it unless CORS_ORIGINS lists the
- * page's origin, and only on routes that devices use. The Fetch standard, §3.2.
+ * CORS for apps that are web pages. Televisions load them from a host, from a package
+ * (origin `null`) or from a file (`file://`). The headers are sent only to origins in
+ * CORS_ORIGINS, and only on routes that devices use. The Fetch standard, §3.2.
  */
 import { DATA_HEADERS } from './responses.ts';
 
-/** How long a browser may remember a preflight: the most that Chromium does. */
+/** How long a browser may cache a preflight: Chromium's maximum. */
 const MAX_AGE_SECONDS = 7_200;
 
 export interface Cors {
-  /** Answers a preflight. Undefined for a request that is none, or whose origin is not listed. */
+  /** Answers a preflight. Undefined for any other request, or an origin that is not listed. */
   preflight(request: Request): Response | undefined;
-  /** The response with what lets the page of a listed origin read it. */
+  /** Adds the headers that let a page of a listed origin read the response. */
   allow(request: Request, response: Response): Response;
 }
 
-/** No credentials: what a device holds is in its requests, not in a cookie. */
+/** Credentials are not allowed: a device's secrets are in its requests, not in cookies. */
 export function createCors(origins: readonly string[]): Cors | undefined {
   if (origins.length === 0) return undefined;
   const allowsAll = origins.includes('*');

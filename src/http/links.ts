@@ -1,15 +1,15 @@
-/** The addresses that the relay gives out, and the user code as a user sees and types it. */
+/** The addresses that devices and users get, and the user code as a user sees and types it. */
 import { USER_CODE_ALPHABET, USER_CODE_LENGTH } from '../limits.ts';
 
 const USER_CODE = new RegExp(`^[${USER_CODE_ALPHABET}]{${USER_CODE_LENGTH}}$`);
 
-/** `XXXX-XXXX`: two halves are easier to carry from one screen to another. RFC 8628 §6.1. */
+/** `XXXX-XXXX`: two halves are easier to read and type. RFC 8628 §6.1. */
 export function formatUserCode(userCode: string): string {
   const half = USER_CODE_LENGTH / 2;
   return `${userCode.slice(0, half)}-${userCode.slice(half)}`;
 }
 
-/** Any case, any separators, and the full-width letters of a Japanese keyboard. Undefined for what cannot be a code. */
+/** Accepts any case, any separators, and the full-width letters of a Japanese keyboard. Undefined for what cannot be a code. */
 export function parseUserCode(typed: string): string | undefined {
   const letters = typed
     .normalize('NFKC')
@@ -23,12 +23,12 @@ export function linkOf(baseUrl: string, service: string, browserState: string): 
   return `${baseUrl}/auth/${service}?state=${browserState}`;
 }
 
-/** The short link, of a user code. */
+/** The short link, which contains the user code. */
 export function shortLinkOf(baseUrl: string, userCode: string): string {
   return `${baseUrl}/L/${formatUserCode(userCode)}`;
 }
 
-/** The picture of the short link. */
+/** The QR code of the short link. */
 export function qrLinkOf(baseUrl: string, userCode: string): string {
   return `${baseUrl}/qr/${formatUserCode(userCode)}.png`;
 }

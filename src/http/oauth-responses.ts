@@ -1,13 +1,13 @@
 /**
- * Responses of the device grant: always JSON, and errors of polls with 400, because
- * stock clients take anything else as final. The one place that says what a refusal
- * becomes there. RFC 6749 §5, RFC 8628 §3.5.
+ * Responses of the device grant: always JSON. Polls are refused with 400, because
+ * standard clients take any other status as final. This is the one place that says what
+ * each refusal becomes there. RFC 6749 §5, RFC 8628 §3.5.
  */
 import type { ErrorResult, TokenResult } from '../relay/session.ts';
 import type { Refused } from './admission.ts';
 import { DATA_HEADERS, RETRY_DISCOVERY, retryAfter } from './responses.ts';
 
-/** RFC 6749 §5.1 asks for both. */
+/** RFC 6749 §5.1 requires Cache-Control and Pragma. */
 const OAUTH_HEADERS = {
   ...DATA_HEADERS,
   'Content-Type': 'application/json',
@@ -27,13 +27,13 @@ const ERRORS = {
   slow_down: 'Asked too often; wait five seconds longer',
   access_denied: 'The person declined',
   expired_token: 'The sign-in has expired or was already handed out; start again',
-  /* The relay's own: docs/protocol.md. */
+  /* The relay's own: docs/device-grant.md "Errors". */
   authorization_failed: 'The provider did not sign the person in',
   missing_code: 'The provider sent the person back without a code',
   exchange_failed: 'The provider gave no tokens for its code',
   /* RFC 6749 §4.1.2.1. */
   temporarily_unavailable: 'Not possible now; try again later',
-  /* RFC 6749 §8.5 leaves room for more. */
+  /* RFC 6749 §8.5 allows further errors. */
   not_found: 'There is nothing at this address',
   method_not_allowed: 'The method is not allowed here',
 } as const;
@@ -43,7 +43,7 @@ export type OAuthError = keyof typeof ERRORS | ErrorResult['error'];
 export interface OAuthRefusal {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** In place of the usual one. Never built from what was sent. */
+  /** Instead of the usual one. Never contains anything from the request. */
   readonly description?: string;
 }
 
@@ -57,19 +57,19 @@ export function refuseOAuth(error: OAuthError, refusal: OAuthRefusal = {}): Resp
   return new Response(body, { status, headers: { ...OAUTH_HEADERS, ...headers } });
 }
 
-/** `limitedStatus` is that of an address that asks too often. */
+/** `limitedStatus` is the status for an address above its rate limit. */
 export function refuseOAuthAdmission(refused: Refused, limitedStatus = 400): Response {
   return refused.refusal === 'rate_limited'
     ? refuseOAuth('slow_down', { headers: retryAfter(refused.retryAfterMs), status: limitedStatus })
     : refuseOAuth('invalid_request', { description: 'Invalid client address' });
 }
 
-/** 503, unlike other errors: a balancer may ask another instance, which may know the provider. */
+/** 503, unlike other errors: a load balancer may ask another instance, which may know the provider. */
 export function refuseUndiscovered(): Response {
   return refuseOAuth('temporarily_unavailable', { status: 503, headers: RETRY_DISCOVERY });
 }
 
-/** RFC 6749 §5.1. `scope` always, as some clients read nothing without it. */
+/** RFC 6749 §5.1. Always with `scope`, because some clients fail without it. */
 export function describeTokens(tokens: TokenResult): object {
   return {
     access_token: tokens.accessToken,

@@ -1,4 +1,4 @@
-/** A text as the picture of a QR code: exact modules, black on white whatever the screen's colours are. */
+/** Draws a text as a QR code: modules of whole pixels, always black on white. */
 import { correction, generate } from 'lean-qr';
 import { toPngBuffer } from 'lean-qr/extras/node_export';
 import { toSvgSource } from 'lean-qr/extras/svg';
@@ -9,18 +9,18 @@ export type QrFormat = 'svg' | 'png';
 const QUIET_ZONE = 4;
 
 /**
- * The picture in the greatest whole number of pixels a module with which it is
- * at most `sizePx` wide: a module of part of a pixel would be blurred, or wider
- * than its neighbour. Below one pixel a module nothing could be seen.
+ * Each module is a whole number of pixels, the most with which the picture is at most
+ * `sizePx` wide: otherwise modules would be blurred or differ in width. A module is never
+ * less than one pixel.
  */
 export function drawQr(
   text: string,
   format: QrFormat,
   sizePx: number,
 ): string | Uint8Array<ArrayBuffer> {
-  // The smallest code that fits, as what a camera across the room needs is large
-  // modules: a screen has no dirt or creases to correct. In what room is left
-  // over, the library raises the level by itself, mostly to M or Q.
+  // The smallest code that fits, because a camera across the room needs large modules,
+  // and a screen has no dirt to correct. Where there is room left, the library raises
+  // the level by itself, mostly to M or Q.
   const code = generate(text, { minCorrectionLevel: correction.L });
   const scale = Math.max(1, Math.floor(sizePx / (code.size + 2 * QUIET_ZONE)));
   if (format === 'svg') {

@@ -5,12 +5,12 @@ import { createRequestId } from '../log.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
 
 /**
- * Parameters of a query or a form that are read: some providers send a dozen.
- * 16 KiB hold 8,000, which would take a millisecond to parse.
+ * How many parameters of a query or a form are read. Some providers send a dozen.
+ * 16 KiB have room for 8,000, which would take a millisecond to parse.
  */
 const MAX_PARAMETERS = 64;
 
-/** What the runtime knows of a request's socket. Bun's server is one. */
+/** Finds the address from which a request came. Bun's server implements it. */
 export interface Peers {
   /** The address of the socket's peer. Null when the runtime cannot tell. */
   requestIP(request: Request): { readonly address: string } | null;
@@ -33,7 +33,7 @@ export class RelayRequest {
     return this.raw.method;
   }
 
-  /** For the log alone. */
+  /** For the log only. */
   get id(): string {
     this.#id ??= createRequestId();
     return this.#id;
@@ -54,8 +54,8 @@ export class RelayRequest {
 }
 
 /**
- * As URLSearchParams has it, but for an escaped name, which no client sends, and
- * among the first MAX_PARAMETERS. Parameters that nobody reads cost nothing.
+ * Reads as URLSearchParams does, except for an escaped name, which no client sends,
+ * and among the first MAX_PARAMETERS. Does not parse other parameters.
  */
 function findParameter(url: string, name: string): string | undefined {
   let start = url.indexOf('?') + 1;
@@ -80,14 +80,14 @@ function decodeParameter(value: string): string {
   return new URLSearchParams(`=${value}`).get('') ?? '';
 }
 
-/** What comes after the first MAX_PARAMETERS is left out. */
+/** Ignores what comes after the first MAX_PARAMETERS. */
 export function parseParameters(text: string): URLSearchParams {
-  // Each has two characters at least.
+  // A parameter has two characters at least.
   if (text.length < 2 * MAX_PARAMETERS) return new URLSearchParams(text);
   return new URLSearchParams(text.split('&', MAX_PARAMETERS).join('&'));
 }
 
-/** The relay may be mounted under a path. */
+/** Path of the public address; empty without one. */
 export function basePathOf(baseUrl: string): string {
   const { pathname } = new URL(baseUrl);
   return pathname === '/' ? '' : pathname;
@@ -108,19 +108,19 @@ export function readPath(url: string): string {
 
 export interface Body {
   readonly text: string;
-  /** There was more than the limit, and it was not read. */
+  /** The body was longer than the limit, and the rest was not read. */
   readonly isCut: boolean;
 }
 
 /** Reads bodies up to a limit, and for REQUEST_BODY_DEADLINE_MS at most. */
 export interface BodyReader {
   /**
-   * A body of unknown length ends at the deadline; one that is shorter than it said
-   * is empty then. Rejects when the client leaves in the middle.
+   * At the deadline, a body of unknown length ends, and one that is shorter than its
+   * Content-Length counts as empty. Rejects when the client disconnects.
    */
-  read(request: Request, limit: number): Promise<Body>;
-  /** A form as a browser sends it. Empty when the browser leaves in the middle. */
-  readForm(request: Request, limit: number): Promise<URLSearchParams>;
+  read(request: Request, limitBytes: number): Promise<Body>;
+  /** A form as a browser sends it. Empty when the browser disconnects. */
+  readForm(request: Request, limitBytes: number): Promise<URLSearchParams>;
 }
 
 export function createBodyReader(clock: Clock): BodyReader {
@@ -143,7 +143,7 @@ export function createBodyReader(clock: Clock): BodyReader {
     });
   }
 
-  async function readStart(body: ReadableStream<Uint8Array>, limit: number): Promise<Body> {
+  async function readStart(body: ReadableStream<Uint8Array>, limitBytes: number): Promise<Body> {
     const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
     const deadline: Deadline = {
       dueAtMs: 0,
@@ -151,23 +151,23 @@ export function createBodyReader(clock: Clock): BodyReader {
     };
     deadlines.add(deadline);
     try {
-      return await readAtMost(reader, limit);
+      return await readAtMost(reader, limitBytes);
     } finally {
       deadlines.cancel(deadline);
     }
   }
 
-  function read(request: Request, limit: number): Promise<Body> {
-    // A body that says how short it is need not be watched: as a stream it costs ten times as much.
+  function read(request: Request, limitBytes: number): Promise<Body> {
+    // A body whose Content-Length is within the limit is read as a whole: a stream costs ten times as much.
     const length = request.headers.get('content-length');
-    if (length !== null && Number(length) <= limit) return readWhole(request);
-    return request.body === null ? NO_BODY : readStart(request.body, limit);
+    if (length !== null && Number(length) <= limitBytes) return readWhole(request);
+    return request.body === null ? NO_BODY : readStart(request.body, limitBytes);
   }
 
   return {
     read,
-    async readForm(request, limit) {
-      const body = await read(request, limit).catch(() => undefined);
+    async readForm(request, limitBytes) {
+      const body = await read(request, limitBytes).catch(() => undefined);
       return parseParameters(body?.text ?? '');
     },
   };

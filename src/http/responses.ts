@@ -1,11 +1,9 @@
 /**
- * What the relay answers: the forms of a response, and the one place that says
- * which status, text or page each refusal becomes. The device grant's JSON errors
- * are in oauth-responses.ts.
+ * The kinds of response, and the one place that says which status, text or page each
+ * refusal becomes. The device grant's JSON errors are in oauth-responses.ts.
  *
- * Headers are plain objects, never a Headers that several responses share: under
- * @hono/node-server they would be one object, and a cookie set there would go to
- * everybody.
+ * Headers are plain objects. A `Headers` object that several responses share would stay
+ * one object under @hono/node-server, and a cookie set in it would go to every user.
  */
 import { DISCOVERY_RETRY_MS } from '../limits.ts';
 import type { FindPages, LanguagePages } from '../pages/pages.ts';
@@ -16,7 +14,7 @@ import type { RelayRequest } from './request.ts';
 type Headers = Readonly<Record<string, string>>;
 
 const EVERYWHERE = {
-  // The query of every address here is a secret. RFC 9700 §4.2.4.
+  // Addresses of the relay contain secrets in their query. RFC 9700 §4.2.4.
   'Cache-Control': 'no-store, private',
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
@@ -40,16 +38,16 @@ const PAGE_HEADERS = {
   'Content-Security-Policy': contentSecurityPolicy("'none'"),
 } as const;
 
-/** With no Referer a browser hides the Origin of a form too, and the Origin is what another site's form is known by. */
+/** With `no-referrer` a browser also hides the Origin of a form, by which another site's form is recognized. */
 const WITH_ORIGIN = { 'Referrer-Policy': 'same-origin' } as const;
 
-/** For a page with a form that ends at the relay. */
+/** For a page whose form is answered by the relay. */
 export const FORM_HEADERS = {
   ...WITH_ORIGIN,
   'Content-Security-Policy': contentSecurityPolicy("'self'"),
 } as const;
 
-/** For a page with a form that leads to a provider. */
+/** For a page whose form redirects to a provider. */
 export const LEAVING_FORM_HEADERS = {
   ...WITH_ORIGIN,
   'Content-Security-Policy': contentSecurityPolicy(),
@@ -73,7 +71,7 @@ export function textResponse(status: number, text: string, headers?: Headers): R
   return new Response(`${text}\n`, { status, headers: all });
 }
 
-/** For probes that compare the whole body. */
+/** For health checks that compare the whole body. */
 export function textResponseWithoutNewline(status: number, text: string): Response {
   return new Response(text, { status, headers: TEXT_HEADERS });
 }
@@ -83,7 +81,7 @@ export function redirectResponse(location: string, status: 302 | 303 = 302): Res
   return new Response(null, { status, headers: { ...DATA_HEADERS, Location: location } });
 }
 
-/** The headers are those of a page that asks nothing, unless others are given. */
+/** Without `headers` the page has those for a page without a form. */
 export function pageResponse(status: number, page: string, headers?: Headers): Response {
   const all = headers === undefined ? PAGE_HEADERS : { ...PAGE_HEADERS, ...headers };
   return new Response(page, { status, headers: all });
@@ -100,7 +98,7 @@ const REFUSALS = {
   method_not_allowed: { status: 405, text: 'Method not allowed' },
   session_not_found: { status: 410, text: 'Session not found' },
   rate_limited: { status: 429, text: 'Rate limited' },
-  /** Too many sessions, or draining, or a fault. */
+  /** The limit on sessions is reached, the relay is draining, or there was a fault. */
   busy: { status: 503, text: 'Server busy' },
   not_configured: { status: 503, text: 'OAuth proxy not configured' },
 } as const;
@@ -115,10 +113,10 @@ export function retryAfter(retryAfterMs: number): Headers {
   return { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) };
 }
 
-/** While a provider is undiscovered: when its issuer will have been asked again. */
+/** While a provider is undiscovered: until its issuer is asked again. */
 export const RETRY_DISCOVERY = retryAfter(DISCOVERY_RETRY_MS);
 
-/** What the user sees at the end of a sign-in, or in place of it. */
+/** What the user sees when a sign-in ends, or cannot go on. */
 const PAGES = {
   signed_in: { status: 200, page: 'signedIn' },
   access_denied: { status: 200, page: 'cancelled' },
@@ -137,7 +135,7 @@ const PAGES = {
   { status: number; page: keyof LanguagePages }
 >;
 
-/** Answers with the page of an outcome, in the language of the request. */
+/** Responds with the page of an outcome, in the language of the request. */
 export type RespondWithPage = (
   outcome: keyof typeof PAGES,
   request: RelayRequest,

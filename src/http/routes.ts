@@ -1,4 +1,4 @@
-/** Every route of the relay, in one table: path, methods, what a fault answers, deadline, who may use it. */
+/** Every route of the relay in one table: path, methods, response to a fault, deadline, CORS. */
 import { EXCHANGE_LEASE_MS, HANDLER_DEADLINE_MS, REQUEST_BODY_DEADLINE_MS } from '../limits.ts';
 import { createPages } from '../pages/pages.ts';
 import type { Providers } from '../providers/provider.ts';
@@ -35,17 +35,17 @@ export interface RouteSettings {
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
   readonly deviceGrantRepeatSeconds: number;
-  /** When a user is asked before the provider: docs/person.md. */
+  /** When users must confirm before the provider: docs/person.md "Settings". */
   readonly confirm: 'always' | 'code' | 'never';
 }
 
 export interface RateLimits {
   readonly startLimiter: RateLimiter;
   readonly refreshLimiter: RateLimiter;
-  /** Of polls of the device grant, by device code. Local, because they load only this instance. */
+  /** Polls of the device grant, by device code. Local, because they load only this instance. */
   readonly pollLimiter: RateLimiter;
   readonly codeLimits: RateLimitPair;
-  /** Of pictures. Local, because they load only this instance. */
+  /** QR codes. Local, because they load only this instance. */
   readonly qrLimits: RateLimitPair;
 }
 
@@ -91,7 +91,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
       refuseOAuth('method_not_allowed', { status: 405, headers: { Allow: allow } }),
     onFault: () => refuseOAuth('temporarily_unavailable'),
   };
-  // A poll is held; a refresh may wait for another instance's, and then ask the provider itself.
+  // A poll is held open. A refresh may wait for another instance's, then ask the provider itself.
   const longestTokenMs = Math.max(
     pollSeconds * 1_000,
     REQUEST_BODY_DEADLINE_MS + EXCHANGE_LEASE_MS,
@@ -139,7 +139,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
       ...page,
     },
     { path: '/L/:code', methods: { GET: pages.shortLink, POST: pages.shortLink }, ...page },
-    // For a user who types the whole address.
+    // For users who type the whole address in lower case.
     { path: '/l/:code', methods: { GET: pages.shortLink, POST: pages.shortLink }, ...page },
 
     { path: '/qr/:file', methods: { GET: qr }, ...forDevices },
@@ -148,7 +148,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
   ];
 }
 
-/** Without a base address there is nothing to relay, but a process that says so. */
+/** Without a base URL the relay is disabled: it answers only that it is not configured. */
 export function createDisabledRoutes(): Route[] {
   const notConfigured = () => refuse('not_configured');
   return [
@@ -158,7 +158,7 @@ export function createDisabledRoutes(): Route[] {
   ];
 }
 
-/** 503 while draining, so that a balancer sends nobody here any more. */
+/** 503 while draining, so that a load balancer stops sending requests here. */
 function healthRoute(isDraining: () => boolean): Route {
   const health: Handler = () =>
     isDraining()

@@ -1,4 +1,4 @@
-/** What the log says of sign-ins, whichever endpoint began them. */
+/** Logs the start of sign-ins, the same for both endpoints that start them. */
 import { log, warnOnce } from '../log.ts';
 import type { Started } from '../relay/relay.ts';
 import type { RelayRequest } from './request.ts';
@@ -8,7 +8,7 @@ export interface SignInLog {
 }
 
 const SESSIONS_FULL_HINT =
-  'as many sign-ins are open as may be: starts are answered 503 until one ends (MAX_SESSIONS)';
+  'the limit on open sign-ins is reached (MAX_SESSIONS): starts are answered 503 until one ends';
 
 export function createSignInLog(): SignInLog {
   const warnOfFull = warnOnce('sessions_full', SESSIONS_FULL_HINT);

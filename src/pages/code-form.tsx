@@ -1,8 +1,8 @@
 /** @jsxImportSource hono/jsx */
 /**
- * The page on which a user types the code that a device shows. One field:
- * several would break pasting and reading aloud. No `maxlength`: it would cut
- * what is pasted with blanks in it.
+ * The page on which a user types the code that a device shows. It has one field,
+ * because several would break pasting and screen readers. It has no `maxlength`, which
+ * would cut a code that is pasted with blanks in it.
  */
 import { renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
@@ -11,11 +11,11 @@ import type { Messages, Notice } from './messages/messages.ts';
 export interface CodeForm {
   readonly language: Language;
   readonly words: Messages['codeForm'];
-  /** Where the form goes: a path, so that it holds under any host that leads here. */
+  /** Where the form is sent: a path, so that it works under any host name of the relay. */
   readonly action: string;
-  /** In place of the form's own title: what this service is. */
+  /** Replaces the form's own title: what this service is. */
   readonly about?: { readonly title: string; readonly text: string };
-  /** Why the form is here again. */
+  /** Why the form is shown again. */
   readonly notice?: Notice;
   /** What the user typed, to be corrected. */
   readonly written?: string;
@@ -51,7 +51,7 @@ export function renderCodeForm(form: CodeForm): string {
             required
             aria-describedby={notice ? 'notice hint' : 'hint'}
             aria-invalid={notice ? 'true' : undefined}
-            // Where there is something to read first, a keyboard would cover it.
+            // Not if there is text to read first: a keyboard on the screen would cover it.
             autofocus={written === '' && !about && !notice}
           />
           <small id="hint">{words.hint}</small>

@@ -1,8 +1,8 @@
 /** @jsxImportSource hono/jsx */
 /**
- * Asks before a sign-in begins: who asks, what follows, since when, and when to
- * decline. A link or a code that somebody else sent must not sign anybody in by
- * itself. RFC 8628 §3.3.1, §5.4.
+ * The confirmation page, before the provider: which app and device ask, since when,
+ * what follows, and when to decline. Opening a link or a code that somebody else sent
+ * must not complete a sign-in by itself. RFC 8628 §3.3.1, §5.4.
  */
 import { renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
@@ -13,9 +13,9 @@ export interface Request {
   readonly provider: string;
   readonly ageMs: number;
   readonly deviceName?: string;
-  /** As the device shows it. Absent when the user came by the long link. */
+  /** As the device shows it. Absent if the user came by the long link. */
   readonly userCode?: string;
-  /** Present when the user's browser is a part of another app. */
+  /** Present if the page is open inside another app. */
   readonly inApp?: { readonly link?: string };
 }
 
@@ -25,7 +25,7 @@ export interface Confirm extends Request {
   readonly appName: string | undefined;
 }
 
-/** The form has no action: it is sent to the page's own address, which the page need not hold. */
+/** The form has no action, so it is sent to the page's own address. */
 export function renderConfirm(confirm: Confirm): string {
   const { language, words, appName, provider, deviceName, userCode, inApp } = confirm;
   const title = words.title(appName);
@@ -39,7 +39,7 @@ export function renderConfirm(confirm: Confirm): string {
         <p>{words.consequence(provider, appName)}</p>
         <dl>
           {deviceName && <Fact name={words.device}>{deviceName}</Fact>}
-          <Fact name={words.started}>{sayAge(language, confirm.ageMs)}</Fact>
+          <Fact name={words.started}>{formatAge(language, confirm.ageMs)}</Fact>
           {userCode && (
             <Fact name={words.code} isCode>
               {userCode}
@@ -70,7 +70,7 @@ export function renderConfirm(confirm: Confirm): string {
   });
 }
 
-/** A device may call itself anything, in letters of either direction. */
+/** Isolates the value, because a device's name may be in a script of the other direction. */
 function Fact(fact: { name: string; isCode?: boolean; children: string }) {
   return (
     <div>
@@ -88,8 +88,8 @@ function Fact(fact: { name: string; isCode?: boolean; children: string }) {
   );
 }
 
-/** "2 minutes ago". Clocks of several machines differ a little, so an age may come out below nothing. */
-function sayAge(language: Language, ageMs: number): string {
+/** "2 minutes ago". An age may be negative, because the clocks of several machines differ a little. */
+function formatAge(language: Language, ageMs: number): string {
   const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   const minutes = Math.max(0, Math.floor(ageMs / 60_000));
   if (minutes === 0) return format.format(0, 'second');

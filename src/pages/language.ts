@@ -3,41 +3,43 @@ import { parseAccept } from 'hono/utils/accept';
 import { LANGUAGES, type Language } from './messages/catalogue.ts';
 
 /**
- * Characters of `Accept-Language` that are read: browsers send some 30. They hold 128
- * tags at most, which take about 15 µs to look up.
+ * How many characters of `Accept-Language` are read: browsers send some 30. 256 have
+ * room for 128 tags, which take about 15 µs to look up.
  */
 const MAX_HEADER_CHARACTERS = 256;
 
-/** For a user who asks for no language that there is. */
+/** For a user whose browser lists none of the languages. */
 const FALLBACK: Language = 'en';
 
-/** A tag of Chinese: its script, its region. RFC 5646 §2.1. */
+/** A language tag of Chinese, with script and region. RFC 5646 §2.1. */
 const CHINESE = /^zh(?:-([a-z]{4}))?(?:-([a-z]{2}|\d{3}))?(?:-|$)/;
 
-/** Where Chinese is written in traditional characters unless the tag names a script. CLDR, likely subtags. */
+/** Regions in which Chinese is written in traditional characters unless the tag names a script. CLDR, likely subtags. */
 const TRADITIONAL_REGIONS = new Set('au bn gb gf hk id mo pa pf ph sr th tw us vn'.split(' '));
 
 /** `de` of `de`, `zh-hant` of `zh-Hant`, `pt` of `pt-BR`. */
-const BY_SPEECH = new Map(LANGUAGES.map((language) => [speechOf(language), language]));
+const BY_WRITTEN_LANGUAGE = new Map(
+  LANGUAGES.map((language) => [writtenLanguageOf(language), language]),
+);
 
-/** The language that the browser likes best of those there are. */
+/** The first of the browser's preferred languages that the pages have. */
 export function chooseLanguage(acceptLanguage = ''): Language {
   if (acceptLanguage === '') return FALLBACK;
-  // Sorted by q already, and stable: of equals the first is meant.
+  // Already sorted by q. The sort is stable, so of equals the first wins.
   for (const { type, q } of parseAccept(acceptLanguage.slice(0, MAX_HEADER_CHARACTERS))) {
-    const language = q > 0 && BY_SPEECH.get(speechOf(type));
+    const language = q > 0 && BY_WRITTEN_LANGUAGE.get(writtenLanguageOf(type));
     if (language) return language;
   }
   return FALLBACK;
 }
 
 /**
- * What must agree between a tag and a page: the language. Chinese is two written
- * languages, so there the script counts too; other languages differ less between
- * regions and scripts than from English. Looked up rather than asked of
- * Intl.Locale, which takes 2 to 5 µs a tag, and strangers choose the tags.
+ * The part of a tag that must be equal to that of a page: the language, and for Chinese
+ * also the script, because it has two written forms. In any other language another
+ * region or script is still closer than English. Intl.Locale would take 2 to 5 µs for
+ * each tag, and anyone may send many tags.
  */
-function speechOf(tag: string): string {
+function writtenLanguageOf(tag: string): string {
   const wanted = tag.toLowerCase();
   const [language = ''] = wanted.split('-', 1);
   if (language !== 'zh') return language;

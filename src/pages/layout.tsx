@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 /**
- * The frame of every page: one card, no script, nothing from elsewhere. The
- * person sees it for ten seconds on a phone and must trust it.
+ * The layout of every page: one card, no script, nothing loaded from elsewhere. Users
+ * see it on a phone for some seconds, and must be able to trust it.
  */
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
@@ -12,12 +12,12 @@ import { STYLE } from './style.ts';
 export interface Document {
   readonly language: Language;
   readonly title: string;
-  /** The page asks the user for something, rather than telling them. */
+  /** Whether the page has a form. */
   readonly isAsking?: boolean;
   readonly body: Child;
 }
 
-/** A whole document, as text. Everything in it is escaped by the JSX but the style. */
+/** Returns the whole document as text. JSX escapes everything in it except the style. */
 export function renderPage({ language, title, isAsking = false, body }: Document): string {
   const document = (
     <html lang={language} dir={directionOf(language)}>

@@ -3,11 +3,11 @@
 import { renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
 
-/** Within a circle; the name is also the class that colours it. */
+/** Paths within a circle. The name is also the CSS class. */
 const MARKS = {
   done: 'm7.5 12.5 3 3 6-6.5',
   failed: 'M12 7v6m0 3.5v.01',
-  /** As the user wanted, but not a success. */
+  /** Ended as the user wanted, without a sign-in. */
   stopped: 'M8 12h8',
 } as const;
 

@@ -1,6 +1,6 @@
 /**
- * Every page a user may see, in their language. Pages that are the same for everybody
- * are rendered once: the callback's is on the hot path.
+ * Every page that a user may see, in the user's language. Pages that are the same for all
+ * users are rendered once, because every sign-in ends with one of them.
  */
 import { renderCodeForm } from './code-form.tsx';
 import { type Request, renderConfirm } from './confirm.tsx';
@@ -11,7 +11,7 @@ import { renderOutcome } from './outcome.tsx';
 
 export interface PagesOptions {
   readonly appName: string | undefined;
-  /** Path that the code form goes to. */
+  /** Path to which the code form is sent. */
   readonly codeAction: string;
 }
 
@@ -31,7 +31,7 @@ export interface LanguagePages {
   confirm(request: Request): string;
 }
 
-/** By a request's `Accept-Language`. */
+/** The pages for an `Accept-Language` header. */
 export type FindPages = (acceptLanguage: string | undefined) => LanguagePages;
 
 export function createPages(options: PagesOptions): FindPages {
@@ -48,7 +48,7 @@ function renderPages(language: Language, { appName, codeAction }: PagesOptions):
   const words: Messages = CATALOGUE[language];
   const { signedIn, failed, home } = words;
 
-  const tellFailure = (message: string) =>
+  const renderFailure = (message: string) =>
     renderOutcome({
       language,
       mark: 'failed',
@@ -56,7 +56,7 @@ function renderPages(language: Language, { appName, codeAction }: PagesOptions):
       heading: failed.title,
       message,
     });
-  const tell = ({ title, message }: Notice, mark: 'failed' | 'stopped') =>
+  const renderNotice = ({ title, message }: Notice, mark: 'failed' | 'stopped') =>
     renderOutcome({ language, mark, title, heading: title, message });
   const form = { language, words: words.codeForm, action: codeAction };
 
@@ -68,13 +68,13 @@ function renderPages(language: Language, { appName, codeAction }: PagesOptions):
       heading: signedIn.heading,
       message: signedIn.message(appName),
     }),
-    cancelled: tellFailure(failed.cancelled),
-    failed: tellFailure(failed.tryAgain),
-    incomplete: tellFailure(failed.incomplete),
-    notCompleted: tellFailure(failed.notCompleted),
-    linkInvalid: tellFailure(failed.linkInvalid(appName)),
-    declined: tell(words.declined, 'stopped'),
-    tooManyTries: tell(words.tooManyTries, 'failed'),
+    cancelled: renderFailure(failed.cancelled),
+    failed: renderFailure(failed.tryAgain),
+    incomplete: renderFailure(failed.incomplete),
+    notCompleted: renderFailure(failed.notCompleted),
+    linkInvalid: renderFailure(failed.linkInvalid(appName)),
+    declined: renderNotice(words.declined, 'stopped'),
+    tooManyTries: renderNotice(words.tooManyTries, 'failed'),
     home: renderCodeForm({
       ...form,
       about: { title: home.title(appName), text: home.about(appName) },

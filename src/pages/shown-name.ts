@@ -1,46 +1,46 @@
 /**
- * Names that a user is shown: what a device calls itself, what the operator
- * calls the app and its providers. They decide whether a user trusts a page, so
- * every character of a name must be seen, and none may move others about.
+ * Names that users see: the name that a device gives itself, and those that the operator
+ * gives the app and the providers. Users decide by them whether to trust a page, so every
+ * character must be visible, and none may reorder the text around it.
  */
 import { SHOWN_NAME_CHARACTERS } from '../limits.ts';
 
 /** Signs that write a consonant without its vowel (Virama), in the scripts of India and Sri Lanka. */
 const VIRAMA = '[\\u094D\\u09CD\\u0A4D\\u0ACD\\u0B4D\\u0BCD\\u0C4D\\u0CCD\\u0D4D\\u0DCA]';
 
-/** Where an invisible character shapes what is seen beside it. UTS #51 §2.2; RFC 5892, A.1 and A.2. */
+/** Where an invisible character is allowed, because it changes how its neighbours look. UTS #51 §2.2; RFC 5892, A.1 and A.2. */
 const IN_USE = [
   // Emoji joined into one picture, such as a family.
   '(?<=\\p{Extended_Pictographic}[\\uFE0F\\p{Emoji_Modifier}]?)\\u200D(?=\\p{Extended_Pictographic})',
   // An emoji shown in colour or as text.
   '(?<=\\p{Emoji})[\\uFE0E\\uFE0F]',
-  // Letters that are joined, or kept apart.
+  // Joiners that join letters or keep them apart.
   `(?<=${VIRAMA})\\p{Join_Control}`,
   `(?<=\\p{L})\\p{Join_Control}(?=${VIRAMA})`,
   '(?<=\\p{Script=Arabic}\\p{M}*)\\u200C(?=\\p{Script=Arabic})',
 ].join('|');
 
 /**
- * Control and format characters, which include those of direction; what fonts
- * draw nothing for; and blanks that Unicode counts as symbols or letters.
+ * Control and format characters, which include those that change direction; characters
+ * that fonts do not draw; and blanks that Unicode classifies as symbols or letters.
  */
 const INVISIBLE =
   '[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\u{1D159}\\u{13441}\\u{13442}]';
 
-// The class first: a look behind from every character would take the square of a long name.
+// The class first: a lookbehind at every character would take quadratic time.
 const UNSEEN = new RegExp(`(?=${INVISIBLE})(?!${IN_USE}).`, 'gsu');
 
-/** More marks than any language sets on one letter cover the lines around it. UTS #39 §5.4. */
+/** Combining marks beyond what any language puts on one letter: they cover the lines around it. UTS #39 §5.4. */
 const SURPLUS_MARKS = /(?<=[\p{M}\p{Join_Control}]{4})[\p{M}\p{Join_Control}]+/gu;
 
 const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;
 
-/** Whether a character cannot be seen, or turns the text around it. */
+/** Whether any character is invisible or changes the direction of text. */
 export function hasUnseen(text: string): boolean {
   return text.search(UNSEEN) >= 0;
 }
 
-/** The text with `<U+200B>` in place of what cannot be seen. */
+/** Replaces each invisible character by its code point, as in `<U+200B>`. */
 export function spellOutUnseen(text: string): string {
   return text.replace(UNSEEN, (character) => {
     const hexadecimal = character.codePointAt(0)?.toString(16) ?? '';
@@ -48,23 +48,23 @@ export function spellOutUnseen(text: string): string {
   });
 }
 
-/** One line of at most SHOWN_NAME_CHARACTERS, all of which are seen. Undefined when nothing is left. */
+/** One line of at most SHOWN_NAME_CHARACTERS visible characters. Undefined when nothing is left. */
 export function cleanName(given: unknown): string | undefined {
   if (typeof given !== 'string') return undefined;
   const name = given
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')
     .replace(UNSEEN, '')
     .replace(SURPLUS_MARKS, '')
-    // Without a letter before them they would be set on what is no part of the name.
+    // Marks without a letter before them would attach to text outside the name.
     .replace(/^[\p{M}\p{Join_Control}\s]+/u, '')
     .replace(/\s+/g, ' ')
     .trim();
-  // What joined two letters is of no use at the end.
+  // Shortening may leave a joiner at the end.
   const shown = shorten(name).replace(UNSEEN, '').trim();
   return SEEN.test(shown) ? shown : undefined;
 }
 
-/** Never ends within what is seen as one character, such as a flag. Empty when that alone is too long. */
+/** Never cuts within one visible character, such as a flag. Empty if the first alone is too long. */
 function shorten(name: string): string {
   if ([...name].length <= SHOWN_NAME_CHARACTERS) return name;
   let shortened = '';

@@ -1,11 +1,11 @@
-/** The one style of every page, and the policy that allows it. */
+/** The style of every page, and the Content-Security-Policy that allows it. */
 import { hash } from 'node:crypto';
 
 /**
- * Contrast is at least 7:1 in both schemes (WCAG 2.2, 1.4.6); sizes are in rem
- * so that the person's own text size counts; what is pressed is at least 44 px
- * (2.5.5); the smallest screen is 320 px by 568. The two buttons of a choice
- * look the same, because neither is the better answer.
+ * Contrast is at least 7:1 in both colour schemes (WCAG 2.2, 1.4.6). Sizes are in rem, so
+ * that the user's own text size applies. Buttons are at least 44 px high (2.5.5). The
+ * smallest screen is 320 by 568 px. Continue and Decline look the same, because neither
+ * is to be preferred.
  */
 export const STYLE = `
 :root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#111827;--quiet:#374151;--line:#6b7280;--rule:#d1d5db;--good:#166534;--bad:#991b1b}
@@ -45,10 +45,10 @@ dd{margin-block:0;margin-inline:auto 0;font-weight:600;text-align:end}
 `.trim();
 
 /**
- * Allows the one style above, by its hash, and nothing else at all.
- * `formAction`: absent for a page whose form may end at a provider. Browsers
- * hold a form's redirects to it as well, and where a provider sends people on
- * to nobody here knows; such a form has no action to be led astray by.
+ * Allows the style above, by its hash, and nothing else. `formAction` is absent for a page
+ * whose form redirects to a provider: browsers apply it to redirects too, and the relay
+ * does not know where a provider redirects. Such a form has no action attribute that
+ * could be changed.
  */
 export function contentSecurityPolicy(formAction?: "'none'" | "'self'"): string {
   return [

@@ -1,16 +1,16 @@
 /**
- * What an address we send secrets to must look like. One rule for what an
- * operator writes and for what a discovery document says.
+ * The rules for addresses to which the relay sends secrets, the same for settings and
+ * for discovery documents.
  */
 
-/** The address, when it is http(s), absolute and written out, without guesses by the URL parser. */
+/** The address, if it is an absolute http(s) URL that the parser need not correct. */
 export function parseAddress(text: string): URL | undefined {
-  // The parser would mend `https:host`, back slashes and spaces; a person who wrote them meant something else.
+  // The parser would correct `https:host`, backslashes and spaces, but whoever wrote them meant something else.
   if (!/^https?:\/\/[^/?#\s\\]+[^\s\\]*$/i.test(text)) return undefined;
   return URL.canParse(text) ? new URL(text) : undefined;
 }
 
-/** True for hosts that never leave this machine, where plain http is harmless. */
+/** True for hosts on this machine, to which plain http is harmless. */
 export function isLoopback(address: URL): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(address.hostname);
 }
@@ -21,8 +21,8 @@ export function hasUserInfo(text: string): boolean {
 }
 
 /**
- * Says what is wrong with a provider's address; undefined when nothing is.
- * Codes and secrets travel there, so only TLS or loopback will do.
+ * Says what is wrong with a provider's address; undefined when nothing is. Codes and
+ * secrets are sent there, so it must be https or on this machine.
  * @see RFC 6749 §3.1, §3.2 (TLS, no fragment) https://www.rfc-editor.org/rfc/rfc6749#section-3.1
  */
 export function findAddressProblem(text: string): string | undefined {
@@ -36,7 +36,7 @@ export function findAddressProblem(text: string): string | undefined {
   return undefined;
 }
 
-/** What the relay itself puts into the authorize address: RFC 6749 §4.1.1, §3.3, RFC 7636 §4.3. */
+/** Parameters that the relay adds to the authorize address: RFC 6749 §4.1.1, §3.3, RFC 7636 §4.3. */
 const AUTHORIZE_PARAMETERS = [
   'response_type',
   'client_id',
@@ -47,7 +47,7 @@ const AUTHORIZE_PARAMETERS = [
   'scope',
 ];
 
-/** What it puts into the body of a request for tokens: RFC 6749 §4.1.3, §6, §2.3.1, RFC 7636 §4.5. */
+/** Parameters that the relay puts into the body of a token request: RFC 6749 §4.1.3, §6, §2.3.1, RFC 7636 §4.5. */
 const TOKEN_PARAMETERS = [
   'grant_type',
   'code',
@@ -59,7 +59,7 @@ const TOKEN_PARAMETERS = [
   'scope',
 ];
 
-/** The first parameter that the relay sets itself; none may come twice (RFC 6749 §3.1). */
+/** The first parameter that the relay sets itself: no parameter may appear twice (RFC 6749 §3.1). */
 export function findAuthorizeParameter(query: URLSearchParams): string | undefined {
   return AUTHORIZE_PARAMETERS.find((name) => query.has(name));
 }

@@ -9,21 +9,21 @@ import type { ClientAuthentication, PkceMethod } from './provider.ts';
 export interface ProviderFacts {
   /** How the provider writes its name. Absent: its name with a capital. */
   readonly displayName?: string;
-  /** May hold SUBDOMAIN, which the operator fills in. */
+  /** May contain SUBDOMAIN, which the operator replaces. */
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
   /** Absent: `post`. */
   readonly clientAuth?: ClientAuthentication;
   /** Absent: not known, so none is used. */
   readonly pkce?: PkceMethod;
-  /** Where its flow leaves the standard and the relay does not follow. Completes "this provider …". */
+  /** How its flow deviates from the standard, where the relay does not support that. Completes "this provider …". */
   readonly departure?: string;
 }
 
-/** Stands in an address for the part that differs between customers of a provider. */
+/** Placeholder for the part of an address that differs between customers of a provider. */
 export const SUBDOMAIN = '[subdomain]';
 
-/** Enabled without being listed. Neither is ever sent a scope unless the operator asks for one. */
+/** Offered unless PROVIDERS is set. Neither is sent a scope unless the operator sets one. */
 const builtIn: Readonly<Record<string, ProviderFacts>> = {
   /** Takes no other method than `plain`. @see https://myanimelist.net/apiconfig/references/authorization */
   mal: {

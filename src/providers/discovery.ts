@@ -9,7 +9,7 @@ import { findAddressProblem, findAuthorizeUrlProblem, findTokenUrlProblem } from
 import type { ClientAuthentication, PkceMethod, ProviderConfig } from './provider.ts';
 import type { Fetch } from './token-endpoint.ts';
 
-/** A provider given by `<PROVIDER>_ISSUER`: what is set here overrides what the issuer says. */
+/** A provider that is configured by `<PROVIDER>_ISSUER`. What is set here overrides what the issuer says. */
 export interface ProviderToDiscover extends Partial<ProviderConfig> {
   readonly name: string;
   readonly displayName: string;
@@ -43,7 +43,7 @@ export async function discoverProvider(
   const problem = findAddressProblem(asked.issuer);
   if (problem) return { problem: `the issuer ${quote(asked.issuer)} ${problem}` };
   const signal = AbortSignal.timeout(timeoutMs);
-  // OpenID appends to the issuer's path, RFC 8414 §3.1 goes before it. Neither keeps its last slash.
+  // OpenID appends the well-known path to the issuer's; RFC 8414 §3.1 puts it before. Both drop a final slash.
   const { origin, pathname } = new URL(asked.issuer);
   const path = pathname.replace(/\/$/, '');
   const openId = `${origin}${path}/.well-known/openid-configuration`;
@@ -63,7 +63,7 @@ async function readMetadata(
   };
   try {
     const response = await fetch(address, {
-      // identity: a compressed document could unfold to far more than the limit.
+      // A compressed document could be far longer than the limit once it is decompressed.
       headers: { Accept: 'application/json', 'Accept-Encoding': 'identity' },
       redirect: 'manual',
       signal,
@@ -108,7 +108,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
 const isString = (value: unknown): value is string => typeof value === 'string';
 const isStringList = (value: unknown) => Array.isArray(value) && value.every(isString);
 
-/** The code alone: a message may quote whatever the other side sent. */
+/** The code alone: the message may quote what the issuer sent. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : 'no connection';
@@ -116,13 +116,13 @@ function codeOf(error: unknown): string {
 
 function describeProvider(asked: ProviderToDiscover, metadata: Metadata): Discovery {
   const { issuer, ...given } = asked;
-  // To the letter, or one issuer could answer for another. RFC 8414 §3.3.
+  // Compared exactly, so that no issuer can impersonate another. RFC 8414 §3.3.
   if (metadata.issuer !== issuer) {
     return { problem: `the issuer ${issuer} calls itself ${quote(metadata.issuer)}` };
   }
   const authorizeUrl = given.authorizeUrl ?? metadata.authorization_endpoint;
   const tokenUrl = given.tokenUrl ?? metadata.token_endpoint;
-  // What the operator set was checked with the settings.
+  // The operator's own addresses were checked with the settings.
   const problem =
     (given.authorizeUrl === undefined &&
       findDiscoveredProblem(issuer, 'authorization_endpoint', authorizeUrl)) ||
@@ -142,20 +142,20 @@ function findDiscoveredProblem(
 ): string | undefined {
   const findProblem = field === 'token_endpoint' ? findTokenUrlProblem : findAuthorizeUrlProblem;
   const isPlain = (text: string) => new URL(text).protocol === 'http:';
-  // Loopback is this machine: only an issuer that is here itself may lead there.
+  // Plain http is only accepted on this machine, and only from an issuer on this machine.
   const problem =
     findProblem(address) ??
     (isPlain(address) && !isPlain(issuer) ? 'must be https, as its issuer is' : undefined);
   return problem && `${field} is ${quote(address)}: it ${problem}`;
 }
 
-/** Not saying means not having: RFC 8414 §2, `code_challenge_methods_supported`. */
+/** An issuer that lists no methods does not support PKCE. RFC 8414 §2, `code_challenge_methods_supported`. */
 function choosePkce({ code_challenge_methods_supported: methods }: Metadata): PkceMethod {
   if (methods?.includes('S256')) return 'S256';
   return methods?.includes('plain') ? 'plain' : 'none';
 }
 
-/** Not saying means `client_secret_basic`: OpenID Connect Discovery 1.0 §3. */
+/** An issuer that lists no methods expects `client_secret_basic`. OpenID Connect Discovery 1.0 §3. */
 function chooseClientAuth(
   clientSecret: string | undefined,
   { token_endpoint_auth_methods_supported: methods }: Metadata,
@@ -165,7 +165,7 @@ function chooseClientAuth(
   return !methods || methods.includes('client_secret_basic') ? 'basic' : undefined;
 }
 
-/** Text of the other side, safe on one line of a log. */
+/** Text from the issuer, safe on one line of the log. */
 function quote(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }

@@ -1,7 +1,7 @@
 /**
- * A provider: what an operator or a catalogue says of it, as plain data, and the
- * three things the relay does with it. Whatever differs between providers is a
- * field of the data; there is one flow for all of them.
+ * A provider: its configuration as plain data, and the three operations on it:
+ * authorize, exchange, refresh. All providers share one flow; whatever differs between
+ * them is a field of the configuration.
  */
 import { hash } from 'node:crypto';
 import type { ExchangeOutcome } from '../relay/relay.ts';
@@ -37,26 +37,26 @@ export interface Provider {
   readonly displayName: string;
   /** Whether a new session needs a verifier. */
   readonly usesPkce: boolean;
-  /** Where the user's browser signs in. RFC 6749 §4.1.1, RFC 7636 §4.3. */
+  /** The address at which the user signs in. RFC 6749 §4.1.1, RFC 7636 §4.3. */
   authorizeUrl(browserState: string, verifier: string | undefined): string;
   /** Reserves a place for one request. Returns false when there is none. */
   reserve(): boolean;
   release(): void;
-  /** Takes a code to the token endpoint, once. Never rejects. RFC 6749 §4.1.3. */
+  /** Sends a code to the token endpoint, once. Never rejects. RFC 6749 §4.1.3. */
   exchange(code: string, verifier: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
-  /** Takes a refresh token to the token endpoint, once. Never rejects. RFC 6749 §6. */
+  /** Sends a refresh token to the token endpoint, once. Never rejects. RFC 6749 §6. */
   refresh(refreshToken: string, scope: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
 }
 
 /** 'undiscovered': enabled, but its issuer has not told its addresses yet. */
 export type Providers = ReadonlyMap<string, Provider | 'undiscovered'>;
 
-/** What an operator registers at the provider, to the letter. */
+/** The redirect URI, as the operator must register it at the provider. */
 export function redirectUriOf(name: string, baseUrl: string): string {
   return `${baseUrl}/auth/${name}/callback`;
 }
 
-/** All that stays the same between two sign-ins is made once, here. */
+/** Computes once what is the same for every sign-in. */
 export function createProvider(
   config: ProviderConfig,
   baseUrl: string,
@@ -104,12 +104,12 @@ export function createProvider(
 }
 
 /**
- * A session keeps what it was started with, a verifier or none, whatever the
- * setting is where its link is opened or its code comes back: the provider takes
- * a verifier exactly where it was sent a challenge (RFC 9700 §2.1.1).
+ * A session keeps the verifier with which it was started, or none, even if the setting
+ * has changed by the time its link is opened or its code comes back: a provider expects
+ * a verifier exactly if it was sent a challenge (RFC 9700 §2.1.1).
  */
 function challengeQuery(verifier: string, method: PkceMethod): string {
-  // 'plain' shows the verifier to the browser; some providers take nothing else. RFC 7636 §7.2.
+  // 'plain' shows the verifier to the browser, but some providers support nothing else. RFC 7636 §7.2.
   if (method === 'plain') return `&code_challenge=${verifier}&code_challenge_method=plain`;
   const challenge = hash('sha256', verifier, 'base64url');
   return `&code_challenge=${challenge}&code_challenge_method=S256`;

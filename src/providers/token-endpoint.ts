@@ -10,26 +10,26 @@ import type { TokenResult } from '../relay/session.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
 import type { ProviderConfig } from './provider.ts';
 
-/** One provider has this part of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
+/** One provider may have this part of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
 export const PROVIDER_SHARES = 4;
 
-/** Of what the runtime makes at once, so many are left for asking issuers. */
+/** Of the requests that the runtime makes at once, these are left for discovery. */
 export const RESERVED_FOR_DISCOVERY = 16;
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Why no tokens came, in words that are safe to log and to tell. */
+/** Why there are no tokens. Safe to log, and to tell a device. */
 export interface TokenFailure {
   readonly reason: 'timeout' | 'unreachable' | 'status' | 'too_large' | 'not_json' | 'no_token';
   readonly status?: number;
   /** The provider's `error`, where it is one of RFC 6749 §5.2. */
   readonly providerError?: ProviderError;
-  /** What a refresh that failed so means to the device. Absent: nothing is known of its token. */
+  /** What a device is told after a refresh that failed in this way. Absent: its token may still be valid. */
   readonly refusal?: ProviderError;
 }
 
 export interface TokenEndpoint {
-  /** Reserves a place for one request. Returns false when as many are in progress, at that provider or in all, as may be. */
+  /** Reserves a place for one request. Returns false at the limit for that provider or for all together. */
   reserve(provider: string): boolean;
   release(provider: string): void;
   /**
@@ -43,7 +43,7 @@ export interface TokenEndpoint {
 export interface TokenEndpointOptions {
   readonly fetch: Fetch;
   readonly clock: Clock;
-  /** False: each request has a connection of its own. */
+  /** False: each request opens a connection of its own. */
   readonly keepAlive: boolean;
   /** How many requests the runtime makes at once. More would wait. */
   readonly fetchesAtOnce: number;
@@ -56,28 +56,28 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
   /**
    * Addresses that have answered. Keep-alive connections save a TLS handshake, which
    * costs more than the rest of a sign-in. A provider may close one just as it is used
-   * again, and nobody knows whether the request arrived, so it is sent once more over
-   * a new connection. A code can be spent once, and still nothing is lost: if the first
-   * request did arrive, its response is lost, and the second is refused, which is the
-   * `exchange_failed` that it would have been. Never repeated: a request to an address
-   * that has not answered before, one that was answered in part, or one that had a
-   * connection of its own.
+   * again. Then it is unknown whether the request arrived, and the relay repeats it once
+   * over a new connection. This loses nothing, although a code can be spent only once:
+   * if the first request did arrive, its response is lost and the second request is
+   * refused. The result is `exchange_failed`, as it would be without the repeat. Never
+   * repeated: a request to an address that has not answered before, one that was
+   * answered in part, and one that had a connection of its own.
    */
   const answered = new Set<string>();
   // All requests share one timer.
   const deadlines = createDeadlineQueue(clock, EXCHANGE_TIMEOUT_MS);
-  const most = Math.max(
+  const maxInProgress = Math.max(
     1,
     Math.min(UPSTREAM_REQUESTS, options.fetchesAtOnce - RESERVED_FOR_DISCOVERY),
   );
-  const mostOfOne = Math.ceil(most / PROVIDER_SHARES);
+  const maxOfProvider = Math.ceil(maxInProgress / PROVIDER_SHARES);
   const inProgress = new Map<string, number>();
   let allInProgress = 0;
 
   return {
     reserve(provider) {
       const own = inProgress.get(provider) ?? 0;
-      if (allInProgress >= most || own >= mostOfOne) {
+      if (allInProgress >= maxInProgress || own >= maxOfProvider) {
         onFull();
         return false;
       }
@@ -131,7 +131,7 @@ class RequestTimeout extends AbortController implements Deadline {
   }
 }
 
-/** Bun's own error has the code, Node's has it in the cause. */
+/** Bun's error has the code, Node's has it in its cause. */
 function isReset(error: unknown): boolean {
   return [error, error instanceof Error && error.cause].some(
     (each) => each instanceof Error && 'code' in each && RESETS.has(each.code),
@@ -144,7 +144,7 @@ const HEADERS = {
   // Without it fetch adds a charset.
   'Content-Type': 'application/x-www-form-urlencoded',
   Accept: 'application/json',
-  // A compressed response could be a thousand times its size.
+  // A compressed response could be a thousand times as long once it is decompressed.
   'Accept-Encoding': 'identity',
 } as const;
 
@@ -156,7 +156,7 @@ function headersFor(provider: ProviderConfig, keepAlive: boolean): Record<string
   return usesBasic(provider) ? { ...headers, Authorization: basicFor(provider) } : headers;
 }
 
-/** One way of authenticating in one request. RFC 6749 §2.3. */
+/** A request must authenticate in one way only. RFC 6749 §2.3. */
 function usesBasic({ clientAuth, clientSecret }: ProviderConfig): boolean {
   return clientAuth === 'basic' && clientSecret !== undefined;
 }
@@ -168,13 +168,13 @@ function credentialsInBody(provider: ProviderConfig): string {
   return `${id}&client_secret=${formEncode(provider.clientSecret)}`;
 }
 
-/** RFC 6749 §2.3.1: both halves are form-encoded first. */
+/** Id and secret are form-encoded first. RFC 6749 §2.3.1. */
 function basicFor({ clientId, clientSecret = '' }: ProviderConfig): string {
   const credentials = `${formEncode(clientId)}:${formEncode(clientSecret)}`;
   return `Basic ${Buffer.from(credentials).toString('base64')}`;
 }
 
-/** As application/x-www-form-urlencoded has it. */
+/** One value of application/x-www-form-urlencoded. */
 export function formEncode(text: string): string {
   // Most codes and ids have nothing to encode.
   return /^[\w*.-]*$/.test(text) ? text : new URLSearchParams([['', text]]).toString().slice(1);
@@ -187,11 +187,11 @@ function readText(response: Response): Promise<string | undefined> {
   return reading.then(({ text, isCut }) => (isCut ? undefined : text));
 }
 
-/** By a length that counts: chunks override it (RFC 9112 §6.3), and what is compressed grows. */
+/** Trusts Content-Length only if the body is neither chunked, which overrides it (RFC 9112 §6.3), nor compressed. */
 function isShort({ headers }: Response): boolean {
   const length = headers.get('content-length');
-  const counts = !headers.has('transfer-encoding') && !headers.has('content-encoding');
-  return counts && length !== null && Number(length) <= TOKEN_RESPONSE_BYTES;
+  const isExact = !headers.has('transfer-encoding') && !headers.has('content-encoding');
+  return isExact && length !== null && Number(length) <= TOKEN_RESPONSE_BYTES;
 }
 
 function parseResponse(status: number, text: string | undefined): ExchangeOutcome<TokenFailure> {
@@ -200,16 +200,16 @@ function parseResponse(status: number, text: string | undefined): ExchangeOutcom
   if (tokens !== undefined) return { ok: true, tokens };
   const providerError = TOKEN_ERRORS.find((error) => error === json?.error);
   const refusal = findRefusal(status, json, providerError);
-  const said = { ...(providerError && { providerError }), ...(refusal && { refusal }) };
-  if (status !== 200) return failed({ reason: 'status', status, ...said });
+  const details = { ...(providerError && { providerError }), ...(refusal && { refusal }) };
+  if (status !== 200) return failed({ reason: 'status', status, ...details });
   if (text === undefined) return failed({ reason: 'too_large' });
-  return failed({ reason: json === undefined ? 'not_json' : 'no_token', ...said });
+  return failed({ reason: json === undefined ? 'not_json' : 'no_token', ...details });
 }
 
 /**
- * A device throws its tokens away at `invalid_grant`, so that takes the provider's
- * own word. A 401 without one is about the client, such as a secret that was
- * rotated (RFC 6749 §5.2). Anything else decides nothing.
+ * A device discards its tokens at `invalid_grant`, so it gets that only if the provider
+ * says so. A 401 without a standard error concerns the client, such as a secret that was
+ * rotated (RFC 6749 §5.2). Anything else says nothing about the token.
  */
 function findRefusal(
   status: number,
@@ -217,18 +217,19 @@ function findRefusal(
   providerError: ProviderError | undefined,
 ): ProviderError | undefined {
   if (status >= 500 || status === 429) return undefined;
-  if (DEAD_TOKEN_RESPONSES.some((expected) => holds(json, expected))) return 'invalid_grant';
+  if (INVALID_GRANT_RESPONSES.some((expected) => hasMembers(json, expected)))
+    return 'invalid_grant';
   if (providerError !== undefined) return providerError;
   return status === 401 && !TEMPORARY_ERRORS.has(json.error) ? 'invalid_client' : undefined;
 }
 
-function holds(json: Record<string, unknown>, expected: Record<string, string>): boolean {
+function hasMembers(json: Record<string, unknown>, expected: Record<string, string>): boolean {
   return Object.entries(expected).every(([name, value]) => json[name] === value);
 }
 
-/** What some providers send in place of `invalid_grant`. None sends it for a wrong client id or secret. */
-const DEAD_TOKEN_RESPONSES: readonly Record<string, string>[] = [
-  // PHP League's server up to version 8, which MyAnimeList, AniList and Laravel Passport are made with.
+/** What some providers send instead of `invalid_grant`. None sends it for a wrong client id or secret. */
+const INVALID_GRANT_RESPONSES: readonly Record<string, string>[] = [
+  // PHP League's server up to version 8, on which MyAnimeList, AniList and Laravel Passport are built.
   { error: 'invalid_request', hint: 'Token has expired' },
   { error: 'invalid_request', hint: 'Token has been revoked' },
   // GitHub, Slack, Twitch.
@@ -237,7 +238,7 @@ const DEAD_TOKEN_RESPONSES: readonly Record<string, string>[] = [
   { message: 'Invalid refresh token' },
 ];
 
-/** Errors of RFC 6749 §4.1.2.1, RFC 8628 §3.5 and of use elsewhere, that pass. */
+/** Errors that are temporary: of RFC 6749 §4.1.2.1, RFC 8628 §3.5, and others in use. */
 const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set([
   'temporarily_unavailable',
   'server_error',
@@ -246,7 +247,7 @@ const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set([
   'too_many_requests',
 ]);
 
-/** What is empty or zero is left out. docs/protocol.md §3. */
+/** Empty and zero fields are left out. docs/protocol.md §3. */
 function parseTokens(json: Record<string, unknown>): TokenResult | undefined {
   const { access_token: accessToken, refresh_token: refreshToken } = json;
   const { token_type: tokenType, scope, id_token: idToken } = json;
@@ -261,7 +262,7 @@ function parseTokens(json: Record<string, unknown>): TokenResult | undefined {
   return tokens;
 }
 
-/** Some providers write the number as a string. A lifetime that is no whole number is no lifetime. */
+/** Some providers send the number as a string. Anything but a whole number above 0 is left out. */
 function parseSeconds(value: unknown): number | undefined {
   const seconds = typeof value === 'string' ? Number(value) : value;
   return Number.isSafeInteger(seconds) && Number(seconds) > 0 ? Number(seconds) : undefined;
@@ -285,7 +286,7 @@ function failed(failure: TokenFailure): ExchangeOutcome<TokenFailure> {
   return { ok: false, failure };
 }
 
-/** RFC 6749 §5.2, and nothing else: a provider's own words could hold anything. */
+/** RFC 6749 §5.2. No other error is passed on, because a provider could write anything there. */
 const TOKEN_ERRORS = [
   'invalid_request',
   'invalid_client',

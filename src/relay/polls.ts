@@ -52,17 +52,17 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
     signal.addEventListener('abort', poll);
     try {
       for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
-        const heard = poll.notice;
+        const noticeBefore = poll.notice;
         const claiming = claim(store, pollSecret, signal);
         const found = claiming instanceof Promise ? await claiming : claiming;
         if (found?.state === 'claimed') return found;
-        // Without a completion the answer is 'not yet', even for a session that has expired
-        // meanwhile or was lost with its store. The next poll says so.
-        if (found?.state === 'gone') return heard === 'perhaps' ? PENDING : found;
-        const isAnswered = found !== undefined && heard !== undefined;
+        // After a timeout or a release the poll ends as pending, even if its session has expired
+        // meanwhile or was lost with its store. The next poll gets 'gone'.
+        if (found?.state === 'gone') return noticeBefore === 'perhaps' ? PENDING : found;
+        const isAnswered = found !== undefined && noticeBefore !== undefined;
         if (poll.isOver || closed || isAnswered) return PENDING;
         // Notified during the claim: it claims once more.
-        if (poll.notice !== heard) continue;
+        if (poll.notice !== noticeBefore) continue;
         // The store registers no waiter for a claim that failed, so nobody would notify this poll.
         const cancelRetry =
           found === undefined ? clock.setTimer(retryMs, () => poll.resume?.()) : undefined;
@@ -119,7 +119,7 @@ class ParkedPoll implements Waiter, Deadline {
   }
 }
 
-/** Undefined: refused or unknown. While the store is away the device waits on, because to it any error is final. */
+/** Undefined: the store refused or did not answer. The poll then waits on, because a device takes any error as final. */
 function claim(
   store: SessionStore,
   pollSecret: string,

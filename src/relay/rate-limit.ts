@@ -1,4 +1,4 @@
-/** Token buckets: the arithmetic, and what is asked of a store of them. */
+/** Token buckets: the arithmetic, and the interface of a store of them. */
 import type { Awaitable } from './store.ts';
 
 export interface RateLimitPolicy {
@@ -16,14 +16,14 @@ export interface RateLimiter {
   sweep(): void;
 }
 
-/** One limit on each address, and one on all together, since an attacker may have many addresses. */
+/** One limit for each address and one for all together, because an attacker may have many addresses. */
 export interface RateLimitPair {
   readonly perAddress: RateLimiter;
   readonly overall: RateLimiter;
 }
 
 /**
- * One number is a whole bucket: when it will be full. Taking a token moves that
+ * A bucket is one number: when it will be full. Taking a token moves that
  * moment one interval on; it may lie at most `burst` intervals ahead. Returns how
  * far beyond that it would lie, in milliseconds: 0 or less when there is a token.
  */

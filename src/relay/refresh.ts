@@ -1,7 +1,7 @@
 /**
  * Single-flight refresh over all instances: a refresh token may be good for one
- * use (RFC 6749 §6), and a device that lost the answer asks again. A refresh is
- * known by the token that was sent, of which a store keeps at most a digest.
+ * use (RFC 6749 §6), and a device whose response was lost asks again. A refresh is
+ * identified by the token that was sent; a store keeps at most a digest of it.
  */
 import { Buffer } from 'node:buffer';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
@@ -21,7 +21,7 @@ export const MAX_REFRESH_RESULT_BYTES = 32 * 1_048_576;
 export const REFRESH_CHECK_MS = 100;
 
 export type RefreshTurn =
-  /** Nobody else asks the provider with this token now: the caller does. */
+  /** The caller asks the provider; nobody else does so with this token now. */
   | { readonly state: 'yours' }
   | { readonly state: 'in_progress' }
   | { readonly state: 'finished'; readonly result: string };
@@ -33,7 +33,7 @@ export interface RefreshStore {
   finish(key: string, result: string | undefined): Awaitable<void>;
 }
 
-/** A failed refresh. With a `refusal` the provider has decided, and may not say it twice. */
+/** A failed refresh. With a `refusal` it is final, and the provider may answer a repeat differently. */
 export interface RefreshFailure {
   readonly refusal?: string;
 }
@@ -58,7 +58,7 @@ export interface Refreshes {
     refreshToken: string,
     scope: string | undefined,
   ): Promise<ExchangeOutcome<Failure> | undefined>;
-  /** Asks for no new token, and waits for no other instance any more. */
+  /** From now on starts no refresh, and waits for no other instance. */
   drain(): void;
   /** Resolves when those in progress have their result. */
   settled(): Promise<void>;
@@ -77,7 +77,7 @@ export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
       const turn = await store.begin(key);
       if (turn.state !== 'in_progress') return turn;
       await pause(clock, REFRESH_CHECK_MS);
-      // Never without a turn: to some providers a token that comes twice is a stolen one.
+      // Never ask without a turn: a provider may take a token that comes twice as stolen. RFC 9700 §4.14.2.
       if (draining || clock.now() > untilMs) return undefined;
     }
   }
@@ -99,7 +99,7 @@ export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
       if (isFinal) kept = budget(JSON.stringify(outcome));
       return outcome;
     } finally {
-      // What the provider gave must not be lost because it could not be kept.
+      // The caller gets the provider's tokens even if the store cannot keep them.
       await Promise.resolve(store.finish(key, kept)).catch(() => {});
     }
   }
@@ -129,17 +129,19 @@ export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
 function createBudget(clock: Clock): (result: string) => string | undefined {
   const expiries = createDeadlineQueue(clock, REFRESH_RESULT_MS);
   let results = 0;
-  let bytes = 0;
+  let totalBytes = 0;
   return (result) => {
-    const size = Buffer.byteLength(result);
-    if (results >= MAX_REFRESH_RESULTS || bytes + size > MAX_REFRESH_RESULT_BYTES) return undefined;
+    const sizeBytes = Buffer.byteLength(result);
+    if (results >= MAX_REFRESH_RESULTS || totalBytes + sizeBytes > MAX_REFRESH_RESULT_BYTES) {
+      return undefined;
+    }
     results += 1;
-    bytes += size;
+    totalBytes += sizeBytes;
     expiries.add({
       dueAtMs: 0,
       onDue() {
         results -= 1;
-        bytes -= size;
+        totalBytes -= sizeBytes;
       },
     });
     return result;

@@ -45,7 +45,7 @@ export interface CodeCompletion<Failure> {
 }
 
 export interface Relay {
-  /** Opens a session, or refuses: as many are alive as may be, or the relay is draining. */
+  /** Starts a session. 'busy': the limit on sessions is reached. */
   start(service: string, options: StartOptions): Promise<Started | 'busy' | 'draining'>;
   /** Exchanges a code and stores the result. The code is spent at most once, however often it is called. */
   completeWithCode<Failure>(
@@ -81,7 +81,7 @@ export interface RelayOptions {
 export function createRelay(options: RelayOptions): Relay {
   const { store, clock, randomBytes, sessionSeconds } = options;
   const polls = createPolls(store, clock);
-  /** From before the lease until the result is stored: a lease that was given cannot be returned. */
+  /** Counted from before the lease until the result is stored, because a lease cannot be undone. */
   let exchanges = 0;
   let onIdle: (() => void) | undefined;
   let draining = false;
@@ -112,7 +112,7 @@ export function createRelay(options: RelayOptions): Relay {
     },
 
     async completeWithCode(exchanger, browserState, code) {
-      // Another instance, or this one's successor, may take the code.
+      // Another instance, or the next process, may exchange the code.
       if (draining || !exchanger.reserve()) return { completion: 'busy' };
       exchanges += 1;
       try {

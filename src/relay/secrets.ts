@@ -18,7 +18,7 @@ export function createCapability(randomBytes: RandomBytes): string {
   return randomBytes(CAPABILITY_BYTES).toString('base64url');
 }
 
-/** Whether it can be one: nothing else is looked up, so that garbage does not reach the store. */
+/** Whether the text can be a capability. Nothing else is looked up, so malformed input never reaches the store. */
 export function isCapability(text: string): boolean {
   return CAPABILITY.test(text);
 }
@@ -34,7 +34,7 @@ export function createUserCode(randomBytes: RandomBytes): string {
   let code = '';
   while (code.length < USER_CODE_LENGTH) {
     for (const byte of randomBytes(USER_CODE_LENGTH)) {
-      // A byte above the last whole round of letters would favour the first ones.
+      // Skipped: higher bytes would make the first letters more likely.
       if (byte < evenBytes && code.length < USER_CODE_LENGTH) {
         code += USER_CODE_ALPHABET[byte % letters];
       }
@@ -43,7 +43,7 @@ export function createUserCode(randomBytes: RandomBytes): string {
   return code;
 }
 
-/** What is kept of a secret. Looking up by it also hides how close a guess was. */
+/** All that is kept of a secret. A lookup by digest also reveals nothing, by its timing, of how close a guess was. */
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }

@@ -1,7 +1,7 @@
 /**
  * The life of one sign-in: its states, and one function for each event. Pure: no
- * I/O, no clock, no HTTP. A store keeps a session and moves it by these functions
- * alone; the Redis scripts (stores/redis) are held to the same outcomes.
+ * I/O, no clock, no HTTP. A store changes a session only by these functions. The
+ * scripts in stores/redis must have the same outcomes.
  *
  *            pending       exchanging        completed          delivered
  * authorize  pending       in_progress       already_completed  already_completed
@@ -13,7 +13,7 @@
  * acknowledge early        early             early              acknowledged
  *
  * 'exchanging' is a lease, so that a code is spent once: only its holder may
- * complete the session. A lease that ran out means that its holder died, so the
+ * complete the session. A lease that ran out means that its holder failed, so the
  * session is then 'completed' with `exchange_failed`. An expired session refuses
  * every event.
  */
@@ -44,9 +44,9 @@ interface Common {
   readonly startedAtMs: number;
   /** The last millisecond at which the session is alive. */
   readonly expiresAtMs: number;
-  /** For so long after its first delivery the result may be claimed again, or until it is acknowledged. Undefined: once. */
+  /** How long after its first delivery the result may be claimed again, unless it is acknowledged. Undefined: it is claimed once. */
   readonly repeatMs: number | undefined;
-  /** An error may be claimed until the session expires: it is no secret. */
+  /** An error may be claimed until the session expires, because it is not secret. */
   readonly keepsErrors: boolean;
 }
 
@@ -83,7 +83,7 @@ export type SessionRefusal =
   | 'not_leased'
   | 'still_pending';
 
-/** Alive up to and including its last millisecond, whether or not it has been removed. */
+/** A session is alive up to and including its last millisecond. Expiry does not depend on removal. */
 export function isExpired(session: Session, nowMs: number): boolean {
   return nowMs > session.expiresAtMs;
 }
@@ -94,7 +94,7 @@ export function authorize(session: Session, nowMs: number): Pending | SessionRef
   return current?.state === 'pending' ? current : refusalOf(current);
 }
 
-/** The user decides on the page of the user code, which uses the code up. The link goes on working. */
+/** The user decides on the confirmation page, which uses the user code up. The link stays valid. */
 export function useCode(session: Session, nowMs: number): Pending | SessionRefusal {
   const pending = authorize(session, nowMs);
   return typeof pending === 'string' ? pending : { ...pending, userCode: undefined };
@@ -110,7 +110,7 @@ export function fail(
   return typeof pending === 'string' ? pending : completed(pending, error);
 }
 
-/** An authorization code came: the caller, and nobody else, may exchange it. The verifier is not kept. */
+/** An authorization code came: only the caller may exchange it. The verifier is not kept. */
 export function lease(session: Session, nowMs: number): Exchanging | SessionRefusal {
   const pending = authorize(session, nowMs);
   if (typeof pending === 'string') return pending;
@@ -173,7 +173,7 @@ function afterDelivery(session: Completed, nowMs: number): Completed | Delivered
   return { ...session, state: 'delivered', expiresAtMs: nowMs + session.repeatMs };
 }
 
-/** The session as it stands now. Undefined once it has expired. */
+/** The session as of now. Undefined once it has expired. */
 function stateAt(session: Session, nowMs: number): Session | undefined {
   if (isExpired(session, nowMs)) return undefined;
   return session.state === 'exchanging' && nowMs > session.leaseEndsAtMs
@@ -186,7 +186,7 @@ function refusalOf(current: Exclude<Session, Pending> | undefined): SessionRefus
   return current.state === 'exchanging' ? 'in_progress' : 'already_completed';
 }
 
-/** Names the fields that stay, so that a verifier never outlives its use. */
+/** Lists the fields that stay, so that a verifier is never kept after its use. */
 function completed(session: Pending | Exchanging, result: SessionResult): Completed {
   const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = session;
   return {

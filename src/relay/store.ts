@@ -1,13 +1,13 @@
 /**
- * What the relay asks of a store: atomic verbs, each of which says who won. A
- * store is addressed by the two capabilities of a session: the browser state and
- * the poll secret. It keeps at most what does not lead back to a poll secret: a
- * digest, or a public key. A store has its own clock. test/stores/suite holds
- * every store to this page.
+ * The contract of a session store: atomic verbs, each of which says who won. A
+ * session is addressed by its two capabilities: the browser state and the poll secret.
+ * A store keeps nothing from which a poll secret could be recovered: at most a digest,
+ * or a public key. It has its own clock. The suite in test/stores tests every store
+ * against this contract.
  */
 import type { ErrorResult, SessionResult } from './session.ts';
 
-/** A store in this process answers at once, a shared one later. */
+/** A store in this process returns a value, a shared one a promise. */
 export type Awaitable<T> = T | Promise<T>;
 
 export interface NewSession {
@@ -21,20 +21,20 @@ export interface NewSession {
   readonly userCode: string | undefined;
   /** What the device calls itself. */
   readonly deviceName: string | undefined;
-  /** The result stays for so long after it was first claimed, or until the device acknowledges it. Undefined: it is claimed once. */
+  /** How long the result stays after it was first claimed, unless the device acknowledges it. Undefined: it is claimed once. */
   readonly repeatMs: number | undefined;
   /** An error stays until the session expires, whatever `repeatMs` says, and nothing acknowledges it. */
   readonly keepsErrors: boolean;
 }
 
-/** What leads a browser on to the provider. */
+/** What the relay needs to send a browser to the provider. */
 export interface Authorization {
   readonly verifier: string | undefined;
 }
 
 export type SessionKey = { readonly browserState: string } | { readonly userCode: string };
 
-/** What a user is shown of a session, and what leads on to it. */
+/** What a page shows of a session, and the browser state to continue it. */
 export interface SessionInfo {
   readonly service: string;
   readonly browserState: string;
@@ -50,12 +50,12 @@ export type Claim =
 /** 'early': nothing was delivered yet, so there is nothing to acknowledge. */
 export type Acknowledgement = 'acknowledged' | 'early' | 'gone';
 
-/** Why a waiter is notified: 'perhaps' when the store lost contact and cannot know. */
+/** Why a waiter is notified. 'perhaps': the session may have completed, because the store missed messages. */
 export type Notice = 'completed' | 'perhaps';
 
 /** A poll that waits for its session to complete. */
 export interface Waiter {
-  /** Set by the store: what it is registered under. */
+  /** Set by the store: the key under which it is registered. */
   registeredAs: string;
   notify(notice: Notice): void;
 }
@@ -63,8 +63,8 @@ export interface Waiter {
 export interface SessionStore {
   /**
    * Atomic: registers the session under all its keys, or not at all. Returns
-   * 'collision' when a live session has one of them, 'busy' when as many sessions
-   * are alive as may be. Never counts an expired session as alive.
+   * 'collision' when a live session has one of them, 'busy' when the limit
+   * on live sessions is reached. Never counts an expired session as alive.
    */
   register(session: NewSession): Awaitable<'registered' | 'collision' | 'busy'>;
 
@@ -119,10 +119,10 @@ export interface SessionStore {
   /** Whether tokens that no device has claimed yet would be lost with this process. */
   hasUndelivered(): boolean;
 
-  /** Resolves once nothing is under way that changes something, also what a verb left for after its answer. */
+  /** Resolves once no change is in progress, including what a verb continues after it has returned. */
   settled(): Awaitable<void>;
 
-  /** Removes what has expired. Lookups are exact without it. */
+  /** Removes expired entries. Lookups check expiry themselves. */
   sweep(): Awaitable<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Time as an argument: the system's in a running relay, a fake clock in tests. */
+/** Time is an argument: the system's clock in a running relay, a fake clock in tests. */
 import { STALL_GRACE_MS, STALL_MS } from '../limits.ts';
 
 export interface Clock {
@@ -13,7 +13,7 @@ export const systemClock: Clock = {
   now: () => Math.floor(performance.timeOrigin + performance.now()),
   setTimer(delayMs, run) {
     const timer = setTimeout(run, delayMs);
-    // A host that has closed its server and the relay ends by itself.
+    // A program that embeds the relay, and has closed it, must be able to exit.
     timer.unref();
     return () => clearTimeout(timer);
   },
@@ -46,9 +46,9 @@ export interface DeadlineQueue {
  * otherwise be thousands of timers. All are equally long, so the order of adding
  * is the order of falling due. None falls due early.
  *
- * A timer that fires late means that the process stood still (stopped, or its
- * machine was). The runtime runs timers before it reads sockets, so what was
- * waited for may have arrived unread: every deadline gets STALL_GRACE_MS more.
+ * A timer that fires late means that the process or its machine was paused. The
+ * runtime runs timers before it reads sockets, so data may have arrived that is not
+ * read yet. Therefore every deadline gets STALL_GRACE_MS more.
  */
 export function createDeadlineQueue(clock: Clock, durationMs: number): DeadlineQueue {
   const queue = new Set<Deadline>();
@@ -83,7 +83,7 @@ export function createDeadlineQueue(clock: Clock, durationMs: number): DeadlineQ
     add(deadline) {
       deadline.dueAtMs = clock.now() + durationMs;
       queue.add(deadline);
-      // The timer stays when its deadline is cancelled: it then finds the next one, or none.
+      // Cancelling a deadline leaves the timer running: it then finds the next deadline, or none.
       if (!timerIsSet) setTimer(durationMs);
     },
     cancel(deadline) {

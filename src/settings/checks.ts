@@ -1,3 +1,4 @@
+/** Which values each setting accepts, and what they are converted to. */
 import ipaddr from 'ipaddr.js';
 import { IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS, SHOWN_NAME_CHARACTERS } from '../limits.ts';
 import { cleanName, hasUnseen } from '../pages/shown-name.ts';
@@ -14,21 +15,19 @@ import { didYouMean } from './misspelt.ts';
 import type { PROVIDER_SETTINGS, RELAY_SETTINGS, SettingsTable } from './names.ts';
 import { hideCredentials } from './problems.ts';
 
-/** What each setting may hold, and what it becomes. */
-
-/** Is given the text without the blanks around it; a secret as it is. */
+/** Gets the text without surrounding blanks; a secret unchanged. */
 export type Check<V> = (text: string) => Checked<V>;
 
 export interface Checked<V> {
-  /** Absent when there is nothing to use. Of a list it may be the part that is right. */
+  /** Absent if nothing is usable. Of a list it may be the items that are right. */
   readonly value?: V;
-  /** Each says what would be right, as the rest of a sentence that begins with the setting. */
+  /** Each continues a sentence that begins with the setting, and says what would be right. */
   readonly problems?: readonly string[];
 }
 
 export type ValueOf<C> = C extends Check<infer V> ? V : never;
 
-/** A check for every setting of the table. What `X_FILE` names is checked as `X`. */
+/** A check for every setting of the table. The content of `X_FILE` is checked as `X`. */
 type ChecksOf<T extends SettingsTable> = Record<Exclude<keyof T, `${string}_FILE`>, Check<unknown>>;
 
 type FindProblem = (text: string) => string | undefined;
@@ -76,7 +75,7 @@ export const PROVIDER_CHECKS = {
   ISSUER: textUnless(findAddressProblem, (text) =>
     text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined,
   ),
-  // A customer's part of a host; or a whole host with port and path, where the address lets it.
+  // The customer's part of a host, or a whole host with port and path if the address allows it.
   SUBDOMAIN: textLike(
     /^[a-z0-9]([\w.-]*[a-z0-9])?(:\d+)?(\/[\w.~-]+)*$/i,
     'must be your part of the address, such as mycompany, without https://',
@@ -92,7 +91,7 @@ export const PROVIDER_CHECKS = {
   ),
 } satisfies ChecksOf<typeof PROVIDER_SETTINGS>;
 
-/** The text as it is, unless something is wrong with it. */
+/** Accepts the text unchanged, unless a problem is found. */
 function textUnless(...findProblems: FindProblem[]): Check<string> {
   return (text) => {
     const problems = findProblems.flatMap((findProblem) => findProblem(text) ?? []);
@@ -104,7 +103,7 @@ function textLike(pattern: RegExp, problem: string): Check<string> {
   return textUnless((text) => (pattern.test(text) ? undefined : problem));
 }
 
-/** What `parse` makes of the text; undefined is a problem. */
+/** Accepts the result of `parse`; undefined is a problem. */
 function parsed<V>(parse: (text: string) => V | undefined, problem: string): Check<V> {
   return (text) => {
     const value = parse(text);
@@ -156,11 +155,11 @@ function findBaseUrlProblem(text: string): string | undefined {
     : undefined;
 }
 
-/** The address of one of the relay's own endpoints, as an operator may copy it from a log or a device. */
+/** The address of one of the relay's endpoints, which an operator may have copied from a log or a device. */
 const ENDPOINT =
   /^(.+?)(\/auth\/(?:start|result|done|[^/]+\/callback)|\/oauth2\/[^/]+(?:\/(?:token|device_authorization))?)$/;
 
-/** With a zone (`fe80::1%eth0`) the runtime would not know the address of its own socket. */
+/** Refuses a zone (`fe80::1%eth0`), with which the runtime cannot tell the address of its socket. */
 function findHostProblem(name: string): string | undefined {
   const isAddress = ipaddr.isValid(name) && !name.includes('%');
   return isAddress || /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(name)
@@ -168,7 +167,7 @@ function findHostProblem(name: string): string | undefined {
     : 'must be an address or host name alone, such as 127.0.0.1 or ::; PORT sets the port';
 }
 
-/** Commas, spaces or both. */
+/** Items are separated by commas, spaces or both. */
 function splitList(text: string): string[] {
   return text.split(/[\s,]+/).filter(Boolean);
 }
@@ -192,7 +191,7 @@ function isCidrOrAddress(item: string): boolean {
   return isAddress && /^(0|[1-9]\d{0,2})$/.test(bits) && ipaddr.isValidCIDR(item);
 }
 
-/** A name is a path segment, and the beginning of names of settings. */
+/** A name is used as a path segment and as the prefix of settings. */
 const PROVIDER_NAME = /^[a-z0-9][a-z0-9-]*$/;
 
 /** Paths of the relay: `/auth/start` and so on. */
@@ -216,7 +215,7 @@ function findProviderNameProblem(name: string): string | undefined {
   return `lists ${shown}; a name has only lowercase letters, digits and -, and does not begin with -.${didYouMean(name)}`;
 }
 
-/** The operator can be told what is wrong with a name; a device's is cleaned. */
+/** The operator gets a message about a wrong name. The name of a device is cleaned instead. */
 function findShownNameProblem(name: string): string | undefined {
   if (hasUnseen(name)) {
     return 'must not contain invisible characters, or any that change the direction of the text';
@@ -226,7 +225,7 @@ function findShownNameProblem(name: string): string | undefined {
     : `must be 1 to ${SHOWN_NAME_CHARACTERS} visible characters`;
 }
 
-/** What sandboxed frames send, and local files, which some web views of televisions call `file://`. */
+/** Sent by sandboxed frames and for local files, which some web views on televisions call `file://`. */
 const ORIGINS_WITHOUT_HOST = ['null', 'file://'];
 
 /**
@@ -236,7 +235,7 @@ const ORIGINS_WITHOUT_HOST = ['null', 'file://'];
  * @see https://fetch.spec.whatwg.org/#origin-header
  */
 function checkOrigins(text: string): Checked<readonly string[]> {
-  // The item is not quoted: what stands before the @ may be a password.
+  // The item is not shown: what comes before the @ may be a password.
   if (text.includes('@')) {
     return { problems: ['must be origins, without user name and password (@)'] };
   }
@@ -257,14 +256,14 @@ function findOriginProblem(origin: string, all: readonly string[]): string | und
 
 /** Scheme, host and port alone; undefined when there is no host. */
 function asBrowsersWrite(origin: string): string | undefined {
-  // The parser would correct `https:host` and backslashes, but whoever wrote them meant something else.
+  // The parser would correct `https:host` and backslashes, which are probably mistakes.
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^\\]*$/i.test(origin) || !URL.canParse(origin)) return undefined;
   const { protocol, host } = new URL(origin);
   if (protocol === 'file:') return 'file://';
   return host ? `${protocol}//${host}` : undefined;
 }
 
-/** A line break inside a client id or secret comes from copying, and the provider refuses it. */
+/** A line break inside a client id or secret is a copying mistake, and the provider would refuse it. */
 function findControlCharacter(text: string): string | undefined {
   return /\p{Cc}/u.test(text)
     ? 'must not contain a line break or another control character'

@@ -1,3 +1,4 @@
+/** Reads the environment into checked settings, or a list of everything that is wrong with it. */
 import { isLoopback } from '../providers/address.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
 import type { ProviderConfig } from '../providers/provider.ts';
@@ -16,26 +17,24 @@ import {
   withoutUndefined,
 } from './reading.ts';
 
-/** The environment becomes checked settings, or a list of everything that is wrong with it. */
-
 export type { ProviderToDiscover } from '../providers/discovery.ts';
 export { settingsHelp } from './names.ts';
 export { describeFaults, type SettingFault, type SettingWarning } from './problems.ts';
 
-/** What the operator asked for, checked. Frozen. */
+/** All settings, checked and frozen. */
 export interface Settings {
   /** `OAUTH_BASE_URL` without trailing slashes; absent: the relay is disabled. */
   readonly baseUrl?: string;
-  /** Absent: the runtime's own choice, every address of the machine. */
+  /** Absent: every address of the machine. */
   readonly host?: string;
   readonly port: number;
   /** CIDRs and single addresses as written, each checked; IPv4 or IPv6. */
   readonly trustedProxyCidrs: readonly string[];
   /** Enabled providers whose addresses are known. */
   readonly providers: readonly ProviderConfig[];
-  /** Enabled providers whose issuer is still to be asked for the addresses. */
+  /** Enabled providers whose addresses are discovered from their issuer. */
   readonly discoveries: readonly ProviderToDiscover[];
-  /** Whether a connection to a provider is used again; otherwise each request has its own. */
+  /** Whether connections to providers are reused. */
   readonly providerKeepAlive: boolean;
   /** Absent: sessions are in this process alone. */
   readonly redis?: { readonly target: RedisTarget; readonly prefix: string };
@@ -46,18 +45,18 @@ export interface Settings {
   readonly deviceGrantRepeatSeconds: number;
   readonly startBurst: number;
   readonly startRatePerSecond: number;
-  /** Which users are asked before they are sent to the provider; `code`: those with a code, typed or scanned. */
+  /** Which users must confirm before they are sent to the provider; `code`: those with a code, typed or scanned. */
   readonly confirm: 'always' | 'code' | 'never';
-  /** What the pages call the app that users sign in to; absent: they name none. */
+  /** The name of the app on the pages; absent: they name none. */
   readonly appName?: string;
-  /** As a browser sends them in `Origin`, or `*` alone; empty: no other origin's page may call. */
+  /** Origins as a browser sends them, or `*` alone; empty: no page of another origin may call. */
   readonly corsOrigins: readonly string[];
   readonly logLevel: 'debug' | 'info' | 'warning' | 'error';
-  /** Absent: text on a terminal, JSON elsewhere; only the caller knows which it is. */
+  /** Absent: text on a terminal, JSON elsewhere, which the caller finds out. */
   readonly logFormat?: 'json' | 'text';
 }
 
-/** `warnings` come either way: a misspelt name is often the cause of a fault. */
+/** There may be warnings either way: a misspelt name often causes a fault. */
 export type SettingsReading = { readonly warnings: readonly SettingWarning[] } & (
   | { readonly ok: true; readonly settings: Settings }
   | { readonly ok: false; readonly faults: readonly SettingFault[] }
@@ -65,7 +64,7 @@ export type SettingsReading = { readonly warnings: readonly SettingWarning[] } &
 
 /**
  * Reads the settings and reports everything that is wrong with them at once.
- * Pure but for `readFile`, which is called for secrets and may throw.
+ * Pure, except for `readFile`, which is called for secrets and may throw.
  */
 export function readSettings(
   environment: Environment,
@@ -105,7 +104,7 @@ export function readSettings(
   return { ok: true, settings: freezeDeeply(settings), warnings };
 }
 
-/** With these the runtime would give secrets away, whatever the relay does. */
+/** With these variables the runtime would reveal secrets, whatever the relay does. */
 function rejectDangerousEnvironment(reading: Reading): void {
   const { NODE_TLS_REJECT_UNAUTHORIZED: tls, BUN_CONFIG_VERBOSE_FETCH: verbose } = reading.env;
   if (tls?.trim() === '0') {
@@ -118,7 +117,7 @@ function rejectDangerousEnvironment(reading: Reading): void {
   }
 }
 
-/** Whoever sets a secret wants sign-ins, but without a client id there would be none at all. */
+/** A secret without its client id is a fault if no provider is enabled: nobody could sign in. */
 function rejectMissingClientId(reading: Reading, listed: readonly string[]): void {
   const isSet = (setting: string) => reading.env[setting] !== undefined;
   for (const prefix of listed.map(prefixOf)) {
@@ -129,7 +128,7 @@ function rejectMissingClientId(reading: Reading, listed: readonly string[]): voi
   }
 }
 
-/** Client ids that a hint names; many providers may be listed. */
+/** How many client ids a hint names: many providers may be listed. */
 const MAX_NAMES = 3;
 
 /** What is allowed but rarely intended. */

@@ -1,3 +1,8 @@
+/**
+ * Names that are probably misspelt, of settings and of providers. A warning must be worth
+ * reading: an environment is full of names for other programs, many of them similar to
+ * PORT and HOST, or beginning with GITHUB_ or GOOGLE_.
+ */
 import { distance } from 'fastest-levenshtein';
 import { parseAddress } from '../providers/address.ts';
 import {
@@ -10,17 +15,11 @@ import { PROVIDER_SETTINGS, prefixOf, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import type { Environment } from './reading.ts';
 
-/**
- * Names that are probably slips: of settings, and of providers. Every warning
- * must be worth reading: an environment is full of names that are not for us,
- * many of them near PORT and HOST or beginning with GITHUB_ or GOOGLE_.
- */
-
 const relayNames = Object.keys(RELAY_SETTINGS);
 const providerNames = Object.keys(PROVIDER_SETTINGS);
 const knownProviders = [...BUILT_IN_NAMES, ...CATALOGUE_NAMES];
 
-/** A warning for each name that was probably meant as a setting; `providers` are those listed. */
+/** A warning for each name that was probably meant as a setting. `providers` are those in PROVIDERS. */
 export function findMisspeltNames(
   env: Environment,
   providers: readonly string[],
@@ -55,12 +54,12 @@ function findProviderProblem(setting: string, providers: readonly string[]): str
   const ending = setting.slice(prefix.length);
   const near = nearest(ending, providerNames);
   if (near) return `is not a setting: did you mean ${prefix}${near}?`;
-  // Catalogue names are those of large services, whose own tools have settings too.
+  // The catalogue has large services, whose own tools read variables with the same prefix.
   const isOurs = findBuiltIn(provider) !== undefined || findInCatalogue(provider) === undefined;
   return isOurs && !isServiceLink(ending) ? `is not a setting of ${provider}` : undefined;
 }
 
-/** Kubernetes describes a service of that name in such variables. */
+/** Kubernetes sets such variables for a service of that name. */
 function isServiceLink(ending: string): boolean {
   return /^(SERVICE_(HOST|PORT)|PORT($|_))/.test(ending);
 }
@@ -87,15 +86,15 @@ function findUnlistedProblem(setting: string, unlisted: readonly string[]): stri
   return provider && `has no effect: PROVIDERS does not list ${provider}`;
 }
 
-/** The known name within two slips, fewer for short ones: HOME, POST and SPORT are words of their own. */
+/** The known name within two edits, or fewer for short names: HOME, POST and SPORT are not misspelt. */
 function nearest(name: string, known: readonly string[]): string | undefined {
   return known
-    .map((candidate) => ({ candidate, slips: distance(name.toUpperCase(), candidate) }))
-    .filter(({ candidate, slips }) => slips <= Math.min(2, Math.floor((candidate.length - 1) / 4)))
-    .sort((one, other) => one.slips - other.slips)[0]?.candidate;
+    .map((candidate) => ({ candidate, edits: distance(name.toUpperCase(), candidate) }))
+    .filter(({ candidate, edits }) => edits <= Math.min(2, Math.floor((candidate.length - 1) / 4)))
+    .sort((one, other) => one.edits - other.edits)[0]?.candidate;
 }
 
-/** Names under which other programs keep their public address, if they hold one. */
+/** Variables in which other programs keep their public address, if they contain one. */
 export function findOtherBaseUrls(env: Environment): readonly string[] {
   return Object.entries(env)
     .filter(([name, value = '']) => OTHER_BASE_URL.test(name) && parseAddress(value.trim()))
@@ -106,28 +105,28 @@ const OTHER_BASE_URL = /(BASE|PUBLIC|EXTERNAL|OAUTH|RELAY)_?(URL|URI|ORIGIN|ADDR
 
 const MAX_SUGGESTIONS = 3;
 
-/** A sentence with the providers that an unknown name may have meant, nearest first; empty when there is none. */
+/** A sentence with the providers that an unknown name may mean, nearest first; empty if there is none. */
 export function didYouMean(name: string): string {
   const written = lettersOf(name);
   const farthest = Math.max(1, Math.floor(written.length / 3));
   const near = knownProviders
-    .map((known) => ({ known, slips: slipsBetween(written, known) }))
-    .filter(({ slips }) => slips <= farthest)
-    .sort((one, other) => one.slips - other.slips);
-  const exact = near.filter(({ slips }) => slips === 0);
+    .map((known) => ({ known, edits: editsBetween(written, known) }))
+    .filter(({ edits }) => edits <= farthest)
+    .sort((one, other) => one.edits - other.edits);
+  const exact = near.filter(({ edits }) => edits === 0);
   const meant = exact.length > 0 ? exact : near.slice(0, MAX_SUGGESTIONS);
   return meant.length > 0 ? ` Did you mean ${meant.map(({ known }) => known).join(' or ')}?` : '';
 }
 
-/** To the name, or to how the provider writes itself: MyAnimeList is `mal`. */
-function slipsBetween(written: string, known: string): number {
+/** The distance to the provider's name or to its display name: MyAnimeList is `mal`. */
+function editsBetween(written: string, known: string): number {
   const shown = lettersOf((findBuiltIn(known) ?? findInCatalogue(known))?.displayName ?? known);
-  const slips = Math.min(distance(written, known), distance(written, shown));
+  const edits = Math.min(distance(written, known), distance(written, shown));
   const isPart = isPartOf(known, written) || isPartOf(written, shown);
-  return isPart ? Math.min(slips, 1) : slips;
+  return isPart ? Math.min(edits, 1) : edits;
 }
 
-/** As in `google-oauth`; shorter parts are in many words. */
+/** As in `google-oauth`. Shorter parts occur in many words. */
 function isPartOf(part: string, whole: string): boolean {
   return part.length >= 4 && whole.includes(part);
 }

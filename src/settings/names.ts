@@ -1,3 +1,7 @@
+/**
+ * Every setting, once. Reading, `--help`, docs/configuration.md and the search
+ * for misspelt names all use these two tables.
+ */
 import {
   DEFAULT_DEVICE_GRANT_REPEAT_SECONDS,
   DEFAULT_MAX_SESSIONS,
@@ -8,20 +12,15 @@ import {
 } from '../limits.ts';
 import { BUILT_IN_NAMES } from '../providers/catalogue.ts';
 
-/**
- * Every setting, once. Reading, `--help`, docs/configuration.md and the search
- * for misspelt names all use these two tables.
- */
-
 export interface SettingDescription {
   /** One or two sentences for the operator. */
   readonly meaning: string;
   readonly example: string;
-  /** What an unset setting is read as, written as an operator would; absent: it stays unset. */
+  /** The value of an unset setting, as an operator would write it; absent: it stays unset. */
   readonly default?: string;
   /**
    * How much of its value a message may show: all; an address without user,
-   * password and query; or nothing, for a secret and whatever comes from a file.
+   * password and query; or nothing, for secrets and the content of files.
    */
   readonly shown: 'all' | 'address' | 'nothing';
 }
@@ -211,12 +210,12 @@ export const PROVIDER_SETTINGS = {
   },
 } satisfies SettingsTable;
 
-/** What the settings of a provider begin with: `MY_ACME_` for `my-acme`. */
+/** The prefix of a provider's settings: `MY_ACME_` for `my-acme`. */
 export function prefixOf(provider: string): string {
   return `${provider.toUpperCase().replaceAll('-', '_')}_`;
 }
 
-/** How much of the value of a setting, given by its full name, may be shown; unknown names: nothing. */
+/** How much of a setting's value may be shown, by its full name. Of unknown names nothing. */
 export function shownOf(setting: string): SettingDescription['shown'] {
   const relay: SettingsTable = RELAY_SETTINGS;
   const [, provider] =

@@ -1,22 +1,21 @@
+/** What is wrong with the settings, how much of a value may be shown, and the report for the operator. */
 import { spellOutUnseen } from '../pages/shown-name.ts';
 import { parseAddress } from '../providers/address.ts';
 import { shownOf } from './names.ts';
-
-/** What is wrong with the settings, how much of a value may be shown, and how an operator reads it. */
 
 /** Something wrong with one setting: the relay does not start. */
 export interface SettingFault {
   readonly setting: string;
   /** The part of its value that may be shown; undefined: it is not set. */
   readonly value: string | undefined;
-  /** What would be right, as the rest of a sentence that begins with the setting. */
+  /** Continues a sentence that begins with the setting, and says what would be right. */
   readonly problem: string;
 }
 
 /** Something that is probably a mistake: the relay starts all the same. */
 export interface SettingWarning {
   readonly setting: string;
-  /** The rest of a sentence that begins with the setting. Holds no secret. */
+  /** Continues a sentence that begins with the setting. Contains no secret. */
   readonly problem: string;
 }
 
@@ -35,10 +34,10 @@ export function showValue(setting: string, value: string): string {
   }
 }
 
-/** Hides everything before the last @, since a password may hold any character, and the query. */
+/** Hides the query, and everything before the last @, because a password may contain any character. */
 function hideInAddress(address: string): string {
   if (parseAddress(address) === undefined) return HIDDEN;
-  // Nobody can tell where a password with one of these ends.
+  // It is unclear where a password with one of these characters ends.
   if (/[?#].*@/s.test(address)) return HIDDEN;
   return address.replace(/\/\/.*@/s, `//${HIDDEN}@`).replace(/[?#].*/s, '?…');
 }
@@ -52,7 +51,7 @@ function shorten(text: string): string {
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }
 
-/** One line for each fault and each warning: the setting, what it holds, what would be right. */
+/** One line for each fault and each warning: the setting, its value, what would be right. */
 export function describeFaults(
   faults: readonly SettingFault[],
   warnings: readonly SettingWarning[] = [],

@@ -1,3 +1,4 @@
+/** Combines the settings of a listed provider with the catalogue: a provider to use, or one to discover by its issuer. */
 import { findAddressProblem } from '../providers/address.ts';
 import {
   findBuiltIn,
@@ -11,8 +12,6 @@ import { PROVIDER_CHECKS } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
 import { PROVIDER_SETTINGS, prefixOf } from './names.ts';
 import { type Reading, readTable, reject, type Values, withoutUndefined } from './reading.ts';
-
-/** One listed provider: its settings and what is known of it make a provider to use, or to ask its issuer about. */
 
 /**
  * Undefined: the provider is disabled, or something is wrong. Its settings are
@@ -47,7 +46,7 @@ export function readProvider(
     clientAuth: given.CLIENT_AUTH,
     authorizeParams: given.AUTHORIZE_PARAMS ?? {},
   });
-  // The issuer knows its own addresses better than the catalogue does.
+  // The issuer's own addresses take precedence over the catalogue's.
   if (isSet('ISSUER')) return { ...common, issuer: given.ISSUER ?? '' };
   return {
     clientAuth: facts?.clientAuth ?? 'post',
@@ -57,7 +56,7 @@ export function readProvider(
   };
 }
 
-/** Often how a provider writes itself. */
+/** Often the way a provider writes its own name. */
 function capitalized(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
@@ -76,7 +75,7 @@ function warnDisabled({ env, warnings }: Reading, name: string): void {
 
 type Given = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
 
-/** Both addresses, from the settings, else from the catalogue and `_SUBDOMAIN`. One that is missing is a fault. */
+/** Both addresses, from the settings, otherwise from the catalogue and `_SUBDOMAIN`. A missing one is a fault. */
 function readAddresses(
   reading: Reading,
   name: string,
@@ -85,7 +84,7 @@ function readAddresses(
 ): Pick<ProviderConfig, 'authorizeUrl' | 'tokenUrl'> {
   const { env, warnings } = reading;
   const prefix = prefixOf(name);
-  // An address that is set is not taken from the catalogue, even when it is wrong.
+  // An address that is set overrides the catalogue, even if it is wrong.
   const known = {
     AUTHORIZE_URL: env[`${prefix}AUTHORIZE_URL`] ? '' : facts?.authorizeUrl,
     TOKEN_URL: env[`${prefix}TOKEN_URL`] ? '' : facts?.tokenUrl,
@@ -125,7 +124,7 @@ function checkSubdomain(
   }
 }
 
-/** A whole host in place of a part of it would lead to an address that does not exist. */
+/** A whole host instead of a part of it would give an address that does not exist. */
 function findSubdomainProblem(subdomain: string, template: string): string | undefined {
   const [, ending = ''] = /\[subdomain\]([^/]*)/.exec(template) ?? [];
   if (ending && (/[/:]/.test(subdomain) || subdomain.endsWith(ending))) {

@@ -1,12 +1,11 @@
+/** Reads settings from the environment or from files, whatever they mean. */
 import type { Check, ValueOf } from './checks.ts';
 import type { SettingsTable } from './names.ts';
 import { type SettingFault, type SettingWarning, showValue } from './problems.ts';
 
-/** How a setting is read, whatever it means: from the environment or from a file. */
-
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One reading of the environment, and what it finds wrong on the way. */
+/** One reading of the environment, with the faults and warnings found so far. */
 export interface Reading {
   /** Without blank settings. */
   readonly env: Environment;
@@ -20,7 +19,7 @@ export function withoutBlank(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
 }
 
-/** Adds a fault. `value` is given where it came from a file, or lost its quotes. */
+/** Adds a fault. `value` is given if it came from a file, or if its quotes were removed. */
 export function reject(
   { env, faults }: Reading,
   setting: string,
@@ -32,14 +31,14 @@ export function reject(
 
 type Checks = Readonly<Record<string, Check<unknown>>>;
 
-/** The default stands in for what is not set or wrong; without a default it is undefined. */
+/** A setting that is unset or wrong has its default; without a default it is undefined. */
 export type Values<T extends SettingsTable, C extends Checks> = {
   readonly [K in keyof C & keyof T]:
     | ValueOf<C[K]>
     | (T[K] extends { readonly default: string } ? never : undefined);
 };
 
-/** Reads and checks each setting of a table by itself, so that no fault hides another. */
+/** Reads and checks each setting of a table separately, so that no fault hides another. */
 export function readTable<T extends SettingsTable, C extends Checks>(
   reading: Reading,
   prefix: string,
@@ -49,7 +48,7 @@ export function readTable<T extends SettingsTable, C extends Checks>(
   const values: Record<string, unknown> = {};
   for (const [name, check] of Object.entries(checks)) {
     const setting = prefix + name;
-    // Only whoever issued a secret knows which blanks belong to it.
+    // Blanks around a secret may belong to it.
     const isSecret = `${name}_FILE` in table;
     const written = isSecret ? readSecret(reading, setting) : readSetting(reading, setting);
     const { value, problems = [] } =
@@ -58,13 +57,13 @@ export function readTable<T extends SettingsTable, C extends Checks>(
     const standard = table[name]?.default;
     values[name] = value ?? (standard === undefined ? undefined : check(standard).value);
   }
-  // Types are lost in the loop: each value is of the check of its name.
+  // The loop loses the types: each value has the type of the check of its name.
   return values as Values<T, C>;
 }
 
 /**
- * A shell removes the quotes around a value; `docker --env-file` and others keep
- * them. So they are a fault, and what is inside is checked as usual.
+ * A shell removes the quotes around a value; `docker --env-file` and others keep them.
+ * So quotes are a fault. The text inside is checked as usual.
  */
 function readSetting(reading: Reading, setting: string): string | undefined {
   const value = reading.env[setting];
@@ -88,7 +87,7 @@ function readSecret(reading: Reading, setting: string): string | undefined {
     const secret = reading.readFile(path).replace(/\r?\n$/, '');
     return secret || rejectFile('must name a file that is not empty');
   } catch (error) {
-    // The code alone, such as ENOENT: a message may hold more.
+    // The code alone, such as ENOENT: the message may contain more.
     const code = error instanceof Error && 'code' in error ? error.code : 'unreadable';
     return rejectFile(`must name a file that can be read (${code})`);
   }

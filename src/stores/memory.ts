@@ -29,16 +29,16 @@ interface Entry {
 }
 
 export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStore {
-  /** In the order of their start, and so of their expiry: removing begins at the front. */
+  /** In the order of their start, and so of their expiry: removal begins at the front. */
   const byBrowserState = new Map<string, Entry>();
   const byUserCode = new Map<string, Entry>();
-  /** These, and the delivered ones that may be claimed again. */
+  /** The same sessions, and the delivered ones that may be claimed again. */
   const byPollDigest = new Map<string, Entry>();
   /** By `repeatMs`, so that each set is in the order of expiry. There are as many as endpoints that start sign-ins. */
   const delivered = new Map<number, Set<Entry>>();
   const waiters = createWaiters();
 
-  /** The link leads nowhere any more. */
+  /** Removes the keys by which a user reaches the session. */
   function removeLink(entry: Entry): void {
     const { browserState, session } = entry;
     byBrowserState.delete(browserState);
@@ -111,7 +111,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       const pollDigest = digestOf(pollSecret);
       let refusal = findRefusal(browserState, pollDigest, userCode);
       if (refusal !== undefined) {
-        // Expired sessions may be what stands in the way.
+        // Expired sessions may be the cause.
         removeExpired(nowMs);
         refusal = findRefusal(browserState, pollDigest, userCode);
       }
@@ -249,15 +249,15 @@ export interface MemoryRateLimiter extends RateLimiter {
   readonly size: number;
 }
 
-/** Full buckets go soon, because a large map slows the garbage collector; but not one by one, which costs objects. */
-const TAKES_BETWEEN_CLEANINGS = 256;
+/** Full buckets are removed early, because a large map slows garbage collection, but many at a time, which is cheaper. */
+const TAKES_BETWEEN_REMOVALS = 256;
 
 export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): MemoryRateLimiter {
   /** When each bucket will be full. The longest untouched bucket is first. */
   const fullAtMs = new Map<string, number>();
   let takes = 0;
 
-  /** A bucket behind one that is not yet full waits for it, at most `burst / rate` seconds. */
+  /** Stops at the first bucket that is not full. So a full one behind it stays, for `burst / rate` seconds at most. */
   function removeFull(nowMs: number): void {
     for (const [key, fullAt] of fullAtMs) {
       if (fullAt > nowMs) return;
@@ -279,14 +279,14 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): 
       if (retryAfterMs > 0) return retryAfterMs;
       fullAtMs.delete(key);
       takes += 1;
-      if (takes % TAKES_BETWEEN_CLEANINGS === 0) removeFull(nowMs);
+      if (takes % TAKES_BETWEEN_REMOVALS === 0) removeFull(nowMs);
       if (fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES) makeRoom(nowMs);
       fullAtMs.set(key, afterTaking(bucket, nowMs, policy));
       return 0;
     },
     refund(key) {
       const bucket = fullAtMs.get(key);
-      // It keeps its place: a bucket that is full too early is found by the next lookup, or swept.
+      // It keeps its place in the order, although it is full earlier now: a lookup or a sweep removes it later.
       if (bucket !== undefined) fullAtMs.set(key, afterRefund(bucket, policy));
     },
     sweep() {
@@ -310,7 +310,7 @@ interface Refresh {
 
 export function createMemoryRefreshStore(clock: Clock): MemoryRefreshStore {
   const byDigest = new Map<string, Refresh>();
-  // One millisecond more: in its last one a result is still found.
+  // One millisecond more, because a result is found up to and including its last millisecond.
   const expiries = createDeadlineQueue(clock, REFRESH_RESULT_MS + 1);
   return {
     begin(key) {
@@ -330,7 +330,7 @@ export function createMemoryRefreshStore(clock: Clock): MemoryRefreshStore {
       if (result === undefined) return;
       const refresh = { result, expiresAtMs: clock.now() + REFRESH_RESULT_MS };
       byDigest.set(digest, refresh);
-      // Tokens stay no longer than that, whether or not somebody asks for them.
+      // Tokens are removed on time even if nobody asks for them again.
       expiries.add({
         dueAtMs: 0,
         onDue() {

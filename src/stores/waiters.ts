@@ -1,18 +1,18 @@
-/** Which polls of this process wait for which session to complete. */
+/** The waiters of this process, by the session whose completion they wait for. */
 import { MAX_POLLS_PER_SESSION } from '../limits.ts';
 import type { Notice, Waiter } from '../relay/store.ts';
 
 export interface Waiters {
-  /** Adds one; notifies the oldest to make room when too many wait for one session. */
+  /** Adds a waiter. If a session has too many, notifies the oldest to make room. */
   add(id: string, waiter: Waiter): void;
   remove(waiter: Waiter): void;
-  /** Something happened to the session. */
+  /** Notifies the session's waiters, and removes them. */
   notify(id: string, notice: Notice): void;
-  /** Any session may have completed. */
+  /** Notifies all waiters, because any session may have completed. */
   notifyAll(): void;
 }
 
-/** An entry stays as long as a poll waits, not as long as the session lives. */
+/** An entry exists only while a poll waits, so idle sessions take no memory here. */
 export function createWaiters(): Waiters {
   const byId = new Map<string, Set<Waiter>>();
 

@@ -1,4 +1,4 @@
-/** `GET /auth/<service>`: the link. Changes nothing, so a link preview does no harm. docs/protocol.md §5. */
+/** `GET /auth/<service>`: the link. It changes nothing, so link previews do no harm. docs/protocol.md §5. */
 import type { Provider, Providers } from '../../providers/provider.ts';
 import { isCapability } from '../../relay/secrets.ts';
 import type { Authorization, SessionStore } from '../../relay/store.ts';

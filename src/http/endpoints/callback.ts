@@ -1,7 +1,7 @@
 /**
- * `GET /auth/<service>/callback`: the browser comes back from the provider. The
- * exchange goes on when the browser leaves: the code is spent by then, and the
- * device waits for the tokens. docs/protocol.md §5.
+ * `GET /auth/<service>/callback`: the browser comes back from the provider. If the
+ * browser disconnects, the exchange goes on, because the code is spent and the device
+ * waits for the tokens. docs/protocol.md §5.
  */
 import { log } from '../../log.ts';
 import type { Providers } from '../../providers/provider.ts';
@@ -48,7 +48,7 @@ export function createCallback(
         log.warning('exchange_failed', { requestId: request.id, service, ...outcome.failure });
       }
     }
-    // Stale links are routine, and a sign-in that is busy has not ended.
+    // Stale links are routine, and after 'busy' the sign-in has not ended.
     const level = completion === 'link_invalid' || completion === 'busy' ? 'debug' : 'info';
     log[level]('sign_in_finished', { requestId: request.id, service, outcome: completion });
     return respondWithPage(completion, request);
@@ -60,7 +60,7 @@ function errorOf(error: string | undefined): ErrorResult['error'] {
   return error === 'access_denied' ? 'access_denied' : 'authorization_failed';
 }
 
-/** Those that are safe to log: anybody can put other words into a callback. */
+/** Errors that may be logged. Anyone can put other text into a callback. */
 const STANDARD_ERRORS: ReadonlySet<string> = new Set([
   /* RFC 6749 §4.1.2.1. */
   'invalid_request',

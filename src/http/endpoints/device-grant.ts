@@ -40,7 +40,7 @@ export interface DeviceGrantParts {
   readonly admission: Admission;
   readonly startLimiter: RateLimiter;
   readonly refreshLimiter: RateLimiter;
-  /** Of polls, by device code. */
+  /** Polls, by device code. */
   readonly pollLimiter: RateLimiter;
   readonly bodies: BodyReader;
   readonly providers: Providers;
@@ -50,13 +50,13 @@ export interface DeviceGrantParts {
   readonly baseUrl: string;
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
-  /** For so long after its first delivery a device code gets the same tokens again. 0: once. */
+  /** How long after its first delivery a device code gets the same tokens again. 0: once. */
   readonly deviceGrantRepeatSeconds: number;
 }
 
 /**
- * Anybody may ask, as at `/auth/start`: a client id is neither needed nor looked at,
- * since a device can keep no secret (RFC 8628 §5.6).
+ * Anyone may start a sign-in, as at `/auth/start`. The client id is ignored, because a
+ * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
 export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
   const { admission, startLimiter, bodies, providers, relay, signInLog } = parts;
@@ -73,7 +73,7 @@ export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
       withVerifier: provider.usesPkce,
       withUserCode: true,
       deviceName: cleanName(parameters.get('device')),
-      // No standard client can acknowledge, and some poll twice at once: docs/device-grant.md.
+      // A standard client cannot acknowledge, and some poll twice at once: docs/device-grant.md "Repeated delivery".
       repeatMs: deviceGrantRepeatSeconds > 0 ? deviceGrantRepeatSeconds * 1_000 : undefined,
       keepsErrors: true,
     });
@@ -112,7 +112,7 @@ export function createToken(parts: DeviceGrantParts): Handler {
   };
 }
 
-/** The result first, the pace second: a device that is early still gets what is there. */
+/** Looks for a result before it checks the poll rate, so that a device that polls too early still gets its tokens. */
 async function poll(
   request: RelayRequest,
   deviceCode: string | undefined,
@@ -141,7 +141,7 @@ async function poll(
   }
 }
 
-/** The relay adds what the device cannot keep, and passes the provider's answer on. */
+/** Adds the client secret, which a device cannot keep, and passes the provider's response on. */
 async function refresh(
   request: RelayRequest,
   provider: Provider,
@@ -154,7 +154,7 @@ async function refresh(
   }
   try {
     const refused = await admission.admit(request, refreshLimiter);
-    // To many clients nearly any 400 is the end of their token.
+    // Many clients discard their token at nearly any 400.
     if (refused !== undefined) return refuseOAuthAdmission(refused, 429);
     const outcome = await refreshes.refresh(provider, refreshToken, parameters.get('scope'));
     if (outcome === undefined) return refuseRefresh(undefined);
@@ -163,16 +163,16 @@ async function refresh(
     log.warning('refresh_failed', { requestId: request.id, service: provider.name, ...failure });
     return refuseRefresh(failure.refusal);
   } catch (error) {
-    // The route answers faults as polls need it, and a refresh is never pending.
+    // The route answers a fault with authorization_pending, which means nothing to a refresh.
     logFault(error, request, '/oauth2/:service/token');
     return refuseRefresh(undefined);
   }
 }
 
 /**
- * A device that is told `invalid_grant` throws its tokens away, so it is told that
- * only where the provider refused; where nobody knows, to try again later. Not with
- * 400 then, which to some clients means the same as `invalid_grant`.
+ * A device discards its tokens at `invalid_grant`, so it gets that only if the provider
+ * refused them. If the outcome is unknown, it is told to try again later: with 503,
+ * because some clients treat any 400 as `invalid_grant`.
  */
 function refuseRefresh(refusal: TokenFailure['refusal']): Response {
   return refusal === undefined
@@ -180,7 +180,7 @@ function refuseRefresh(refusal: TokenFailure['refusal']): Response {
     : refuseOAuth(refusal);
 }
 
-/** The relay's own addresses, so the provider's need not be known. RFC 8414 §2, RFC 8628 §4. */
+/** The relay's own addresses, so a provider that is not discovered yet has metadata too. RFC 8414 §2, RFC 8628 §4. */
 export function createMetadata(baseUrl: string): Handler {
   return (request) => {
     const issuer = `${baseUrl}/oauth2/${request.parameter}`;
@@ -189,7 +189,7 @@ export function createMetadata(baseUrl: string): Handler {
       device_authorization_endpoint: `${issuer}/device_authorization`,
       token_endpoint: `${issuer}/token`,
       grant_types_supported: [DEVICE_CODE_GRANT, REFRESH_GRANT],
-      // RFC 8414 §2 requires it, §3.2 would leave an empty one out. Clients need it more than it disturbs them.
+      // RFC 8414 §2 requires the member; §3.2 says to omit empty arrays. Clients need it, and accept it empty.
       response_types_supported: [],
       token_endpoint_auth_methods_supported: ['none'],
     });
@@ -198,8 +198,8 @@ export function createMetadata(baseUrl: string): Handler {
 
 /**
  * A form, or JSON as some clients send it. Undefined for what cannot be read, is too
- * long, or holds a parameter twice (RFC 6749 §3.2). An empty parameter counts as left
- * out (§3.1). Other parameters are ignored, and may come twice (RFC 8707 §2).
+ * long, or has a parameter twice (RFC 6749 §3.2). An empty parameter counts as absent
+ * (§3.1). Other parameters are ignored, and may appear twice (RFC 8707 §2).
  */
 async function readParameters(raw: Request, bodies: BodyReader): Promise<Parameters | undefined> {
   try {
@@ -218,7 +218,7 @@ async function readParameters(raw: Request, bodies: BodyReader): Promise<Paramet
   }
 }
 
-/** RFC 7240 §4.3: how many seconds the client would wait. 0 when it does not say. */
+/** How many seconds the client would wait; 0 if it does not say. RFC 7240 §4.3. */
 function parsePreferredWait(prefer = ''): number {
   const wait = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,6})"?\s*(?=$|[,;])/i.exec(prefer);
   return Number(wait?.[1] ?? 0);

@@ -1,4 +1,4 @@
-/** `GET /openapi.json`: every route, for programs. The tests hold each response to the document. docs/api.md. */
+/** `GET /openapi.json`: describes every route. The tests check each response against it. docs/api.md. */
 import type { Handler } from '../app.ts';
 import { basePathOf } from '../request.ts';
 import { jsonTextResponse } from '../responses.ts';
@@ -11,7 +11,7 @@ export function createOpenApi(baseUrl: string): Handler {
   };
 }
 
-/** Loaded when somebody asks, and filled in once. */
+/** Loaded at the first request, because few ask for it. */
 async function readDocument(baseUrl: string): Promise<string> {
   const { default: template } = await import('./openapi.json', { with: { type: 'json' } });
   return JSON.stringify(template)

@@ -1,4 +1,4 @@
-/** `GET /qr/<name>.svg|png`: a sign-in as a picture, for devices that cannot draw one. docs/qr.md. */
+/** `GET /qr/<name>.svg|png`: the QR code of a link, for devices that cannot draw one. docs/qr.md. */
 import type { RateLimitPair } from '../../relay/rate-limit.ts';
 import { isCapability } from '../../relay/secrets.ts';
 import type { SessionStore } from '../../relay/store.ts';
@@ -9,8 +9,8 @@ import type { QrFormat } from '../qr-image.ts';
 import { DATA_HEADERS, refuse, retryAfter } from '../responses.ts';
 
 /**
- * Width and height of a picture: what a television of 720 lines has room for, and
- * beyond what one of 2160 needs. A picture twice as wide costs four times the time.
+ * Width and height of a picture. The default fits a television of 720 lines; the
+ * maximum is more than one of 2160 needs. Twice the width costs four times the time.
  */
 const DEFAULT_SIZE_PX = 400;
 const MIN_SIZE_PX = 100;
@@ -46,7 +46,7 @@ export function createQr(
     if (admitted.refusal !== undefined) return refuse(admitted.refusal);
     const link = createShortLink(name, baseUrl) ?? (await findLink(name));
     if (link === undefined) return refuse('not_found');
-    // Loaded when a device asks: most draw their own, and it brings a compressor.
+    // Loaded when needed: most devices draw the code themselves, and the module includes a compressor.
     const { drawQr } = await import('../qr-image.ts');
     const headers = { ...DATA_HEADERS, 'Content-Type': MEDIA_TYPES[extension] };
     return new Response(drawQr(link, extension, sizePx), { headers });
@@ -64,10 +64,10 @@ function parseSize(asked: string | undefined): number | undefined {
 }
 
 /**
- * Where a user code leads. Nothing is looked up, so the picture tells nobody which
- * codes exist. Capitals need only the small alphabet of ISO/IEC 18004 §7.4.4, which
- * gives fewer and larger modules: scheme and host know no case (RFC 3986 §6.2.2.1),
- * but a path does.
+ * The short link of a user code. The code is not looked up, so the picture does not
+ * reveal which codes exist. Capitals need only the small alphabet of ISO/IEC 18004
+ * §7.4.4, which gives fewer and larger modules. Scheme and host ignore case (RFC 3986
+ * §6.2.2.1), a path does not.
  */
 function createShortLink(name: string, baseUrl: string): string | undefined {
   const userCode = parseUserCode(name);

@@ -19,7 +19,7 @@ export function createResult(store: SessionStore, relay: Relay, pollSeconds: num
     if (Number.isNaN(waitSeconds)) return refuse('invalid_wait');
     if (!isCapability(pollSecret)) return refuse('session_not_found');
     if (log.isEnabledFor('debug')) log.debug('poll_waiting', { requestId: request.id });
-    // The operator's own hold is the longest: a proxy may bear no more.
+    // Never longer than the operator allows, because a proxy may close the connection then.
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
     const claim = relay.waitForResult(pollSecret, request.raw.signal, holdSeconds);
     return claim instanceof Promise ? claim.then(respond) : respond(claim);
@@ -27,8 +27,8 @@ export function createResult(store: SessionStore, relay: Relay, pollSeconds: num
 }
 
 /**
- * After a fault a poll is answered 204, because to devices in the field any error is
- * final. An acknowledgement is answered 503, because the result may still be kept:
+ * After a fault a poll is answered 204, because deployed devices take any error as
+ * final. An acknowledgement is answered 503, because the result may still be stored:
  * the device repeats it.
  */
 export function respondToResultFault(request: RelayRequest): Response {
@@ -50,14 +50,14 @@ function respond(claim: Claim): Response {
   }
 }
 
-/** Infinity when nothing is asked, NaN for what is no whole number from 0 to MAX_WAIT_SECONDS. */
+/** Infinity if absent, NaN for anything but a whole number from 0 to MAX_WAIT_SECONDS. */
 function parseWait(asked: string | undefined): number {
   if (asked === undefined) return Number.POSITIVE_INFINITY;
   const isWhole = /^\d{1,2}$/.test(asked) && Number(asked) <= MAX_WAIT_SECONDS;
   return isWhole ? Number(asked) : Number.NaN;
 }
 
-/** 204 also before anything was delivered: then there is nothing to acknowledge yet. */
+/** 204 also if nothing was delivered yet: then there is nothing to acknowledge. */
 async function acknowledge(store: SessionStore, pollSecret: string): Promise<Response> {
   const outcome: Acknowledgement = isCapability(pollSecret)
     ? await store.acknowledge(pollSecret)
@@ -65,7 +65,7 @@ async function acknowledge(store: SessionStore, pollSecret: string): Promise<Res
   return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
 }
 
-/** Only what the protocol names. The rest is for the device grant. */
+/** Only the fields of docs/protocol.md §3. The others are for the device grant. */
 function describeResult(result: SessionResult): object {
   if ('error' in result) return result;
   const { accessToken, refreshToken, expiresIn } = result;

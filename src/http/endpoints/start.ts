@@ -11,7 +11,7 @@ import { type BodyReader, parseMembers } from '../request.ts';
 import { jsonResponse, RETRY_DISCOVERY, refuse, retryAfter } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';
 
-/** Bytes of the body that are read. A longer body is cut there. */
+/** How much of the body is read. A longer body is cut there. */
 const MAX_BODY_BYTES = 512;
 
 export interface StartParts {
@@ -25,7 +25,7 @@ export interface StartParts {
   readonly sessionSeconds: number;
 }
 
-/** The checks are made in the order that the protocol gives them. */
+/** The checks are made in the order of docs/protocol.md §2. */
 export function createStart(parts: StartParts): Handler {
   const { admission, startLimiter, bodies, providers, relay, signInLog } = parts;
   return async (request) => {
@@ -59,7 +59,7 @@ export function createStart(parts: StartParts): Handler {
   };
 }
 
-/** The last three only for a device that asked for a code. */
+/** The last three members are only for a device that asked for a code. */
 function describeStarted(
   service: string,
   { pollSecret, browserState, userCode }: Started,

@@ -1,8 +1,8 @@
 /**
- * What a user opens to verify a code (RFC 8628 §3.3): the home page, the code form,
- * and the confirmation page between a code, or with CONFIRM=always a link, and the
- * provider. The user is told who asks, and decides. A GET changes nothing, so neither
- * does a link preview. docs/person.md.
+ * The verification pages (RFC 8628 §3.3): the home page, the code form, and the
+ * confirmation page, which a user sees between a code, or with CONFIRM=always a link,
+ * and the provider. It says which app and device ask. A GET changes nothing, so link
+ * previews do no harm. docs/person.md.
  */
 import { log } from '../../log.ts';
 import type { FindPages, LanguagePages } from '../../pages/pages.ts';
@@ -27,14 +27,14 @@ import {
   retryAfter,
 } from '../responses.ts';
 
-/** Bytes of a form that are read: a code with room for blanks, or a choice. */
+/** How much of a form is read: a code with room for blanks, or a choice. */
 const MAX_FORM_BYTES = 512;
 
 export interface VerificationParts {
   readonly findPages: FindPages;
   readonly respondWithPage: RespondWithPage;
   readonly admission: Admission;
-  /** Of user codes that are tried. RFC 8628 §5.1; the arithmetic is in docs/person.md. */
+  /** Limits on wrong user codes. RFC 8628 §5.1, docs/person.md "Guessing codes". */
   readonly codeLimits: RateLimitPair;
   readonly bodies: BodyReader;
   readonly providers: Providers;
@@ -62,19 +62,19 @@ export function createVerification(parts: VerificationParts): Verification {
   const { store, cookies, clock, baseUrl, confirm } = parts;
   const basePath = basePathOf(baseUrl);
   const { origin } = new URL(baseUrl);
-  // Where nobody is asked, a typed code leads on to the provider without a stop.
+  // With CONFIRM=never a typed code redirects to the provider without a confirmation page.
   const formHeaders = confirm === 'never' ? LEAVING_FORM_HEADERS : FORM_HEADERS;
 
   function pagesFor(request: RelayRequest): LanguagePages {
     return findPages(request.header('accept-language'));
   }
 
-  /** Never was, is used, is expired: which of them, nobody is told. */
+  /** Does not say whether the code is unknown, used or expired. */
   function respondWithUnknownCode(request: RelayRequest, typed = ''): Response {
     return pageResponse(404, pagesFor(request).codeUnknown(typed), formHeaders);
   }
 
-  /** Undefined: nothing was decided, by a GET, by another site's form, or by an unknown choice. */
+  /** Undefined for a GET, another site's form, or an unknown choice: nothing is decided then. */
   async function readChoice(request: RelayRequest): Promise<'continue' | 'decline' | undefined> {
     if (request.method !== 'POST' || !isSameOrigin(request, origin)) return undefined;
     const choice = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('choice');
@@ -130,7 +130,7 @@ export function createVerification(parts: VerificationParts): Verification {
       const location = provider.authorizeUrl(browserState, authorization.verifier);
       response = redirectResponse(location, request.method === 'GET' ? 302 : 303);
     }
-    // Continue used the code up, so this browser must find its way back, also after a 503.
+    // Continue used the code up, so this browser needs the cookie to return, also after a 503.
     if (decision === 'continue' && request.method === 'POST') {
       cookies.set(response, service, browserState, usedCode);
     }
@@ -147,34 +147,34 @@ export function createVerification(parts: VerificationParts): Verification {
 
     codeForm: (request) => pageResponse(200, pagesFor(request).codeForm, formHeaders),
 
-    /** Looks nothing up, so anybody may ask as often as they like: the address it leads to is limited. */
+    /** Needs no rate limit, because it looks nothing up. The short link to which it redirects has one. */
     async takeCode(request) {
       const typed = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('code') ?? '';
       const userCode = parseUserCode(typed);
       if (userCode === undefined) {
         return pageResponse(400, pagesFor(request).codeIncomplete(typed), formHeaders);
       }
-      // Only the path: the form may have been opened by another of the relay's names.
+      // Only the path, because the browser may use another host name of the relay.
       return redirectResponse(shortLinkOf(basePath, userCode), 303);
     },
 
     async shortLink(request) {
       const userCode = parseUserCode(request.parameter);
       if (userCode === undefined) return respondWithUnknownCode(request);
-      // One address for each code: a cookie is kept for one path, and no cookie's path holds a `;`.
+      // One address for each code, because a cookie belongs to one path, which cannot contain `;`.
       if (request.path !== shortLinkOf('', userCode)) {
         const location = shortLinkOf(basePath, userCode);
         return redirectResponse(location, request.method === 'GET' ? 302 : 303);
       }
       const choice = await readChoice(request);
       const decision = choice ?? (confirm === 'never' ? 'continue' : 'ask');
-      // Whoever returns tries no code, so the code is not looked up and nothing is
-      // counted: the response is that of their own sign-in, whatever the code.
+      // A browser that returns does not try a code: it gets the response of its own sign-in,
+      // whatever the code. So the code is neither looked up nor counted.
       const returning = await findReturning(request, userCode);
       if (returning !== undefined) {
         return carryOut(request, decision, returning, userCode, true);
       }
-      // Before the lookup, so that a refusal tells nothing about the code.
+      // Before the lookup, so that a refusal says nothing about the code.
       const admitted = await admission.admitToPair(request, codeLimits);
       if (admitted.refusal === 'rate_limited') {
         return respondWithPage('too_many_tries', request, retryAfter(admitted.retryAfterMs));
@@ -202,8 +202,9 @@ export function createVerification(parts: VerificationParts): Verification {
 }
 
 /**
- * Browsers say where a form comes from, and no page can make them lie. One too old to
- * say either knows the address of the form, which is a secret.
+ * Browsers send these headers themselves, and no page can change them. A browser that is
+ * too old to send either is accepted (docs/person.md "Whom the confirmation page
+ * protects").
  * https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
  */
 function isSameOrigin(request: RelayRequest, origin: string): boolean {
@@ -214,9 +215,9 @@ function isSameOrigin(request: RelayRequest, origin: string): boolean {
 }
 
 /**
- * Whether a page is open in the browser of another app. Providers refuse users there,
- * Google with `disallowed_useragent`, since the app could read along (RFC 8252
- * §8.12). A guess by the name that the browser gives itself: it only adds advice.
+ * Whether the page is open inside another app. Some providers refuse sign-ins there
+ * (Google: `disallowed_useragent`), because that app could read the password (RFC 8252
+ * §8.12). This is guessed from the User-Agent, and only adds advice to the page.
  */
 function isInApp(userAgent = ''): boolean {
   return IN_APP.test(userAgent);

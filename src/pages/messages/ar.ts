@@ -1,6 +1,6 @@
 import type { Messages } from './messages.ts';
 
-/** A name may run the other way; isolated, it leaves the sentence in order. Unicode UAX #9, FSI and PDI. */
+/** Isolates a name, which may be in a script of the other direction, from the sentence. Unicode UAX #9, FSI and PDI. */
 function isolate(name: string): string {
   return `\u2068${name}\u2069`;
 }

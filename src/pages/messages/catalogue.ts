@@ -1,4 +1,4 @@
-/** Languages the pages speak, by their tags. BCP 47. */
+/** The languages of the pages, by their tags (BCP 47). */
 import { ar } from './ar.ts';
 import { de } from './de.ts';
 import { en } from './en.ts';

@@ -1,6 +1,6 @@
 import type { Messages } from './messages.ts';
 
-/** French sets a space before these marks, and no line may break there. */
+/** French puts a space before `:`, `;` and `?`, at which no line may break. */
 const BEFORE_MARK = '\u00a0';
 
 export const fr: Messages = {

@@ -1,7 +1,7 @@
 /**
- * Everything the relay says to a person. One file per language holds one of
- * these; `app` is the operator's `APP_NAME`, and without it a sentence says
- * "the app". The English is `protocol.md` §3 and §4 to the letter.
+ * All texts of the pages. Each language has one file with one of these. `app` is the
+ * operator's `APP_NAME`; without it a sentence says "the app". The English texts of the
+ * outcomes are those of docs/protocol.md §5.
  */
 export interface Messages {
   readonly signedIn: {
@@ -10,7 +10,7 @@ export interface Messages {
     readonly message: (app?: string) => string;
   };
   readonly failed: {
-    /** Heading too. */
+    /** Also the heading. */
     readonly title: string;
     readonly cancelled: string;
     readonly tryAgain: string;
@@ -29,7 +29,7 @@ export interface Messages {
     readonly hint: string;
     readonly submit: string;
   };
-  /** Says who asks, what follows, and when not to. */
+  /** Which app asks, what follows, and when to decline. */
   readonly confirm: {
     readonly title: (app?: string) => string;
     readonly consequence: (provider: string, app?: string) => string;
@@ -39,11 +39,11 @@ export interface Messages {
     readonly warning: string;
     readonly continue: string;
     readonly decline: string;
-    /** To somebody whose browser is a part of another app. */
+    /** For a user whose browser is part of another app. */
     readonly openInBrowser: string;
   };
   readonly codeIncomplete: Notice;
-  /** One for codes unknown, used and expired: which of them is nobody's business. */
+  /** The same for unknown, used and expired codes, so that it does not reveal which. */
   readonly codeUnknown: Notice;
   readonly tooManyTries: Notice;
   readonly declined: Notice;

@@ -25,7 +25,7 @@ export interface RedisClaimsOptions {
   readonly clock: Clock;
   readonly timeOf: TimeOf;
   readonly createId: () => string;
-  /** Where this process hears of completions. */
+  /** The channel on which this process is notified of completions. */
   readonly instance: string;
   readonly openClaims: OpenClaims;
   readonly wake: Wake;
@@ -60,7 +60,7 @@ export function createClaim(options: RedisClaimsOptions): SessionStore['claim'] 
   const undoAttempts = createUndoAttempts(options);
 
   /**
-   * Repeated for a while under one id. A claim that no device profits from is
+   * Repeated for a while under one id. A claim that reaches no device is
    * undone: one whose outcome stays unknown, and one whose device has left.
    */
   async function claimOnce(pollKey: string, signal?: AbortSignal) {
@@ -114,7 +114,7 @@ export function createClaim(options: RedisClaimsOptions): SessionStore['claim'] 
       }
       if (state !== 'taken') return { state };
       const claim = claimOf(takenBy);
-      // It has the session although nobody can undo it any more: it was delivered.
+      // It still has the session, and nobody can undo it any more: it was delivered.
       if (claim === closedClaim) return { state: 'gone' };
       if (!(await openClaims.untilClosed(claim))) {
         throw new StoreUnavailable('claimed by a poll that may still lose it');
@@ -148,7 +148,7 @@ function createAttemptClaim(options: RedisClaimsOptions) {
         await undoAttempts(attempt, claimer);
         return parseReply(['pending']);
       }
-      // A primary that was promoted in between need not know of it: asked once more.
+      // After a failover the new primary may not have the claim: ask again.
       reply = await claimAtOnce(attempt, claimer);
       if (reply.again) return reply;
     }
@@ -163,13 +163,13 @@ function createAttemptClaim(options: RedisClaimsOptions) {
     const reply = parseReply(
       await commands.run(scripts.CLAIM_SESSION, [sessionPrefix + sessionId], args),
     );
-    // Once for all who are handed it: each would move it further.
+    // Moved once: each further claim of a kept result would move it again.
     const isMoved = reply.kept && reply.again;
     if (reply.state === 'claimed' && !isMoved) await movePlace(sessionId, now, reply);
     return reply;
   }
 
-  /** Lost, it costs a place among the live until the session would have expired. */
+  /** If this fails, the session counts as live until it would have expired. */
   async function movePlace(sessionId: string, now: number | string, reply: ClaimReply) {
     const moved = reply.kept
       ? commands.run(KEEP_PLACE, [live], [now, sessionId, reply.staysMs])
@@ -199,7 +199,7 @@ function createUndoAttempts({ client, commands, keys, wake }: RedisClaimsOptions
     const undone = await commands.run(scripts.UNDO_SESSION, [sessionPrefix + sessionId], [now, id]);
     if (!Array.isArray(undone)) return;
     const [expiresAtMs, pollId, waiting] = undone as [number, string, string[]];
-    // Lost, the session is not counted.
+    // If this fails, the session is not counted as live.
     await commands.run(RETURN_PLACE, [live], [sessionId, expiresAtMs]).catch(() => {});
     for (const other of waiting) void wake(other, pollId);
   }

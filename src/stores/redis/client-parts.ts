@@ -8,11 +8,11 @@ export const RECONNECT_MS = 200;
 const CONNECT_TIMEOUT_MS = 2_000;
 /**
  * The client's own, which would not stop a command that is written, costs a tenth
- * of the relay's processor time. redis-commands.ts has one that costs nothing.
+ * of the relay's processor time. commands.ts has one that costs nothing.
  */
 export const NO_TIMEOUT = { commandOptions: { timeout: 0 } };
 
-/** For those that wait for no replica: docs/scaling.md, What can be lost. */
+/** For clients that wait for no replica: docs/scaling.md "What can be lost". */
 export const isReplicated = async () => true;
 
 export function optionsOf({ tls, username, password, database }: RedisTarget) {
@@ -20,7 +20,7 @@ export function optionsOf({ tls, username, password, database }: RedisTarget) {
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
     ...(database !== undefined && { database }),
-    // While the store is away an answer is owed at once, not when it returns.
+    // While the store is unreachable, a command fails at once and does not wait for it.
     disableOfflineQueue: true,
     // From Redis 7.2 on it would say what it is: one right more that an ACL has to give.
     disableClientInfo: true,
@@ -52,7 +52,7 @@ export async function describe(client: {
 }) {
   const info = await client.info();
   const { save = '' } = await client.configGet('save').catch((error: unknown) => {
-    // An ACL may forbid CONFIG; then nothing is known, and nothing is said.
+    // An ACL may forbid CONFIG; then nothing is known, so there is no warning.
     if (error instanceof ErrorReply) return { save: '' };
     throw error;
   });

@@ -1,8 +1,8 @@
 /**
- * The store's clock, as it stands to ours. A command may lie in wait, in a store
- * that stands still or behind a failover, and be carried out when nobody waits
- * for it any more: a claim would then hand the tokens to nobody. So it says until
- * when it holds, and the store itself refuses it later. hazards.md §1d.
+ * The store's clock, relative to ours. A store that is paused, or that fails over, may
+ * carry out a command when nobody waits for its answer any more. A claim would then
+ * deliver the tokens to nobody. So a command says until when it is valid, and the
+ * store refuses it later. docs/scaling.md "When Redis is unreachable".
  */
 import { STORE_DEADLINE_MS, STORE_LATEST_MS } from '../../limits.ts';
 import type { Clock } from '../../relay/time.ts';
@@ -10,19 +10,19 @@ import type { RedisClient } from './client.ts';
 import type { RedisCommands } from './commands.ts';
 
 /**
- * An answer that took longer tells the store's time less exactly than the margin
- * between STORE_LATEST_MS and STORE_DEADLINE_MS: it is off by up to half of what
- * it took, as after a standstill of the relay or the store.
+ * The store's time is known to within half of a round trip. A longer round trip, such
+ * as after a pause of the relay or the store, is less exact than the margin between
+ * STORE_LATEST_MS and STORE_DEADLINE_MS.
  */
 const MAX_ROUND_TRIP_MS = 2 * (STORE_DEADLINE_MS - STORE_LATEST_MS);
 
-/** What stands for now in a script. */
+/** The argument `now` of a script. */
 export type TimeOf = () => number | string;
 
 export interface StoreClock {
   /** Asks the store what time it is. */
   look(): Promise<void>;
-  /** The store's own time, while it is not too late for what was asked now. */
+  /** `until` and the last moment, by the store's clock, at which it may carry out the command. */
   readonly soon: TimeOf;
 }
 

@@ -1,4 +1,4 @@
-/** The person's ways to a session: what it shows them, by link or by code, and the code's single use. */
+/** A session as its user finds it, by link or by code, and the single use of a code. */
 import type { SessionInfo, SessionKey, SessionStore } from '../../relay/store.ts';
 import type { RedisClient } from './client.ts';
 import type { TimeOf } from './clock.ts';
@@ -46,9 +46,9 @@ export function createRedisCodes(
     },
 
     /**
-     * Looked for first: what cannot be answered uses nothing up. The use itself is
+     * Looked up first: a lookup that fails uses nothing up. The use itself is
      * one script, repeated for a while under one id; if that leaves it unknown, the
-     * use is undone, so that the person can try again.
+     * use is undone, so that the user can try again.
      */
     async useCode(userCode) {
       const looked = await findByCode(userCode);

@@ -1,9 +1,9 @@
-/** Scripts of what is no session: token buckets, and refreshes under way. */
+/** Scripts for token buckets and for refreshes. */
 import { NOW, script } from './script.ts';
 
 /**
  * A full store refuses what takes memory unless the script has begun with what
- * takes none (redis-script.ts). Limits hold there too, or nobody with a code could
+ * takes none (script.ts). Limits hold there too, or nobody with a code could
  * go on, and refreshes go on; what they keep expires within seconds.
  */
 const FREE_FIRST = "redis.call('DEL', KEYS[1])";

@@ -1,4 +1,4 @@
-/** Sessions and rate limits in Redis: connects, looks whether the server is fit, and listens for completions. */
+/** Sessions and rate limits in Redis: connects, checks the server's settings, and listens for completions. */
 import { Buffer } from 'node:buffer';
 import { setTimeout } from 'node:timers/promises';
 import { STORE_CONNECT_MS, STORE_RETRY_MS, STORE_SILENCE_MS } from '../../limits.ts';
@@ -40,7 +40,7 @@ export type RedisEvent =
   /** At the start: it cannot be used yet, and is tried for so much longer. */
   | { readonly type: 'store_awaited'; readonly problem: string; readonly secondsLeft: number }
   | { readonly type: 'store_lost' | 'store_back' }
-  /** No replica keeps up, so results are held back; and they are no more. */
+  /** No replica keeps up, so results are not delivered; or they are again. */
   | { readonly type: 'store_unreplicated' | 'store_replicated' }
   | { readonly type: 'store_unfit'; readonly problem: string };
 
@@ -53,17 +53,17 @@ export interface RedisStores {
 
 /**
  * Resolves once the server answers. Tries for STORE_CONNECT_MS, because the
- * server may be starting too, unless that is of no use. Rejects with
+ * server may be starting too, unless the failure is final. Rejects with
  * StoreUnavailable, whose message says why.
  */
 export async function openRedis(options: RedisOptions): Promise<RedisStores> {
   const { target, clock, onEvent } = options;
   const untilMs = clock.now() + STORE_CONNECT_MS;
   const end = new AbortController();
-  const callOffEnd = clock.setTimer(STORE_CONNECT_MS, () => end.abort());
+  const cancelEnd = clock.setTimer(STORE_CONNECT_MS, () => end.abort());
   let last: ConnectFailure | undefined;
 
-  function tell(failure: ConnectFailure): void {
+  function report(failure: ConnectFailure): void {
     if (failure.problem !== last?.problem && !failure.isFinal) {
       const secondsLeft = Math.ceil((untilMs - clock.now()) / 1_000);
       onEvent({ type: 'store_awaited', problem: failure.problem, secondsLeft });
@@ -74,26 +74,26 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
   try {
     for (;;) {
       const attempt = createAttempt(options, end.signal);
-      const callOffTelling = clock.setTimer(STORE_SILENCE_MS, () =>
-        tell(attempt.failure() ?? noAnswer(target)),
+      const cancelReport = clock.setTimer(STORE_SILENCE_MS, () =>
+        report(attempt.failure() ?? noAnswer(target)),
       );
       try {
         return await attempt.outcome;
       } catch (error) {
-        // One that was cut off at its beginning has nothing to say.
+        // An attempt that was ended at once has no failure of its own.
         const failure = attempt.failure() ?? last ?? noAnswer(target);
         if (end.signal.aborted || failure.isFinal) {
           throw new StoreUnavailable(failure.problem, { cause: error });
         }
-        tell(failure);
+        report(failure);
       } finally {
-        callOffTelling();
+        cancelReport();
       }
       // Not by the clock, whose timers keep no process running: nothing else does between two attempts.
       await setTimeout(STORE_RETRY_MS);
     }
   } finally {
-    callOffEnd();
+    cancelEnd();
   }
 }
 
@@ -102,7 +102,7 @@ function createAttempt(options: RedisOptions, end: AbortSignal) {
   const ending = new AbortController();
   let failure: ConnectFailure | undefined;
 
-  /** The first error says most: those after it follow from it. */
+  /** The first error names the cause: later ones follow from it. */
   function note(error: unknown): void {
     failure ??= describeConnectFailure(error, options.target);
   }
@@ -207,7 +207,7 @@ async function isReplicating(claimer: Claimer): Promise<boolean> {
   return claimer.isReplicated();
 }
 
-/** What would lose sessions, or keep them where they should not be. hazards.md §3. */
+/** Settings of the server that may lose sessions, or write them to disk. docs/scaling.md "Set-up". */
 function findProblems({ info, save }: { info: string; save: string }): string[] {
   const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
   const problems: string[] = [];

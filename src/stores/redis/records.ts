@@ -29,7 +29,7 @@ export interface SessionRecord {
   readonly pointer: string;
   /** The way from the code to the link, when there is a code. */
   readonly code?: { readonly id: string; readonly value: string };
-  /** Names and values in turn, as redis-scripts.ts has them. */
+  /** Names and values in turn, as scripts.ts has them. */
   readonly fields: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export function openedOf(session: Derived, service: string, sealedVerifier: stri
   return { verifier: verifier === '' ? undefined : verifier };
 }
 
-/** What FIND returns, as the person is to see it. */
+/** What FIND returns, as the user is to see it. */
 export function foundOf(
   browserState: string,
   session: Derived,

@@ -48,7 +48,7 @@ export function createRefusals(clock: Clock, onEvent: (event: RefusalEvent) => v
   };
 }
 
-/** Part of the way things work: `LATE` is ours (redis-clock.ts), the others are those of a Cluster that moves slots. */
+/** Part of the way things work: `LATE` is ours (clock.ts), the others are those of a Cluster that moves slots. */
 const PASSING: ReadonlySet<string> = new Set(['LATE', 'TRYAGAIN', 'MOVED', 'ASK']);
 
 const REMEDIES: Readonly<Record<string, string>> = {

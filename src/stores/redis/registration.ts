@@ -58,13 +58,13 @@ export function createRegister(options: RegistrationOptions): Register {
     );
     const madeKeys = made.flat();
     if (madeKeys.length === makings.length) return 1;
-    // All or none: what has just been made for nothing goes.
+    // All or none: what has just been created is removed.
     const undone = madeKeys.map((key) => run(scripts.FORGET, [key], []));
-    // Else another's session is alive under this id, and so is its place.
+    // Otherwise another session is alive under this id, and keeps its entry in the index.
     if (failures.length > 0 || madeKeys.includes(keys.session(session))) {
       undone.push(run(scripts.LEAVE_PLACE, [keys.live], [session.id]));
     }
-    // Lost, it stays until the session would have expired.
+    // If this fails, it stays until the session would have expired.
     await Promise.allSettled(undone);
     if (failures.length > 0) throw failures[0];
     return -1;

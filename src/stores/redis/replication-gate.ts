@@ -1,7 +1,7 @@
 /**
- * While no replica confirms what is handed out, nothing is: a failover would
- * undo the claim, and the tokens would be handed out twice. Devices are kept
- * waiting, and look again once a replica is there.
+ * Results are delivered only while a replica confirms claims: otherwise a failover
+ * would undo a claim, and the tokens would be delivered twice. Devices keep waiting,
+ * and claim again once a replica keeps up.
  */
 import { STORE_RETRY_MS } from '../../limits.ts';
 import type { Clock } from '../../relay/time.ts';

@@ -10,7 +10,7 @@
  *   m sealed name of the device, k the device's key, sealed
  *   a how long the result stays after it was first claimed (ms; absent: it is claimed once), f set when errors stay
  *   i id of the lease: whoever repeats it under the same one gets the same answer
- *   c attempt that claimed it (redis-claim-scripts.ts), o what e was before the claim
+ *   c attempt that claimed it (claim-scripts.ts), o what e was before the claim
  *   w:<instance> set while a poll of that instance waits
  * A poll pointer is a string: expires at (ms), session id, wrapped key.
  * A user code is a string: expires at (ms), sealed browser state; once it is used, 0 and by which request.

@@ -1,7 +1,7 @@
 /**
- * Nothing readable at rest: what a shared store holds opens only with the
- * person's link or code, or the device's secrets. docs/sealing.md is the
- * construction in words, with test vectors; `design.md`, Many instances.
+ * Encryption at rest: what a shared store keeps can be opened only with the user's
+ * link or code, or with the device's secrets. docs/sealing.md describes the
+ * construction and has test vectors.
  */
 import { Buffer } from 'node:buffer';
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
@@ -30,7 +30,7 @@ export function deriveFromPollSecret(pollSecret: string): Derived {
 }
 
 /**
- * The user code names the way to the link, and its key seals the browser state.
+ * The user code names the record that has the link, and its key seals the browser state.
  * Whoever has the store can find a code by trying them all, so nothing else
  * may rest on it: seal-to-device.ts.
  */

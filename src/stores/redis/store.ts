@@ -1,6 +1,6 @@
 /**
  * Sessions in Redis or Valkey, for many instances at once. Every verb is one
- * script (redis-*scripts.ts), and what it keeps is sealed (redis-records.ts).
+ * script (the files *scripts.ts), and what it keeps is sealed (records.ts).
  * In a Cluster the keys of one session lie in three slots, because its two
  * capabilities are independent, or in four with a user code; there some verbs
  * take several steps.
@@ -32,7 +32,7 @@ export interface RedisStoreOptions {
   readonly waiters: Waiters;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  /** Where this process hears of completions. */
+  /** The channel on which this process is notified of completions. */
   readonly instance: string;
   readonly openClaims: OpenClaims;
   readonly wake: Wake;

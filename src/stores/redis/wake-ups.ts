@@ -1,9 +1,9 @@
 /**
  * Polls parked here wake when any instance completes their session. Each
- * instance has one channel; a claim that finds its session pending leaves word
- * on which instance it waits, in the same script, so none is missed. A message
+ * instance has one channel; a claim that finds its session pending registers
+ * the instance as a waiter, in the same script, so no completion is missed. A message
  * carries the id of a poll pointer, which is no secret, or is about a claim
- * (redis-messages.ts).
+ * (messages.ts).
  */
 import { HEARTBEAT_MS, HEARTBEATS_TO_REBUILD } from '../../limits.ts';
 import type { Clock } from '../../relay/time.ts';
@@ -28,7 +28,7 @@ export interface WakeUpOptions {
   readonly openClaims: OpenClaims;
   /**
    * Since the last heartbeat a connection failed or was given up, which may have
-   * been the one that listens, or a command, which may have been to leave word here.
+   * been the one that listens, or a command, which may have registered a waiter.
    */
   readonly line: { wasCut: boolean };
   readonly channel: string;

@@ -1,0 +1,36 @@
+/** ARCHITECTURE.md describes the sources and the dependencies that are there. */
+import { expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
+
+const ROOT = join(import.meta.dir, '../..');
+const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+const [, tree = ''] = page.split('```');
+const [, dependencies = ''] = page.split('## Dependencies');
+
+/** The tree names these two folders as a whole. */
+const isInNamedFolder = (path: string) => /^(stores\/redis|pages\/messages)\//.test(path);
+
+const sources = [...new Bun.Glob('**/*.{ts,tsx}').scanSync(join(ROOT, 'src'))].sort();
+
+test.each(sources.filter((path) => !isInNamedFolder(path)))('the tree has src/%s', (path) => {
+  const name = path.includes('endpoints/') ? basename(path, '.ts') : basename(path);
+  expect(tree.split(/[\s,;:]+/)).toContain(name);
+});
+
+const walk = [...page.matchAll(/^\| (?:start|link|callback|result) \| (.*) \|$/gm)].flatMap(
+  ([, files = '']) => files.split(', ').map((file) => file.replaceAll('`', '')),
+);
+
+test.each([...new Set(walk)])('the walk of a request opens a file that is there: %s', (file) => {
+  expect(existsSync(join(ROOT, 'src', `${file}.ts`))).toBe(true);
+});
+
+test.each(Object.keys({ ...packageJson.dependencies, ...packageJson.devDependencies }))(
+  '%s has one line that says what it is for',
+  (name) => {
+    const rows = dependencies.split('\n').filter((row) => row.includes(`\`${name}\``));
+    expect(rows).toHaveLength(1);
+  },
+);

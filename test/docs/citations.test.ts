@@ -1,0 +1,180 @@
+/**
+ * Whatever the sources and the documentation cite is there: pages of docs/, their
+ * sections and headings, files of this repository, links and their anchors.
+ * A citation has one of three forms: the page alone, the page with `§` and the number
+ * of a section, or the page with a heading in double quotes, and nothing between.
+ */
+import { describe, expect, test } from 'bun:test';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { GROUPS } from '../../conformance/groups/index.ts';
+
+const ROOT = join(import.meta.dir, '../..');
+const TOP = 'src|test|conformance|bench|demo|examples|scripts|deploy|docs';
+const ENDINGS = 'ts|tsx|mjs|py|sh|md|json|yaml|conf|acl|png|svg';
+
+/** Citations in these are not held to the one form of headings, nor to the folder before a page's name. */
+const isLenient = (path: string) => path.startsWith('test/');
+
+const PATTERNS = [
+  `{${TOP.replaceAll('|', ',')}}/**/*.{ts,tsx,mjs,py,sh,md,json,yaml,conf,acl}`,
+  'deploy/Dockerfile',
+  '*.{md,json}',
+];
+
+const sources = PATTERNS.flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(ROOT)])
+  // This file has examples of what is wrong. Vectors and catalogues cite nothing.
+  .filter(
+    (path) =>
+      !/node_modules|citations\.test|sealing-vectors|catalogue\.json|package-lock/.test(path),
+  )
+  .sort();
+
+interface Headings {
+  readonly texts: ReadonlySet<string>;
+  readonly sections: ReadonlySet<string>;
+  readonly anchors: ReadonlySet<string>;
+}
+
+/** Undefined when there is no such page. */
+function readHeadings(path: string): Headings | undefined {
+  if (!existsSync(join(ROOT, path))) return undefined;
+  const page = withoutCode(readFileSync(join(ROOT, path), 'utf8'));
+  const titles = [...page.matchAll(/^#+ +(.+?) *$/gm)].map(([, title = '']) => title);
+  const anchors = new Set<string>();
+  for (const title of titles) {
+    const anchor = anchorOf(title);
+    let unique = anchor;
+    for (let count = 1; anchors.has(unique); count += 1) unique = `${anchor}-${count}`;
+    anchors.add(unique);
+  }
+  const numbered = titles.map((title) => /^([\d.]*\d)?\.? *(.*)$/.exec(title) ?? []);
+  return {
+    texts: new Set(numbered.map(([, , text = '']) => text.replaceAll('`', ''))),
+    sections: new Set(numbered.flatMap(([, number]) => number ?? [])),
+    anchors,
+  };
+}
+
+/** As GitHub makes it. */
+function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+function withoutCode(page: string): string {
+  return page.replace(/^( *)(```+|~~~+).*?^\1?\2/gms, '');
+}
+
+/** Comments as running text, so that a citation may be broken between two lines. */
+function asRunningText(text: string): string {
+  return text.replace(/\s*\n\s*(\*(?!\/)|\/\/|#(?!#))?\s*/g, ' ');
+}
+
+function findProblems(path: string, text: string): string[] {
+  const running = asRunningText(text);
+  return [
+    ...(path.endsWith('.md') ? findWrongLinks(path, text) : []),
+    ...findWrongPages(running, isLenient(path)),
+    ...findMissingFiles(running),
+    ...(isLenient(path) ? [] : findBareNames(running)),
+  ];
+}
+
+const PAGE = /(?<![\w-])docs\/([\w-]+)\.md(?: §([\d.]*\d)| "([^"\n]+)"|`? ?, ?"?([A-Z][\w ]+))?/g;
+
+function findWrongPages(text: string, lenient: boolean): string[] {
+  return [...text.matchAll(PAGE)].flatMap(([whole, page = '', section, heading, wrongForm]) => {
+    const headings = readHeadings(`docs/${page}.md`);
+    if (headings === undefined) return [`${whole}: there is no such page`];
+    if (section !== undefined && !headings.sections.has(section)) return [`${whole}: no section`];
+    if (heading !== undefined && !headings.texts.has(heading)) return [`${whole}: no heading`];
+    if (wrongForm === undefined || lenient) return [];
+    // A capital may also begin an ordinary word after the page.
+    return [...headings.texts].some((known) => known !== '' && wrongForm.startsWith(known))
+      ? [`${whole}: write docs/${page}.md "Heading"`]
+      : [];
+  });
+}
+
+/** A path from the top of the repository, or the end of a path of a source. Imports begin with a dot. */
+const FILE = new RegExp(
+  `(?<![\\w./@$-])((?:${TOP})/[\\w./-]+?\\.(?:${ENDINGS})|\\w[\\w/-]*\\.tsx?)(?![\\w-])`,
+  'g',
+);
+
+function findMissingFiles(text: string): string[] {
+  return [...text.matchAll(FILE)].flatMap(([, path = '']) => {
+    // PAGE has found these.
+    if (/^docs\/[\w-]+\.md$/.test(path) || existsSync(join(ROOT, path))) return [];
+    const isKnown = sources.some((source) => source.endsWith(`/${path}`));
+    return isKnown ? [] : [`${path}: there is no such file`];
+  });
+}
+
+/** Specifications by a bare name: a reader of this repository has only those in docs/. */
+function findBareNames(text: string): string[] {
+  const withoutLinks = text.replace(/\[[^\]]*\]\([^)]*\)/g, '');
+  const bare = withoutLinks.matchAll(/(?<![\w/-])(?:protocol|hazards|design|field|style)\.md\b/g);
+  return [...bare].map(([name]) => `${name}: write docs/${name}, if it is there`);
+}
+
+const LINK = /!?\[(?:[^\]\\]|\\.)*\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)/g;
+
+function findWrongLinks(path: string, text: string): string[] {
+  const prose = withoutCode(text).replace(/`[^`\n]*`/g, '``');
+  return [...prose.matchAll(LINK)].flatMap(([, address = '']) => {
+    if (/^[a-z]+:/.test(address)) return [];
+    const [file = '', anchor] = address.split('#');
+    const target = file === '' ? path : normalize(join(dirname(path), file));
+    if (!existsSync(join(ROOT, target))) return [`${address}: there is no such file`];
+    if (anchor === undefined || statSync(join(ROOT, target)).isDirectory()) return [];
+    return readHeadings(target)?.anchors.has(anchor) ? [] : [`${address}: no such heading`];
+  });
+}
+
+test.each(sources)('what %s cites is there', (path) => {
+  expect(findProblems(path, readFileSync(join(ROOT, path), 'utf8'))).toEqual([]);
+});
+
+test('a case of the conformance suite names a section that is there', () => {
+  const { texts } = readHeadings('docs/protocol.md') ?? { texts: new Set() };
+  const sections = GROUPS.flatMap(({ cases }) =>
+    cases.flatMap(({ title }) => (title.split(': ', 1)[0] ?? '').split('; ')),
+  );
+  const isKnown = (section: string) =>
+    texts.has(section) || /^RFC \d+ §[\d.]*\d$|^docs\/[\w-]+\.md "[^"]+"$/.test(section);
+  expect(sections.filter((section) => !isKnown(section))).toEqual([]);
+});
+
+describe('the checker finds', () => {
+  test.each([
+    ['a page that is not there', 'src/a.ts', '/** docs/nothing.md */'],
+    ['a section that is not there', 'src/a.ts', '/** docs/protocol.md §99. */'],
+    ['a subsection that is not there', 'src/a.ts', '// docs/protocol.md §4.9'],
+    ['a heading that is not there', 'test/a.ts', '/** docs/qr.md "No such heading" */'],
+    ['a citation over two lines', 'src/a.ts', '/**\n * See docs/protocol.md\n * §99.\n */'],
+    ['a heading in another form', 'src/a.ts', '// docs/protocol.md, Security'],
+    ['a page without its folder', 'src/a.ts', '// protocol.md §3'],
+    ['a page that no reader has', 'docs/a.md', 'see `hazards.md`'],
+    ['a file that is not there', 'docs/a.md', '`src/nothing.ts` does it'],
+    ['a link to a file that is not there', 'docs/a.md', '[it](nothing.md)'],
+    ['a link to an anchor that is not there', 'docs/a.md', '[it](protocol.md#no-such-heading)'],
+    ['an anchor of its own page', 'docs/protocol.md', '[below](#no-such-heading)'],
+  ])('%s', (_, path, text) => {
+    expect(findProblems(path, text)).toHaveLength(1);
+  });
+
+  test.each([
+    ['a page', 'src/a.ts', '/** docs/protocol.md */'],
+    ['a section', 'src/a.ts', '/** docs/protocol.md §4.2. */'],
+    ['a heading', 'src/a.ts', '/** docs/protocol.md "Security", docs/qr.md "Size". */'],
+    ['a link with an anchor', 'docs/a.md', '[it](protocol.md#9-security), `[no](link.md)`'],
+    ['a link in a program', 'docs/a.md', '```\n[no](link.md)\n```\n'],
+    ['a file', 'docs/a.md', '[`src/limits.ts`](../src/limits.ts)'],
+  ])('nothing wrong with %s', (_, path, text) => {
+    expect(findProblems(path, text)).toEqual([]);
+  });
+});
