@@ -81,6 +81,7 @@ export function createFindProblems(document: Node): FindProblems {
 
   return (seen) => {
     const problems = describedFor(seen).map(({ node, pointer }) => [
+      ...findInHeaders('/x-every-response/headers', seen),
       ...findInHeaders(`${pointer}/headers`, seen),
       ...findInBody(node, `${pointer}/content`, seen),
     ]);
