@@ -7,7 +7,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, request as requestHttp } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createFindProblems, type Seen } from './kit/api-document.ts';
+import { createFindProblems, readApiDocument, type Seen } from './kit/api-document.ts';
 import { findFreePort, runChild } from './kit/process.ts';
 import { startRedis } from './kit/redis/server.ts';
 import { buildForNode, launchRelay, ROOT, untilHealthy } from './kit/relay.ts';
@@ -83,10 +83,10 @@ async function runSuite({ options, start }: Target) {
   const { exitCode, output } = await runChild([...suite, ...files], {
     env: { CI: process.env.CI ?? '' },
   });
-  const document = (await (await fetch(`${baseUrl}/openapi.json`)).json()) as object;
+  const document = await readApiDocument({ ask: (path) => fetch(baseUrl + path) });
   return {
     cases: { exitCode, ...readReport(output) },
-    problems: findProblemsOf(readFileSync(answersFile, 'utf8'), { ...document }),
+    problems: findProblemsOf(readFileSync(answersFile, 'utf8'), document),
   };
 }
 
