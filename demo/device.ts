@@ -139,6 +139,8 @@ async function ask(
 
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
+  // The link has expired: Node warns of negative timers.
+  if (ms <= 0) return;
   await new Promise<void>((resolve, reject) => {
     const cancel = () => {
       clearTimeout(timer);

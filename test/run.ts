@@ -1,88 +1,162 @@
 /**
- * `npm test`: everything. Types, lint, the tests of the code, the conformance
- * suite under Bun and under Node, a real browser, and a search of every log for
- * every secret. Nothing is skipped in silence; with CI=true a skip is a failure.
+ * `npm test`: types, lint, the build for Node, every test, and a search of every log
+ * for every secret. The last line is `N passed, N failed`: checks, tests and the cases
+ * of the conformance suite. With CI=true a skipped test or case is a failure.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { conformanceStep, type Target } from './runner/conformance.ts';
-import { searchLogs } from './runner/search-logs.ts';
-import { checkStep, type StepResult } from './runner/step.ts';
-import { installWhatIsMissing } from './runner/system.ts';
-import { unitStep } from './runner/unit.ts';
+import { searchLogs } from './kit/secrets.ts';
 
-// Bun's fetch would send even 127.0.0.1 through a proxy.
-process.env.NO_PROXY = '127.0.0.1,localhost';
+/** Commands that the tests need, and the Debian packages that have them. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  chromium: 'chromium',
+  curl: 'curl',
+  nginx: 'nginx-light',
+  node: 'nodejs',
+  openssl: 'openssl',
+  'redis-cli': 'redis-tools',
+  'redis-server': 'redis-server',
+  script: 'bsdutils',
+};
+
+/** The same for modules of Debian's Python. */
+const PYTHON_MODULES: Readonly<Record<string, string>> = { oauthlib: 'python3-oauthlib' };
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+type Env = Readonly<Record<string, string>>;
 
 const bun = process.execPath;
-const underBun = [bun, 'src/main.ts'];
+const ROOT = join(import.meta.dir, '..');
+/** A search for fewer secrets means that the tests plant none any more. */
+const MIN_SECRETS = 100;
 
-/** The lifetime of 600 s is held by fake time elsewhere; here sessions live as long as a test can wait. */
-const SHORT_LIFE_SECONDS = '20';
+async function main(): Promise<void> {
+  await installMissing();
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-test-'));
+  // Ctrl-C reaches the running step too. We wait for its end and remove the folder, which holds secrets.
+  process.on('SIGINT', () => undefined);
+  try {
+    const all = sum(await runAll(folder));
+    const isStrict = process.env.CI === 'true';
+    const failed = all.failed + (isStrict ? all.skipped : 0);
+    if (all.skipped > 0) console.log(`\n${all.skipped} skipped`);
+    console.log(`\n${all.passed} passed, ${failed} failed`);
+    process.exitCode = failed === 0 ? 0 : 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
-/** All but `confirm`, which changes what the specification's own link does. */
-const EXTENSIONS = ['--with', 'user-code,wait,ack,qr,cors,device-grant'];
-const ALL_BUT_EXPIRY = [...EXTENSIONS, '--except', 'expiry,device-expiry'];
-
-const TARGETS: Target[] = [
-  { name: 'bun', command: underBun, options: ALL_BUT_EXPIRY },
-  { name: 'node', command: ['node', 'examples/node-server.mjs'], options: ALL_BUT_EXPIRY },
-  {
-    name: 'two relays on one Redis',
-    command: underBun,
-    options: ALL_BUT_EXPIRY,
-    takingTurns: true,
-  },
-  {
-    name: 'expiry',
-    command: underBun,
-    options: ['--only', 'expiry,device-expiry', '--session-seconds', SHORT_LIFE_SECONDS],
-  },
-  { name: 'confirm', command: underBun, options: ['--only', 'confirm'] },
-];
-
-async function runSuite(folder: string): Promise<StepResult[]> {
-  const logs = join(folder, 'logs');
-  const secrets = join(folder, 'planted.txt');
+async function runAll(folder: string): Promise<Counts[]> {
+  const file = (name: string) => join(folder, name);
+  const [logs, secrets, cases] = [file('logs'), file('secrets.txt'), file('cases.txt')];
   mkdirSync(logs);
-  writeFileSync(secrets, '');
-  const results: StepResult[] = [];
-  const report = (result: StepResult) => {
-    results.push(result);
-    show(result);
-  };
-
-  report(await checkStep('types', ['node_modules/.bin/tsc', '--noEmit']));
-  report(await checkStep('lint and format', ['node_modules/.bin/biome', 'check']));
-  report(await checkStep('build for Node', [bun, 'run', 'build']));
-  // The conformance suites mostly wait, so they run beside each other and the rest.
-  const env = { RELAY_TEST_LOGS: logs, RELAY_TEST_SECRETS: secrets };
-  await Promise.all([
-    unitStep(folder, env).then(report),
-    ...TARGETS.map((target) => conformanceStep(target, { logs, secrets }).then(report)),
-  ]);
-  report(searchLogs(logs, secrets));
-  return results;
+  for (const empty of [secrets, cases]) writeFileSync(empty, '');
+  return [
+    await check('types', ['node_modules/.bin/tsc', '--noEmit']),
+    await check('lint and format', ['node_modules/.bin/biome', 'check']),
+    await check('build for Node', [bun, 'run', 'build']),
+    await runTests(file('report.xml'), {
+      RELAY_TEST_BUILT: 'true',
+      RELAY_TEST_LOGS: logs,
+      RELAY_TEST_SECRETS: secrets,
+      RELAY_TEST_COUNTS: cases,
+    }),
+    ...readFileSync(cases, 'utf8').split('\n').map(countCases),
+    checkLogs(logs, secrets),
+  ];
 }
 
-function show({ name, passed, failed, skipped, output }: StepResult): void {
-  if (failed > 0 || skipped > 0) console.log(`\n${output}\n`);
-  const mark = failed > 0 ? 'FAIL' : 'ok  ';
-  console.log(`${mark} ${name}: ${passed} passed, ${failed} failed, ${skipped} skipped`);
+/** The test of a target fails once more for all the cases that failed in it. */
+function countCases(line: string): Counts {
+  const [passed = 0, failed = 0, skipped = 0] = line.match(/\d+/g)?.map(Number) ?? [];
+  return { passed, failed, skipped };
 }
 
-await installWhatIsMissing();
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-test-'));
-try {
-  const results = await runSuite(folder);
-  const total = (of: 'passed' | 'failed' | 'skipped') =>
-    results.reduce((sum, result) => sum + result[of], 0);
-  const skippedInCi = process.env.CI === 'true' ? total('skipped') : 0;
-  const failed = total('failed') + skippedInCi;
-  console.log(`\n${total('passed')} passed, ${failed} failed`);
-  process.exitCode = failed === 0 ? 0 : 1;
-} finally {
-  // The secrets are made up, but a folder of them is not left lying about.
-  rmSync(folder, { recursive: true, force: true });
+async function check(name: string, command: readonly string[]): Promise<Counts> {
+  console.log(`\n${name}:`);
+  return countOne((await run(command)) === 0);
 }
+
+/** Their results appear as they come. */
+async function runTests(report: string, env: Env): Promise<Counts> {
+  console.log('\ntests:');
+  const reporter = ['--reporter=junit', `--reporter-outfile=${report}`];
+  const exitCode = await run([bun, 'test', '--timeout=30000', ...reporter], env);
+  // A crash leaves no report.
+  const text = existsSync(report) ? readFileSync(report, 'utf8') : '';
+  const [totals = ''] = /<testsuites [^>]*>/.exec(text) ?? [];
+  const read = (name: string) => Number(new RegExp(` ${name}="(\\d+)"`).exec(totals)?.[1] ?? 0);
+  const [failed, skipped] = [read('failures') + read('errors'), read('skipped')];
+  // A crash, or a file that cannot be loaded, is no failed test in the report.
+  const hidden = failed === 0 && exitCode !== 0 ? 1 : 0;
+  return { passed: read('tests') - failed - skipped, failed: failed + hidden, skipped };
+}
+
+function checkLogs(logFolder: string, secretsFile: string): Counts {
+  const { secrets, logs, findings } = searchLogs(logFolder, secretsFile);
+  console.log(`\nsearch of ${logs} logs for ${secrets} secrets:`);
+  for (const finding of findings) console.log(finding);
+  const isEmpty = logs === 0 || secrets < MIN_SECRETS;
+  if (isEmpty) console.log('too few secrets or logs to search');
+  return countOne(findings.length === 0 && !isEmpty);
+}
+
+function countOne(isGood: boolean): Counts {
+  console.log(isGood ? 'ok' : 'FAILED');
+  return { passed: isGood ? 1 : 0, failed: isGood ? 0 : 1, skipped: 0 };
+}
+
+function sum(all: readonly Counts[]): Counts {
+  const total = (of: keyof Counts) => all.reduce((subtotal, counts) => subtotal + counts[of], 0);
+  return { passed: total('passed'), failed: total('failed'), skipped: total('skipped') };
+}
+
+function run(command: readonly string[], env: Env = {}): Promise<number> {
+  const options = { cwd: ROOT, env: { ...process.env, ...env } };
+  return Bun.spawn([...command], { ...options, stdio: ['ignore', 'inherit', 'inherit'] }).exited;
+}
+
+/** Leaves alone what is there. Without apt-get or its rights, it throws and names what is missing. */
+async function installMissing(): Promise<void> {
+  console.log(
+    `the tests need ${[...Object.keys(COMMANDS), ...Object.keys(PYTHON_MODULES)].join(', ')}`,
+  );
+  const packages = missingPackages();
+  if (packages.length === 0) return console.log('all of it is here');
+  const names = packages.join(' ');
+  if (Bun.which('apt-get') === null || process.getuid?.() !== 0) throw missingError(names);
+  console.log(`missing, and installed now with apt-get: ${names}`);
+  const env = { DEBIAN_FRONTEND: 'noninteractive' };
+  await run(['apt-get', '--quiet', 'update'], env);
+  const install = ['install', '--yes', '--no-install-recommends', ...packages];
+  await run(['apt-get', '--quiet', ...install], env);
+  const still = missingPackages();
+  if (still.length > 0) throw missingError(still.join(' '));
+}
+
+function missingPackages(): string[] {
+  const commands = Object.entries(COMMANDS).filter(([command]) => Bun.which(command) === null);
+  const modules = Object.entries(PYTHON_MODULES).filter(([module]) => !canImport(module));
+  return [...commands, ...modules].map(([, name]) => name);
+}
+
+function canImport(module: string): boolean {
+  // Another Python that is first in PATH would not find Debian's modules.
+  const python = Bun.which('python3', { PATH: '/usr/bin' });
+  return python !== null && Bun.spawnSync([python, '-c', `import ${module}`]).success;
+}
+
+function missingError(names: string): Error {
+  return new Error(
+    `The tests need packages that are not here. Install them and run again; on Debian as root: apt-get install ${names}`,
+  );
+}
+
+await main();

@@ -1,39 +1,63 @@
-/** CONFIRM, where it is not `code`: a question before every provider, or none at all. */
+/** CONFIRM=always and CONFIRM=never: every user confirms, or none. docs/person.md. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { countExchanges } from '../support/providers/running-provider.ts';
-import { type Device, startDevice, startDeviceWithCode } from './support/device.ts';
-import { agree, decline } from './support/person.ts';
-import { openPhone } from './support/phone.ts';
-import { comeBack, follow, LINK_INVALID, open, SIGNED_IN } from './support/relay-page.ts';
-import { setStage } from './support/stage.ts';
-import { startTlsFront } from './support/tls-front.ts';
+import {
+  agree,
+  comeBack,
+  type Device,
+  declineAtProvider,
+  follow,
+  LINK_INVALID,
+  leave,
+  open,
+  press,
+  pressContinue,
+  SIGNED_IN,
+  setUp,
+} from '../kit/chromium.ts';
+import { makeSelfSigned } from '../kit/tls.ts';
 
 setDefaultTimeout(60_000);
 
-const QUESTION = { status: 200, heading: 'Sign in on your device?' };
+const CONFIRMATION = { status: 200, heading: 'Sign in on your device?' };
 
-describe('browser: CONFIRM=always', async () => {
-  const front = await startTlsFront();
-  const stage = await setStage({ CONFIRM: 'always' }, front.url);
-  front.passOnTo(stage.relay.baseUrl);
-  afterAll(async () => {
-    await stage.stop();
-    await front.stop();
+/** TLS in front of a relay, as in production: browsers keep `__Secure-` cookies only of https. */
+async function startTlsProxy() {
+  let target = '';
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    tls: await makeSelfSigned(),
+    fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const { method, headers, body } = request;
+      return fetch(`${target}${pathname}${search}`, { method, headers, body, redirect: 'manual' });
+    },
   });
-  const phoneOptions = { ignoreHTTPSErrors: true };
+  const passTo = (baseUrl: string) => {
+    target = baseUrl;
+  };
+  return { url: server.url.origin, passTo, stop: () => server.stop(true) };
+}
 
-  /** From the page that asks to the provider. */
-  async function pressContinue(page: Page): Promise<void> {
-    const isProvider = (url: URL) => url.origin !== front.url;
-    const leave = page.getByRole('button', { name: 'Continue' }).click({ noWaitAfter: true });
-    await Promise.all([page.waitForURL(isProvider), leave]);
-  }
+describe('CONFIRM=always', async () => {
+  const proxy = await startTlsProxy();
+  const { relay, providers, startDevice, startDeviceWithCode, ...setup } = await setUp(
+    { CONFIRM: 'always' },
+    proxy.url,
+  );
+  proxy.passTo(relay.baseUrl);
+  afterAll(async () => {
+    await setup.stop();
+    await proxy.stop();
+  });
+  const { mal } = providers;
+  const openPhone = () => setup.openPhone({ ignoreHTTPSErrors: true });
 
   /** A phone whose user has pressed Continue, and is at the provider. */
   async function continueTo(address: string) {
-    const phone = await openPhone(stage.browser, phoneOptions);
-    expect(await open(phone.page, address)).toMatchObject(QUESTION);
+    const phone = await openPhone();
+    expect(await open(phone.page, address)).toMatchObject(CONFIRMATION);
     await pressContinue(phone.page);
     return phone;
   }
@@ -43,75 +67,68 @@ describe('browser: CONFIRM=always', async () => {
     expect((await device.poll()).status).toBe(200);
   }
 
-  test('the long link asks first, and then leads on', async () => {
-    const device = await startDevice(stage, 'mal');
-    const { page, complaints } = await continueTo(device.url);
-    await expectSignedIn(page, device);
-    expect(complaints).toEqual([]);
-  });
-
-  test.each(['demo', 'bare'] as const)(
-    '%s: a provider with pages of its own in between',
+  test.each(['demo', 'bare', 'mal'] as const)(
+    '%s: the link asks, and then leads to the provider',
     async (service) => {
-      const device = await startDevice(stage, service);
-      const { page } = await continueTo(device.url);
+      const device = await startDevice(service);
+      const { page, complaints } = await continueTo(device.url);
       expect(await comeBack(page, () => agree(page, service))).toMatchObject(SIGNED_IN);
       expect((await device.poll()).status).toBe(200);
+      expect(complaints).toEqual([]);
     },
   );
 
-  test('who was asked at the code is not asked again', async () => {
-    const device = await startDeviceWithCode(stage, 'mal');
-    const { page } = await continueTo(device.link);
+  test('a user with a code is asked once', async () => {
+    const device = await startDeviceWithCode('mal');
+    const { page } = await continueTo(device.shortUrl);
     await expectSignedIn(page, device);
   });
 
-  test('it may be declined, and the device knows at once', async () => {
-    const device = await startDevice(stage, 'mal');
-    const waiting = device.poll();
-    const { page } = await openPhone(stage.browser, phoneOptions);
+  test('the user declines: the device learns of it at once', async () => {
+    const device = await startDevice('mal');
+    const polled = device.poll();
+    const { page } = await openPhone();
     await page.goto(device.url);
-    const declined = await follow(page, () => page.getByRole('button').last().click());
+    const declined = await follow(page, () => press(page, 'Decline'));
     expect(declined).toMatchObject({ status: 200, heading: 'Sign-in declined' });
-    expect(await waiting).toEqual({ status: 200, error: 'access_denied' });
+    expect(await polled).toEqual({ status: 200, error: 'access_denied' });
   });
 
-  test.each(['url', 'link'] as const)(
-    'whoever goes back from the provider is asked again, and signs in: %s',
-    async (way) => {
-      const device = await startDeviceWithCode(stage, 'mal');
-      const { page } = await continueTo(device[way]);
-      expect(await follow(page, () => page.goBack())).toMatchObject(QUESTION);
-      expect(await follow(page, () => page.reload())).toMatchObject(QUESTION);
+  test.each(['url', 'shortUrl'] as const)(
+    'a user who goes back from the provider confirms again, and signs in: %s',
+    async (address) => {
+      const device = await startDeviceWithCode('mal');
+      const { page } = await continueTo(device[address]);
+      expect(await follow(page, () => page.goBack())).toMatchObject(CONFIRMATION);
+      expect(await follow(page, () => page.reload())).toMatchObject(CONFIRMATION);
       await pressContinue(page);
       await page.reload();
       await expectSignedIn(page, device);
     },
   );
 
-  test('a reload of the last page changes nothing', async () => {
-    const device = await startDevice(stage, 'mal');
+  test('a reload of the success page changes nothing', async () => {
+    const device = await startDevice('mal');
     const { page } = await continueTo(device.url);
-    const before = countExchanges(stage.providers.mal);
+    const before = mal.exchanges();
     expect(await comeBack(page, () => agree(page, 'mal'))).toMatchObject(SIGNED_IN);
     expect(await comeBack(page, () => page.reload())).toMatchObject(LINK_INVALID);
-    expect(countExchanges(stage.providers.mal)).toBe(before + 1);
+    expect(mal.exchanges()).toBe(before + 1);
     expect((await device.poll()).status).toBe(200);
   });
 
-  test('the same link in a second tab: either may finish, the other is told that it is over', async () => {
-    const device = await startDevice(stage, 'mal');
+  test('one link in two tabs: either may finish, and the other gets the 404 page', async () => {
+    const device = await startDevice('mal');
     const { page } = await continueTo(device.url);
     const second = await page.context().newPage();
     await open(second, device.url);
     await pressContinue(second);
     await expectSignedIn(page, device);
-    const late = await comeBack(second, () => agree(second, 'mal'));
-    expect(late).toMatchObject(LINK_INVALID);
+    expect(await comeBack(second, () => agree(second, 'mal'))).toMatchObject(LINK_INVALID);
   });
 
-  test('several sign-ins at once in one browser', async () => {
-    const devices = [await startDevice(stage, 'mal'), await startDevice(stage, 'mal')] as const;
+  test('two sign-ins at the same time in one browser', async () => {
+    const devices = [await startDevice('mal'), await startDevice('mal')] as const;
     const { page } = await continueTo(devices[0].url);
     const second = await page.context().newPage();
     await open(second, devices[1].url);
@@ -120,32 +137,30 @@ describe('browser: CONFIRM=always', async () => {
     await expectSignedIn(page, devices[0]);
   });
 
-  test("the provider's address in somebody else's browser signs nobody in, and ends nothing", async () => {
-    const device = await startDevice(stage, 'mal');
+  test("the provider's URL in another browser signs nobody in, and ends nothing", async () => {
+    const device = await startDevice('mal');
     const { page } = await continueTo(device.url);
-    const before = countExchanges(stage.providers.mal);
-    for (const act of [agree, decline]) {
-      const { page: victim } = await openPhone(stage.browser, phoneOptions);
+    const before = mal.exchanges();
+    for (const act of [agree, declineAtProvider]) {
+      const { page: victim } = await openPhone();
       await victim.goto(page.url());
       expect(await comeBack(victim, () => act(victim, 'mal'))).toMatchObject(LINK_INVALID);
     }
-    expect(countExchanges(stage.providers.mal)).toBe(before);
+    expect(mal.exchanges()).toBe(before);
     await expectSignedIn(page, device);
   });
 });
 
-describe('browser: CONFIRM=never', async () => {
-  const stage = await setStage({ CONFIRM: 'never' });
-  afterAll(stage.stop);
+describe('CONFIRM=never', async () => {
+  const { relay, openPhone, startDeviceWithCode, stop } = await setUp({ CONFIRM: 'never' });
+  afterAll(stop);
 
-  test('a code that is typed leads to the provider at once, which the policy of the form allows', async () => {
-    const device = await startDeviceWithCode(stage, 'mal');
-    const { page, complaints } = await openPhone(stage.browser);
-    await page.goto(`${stage.relay.baseUrl}/link`);
+  test('a typed code leads to the provider at once, which the policy of the form allows', async () => {
+    const device = await startDeviceWithCode('mal');
+    const { page, complaints } = await openPhone();
+    await page.goto(`${relay.baseUrl}/link`);
     await page.getByRole('textbox').fill(device.userCode);
-    const isProvider = (url: URL) => url.origin !== new URL(stage.relay.baseUrl).origin;
-    const leave = page.getByRole('button').click({ noWaitAfter: true });
-    await Promise.all([page.waitForURL(isProvider), leave]);
+    await leave(page, () => press(page, 'Next'));
     expect(await comeBack(page, () => agree(page, 'mal'))).toMatchObject(SIGNED_IN);
     expect((await device.poll()).status).toBe(200);
     expect(complaints).toEqual([]);

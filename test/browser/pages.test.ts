@@ -1,112 +1,287 @@
-/** What every page is to a person, whatever it says: safe, quiet, legible, and on one screen. */
+/** Every page that a user sees: safe, legible for everybody, and on one screen. QR codes as a browser draws them. WCAG 2.2. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { measure } from './support/appearance.ts';
-import { EVERY_PAGE, type Way } from './support/every-page.ts';
-import { openPhone } from './support/phone.ts';
-import type { RelayPage } from './support/relay-page.ts';
-import { takeScreenshot } from './support/screenshots.ts';
-import { setStage } from './support/stage.ts';
+import {
+  agree,
+  comeBack,
+  declineAtProvider,
+  follow,
+  IN_APP_BROWSER,
+  open,
+  type Phone,
+  type RelayPage,
+  setUp,
+} from '../kit/chromium.ts';
+import { CODE_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
+import { measure as measureQr, type Picture, readPng, scan } from '../kit/qr.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
-const stage = await setStage();
-afterAll(stage.stop);
+const { relay, openPhone, startDevice, startDeviceWithCode, stop } = await setUp({
+  APP_NAME: 'Plezy',
+});
+afterAll(stop);
+const { baseUrl } = relay;
 
-/** The smallest phone that is still about, the first iPhone SE. */
-const SMALLEST = { width: 320, height: 568 };
-/** A window of 1280 × 800 whose content is zoomed to 200 %. WCAG 2.2, 1.4.4. */
-const ZOOMED = { width: 640, height: 400 };
-/** Says all that the page says which it stands for, and where it should be open instead. */
+const DEVICE_NAME = 'Television in the living room';
+/** No session has it, but for one chance in 25 thousand million. */
+const UNKNOWN_CODE = 'BCDF-GHJK';
+
+let addresses = 0;
+
+/** How to get to each page. */
+const PAGES: Readonly<Record<string, (page: Page) => Promise<RelayPage>>> = {
+  'signed-in': async (page) => {
+    await page.goto((await startDevice('mal')).url);
+    return comeBack(page, () => agree(page, 'mal'));
+  },
+  cancelled: async (page) => {
+    await page.goto((await startDevice('mal')).url);
+    return comeBack(page, () => declineAtProvider(page, 'mal'));
+  },
+  failed: (page) => openCallback(page, 'error=server_error'),
+  incomplete: (page) => openCallback(page, ''),
+  'not-exchanged': (page) => openCallback(page, 'code=a-code-that-nobody-issued'),
+  'link-invalid': (page) => open(page, `${baseUrl}/auth/mal?state=of-no-session`),
+  done: (page) => open(page, `${baseUrl}/auth/done`),
+  home: (page) => open(page, `${baseUrl}/`),
+  'code-form': (page) => open(page, `${baseUrl}/link`),
+  'code-incomplete': (page) => typeCode(page, 'wdjb mj'),
+  'code-unknown': (page) => typeCode(page, UNKNOWN_CODE),
+  'too-many-tries': async (page) => {
+    addresses += 1;
+    const headers = { 'X-Forwarded-For': `192.0.2.${addresses}` };
+    const path = `/L/${UNKNOWN_CODE}`;
+    for (let tries = 0; tries < CODE_LIMIT_PER_ADDRESS.burst; tries += 1) {
+      await relay.ask(path, { headers });
+    }
+    await page.setExtraHTTPHeaders(headers);
+    return open(page, baseUrl + path);
+  },
+  confirm: async (page) => open(page, (await startDeviceWithCode('mal', DEVICE_NAME)).shortUrl),
+  'confirm-in-app': async (page) => {
+    await page.setExtraHTTPHeaders({ 'User-Agent': IN_APP_BROWSER });
+    return open(page, (await startDeviceWithCode('mal', DEVICE_NAME)).shortUrl);
+  },
+  declined: async (page) => {
+    await page.goto((await startDeviceWithCode('mal', DEVICE_NAME)).shortUrl);
+    return follow(page, () => page.getByRole('button').last().click());
+  },
+};
+
+/** Says all that the page `confirm` says, and where else to open it. */
 const LONGER_PAGES = ['confirm-in-app'];
-/** WCAG 2.2, 1.4.6: better than must be. */
-const LEAST_CONTRAST = 7;
-/** WCAG 2.2, 2.5.5. */
-const LEAST_TARGET_PX = 44;
 
-for (const [name, goTo] of Object.entries(EVERY_PAGE)) {
-  describe(`browser: page ${name}`, () => {
-    let visit: Visit;
-    beforeAll(async () => {
-      visit = await visitPage(goTo);
-    });
-
-    test('no script, nothing from elsewhere, nothing its policy forbids', async () => {
-      const { page, requested, complaints, read } = visit;
-      const here = page.url();
-      expect(requested.slice(requested.lastIndexOf(here))).toEqual([here]);
-      // Chromium calls every status from 400 a failed load; that is no complaint about the page.
-      const isStatus = (text: string) => read.status >= 400 && text.includes(String(read.status));
-      expect(complaints.filter((text) => !isStatus(text))).toEqual([]);
-      expect(await page.locator('script').count()).toBe(0);
-      expect(await page.locator('[src], [href], [style]').count()).toBe(0);
-      expect(await page.content()).not.toMatch(/\son\w+=/);
-    });
-
-    test('has a language, a title, one heading, and may be zoomed', async () => {
-      const { page, read } = visit;
-      expect(await page.locator('html').getAttribute('lang')).toMatch(/^[a-z]{2}/);
-      const texts = [read.title, read.heading, read.message];
-      expect(texts.filter((text) => text.trim() === '')).toEqual([]);
-      expect(await page.getByRole('heading').count()).toBe(1);
-      expect(await page.getByRole('main').count()).toBe(1);
-      const viewport = await page.locator('meta[name=viewport]').getAttribute('content');
-      expect(viewport).toContain('width=device-width');
-      expect(viewport).not.toMatch(/user-scalable|maximum-scale/);
-    });
-
-    test('legible in light and in dark', async () => {
-      const { page } = visit;
-      for (const colorScheme of ['dark', 'light'] as const) {
-        await page.emulateMedia({ colorScheme });
-        await takeScreenshot(page, `${name}-${colorScheme}`);
-        const { pageLuminance, leastContrast, leastTargetPx } = await measure(page);
-        expect(leastContrast).toBeGreaterThanOrEqual(LEAST_CONTRAST);
-        expect(leastTargetPx).toBeGreaterThanOrEqual(LEAST_TARGET_PX);
-        if (colorScheme === 'light') expect(pageLuminance).toBeGreaterThan(0.8);
-        else expect(pageLuminance).toBeLessThan(0.05);
-      }
-    });
-
-    test('one screen at 320 px, and no scrolling to the side when enlarged', async () => {
-      const { page } = visit;
-      await page.setViewportSize(ZOOMED);
-      await takeScreenshot(page, `${name}-zoom-200`);
-      expect(await measure(page)).toMatchObject({ overflowX: 0 });
-
-      await page.setViewportSize(SMALLEST);
-      await takeScreenshot(page, `${name}-320px`);
-      const isOneScreen = !LONGER_PAGES.includes(name);
-      expect(await measure(page)).toMatchObject({
-        overflowX: 0,
-        ...(isOneScreen && { overflowY: 0 }),
-      });
-
-      await enlargeText(page);
-      await takeScreenshot(page, `${name}-320px-text-200`);
-      expect(await measure(page)).toMatchObject({ overflowX: 0 });
-    });
-  });
+async function openCallback(page: Page, query: string): Promise<RelayPage> {
+  const { state } = await startDevice('mal');
+  return open(page, `${baseUrl}/auth/mal/callback?state=${state}&${query}`);
 }
 
-interface Visit {
-  readonly page: Page;
-  readonly read: RelayPage;
-  readonly complaints: readonly string[];
-  /** Every address the browser asked for, on the way there too. */
-  readonly requested: readonly string[];
+async function typeCode(page: Page, code: string): Promise<RelayPage> {
+  await page.goto(`${baseUrl}/link`);
+  await page.getByRole('textbox').fill(code);
+  return follow(page, () => page.getByRole('button').click());
 }
 
-async function visitPage(goTo: Way): Promise<Visit> {
-  const { page, complaints } = await openPhone(stage.browser);
+/** The smallest phone that is still in use, the first iPhone SE. */
+const SMALLEST = { width: 320, height: 568 };
+/** A window of 1280 × 800 at a zoom of 200 % (1.4.4). */
+const ZOOMED = { width: 640, height: 400 };
+/** The enhanced level of 1.4.6. */
+const MIN_CONTRAST = 7;
+/** 2.5.5. */
+const MIN_TARGET_PX = 44;
+
+describe.each(Object.entries(PAGES))('page %s', (name, goTo) => {
+  let phone: Phone;
+  let page: Page;
+  let shown: RelayPage;
   const requested: string[] = [];
-  page.on('request', (request) => requested.push(request.url()));
-  return { page, complaints, requested, read: await goTo(stage, page) };
+  beforeAll(async () => {
+    phone = await openPhone();
+    page = phone.page;
+    page.on('request', (request) => requested.push(request.url()));
+    shown = await goTo(page);
+  });
+  afterAll(() => phone.close());
+
+  test('has no script, loads nothing, and does nothing that its policy forbids', async () => {
+    const own = page.url();
+    expect(requested.slice(requested.lastIndexOf(own))).toEqual([own]);
+    // To Chromium each status from 400 is a failed load. That is no complaint about the page.
+    const isStatus = (text: string) => shown.status >= 400 && text.includes(String(shown.status));
+    expect(phone.complaints.filter((text) => !isStatus(text))).toEqual([]);
+    expect(await page.locator('script').count()).toBe(0);
+    expect(await page.locator('[src], [href], [style]').count()).toBe(0);
+    expect(await page.content()).not.toMatch(/\son\w+=/);
+  });
+
+  test('has a language, a title and one heading, and can be zoomed', async () => {
+    expect(await page.locator('html').getAttribute('lang')).toMatch(/^[a-z]{2}/);
+    const texts = [shown.title, shown.heading, shown.message];
+    expect(texts.filter((text) => text.trim() === '')).toEqual([]);
+    expect(await page.getByRole('heading').count()).toBe(1);
+    expect(await page.getByRole('main').count()).toBe(1);
+    const viewport = await page.locator('meta[name=viewport]').getAttribute('content');
+    expect(viewport).toContain('width=device-width');
+    expect(viewport).not.toMatch(/user-scalable|maximum-scale/);
+  });
+
+  test('is legible in light and in dark', async () => {
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await takeScreenshot(page, `${name}-${colorScheme}`);
+      const { pageLuminance, minContrast, minTargetPx } = await measure(page);
+      expect(minContrast).toBeGreaterThanOrEqual(MIN_CONTRAST);
+      expect(minTargetPx).toBeGreaterThanOrEqual(MIN_TARGET_PX);
+      if (colorScheme === 'light') expect(pageLuminance).toBeGreaterThan(0.8);
+      else expect(pageLuminance).toBeLessThan(0.05);
+    }
+  });
+
+  test('is one screen at 320 px, and does not scroll sideways when zoomed', async () => {
+    await page.setViewportSize(ZOOMED);
+    await takeScreenshot(page, `${name}-zoom-200`);
+    expect(await measure(page)).toMatchObject({ overflowX: 0 });
+
+    await page.setViewportSize(SMALLEST);
+    await takeScreenshot(page, `${name}-320px`);
+    const isOneScreen = !LONGER_PAGES.includes(name);
+    const overflow = { overflowX: 0, ...(isOneScreen && { overflowY: 0 }) };
+    expect(await measure(page)).toMatchObject(overflow);
+
+    // As for a user who has set a larger text in the browser.
+    await page.evaluate(() => {
+      document.documentElement.style.fontSize = '200%';
+    });
+    await takeScreenshot(page, `${name}-320px-text-200`);
+    expect(await measure(page)).toMatchObject({ overflowX: 0 });
+  });
+
+  test.each([
+    ['light', { colorScheme: 'light' }],
+    ['dark', { colorScheme: 'dark' }],
+    ['Arabic', { colorScheme: 'light', locale: 'ar' }],
+  ] as const)('%s: axe-core finds nothing wrong', async (way, options) => {
+    // The policy of the pages allows no script.
+    const tested = await openPhone({ ...options, bypassCSP: true });
+    await goTo(tested.page);
+    const direction = await tested.page.locator('html').getAttribute('dir');
+    expect(direction).toBe(way === 'Arabic' ? 'rtl' : 'ltr');
+    expect(await findViolations(tested.page)).toEqual([]);
+    await tested.close();
+  });
+});
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+declare global {
+  var axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
 }
 
-/** What a person does who has set a larger text in the browser. */
-async function enlargeText(page: Page): Promise<void> {
-  await page.evaluate(() => {
-    document.documentElement.style.fontSize = '200%';
+/** WCAG 2.2 A and AA, and the best practices of axe-core. */
+async function findViolations(page: Page): Promise<string[]> {
+  await page.addScriptTag({ content: AXE });
+  return page.evaluate(async () => {
+    const { violations } = await axe.run();
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
   });
 }
+
+/** For people to look at, if RELAY_TEST_SHOTS names a folder. Nothing is compared. */
+async function takeScreenshot(page: Page, name: string): Promise<void> {
+  const folder = process.env.RELAY_TEST_SHOTS;
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+}
+
+/** Contrast and luminance as WCAG 2.2 defines them; how far the page reaches beyond the window. */
+function measure(page: Page) {
+  return page.evaluate(() => {
+    const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+
+    /** Of what is visible where these colours lie on each other, the last one on top. */
+    function luminance(colours: readonly string[]): number {
+      if (canvas === null) return Number.NaN;
+      for (const colour of ['white', ...colours]) {
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+      }
+      const linear = (part: number) =>
+        part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+      const [red = 0, green = 0, blue = 0] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) =>
+        linear(part / 255),
+      );
+      return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    }
+
+    function backgrounds(element: Element | null): string[] {
+      if (element === null) return [];
+      return [...backgrounds(element.parentElement), getComputedStyle(element).backgroundColor];
+    }
+
+    function contrast(element: Element): number {
+      const behind = backgrounds(element);
+      const text = luminance([...behind, getComputedStyle(element).color]);
+      const [darker = 0, lighter = 0] = [luminance(behind), text].sort((a, b) => a - b);
+      return (lighter + 0.05) / (darker + 0.05);
+    }
+
+    const hasText = ({ childNodes }: Element) =>
+      [...childNodes].some((node) => node instanceof Text && node.data.trim() !== '');
+    const texts = [...document.querySelectorAll('body *')].filter(hasText);
+    const targets = [...document.querySelectorAll('button, input, a')];
+    const boxes = targets.map((target) => target.getBoundingClientRect());
+    const root = document.documentElement;
+    return {
+      minContrast: Math.min(...texts.map(contrast)),
+      pageLuminance: luminance(backgrounds(document.body)),
+      minTargetPx: Math.min(...boxes.flatMap(({ width, height }) => [width, height])),
+      overflowX: root.scrollWidth - root.clientWidth,
+      overflowY: root.scrollHeight - root.clientHeight,
+    };
+  });
+}
+
+describe('a QR code', () => {
+  /** Few, because of the limit on pictures per address. */
+  const SIZES_PX = [100, 333];
+  /** A pixel of the screen is a pixel of the picture. */
+  const SCREEN = { viewport: { width: 1_000, height: 1_000 }, deviceScaleFactor: 1 };
+
+  /** The picture as the browser draws it, at the size that it says. */
+  async function draw(page: Page, address: string): Promise<Picture> {
+    await page.goto(address);
+    const [width = 0, height = 0] = await page.evaluate(() => {
+      const { documentElement: root } = document;
+      return [root.getAttribute('width'), root.getAttribute('height')].map(Number);
+    });
+    // Its white must be its own: the background may have any colour.
+    const clip = { x: 0, y: 0, width, height };
+    return readPng(await page.screenshot({ clip, omitBackground: true }));
+  }
+
+  test.each(['light', 'dark'] as const)(
+    'a browser in %s mode draws the SVG as the PNG, pixel by pixel, and a scanner reads it',
+    async (colorScheme) => {
+      const { page, complaints, close } = await openPhone({ ...SCREEN, colorScheme });
+      const { state, url } = await startDevice('mal');
+      const links = { [state]: url, 'BCDF-GHJK': `${baseUrl.toUpperCase()}/L/BCDF-GHJK` };
+      for (const [name, link] of Object.entries(links)) {
+        for (const size of SIZES_PX) {
+          const svg = await draw(page, `${baseUrl}/qr/${name}.svg?size=${size}`);
+          expect(scan(svg)).toBe(link);
+          expect(measureQr(svg)).toMatchObject({ quietZone: [4, 4, 4, 4], strayPixels: 0 });
+          const png = await relay.ask(`/qr/${name}.png?size=${size}`);
+          expect(svg).toEqual(readPng(await png.bytes()));
+        }
+      }
+      expect(complaints).toEqual([]);
+      await close();
+    },
+  );
+});

@@ -1,23 +1,47 @@
-/** A whole sign-in, every part of it real, at each kind of provider. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { countExchanges } from '../support/providers/running-provider.ts';
-import { type Device, startDevice } from './support/device.ts';
-import { agree, NAMES } from './support/person.ts';
-import { openPhone } from './support/phone.ts';
-import { comeBack, SIGNED_IN } from './support/relay-page.ts';
-import { SERVICES, type Service, setStage } from './support/stage.ts';
+/** Whole sign-ins at each kind of provider, and the ways in which users leave the straight one. Every part is real. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import {
+  agree,
+  CANCELLED,
+  comeBack,
+  type Device,
+  declineAtProvider,
+  FAILED,
+  INCOMPLETE,
+  LINK_INVALID,
+  NAMES,
+  NOT_EXCHANGED,
+  open,
+  SERVICES,
+  type Service,
+  SIGNED_IN,
+  setUp,
+} from '../kit/chromium.ts';
 
 setDefaultTimeout(30_000);
 
-const stage = await setStage();
-afterAll(stage.stop);
+const { relay, providers, openPhone, startDevice, stop } = await setUp();
+afterAll(stop);
+
+async function openLink({ url }: Device) {
+  const { page } = await openPhone();
+  await page.goto(url);
+  return page;
+}
 
 async function signIn(service: Service, device: Device, name = NAMES[service]) {
-  const phone = await openPhone(stage.browser);
+  const phone = await openPhone();
   await phone.page.goto(device.url);
-  const landed = await comeBack(phone.page, () => agree(phone.page, service, name));
+  const shown = await comeBack(phone.page, () => agree(phone.page, service, name));
   await phone.close();
-  return { landed, complaints: phone.complaints };
+  return { shown, complaints: phone.complaints };
+}
+
+/** The device gets the tokens of the user who came first, whatever happened later. */
+async function expectDelivered(device: Device, service: Service, owner = NAMES[service]) {
+  const { status, accessToken = '' } = await device.poll();
+  expect(status).toBe(200);
+  expect(await providers[service].findOwner(accessToken)).toBe(owner);
 }
 
 const KINDS: Record<Service, string> = {
@@ -26,59 +50,192 @@ const KINDS: Record<Service, string> = {
   mal: 'OAuth provider, PKCE plain, public client',
 };
 
-for (const service of SERVICES) {
-  test(`browser: ${KINDS[service]}: the waiting device gets, once, tokens the provider takes`, async () => {
-    const provider = stage.providers[service];
-    const device = await startDevice(stage, service);
-    const waiting = device.poll();
+describe('a whole sign-in', () => {
+  test.each(SERVICES.map((service) => [KINDS[service], service] as const))(
+    '%s: the device that polls gets, once, tokens that the provider accepts',
+    async (_, service) => {
+      const before = providers[service].exchanges();
+      const device = await startDevice(service);
+      const polled = device.poll();
+      const { shown, complaints } = await signIn(service, device);
+      expect(shown).toMatchObject(SIGNED_IN);
+      expect(complaints).toEqual([]);
+      const { status, accessToken = '', expiresIn } = await polled;
+      expect(status).toBe(200);
+      expect(await providers[service].findOwner(accessToken)).toBe(NAMES[service]);
+      expect(expiresIn).toBeWithin(3_500, 3_601);
+      expect(providers[service].exchanges()).toBe(before + 1);
+      expect(await device.poll()).toEqual({ status: 410 });
+    },
+  );
 
-    const { landed, complaints } = await signIn(service, device);
-
-    expect(landed).toMatchObject(SIGNED_IN);
-    expect(complaints).toEqual([]);
-    const { status, accessToken = '', expiresIn } = await waiting;
-    expect(status).toBe(200);
-    expect(await provider.findOwner(accessToken)).toBe(NAMES[service]);
-    expect(expiresIn).toBeWithin(3_500, 3_601);
-    expect(countExchanges(provider)).toBe(1);
-    expect(await device.poll()).toEqual({ status: 410 });
+  test('two users with two phones: each device gets the tokens of its own user', async () => {
+    const names = ['Ada', 'Blaise'];
+    const owners = names.map(async (name) => {
+      const device = await startDevice('demo');
+      await signIn('demo', device, name);
+      const { accessToken = '' } = await device.poll();
+      return providers.demo.findOwner(accessToken);
+    });
+    expect(await Promise.all(owners)).toEqual(names);
   });
-}
 
-test('browser: two people at two phones: each device gets its own person', async () => {
-  const names = ['Ada', 'Blaise'];
-  const owners = names.map(async (name) => {
-    const device = await startDevice(stage, 'demo');
-    await signIn('demo', device, name);
-    const { accessToken = '' } = await device.poll();
-    return stage.providers.demo.findOwner(accessToken);
+  test('one user with one browser, two devices: each device gets tokens of its own', async () => {
+    const { page } = await openPhone();
+    const tokens: string[] = [];
+    for (const _ of [1, 2]) {
+      const device = await startDevice('demo');
+      await page.goto(device.url);
+      expect(await comeBack(page, () => agree(page, 'demo'))).toMatchObject(SIGNED_IN);
+      tokens.push((await device.poll()).accessToken ?? '');
+    }
+    const owners = await Promise.all(tokens.map(providers.demo.findOwner));
+    expect(owners).toEqual([NAMES.demo, NAMES.demo]);
+    expect(new Set(tokens).size).toBe(2);
   });
-  expect(await Promise.all(owners)).toEqual(names);
+
+  test.each(['demo', 'mal'] as const)(
+    '%s: the provider accepts the refresh token that the device got',
+    async (service) => {
+      const device = await startDevice(service);
+      await signIn(service, device);
+      const { refreshToken = '' } = await device.poll();
+      const refreshed = (await providers[service].refresh(refreshToken)) ?? '';
+      expect(await providers[service].findOwner(refreshed)).toBe(NAMES[service]);
+    },
+  );
+
+  /** RFC 9700 §4.2.4. */
+  test.each(SERVICES)(
+    '%s: no Referer reaches the provider, except from its own pages',
+    async (service) => {
+      const { requests, authorizeUrl } = providers[service];
+      const before = requests.length;
+      const device = await startDevice(service);
+      // A page that sends its whole address to every page that it links to.
+      const html = `<!doctype html><meta name="referrer" content="unsafe-url"><link rel="icon" href="data:,"><a href="${device.url}">the link</a>`;
+      await using elsewhere = Bun.serve({
+        hostname: '127.0.0.1',
+        port: 0,
+        fetch: () => new Response(html, { headers: { 'Content-Type': 'text/html' } }),
+      });
+      const { page } = await openPhone();
+      await page.goto(`${elsewhere.url}?where-the-user-was`);
+      await page.getByRole('link', { name: 'the link' }).click();
+      expect(await comeBack(page, () => agree(page, service))).toMatchObject(SIGNED_IN);
+
+      const { origin } = new URL(authorizeUrl);
+      const referrers = requests.slice(before).map(({ headers }) => headers.referer);
+      expect(referrers.length).toBeGreaterThan(1);
+      expect(referrers.filter((referrer) => referrer && !referrer.startsWith(origin))).toEqual([]);
+    },
+  );
 });
 
-test('browser: one person, two devices: the second time the provider asks for no password, and the tokens are others', async () => {
-  const { page } = await openPhone(stage.browser);
-  const tokens: string[] = [];
-  for (const button of ['Sign in', 'Continue']) {
-    const device = await startDevice(stage, 'demo');
-    await page.goto(device.url);
-    expect(await page.getByRole('button', { name: button }).count()).toBe(1);
-    expect(await comeBack(page, () => agree(page, 'demo'))).toMatchObject(SIGNED_IN);
-    tokens.push((await device.poll()).accessToken ?? '');
-  }
-  const owners = await Promise.all(tokens.map(stage.providers.demo.findOwner));
-  expect(owners).toEqual([NAMES.demo, NAMES.demo]);
-  expect(new Set(tokens).size).toBe(2);
+describe('no sign-in: the page and the device say why', () => {
+  test.each(SERVICES)(
+    '%s: the user declines at the provider: "Sign-in was cancelled." and access_denied',
+    async (service) => {
+      const before = providers[service].exchanges();
+      const device = await startDevice(service);
+      const polled = device.poll();
+      const { page, complaints } = await openPhone();
+      await page.goto(device.url);
+      expect(await comeBack(page, () => declineAtProvider(page, service))).toEqual(CANCELLED);
+      expect(await polled).toEqual({ status: 200, error: 'access_denied' });
+      expect(await comeBack(page, () => page.reload())).toEqual(LINK_INVALID);
+      expect(providers[service].exchanges()).toBe(before);
+      // Chromium complains of the reload's 404.
+      expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['error=server_error', 'authorization_failed', FAILED],
+    ['error=%3Cscript%3Ealert(1)%3C/script%3E', 'authorization_failed', FAILED],
+    ['code=', 'missing_code', INCOMPLETE],
+    ['code=a-code-that-nobody-issued', 'exchange_failed', NOT_EXCHANGED],
+  ])('the provider redirects with %s: %s', async (query, error, expected) => {
+    const device = await startDevice('mal');
+    const { page } = await openPhone();
+    const address = `${relay.baseUrl}/auth/mal/callback?state=${device.state}&${query}`;
+    expect(await open(page, address)).toEqual(expected);
+    expect(await device.poll()).toEqual({ status: 200, error });
+  });
 });
 
-test.each(['demo', 'mal'] as const)(
-  'browser: %s: the provider redeems the refresh token that arrives',
-  async (service) => {
-    const provider = stage.providers[service];
-    const device = await startDevice(stage, service);
-    await signIn(service, device);
-    const { refreshToken = '' } = await device.poll();
-    const refreshed = (await provider.refresh(refreshToken)) ?? '';
-    expect(await provider.findOwner(refreshed)).toBe(NAMES[service]);
-  },
-);
+/** docs/protocol.md: the first outcome of a session stands. */
+describe('reloads, the back button, shared links and closed tabs', () => {
+  test.each<[string, Service, 'reload' | 'goBack']>([
+    ['a reload of the success page', 'demo', 'reload'],
+    ['going back to the provider and agreeing again', 'mal', 'goBack'],
+  ])(
+    '%s: 404 page, no second exchange, and the device gets its tokens',
+    async (_, service, act) => {
+      const device = await startDevice(service);
+      const page = await openLink(device);
+      const before = providers[service].exchanges();
+      expect(await comeBack(page, () => agree(page, service))).toMatchObject(SIGNED_IN);
+
+      if (act === 'goBack') await page.goBack();
+      const again = () => (act === 'goBack' ? agree(page, service) : page.reload());
+      expect(await comeBack(page, again)).toEqual(LINK_INVALID);
+      expect(providers[service].exchanges()).toBe(before + 1);
+      await expectDelivered(device, service);
+    },
+  );
+
+  test('two phones open the link: the first to finish is signed in, the other gets the 404 page', async () => {
+    const device = await startDevice('demo');
+    const [first, second] = [await openLink(device), await openLink(device)];
+    const before = providers.demo.exchanges();
+    expect(await comeBack(first, () => agree(first, 'demo', 'Ada'))).toMatchObject(SIGNED_IN);
+    expect(await comeBack(second, () => agree(second, 'demo', 'Blaise'))).toEqual(LINK_INVALID);
+    expect(providers.demo.exchanges()).toBe(before + 1);
+    await expectDelivered(device, 'demo', 'Ada');
+  });
+
+  test('the link of a session that was completed is a 404 page, before and after the delivery', async () => {
+    const device = await startDevice('mal');
+    await signIn('mal', device);
+    const { page } = await openPhone();
+    expect(await open(page, device.url)).toEqual(LINK_INVALID);
+    await expectDelivered(device, 'mal');
+    expect(await open(page, device.url)).toEqual(LINK_INVALID);
+  });
+
+  test('a second callback during the exchange is a 404 page at once, and there is one exchange', async () => {
+    const { mal } = providers;
+    const before = mal.exchanges();
+    const device = await startDevice('mal');
+    const [first, second] = [await openLink(device), await openLink(device)];
+    const held = mal.tokenGate.close();
+    const finishing = comeBack(first, () => agree(first, 'mal'));
+    await held.arrived;
+    expect(await comeBack(second, () => agree(second, 'mal'))).toEqual(LINK_INVALID);
+    held.release();
+    expect(await finishing).toMatchObject(SIGNED_IN);
+    expect(mal.exchanges()).toBe(before + 1);
+    await expectDelivered(device, 'mal');
+  });
+
+  test.each(['demo', 'mal'] as const)(
+    '%s: the tab is closed during the exchange: the device gets its tokens',
+    async (service) => {
+      const device = await startDevice(service);
+      const polled = device.poll();
+      const phone = await openPhone();
+      await phone.page.goto(device.url);
+      const held = providers[service].tokenGate.close();
+      await agree(phone.page, service);
+      await held.arrived;
+      await phone.close();
+      // The response to a later connection: by then the relay knows that the first one is closed.
+      await relay.ask('/health');
+      held.release();
+      const { status, accessToken = '' } = await polled;
+      expect(status).toBe(200);
+      expect(await providers[service].findOwner(accessToken)).toBe(NAMES[service]);
+    },
+  );
+});

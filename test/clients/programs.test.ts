@@ -1,63 +1,186 @@
 /**
- * Clients that nobody here wrote, in the programs of docs/device-grant.md, against a
- * relay as its operator starts it and with a person at a real browser.
+ * The programs of docs/device-grant.md, as they are printed there: OAuth libraries
+ * that this project did not write, with a user at a real browser.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
-import { NAMES } from '../browser/support/person.ts';
-import { CANCELLED, SIGNED_IN } from '../browser/support/relay-page.ts';
-import { type Service, setStage } from '../browser/support/stage.ts';
-import { startLocalRelay } from '../support/local-relay.ts';
-import { createApp } from './support/app.ts';
-import { type Client, listClients } from './support/clients.ts';
-import { openLink } from './support/person.ts';
-import { readRow } from './support/recipes.ts';
+import {
+  answerLink,
+  CANCELLED,
+  type Choice,
+  NAMES,
+  type Service,
+  SIGNED_IN,
+  setUp,
+} from '../kit/chromium.ts';
+import { startChild } from '../kit/process.ts';
+import { ROOT, startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
 
 const LONGEST_MS = 60_000;
 
-const [stage, hasty] = await Promise.all([
-  setStage(),
-  startLocalRelay({
-    MAL_CLIENT_ID: 'mal-client',
+const [setup, shortLived] = await Promise.all([
+  setUp(),
+  startRelay({
     START_BURST: '100',
-    // Over before a client polls a second time.
+    // Ends before a client polls a second time.
     SESSION_SECONDS: '3',
-    // Who prefers to wait is held no longer than this, and hears of the end only then.
+    // A client with `Prefer: wait` is held this long at most, and then told of the end.
     POLL_SECONDS: '5',
   }),
 ]);
-afterAll(() => Promise.all([stage.stop(), hasty.stop()]));
+afterAll(() => Promise.all([setup.stop(), shortLived.stop()]));
 
-const CLIENTS = listClients(stage.providers.demo);
+const DOCUMENT = readFileSync(`${ROOT}docs/device-grant.md`, 'utf8');
 
+/** The code blocks under a heading. */
+function readBlocks(heading: string): readonly string[] {
+  const pattern = heading.replace(/[^\w ]/g, '\\$&');
+  const [, section] = DOCUMENT.split(new RegExp(`^### ${pattern}$`, 'm'));
+  const [own = ''] = section?.split(/^###? /m) ?? [];
+  const blocks = [...own.matchAll(/^```\w+\n(.*?)^```$/gms)].map(([, block = '']) => block);
+  if (blocks.length === 0) throw new Error(`docs/device-grant.md has no program "${heading}"`);
+  return blocks;
+}
+
+interface Client {
+  readonly name: string;
+  /** Interpreter, file name, source. */
+  readonly program: readonly [string, string, string];
+  readonly service: Service;
+  /** After the issuer. */
+  readonly args?: readonly string[];
+  readonly declined: Choice;
+  readonly expired: string;
+  readonly canRefresh?: false;
+  readonly checksIdToken?: true;
+}
+
+const inJavaScript = (...blocks: (string | undefined)[]) =>
+  [process.execPath, 'sign-in.mjs', blocks.join('\n')] as const;
+
+const { demo } = setup.providers;
+const [discover, signIn] = readBlocks('openid-client');
+const [discoverBoth] = readBlocks('openid-client, with ID tokens');
+
+const CLIENTS: readonly Client[] = [
+  {
+    name: 'openid-client',
+    program: inJavaScript(discover, signIn),
+    service: 'mal',
+    declined: 'decline',
+    expired: 'OAUTH_TIMEOUT',
+  },
+  {
+    name: 'openid-client, with ID tokens',
+    program: inJavaScript(discoverBoth, signIn),
+    service: 'demo',
+    args: [new URL(demo.tokenUrl).origin, demo.clientId],
+    declined: 'decline at the provider',
+    expired: 'OAUTH_TIMEOUT',
+    checksIdToken: true,
+  },
+  {
+    name: 'oauth4webapi',
+    program: inJavaScript(...readBlocks('oauth4webapi')),
+    service: 'mal',
+    declined: 'decline at the provider',
+    expired: 'expired_token',
+  },
+  {
+    name: '@octokit/auth-oauth-device',
+    program: inJavaScript(...readBlocks('@octokit/auth-oauth-device')),
+    service: 'demo',
+    declined: 'decline',
+    expired: 'expired_token',
+    canRefresh: false,
+  },
+  {
+    name: 'oauthlib',
+    // Debian's Python, because it finds Debian's packages.
+    program: ['/usr/bin/python3', 'sign_in.py', readBlocks('oauthlib').join('')],
+    service: 'demo',
+    declined: 'decline',
+    expired: 'expired_token',
+  },
+  {
+    name: 'curl',
+    program: ['bash', 'sign-in.sh', readBlocks('curl').join('')],
+    service: 'demo',
+    declined: 'decline at the provider',
+    expired: 'expired_token',
+  },
+];
+
+interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token?: string;
+  readonly id_token?: string;
+}
+
+/** The program in a folder of its own, where it keeps its tokens. */
 function install({ program, args = [] }: Client, baseUrl: string, service: Service) {
-  return createApp(program, [`${baseUrl}/oauth2/${service}`, ...args]);
+  const [interpreter, file, source] = program;
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-client-'));
+  writeFileSync(join(folder, file), source);
+  symlinkSync(`${ROOT}node_modules`, join(folder, 'node_modules'));
+  return {
+    run() {
+      const link = Promise.withResolvers<string>();
+      // A program that refreshes prints none.
+      link.promise.catch(() => {});
+      const child = startChild([interpreter, file, `${baseUrl}/oauth2/${service}`, ...args], {
+        cwd: folder,
+        env: { OAUTHLIB_INSECURE_TRANSPORT: '1' },
+        onLine(line) {
+          const [found] = /http\S+\/L\/\S+$/.exec(line) ?? [];
+          if (found !== undefined) link.resolve(found);
+        },
+      });
+      const ended = child.exited.then((exitCode) => {
+        link.reject(new Error(`ended without a link:\n${child.output()}`));
+        return { exitCode, output: child.output() };
+      });
+      return { link: link.promise, ended };
+    },
+    readTokens(): Tokens {
+      const tokens = JSON.parse(readFileSync(join(folder, 'tokens.json'), 'utf8')) as Tokens;
+      plantSecret(tokens.access_token);
+      plantSecret(tokens.refresh_token ?? '');
+      plantSecret(tokens.id_token ?? '');
+      return tokens;
+    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
+  };
 }
 
 test.each(['openid-client', 'oauth4webapi', '@octokit/auth-oauth-device'] as const)(
-  'the version of %s that is run is the one in the document',
+  'the document names the version of %s that is tested',
   (name) => {
-    const [, version] = readRow(name);
-    expect(version).toBe(packageJson.devDependencies[name]);
+    const row = DOCUMENT.split('\n').find((line) => line.startsWith(`| [${name}]`));
+    expect(row?.split(' | ')[1]).toBe(packageJson.devDependencies[name]);
   },
 );
 
 describe.each(CLIENTS)('$name', (client) => {
-  const { service } = client;
+  const { service, declined, expired, canRefresh = true, checksIdToken } = client;
 
   test.concurrent(
-    client.canRefresh ? 'somebody signs in; the tokens are refreshed' : 'somebody signs in',
+    canRefresh ? 'the user signs in; the tokens are refreshed' : 'the user signs in',
     async () => {
-      using app = install(client, stage.relay.baseUrl, service);
-      const { findOwner } = stage.providers[service];
+      using app = install(client, setup.relay.baseUrl, service);
+      const { findOwner } = setup.providers[service];
       const { link, ended } = app.run();
-      expect(await openLink(stage, await link, service, 'agree')).toMatchObject(SIGNED_IN);
+      expect(await answerLink(setup, await link, service)).toMatchObject(SIGNED_IN);
       expect(await ended).toMatchObject({ exitCode: 0 });
       const first = app.readTokens();
       expect(await findOwner(first.access_token)).toBe(NAMES[service]);
-      if (client.checksIdToken) expect(first.id_token).toBeString();
+      if (checksIdToken) expect(first.id_token).toBeString();
 
-      if (client.canRefresh) {
+      if (canRefresh) {
         expect(await app.run().ended).toEqual({ exitCode: 0, output: '' });
         const second = app.readTokens();
         expect(second.access_token).not.toBe(first.access_token);
@@ -68,12 +191,12 @@ describe.each(CLIENTS)('$name', (client) => {
   );
 
   test.concurrent(
-    `somebody declines: ${client.declined}`,
+    `the user declines (${declined})`,
     async () => {
-      using app = install(client, stage.relay.baseUrl, service);
+      using app = install(client, setup.relay.baseUrl, service);
       const { link, ended } = app.run();
-      const page = await openLink(stage, await link, service, client.declined);
-      if (client.declined !== 'decline') expect(page).toMatchObject(CANCELLED);
+      const page = await answerLink(setup, await link, service, declined);
+      if (declined === 'decline at the provider') expect(page).toMatchObject(CANCELLED);
       const { exitCode, output } = await ended;
       expect(output).toEndWith('\naccess_denied\n');
       expect(exitCode).toBe(1);
@@ -82,11 +205,11 @@ describe.each(CLIENTS)('$name', (client) => {
   );
 
   test.concurrent(
-    'nobody comes',
+    'the code expires',
     async () => {
-      using app = install(client, hasty.baseUrl, 'mal');
+      using app = install(client, shortLived.baseUrl, 'mal');
       const { exitCode, output } = await app.run().ended;
-      expect(output).toEndWith(`\n${client.saysExpired}\n`);
+      expect(output).toEndWith(`\n${expired}\n`);
       expect(exitCode).toBe(1);
     },
     LONGEST_MS,

@@ -1,13 +1,15 @@
-/** What the files of deploy/ say of each other and of the relay. */
+/** The files of deploy/ and package.json agree with each other and with the relay. */
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
-import { DEFAULT_POLL_SECONDS } from '../../src/limits.ts';
+import lockFile from '../../package-lock.json' with { type: 'json' };
 import { RELAY_SETTINGS } from '../../src/settings/names.ts';
-import { readAcl } from '../stores/support/acl.ts';
+import { DEFAULT_POLL_SECONDS } from '../kit/limits.ts';
+import { readAcl } from '../kit/redis/acl.ts';
+import { ROOT } from '../kit/relay.ts';
 
-const read = (file: string) => readFileSync(join(import.meta.dir, '../../deploy', file), 'utf8');
+const read = (file: string) => readFileSync(`${ROOT}deploy/${file}`, 'utf8');
 
 interface Compose {
   readonly services: Record<
@@ -19,7 +21,7 @@ interface Compose {
 
 const compose = Bun.YAML.parse(read('compose.yaml')) as Compose;
 
-test('both relays are the same, and set nothing that the relay does not know', () => {
+test('both relays are the same, and have no setting that the relay does not know', () => {
   const { 'relay-1': one, 'relay-2': other } = compose.services;
   expect(one).toEqual(other);
   const known = new Set(Object.keys(RELAY_SETTINGS));
@@ -27,7 +29,7 @@ test('both relays are the same, and set nothing that the relay does not know', (
   expect(unknown).toEqual(['MAL_CLIENT_ID', 'ANILIST_CLIENT_ID', 'ANILIST_CLIENT_SECRET']);
 });
 
-test('the relays trust the network that the proxy is in', () => {
+test('the relays trust the network of the proxy', () => {
   const trusted = compose.services['relay-1']?.environment?.TRUSTED_PROXY_CIDRS;
   expect(compose.networks.relays.ipam).toEqual({ config: [{ subnet: trusted }] });
 });
@@ -37,8 +39,8 @@ test('the proxy waits longer than a poll is held', () => {
   expect(Number(seconds)).toBeGreaterThan(DEFAULT_POLL_SECONDS + 10);
 });
 
-test('there is one recipe for nginx: documents name the file, and have none of their own', () => {
-  const folder = join(import.meta.dir, '../../docs');
+test('deploy/nginx.conf is the only configuration of nginx: documents link to it', () => {
+  const folder = `${ROOT}docs`;
   for (const page of readdirSync(folder).filter((name) => name.endsWith('.md'))) {
     expect(readFileSync(join(folder, page), 'utf8')).not.toMatch(
       /proxy_pass |log_format |```nginx/,
@@ -47,14 +49,30 @@ test('there is one recipe for nginx: documents name the file, and have none of t
   expect(readFileSync(join(folder, 'operating.md'), 'utf8')).toContain('../deploy/nginx.conf');
 });
 
-test('the image has the Bun that the tests ran with', () => {
+test('the image has the version of Bun that the tests run with', () => {
   expect(read('Dockerfile')).toContain(`FROM oven/bun:${packageJson.devDependencies.bun}-slim`);
 });
 
-test('the user in Valkey may do what docs/scaling.md says, and no more', () => {
+test('the user in Valkey has the rights of docs/scaling.md, and no others', () => {
   const { places, commands } = readAcl('single');
   const user = read('valkey-users.acl')
     .split('\n')
     .find((line) => line.startsWith('user relay '));
   expect(user).toBe(['user relay on >PASSWORD', ...places, ...commands].join(' '));
+});
+
+test('each package accepts each Node that package.json names, so that npm warns of none', () => {
+  // The first release of every minor version that may exist.
+  const releases = Array.from({ length: 12 }, (_, major) =>
+    Array.from({ length: 30 }, (_, minor) => `${major + 18}.${minor}.0`),
+  ).flat();
+  const supported = releases.filter((node) => Bun.semver.satisfies(node, packageJson.engines.node));
+  expect(supported.length).toBeGreaterThan(0);
+  type Installed = { readonly version?: string; readonly engines?: { readonly node?: string } };
+  const packages: [string, Installed][] = Object.entries(lockFile.packages);
+  const refusals = packages.flatMap(([name, { version, engines: { node: range } = {} }]) => {
+    const refused = supported.find((node) => range && !Bun.semver.satisfies(node, range));
+    return refused ? [`${name} ${version} does not accept Node ${refused}`] : [];
+  });
+  expect(refusals).toEqual([]);
 });

@@ -1,5 +1,6 @@
 /** Checks answers against the API document (docs/api.md): the relay does what the document says. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
+import type { Target } from './device.ts';
 
 /** An answer, and the request that it answers. */
 export interface Seen {
@@ -24,6 +25,11 @@ interface Described {
 }
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+
+/** The document of a relay, as it describes itself. */
+export async function readApiDocument(target: Target): Promise<Node> {
+  return (await (await target.ask('/openapi.json')).json()) as Node;
+}
 
 export function createFindProblems(document: Node): FindProblems {
   const validatorAt = createValidators(document);
@@ -81,6 +87,7 @@ export function createFindProblems(document: Node): FindProblems {
 
   return (seen) => {
     const problems = describedFor(seen).map(({ node, pointer }) => [
+      ...findInHeaders('/x-every-response/headers', seen),
       ...findInHeaders(`${pointer}/headers`, seen),
       ...findInHeaders('/x-every-response/headers', seen),
       ...findInBody(node, `${pointer}/content`, seen),

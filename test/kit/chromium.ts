@@ -146,6 +146,10 @@ export interface Phone {
 
 export type PhoneOptions = Parameters<Browser['newContext']>[0];
 
+/** The user agent of Instagram's browser on Android. */
+export const IN_APP_BROWSER =
+  'Mozilla/5.0 (Linux; Android 14; Pixel 8 Build/UQ1A; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/120.0 Mobile Safari/537.36 Instagram 312.0.0.34.111 Android';
+
 const SCREEN = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 };
 
 async function openPhone(browser: Browser, options: PhoneOptions = {}): Promise<Phone> {
@@ -228,15 +232,33 @@ export async function leave(page: Page, act: () => Promise<unknown>): Promise<vo
 /** Presses Continue on the confirmation page. */
 export const pressContinue = (page: Page) => leave(page, () => press(page, 'Continue'));
 
-/** Agrees at the provider, as a new user or as one that the provider knows. */
 export async function agree(page: Page, service: Service, name = NAMES[service]): Promise<void> {
   if (service === 'mal') return press(page, 'Allow');
-  const field = page.getByLabel('Name');
-  if ((await field.count()) === 0) return press(page, 'Continue');
-  await field.fill(name);
+  await page.getByLabel('Name').fill(name);
   await page.getByLabel('Password').fill('any');
   await press(page, 'Sign in');
 }
 
 export const declineAtProvider = (page: Page, service: Service) =>
   press(page, service === 'mal' ? 'Deny' : 'Cancel');
+
+export type Choice = 'agree' | 'decline' | 'decline at the provider';
+
+/** A user with a short link: decides at the confirmation page, then at the provider. Returns the page where that ends. */
+export async function answerLink(
+  { openPhone }: Setup,
+  link: string,
+  service: Service,
+  choice: Choice = 'agree',
+): Promise<RelayPage> {
+  const { page, close } = await openPhone();
+  try {
+    await page.goto(link);
+    if (choice === 'decline') return await follow(page, () => press(page, 'Decline'));
+    await pressContinue(page);
+    const decide = choice === 'agree' ? agree : declineAtProvider;
+    return await comeBack(page, () => decide(page, service));
+  } finally {
+    await close();
+  }
+}

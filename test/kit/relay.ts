@@ -124,13 +124,14 @@ export async function startNodeRelay(env: Env = {}): Promise<RelayProcess> {
   return relay;
 }
 
-let built: Promise<unknown> | undefined;
+let built: ReturnType<typeof runChild> | undefined;
 
 /** Builds the bundle for Node, unless `npm test` has just done so. */
 export async function buildForNode(): Promise<void> {
   if (process.env.RELAY_TEST_BUILT) return;
   built ??= runChild([process.execPath, 'run', 'build'], { cwd: ROOT });
-  await built;
+  const { exitCode, output } = await built;
+  if (exitCode !== 0) throw new Error(`the build for Node failed:\n${output}`);
 }
 
 export async function untilHealthy(baseUrl: string): Promise<void> {

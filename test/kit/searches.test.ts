@@ -7,12 +7,12 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createFindProblems, type Seen } from './api-document.ts';
+import { createFindProblems, readApiDocument, type Seen } from './api-document.ts';
 import { startRedisCluster } from './redis/groups.ts';
 import { scanRedis, watchChannels } from './redis/scan.ts';
 import { type RedisServer, startRedis } from './redis/server.ts';
+import { startRelay } from './relay.ts';
 import { formsOf, searchLogs } from './secrets.ts';
-import { BASE_URL, describeApi } from './service.ts';
 
 setDefaultTimeout(30_000);
 
@@ -160,8 +160,10 @@ describe('a scan of Redis finds a secret', async () => {
   });
 });
 
-describe('an answer that the API document does not have is a problem', () => {
-  const find = createFindProblems(describeApi(BASE_URL));
+describe('an answer that the API document does not have is a problem', async () => {
+  const relay = await startRelay();
+  const find = createFindProblems(await readApiDocument(relay));
+  await relay.stop();
   const HEADERS = {
     'cache-control': 'no-store, private',
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

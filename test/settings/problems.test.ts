@@ -2,8 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { describeFaults } from '../../src/settings/index.ts';
 import { PROVIDER_SETTINGS, RELAY_SETTINGS } from '../../src/settings/names.ts';
-import { malformedSecrets } from '../support/malformed-secrets.ts';
-import { property } from '../support/property.ts';
+import { malformedSecrets, property } from '../kit/random.ts';
 import { faultsOf, read, settingsOf, warningsOf } from './read.ts';
 
 const anilist = { ANILIST_CLIENT_ID: 'id' };

@@ -1,7 +1,7 @@
 /** Which providers are enabled, what they become, and what their settings may hold. */
 import { describe, expect, test } from 'bun:test';
 import type { Settings } from '../../src/settings/index.ts';
-import { UNSEEN } from '../support/unseen.ts';
+import { UNSEEN } from '../kit/random.ts';
 import { faultsOf, type Rule, settingsOf, testRules } from './read.ts';
 
 type Provider = Settings['providers'][number];

@@ -1,7 +1,7 @@
 /** The relay's own settings. */
 import { describe, expect, test } from 'bun:test';
 import type { Settings } from '../../src/settings/index.ts';
-import { UNSEEN } from '../support/unseen.ts';
+import { UNSEEN } from '../kit/random.ts';
 import { faultsOf, type Rule, read, settingsOf, testRules } from './read.ts';
 
 test('an empty environment gives the limits of the protocol and a disabled relay', () => {

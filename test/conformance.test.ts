@@ -1,0 +1,204 @@
+/**
+ * The conformance suite (conformance/README.md) against the relay in each way that it
+ * is run, and every answer that the suite saw against the API document of that relay.
+ */
+import { expect, test } from 'bun:test';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, request as requestHttp } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createFindProblems, readApiDocument, type Seen } from './kit/api-document.ts';
+import { findFreePort, runChild } from './kit/process.ts';
+import { startRedis } from './kit/redis/server.ts';
+import { buildForNode, launchRelay, ROOT, untilHealthy } from './kit/relay.ts';
+
+const LONGEST_MS = 300_000;
+
+type Env = Readonly<Record<string, string>>;
+
+interface Target {
+  /** Options of the suite. */
+  readonly options: readonly string[];
+  /** Starts it at a port, and resolves once it answers. */
+  start(env: Env, port: number): Promise<AsyncDisposable>;
+}
+
+/** Everything but `confirm`, which changes what a link does, and but the groups that wait for the end of sessions. */
+const ALL_BUT_EXPIRY = [
+  ...['--with', 'user-code,wait,ack,qr,cors,device-grant'],
+  ...['--except', 'expiry,device-expiry'],
+];
+
+const TARGETS: Readonly<Record<string, Target>> = {
+  bun: { options: ALL_BUT_EXPIRY, start: startBun },
+  node: { options: ALL_BUT_EXPIRY, start: startNode },
+  'two relays on one Redis': { options: ALL_BUT_EXPIRY, start: startTwo },
+  // The default of 600 s is tested with fake time.
+  expiry: {
+    options: ['--only', 'expiry,device-expiry', '--session-seconds', '20'],
+    start: startBun,
+  },
+  confirm: { options: ['--only', 'confirm'], start: startBun },
+};
+
+for (const [name, target] of Object.entries(TARGETS)) {
+  test.concurrent(
+    `${name}: no case fails, and the API document describes every answer`,
+    async () => {
+      const { cases, problems } = await runSuite(target);
+      for (const line of cases.notPassed) console.log(`${name}: ${line}`);
+      recordCounts(cases);
+      expect(cases.ending).toMatch(/^\d+ passed, 0 failed/);
+      expect(problems).toEqual([]);
+      expect(cases.exitCode).toBe(0);
+    },
+    LONGEST_MS,
+  );
+}
+
+async function runSuite({ options, start }: Target) {
+  await using stack = new AsyncDisposableStack();
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-conformance-'));
+  stack.defer(() => rmSync(folder, { recursive: true }));
+  const [port, unconfiguredPort, providerPort] = [
+    await findFreePort(),
+    await findFreePort(),
+    await findFreePort(),
+  ];
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const suite = [
+    ...[process.execPath, `${ROOT}conformance/run.ts`, '--base-url', baseUrl],
+    ...['--unconfigured-url', `http://127.0.0.1:${unconfiguredPort}`],
+    ...['--provider-listen', `127.0.0.1:${providerPort}`, ...options],
+  ];
+  const { output: printed } = await runChild([...suite, '--print-env']);
+  const lines = printed.split('\n').filter((line) => line.includes('='));
+  const env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+  stack.use(await start({ ...env, OAUTH_BASE_URL: baseUrl }, port));
+  stack.use(await start({ ...env, OAUTH_BASE_URL: '' }, unconfiguredPort));
+
+  const secretsFile = process.env.RELAY_TEST_SECRETS ?? join(folder, 'secrets.txt');
+  const answersFile = join(folder, 'answers.jsonl');
+  const files = ['--secrets-file', secretsFile, '--answers-file', answersFile];
+  const { exitCode, output } = await runChild([...suite, ...files], {
+    env: { CI: process.env.CI ?? '' },
+  });
+  const document = await readApiDocument({ ask: (path) => fetch(baseUrl + path) });
+  return {
+    cases: { exitCode, ...readReport(output) },
+    problems: findProblemsOf(readFileSync(answersFile, 'utf8'), document),
+  };
+}
+
+/** What the suite reports of cases that did not pass, with their details; and its last line. */
+function readReport(output: string) {
+  const lines = output.trimEnd().split('\n');
+  const ending = lines.at(-1) ?? '';
+  let isShown = false;
+  const notPassed = lines.slice(0, -1).filter((line) => {
+    if (!line.startsWith(' ')) isShown = !/^(pass|disabled) /.test(line);
+    return isShown;
+  });
+  return { ending, notPassed };
+}
+
+/** Where the document has something else than the answers, each problem once. */
+function findProblemsOf(answers: string, document: Readonly<Record<string, unknown>>): string[] {
+  const findProblems = createFindProblems(document);
+  const lines = answers.split('\n').filter(Boolean);
+  // A check of nothing would find nothing.
+  if (lines.length === 0) return ['no answer was recorded'];
+  const problems = lines.flatMap((line) => {
+    const seen = JSON.parse(line) as Seen;
+    const { method, path, status } = seen;
+    return findProblems(seen).map((problem) => `${method} ${path} ${status}: ${problem}`);
+  });
+  return [...new Set(problems)];
+}
+
+/** For the last line of `npm test`, which counts the cases too. */
+function recordCounts({ ending }: { readonly ending: string }): void {
+  const { RELAY_TEST_COUNTS } = process.env;
+  if (RELAY_TEST_COUNTS) appendFileSync(RELAY_TEST_COUNTS, `${ending}\n`);
+}
+
+async function startRelayWith(env: Env, port: number, command?: readonly string[]) {
+  const relay = await launchRelay(env, { port, ...(command && { command }) });
+  await untilHealthy(relay.baseUrl);
+  return { ...relay, [Symbol.asyncDispose]: async () => void (await relay.stop()) };
+}
+
+function startBun(env: Env, port: number) {
+  return startRelayWith(env, port);
+}
+
+async function startNode(env: Env, port: number) {
+  await buildForNode();
+  return startRelayWith(env, port, ['node', `${ROOT}examples/node-server.mjs`]);
+}
+
+/** The relays trust this source address as a proxy. */
+const PROXY_ADDRESS = '127.255.0.2';
+
+/** Two relays on one Redis, behind a load balancer that sends each request to the relay that did not get the one before. */
+async function startTwo(env: Env, port: number): Promise<AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
+  const redis = stack.use(await startRedis());
+  const shared = {
+    ...env,
+    REDIS_URL: redis.url,
+    TRUSTED_PROXY_CIDRS: `${env.TRUSTED_PROXY_CIDRS},${PROXY_ADDRESS}/32`,
+  };
+  const relays = [
+    stack.use(await startRelayWith(shared, await findFreePort())),
+    stack.use(await startRelayWith(shared, await findFreePort())),
+  ] as const;
+  stack.use(
+    await startAlternatingProxy(
+      relays.map((relay) => relay.port),
+      port,
+    ),
+  );
+  // A suite that reaches one relay only would test nothing of their store.
+  if (env.OAUTH_BASE_URL !== '') {
+    stack.defer(() => {
+      for (const relay of relays) expect(relay.events('poll_waiting')).not.toEqual([]);
+    });
+  }
+  return stack.move();
+}
+
+async function startAlternatingProxy(ports: readonly number[], port: number) {
+  let turn = 0;
+  const server = createServer((request, response) => {
+    const relayPort = ports[turn % ports.length] ?? 0;
+    turn += 1;
+    const { method = '', url = '', headers, socket } = request;
+    const addresses = [headers['x-forwarded-for'], socket.remoteAddress].filter(Boolean);
+    const relay = requestHttp({
+      ...{ host: '127.0.0.1', port: relayPort, localAddress: PROXY_ADDRESS, agent: false },
+      ...{ method, path: url },
+      headers: { ...headers, 'x-forwarded-for': addresses.join(', ') },
+    });
+    relay.on('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    // When one side is gone, the other learns of it at once.
+    relay.on('error', () => response.destroy());
+    response.on('close', () => relay.destroy());
+    request.pipe(relay);
+  });
+  // Polls are held longer than the default.
+  server.requestTimeout = 0;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

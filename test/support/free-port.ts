@@ -1,1 +1,0 @@
-export { findFreePort } from '../../demo/free-port.ts';
