@@ -1,5 +1,6 @@
 /** What a device does: it starts sign-ins and polls, at `/auth/*` and with the device grant (RFC 8628). */
 
+import { times } from './async.ts';
 import {
   equal,
   expectJson,
@@ -54,12 +55,12 @@ const TRIES = 12;
 /** A client address that has no start left, and the answer that said so. */
 export async function exhaust({ relay, options }: Kit) {
   const from = await relay.addresses.unused();
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const answer = await relay.postStart({ service: options.serviceA }, from);
-    if (answer.status === 429) return { from, answer };
-    expectStatus(answer, 200);
-  }
-  throw new Mismatch(`${TRIES} starts in a row from one address`, 'a 429', '200 each time');
+  // All at once: on a slow machine a bucket fills as fast as one start follows another.
+  const starts = times(TRIES, () => relay.postStart({ service: options.serviceA }, from));
+  const answers = await Promise.all(starts);
+  const answer = answers.find(({ status }) => status === 429);
+  if (answer !== undefined) return { from, answer };
+  throw new Mismatch(`${TRIES} starts at once from one address`, 'a 429', 'none');
 }
 
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';

@@ -67,7 +67,7 @@ export function expectWithin(answer: Answer, seconds: number): void {
 
 /** An answer that was held for so long, give or take what a busy machine needs. */
 export function expectHeld(answer: Answer, seconds: number, earlySeconds = 0.5): void {
-  between('seconds', answer.seconds, seconds - earlySeconds, seconds + 3);
+  between('seconds', answer.seconds, seconds - earlySeconds, seconds + 6);
 }
 
 export function expectNoStore(answer: Answer): void {
