@@ -63,6 +63,24 @@ export async function exhaust({ relay, options }: Kit) {
   throw new Mismatch(`${TRIES} starts at once from one address`, 'a 429', 'none');
 }
 
+const EXHAUSTED_TRIES = 3;
+
+/**
+ * The answer to a request from an exhausted address. On a busy machine the bucket may
+ * have refilled before the request arrives: then another address is exhausted.
+ */
+export async function askExhausted(
+  kit: Kit,
+  refusal: number,
+  ask: (from: ClientAddress) => Promise<Answer>,
+): Promise<Answer> {
+  for (let tries = 1; ; tries += 1) {
+    const { from } = await exhaust(kit);
+    const answer = await ask(from);
+    if (answer.status === refusal || tries === EXHAUSTED_TRIES) return answer;
+  }
+}
+
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 
 export function devicePath(service: string): string {

@@ -3,7 +3,7 @@
  * for every secret. The last line is `N passed, N failed`: checks, tests and the cases
  * of the conformance suite. With CI=true a skipped test or case is a failure.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { searchLogs } from './kit/secrets.ts';
@@ -33,6 +33,9 @@ type Env = Readonly<Record<string, string>>;
 
 const bun = process.execPath;
 const ROOT = join(import.meta.dir, '..');
+const FILES_AT_ONCE = 2;
+/** More than the summary of `bun test` has. */
+const ENDING_CHARACTERS = 500;
 /** A search for fewer secrets means that the tests plant none any more. */
 const MIN_SECRETS = 100;
 
@@ -62,7 +65,7 @@ async function runAll(folder: string): Promise<Counts[]> {
     await check('types', ['node_modules/.bin/tsc', '--noEmit']),
     await check('lint and format', ['node_modules/.bin/biome', 'check']),
     await check('build for Node', [bun, 'run', 'build']),
-    await runTests(file('report.xml'), {
+    await runTests({
       RELAY_TEST_BUILT: 'true',
       RELAY_TEST_LOGS: logs,
       RELAY_TEST_SECRETS: secrets,
@@ -73,7 +76,7 @@ async function runAll(folder: string): Promise<Counts[]> {
   ];
 }
 
-/** The test of a target fails once more for all the cases that failed in it. */
+/** A line is as the conformance suite ends: `N passed, N failed`. */
 function countCases(line: string): Counts {
   const [passed = 0, failed = 0, skipped = 0] = line.match(/\d+/g)?.map(Number) ?? [];
   return { passed, failed, skipped };
@@ -84,19 +87,25 @@ async function check(name: string, command: readonly string[]): Promise<Counts> 
   return countOne((await run(command)) === 0);
 }
 
-/** Their results appear as they come. */
-async function runTests(report: string, env: Env): Promise<Counts> {
+/** Their results appear as they come. Most tests wait for something, so two files run at the same time. */
+async function runTests(env: Env): Promise<Counts> {
   console.log('\ntests:');
-  const reporter = ['--reporter=junit', `--reporter-outfile=${report}`];
-  const exitCode = await run([bun, 'test', '--timeout=30000', ...reporter], env);
-  // A crash leaves no report.
-  const text = existsSync(report) ? readFileSync(report, 'utf8') : '';
-  const [totals = ''] = /<testsuites [^>]*>/.exec(text) ?? [];
-  const read = (name: string) => Number(new RegExp(` ${name}="(\\d+)"`).exec(totals)?.[1] ?? 0);
-  const [failed, skipped] = [read('failures') + read('errors'), read('skipped')];
-  // A crash, or a file that cannot be loaded, is no failed test in the report.
-  const hidden = failed === 0 && exitCode !== 0 ? 1 : 0;
-  return { passed: read('tests') - failed - skipped, failed: failed + hidden, skipped };
+  const child = Bun.spawn([bun, 'test', '--timeout=30000', `--parallel=${FILES_AT_ONCE}`], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  let ending = '';
+  for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
+    process.stderr.write(text);
+    ending = (ending + text).slice(-ENDING_CHARACTERS);
+  }
+  const exitCode = await child.exited;
+  const read = (word: string) =>
+    Number(new RegExp(`^ (\\d+) ${word}$`, 'm').exec(ending)?.[1] ?? 0);
+  const [passed, failed, skipped] = [read('pass'), read('fail'), read('skip') + read('todo')];
+  // A crash has no summary.
+  return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed, skipped };
 }
 
 function checkLogs(logFolder: string, secretsFile: string): Counts {

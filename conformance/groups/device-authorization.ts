@@ -1,9 +1,9 @@
 /** The device grant: how a device gets its codes (RFC 8628 §3.1, §3.2), and metadata (RFC 8414). */
 
 import {
+  askExhausted,
   DEVICE_CODE,
   devicePath,
-  exhaust,
   expectOAuthError,
   readOAuth,
   startGrant,
@@ -82,9 +82,8 @@ export const deviceAuthorization = cases((test) => {
   });
 
   test('RFC 8628 §3.5; RFC 6749 §5.2: device authorization shares the rate limit of /auth/start: 400 slow_down with Retry-After', async (kit) => {
-    const { from } = await exhaust(kit);
     const form = formCall(devicePath(kit.options.serviceA), {});
-    const answer = await kit.relay.send({ ...form, from });
+    const answer = await askExhausted(kit, 400, (from) => kit.relay.send({ ...form, from }));
     expectOAuthError(answer, 'slow_down');
     expectRetryAfter(answer);
   });

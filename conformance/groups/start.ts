@@ -1,7 +1,7 @@
 /** `POST /auth/start`: what it answers, its checks and their order. */
 
 import { times } from '../async.ts';
-import { exhaust } from '../device.ts';
+import { askExhausted, exhaust } from '../device.ts';
 import {
   equal,
   expectNoStore,
@@ -125,8 +125,8 @@ export const startRefused = cases((test) => {
   });
 
   test('Starting a sign-in: the rate limit is checked before the body: broken JSON from an exhausted client gets 429', async (kit) => {
-    const { from } = await exhaust(kit);
-    expectText(await kit.relay.postStart('{', from), 429, 'Rate limited');
+    const answer = await askExhausted(kit, 429, (from) => kit.relay.postStart('{', from));
+    expectText(answer, 429, 'Rate limited');
   });
 
   test('Starting a sign-in: a refused start does not prevent the next one', async ({
