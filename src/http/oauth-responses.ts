@@ -70,7 +70,7 @@ export function refuseUndiscovered(): Response {
 }
 
 /** RFC 6749 §5.1. `scope` always, as some clients read nothing without it. */
-export function describeTokens(tokens: TokenResult): object {
+export function describeOAuthTokens(tokens: TokenResult): object {
   return {
     access_token: tokens.accessToken,
     token_type: tokens.tokenType ?? 'Bearer',

@@ -1,6 +1,6 @@
 import { isLoopback } from '../providers/address.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
-import type { ProviderConfig } from '../providers/provider.ts';
+import { type BlindPolicy, mayTakeChallenge, type ProviderConfig } from '../providers/provider.ts';
 import type { RedisTarget } from '../stores/redis/url.ts';
 import { RELAY_CHECKS } from './checks.ts';
 import { findMisspeltNames, findOtherBaseUrls } from './misspelt.ts';
@@ -35,6 +35,8 @@ export interface Settings {
   readonly providers: readonly ProviderConfig[];
   /** Enabled providers whose issuer is still to be asked for the addresses. */
   readonly discoveries: readonly ProviderToDiscover[];
+  /** Names in the order of `PROVIDERS`, enabled or not. */
+  readonly providerOrder: readonly string[];
   /** Whether a connection to a provider is used again; otherwise each request has its own. */
   readonly providerKeepAlive: boolean;
   /** Absent: sessions are in this process alone. */
@@ -48,6 +50,8 @@ export interface Settings {
   readonly startRatePerSecond: number;
   /** Which users are asked before they are sent to the provider; `code`: those with a code, typed or scanned. */
   readonly confirm: 'always' | 'code' | 'never';
+  /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
+  readonly blind: BlindPolicy;
   /** What the pages call the app that users sign in to; absent: they name none. */
   readonly appName?: string;
   /** As a browser sends them in `Origin`, or `*` alone; empty: no other origin's page may call. */
@@ -78,6 +82,7 @@ export function readSettings(
   const enabled = relay.PROVIDERS.flatMap((name) => readProvider(reading, name) ?? []);
   warnings.push(...findMisspeltNames(env, relay.PROVIDERS));
   if (relay.OAUTH_BASE_URL && enabled.length === 0) rejectMissingClientId(reading, relay.PROVIDERS);
+  if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, enabled);
   if (faults.length > 0) return { ok: false, faults, warnings };
 
   const settings: Settings = withoutUndefined({
@@ -87,6 +92,7 @@ export function readSettings(
     trustedProxyCidrs: relay.TRUSTED_PROXY_CIDRS ?? [],
     providers: enabled.filter((provider): provider is ProviderConfig => !('issuer' in provider)),
     discoveries: enabled.filter((provider) => 'issuer' in provider),
+    providerOrder: relay.PROVIDERS,
     providerKeepAlive: relay.PROVIDER_KEEP_ALIVE,
     redis: relay.REDIS_URL && { target: relay.REDIS_URL, prefix: relay.REDIS_PREFIX },
     sessionSeconds: relay.SESSION_SECONDS,
@@ -96,6 +102,7 @@ export function readSettings(
     startBurst: relay.START_BURST,
     startRatePerSecond: relay.START_RATE,
     confirm: relay.CONFIRM,
+    blind: relay.BLIND,
     appName: relay.APP_NAME,
     corsOrigins: relay.CORS_ORIGINS ?? [],
     logLevel: relay.LOG_LEVEL,
@@ -126,6 +133,21 @@ function rejectMissingClientId(reading: Reading, listed: readonly string[]): voi
     if (secret === undefined || isSet(`${prefix}CLIENT_ID`)) continue;
     const problem = `must be set: ${secret} is set, and no other provider is enabled`;
     reject(reading, `${prefix}CLIENT_ID`, problem);
+  }
+}
+
+/** What an issuer will say is checked when it is asked. */
+function rejectProvidersThatSeeTokens(
+  reading: Reading,
+  enabled: readonly (ProviderConfig | ProviderToDiscover)[],
+): void {
+  for (const provider of enabled.filter((each) => !mayTakeChallenge(each))) {
+    const prefix = prefixOf(provider.name);
+    const reason =
+      provider.clientSecret === undefined
+        ? `does not use PKCE with S256 (${prefix}PKCE)`
+        : `has a client secret (${prefix}CLIENT_SECRET)`;
+    reject(reading, 'BLIND', `must not be always: ${provider.name} ${reason}`);
   }
 }
 
