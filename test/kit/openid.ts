@@ -1,6 +1,6 @@
 /** Real providers that this project did not write: a certified OpenID provider, and OAuth with PKCE `plain`. */
 import OAuth2Server from '@node-oauth/oauth2-server';
-import { startProvider } from '../../demo/provider/provider.ts';
+import { startProvider } from '../../demo/provider.ts';
 import { plantSecret } from './secrets.ts';
 import { createGate, type Gate } from './wait.ts';
 
