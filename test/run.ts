@@ -22,10 +22,7 @@ const underBun = [bun, 'src/main.ts'];
 const SHORT_LIFE_SECONDS = '20';
 
 /** All but `confirm`, which changes what the specification's own link does. */
-const EXTENSIONS = [
-  '--with',
-  'user-code,wait,ack,services,refresh,details,challenge,qr,cors,device-grant',
-];
+const EXTENSIONS = ['--with', 'user-code,wait,ack,qr,cors,device-grant'];
 const ALL_BUT_EXPIRY = [...EXTENSIONS, '--except', 'expiry,device-expiry'];
 
 const TARGETS: Target[] = [

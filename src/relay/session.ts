@@ -63,8 +63,9 @@ interface Common {
 export interface Pending extends Common {
   readonly state: 'pending';
   readonly verifier: string | undefined;
-  readonly challenge: string | undefined;
-  readonly details: boolean;
+  /* As in NewSession. */
+  readonly challenge?: string | undefined;
+  readonly details?: boolean;
   /** Until it is used. */
   readonly userCode: string | undefined;
   readonly deviceName: string | undefined;
