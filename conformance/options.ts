@@ -16,6 +16,8 @@ export interface Options {
   readonly providerUrl: string;
   readonly serviceA: string;
   readonly serviceB: string;
+  /** For the `challenge` group: PKCE with S256, and no secret. */
+  readonly serviceS256: string;
   readonly sessionSeconds: number;
   readonly sweepSeconds: number;
   readonly pollSeconds: number;
@@ -44,6 +46,7 @@ const FLAGS = {
   'provider-url': { type: 'string' },
   'service-a': { type: 'string', default: 'mal' },
   'service-b': { type: 'string', default: 'anilist' },
+  'service-s256': { type: 'string', default: 'conformance-s256' },
   'session-seconds': { type: 'string', default: '600' },
   'sweep-seconds': { type: 'string', default: '0' },
   'poll-seconds': { type: 'string', default: '50' },
@@ -144,11 +147,11 @@ function readAddresses(flags: Flags, check: Check) {
 }
 
 function readServices(flags: Flags, check: Check) {
-  const service = (flag: 'service-a' | 'service-b') =>
+  const service = (flag: 'service-a' | 'service-b' | 'service-s256') =>
     check(/^[\w-]+$/.test(flags[flag]), flag, flags[flag], 'a name of letters, digits, - and _');
   const [serviceA, serviceB] = [service('service-a'), service('service-b')];
   check(serviceA !== serviceB, 'service-b', serviceB, 'another than --service-a');
-  return { serviceA, serviceB };
+  return { serviceA, serviceB, serviceS256: service('service-s256') };
 }
 
 function chooseGroups(flags: Flags, check: Check, all: readonly Group[]) {
@@ -210,7 +213,19 @@ export function environmentLines(options: Options): string[] {
     extensions.has('device-grant') && `DEVICE_GRANT_REPEAT_SECONDS=${options.grantRepeatSeconds}`,
     extensions.has('cors') && `CORS_ORIGINS=${LISTED_ORIGINS.join(',')}`,
     extensions.has('confirm') && 'CONFIRM=always',
+    ...(extensions.has('challenge') ? challengeLines(options) : []),
   ].filter((line) => typeof line === 'string');
+}
+
+/** One provider more, which takes a challenge. */
+function challengeLines(options: Options): string[] {
+  const { serviceA, serviceB, serviceS256 } = options;
+  const prefix = serviceS256.toUpperCase().replaceAll('-', '_');
+  return [
+    `PROVIDERS=${serviceA},${serviceB},${serviceS256}`,
+    ...providerLines(options, serviceS256),
+    `${prefix}_PKCE=S256`,
+  ];
 }
 
 function providerLines(options: Options, service: string): string[] {

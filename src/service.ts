@@ -19,7 +19,9 @@ import {
 import { log, warnOnce } from './log.ts';
 import { discoverProvider, type ProviderToDiscover } from './providers/discovery.ts';
 import {
+  type BlindPolicy,
   createProvider,
+  mayTakeChallenge,
   type Provider,
   type ProviderConfig,
   redirectUriOf,
@@ -165,16 +167,18 @@ export function createService(
   /** If an issuer does not answer, only sign-ins at its provider fail. */
   async function discover(asked: ProviderToDiscover): Promise<void> {
     const outcome = await discoverProvider(asked, world.fetch);
-    if (outcome.problem === undefined) return enable(outcome.provider);
+    const problem = outcome.problem ?? findBlindProblem(outcome.provider, settings.blind);
+    if (outcome.provider !== undefined && problem === undefined) return enable(outcome.provider);
     if (closed) return;
-    log.warning('provider_not_discovered', { service: asked.name, problem: outcome.problem });
+    log.warning('provider_not_discovered', { service: asked.name, problem });
     later(DISCOVERY_RETRY_MS, () => void discover(asked));
   }
 
+  const offered = listInOrder(settings);
   for (const { name } of settings.discoveries) providers.set(name, 'undiscovered');
   settings.providers.forEach(enable);
   sweepLater();
-  const parts = { relay, store, refreshes, providers, rateLimits, clock };
+  const parts = { relay, store, refreshes, providers, offered, rateLimits, clock };
   const routes = createRoutes(settings, { ...parts, isDraining: () => draining });
 
   return {
@@ -184,8 +188,7 @@ export function createService(
       basePath: basePathOf(baseUrl),
     }),
     redirectUris() {
-      const names = [...settings.providers, ...settings.discoveries].map(({ name }) => name);
-      return Object.fromEntries(names.map((name) => [name, redirectUriOf(name, baseUrl)]));
+      return Object.fromEntries(offered.map(({ name }) => [name, redirectUriOf(name, baseUrl)]));
     },
     async discover() {
       await Promise.all(settings.discoveries.map(discover));
@@ -208,6 +211,18 @@ export function createService(
       await store.settled();
     },
   };
+}
+
+/** Every enabled provider, in the order of `PROVIDERS`. */
+function listInOrder({ providers, discoveries, providerOrder }: Settings) {
+  const placeOf = ({ name }: { readonly name: string }) => providerOrder.indexOf(name);
+  return [...providers, ...discoveries].toSorted((a, b) => placeOf(a) - placeOf(b));
+}
+
+/** With BLIND=always such a provider could be used only by a relay that sees the tokens. */
+function findBlindProblem(provider: ProviderConfig, blind: BlindPolicy): string | undefined {
+  const isRefused = blind === 'always' && !mayTakeChallenge(provider);
+  return isRefused ? 'BLIND is always, but its issuer does not offer PKCE with S256' : undefined;
 }
 
 /** Every rate limit: those that hold over all instances, and those that protect this process alone. */

@@ -6,6 +6,7 @@
 import type { Group } from '../runner.ts';
 import { authorize, authorizeRefused } from './authorize.ts';
 import { callback, callbackPages, callbackRefused } from './callback.ts';
+import { challenge } from './challenge.ts';
 import { confirm } from './confirm.ts';
 import { cors } from './cors.ts';
 import { deviceAuthorization } from './device-authorization.ts';
@@ -18,6 +19,7 @@ import { qr } from './qr.ts';
 import { races } from './races.ts';
 import { hold, result } from './result.ts';
 import { headers, methods, paths, unconfigured } from './routes.ts';
+import { details, refresh, services } from './services.ts';
 import { capabilities, journey } from './sign-in.ts';
 import { clientAddress, start, startRefused } from './start.ts';
 import { cap, rateLimit } from './start-limits.ts';
@@ -54,6 +56,21 @@ export const GROUPS: readonly Group[] = [
   { name: 'confirm', about: 'CONFIRM=always: the link asks', extension: 'confirm', cases: confirm },
   { name: 'wait', about: 'shorter waits', extension: 'wait', parallel: true, cases: wait },
   { name: 'ack', about: 'confirmed deliveries', extension: 'ack', parallel: true, cases: ack },
+  { name: 'services', about: 'what is offered', extension: 'services', cases: services },
+  {
+    name: 'refresh',
+    about: 'POST /refresh',
+    extension: 'refresh',
+    parallel: true,
+    cases: refresh,
+  },
+  { name: 'details', about: 'all that the provider gave', extension: 'details', cases: details },
+  {
+    name: 'challenge',
+    about: 'RFC 7636: devices that exchange the code themselves',
+    extension: 'challenge',
+    cases: challenge,
+  },
   { name: 'qr', about: 'the link as a QR code', extension: 'qr', cases: qr },
   { name: 'cors', about: 'web apps of listed origins', extension: 'cors', cases: cors },
   {

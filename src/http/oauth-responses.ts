@@ -69,8 +69,8 @@ export function refuseUndiscovered(): Response {
   return refuseOAuth('temporarily_unavailable', { status: 503, headers: RETRY_DISCOVERY });
 }
 
-/** RFC 6749 §5.1. Always with `scope`, because some clients fail without it. */
-export function describeTokens(tokens: TokenResult): object {
+/** RFC 6749 §5.1. `scope` always, as some clients read nothing without it. */
+export function describeOAuthTokens(tokens: TokenResult): object {
   return {
     access_token: tokens.accessToken,
     token_type: tokens.tokenType ?? 'Bearer',

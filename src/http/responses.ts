@@ -8,7 +8,9 @@
 import { DISCOVERY_RETRY_MS } from '../limits.ts';
 import type { FindPages, LanguagePages } from '../pages/pages.ts';
 import { contentSecurityPolicy } from '../pages/style.ts';
+import type { ProviderError } from '../providers/token-endpoint.ts';
 import type { Completion } from '../relay/relay.ts';
+import type { TokenResult } from '../relay/session.ts';
 import type { RelayRequest } from './request.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -57,6 +59,11 @@ export function jsonResponse(body: object): Response {
   return new Response(JSON.stringify(body), JSON_RESPONSE);
 }
 
+/** An error of RFC 6749 §5.2, which is what the provider decided. */
+export function jsonErrorResponse(error: ProviderError): Response {
+  return new Response(JSON.stringify({ error }), { ...JSON_RESPONSE, status: 400 });
+}
+
 export function jsonTextResponse(json: string): Response {
   return new Response(json, JSON_RESPONSE);
 }
@@ -92,6 +99,9 @@ const REFUSALS = {
   invalid_json: { status: 400, text: 'Invalid JSON' },
   invalid_size: { status: 400, text: 'Invalid size' },
   invalid_wait: { status: 400, text: 'Invalid wait: a whole number from 0 to 50' },
+  invalid_challenge: { status: 400, text: 'Invalid challenge' },
+  challenge_not_supported: { status: 400, text: 'Challenge not supported' },
+  challenge_required: { status: 400, text: 'Challenge required' },
   unknown_service: { status: 400, text: 'Unknown service' },
   malformed_request: { status: 400, text: 'Bad request' },
   not_found: { status: 404, text: '404 page not found' },
@@ -116,7 +126,14 @@ export function retryAfter(retryAfterMs: number): Headers {
 /** While a provider is undiscovered: until its issuer is asked again. */
 export const RETRY_DISCOVERY = retryAfter(DISCOVERY_RETRY_MS);
 
-/** What the user sees when a sign-in ends, or cannot go on. */
+/** Tokens as the relay's own protocol has them; with `details` all that the provider gave. */
+export function describeTokens(tokens: TokenResult, details: boolean): object {
+  const { accessToken, refreshToken, expiresIn, tokenType, scope, idToken } = tokens;
+  const usual = { accessToken, refreshToken, expiresIn };
+  return details ? { ...usual, tokenType, scope, idToken } : usual;
+}
+
+/** What the user sees at the end of a sign-in, or in place of it. */
 const PAGES = {
   signed_in: { status: 200, page: 'signedIn' },
   access_denied: { status: 200, page: 'cancelled' },

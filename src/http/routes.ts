@@ -1,7 +1,7 @@
-/** Every route of the relay in one table: path, methods, response to a fault, deadline, CORS. */
-import { EXCHANGE_LEASE_MS, HANDLER_DEADLINE_MS, REQUEST_BODY_DEADLINE_MS } from '../limits.ts';
+/** Every route of the relay, in one table: path, methods, what a fault answers, deadline, who may use it. */
+import { HANDLER_DEADLINE_MS } from '../limits.ts';
 import { createPages } from '../pages/pages.ts';
-import type { Providers } from '../providers/provider.ts';
+import type { BlindPolicy, Providers } from '../providers/provider.ts';
 import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
 import type { Refreshes } from '../relay/refresh.ts';
 import type { Relay } from '../relay/relay.ts';
@@ -19,7 +19,9 @@ import {
 } from './endpoints/device-grant.ts';
 import { createOpenApi } from './endpoints/openapi.ts';
 import { createQr } from './endpoints/qr.ts';
+import { createRefresh, LONGEST_REFRESH_MS, refuseUnavailable } from './endpoints/refresh.ts';
 import { createResult, respondToResultFault } from './endpoints/result.ts';
+import { createServices, type OfferedService } from './endpoints/services.ts';
 import { createStart } from './endpoints/start.ts';
 import { createVerification } from './endpoints/verification.ts';
 import { refuseOAuth } from './oauth-responses.ts';
@@ -37,6 +39,8 @@ export interface RouteSettings {
   readonly deviceGrantRepeatSeconds: number;
   /** When users must confirm before the provider: docs/person.md "Settings". */
   readonly confirm: 'always' | 'code' | 'never';
+  /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
+  readonly blind: BlindPolicy;
 }
 
 export interface RateLimits {
@@ -54,6 +58,8 @@ export interface RouteParts {
   readonly store: SessionStore;
   readonly refreshes: Refreshes;
   readonly providers: Providers;
+  /** Enabled providers, in the order of `PROVIDERS`. */
+  readonly offered: readonly OfferedService[];
   readonly rateLimits: RateLimits;
   readonly clock: Clock;
   readonly isDraining: () => boolean;
@@ -81,6 +87,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
   const metadata = { GET: createMetadata(baseUrl) };
   const qr = createQr(store, admission, rateLimits.qrLimits, baseUrl);
   const openApi = createOpenApi(baseUrl);
+  const services = createServices(parts.offered, providers, settings.blind);
 
   const page = { onFault: (request: Parameters<Handler>[0]) => respondWithPage('fault', request) };
   const forDevices = { isForDevices: true };
@@ -91,11 +98,8 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
       refuseOAuth('method_not_allowed', { status: 405, headers: { Allow: allow } }),
     onFault: () => refuseOAuth('temporarily_unavailable'),
   };
-  // A poll is held open. A refresh may wait for another instance's, then ask the provider itself.
-  const longestTokenMs = Math.max(
-    pollSeconds * 1_000,
-    REQUEST_BODY_DEADLINE_MS + EXCHANGE_LEASE_MS,
-  );
+  // A poll is held, and a refresh takes as long as at `/refresh`.
+  const longestTokenMs = Math.max(pollSeconds * 1_000, LONGEST_REFRESH_MS);
   const token = {
     ...oauth,
     deadlineMs: longestTokenMs + HANDLER_DEADLINE_MS,
@@ -113,6 +117,14 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
       deadlineMs: pollSeconds * 1_000 + HANDLER_DEADLINE_MS,
       ...forDevices,
     },
+    {
+      path: '/refresh',
+      methods: { POST: createRefresh(shared) },
+      onFault: refuseUnavailable,
+      deadlineMs: LONGEST_REFRESH_MS + HANDLER_DEADLINE_MS,
+      ...forDevices,
+    },
+    { path: '/services', methods: { GET: services }, ...forDevices },
     { path: '/auth/done', methods: { GET: done }, ...page },
     { path: '/auth/:service', methods: link, ...page },
     { path: '/auth/:service/callback', methods: { GET: callback }, ...page },
@@ -153,6 +165,8 @@ export function createDisabledRoutes(): Route[] {
   const notConfigured = () => refuse('not_configured');
   return [
     healthRoute(() => false),
+    { path: '/services', refusal: notConfigured },
+    { path: '/refresh', refusal: notConfigured },
     { path: '/auth/*', refusal: notConfigured },
     { path: '/oauth2/*', refusal: notConfigured },
   ];

@@ -21,7 +21,7 @@ export interface ProviderToDiscover extends Partial<ProviderConfig> {
 export type Discovery =
   | { readonly provider: ProviderConfig; readonly problem?: undefined }
   /** Why it cannot be used, for the operator's log. Holds no secret. */
-  | { readonly problem: string };
+  | { readonly problem: string; readonly provider?: undefined };
 
 interface Metadata {
   readonly issuer: string;

@@ -5,6 +5,8 @@
  */
 import { hash } from 'node:crypto';
 import type { ExchangeOutcome } from '../relay/relay.ts';
+import type { CodeResult } from '../relay/session.ts';
+import type { Authorization } from '../relay/store.ts';
 import type { TokenEndpoint, TokenFailure } from './token-endpoint.ts';
 import { formEncode } from './token-endpoint.ts';
 
@@ -32,17 +34,35 @@ export interface ProviderConfig {
   readonly authorizeParams: Readonly<Record<string, string>>;
 }
 
+/** Whether devices may, or must, exchange the code themselves. */
+export type BlindPolicy = 'allow' | 'never' | 'always';
+
+/**
+ * Whether a device can exchange the code itself: with its own verifier, and without
+ * a secret that it does not have. True as long as the issuer has not told the method.
+ */
+export function mayTakeChallenge({
+  pkce = 'S256',
+  clientSecret,
+}: Partial<Pick<ProviderConfig, 'pkce' | 'clientSecret'>>): boolean {
+  return pkce === 'S256' && clientSecret === undefined;
+}
+
 export interface Provider {
   readonly name: string;
   readonly displayName: string;
+  /** Whether a device may bring its own challenge. */
+  readonly takesChallenge: boolean;
   /** Whether a new session needs a verifier. */
   readonly usesPkce: boolean;
-  /** The address at which the user signs in. RFC 6749 §4.1.1, RFC 7636 §4.3. */
-  authorizeUrl(browserState: string, verifier: string | undefined): string;
+  /** Where the user's browser signs in. RFC 6749 §4.1.1, RFC 7636 §4.3. */
+  authorizeUrl(browserState: string, authorization: Authorization): string;
   /** Reserves a place for one request. Returns false when there is none. */
   reserve(): boolean;
   release(): void;
-  /** Sends a code to the token endpoint, once. Never rejects. RFC 6749 §4.1.3. */
+  /** What a device needs to exchange the code itself. */
+  codeForDevice(code: string): CodeResult;
+  /** Takes a code to the token endpoint, once. Never rejects. RFC 6749 §4.1.3. */
   exchange(code: string, verifier: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
   /** Sends a refresh token to the token endpoint, once. Never rejects. RFC 6749 §6. */
   refresh(refreshToken: string, scope: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
@@ -79,15 +99,21 @@ export function createProvider(
     name,
     displayName,
     usesPkce: pkce !== 'none',
+    takesChallenge: mayTakeChallenge(config),
 
-    authorizeUrl(browserState, verifier) {
-      // Both are base64url: there is nothing to escape.
-      const challenge = verifier === undefined ? '' : challengeQuery(verifier, pkce);
-      return authorizePrefix + browserState + challenge;
+    authorizeUrl(browserState, { verifier, challenge }) {
+      // All are base64url: there is nothing to escape.
+      if (challenge !== undefined) return authorizePrefix + browserState + s256Query(challenge);
+      const proof = verifier === undefined ? '' : challengeQuery(verifier, pkce);
+      return authorizePrefix + browserState + proof;
     },
 
     reserve: () => tokenEndpoint.reserve(name),
     release: () => tokenEndpoint.release(name),
+
+    codeForDevice: (code) => {
+      return { code, tokenUrl: config.tokenUrl, clientId: config.clientId, redirectUri };
+    },
 
     exchange(code, verifier) {
       const grant = `grant_type=authorization_code&code=${formEncode(code)}${redirectParameter}`;
@@ -104,13 +130,16 @@ export function createProvider(
 }
 
 /**
- * A session keeps the verifier with which it was started, or none, even if the setting
- * has changed by the time its link is opened or its code comes back: a provider expects
- * a verifier exactly if it was sent a challenge (RFC 9700 §2.1.1).
+ * A session keeps what it was started with, a verifier, a challenge or neither, whatever the
+ * setting is where its link is opened or its code comes back: the provider takes
+ * a verifier exactly where it was sent a challenge (RFC 9700 §2.1.1).
  */
 function challengeQuery(verifier: string, method: PkceMethod): string {
   // 'plain' shows the verifier to the browser, but some providers support nothing else. RFC 7636 §7.2.
   if (method === 'plain') return `&code_challenge=${verifier}&code_challenge_method=plain`;
-  const challenge = hash('sha256', verifier, 'base64url');
+  return s256Query(hash('sha256', verifier, 'base64url'));
+}
+
+function s256Query(challenge: string): string {
   return `&code_challenge=${challenge}&code_challenge_method=S256`;
 }

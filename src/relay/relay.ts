@@ -2,13 +2,16 @@
 import { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS, MAX_REGISTER_TRIES } from '../limits.ts';
 import { createPolls, type Polls } from './polls.ts';
 import { createCapability, createUserCode, createVerifier, type RandomBytes } from './secrets.ts';
-import type { ErrorResult, TokenResult } from './session.ts';
-import type { SessionStore } from './store.ts';
+import type { CodeResult, ErrorResult, TokenResult } from './session.ts';
+import type { Authorization, SessionStore } from './store.ts';
 import { type Clock, pause } from './time.ts';
 
 /** What a device asks for besides the service. */
 export interface StartOptions {
   readonly withVerifier: boolean;
+  /** The device's own, in place of a verifier. */
+  readonly challenge: string | undefined;
+  readonly details: boolean;
   readonly withUserCode: boolean;
   readonly deviceName: string | undefined;
   /** As in NewSession. */
@@ -33,6 +36,8 @@ export interface CodeExchanger<Failure> {
   /** Reserves a place for one exchange. Returns false when there is none, and the code is not spent. */
   reserve(): boolean;
   release(): void;
+  /** What a device needs that exchanges the code itself. */
+  codeForDevice(code: string): CodeResult;
   exchange(code: string, verifier: string | undefined): Promise<ExchangeOutcome<Failure>>;
 }
 
@@ -87,7 +92,7 @@ export function createRelay(options: RelayOptions): Relay {
   let draining = false;
 
   return {
-    async start(service, { withVerifier, withUserCode, deviceName, repeatMs, keepsErrors }) {
+    async start(service, { withVerifier, withUserCode, ...asked }) {
       if (draining) return 'draining';
       // After a collision all secrets are drawn again.
       for (let tries = 0; tries < MAX_REGISTER_TRIES; tries += 1) {
@@ -101,9 +106,7 @@ export function createRelay(options: RelayOptions): Relay {
           lifetimeMs: sessionSeconds * 1_000,
           verifier: withVerifier ? createVerifier(randomBytes) : undefined,
           userCode,
-          deviceName,
-          repeatMs,
-          keepsErrors,
+          ...asked,
         });
         if (outcome === 'registered') return { pollSecret, browserState, userCode };
         if (outcome === 'busy') break;
@@ -119,8 +122,13 @@ export function createRelay(options: RelayOptions): Relay {
         const { name } = exchanger;
         const leased = await store.lease(name, browserState);
         if (leased === undefined) return { completion: 'link_invalid' };
+        if (leased.challenge !== undefined) {
+          // The device has the verifier, so nobody else can exchange the code.
+          const isStored = await store.complete(name, browserState, exchanger.codeForDevice(code));
+          return { completion: isStored ? 'signed_in' : 'link_invalid' };
+        }
         const outcome = await exchanger.exchange(code, leased.verifier);
-        const result = outcome.ok ? outcome.tokens : EXCHANGE_FAILED;
+        const result = outcome.ok ? withDetails(outcome.tokens, leased) : EXCHANGE_FAILED;
         const isStored = await store.complete(name, browserState, result);
         if (!outcome.ok) {
           const completion = isStored ? 'exchange_failed' : 'link_invalid';
@@ -161,6 +169,10 @@ export function createRelay(options: RelayOptions): Relay {
       polls.close();
     },
   };
+}
+
+function withDetails(tokens: TokenResult, { details }: Authorization): TokenResult {
+  return details ? { ...tokens, details } : tokens;
 }
 
 const EXCHANGE_FAILED: ErrorResult = { error: 'exchange_failed' };

@@ -24,10 +24,20 @@ export interface TokenResult {
   readonly accessToken: string;
   readonly refreshToken?: string;
   readonly expiresIn?: number;
-  /* As the provider gave them. Only the device grant passes them on (RFC 6749 §5.1). */
+  /* As the provider gave them. Passed on by the device grant (RFC 6749 §5.1), and with `details`. */
   readonly tokenType?: string;
   readonly scope?: string;
   readonly idToken?: string;
+  /** The device asked for these three besides. */
+  readonly details?: true;
+}
+
+/** What a device receives that brought its own challenge: it exchanges the code itself. */
+export interface CodeResult {
+  readonly code: string;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly redirectUri: string;
 }
 
 /** What a device receives in place of tokens. */
@@ -35,7 +45,7 @@ export interface ErrorResult {
   readonly error: 'access_denied' | 'authorization_failed' | 'missing_code' | 'exchange_failed';
 }
 
-export type SessionResult = TokenResult | ErrorResult;
+export type SessionResult = TokenResult | CodeResult | ErrorResult;
 
 interface Common {
   readonly service: string;
@@ -53,6 +63,9 @@ interface Common {
 export interface Pending extends Common {
   readonly state: 'pending';
   readonly verifier: string | undefined;
+  /* As in NewSession. */
+  readonly challenge?: string | undefined;
+  readonly details?: boolean;
   /** Until it is used. */
   readonly userCode: string | undefined;
   readonly deviceName: string | undefined;

@@ -17,6 +17,10 @@ export interface NewSession {
   /** Counted from the moment of registering. */
   readonly lifetimeMs: number;
   readonly verifier: string | undefined;
+  /** In place of a verifier, which only the device has. RFC 7636 §4.2. */
+  readonly challenge?: string | undefined;
+  /** The device asked for all that the provider gives. Absent: no. */
+  readonly details?: boolean;
   /** A second, short way to the link, for a user who types. */
   readonly userCode: string | undefined;
   /** What the device calls itself. */
@@ -30,6 +34,8 @@ export interface NewSession {
 /** What the relay needs to send a browser to the provider. */
 export interface Authorization {
   readonly verifier: string | undefined;
+  readonly challenge?: string | undefined;
+  readonly details?: boolean;
 }
 
 export type SessionKey = { readonly browserState: string } | { readonly userCode: string };

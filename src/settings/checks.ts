@@ -60,6 +60,7 @@ export const RELAY_CHECKS = {
     return rate > 0 && rate <= 1_000_000 ? rate : undefined;
   }, 'must be a number above 0 and up to 1000000, such as 0.5'),
   CONFIRM: oneOf('always', 'code', 'never'),
+  BLIND: oneOf('allow', 'never', 'always'),
   APP_NAME: textUnless(findShownNameProblem),
   CORS_ORIGINS: checkOrigins,
   LOG_LEVEL: checkLogLevel,

@@ -1,7 +1,7 @@
 /** Reads the environment into checked settings, or a list of everything that is wrong with it. */
 import { isLoopback } from '../providers/address.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
-import type { ProviderConfig } from '../providers/provider.ts';
+import { type BlindPolicy, mayTakeChallenge, type ProviderConfig } from '../providers/provider.ts';
 import type { RedisTarget } from '../stores/redis/url.ts';
 import { RELAY_CHECKS } from './checks.ts';
 import { findMisspeltNames, findOtherBaseUrls } from './misspelt.ts';
@@ -34,7 +34,9 @@ export interface Settings {
   readonly providers: readonly ProviderConfig[];
   /** Enabled providers whose addresses are discovered from their issuer. */
   readonly discoveries: readonly ProviderToDiscover[];
-  /** Whether connections to providers are reused. */
+  /** Names in the order of `PROVIDERS`, enabled or not. */
+  readonly providerOrder: readonly string[];
+  /** Whether a connection to a provider is used again; otherwise each request has its own. */
   readonly providerKeepAlive: boolean;
   /** Absent: sessions are in this process alone. */
   readonly redis?: { readonly target: RedisTarget; readonly prefix: string };
@@ -47,7 +49,9 @@ export interface Settings {
   readonly startRatePerSecond: number;
   /** Which users must confirm before they are sent to the provider; `code`: those with a code, typed or scanned. */
   readonly confirm: 'always' | 'code' | 'never';
-  /** The name of the app on the pages; absent: they name none. */
+  /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
+  readonly blind: BlindPolicy;
+  /** What the pages call the app that users sign in to; absent: they name none. */
   readonly appName?: string;
   /** Origins as a browser sends them, or `*` alone; empty: no page of another origin may call. */
   readonly corsOrigins: readonly string[];
@@ -77,6 +81,7 @@ export function readSettings(
   const enabled = relay.PROVIDERS.flatMap((name) => readProvider(reading, name) ?? []);
   warnings.push(...findMisspeltNames(env, relay.PROVIDERS));
   if (relay.OAUTH_BASE_URL && enabled.length === 0) rejectMissingClientId(reading, relay.PROVIDERS);
+  if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, enabled);
   if (faults.length > 0) return { ok: false, faults, warnings };
 
   const settings: Settings = withoutUndefined({
@@ -86,6 +91,7 @@ export function readSettings(
     trustedProxyCidrs: relay.TRUSTED_PROXY_CIDRS ?? [],
     providers: enabled.filter((provider): provider is ProviderConfig => !('issuer' in provider)),
     discoveries: enabled.filter((provider) => 'issuer' in provider),
+    providerOrder: relay.PROVIDERS,
     providerKeepAlive: relay.PROVIDER_KEEP_ALIVE,
     redis: relay.REDIS_URL && { target: relay.REDIS_URL, prefix: relay.REDIS_PREFIX },
     sessionSeconds: relay.SESSION_SECONDS,
@@ -95,6 +101,7 @@ export function readSettings(
     startBurst: relay.START_BURST,
     startRatePerSecond: relay.START_RATE,
     confirm: relay.CONFIRM,
+    blind: relay.BLIND,
     appName: relay.APP_NAME,
     corsOrigins: relay.CORS_ORIGINS ?? [],
     logLevel: relay.LOG_LEVEL,
@@ -128,7 +135,22 @@ function rejectMissingClientId(reading: Reading, listed: readonly string[]): voi
   }
 }
 
-/** How many client ids a hint names: many providers may be listed. */
+/** What an issuer will say is checked when it is asked. */
+function rejectProvidersThatSeeTokens(
+  reading: Reading,
+  enabled: readonly (ProviderConfig | ProviderToDiscover)[],
+): void {
+  for (const provider of enabled.filter((each) => !mayTakeChallenge(each))) {
+    const prefix = prefixOf(provider.name);
+    const reason =
+      provider.clientSecret === undefined
+        ? `does not use PKCE with S256 (${prefix}PKCE)`
+        : `has a client secret (${prefix}CLIENT_SECRET)`;
+    reject(reading, 'BLIND', `must not be always: ${provider.name} ${reason}`);
+  }
+}
+
+/** Client ids that a hint names; many providers may be listed. */
 const MAX_NAMES = 3;
 
 /** What is allowed but rarely intended. */

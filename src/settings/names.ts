@@ -122,6 +122,13 @@ export const RELAY_SETTINGS = {
     default: 'code',
     shown: 'all',
   },
+  BLIND: {
+    meaning:
+      'Devices may exchange the code themselves, unseen by the relay: allow, never or always.',
+    example: 'never',
+    default: 'allow',
+    shown: 'all',
+  },
   APP_NAME: {
     meaning: 'Name of your app on the pages that users see, 1 to 40 characters.',
     example: 'Acme TV',

@@ -107,7 +107,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
     register(asked) {
       const nowMs = clock.now();
       const { browserState, pollSecret, service, lifetimeMs, userCode } = asked;
-      const { verifier, deviceName, repeatMs, keepsErrors } = asked;
+      const { verifier, challenge, details = false, deviceName, repeatMs, keepsErrors } = asked;
       const pollDigest = digestOf(pollSecret);
       let refusal = findRefusal(browserState, pollDigest, userCode);
       if (refusal !== undefined) {
@@ -125,6 +125,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
         repeatMs,
         keepsErrors,
         verifier,
+        challenge,
+        details,
         userCode,
         deviceName,
       };
@@ -215,7 +217,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
     hasUndelivered() {
       const nowMs = clock.now();
       for (const { session } of byBrowserState.values()) {
-        const isWaiting = session.state === 'completed' && 'accessToken' in session.result;
+        const isWaiting = session.state === 'completed' && !('error' in session.result);
         if (isWaiting && !machine.isExpired(session, nowMs)) return true;
       }
       return false;

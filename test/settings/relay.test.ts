@@ -10,6 +10,7 @@ test('an empty environment gives the limits of the protocol and a disabled relay
     trustedProxyCidrs: [],
     providers: [],
     discoveries: [],
+    providerOrder: ['mal', 'anilist'],
     providerKeepAlive: true,
     sessionSeconds: 600,
     pollSeconds: 50,
@@ -18,6 +19,7 @@ test('an empty environment gives the limits of the protocol and a disabled relay
     startBurst: 3,
     startRatePerSecond: 1,
     confirm: 'code',
+    blind: 'allow',
     corsOrigins: [],
     logLevel: 'info',
   });
@@ -133,6 +135,13 @@ const rules: readonly Rule<Settings>[] = [
     keeps: 'always | code | never',
     reads: { ' Code ': 'code' },
     refuses: { 'must be always, code or never': 'yes | true | codes' },
+  },
+  {
+    setting: 'BLIND',
+    field: 'blind',
+    keeps: 'allow | never | always',
+    reads: { ' Never ': 'never' },
+    refuses: { 'must be allow, never or always': 'yes | on | must' },
   },
   {
     setting: 'APP_NAME',

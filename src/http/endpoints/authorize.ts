@@ -35,6 +35,6 @@ export function createAuthorize(
   ): Response {
     return authorization === undefined
       ? respondWithPage('link_invalid', request)
-      : redirectResponse(provider.authorizeUrl(browserState, authorization.verifier));
+      : redirectResponse(provider.authorizeUrl(browserState, authorization));
   }
 }

@@ -3,19 +3,15 @@
  * device authorization (RFC 8628 §3.1), token polling (§3.4), refresh (RFC 6749 §6)
  * and metadata (RFC 8414). docs/device-grant.md.
  */
-import { log } from '../../log.ts';
 import { cleanName } from '../../pages/shown-name.ts';
-import type { Provider, Providers } from '../../providers/provider.ts';
-import type { TokenFailure } from '../../providers/token-endpoint.ts';
+import type { Provider } from '../../providers/provider.ts';
 import type { RateLimiter } from '../../relay/rate-limit.ts';
-import type { Refreshes } from '../../relay/refresh.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { digestOf, isCapability } from '../../relay/secrets.ts';
-import type { Admission } from '../admission.ts';
 import { type Handler, logFault } from '../app.ts';
 import { formatUserCode, shortLinkOf } from '../links.ts';
 import {
-  describeTokens,
+  describeOAuthTokens,
   oauthResponse,
   refuseOAuth,
   refuseOAuthAdmission,
@@ -23,9 +19,7 @@ import {
 } from '../oauth-responses.ts';
 import { type BodyReader, parseMembers, parseParameters, type RelayRequest } from '../request.ts';
 import type { SignInLog } from '../sign-in-log.ts';
-
-/** Refresh tokens of 4 KB have been seen. */
-const MAX_BODY_BYTES = 16_384;
+import { MAX_REFRESH_BODY_BYTES, type RefreshParts, refreshTokens } from './refresh.ts';
 
 /** RFC 8628 §3.2, and its default. */
 const POLL_INTERVAL_SECONDS = 5;
@@ -36,16 +30,11 @@ const REFRESH_GRANT = 'refresh_token';
 const PARAMETERS = new Set(['grant_type', 'device_code', 'refresh_token', 'scope', 'device']);
 type Parameters = ReadonlyMap<string, string>;
 
-export interface DeviceGrantParts {
-  readonly admission: Admission;
+export interface DeviceGrantParts extends RefreshParts {
   readonly startLimiter: RateLimiter;
-  readonly refreshLimiter: RateLimiter;
-  /** Polls, by device code. */
+  /** Of polls, by device code. */
   readonly pollLimiter: RateLimiter;
-  readonly bodies: BodyReader;
-  readonly providers: Providers;
   readonly relay: Relay;
-  readonly refreshes: Refreshes;
   readonly signInLog: SignInLog;
   readonly baseUrl: string;
   readonly sessionSeconds: number;
@@ -59,9 +48,10 @@ export interface DeviceGrantParts {
  * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
 export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
-  const { admission, startLimiter, bodies, providers, relay, signInLog } = parts;
+  const { admission, startLimiter, bodies, providers, relay, signInLog, blind } = parts;
   const { baseUrl, sessionSeconds, deviceGrantRepeatSeconds } = parts;
   return async (request) => {
+    if (blind === 'always') return refuseBlind();
     const service = request.parameter;
     const provider = providers.get(service);
     if (provider === undefined || provider === 'undiscovered') return refuseUndiscovered();
@@ -71,6 +61,8 @@ export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
     if (parameters === undefined) return refuseOAuth('invalid_request');
     const started = await relay.start(service, {
       withVerifier: provider.usesPkce,
+      challenge: undefined,
+      details: true,
       withUserCode: true,
       deviceName: cleanName(parameters.get('device')),
       // A standard client cannot acknowledge, and some poll twice at once: docs/device-grant.md "Repeated delivery".
@@ -92,8 +84,9 @@ export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
 }
 
 export function createToken(parts: DeviceGrantParts): Handler {
-  const { bodies, providers } = parts;
+  const { bodies, providers, blind } = parts;
   return async (request) => {
+    if (blind === 'always') return refuseBlind();
     const parameters = await readParameters(request.raw, bodies);
     if (parameters === undefined) return refuseOAuth('invalid_request');
     switch (parameters.get('grant_type')) {
@@ -136,37 +129,16 @@ async function poll(
     case 'claimed': {
       const { result } = claim;
       if ('error' in result) return refuseOAuth(result.error, { headers });
-      return oauthResponse(describeTokens(result), headers);
+      // A sign-in with a challenge of `/auth/start`, which this grant has no response for.
+      if ('code' in result) return refuseOAuth('invalid_grant', { headers });
+      return oauthResponse(describeOAuthTokens(result), headers);
     }
   }
 }
 
-/** Adds the client secret, which a device cannot keep, and passes the provider's response on. */
-async function refresh(
-  request: RelayRequest,
-  provider: Provider,
-  parameters: Parameters,
-  { admission, refreshLimiter, refreshes }: DeviceGrantParts,
-): Promise<Response> {
-  const refreshToken = parameters.get('refresh_token');
-  if (refreshToken === undefined) {
-    return refuseOAuth('invalid_request', { description: 'refresh_token is missing' });
-  }
-  try {
-    const refused = await admission.admit(request, refreshLimiter);
-    // Many clients discard their token at nearly any 400.
-    if (refused !== undefined) return refuseOAuthAdmission(refused, 429);
-    const outcome = await refreshes.refresh(provider, refreshToken, parameters.get('scope'));
-    if (outcome === undefined) return refuseRefresh(undefined);
-    if (outcome.ok) return oauthResponse(describeTokens(outcome.tokens));
-    const { failure } = outcome;
-    log.warning('refresh_failed', { requestId: request.id, service: provider.name, ...failure });
-    return refuseRefresh(failure.refusal);
-  } catch (error) {
-    // The route answers a fault with authorization_pending, which means nothing to a refresh.
-    logFault(error, request, '/oauth2/:service/token');
-    return refuseRefresh(undefined);
-  }
+/** No standard client brings a challenge, so the relay would see the tokens. */
+function refuseBlind(): Response {
+  return refuseOAuth('unauthorized_client', { description: 'This relay must not see tokens' });
 }
 
 /**
@@ -174,10 +146,39 @@ async function refresh(
  * refused them. If the outcome is unknown, it is told to try again later: with 503,
  * because some clients treat any 400 as `invalid_grant`.
  */
-function refuseRefresh(refusal: TokenFailure['refusal']): Response {
-  return refusal === undefined
-    ? refuseOAuth('temporarily_unavailable', { status: 503 })
-    : refuseOAuth(refusal);
+async function refresh(
+  request: RelayRequest,
+  provider: Provider,
+  parameters: Parameters,
+  parts: DeviceGrantParts,
+): Promise<Response> {
+  const refreshToken = parameters.get('refresh_token');
+  if (refreshToken === undefined) {
+    return refuseOAuth('invalid_request', { description: 'refresh_token is missing' });
+  }
+  try {
+    const sent = { refreshToken, scope: parameters.get('scope') };
+    const outcome = await refreshTokens(request, provider, sent, parts);
+    switch (outcome.state) {
+      case 'refreshed':
+        return oauthResponse(describeOAuthTokens(outcome.tokens));
+      case 'refused':
+        return refuseOAuth(outcome.error);
+      case 'unavailable':
+        return refuseUnavailable();
+      case 'not_admitted':
+        // To many clients nearly any 400 is the end of their token.
+        return refuseOAuthAdmission(outcome.refused, 429);
+    }
+  } catch (error) {
+    // The route answers faults as polls need it, and a refresh is never pending.
+    logFault(error, request, '/oauth2/:service/token');
+    return refuseUnavailable();
+  }
+}
+
+function refuseUnavailable(): Response {
+  return refuseOAuth('temporarily_unavailable', { status: 503 });
 }
 
 /** The relay's own addresses, so a provider that is not discovered yet has metadata too. RFC 8414 §2, RFC 8628 §4. */
@@ -203,7 +204,7 @@ export function createMetadata(baseUrl: string): Handler {
  */
 async function readParameters(raw: Request, bodies: BodyReader): Promise<Parameters | undefined> {
   try {
-    const { text, isCut } = await bodies.read(raw, MAX_BODY_BYTES);
+    const { text, isCut } = await bodies.read(raw, MAX_REFRESH_BODY_BYTES);
     if (isCut) return undefined;
     const isJson = /^application\/json\b/i.test(raw.headers.get('content-type') ?? '');
     const pairs = isJson ? Object.entries(parseMembers(text)) : [...parseParameters(text)];

@@ -6,7 +6,7 @@ import type { SessionResult } from '../../relay/session.ts';
 import type { Acknowledgement, Claim, SessionStore } from '../../relay/store.ts';
 import type { Handler } from '../app.ts';
 import type { RelayRequest } from '../request.ts';
-import { emptyResponse, jsonResponse, refuse } from '../responses.ts';
+import { describeTokens, emptyResponse, jsonResponse, refuse } from '../responses.ts';
 
 /** The longest a device may ask to be held. */
 const MAX_WAIT_SECONDS = 50;
@@ -65,9 +65,6 @@ async function acknowledge(store: SessionStore, pollSecret: string): Promise<Res
   return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
 }
 
-/** Only the fields of docs/protocol.md §3. The others are for the device grant. */
 function describeResult(result: SessionResult): object {
-  if ('error' in result) return result;
-  const { accessToken, refreshToken, expiresIn } = result;
-  return { accessToken, refreshToken, expiresIn };
+  return 'accessToken' in result ? describeTokens(result, result.details === true) : result;
 }

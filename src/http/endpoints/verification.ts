@@ -127,7 +127,7 @@ export function createVerification(parts: VerificationParts): Verification {
     } else {
       const authorization = await store.getAuthorization(service, browserState);
       if (authorization === undefined) return respondWithPage('link_invalid', request);
-      const location = provider.authorizeUrl(browserState, authorization.verifier);
+      const location = provider.authorizeUrl(browserState, authorization);
       response = redirectResponse(location, request.method === 'GET' ? 302 : 303);
     }
     // Continue used the code up, so this browser needs the cookie to return, also after a 503.

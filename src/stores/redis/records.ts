@@ -34,7 +34,7 @@ export interface SessionRecord {
 }
 
 export function recordOf(newSession: NewSession, randomBytes: RandomBytes): SessionRecord {
-  const { browserState, pollSecret, service, verifier, userCode, deviceName } = newSession;
+  const { browserState, pollSecret, service, userCode, deviceName } = newSession;
   const session = deriveFromBrowserState(browserState);
   const poll = deriveFromPollSecret(pollSecret);
   const sealed = (context: string, plaintext: string | Buffer) =>
@@ -42,7 +42,10 @@ export function recordOf(newSession: NewSession, randomBytes: RandomBytes): Sess
   const wrapped = seal(poll.key, pointerContext(poll, session.id), session.key, randomBytes);
   const record = { session, poll, pointer: `${session.id}.${wrapped}` };
   // Sealed even when there is none, so that nobody can take it away or change the service.
-  const sealedVerifier = sealed(verifierContext(session.id, service), verifier ?? '');
+  const sealedVerifier = sealed(
+    verifierContext(session.id, service),
+    writeAuthorization(newSession),
+  );
   const fields = ['n', service, 'd', poll.id, 'v', sealedVerifier];
   if (deviceName !== undefined) fields.push('m', sealed(nameContext(session.id), deviceName));
   if (newSession.repeatMs !== undefined) fields.push('a', String(newSession.repeatMs));
@@ -56,8 +59,18 @@ export function recordOf(newSession: NewSession, randomBytes: RandomBytes): Sess
 
 export function openedOf(session: Derived, service: string, sealedVerifier: string): Authorization {
   const context = verifierContext(session.id, service);
-  const verifier = unseal(session.key, context, sealedVerifier).toString();
-  return { verifier: verifier === '' ? undefined : verifier };
+  return readAuthorization(unseal(session.key, context, sealedVerifier).toString());
+}
+
+/** The verifier or nothing; JSON, which no verifier looks like, where there is more. RFC 7636 §4.1. */
+function writeAuthorization({ verifier = '', challenge, details }: NewSession): string {
+  if (challenge === undefined && !details) return verifier;
+  return JSON.stringify({ verifier: verifier || undefined, challenge, details });
+}
+
+function readAuthorization(text: string): Authorization {
+  if (text.startsWith('{')) return JSON.parse(text) as Authorization;
+  return { verifier: text === '' ? undefined : text };
 }
 
 /** What FIND returns, as the user is to see it. */

@@ -1,0 +1,106 @@
+/** Blind sign-ins: a device that keeps the verifier and exchanges the code itself (docs/extensions.md, RFC 7636). */
+
+import { createHash, randomBytes } from 'node:crypto';
+import { expectRequests, expectResult } from '../device.ts';
+import {
+  CANCELLED,
+  equal,
+  expectFailurePage,
+  expectInvalidLink,
+  expectSessionNotFound,
+  expectStatus,
+  expectSuccessPage,
+  expectText,
+  present,
+  readLocation,
+} from '../expect.ts';
+import { registrationAt } from '../options.ts';
+import { resultPath } from '../relay.ts';
+import { cases, type Kit } from '../runner.ts';
+import { listServices } from './services.ts';
+
+/** RFC 7636 §4.2. The verifier never leaves this function. */
+const makeChallenge = () =>
+  createHash('sha256').update(randomBytes(48).toString('base64url')).digest('base64url');
+
+async function startBlind({ relay, options }: Kit, asked: object = {}) {
+  const challenge = makeChallenge();
+  const session = await relay.start({ service: options.serviceS256, challenge, ...asked });
+  return { session, challenge };
+}
+
+/** What the device needs for the exchange. */
+function codeResult({ options }: Kit, code: string) {
+  const { clientId, tokenUrl } = registrationAt(options, options.serviceS256);
+  const redirectUri = `${options.publicUrl}/auth/${options.serviceS256}/callback`;
+  return { code, tokenUrl, clientId, redirectUri };
+}
+
+const refusalOf = ({ relay }: Kit, service: string, challenge: unknown) =>
+  relay.postStart({ service, challenge });
+
+export const challenge = cases((test) => {
+  test('docs/extensions.md "Services": the service says that it takes a challenge', async (kit) => {
+    const listed = await listServices(kit);
+    const found = listed.find(({ service }) => service === kit.options.serviceS256);
+    equal('blind', present('the service with S256', found).blind, 'can');
+  });
+
+  test('docs/extensions.md "Blind sign-ins"; RFC 7636 §4.3: the link leads to the provider with the device\'s challenge and S256', async (kit) => {
+    const { session, challenge: sent } = await startBlind(kit);
+    const { searchParams } = readLocation(await kit.relay.open(session));
+    equal('code_challenge', searchParams.get('code_challenge'), sent);
+    equal('code_challenge_method', searchParams.get('code_challenge_method'), 'S256');
+  });
+
+  test('docs/extensions.md "Blind sign-ins": the result is the code with what the exchange needs, once; the relay does not exchange it', async (kit) => {
+    const { relay, provider } = kit;
+    const { session } = await startBlind(kit);
+    const { code } = provider.issueCode();
+    expectSuccessPage(await relay.callback(session, { code }));
+    await expectResult(kit, session, codeResult(kit, code));
+    expectSessionNotFound(await relay.poll(session));
+    expectRequests(kit, code, 0);
+  });
+
+  test('docs/extensions.md "Blind sign-ins": with "ack": true the code is delivered again until the device confirms it', async (kit) => {
+    const { relay, provider } = kit;
+    const { session } = await startBlind(kit, { ack: true });
+    const { code } = provider.issueCode();
+    await relay.callback(session, { code });
+    for (const _ of [1, 2]) await expectResult(kit, session, codeResult(kit, code));
+    expectStatus(await relay.send({ path: resultPath(session, { ack: '1' }) }), 204);
+    expectSessionNotFound(await relay.poll(session));
+    expectRequests(kit, code, 0);
+  });
+
+  test('docs/extensions.md "Blind sign-ins": the first callback ends the sign-in; a second one is the 404 page and changes nothing', async (kit) => {
+    const { relay, provider } = kit;
+    const { session } = await startBlind(kit);
+    const [first, second] = [provider.issueCode().code, provider.issueCode().code];
+    expectSuccessPage(await relay.callback(session, { code: first }));
+    expectInvalidLink(await relay.callback(session, { code: second }));
+    await expectResult(kit, session, codeResult(kit, first));
+    for (const code of [first, second]) expectRequests(kit, code, 0);
+  });
+
+  test('docs/extensions.md "Blind sign-ins": errors are as usual', async (kit) => {
+    const { session } = await startBlind(kit);
+    expectFailurePage(await kit.relay.callback(session, { error: 'access_denied' }), CANCELLED);
+    await expectResult(kit, session, { error: 'access_denied' });
+  });
+
+  test('docs/extensions.md "Blind sign-ins": a malformed challenge is refused and never ignored: 400 Invalid challenge', async (kit) => {
+    const good = makeChallenge();
+    const short = good.slice(1);
+    for (const wrong of [short, `${good}A`, '', `+${short}`, `${good}=`, 1, true, null, [good]]) {
+      const answer = await refusalOf(kit, kit.options.serviceS256, wrong);
+      expectText(answer, 400, 'Invalid challenge');
+    }
+  });
+
+  test('docs/extensions.md "Blind sign-ins": a provider with a client secret: 400 Challenge not supported', async (kit) => {
+    const answer = await refusalOf(kit, kit.options.serviceB, makeChallenge());
+    expectText(answer, 400, 'Challenge not supported');
+  });
+});

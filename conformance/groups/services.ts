@@ -1,0 +1,231 @@
+/** `GET /services`, `POST /refresh` and `details`: what a device may ask for besides a sign-in (docs/extensions.md). */
+
+import { times } from '../async.ts';
+import { expectRequests, expectResult } from '../device.ts';
+import {
+  equal,
+  expectJson,
+  expectNoStore,
+  expectNotAllowed,
+  expectRetryAfter,
+  expectStatus,
+  expectSuccessPage,
+  expectText,
+  holds,
+  parseObject,
+  present,
+  readJson,
+} from '../expect.ts';
+import type { Answer, ClientAddress } from '../http.ts';
+import { after, hangUp, json } from '../mock-provider.ts';
+import { registrationAt } from '../options.ts';
+import { cases, type Kit } from '../runner.ts';
+
+interface Service {
+  readonly service: string;
+  readonly name: string;
+  readonly blind: string;
+}
+
+export async function listServices({ relay }: Kit): Promise<readonly Service[]> {
+  const answer = await relay.send({ path: '/services' });
+  expectNoStore(answer);
+  const { services } = readJson(answer);
+  holds('services', Array.isArray(services), 'a list', services);
+  return services as readonly Service[];
+}
+
+export const services = cases((test) => {
+  test('docs/extensions.md "Services": each service has a name for users, and says whether it takes a challenge', async (kit) => {
+    const { serviceA, serviceB } = kit.options;
+    const listed = await listServices(kit);
+    for (const name of [serviceA, serviceB]) {
+      const found = present(
+        name,
+        listed.find(({ service }) => service === name),
+      );
+      equal('members', Object.keys(found).sort(), ['blind', 'name', 'service']);
+      holds('name', typeof found.name === 'string' && found.name !== '', 'a text', found.name);
+      holds('blind', ['no', 'can', 'must'].includes(found.blind), 'no, can or must', found.blind);
+    }
+  });
+
+  test('docs/extensions.md "Services": a service with a client secret takes no challenge', async (kit) => {
+    const listed = await listServices(kit);
+    const found = listed.find(({ service }) => service === kit.options.serviceB);
+    equal('blind', found?.blind, 'no');
+  });
+
+  test('docs/extensions.md "Services": the extensions are listed by name', async ({ relay }) => {
+    const { extensions } = readJson(await relay.send({ path: '/services' }));
+    const isList =
+      Array.isArray(extensions) && extensions.every((each) => typeof each === 'string');
+    holds('extensions', isList, 'a list of names', extensions);
+  });
+
+  test('docs/extensions.md "Services": only GET; any other method: 405 with Allow', async ({
+    relay,
+  }) => {
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const answer = await relay.send({ method, path: '/services' });
+      expectNotAllowed(answer);
+      equal('Allow', answer.headers.allow, 'GET');
+    }
+  });
+
+  test('docs/extensions.md "Services": without OAUTH_BASE_URL: 503 OAuth proxy not configured', async ({
+    relay,
+  }) => {
+    const answer = await relay.sendUnconfigured({ path: '/services' });
+    expectText(answer, 503, 'OAuth proxy not configured');
+  });
+});
+
+async function post({ relay }: Kit, body: unknown, from?: ClientAddress): Promise<Answer> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const address = from ?? (await relay.addresses.next());
+  return relay.send({ method: 'POST', path: '/refresh', body: text, from: address });
+}
+
+/** A refresh that the provider decided: status 400, and only its error. */
+function expectRefused(answer: Answer, error: string): void {
+  expectStatus(answer, 400);
+  expectNoStore(answer);
+  equal('JSON fields', parseObject(answer), { error });
+}
+
+function expectBusy(answer: Answer): void {
+  expectText(answer, 503, 'Server busy');
+  expectRetryAfter(answer);
+}
+
+const BURST = 10;
+
+export const refresh = cases((test) => {
+  test('docs/extensions.md "Refreshing": token and scope go to the provider with the client id and secret; the device gets the fields of a sign-in', async (kit) => {
+    const { provider, options } = kit;
+    for (const service of [options.serviceA, options.serviceB]) {
+      const { access_token, refresh_token, expires_in, ...rest } = provider.makeOAuthTokens();
+      const reply = json({ access_token, refresh_token, expires_in, ...rest });
+      const refreshToken = provider.issue(reply);
+      const answer = await post(kit, { service, refreshToken, scope: 'read' });
+      expectNoStore(answer);
+      const tokens = { accessToken: access_token, refreshToken: refresh_token };
+      expectJson(answer, { ...tokens, expiresIn: expires_in });
+      const { clientId, clientSecret } = registrationAt(options, service);
+      const forms = provider.requests(refreshToken).map(({ form }) => Object.fromEntries(form));
+      const sent = { grant_type: 'refresh_token', refresh_token: refreshToken, scope: 'read' };
+      const secret = clientSecret === undefined ? {} : { client_secret: clientSecret };
+      equal('requests', forms, [{ ...sent, client_id: clientId, ...secret }]);
+    }
+  });
+
+  test('docs/extensions.md "Refreshing": refreshes with one token at once, and a repeat: the provider is asked once, and all get its answer', async (kit) => {
+    const { provider, options } = kit;
+    const { access_token } = provider.makeOAuthTokens();
+    const refreshToken = provider.issue(after(800, json({ access_token })));
+    const asked = { service: options.serviceB, refreshToken };
+    const answers = await Promise.all(times(5, () => post(kit, asked)));
+    for (const answer of [...answers, await post(kit, asked)]) {
+      expectJson(answer, { accessToken: access_token });
+    }
+    expectRequests(kit, refreshToken, 1);
+  });
+
+  test('docs/extensions.md "Refreshing": the provider decided: 400 with its standard error, and no word of its own', async (kit) => {
+    const { provider, options } = kit;
+    for (const [error, status] of [
+      ['invalid_grant', 400],
+      ['invalid_client', 401],
+      ['invalid_scope', 400],
+    ] as const) {
+      const said = { error, error_description: 'conformance-words-of-a-provider' };
+      const refreshToken = provider.issue(json(said, status));
+      expectRefused(await post(kit, { service: options.serviceB, refreshToken }), error);
+    }
+  });
+
+  test('docs/extensions.md "Refreshing": nobody decided: 503 with Retry-After, and the next refresh asks again', async (kit) => {
+    const { provider, options } = kit;
+    const undecided = [500, 429, 400].map((status) => json({}, status));
+    for (const reply of [hangUp, ...undecided]) {
+      const asked = { service: options.serviceA, refreshToken: provider.issue(reply) };
+      expectBusy(await post(kit, asked));
+      // The mock provider answers a further request with tokens.
+      expectStatus(await post(kit, asked), 200);
+    }
+  });
+
+  test('docs/extensions.md "Refreshing": no JSON, no service, no refresh token: 400, and the provider is not asked', async (kit) => {
+    const { provider, options } = kit;
+    const refreshToken = provider.issue(json(provider.makeOAuthTokens()));
+    expectText(await post(kit, '{'), 400, 'Invalid JSON');
+    expectText(await post(kit, ''), 400, 'Invalid JSON');
+    expectText(await post(kit, { refreshToken }), 400, 'Unknown service');
+    expectText(await post(kit, { service: 'nosuch', refreshToken }), 400, 'Unknown service');
+    expectRefused(await post(kit, { service: options.serviceA }), 'invalid_request');
+    expectRequests(kit, refreshToken, 0);
+  });
+
+  test('docs/extensions.md "Refreshing": refreshes have a limit of their own for each address: 429 with Retry-After', async (kit) => {
+    const { relay, provider, options } = kit;
+    const from = await relay.addresses.unused();
+    const answers: Answer[] = [];
+    for (const _ of times(2 * BURST, Number)) {
+      const refreshToken = provider.issue(json(provider.makeOAuthTokens()));
+      answers.push(await post(kit, { service: options.serviceA, refreshToken }, from));
+    }
+    for (const answer of answers.slice(0, BURST)) expectStatus(answer, 200);
+    // Not every further one is refused: where requests are slow, the bucket fills meanwhile.
+    const refused = answers.find(({ status }) => status !== 200);
+    if (refused === undefined) return;
+    expectText(refused, 429, 'Rate limited');
+    expectRetryAfter(refused);
+    await relay.start({ from });
+  });
+
+  test('docs/extensions.md "Refreshing": only POST; without OAUTH_BASE_URL: 503', async ({
+    relay,
+  }) => {
+    const answer = await relay.send({ path: '/refresh' });
+    expectNotAllowed(answer);
+    equal('Allow', answer.headers.allow, 'POST');
+    const unconfigured = await relay.sendUnconfigured({ method: 'POST', path: '/refresh' });
+    expectText(unconfigured, 503, 'OAuth proxy not configured');
+  });
+});
+
+export const details = cases((test) => {
+  test('docs/extensions.md "Details": with "details": true the result has tokenType, scope and idToken; otherwise not', async (kit) => {
+    const { relay, provider } = kit;
+    for (const asked of [true, false, 'true', undefined]) {
+      const tokens = provider.makeOAuthTokens();
+      const usual = {
+        accessToken: tokens.access_token,
+        refreshToken: tokens.refresh_token,
+        expiresIn: tokens.expires_in,
+      };
+      const more = { tokenType: tokens.token_type, scope: tokens.scope, idToken: tokens.id_token };
+      const session = await relay.start({ details: asked });
+      expectSuccessPage(await relay.callback(session, { code: provider.issue(json(tokens)) }));
+      await expectResult(kit, session, asked === true ? { ...usual, ...more } : usual);
+    }
+  });
+
+  test('docs/extensions.md "Details": what the provider did not give is left out', async (kit) => {
+    const { relay, provider } = kit;
+    const { accessToken } = provider.makeTokens();
+    const session = await relay.start({ details: true });
+    await relay.callback(session, { code: provider.issue(json({ access_token: accessToken })) });
+    await expectResult(kit, session, { accessToken });
+  });
+
+  test('docs/extensions.md "Refreshing"; docs/extensions.md "Details": a refresh gives them too', async (kit) => {
+    const { provider, options } = kit;
+    const { access_token, token_type, scope, id_token } = provider.makeOAuthTokens();
+    const reply = json({ access_token, token_type, scope, id_token });
+    const asked = { service: options.serviceA, refreshToken: provider.issue(reply), details: true };
+    const more = { tokenType: token_type, scope, idToken: id_token };
+    expectJson(await post(kit, asked), { accessToken: access_token, ...more });
+  });
+});

@@ -1,0 +1,222 @@
+/** Sign-ins with a `challenge`: the device exchanges the code itself (docs/extensions.md, Blind sign-ins). */
+import { describe, expect, test } from 'bun:test';
+import type { ProviderConfig } from '../../src/providers/provider.ts';
+import {
+  acknowledge,
+  DEVICE_CODE_GRANT,
+  poll,
+  pollOnce,
+  pollToken,
+  refresh,
+  requestAuthorization,
+  requestToken,
+  start,
+  startRequest,
+  startWithCode,
+} from '../kit/device.ts';
+import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
+import { callback, decide, deny } from '../kit/user.ts';
+
+/** RFC 7636, appendix B. */
+const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
+
+const ACME: ProviderConfig = {
+  name: 'acme',
+  displayName: 'Acme',
+  authorizeUrl: 'https://acme.test/authorize',
+  tokenUrl: 'https://acme.test/token',
+  clientId: 'acme-client',
+  clientAuth: 'post',
+  pkce: 'S256',
+  authorizeParams: {},
+};
+const PROVIDERS = [...SETTINGS.providers, ACME];
+
+const blindService = (overrides = {}, options = {}) =>
+  createTestService(
+    { providers: PROVIDERS, providerOrder: ['mal', 'anilist', 'acme'], ...overrides },
+    options,
+  );
+
+const startBlind = (service: TestService, asked = {}) =>
+  start(service, 'acme', { challenge: CHALLENGE, ...asked });
+
+const RESULT = {
+  code: 'c',
+  tokenUrl: 'https://acme.test/token',
+  clientId: 'acme-client',
+  redirectUri: 'https://relay.test/auth/acme/callback',
+};
+
+describe('a start with a challenge', () => {
+  test('leads to the provider with that challenge; the result is the code, once, and nobody exchanges it', async () => {
+    const service = blindService();
+    const { session, state, url } = await startBlind(service);
+    const { searchParams } = new URL((await service.ask(url)).headers.get('location') ?? '');
+    expect(Object.fromEntries(searchParams)).toMatchObject({
+      code_challenge: CHALLENGE,
+      code_challenge_method: 'S256',
+      redirect_uri: RESULT.redirectUri,
+      state,
+    });
+    const parked = poll(service, session);
+    expect((await callback(service, state, 'code=c', 'acme')).status).toBe(200);
+    expect(await (await parked).json()).toEqual(RESULT);
+    expect((await poll(service, session)).status).toBe(410);
+    expect(service.exchanges).toEqual([]);
+  });
+
+  test('and ack: the code is delivered again until the device confirms it', async () => {
+    const service = blindService();
+    const { session, state } = await startBlind(service, { ack: true });
+    await callback(service, state, 'code=c', 'acme');
+    for (const _ of [1, 2]) expect(await (await poll(service, session)).json()).toEqual(RESULT);
+    expect((await acknowledge(service, session)).status).toBe(204);
+    expect((await poll(service, session)).status).toBe(410);
+  });
+
+  test('and a user code: Continue leads to the provider with that challenge', async () => {
+    const service = blindService();
+    const { link } = await startWithCode(service, { challenge: CHALLENGE }, 'acme');
+    const { headers } = await decide(service, link);
+    const { searchParams } = new URL(headers.get('location') ?? '');
+    expect(searchParams.get('code_challenge')).toBe(CHALLENGE);
+  });
+
+  test('takes the first code and no other, and errors as ever', async () => {
+    const service = blindService();
+    const { session, state } = await startBlind(service);
+    const codes = Array.from({ length: 20 }, (_, nth) => `code=c${nth}`);
+    const pages = await Promise.all(codes.map((code) => callback(service, state, code, 'acme')));
+    expect(pages.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(404)]);
+    expect((await (await poll(service, session)).json()).code).toBe('c0');
+    const other = await startBlind(service);
+    await callback(service, other.state, 'error=access_denied', 'acme');
+    expect(await (await poll(service, other.session)).json()).toEqual({ error: 'access_denied' });
+    expect((await deny(service, other.state)).status).toBe(404);
+  });
+
+  test('its code is waited for when the relay shuts down, because it would be lost', async () => {
+    const service = blindService();
+    const { session, state } = await startBlind(service);
+    await callback(service, state, 'code=c', 'acme');
+    const drained = service.drain();
+    expect((await pollOnce(service, session)).status).toBe(200);
+    service.clock.advance(100);
+    await drained;
+  });
+
+  test('has no result at the device grant', async () => {
+    const service = blindService();
+    const { session, state } = await startBlind(service);
+    await callback(service, state, 'code=c', 'acme');
+    const { status, body } = await pollToken(service, session);
+    expect([status, body.error]).toEqual([400, 'invalid_grant']);
+  });
+});
+
+async function refusalOf(service: TestService, name: string, asked: object) {
+  const answer = await service.ask('/auth/start', startRequest(name, asked));
+  return [answer.status, await answer.text()];
+}
+
+describe('a start is refused', () => {
+  test.each<[string, unknown]>([
+    ['too short', CHALLENGE.slice(1)],
+    ['too long', `${CHALLENGE}A`],
+    ['empty', ''],
+    ['in base64', CHALLENGE.replace('-', '+')],
+    ['with padding', `${CHALLENGE}=`],
+    ['not of 32 bytes', `${CHALLENGE.slice(0, -1)}N`],
+    ['with a line break', `${CHALLENGE}\n`],
+    ['a number', 1],
+    ['null', null],
+    ['a list', [CHALLENGE]],
+  ])(
+    'with a challenge that is malformed (%s), never answered without one',
+    async (_, challenge) => {
+      const malformed = [400, 'Invalid challenge\n'];
+      for (const name of ['acme', 'mal']) {
+        expect(await refusalOf(blindService(), name, { challenge })).toEqual(malformed);
+      }
+    },
+  );
+
+  test.each(['mal', 'anilist'])('where the provider cannot: %s', async (name) => {
+    const refusal = await refusalOf(blindService(), name, { challenge: CHALLENGE });
+    expect(refusal).toEqual([400, 'Challenge not supported\n']);
+  });
+
+  test('where S256 comes with a client secret', async () => {
+    const service = createTestService({ providers: [{ ...ACME, clientSecret: 'a-secret' }] });
+    const refusal = await refusalOf(service, 'acme', { challenge: CHALLENGE });
+    expect(refusal).toEqual([400, 'Challenge not supported\n']);
+  });
+
+  test('with BLIND=never', async () => {
+    const service = blindService({ blind: 'never' });
+    const refusal = await refusalOf(service, 'acme', { challenge: CHALLENGE });
+    expect(refusal).toEqual([400, 'Challenge not supported\n']);
+    expect((await start(service, 'acme')).session).toHaveLength(24);
+  });
+
+  test('without a challenge, with BLIND=always', async () => {
+    const service = blindService({ providers: [ACME], blind: 'always' });
+    expect(await refusalOf(service, 'acme', {})).toEqual([400, 'Challenge required\n']);
+    expect((await startBlind(service)).session).toHaveLength(24);
+  });
+});
+
+test.each([
+  ['allow', ['no', 'no', 'can']],
+  ['never', ['no', 'no', 'no']],
+])('services says whether a device can: BLIND=%s', async (blind, expected) => {
+  const { services } = await (await blindService({ blind }).ask('/services')).json();
+  expect(services.map((each: { blind: string }) => each.blind)).toEqual(expected);
+});
+
+describe('with BLIND=always', () => {
+  const always = (overrides = {}, options = {}) =>
+    createTestService({ providers: [ACME], blind: 'always', ...overrides }, options);
+  const UNAUTHORIZED = { status: 400, body: { error: 'unauthorized_client' } };
+
+  test('services says that a device must', async () => {
+    const { services } = await (await always().ask('/services')).json();
+    expect(services).toEqual([{ service: 'acme', name: 'Acme', blind: 'must' }]);
+  });
+
+  test('whatever would show the relay a token is refused, and the provider is not asked', async () => {
+    const service = always();
+    const { session, state } = await startBlind(service);
+    await callback(service, state, 'code=c', 'acme');
+    expect(await requestAuthorization(service, {}, {}, 'acme')).toMatchObject(UNAUTHORIZED);
+    const form = { grant_type: DEVICE_CODE_GRANT, device_code: session };
+    expect(await requestToken(service, form, {}, 'acme')).toMatchObject(UNAUTHORIZED);
+    expect(await refresh(service, 'old', {}, 'acme')).toMatchObject(UNAUTHORIZED);
+    const body = JSON.stringify({ service: 'acme', refreshToken: 'old' });
+    const answer = await service.ask('/refresh', { method: 'POST', body });
+    expect([answer.status, await answer.json()]).toEqual([400, UNAUTHORIZED.body]);
+    expect(service.exchanges).toEqual([]);
+    // The device grant claimed nothing.
+    expect((await poll(service, session)).status).toBe(200);
+  });
+
+  test('an issuer that does not offer S256 stays undiscovered', async () => {
+    const issuer = 'https://acme.test';
+    const { authorizeUrl: _, tokenUrl: __, pkce: ___, ...asked } = ACME;
+    const service = always(
+      { providers: [], discoveries: [{ ...asked, issuer }] },
+      {
+        fetch: async () =>
+          Response.json({
+            issuer,
+            authorization_endpoint: ACME.authorizeUrl,
+            token_endpoint: ACME.tokenUrl,
+          }),
+      },
+    );
+    await service.discover();
+    const refusal = await refusalOf(service, 'acme', { challenge: CHALLENGE });
+    expect(refusal).toEqual([503, 'Server busy\n']);
+  });
+});

@@ -1,0 +1,138 @@
+/**
+ * What blind sign-ins promise (docs/security.md): no verifier and no token is in the
+ * relay's memory, in its store, in its log, or in any byte that it sends or receives.
+ */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { createHash, randomBytes } from 'node:crypto';
+import { signInAs } from '../../demo/browser.ts';
+import { acknowledge, poll, start, type Target } from '../kit/device.ts';
+import { findInMemory } from '../kit/memory.ts';
+import { startOpenId } from '../kit/openid.ts';
+import { scanRedis, watchChannels } from '../kit/redis/scan.ts';
+import { startRedis } from '../kit/redis/server.ts';
+import { startRelay } from '../kit/relay.ts';
+import { formsOf, plantSecret } from '../kit/secrets.ts';
+import { startRecordingProxy } from '../kit/wire.ts';
+
+setDefaultTimeout(60_000);
+
+const redis = await startRedis();
+const watch = await watchChannels([redis]);
+afterAll(async () => {
+  watch.stop();
+  await redis.stop();
+});
+
+interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly id_token: string;
+}
+
+/** A relay that its device and its user reach over a proxy, at a provider with S256 and a public client. */
+async function startStage(env: Readonly<Record<string, string>>) {
+  await using stack = new AsyncDisposableStack();
+  const proxy = stack.use(await startRecordingProxy());
+  const provider = await startOpenId(`${proxy.url}/auth/openid/callback`);
+  stack.defer(provider.stop);
+  const relay = await startRelay({
+    OAUTH_BASE_URL: proxy.url,
+    PROVIDERS: 'openid',
+    OPENID_CLIENT_ID: provider.clientId,
+    OPENID_AUTHORIZE_URL: provider.authorizeUrl,
+    OPENID_TOKEN_URL: provider.tokenUrl,
+    OPENID_PKCE: 'S256',
+    OPENID_SCOPE: 'openid profile offline_access',
+    OPENID_AUTHORIZE_PARAMS: 'prompt=consent',
+    ...env,
+  });
+  stack.defer(async () => void (await relay.stop('SIGKILL')));
+  proxy.forwardTo(relay.port);
+  const device: Target = {
+    ask: (path, init) => fetch(new URL(path, proxy.url), { redirect: 'manual', ...init }),
+  };
+  const owned = stack.move();
+
+  /** A sign-in of the user Ada, whose device waits; returns the result. */
+  async function signIn(asked: object) {
+    const { session, url } = await start(device, 'openid', { ack: true, ...asked });
+    const result = poll(device, session);
+    const page = await signInAs('Ada', url, AbortSignal.timeout(20_000));
+    expect(page).toMatchObject({ status: 200, title: 'Signed in' });
+    return { session, result: (await (await result).json()) as Record<string, string> };
+  }
+
+  return {
+    ...{ provider, relay, device, signIn },
+    /** Where the text is, in any form; in memory as it is. */
+    async find(text: string): Promise<string[]> {
+      const wire = proxy.bytes();
+      const log = Buffer.from(relay.output());
+      const forms = formsOf(text);
+      const places = { wire, log };
+      const found = Object.entries(places).flatMap(([place, bytes]) =>
+        forms.some((form) => bytes.includes(form.bytes)) ? [place] : [],
+      );
+      const stored = env.REDIS_URL ? (await scanRedis([redis], watch)).find(text) : [];
+      const inMemory = findInMemory(relay.pid, [text]);
+      return [...found, ...stored, ...(inMemory.size > 0 ? ['memory'] : [])];
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** As a device does it (RFC 6749 §4.1.3, RFC 7636 §4.5). */
+async function exchangeAsDevice(result: Record<string, string>, verifier: string): Promise<Tokens> {
+  const { code = '', tokenUrl = '', clientId = '', redirectUri = '' } = result;
+  const form = {
+    grant_type: 'authorization_code',
+    ...{ code, redirect_uri: redirectUri, client_id: clientId, code_verifier: verifier },
+  };
+  const response = await fetch(tokenUrl, { method: 'POST', body: new URLSearchParams(form) });
+  expect(response.status).toBe(200);
+  const tokens = (await response.json()) as Tokens;
+  for (const token of [tokens.access_token, tokens.refresh_token, tokens.id_token]) {
+    plantSecret(token);
+  }
+  return tokens;
+}
+
+describe.each([
+  ['in memory', {}],
+  ['in Redis', { REDIS_URL: redis.url }],
+])('sessions %s:', (_, env: Record<string, string>) => {
+  test.each(['allow', 'always'])(
+    'a blind sign-in, BLIND=%s: the device gets tokens that the provider accepts, and the relay saw none',
+    async (BLIND) => {
+      await using stage = await startStage({ ...env, BLIND });
+      const { provider, device, signIn, find } = stage;
+      const verifier = plantSecret(randomBytes(48).toString('base64url'));
+      const challenge = createHash('sha256').update(verifier).digest('base64url');
+      const { session, result } = await signIn({ challenge });
+      expect(Object.keys(result)).toEqual(['code', 'tokenUrl', 'clientId', 'redirectUri']);
+      expect(provider.exchanges()).toBe(0);
+      const tokens = await exchangeAsDevice(result, verifier);
+      expect(provider.exchanges()).toBe(1);
+      expect(await provider.findOwner(tokens.access_token)).toBe('Ada');
+      const refreshed = await provider.refresh(tokens.refresh_token);
+      expect(await provider.findOwner(refreshed ?? '')).toBe('Ada');
+
+      // The result is still kept, so the search meets the session in each place.
+      const { access_token, refresh_token, id_token } = tokens;
+      for (const secret of [verifier, access_token, refresh_token, id_token]) {
+        expect(await find(secret)).toEqual([]);
+      }
+      // The search finds what is there.
+      expect(await find(result.code ?? '')).toEqual(['wire', 'memory']);
+      expect(await find(challenge)).toEqual(expect.arrayContaining(['wire']));
+      expect((await acknowledge(device, session)).status).toBe(204);
+    },
+  );
+
+  test('a sign-in that is not blind: the relay sees the tokens, and the same search finds them', async () => {
+    await using stage = await startStage(env);
+    const { result } = await stage.signIn({});
+    expect(stage.provider.exchanges()).toBe(1);
+    expect(await stage.find(result.accessToken ?? '')).toEqual(['wire', 'memory']);
+  });
+});
