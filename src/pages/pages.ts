@@ -23,6 +23,7 @@ export interface LanguagePages {
   readonly notCompleted: string;
   readonly linkInvalid: string;
   readonly declined: string;
+  readonly cancelledOnDevice: string;
   readonly tooManyTries: string;
   readonly home: string;
   readonly codeForm: string;
@@ -74,6 +75,7 @@ function renderPages(language: Language, { appName, codeAction }: PagesOptions):
     notCompleted: tellFailure(failed.notCompleted),
     linkInvalid: tellFailure(failed.linkInvalid(appName)),
     declined: tell(words.declined, 'stopped'),
+    cancelledOnDevice: tell(words.cancelledOnDevice, 'stopped'),
     tooManyTries: tell(words.tooManyTries, 'failed'),
     home: renderCodeForm({
       ...form,

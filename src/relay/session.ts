@@ -3,19 +3,23 @@
  * I/O, no clock, no HTTP. A store keeps a session and moves it by these functions
  * alone; the Redis scripts (stores/redis) are held to the same outcomes.
  *
- *            pending       exchanging        completed          delivered
- * authorize  pending       in_progress       already_completed  already_completed
- * useCode    pending       in_progress       already_completed  already_completed
- * fail       completed     in_progress       already_completed  already_completed
- * lease      exchanging    in_progress       already_completed  already_completed
- * complete   not_leased    completed         already_completed  already_completed
- * claim      still_pending still_pending     delivered          delivered
- * acknowledge early        early             early              acknowledged
+ *             pending        exchanging     completed          delivered          cancelled
+ * find        pending        in_progress    already_completed  already_completed  cancelled
+ * authorize   pending        in_progress    already_completed  already_completed  cancelled
+ * useCode     pending        in_progress    already_completed  already_completed  cancelled
+ * fail        completed      in_progress    already_completed  already_completed  cancelled
+ * lease       exchanging     in_progress    already_completed  already_completed  cancelled
+ * complete    not_leased     completed      already_completed  already_completed  cancelled
+ * tellOpened  pending        exchanging     not_to_be_told     not_to_be_told     not_to_be_told
+ * claim       still_pending  still_pending  delivered          delivered          cancelled
+ * acknowledge early          early          early              acknowledged       cancelled
+ * cancel      cancelled      cancelled      cancelled          already_completed  cancelled
  *
  * 'exchanging' is a lease, so that a code is spent once: only its holder may
  * complete the session. A lease that ran out means that its holder died, so the
  * session is then 'completed' with `exchange_failed`. An expired session refuses
- * every event.
+ * every event. How far a sign-in came is its state and `opening`: not opened,
+ * opened, called back (exchanging), completed and not delivered.
  */
 import { EXCHANGE_LEASE_MS } from '../limits.ts';
 
@@ -48,6 +52,8 @@ interface Common {
   readonly repeatMs: number | undefined;
   /** An error may be claimed until the session expires: it is no secret. */
   readonly keepsErrors: boolean;
+  /** When the user was first led on to the provider, and whether the device was told. */
+  readonly opening: { readonly atMs: number; readonly isTold: boolean } | undefined;
 }
 
 export interface Pending extends Common {
@@ -73,7 +79,14 @@ export interface Delivered extends Common {
   readonly result: SessionResult;
 }
 
-export type Session = Pending | Exchanging | Completed | Delivered;
+/** Ended by the device. Nothing is kept but what says so to the user. */
+export interface Cancelled extends Common {
+  readonly state: 'cancelled';
+  /** Where it was not used: it leads to the page that says so. */
+  readonly userCode: string | undefined;
+}
+
+export type Session = Pending | Exchanging | Completed | Delivered | Cancelled;
 
 /** Why an event was refused. */
 export type SessionRefusal =
@@ -81,22 +94,31 @@ export type SessionRefusal =
   | 'in_progress'
   | 'already_completed'
   | 'not_leased'
-  | 'still_pending';
+  | 'still_pending'
+  | 'not_to_be_told'
+  | 'cancelled';
 
 /** Alive up to and including its last millisecond, whether or not it has been removed. */
 export function isExpired(session: Session, nowMs: number): boolean {
   return nowMs > session.expiresAtMs;
 }
 
-/** The user opens the link. Changes nothing. */
-export function authorize(session: Session, nowMs: number): Pending | SessionRefusal {
+/** Changes nothing: a link preview may ask. */
+export function find(session: Session, nowMs: number): Pending | SessionRefusal {
   const current = stateAt(session, nowMs);
   return current?.state === 'pending' ? current : refusalOf(current);
 }
 
+/** The user is led on to the provider. The first time is noted. */
+export function authorize(session: Session, nowMs: number): Pending | SessionRefusal {
+  const pending = find(session, nowMs);
+  if (typeof pending === 'string' || pending.opening !== undefined) return pending;
+  return { ...pending, opening: { atMs: nowMs, isTold: false } };
+}
+
 /** The user decides on the page of the user code, which uses the code up. The link goes on working. */
 export function useCode(session: Session, nowMs: number): Pending | SessionRefusal {
-  const pending = authorize(session, nowMs);
+  const pending = find(session, nowMs);
   return typeof pending === 'string' ? pending : { ...pending, userCode: undefined };
 }
 
@@ -106,15 +128,16 @@ export function fail(
   error: ErrorResult,
   nowMs: number,
 ): Completed | SessionRefusal {
-  const pending = authorize(session, nowMs);
+  const pending = find(session, nowMs);
   return typeof pending === 'string' ? pending : completed(pending, error);
 }
 
 /** An authorization code came: the caller, and nobody else, may exchange it. The verifier is not kept. */
 export function lease(session: Session, nowMs: number): Exchanging | SessionRefusal {
-  const pending = authorize(session, nowMs);
+  const pending = find(session, nowMs);
   if (typeof pending === 'string') return pending;
   const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = pending;
+  const { opening } = pending;
   const leaseEndsAtMs = nowMs + EXCHANGE_LEASE_MS;
   return {
     state: 'exchanging',
@@ -124,6 +147,7 @@ export function lease(session: Session, nowMs: number): Exchanging | SessionRefu
     expiresAtMs,
     repeatMs,
     keepsErrors,
+    opening,
     leaseEndsAtMs,
   };
 }
@@ -139,6 +163,36 @@ export function complete(
   return current?.state === 'exchanging' ? completed(current, result) : refusalOf(current);
 }
 
+/** The device is told, once, that the user has opened the link. A result says more, so it is not told after that. */
+export function tellOpened(session: Session, nowMs: number): Pending | Exchanging | SessionRefusal {
+  const current = stateAt(session, nowMs);
+  if (current === undefined) return 'expired';
+  const isOpen = current.state === 'pending' || current.state === 'exchanging';
+  if (!isOpen || current.opening === undefined || current.opening.isTold) return 'not_to_be_told';
+  return { ...current, opening: { ...current.opening, isTold: true } };
+}
+
+/** The device ends the sign-in. Drops a verifier and tokens. What was delivered stays as it is. */
+export function cancel(session: Session, nowMs: number): Cancelled | SessionRefusal {
+  const current = stateAt(session, nowMs);
+  if (current === undefined) return 'expired';
+  if (current.state === 'delivered') return 'already_completed';
+  if (current.state === 'cancelled') return current;
+  const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = current;
+  const { opening } = current;
+  return {
+    state: 'cancelled',
+    service,
+    pollDigest,
+    startedAtMs,
+    expiresAtMs,
+    repeatMs,
+    keepsErrors,
+    opening,
+    userCode: current.state === 'pending' ? current.userCode : undefined,
+  };
+}
+
 export interface Claimed {
   readonly result: SessionResult;
   /** Undefined: the session is removed. */
@@ -146,7 +200,10 @@ export interface Claimed {
 }
 
 /** The device takes the result. */
-export function claim(session: Session, nowMs: number): Claimed | 'expired' | 'still_pending' {
+export function claim(
+  session: Session,
+  nowMs: number,
+): Claimed | 'expired' | 'still_pending' | 'cancelled' {
   const current = stateAt(session, nowMs);
   switch (current?.state) {
     case undefined:
@@ -154,6 +211,8 @@ export function claim(session: Session, nowMs: number): Claimed | 'expired' | 's
     case 'pending':
     case 'exchanging':
       return 'still_pending';
+    case 'cancelled':
+      return 'cancelled';
     case 'completed':
       return { result: current.result, next: afterDelivery(current, nowMs) };
     case 'delivered':
@@ -162,8 +221,12 @@ export function claim(session: Session, nowMs: number): Claimed | 'expired' | 's
 }
 
 /** The device confirms what it received, which removes the session. */
-export function acknowledge(session: Session, nowMs: number): 'acknowledged' | 'early' | 'expired' {
+export function acknowledge(
+  session: Session,
+  nowMs: number,
+): 'acknowledged' | 'early' | 'expired' | 'cancelled' {
   if (isExpired(session, nowMs)) return 'expired';
+  if (session.state === 'cancelled') return 'cancelled';
   return session.state === 'delivered' ? 'acknowledged' : 'early';
 }
 
@@ -183,12 +246,14 @@ function stateAt(session: Session, nowMs: number): Session | undefined {
 
 function refusalOf(current: Exclude<Session, Pending> | undefined): SessionRefusal {
   if (current === undefined) return 'expired';
+  if (current.state === 'cancelled') return 'cancelled';
   return current.state === 'exchanging' ? 'in_progress' : 'already_completed';
 }
 
 /** Names the fields that stay, so that a verifier never outlives its use. */
 function completed(session: Pending | Exchanging, result: SessionResult): Completed {
   const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = session;
+  const { opening } = session;
   return {
     state: 'completed',
     service,
@@ -197,6 +262,7 @@ function completed(session: Pending | Exchanging, result: SessionResult): Comple
     expiresAtMs,
     repeatMs,
     keepsErrors,
+    opening,
     result,
   };
 }

@@ -6,7 +6,7 @@ export interface Waiters {
   /** Adds one; notifies the oldest to make room when too many wait for one session. */
   add(id: string, waiter: Waiter): void;
   remove(waiter: Waiter): void;
-  /** Something happened to the session. */
+  /** Something happened to the session. After 'opened' its waiters wait on. */
   notify(id: string, notice: Notice): void;
   /** Any session may have completed. */
   notifyAll(): void;
@@ -18,8 +18,10 @@ export function createWaiters(): Waiters {
 
   function notify(id: string, notice: Notice): void {
     const waiters = byId.get(id);
-    byId.delete(id);
-    for (const waiter of waiters ?? []) waiter.notify(notice);
+    if (notice !== 'opened') byId.delete(id);
+    for (const waiter of waiters ?? []) {
+      if (notice !== 'opened' || waiter.wantsProgress) waiter.notify(notice);
+    }
   }
 
   return {
