@@ -3,21 +3,30 @@
  * that the test moves. The tests' names for the verbs are those of this file.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Clock, systemClock } from '../../src/relay/clock.ts';
 import type { RateLimiter, RateLimitPolicy } from '../../src/relay/rate-limit.ts';
-import type { RefreshAnswerStore } from '../../src/relay/refresh-answers.ts';
 import { createCapability, createUserCode, createVerifier } from '../../src/relay/secrets.ts';
 import type { ErrorResult, SessionResult } from '../../src/relay/session.ts';
-import type { FindBy, NewSession, News, SessionStore } from '../../src/relay/store.ts';
-import { createMemoryStore } from '../../src/stores/memory.ts';
-import { createMemoryRateLimiter } from '../../src/stores/memory-rate-limiter.ts';
-import { createMemoryRefreshAnswers } from '../../src/stores/memory-refresh-answers.ts';
-import { openRedis, type RedisOptions, type RedisStores } from '../../src/stores/open-redis.ts';
-import { parseRedisUrl } from '../../src/stores/redis-url.ts';
+import type {
+  Authorization,
+  NewSession,
+  Notice,
+  SessionKey,
+  SessionStore,
+  Waiter,
+} from '../../src/relay/store.ts';
+import { type Clock, systemClock } from '../../src/relay/time.ts';
+import type { Stores } from '../../src/service.ts';
+import {
+  createMemoryRateLimiter,
+  createMemoryRefreshStore,
+  createMemoryStore,
+} from '../../src/stores/memory.ts';
+import { openRedis, type RedisOptions } from '../../src/stores/redis/open.ts';
+import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 
 export { StoreUnavailable } from '../../src/relay/store.ts';
-export type { ErrorResult, NewSession, News, RateLimitPolicy, SessionResult };
+export type { ErrorResult, NewSession, Notice, RateLimitPolicy, SessionResult, Waiter };
 export { parseRedisUrl, systemClock };
 
 export const NOW = 1_700_000_000_000;
@@ -38,38 +47,50 @@ export function newSession(overrides: Partial<NewSession> = {}): NewSession {
     service: 'mal',
     verifier: createVerifier(randomBytes),
     lifetimeMs: LIFETIME_MS,
+    userCode: undefined,
+    deviceName: undefined,
+    repeatMs: undefined,
+    keepsErrors: false,
     ...overrides,
   };
 }
 
 type Of = Pick<NewSession, 'browserState'> & Partial<Pick<NewSession, 'service'>>;
 
-/** A session store by the test's time. A verb that is for the user's browser is given the session, or its state. */
-export function createTestStore(store: SessionStore, time: { now(): number }) {
+export function createWaiter(notify: (notice: Notice) => void): Waiter {
+  return { registeredAs: '', notify };
+}
+
+/** A session store whose verbs return promises. One that is for the user's browser is given the session, or its state. */
+export function createTestStore(store: SessionStore) {
   return {
-    register: (session: NewSession) => store.register(session, time.now()),
-    getAuthorization: ({ service = 'mal', browserState }: Of) =>
-      store.open(service, browserState, time.now()),
-    getSession: (by: FindBy) => store.find(by, time.now()),
-    useCode: (userCode = '') => store.useCode(userCode, time.now()),
-    fail: ({ service = 'mal', browserState }: Of, result: ErrorResult = DENIED) =>
-      store.fail(service, browserState, result, time.now()),
-    lease: ({ service = 'mal', browserState }: Of) =>
-      store.lease(service, browserState, time.now()),
-    complete: ({ service = 'mal', browserState }: Of, result: SessionResult = TOKENS) =>
-      store.complete(service, browserState, result, time.now()),
-    claim: (pollSecret: string, signal?: AbortSignal) =>
-      store.claim(pollSecret, time.now(), signal),
-    acknowledge: (pollSecret: string) => store.acknowledge(pollSecret, time.now()),
-    watch: (pollSecret: string, wake: (news: News) => void) => store.watch(pollSecret, wake),
-    /** Resolves with the next news of that session. */
-    untilWoken: (pollSecret: string) =>
-      new Promise<News>((wake) => {
-        store.watch(pollSecret, wake);
-      }),
-    sweep: () => store.sweep(time.now()),
+    register: async (session: NewSession) => store.register(session),
+    async getAuthorization({ service = 'mal', browserState }: Of) {
+      return authorizationOf(await store.getAuthorization(service, browserState));
+    },
+    getSession: async (key: SessionKey) => store.getSession(key),
+    useCode: async (userCode = '') => store.useCode(userCode),
+    fail: async ({ service = 'mal', browserState }: Of, error: ErrorResult = DENIED) =>
+      store.fail(service, browserState, error),
+    async lease({ service = 'mal', browserState }: Of) {
+      return authorizationOf(await store.lease(service, browserState));
+    },
+    complete: async ({ service = 'mal', browserState }: Of, result: SessionResult = TOKENS) =>
+      store.complete(service, browserState, result),
+    claim: async (pollSecret: string, signal?: AbortSignal) => store.claim(pollSecret, signal),
+    acknowledge: async (pollSecret: string) => store.acknowledge(pollSecret),
+    addWaiter: store.addWaiter,
+    removeWaiter: store.removeWaiter,
+    /** Adds a waiter; resolves when it is notified. */
+    untilNotified: (pollSecret: string) =>
+      new Promise<Notice>((notify) => store.addWaiter(pollSecret, createWaiter(notify))),
+    hasUndelivered: store.hasUndelivered,
+    sweep: async () => store.sweep(),
   };
 }
+
+/** A store may return more than it has to. */
+const authorizationOf = (found: Authorization | undefined) => found && { verifier: found.verifier };
 
 export type TestStore = ReturnType<typeof createTestStore>;
 
@@ -87,50 +108,29 @@ export async function registerCompleted(store: TestStore, overrides: Partial<New
   return session;
 }
 
-export function createTestLimiter(limiter: RateLimiter, time: { now(): number }) {
-  return {
-    take: (address: string) => limiter.take(address, time.now()),
-    refund: (address: string) => limiter.giveBack(address, time.now()),
-    sweep: () => limiter.sweep(time.now()),
-  };
-}
-
-export type TestLimiter = ReturnType<typeof createTestLimiter>;
-
-export function createTestRefreshes(refreshes: RefreshAnswerStore, time: { now(): number }) {
-  return {
-    begin: (key: string) => refreshes.begin(key, time.now()),
-    settle: (key: string, answer: string | undefined) => refreshes.settle(key, answer, time.now()),
-  };
-}
-
-export type TestRefreshes = ReturnType<typeof createTestRefreshes>;
-
-export interface TestStores {
+export interface TestStores extends Omit<Stores, 'sessions' | 'createRateLimiter'> {
   readonly time: FakeClock;
   readonly store: TestStore;
-  readonly refreshes: TestRefreshes;
-  createLimiter(policy: RateLimitPolicy, name?: string): TestLimiter;
-  close(): void;
+  createRateLimiter(policy: RateLimitPolicy, name?: string): RateLimiter;
 }
 
 /** What is kept in the memory stores is counted by `sizes`. */
 export function openMemory({ maxSessions = 5_000 } = {}) {
   const time = createFakeClock(NOW);
-  const store = createMemoryStore({ maxSessions });
-  const refreshes = createMemoryRefreshAnswers(time);
-  const limiters: { size: number }[] = [];
+  const sessions = createMemoryStore(time, maxSessions);
+  const refreshes = createMemoryRefreshStore(time);
+  const limiters: { readonly size: number }[] = [];
   return {
     time,
-    store: createTestStore(store, time),
-    refreshes: createTestRefreshes(refreshes, time),
-    createLimiter(policy: RateLimitPolicy) {
-      const limiter = createMemoryRateLimiter(policy);
+    store: createTestStore(sessions),
+    refreshes,
+    createRateLimiter(policy) {
+      const limiter = createMemoryRateLimiter(time, policy);
       limiters.push(limiter);
-      return createTestLimiter(limiter, time);
+      return limiter;
     },
     sizes: () => ({
-      sessions: store.size,
+      sessions: sessions.size,
       refreshes: refreshes.size,
       buckets: limiters.map(({ size }) => size),
     }),
@@ -158,24 +158,23 @@ export async function openTestRedis(url: string, options: TestRedisOptions = {})
   const target = parseRedisUrl(url);
   if (target === undefined) throw new Error(`no address of a Redis: ${url}`);
   const time = createFakeClock(NOW);
-  const stores: RedisStores = await openRedis({
+  const stores: Stores = await openRedis({
     target,
     prefix: `test-${randomUUID()}:`,
     maxSessions: 5_000,
     clock: timers,
     randomBytes,
     onEvent: () => {},
-    clockOf: () => (usesOwnTime ? '' : time.now()),
+    ...(!usesOwnTime && { testClock: time }),
     ...overrides,
   });
   return {
     time,
     /** As the service uses them. */
     stores,
-    store: createTestStore(stores.store, time),
-    refreshes: createTestRefreshes(stores.refreshAnswers, time),
-    createLimiter: (policy: RateLimitPolicy, name = 'start') =>
-      createTestLimiter(stores.createRateLimiter(name, policy), time),
-    close: () => stores.close(),
-  } satisfies TestStores & { stores: RedisStores };
+    store: createTestStore(stores.sessions),
+    refreshes: stores.refreshes,
+    createRateLimiter: (policy, name = 'start') => stores.createRateLimiter(name, policy),
+    close: stores.close,
+  } satisfies TestStores & { stores: Stores };
 }

@@ -1,9 +1,9 @@
 /** What Redis is asked: how many commands, of which kind, and none for a string that cannot be a capability (docs/scaling.md). */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import * as claims from '../../src/stores/redis-claim-scripts.ts';
-import * as limits from '../../src/stores/redis-limit-scripts.ts';
-import * as registers from '../../src/stores/redis-register-scripts.ts';
-import * as sessions from '../../src/stores/redis-scripts.ts';
+import * as claims from '../../src/stores/redis/claim-scripts.ts';
+import * as limits from '../../src/stores/redis/limit-scripts.ts';
+import * as registers from '../../src/stores/redis/register-scripts.ts';
+import * as sessions from '../../src/stores/redis/scripts.ts';
 import { DEVICE_CODE_GRANT, UNKNOWN_SECRET } from '../kit/device.ts';
 import { ACK_MS } from '../kit/limits.ts';
 import { startCuttingProxy } from '../kit/redis/proxy.ts';
@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 /** Without the heartbeat, which is a PUBLISH, and without the EVAL that teaches Redis a script. */
-async function countCommands(ask: () => Promise<unknown>): Promise<number> {
+async function countCommands(ask: () => unknown): Promise<number> {
   proxy.resetTraffic();
   await ask();
   const { commands } = proxy.traffic();
@@ -30,14 +30,14 @@ async function countCommands(ask: () => Promise<unknown>): Promise<number> {
 }
 
 describe('the number of commands', async () => {
-  const { store, createLimiter, refreshes, close } = await openTestRedis(proxy.url);
+  const { store, createRateLimiter, refreshes, close } = await openTestRedis(proxy.url);
   afterAll(close);
-  const limiter = createLimiter({ burst: 3, ratePerSecond: 1 });
+  const limiter = createRateLimiter({ burst: 3, ratePerSecond: 1 });
   const wanted = { userCode: createCode(), deviceName: 'Fernseher', repeatMs: ACK_MS };
   const [plain, byCode] = [newSession(), newSession(wanted)];
   const { browserState } = byCode;
 
-  test.each<[string, number, () => Promise<unknown>]>([
+  test.each<[string, number, () => unknown]>([
     ['the rate limit of a start', 1, () => limiter.take('192.0.2.1')],
     ['a start', 1, () => store.register(plain)],
     ['a poll', 1, () => store.claim(plain.pollSecret)],
@@ -55,7 +55,7 @@ describe('the number of commands', async () => {
     ['a delivery to be acknowledged', 1, () => store.claim(byCode.pollSecret)],
     ['an acknowledgement', 1, () => store.acknowledge(byCode.pollSecret)],
     ['a refresh', 1, () => refreshes.begin('mal token')],
-    ['its answer', 1, () => refreshes.settle('mal token', '{}')],
+    ['its result', 1, () => refreshes.finish('mal token', '{}')],
     ['a refund', 1, () => limiter.refund('192.0.2.1')],
   ])('for %s is %d', async (_, count, step) => {
     expect(await countCommands(step)).toBe(count);

@@ -92,10 +92,10 @@ describe('while no replica keeps up', async () => {
     expect(events).toEqual(['store_unreplicated']);
     expect(await store.claim(pollSecret)).toEqual(PENDING);
     expect(await store.register(newSession())).toBe('busy');
-    const woken = store.untilWoken(pollSecret);
+    const notified = store.untilNotified(pollSecret);
     replica.thaw();
     await replicated;
-    expect(await woken).toBe('perhaps');
+    expect(await notified).toBe('perhaps');
     expect(await store.claim(pollSecret)).toEqual(CLAIMED);
     expect(await store.claim(pollSecret)).toEqual(GONE);
     expect(events).toEqual(['store_unreplicated', 'store_replicated']);
@@ -147,11 +147,11 @@ describe('in a Cluster', () => {
     const [channel = ''] = (await Promise.all(listed)).filter((channels) => channels !== '');
     const browser = await openTestRedis(cluster.url, options);
     const waiting: string[] = [];
-    const woken: Promise<unknown>[] = [];
+    const notified: Promise<unknown>[] = [];
     async function parkMany(): Promise<void> {
-      while (woken.length < PARKED) {
+      while (notified.length < PARKED) {
         const session = newSession();
-        woken.push(device.store.untilWoken(session.pollSecret));
+        notified.push(device.store.untilNotified(session.pollSecret));
         await device.store.register(session);
         expect(await device.store.claim(session.pollSecret)).toEqual(PENDING);
         await browser.store.lease(session);
@@ -173,7 +173,7 @@ describe('in a Cluster', () => {
     // Some before the move, some after; so some during it.
     console.log(`${PARKED - left} of ${PARKED} were completed while the slot moved`);
     expect(left).toBeWithin(1, PARKED);
-    await Promise.all(woken);
+    await Promise.all(notified);
     device.close();
     browser.close();
   });

@@ -3,7 +3,7 @@
  * executed the command. Most of these tests wait, so they run at the same time.
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { USE_CODE } from '../../src/stores/redis-scripts.ts';
+import { USE_CODE } from '../../src/stores/redis/scripts.ts';
 import {
   poll,
   pollOnce,

@@ -1,6 +1,7 @@
 /** The connection is cut after Redis has executed a command and before the relay has read the reply: the command is repeated, and has the same outcome. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Awaitable } from '../../src/relay/store.ts';
 import { ACK_MS } from '../kit/limits.ts';
 import { testSeed } from '../kit/random.ts';
 import { startCuttingProxy } from '../kit/redis/proxy.ts';
@@ -45,7 +46,7 @@ await cutOff.claim(warmUp.pollSecret);
 await behind.refreshes.begin('warm-up');
 
 /** Resolves with the answer to what is asked while replies are held back, and then cut off. */
-async function cutAfter<T>(ask: () => Promise<T>, isDone: () => Promise<unknown>): Promise<T> {
+async function cutAfter<T>(ask: () => Awaitable<T>, isDone: () => Promise<unknown>): Promise<T> {
   proxy.stall('replies');
   const answer = ask();
   await pollUntil('Redis has executed it', isDone);
@@ -92,7 +93,7 @@ test.each([undefined, ACK_MS])(
   'claim: the same caller has the tokens, and nobody else (repeatMs %p)',
   async (repeatMs) => {
     await redis.cli('FLUSHALL');
-    const { pollSecret } = await registerCompleted(other, repeatMs ? { repeatMs } : {});
+    const { pollSecret } = await registerCompleted(other, { repeatMs });
     const claim = await cutAfter(
       () => cutOff.claim(pollSecret),
       async () => {
@@ -138,7 +139,7 @@ test('the turn of a refresh: the same caller has it', async () => {
     async () => (await redis.keys(`${prefix}refresh:*`)).length > before.length,
   );
   expect(turn).toEqual({ state: 'yours' });
-  expect(await direct.refreshes.begin(key)).toEqual({ state: 'under_way' });
+  expect(await direct.refreshes.begin(key)).toEqual({ state: 'in_progress' });
 });
 
 const SIGN_INS = 10_000;
@@ -151,19 +152,19 @@ test(`of ${SIGN_INS} polls that race with their completion, at two instances, no
     await openTestRedis(redis.url, options),
   ];
   let left = SIGN_INS;
-  let notified = 0;
+  let waited = 0;
   async function signIn(): Promise<void> {
     const session = newSession();
     await device.store.register(session);
     await browser.store.lease(session);
     const completed = browser.store.complete(session);
-    const woken = device.store.untilWoken(session.pollSecret);
+    const notified = device.store.untilNotified(session.pollSecret);
     let claim = await device.store.claim(session.pollSecret);
     if (claim.state === 'pending') {
       expect(claim).toEqual(PENDING);
       // If it were missed, this would wait for ever, and the test with it.
-      await woken;
-      notified += 1;
+      await notified;
+      waited += 1;
       claim = await device.store.claim(session.pollSecret);
     }
     expect(claim).toEqual(CLAIMED);
@@ -174,8 +175,8 @@ test(`of ${SIGN_INS} polls that race with their completion, at two instances, no
       while (left-- > 0) await signIn();
     }),
   );
-  console.log(`${notified} of ${SIGN_INS} were notified, the others found their result`);
-  expect(notified).toBeGreaterThan(SIGN_INS / 100);
+  console.log(`${waited} of ${SIGN_INS} were notified, the others found their result`);
+  expect(waited).toBeGreaterThan(SIGN_INS / 100);
   device.close();
   browser.close();
 });

@@ -1,126 +1,195 @@
 /** The session machine: which event leads from which state to which. */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { EXCHANGE_LEASE_MS } from '../../src/limits.ts';
-import { type Session, type SessionEvent, transition } from '../../src/relay/session.ts';
+import * as machine from '../../src/relay/session.ts';
+import { EXCHANGE_LEASE_MS } from '../kit/limits.ts';
 import { property } from '../kit/random.ts';
 
-const CORE = { service: 'mal', pollDigest: 'digest', startedAtMs: 0, expiresAtMs: 600_000 };
+const EXPIRES_AT_MS = 600_000;
+const REPEAT_MS = 5_000;
+const DENIED = { error: 'access_denied' } as const;
 const TOKENS = { accessToken: 'granted' };
 
-const PENDING: Session = { ...CORE, state: 'pending', verifier: 'v' };
-const EXCHANGING: Session = { ...CORE, state: 'exchanging', leaseEndsAtMs: EXCHANGE_LEASE_MS };
-const COMPLETED: Session = { ...CORE, state: 'completed', result: TOKENS };
+const CORE = {
+  service: 'mal',
+  pollDigest: 'digest',
+  startedAtMs: 0,
+  expiresAtMs: EXPIRES_AT_MS,
+  repeatMs: REPEAT_MS,
+  keepsErrors: false,
+};
+const PENDING: machine.Pending = {
+  ...{ ...CORE, state: 'pending' },
+  ...{ verifier: 'verifier', userCode: 'BCDFGHJK', deviceName: 'Fernseher' },
+};
+const EXCHANGING: machine.Session = {
+  ...{ ...CORE, state: 'exchanging' },
+  leaseEndsAtMs: EXCHANGE_LEASE_MS,
+};
+const COMPLETED: machine.Session = { ...CORE, state: 'completed', result: TOKENS };
+const DELIVERED: machine.Session = { ...COMPLETED, state: 'delivered' };
 
-const OPEN: SessionEvent = { type: 'open' };
-const DENY: SessionEvent = { type: 'fail', result: { error: 'access_denied' } };
-const LEASE: SessionEvent = { type: 'lease' };
-const COMPLETE: SessionEvent = { type: 'complete', result: TOKENS };
-const CLAIM: SessionEvent = { type: 'claim' };
-
-/** The next state, 'claimed', or the refusal. */
-function outcomeOf(session: Session, event: SessionEvent, nowMs = 0): string {
-  const outcome = transition(session, event, nowMs);
-  return outcome.ok ? (outcome.to?.state ?? 'claimed') : outcome.refusal;
+interface Step {
+  readonly outcome: string;
+  /** Undefined: the session is removed. */
+  readonly next: machine.Session | undefined;
 }
 
-describe('every cell of the table', () => {
-  const table: [Session, SessionEvent, string][] = [
-    [PENDING, OPEN, 'pending'],
-    [PENDING, DENY, 'completed'],
-    [PENDING, LEASE, 'exchanging'],
-    [PENDING, COMPLETE, 'not_leased'],
-    [PENDING, CLAIM, 'still_pending'],
-    [EXCHANGING, OPEN, 'under_way'],
-    [EXCHANGING, DENY, 'under_way'],
-    [EXCHANGING, LEASE, 'under_way'],
-    [EXCHANGING, COMPLETE, 'completed'],
-    [EXCHANGING, CLAIM, 'still_pending'],
-    [COMPLETED, OPEN, 'already_completed'],
-    [COMPLETED, DENY, 'already_completed'],
-    [COMPLETED, LEASE, 'already_completed'],
-    [COMPLETED, COMPLETE, 'already_completed'],
-    [COMPLETED, CLAIM, 'claimed'],
-  ];
-  for (const [session, event, expected] of table) {
-    test(`${session.state}, ${event.type} -> ${expected}`, () => {
-      expect(outcomeOf(session, event)).toBe(expected);
-    });
+type TakeStep = (session: machine.Session, nowMs: number) => Step;
+
+/** A refused event leaves the session as it is. */
+const move = (session: machine.Session, next: machine.Session | machine.SessionRefusal): Step =>
+  typeof next === 'string' ? { outcome: next, next: session } : { outcome: 'accepted', next };
+
+const EVENTS = {
+  authorize: (session, nowMs) => move(session, machine.authorize(session, nowMs)),
+  useCode: (session, nowMs) => move(session, machine.useCode(session, nowMs)),
+  fail: (session, nowMs) => move(session, machine.fail(session, DENIED, nowMs)),
+  lease: (session, nowMs) => move(session, machine.lease(session, nowMs)),
+  complete: (session, nowMs) => move(session, machine.complete(session, TOKENS, nowMs)),
+  claim(session, nowMs) {
+    const claimed = machine.claim(session, nowMs);
+    if (typeof claimed === 'string') return { outcome: claimed, next: session };
+    const outcome = 'error' in claimed.result ? claimed.result.error : 'tokens';
+    return { outcome, next: claimed.next };
+  },
+  acknowledge(session, nowMs) {
+    const outcome = machine.acknowledge(session, nowMs);
+    return { outcome, next: outcome === 'acknowledged' ? undefined : session };
+  },
+} satisfies Record<string, TakeStep>;
+
+type EventName = keyof typeof EVENTS;
+const EVENT_NAMES = Object.keys(EVENTS) as EventName[];
+
+/** Of one session, every event at this moment: the outcome, and the state of the session after it. */
+function column(session: machine.Session, nowMs: number) {
+  return EVENT_NAMES.map((event) => {
+    const { outcome, next } = EVENTS[event](session, nowMs);
+    return `${event}: ${outcome}, ${next?.state ?? 'removed'}`;
+  });
+}
+
+test('every cell of the table: the outcome of each event in each state, and the next state', () => {
+  expect({
+    pending: column(PENDING, 0),
+    exchanging: column(EXCHANGING, EXCHANGE_LEASE_MS),
+    'the lease ran out': column(EXCHANGING, EXCHANGE_LEASE_MS + 1),
+    completed: column(COMPLETED, EXPIRES_AT_MS),
+    delivered: column(DELIVERED, EXPIRES_AT_MS),
+  }).toEqual({
+    pending: [
+      'authorize: accepted, pending',
+      'useCode: accepted, pending',
+      'fail: accepted, completed',
+      'lease: accepted, exchanging',
+      'complete: not_leased, pending',
+      'claim: still_pending, pending',
+      'acknowledge: early, pending',
+    ],
+    exchanging: [
+      'authorize: in_progress, exchanging',
+      'useCode: in_progress, exchanging',
+      'fail: in_progress, exchanging',
+      'lease: in_progress, exchanging',
+      'complete: accepted, completed',
+      'claim: still_pending, exchanging',
+      'acknowledge: early, exchanging',
+    ],
+    // Its holder died: to everybody else the session is completed with an error.
+    'the lease ran out': [
+      'authorize: already_completed, exchanging',
+      'useCode: already_completed, exchanging',
+      'fail: already_completed, exchanging',
+      'lease: already_completed, exchanging',
+      'complete: already_completed, exchanging',
+      'claim: exchange_failed, delivered',
+      'acknowledge: early, exchanging',
+    ],
+    completed: [
+      'authorize: already_completed, completed',
+      'useCode: already_completed, completed',
+      'fail: already_completed, completed',
+      'lease: already_completed, completed',
+      'complete: already_completed, completed',
+      'claim: tokens, delivered',
+      'acknowledge: early, completed',
+    ],
+    delivered: [
+      'authorize: already_completed, delivered',
+      'useCode: already_completed, delivered',
+      'fail: already_completed, delivered',
+      'lease: already_completed, delivered',
+      'complete: already_completed, delivered',
+      'claim: tokens, delivered',
+      'acknowledge: acknowledged, removed',
+    ],
+  });
+});
+
+test('a session lives to the last millisecond of its lifetime; after it every event is refused', () => {
+  expect(machine.authorize(PENDING, EXPIRES_AT_MS)).toEqual(PENDING);
+  for (const session of [PENDING, EXCHANGING, COMPLETED, DELIVERED]) {
+    const expired = EVENT_NAMES.map((event) => `${event}: expired, ${session.state}`);
+    expect(column(session, EXPIRES_AT_MS + 1)).toEqual(expired);
   }
 });
 
-describe('results that a device may fetch again', () => {
-  const FAILED: Session = { ...CORE, state: 'completed', result: { error: 'access_denied' } };
+describe('a result that was claimed', () => {
+  const claim = (session: machine.Session, nowMs = 0) => EVENTS.claim(session, nowMs);
 
-  test('tokens with `repeatMs`: completed -> delivered, for that long from the first claim', () => {
-    const completed: Session = { ...COMPLETED, repeatMs: 5_000 };
-    const first = transition(completed, CLAIM, 600_000);
-    expect(first.ok && first.to).toMatchObject({ state: 'delivered', expiresAtMs: 605_000 });
-    if (!first.ok || first.to === undefined) return expect.unreachable();
-    expect(outcomeOf(first.to, CLAIM, 605_000)).toBe('delivered');
-    expect(outcomeOf(first.to, CLAIM, 605_001)).toBe('expired');
-    expect(outcomeOf(first.to, OPEN, 600_000)).toBe('already_completed');
+  test('without `repeatMs` it removes the session', () => {
+    expect(claim({ ...COMPLETED, repeatMs: undefined }).next).toBeUndefined();
   });
 
-  test('an error with `keepsErrors`: the session stays completed, whatever `repeatMs` says', () => {
-    for (const repeatMs of [undefined, 5_000]) {
-      const failed: Session = { ...FAILED, keepsErrors: true, ...(repeatMs && { repeatMs }) };
-      const claimed = transition(failed, CLAIM, 600_000);
-      expect(claimed.ok && claimed.to).toEqual(failed);
+  test('with `repeatMs` it stays for that long from the first claim, later claims add nothing', () => {
+    const { next } = claim(COMPLETED, EXPIRES_AT_MS);
+    const expiresAtMs = EXPIRES_AT_MS + REPEAT_MS;
+    expect(next).toEqual({ ...DELIVERED, expiresAtMs });
+    const kept = next ?? expect.unreachable();
+    expect(claim(kept, expiresAtMs)).toEqual({ outcome: 'tokens', next: kept });
+    expect(claim(kept, expiresAtMs + 1).outcome).toBe('expired');
+  });
+
+  test('with `keepsErrors` an error stays completed, whatever `repeatMs` says; tokens do not', () => {
+    for (const repeatMs of [undefined, REPEAT_MS]) {
+      const options = { repeatMs, keepsErrors: true };
+      const denied: machine.Session = { ...COMPLETED, ...options, result: DENIED };
+      expect(claim(denied, EXPIRES_AT_MS).next).toEqual(denied);
+      expect(claim({ ...EXCHANGING, ...options }, EXPIRES_AT_MS).next).toMatchObject({
+        ...{ ...options, state: 'completed', expiresAtMs: EXPIRES_AT_MS },
+        result: { error: 'exchange_failed' },
+      });
     }
-    expect(outcomeOf(FAILED, CLAIM)).toBe('claimed');
-    expect(outcomeOf({ ...COMPLETED, keepsErrors: true }, CLAIM)).toBe('claimed');
-  });
-
-  test('a lease that ran out keeps the options of its session', () => {
-    const leased: Session = { ...EXCHANGING, keepsErrors: true };
-    const claimed = transition(leased, CLAIM, EXCHANGE_LEASE_MS + 1);
-    expect(claimed.ok && claimed.to).toMatchObject({ result: { error: 'exchange_failed' } });
+    const tokens = { ...COMPLETED, repeatMs: undefined, keepsErrors: true };
+    expect(claim(tokens).next).toBeUndefined();
   });
 });
 
-test('a session lives to the last millisecond of its lifetime, and not longer', () => {
-  expect(outcomeOf(PENDING, OPEN, 600_000)).toBe('pending');
-  for (const session of [PENDING, EXCHANGING, COMPLETED]) {
-    for (const event of [OPEN, DENY, LEASE, COMPLETE, CLAIM]) {
-      expect(outcomeOf(session, event, 600_001)).toBe('expired');
-    }
-  }
-});
-
-test('the verifier is removed as soon as the lease is given or the session fails', () => {
-  const leased = transition(PENDING, LEASE, 0);
-  expect(leased.ok && leased.from).toEqual(PENDING);
-  expect(leased.ok && leased.to).not.toHaveProperty('verifier');
-  const denied = transition(PENDING, DENY, 0);
-  expect(denied.ok && denied.to).not.toHaveProperty('verifier');
-});
-
-test('a lease that ran out is a failed exchange, and its late holder is refused', () => {
-  const late = EXCHANGE_LEASE_MS + 1;
-  expect(outcomeOf(EXCHANGING, CLAIM, EXCHANGE_LEASE_MS)).toBe('still_pending');
-  const claimed = transition(EXCHANGING, CLAIM, late);
-  expect(claimed.ok && claimed.from).toMatchObject({ result: { error: 'exchange_failed' } });
-  expect(outcomeOf(EXCHANGING, COMPLETE, late)).toBe('already_completed');
+test('a used code is forgotten, and the verifier as soon as the lease is given or the session fails', () => {
+  expect(machine.useCode(PENDING, 0)).toEqual({ ...PENDING, userCode: undefined });
+  expect(machine.lease(PENDING, 0)).toEqual(EXCHANGING);
+  expect(machine.fail(PENDING, DENIED, 0)).toEqual({ ...COMPLETED, result: DENIED });
+  expect(machine.complete(EXCHANGING, TOKENS, 0)).toEqual(COMPLETED);
 });
 
 test('in whatever order events come: one lease, one result, one claim, all before the expiry', () => {
   const step = fc.record({
-    event: fc.constantFrom(OPEN, DENY, LEASE, COMPLETE, CLAIM),
+    event: fc.constantFrom(...EVENT_NAMES),
     waitMs: fc.integer({ min: 0, max: 120_000 }),
   });
   property(fc.array(step, { maxLength: 40 }), (steps) => {
-    const taken = { lease: 0, fail: 0, complete: 0, claim: 0, open: 0 };
-    let session: Session | undefined = PENDING;
+    const taken = { fail: 0, lease: 0, complete: 0, claim: 0 };
+    let session: machine.Session | undefined = { ...PENDING, repeatMs: undefined };
     let nowMs = 0;
     for (const { event, waitMs } of steps) {
       nowMs += waitMs;
       if (session === undefined) break;
-      const outcome = transition(session, event, nowMs);
-      if (!outcome.ok) continue;
-      expect(nowMs).toBeLessThanOrEqual(CORE.expiresAtMs);
-      taken[event.type] += 1;
-      session = outcome.to;
+      const { next } = EVENTS[event](session, nowMs) as Step;
+      if (next === session) continue;
+      expect(nowMs).toBeLessThanOrEqual(EXPIRES_AT_MS);
+      if (event in taken) taken[event as keyof typeof taken] += 1;
+      session = next;
     }
     expect(taken.lease).toBeLessThanOrEqual(1);
     expect(taken.fail + taken.complete).toBeLessThanOrEqual(1);

@@ -20,19 +20,19 @@ const [redis, group, cluster] = await Promise.all([
 afterAll(() => Promise.all([redis.stop(), group.stop(), cluster.stop()]));
 
 /** Uses every verb, by the store's own clock. `waitFor` waits for the notification of a completion. */
-async function useAll(url: string, waitFor: (woken: Promise<unknown>) => Promise<unknown>) {
+async function useAll(url: string, waitFor: (notified: Promise<unknown>) => Promise<unknown>) {
   const options = { prefix: 'sign-in-relay:', usesOwnTime: true, timers: IMPATIENT };
-  const { store, createLimiter, refreshes, close } = await openTestRedis(url, options);
-  const limiter = createLimiter({ burst: 3, ratePerSecond: 1 });
+  const { store, createRateLimiter, refreshes, close } = await openTestRedis(url, options);
+  const limiter = createRateLimiter({ burst: 3, ratePerSecond: 1 });
   try {
     await limiter.take('192.0.2.1');
     const session = await register(store);
     await store.getAuthorization(session);
-    const woken = store.untilWoken(session.pollSecret);
+    const notified = store.untilNotified(session.pollSecret);
     expect(await store.claim(session.pollSecret)).toEqual(PENDING);
     // The script of `complete`, which would be repeated for as long as the lease lasts.
     await store.fail(session);
-    await waitFor(woken);
+    await waitFor(notified);
     expect(await store.claim(session.pollSecret)).toMatchObject({ state: 'claimed' });
     expect(await store.lease(await register(store))).toBeDefined();
 
@@ -44,7 +44,7 @@ async function useAll(url: string, waitFor: (woken: Promise<unknown>) => Promise
     expect(await store.acknowledge(byCode.pollSecret)).toBe('acknowledged');
 
     await refreshes.begin('mal token');
-    await refreshes.settle('mal token', '{}');
+    await refreshes.finish('mal token', '{}');
     await limiter.refund('192.0.2.1');
     // In a Cluster a collision is undone.
     const { pollSecret } = await register(store);
@@ -76,7 +76,7 @@ describe.each([
 
     test('suffices', async () => {
       await allow(commands);
-      await useAll(url, (woken) => woken);
+      await useAll(url, (notified) => notified);
       expect(await findRefusals()).toBe('');
     });
 

@@ -5,19 +5,19 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { ErrorReply } from '@redis/client';
-import { type Clock, systemClock } from '../../src/relay/clock.ts';
-import { createHoldBack } from '../../src/stores/hold-back.ts';
-import { createRedisStore, createRequestId } from '../../src/stores/redis.ts';
-import { connectRedis, type RedisClient, reasonOf } from '../../src/stores/redis-client.ts';
-import { createStoreClock } from '../../src/stores/redis-clock.ts';
-import { createRedisCommands, type RedisCommands } from '../../src/stores/redis-commands.ts';
-import { createRedisKeys } from '../../src/stores/redis-keys.ts';
-import { createOpenClaims } from '../../src/stores/redis-messages.ts';
-import { createRefusals, type RefusalEvent } from '../../src/stores/redis-refusals.ts';
-import { script } from '../../src/stores/redis-script.ts';
-import { parseRedisUrl } from '../../src/stores/redis-url.ts';
-import { listenForWakeUps } from '../../src/stores/redis-wake-ups.ts';
-import { createWatchers } from '../../src/stores/watchers.ts';
+import { type Clock, systemClock } from '../../src/relay/time.ts';
+import { connectRedis, type RedisClient, reasonOf } from '../../src/stores/redis/client.ts';
+import { createStoreClock } from '../../src/stores/redis/clock.ts';
+import { createRedisCommands, type RedisCommands } from '../../src/stores/redis/commands.ts';
+import { createRedisKeys } from '../../src/stores/redis/keys.ts';
+import { createOpenClaims } from '../../src/stores/redis/messages.ts';
+import { createRefusals, type RefusalEvent } from '../../src/stores/redis/refusals.ts';
+import { createHoldBack } from '../../src/stores/redis/replication-gate.ts';
+import { script } from '../../src/stores/redis/script.ts';
+import { createRedisStore, createRequestId } from '../../src/stores/redis/store.ts';
+import { parseRedisUrl } from '../../src/stores/redis/url.ts';
+import { listenForWakeUps } from '../../src/stores/redis/wake-ups.ts';
+import { createWaiters } from '../../src/stores/waiters.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
 import {
   HEARTBEAT_MS,
@@ -31,6 +31,7 @@ import { startRedis } from '../kit/redis/server.ts';
 import {
   CLAIMED,
   createTestStore,
+  createWaiter,
   GONE,
   NOW,
   openTestRedis,
@@ -94,10 +95,10 @@ describe('the clock of the store, an hour ahead', () => {
   }
 
   test('a command carries its deadline by that clock', async () => {
-    const { clock, storeClock, deadline } = createClock();
-    expect(storeClock.soon(clock.now())).toBe('');
+    const { storeClock, deadline } = createClock();
+    expect(storeClock.soon()).toBe('');
     await storeClock.look();
-    expect(storeClock.soon(clock.now())).toBe(deadline());
+    expect(storeClock.soon()).toBe(deadline());
   });
 
   test('an answer that was read after the process was suspended does not falsify it', async () => {
@@ -105,7 +106,7 @@ describe('the clock of the store, an hour ahead', () => {
     await storeClock.look();
     answering.now = () => clock.stall(7_000);
     await storeClock.look();
-    expect(storeClock.soon(clock.now())).toBe(deadline());
+    expect(storeClock.soon()).toBe(deadline());
   });
 });
 
@@ -179,8 +180,8 @@ describe('the connection that listens for completions', () => {
       ...systemClock,
       setTimer: (delayMs, run) => systemClock.setTimer(delayMs === HEARTBEAT_MS ? 1 : delayMs, run),
     };
-    const { createLimiter, close } = await openTestRedis(redis.url, { timers: fast });
-    const limiter = createLimiter({ burst: 1, ratePerSecond: 1 });
+    const { createRateLimiter, close } = await openTestRedis(redis.url, { timers: fast });
+    const limiter = createRateLimiter({ burst: 1, ratePerSecond: 1 });
     let isOver = false;
     // Answers are late then, and heartbeats arrive before them.
     async function work(): Promise<void> {
@@ -232,10 +233,10 @@ describe('the connection that listens for completions', () => {
   test('notifies every waiter after it was replaced, even if a heartbeat was only late', async () => {
     const server = createSlowServer();
     const clock = createFakeClock();
-    const watchers = createWatchers();
+    const waiters = createWaiters();
     const within = <T>(work: Promise<T>) => work;
     const stop = await listenForWakeUps({
-      ...{ client: server.client, commands: { within } as RedisCommands, clock, watchers },
+      ...{ client: server.client, commands: { within } as RedisCommands, clock, waiters },
       storeClock: { look: async () => {}, soon: () => '' },
       openClaims: createOpenClaims({ instance: 'instance', publish: async () => 0, clock }),
       line: { wasCut: false },
@@ -252,12 +253,15 @@ describe('the connection that listens for completions', () => {
     clock.advance(HEARTBEAT_MS);
     await runReady();
     expect(server.connections()).toBe(2);
-    const news: string[] = [];
-    watchers.add('poll', (heard) => news.push(heard));
+    const notices: string[] = [];
+    waiters.add(
+      'poll',
+      createWaiter((notice) => notices.push(notice)),
+    );
     clock.advance(HEARTBEAT_MS);
     await runReady();
     server.deliver();
-    expect(news).toEqual(['perhaps']);
+    expect(notices).toEqual(['perhaps']);
     stop();
   });
 });
@@ -286,15 +290,15 @@ describe('a claim with several attempts', async () => {
     const store = createRedisStore({
       ...{ client, commands, clock, randomBytes, instance, wake, maxSessions: 10 },
       keys: createRedisKeys('late-undo:'),
-      watchers: createWatchers(),
+      waiters: createWaiters(),
       openClaims: createOpenClaims({ instance, publish, clock }),
       holdBack: createHoldBack({
         ...{ clock, isReplicating: async () => true, onHeld: () => {}, onReleased: () => {} },
       }),
-      timeOf: (nowMs) => nowMs,
+      timeOf: () => NOW,
       createId: () => createRequestId(randomBytes),
     });
-    return { store: createTestStore(store, { now: () => NOW }), close: () => client.close() };
+    return { store: createTestStore(store), close: () => client.close() };
   }
 
   test('an attempt that found no replica is undone late: what a later attempt delivered is not delivered again', async () => {

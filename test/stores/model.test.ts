@@ -62,17 +62,12 @@ type Sequence = typeof sequences extends fc.Arbitrary<infer Value> ? Value : nev
 
 /** The sessions of a sequence, the same for every store. */
 function sessionsOf({ steps, lifetimeMs }: Sequence): NewSession[] {
-  return steps.map(({ service, withVerifier, withCode, withName, repeatMs, keepsErrors }) => {
-    const { verifier, ...session } = newSession({ service, lifetimeMs });
-    return {
-      ...session,
-      ...(withVerifier && verifier !== undefined && { verifier }),
-      ...(withCode && { userCode: createCode() }),
-      ...(withName && { deviceName: 'Fernseher 📺' }),
-      ...(repeatMs !== undefined && { repeatMs }),
-      ...(keepsErrors && { keepsErrors }),
-    };
-  });
+  return steps.map(({ service, withVerifier, withCode, withName, repeatMs, keepsErrors }) => ({
+    ...newSession({ service, lifetimeMs, repeatMs, keepsErrors }),
+    ...(!withVerifier && { verifier: undefined }),
+    ...(withCode && { userCode: createCode() }),
+    ...(withName && { deviceName: 'Fernseher 📺' }),
+  }));
 }
 
 /** All that the store answered, in order. */
@@ -153,7 +148,7 @@ test('in whatever order verbs are used, Redis answers like memory', async () => 
 function kindOf(answer: unknown): string {
   return JSON.stringify(answer ?? null, (key, value) => {
     if (key === 'startedAtMs') return undefined;
-    return ['verifier', 'browserState', 'service'].includes(key) ? '' : value;
+    return ['verifier', 'browserState', 'service'].includes(key) ? value && '' : value;
   });
 }
 
@@ -194,7 +189,7 @@ const takes = fc.array(
 test('whoever asks when, the rate limiter in Redis decides like the one in memory', async () => {
   await asyncProperty(fc.tuple(policies, takes), async ([policy, sequence]) => {
     const stores = [openMemory(), await openTestRedis(redis.url)] as const;
-    const limiters = stores.map(({ createLimiter }) => createLimiter(policy));
+    const limiters = stores.map(({ createRateLimiter }) => createRateLimiter(policy));
     try {
       for (const { address, pauseMs, isRefunded } of sequence) {
         for (const { time } of stores) time.advance(pauseMs);

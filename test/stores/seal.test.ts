@@ -15,8 +15,12 @@ import {
   expand,
   seal,
   unseal,
-} from '../../src/stores/seal.ts';
-import { deviceKeyOf, sealToDevice, unsealAsDevice } from '../../src/stores/seal-to-device.ts';
+} from '../../src/stores/redis/seal.ts';
+import {
+  deviceKeyOf,
+  sealToDevice,
+  unsealAsDevice,
+} from '../../src/stores/redis/seal-to-device.ts';
 import { property } from '../kit/random.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { type NewSession, NOW, openTestRedis } from '../kit/stores.ts';
@@ -128,13 +132,13 @@ describe('a store opens records that were written as in the vectors', async () =
     expect(claim).toEqual({ state: 'claimed', result: record.result });
   });
 
-  test('the answer to a refresh', async () => {
+  test('the result of a refresh', async () => {
     const derivation = vectors.derivations.find(({ what }) => what === 'refresh');
-    const answer = vectors.seals.find(({ what }) => what === 'refresh');
-    await redis.cli('SET', `vector:refresh:${derivation?.id}`, `${NOW}..${answer?.sealed}`);
+    const result = vectors.seals.find(({ what }) => what === 'refresh');
+    await redis.cli('SET', `vector:refresh:${derivation?.id}`, `${NOW}..${result?.sealed}`);
     expect(await refreshes.begin(derivation?.secret ?? '')).toEqual({
-      state: 'answered',
-      answer: fromHex(answer?.plaintext ?? '').toString(),
+      state: 'finished',
+      result: fromHex(result?.plaintext ?? '').toString(),
     });
   });
 });

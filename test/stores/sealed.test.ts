@@ -131,8 +131,8 @@ describe.each([
     const refresh = relay.remember(`mal ${crypto.randomUUID()}`);
     await refreshes.begin(refresh);
     await expectSealed('d');
-    await refreshes.settle(refresh, JSON.stringify(relay.grant));
-    expect(await refreshes.begin(refresh)).toMatchObject({ state: 'answered' });
+    await refreshes.finish(refresh, JSON.stringify(relay.grant));
+    expect(await refreshes.begin(refresh)).toMatchObject({ state: 'finished' });
     await expectSealed('d');
     // The client secret and two tokens; three sign-ins with three secrets, two of them with a
     // code; one by user code with six, and a refresh.

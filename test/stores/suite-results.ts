@@ -36,7 +36,7 @@ export function testUserCodes(open: OpenStores): void {
   test('a session without a code or a name is found by its link', async () => {
     const { store } = await open();
     const { browserState } = await register(store);
-    const found = { service: 'mal', browserState, startedAtMs: NOW };
+    const found = { service: 'mal', browserState, deviceName: undefined, startedAtMs: NOW };
     expect(await store.getSession({ browserState })).toEqual(found);
     expect(await store.getSession({ userCode: CODE })).toBeUndefined();
     expect(await store.useCode(CODE)).toBeUndefined();
@@ -214,8 +214,7 @@ export function testRepeats(open: OpenStores): void {
     ['again for their own time, if they are kept too', 5_000],
   ])('where errors are kept, tokens are delivered %s', async (_, repeatMs) => {
     const { store, time } = await open();
-    const options = { keepsErrors: true, ...(repeatMs !== undefined && { repeatMs }) };
-    const { pollSecret } = await registerCompleted(store, options);
+    const { pollSecret } = await registerCompleted(store, { keepsErrors: true, repeatMs });
     expect(await store.claim(pollSecret)).toEqual(CLAIMED);
     if (repeatMs !== undefined) {
       expect(await store.claim(pollSecret)).toEqual(CLAIMED);
@@ -266,20 +265,20 @@ export function testUndoneClaims(open: OpenStores): void {
   /** Completed while a poll waited: undoing a claim notifies it once more. */
   async function registerAwaited(store: TestStore, overrides: Partial<NewSession> = {}) {
     const session = await register(store, overrides);
-    const woken = store.untilWoken(session.pollSecret);
+    const notified = store.untilNotified(session.pollSecret);
     expect(await store.claim(session.pollSecret)).toEqual(PENDING);
     await store.lease(session);
     await store.complete(session);
-    await woken;
+    await notified;
     return session;
   }
 
   test('the session is as it was: as live, for as long, and its waiters are notified', async () => {
     const { store, time } = await open({ maxSessions: 1 });
     const session = await registerAwaited(store);
-    const woken = store.untilWoken(session.pollSecret);
+    const notified = store.untilNotified(session.pollSecret);
     await claimAndLeave(store, session);
-    await woken;
+    await notified;
     expect(await store.register(newSession())).toBe('busy');
     time.advance(LIFETIME_MS);
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
@@ -290,9 +289,9 @@ export function testUndoneClaims(open: OpenStores): void {
   test('the time of a result that is kept starts when a device has received it', async () => {
     const { store, time } = await open({ maxSessions: 1 });
     const session = await registerAwaited(store, { repeatMs: ACK_MS });
-    const woken = store.untilWoken(session.pollSecret);
+    const notified = store.untilNotified(session.pollSecret);
     await claimAndLeave(store, session);
-    await woken;
+    await notified;
     time.advance(ACK_MS + 1);
     expect(await store.register(newSession())).toBe('busy');
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
@@ -306,7 +305,7 @@ export function testUndoneClaims(open: OpenStores): void {
     'another poll at the same time gets the result (repeatMs %p)',
     async (repeatMs) => {
       const { store, time } = await open();
-      const session = await registerCompleted(store, repeatMs === undefined ? {} : { repeatMs });
+      const session = await registerCompleted(store, { repeatMs });
       const left = claimAndLeave(store, session);
       expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
       await left;

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import { EXCHANGE_LEASE_MS, MAX_POLLS_PER_SESSION } from '../kit/limits.ts';
 import {
   CLAIMED,
+  createWaiter,
   DENIED,
   GONE,
   LIFETIME_MS,
@@ -31,10 +32,9 @@ export function testContract(open: OpenStores): void {
 
   test('a session without a verifier has none later', async () => {
     const { store } = await open();
-    const { verifier: _, ...session } = newSession();
-    await store.register(session);
-    expect(await store.getAuthorization(session)).toEqual({});
-    expect(await store.lease(session)).toEqual({});
+    const session = await register(store, { verifier: undefined });
+    expect(await store.getAuthorization(session)).toEqual({ verifier: undefined });
+    expect(await store.lease(session)).toEqual({ verifier: undefined });
   });
 
   test('nothing is found by a state or a secret that no session has', async () => {
@@ -121,24 +121,31 @@ export function testContract(open: OpenStores): void {
     const session = await register(store);
     const { pollSecret } = session;
     const other = await register(store);
-    const woken = [store.untilWoken(pollSecret), store.untilWoken(pollSecret)];
-    store.watch(other.pollSecret, () => expect.unreachable());
-    const remove = store.watch(pollSecret, () => expect.unreachable());
-    remove();
+    const notified = [store.untilNotified(pollSecret), store.untilNotified(pollSecret)];
+    const removed = createWaiter(() => expect.unreachable());
+    store.addWaiter(
+      other.pollSecret,
+      createWaiter(() => expect.unreachable()),
+    );
+    store.addWaiter(pollSecret, removed);
+    store.removeWaiter(removed);
     expect(await store.claim(pollSecret)).toEqual(PENDING);
     expect(await store.claim(other.pollSecret)).toEqual(PENDING);
     await store.fail(session);
-    await Promise.all(woken);
+    await Promise.all(notified);
   });
 
   test('one waiter more than a session may have notifies the one that has waited longest', async () => {
     const { store } = await open();
     const { pollSecret } = await register(store);
-    const woken: number[] = [];
+    const notified: number[] = [];
     for (let index = 0; index <= MAX_POLLS_PER_SESSION; index += 1) {
-      store.watch(pollSecret, () => woken.push(index));
+      store.addWaiter(
+        pollSecret,
+        createWaiter(() => notified.push(index)),
+      );
     }
-    expect(woken).toEqual([0]);
+    expect(notified).toEqual([0]);
   });
 }
 
@@ -267,9 +274,9 @@ export function testRaces(open: OpenStores): void {
       const session = await register(store);
       await store.lease(session);
       const completed = store.complete(session, TOKENS);
-      const woken = store.untilWoken(session.pollSecret);
+      const notified = store.untilNotified(session.pollSecret);
       const first = await store.claim(session.pollSecret);
-      if (first.state === 'pending') await woken;
+      if (first.state === 'pending') await notified;
       const claim = first.state === 'pending' ? await store.claim(session.pollSecret) : first;
       expect(claim).toEqual(CLAIMED);
       expect(await completed).toBe(true);

@@ -1,13 +1,14 @@
 /** A thief of the store: what someone gains who can read all of it and knows the user code, or can write to it (docs/sealing.md). */
 import { afterAll, describe, expect, test } from 'bun:test';
+import type { Awaitable } from '../../src/relay/store.ts';
 import {
   deriveFromBrowserState,
   deriveFromPollSecret,
   deriveFromRefresh,
   deriveFromUserCode,
   unseal,
-} from '../../src/stores/seal.ts';
-import { unsealAsDevice } from '../../src/stores/seal-to-device.ts';
+} from '../../src/stores/redis/seal.ts';
+import { unsealAsDevice } from '../../src/stores/redis/seal-to-device.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import {
   CLAIMED,
@@ -41,17 +42,13 @@ const pending = async () => withKeys(await register(store));
 /** With everything that a session can have. */
 const pendingWithCode = async () =>
   withKeys(await register(store, { userCode: createCode(), deviceName: 'Fernseher 📺' }));
-async function withoutVerifier() {
-  const { verifier: _, ...session } = newSession();
-  await store.register(session);
-  return withKeys(session);
-}
+const withoutVerifier = async () => withKeys(await register(store, { verifier: undefined }));
 
 const read = (key: string, field: string) => redis.cli('HGET', key, field);
 const write = (key: string, ...fields: string[]) => redis.cli('HSET', key, ...fields);
 
-async function expectError(promise: Promise<unknown>): Promise<void> {
-  expect(await failureOf(promise)).toBeInstanceOf(Error);
+async function expectError(promise: Awaitable<unknown>): Promise<void> {
+  expect(await failureOf(Promise.resolve(promise))).toBeInstanceOf(Error);
 }
 
 describe('who can write to the store and puts in its place', () => {
@@ -144,10 +141,10 @@ describe('who can write to the store and puts in its place', () => {
     expect(await read(victim.sessionKey, 'r')).toBe('');
   });
 
-  test('the answer to another refresh: it does not open', async () => {
+  test('the result of another refresh: it does not open', async () => {
     for (const key of ['mal victim', 'mal other']) {
       await refreshes.begin(key);
-      await refreshes.settle(key, `{"for":"${key}"}`);
+      await refreshes.finish(key, `{"for":"${key}"}`);
     }
     const keyOf = (key: string) => `${PREFIX}refresh:${deriveFromRefresh(key).id}`;
     await redis.cli('COPY', keyOf('mal other'), keyOf('mal victim'), 'REPLACE');
