@@ -1,4 +1,4 @@
-/** A Redis that is full, or configured for another purpose (docs/scaling.md, Memory). */
+/** A Redis that is full, or configured for another purpose (docs/scaling.md, Set-up). */
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { poll, pollUntilDone, refresh, start, startRequest, startWithCode } from '../kit/device.ts';
 import { ACK_MS } from '../kit/limits.ts';

@@ -136,7 +136,7 @@ test('a session lives to the last millisecond of its lifetime; after it every ev
 });
 
 describe('a result that was claimed', () => {
-  const claim = (session: machine.Session, nowMs = 0) => EVENTS.claim(session, nowMs);
+  const claim = (session: machine.Session, nowMs = 0): Step => EVENTS.claim(session, nowMs);
 
   test('without `repeatMs` it removes the session', () => {
     expect(claim({ ...COMPLETED, repeatMs: undefined }).next).toBeUndefined();
