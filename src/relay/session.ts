@@ -52,6 +52,8 @@ interface Common {
   readonly repeatMs: number | undefined;
   /** An error may be claimed until the session expires: it is no secret. */
   readonly keepsErrors: boolean;
+  /** Until it is used. It leads on only while the session is pending. */
+  readonly userCode: string | undefined;
   /** When the user was first led on to the provider, and whether the device was told. */
   readonly opening: { readonly atMs: number; readonly isTold: boolean } | undefined;
 }
@@ -59,8 +61,6 @@ interface Common {
 export interface Pending extends Common {
   readonly state: 'pending';
   readonly verifier: string | undefined;
-  /** Until it is used. */
-  readonly userCode: string | undefined;
   readonly deviceName: string | undefined;
 }
 
@@ -82,8 +82,6 @@ export interface Delivered extends Common {
 /** Ended by the device. Nothing is kept but what says so to the user. */
 export interface Cancelled extends Common {
   readonly state: 'cancelled';
-  /** Where it was not used: it leads to the page that says so. */
-  readonly userCode: string | undefined;
 }
 
 export type Session = Pending | Exchanging | Completed | Delivered | Cancelled;
@@ -137,7 +135,7 @@ export function lease(session: Session, nowMs: number): Exchanging | SessionRefu
   const pending = find(session, nowMs);
   if (typeof pending === 'string') return pending;
   const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = pending;
-  const { opening } = pending;
+  const { userCode, opening } = pending;
   const leaseEndsAtMs = nowMs + EXCHANGE_LEASE_MS;
   return {
     state: 'exchanging',
@@ -147,6 +145,7 @@ export function lease(session: Session, nowMs: number): Exchanging | SessionRefu
     expiresAtMs,
     repeatMs,
     keepsErrors,
+    userCode,
     opening,
     leaseEndsAtMs,
   };
@@ -179,7 +178,7 @@ export function cancel(session: Session, nowMs: number): Cancelled | SessionRefu
   if (current.state === 'delivered') return 'already_completed';
   if (current.state === 'cancelled') return current;
   const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = current;
-  const { opening } = current;
+  const { userCode, opening } = current;
   return {
     state: 'cancelled',
     service,
@@ -188,8 +187,8 @@ export function cancel(session: Session, nowMs: number): Cancelled | SessionRefu
     expiresAtMs,
     repeatMs,
     keepsErrors,
+    userCode,
     opening,
-    userCode: current.state === 'pending' ? current.userCode : undefined,
   };
 }
 
@@ -253,7 +252,7 @@ function refusalOf(current: Exclude<Session, Pending> | undefined): SessionRefus
 /** Names the fields that stay, so that a verifier never outlives its use. */
 function completed(session: Pending | Exchanging, result: SessionResult): Completed {
   const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = session;
-  const { opening } = session;
+  const { userCode, opening } = session;
   return {
     state: 'completed',
     service,
@@ -262,6 +261,7 @@ function completed(session: Pending | Exchanging, result: SessionResult): Comple
     expiresAtMs,
     repeatMs,
     keepsErrors,
+    userCode,
     opening,
     result,
   };

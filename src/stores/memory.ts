@@ -42,9 +42,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
   function removeLink(entry: Entry): void {
     const { browserState, session } = entry;
     byBrowserState.delete(browserState);
-    if ('userCode' in session && session.userCode !== undefined) {
-      byUserCode.delete(session.userCode);
-    }
+    if (session.userCode !== undefined) byUserCode.delete(session.userCode);
   }
 
   function removeExpired(nowMs: number): void {
@@ -98,10 +96,6 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
 
   function complete(entry: Entry, next: machine.Completed | machine.SessionRefusal): boolean {
     if (typeof next === 'string') return false;
-    const { session } = entry;
-    if (session.state === 'pending' && session.userCode !== undefined) {
-      byUserCode.delete(session.userCode);
-    }
     entry.session = next;
     waiters.notify(next.pollDigest, 'completed');
     return true;
@@ -180,7 +174,6 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       if (entry === undefined || before?.state !== 'pending') return undefined;
       const leased = machine.lease(before, clock.now());
       if (typeof leased === 'string') return undefined;
-      if (before.userCode !== undefined) byUserCode.delete(before.userCode);
       entry.session = leased;
       return before;
     },
