@@ -30,7 +30,16 @@ export function cases(
 }
 
 /** What a relay may offer beyond the core of the protocol: `--with`. */
-export type Extension = 'user-code' | 'wait' | 'ack' | 'qr' | 'cors' | 'device-grant' | 'confirm';
+export type Extension =
+  | 'user-code'
+  | 'wait'
+  | 'ack'
+  | 'progress'
+  | 'cancel'
+  | 'qr'
+  | 'cors'
+  | 'device-grant'
+  | 'confirm';
 
 export interface Group {
   readonly name: string;

@@ -1,4 +1,4 @@
-/** `GET /auth/result`: the device waits for its tokens. docs/protocol.md §3. */
+/** `GET /auth/result`: the device waits for its tokens, acknowledges them, or cancels. docs/protocol.md §3, §4. */
 import { log } from '../../log.ts';
 import type { PollOutcome } from '../../relay/polls.ts';
 import type { Relay } from '../../relay/relay.ts';
