@@ -182,6 +182,26 @@ describe('a result comes first:', () => {
   });
 });
 
+test('an opening just after the store has said that there was none is told by the same poll', async () => {
+  const other = createTestService();
+  let justAfter: (() => unknown) | undefined;
+  const store = {
+    ...other.store,
+    async tellOpened(pollSecret: string) {
+      const isTold = await other.store.tellOpened(pollSecret);
+      await justAfter?.();
+      return isTold;
+    },
+  };
+  const service = createTestService({}, { sharing: { store, clock: other.clock } });
+  const { session, state } = await start(service);
+  justAfter = () => {
+    justAfter = undefined;
+    return open(other, state);
+  };
+  expect(await (await pollProgress(service, session)).json()).toEqual(OPENED);
+});
+
 describe('a hint that is lost is only that:', () => {
   test('a store that fails to tell is not asked again, and the result is delivered', async () => {
     let tells = 0;
