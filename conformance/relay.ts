@@ -71,6 +71,7 @@ export type Relay = ReturnType<typeof createRelay>;
 
 export function createRelay({ options, addresses, secrets, recordAnswer, live }: Shared) {
   const own = new Map<string, Session>();
+  const cancelled = new Set<string>();
   const cookies = new Map<string, string>();
 
   const keep = (session: Session) => {
@@ -80,7 +81,7 @@ export function createRelay({ options, addresses, secrets, recordAnswer, live }:
   };
   const forget = ({ pollSecret }: Session) => {
     own.delete(pollSecret);
-    live.delete(pollSecret);
+    if (!cancelled.has(pollSecret)) live.delete(pollSecret);
   };
   const sendTo = (baseUrl: string, call: Call): Promise<Answer> => {
     const answer = sendHttp(baseUrl, call);
@@ -145,6 +146,12 @@ export function createRelay({ options, addresses, secrets, recordAnswer, live }:
     callback,
     decide,
     poll,
+    /** A relay may count the session as open until it expires, so it stays known to the `cap` group. */
+    async cancel(session: Session): Promise<Answer> {
+      const answer = await send({ path: resultPath(session, { cancel: '1' }) });
+      if (answer.status === 204) cancelled.add(session.pollSecret);
+      return answer;
+    },
     /** A poll that is held; `leave` closes its connection, and then no answer comes. */
     park(session: Session): { readonly answer: Promise<Answer>; leave(): void } {
       const abort = new AbortController();

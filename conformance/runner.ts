@@ -38,6 +38,8 @@ export type Extension =
   | 'refresh'
   | 'details'
   | 'challenge'
+  | 'progress'
+  | 'cancel'
   | 'qr'
   | 'cors'
   | 'device-grant'

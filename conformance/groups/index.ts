@@ -15,6 +15,7 @@ import { deviceToken } from './device-token.ts';
 import { requests, tokenResponses, upstream, upstreamTimeout } from './exchange.ts';
 import { deviceExpiry, expiry } from './expiry.ts';
 import { ack, wait } from './poll-options.ts';
+import { cancel, progress } from './progress.ts';
 import { qr } from './qr.ts';
 import { races } from './races.ts';
 import { hold, result } from './result.ts';
@@ -70,6 +71,20 @@ export const GROUPS: readonly Group[] = [
     about: 'RFC 7636: devices that exchange the code themselves',
     extension: 'challenge',
     cases: challenge,
+  },
+  {
+    name: 'progress',
+    about: 'telling that the link was opened',
+    extension: 'progress',
+    parallel: true,
+    cases: progress,
+  },
+  {
+    name: 'cancel',
+    about: 'a device ends its sign-in',
+    extension: 'cancel',
+    parallel: true,
+    cases: cancel,
   },
   { name: 'qr', about: 'the link as a QR code', extension: 'qr', cases: qr },
   { name: 'cors', about: 'web apps of listed origins', extension: 'cors', cases: cors },

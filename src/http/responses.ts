@@ -141,6 +141,8 @@ const PAGES = {
   missing_code: { status: 400, page: 'incomplete' },
   exchange_failed: { status: 502, page: 'notCompleted' },
   link_invalid: { status: 404, page: 'linkInvalid' },
+  /** The device ended the sign-in. */
+  cancelled: { status: 404, page: 'cancelledOnDevice' },
   /** The code is not spent, so trying again may work, here or at the next instance. */
   busy: { status: 503, page: 'notCompleted' },
   undiscovered: { status: 503, page: 'notCompleted' },

@@ -23,6 +23,7 @@ export interface LanguagePages {
   readonly notCompleted: string;
   readonly linkInvalid: string;
   readonly declined: string;
+  readonly cancelledOnDevice: string;
   readonly tooManyTries: string;
   readonly home: string;
   readonly codeForm: string;
@@ -74,6 +75,7 @@ function renderPages(language: Language, { appName, codeAction }: PagesOptions):
     notCompleted: renderFailure(failed.notCompleted),
     linkInvalid: renderFailure(failed.linkInvalid(appName)),
     declined: renderNotice(words.declined, 'stopped'),
+    cancelledOnDevice: renderNotice(words.cancelledOnDevice, 'stopped'),
     tooManyTries: renderNotice(words.tooManyTries, 'failed'),
     home: renderCodeForm({
       ...form,

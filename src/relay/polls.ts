@@ -14,16 +14,25 @@ export interface Polls {
   /**
    * Waits for the result and claims it, at most once. Returns 'pending' after
    * `holdSeconds`, when `signal` fires, or when released. Never claims after
-   * `signal` has fired: nobody would receive what was claimed.
+   * `signal` has fired: nobody would receive what was claimed. With `wantsProgress`
+   * it also returns as soon as the user has opened the link, once a session.
    */
-  wait(pollSecret: string, signal: AbortSignal, holdSeconds: number): Awaitable<Claim>;
+  wait(
+    pollSecret: string,
+    signal: AbortSignal,
+    holdSeconds: number,
+    wantsProgress?: boolean,
+  ): Awaitable<PollOutcome>;
   /** Lets every parked poll return now. Others may park after it. */
   release(): void;
   /** As `release`, and from now on no poll parks. */
   close(): void;
 }
 
+export type PollOutcome = Claim | { readonly state: 'pending'; readonly isOpened: true };
+
 const PENDING: Claim = { state: 'pending' };
+const OPENED = { state: 'pending', isOpened: true } as const;
 
 export function createPolls(store: SessionStore, clock: Clock): Polls {
   /** Each queue holds polls that are equally long. */
@@ -43,8 +52,13 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
     for (const queue of queues.values()) queue.releaseAll();
   }
 
-  async function park(pollSecret: string, signal: AbortSignal, holdSeconds: number) {
-    const poll = new ParkedPoll();
+  async function park(
+    pollSecret: string,
+    signal: AbortSignal,
+    holdSeconds: number,
+    wantsProgress: boolean,
+  ) {
+    const poll = new ParkedPoll(wantsProgress);
     const queue = queueOf(holdSeconds);
     // The waiter first, the claim second: a completion in between notifies it.
     store.addWaiter(pollSecret, poll);
@@ -53,16 +67,21 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
     try {
       for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
         const noticeBefore = poll.notice;
+        poll.heardOfOpening = false;
         const claiming = claim(store, pollSecret, signal);
         const found = claiming instanceof Promise ? await claiming : claiming;
         if (found?.state === 'claimed') return found;
         // After a timeout or a release the poll ends as pending, even if its session has expired
         // meanwhile or was lost with its store. The next poll gets 'gone'.
         if (found?.state === 'gone') return noticeBefore === 'perhaps' ? PENDING : found;
+        // After the claim, so that it neither takes nor delays a result.
+        if (found !== undefined && wantsProgress && (await tellOpened(store, pollSecret, signal))) {
+          return OPENED;
+        }
         const isAnswered = found !== undefined && noticeBefore !== undefined;
         if (poll.isOver || closed || isAnswered) return PENDING;
         // Notified during the claim: it claims once more.
-        if (poll.notice !== noticeBefore) continue;
+        if (poll.notice !== noticeBefore || poll.heardOfOpening) continue;
         // The store registers no waiter for a claim that failed, so nobody would notify this poll.
         const cancelRetry =
           found === undefined ? clock.setTimer(retryMs, () => poll.resume?.()) : undefined;
@@ -77,10 +96,10 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
   }
 
   return {
-    wait: (pollSecret, signal, holdSeconds) =>
+    wait: (pollSecret, signal, holdSeconds, wantsProgress = false) =>
       holdSeconds === 0 || closed || signal.aborted
-        ? claimNow(store, pollSecret, signal)
-        : park(pollSecret, signal, holdSeconds),
+        ? claimNow(store, pollSecret, signal, wantsProgress)
+        : park(pollSecret, signal, holdSeconds, wantsProgress),
     release: releaseAll,
     close() {
       closed = true;
@@ -93,12 +112,16 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
 class ParkedPoll implements Waiter, Deadline {
   registeredAs = '';
   dueAtMs = 0;
-  notice: Notice | undefined;
+  notice: Exclude<Notice, 'opened'> | undefined;
+  heardOfOpening = false;
   isOver = false;
   resume: (() => void) | undefined;
 
+  constructor(readonly wantsProgress: boolean) {}
+
   notify(notice: Notice): void {
-    this.notice ??= notice;
+    if (notice === 'opened') this.heardOfOpening = true;
+    else this.notice ??= notice;
     this.resume?.();
   }
 
@@ -134,6 +157,26 @@ function ignoreUnavailable(error: unknown): undefined {
   if (!(error instanceof StoreUnavailable)) throw error;
 }
 
-async function claimNow(store: SessionStore, pollSecret: string, signal: AbortSignal) {
-  return (await claim(store, pollSecret, signal)) ?? PENDING;
+/** Not asked again when that fails: what is lost is a hint. Never for a device that has left. */
+async function tellOpened(store: SessionStore, pollSecret: string, signal: AbortSignal) {
+  if (signal.aborted) return false;
+  try {
+    return await store.tellOpened(pollSecret);
+  } catch (error) {
+    ignoreUnavailable(error);
+    return false;
+  }
+}
+
+async function claimNow(
+  store: SessionStore,
+  pollSecret: string,
+  signal: AbortSignal,
+  wantsProgress: boolean,
+): Promise<PollOutcome> {
+  const found = await claim(store, pollSecret, signal);
+  if (found !== undefined && found.state !== 'pending') return found;
+  return wantsProgress && found !== undefined && (await tellOpened(store, pollSecret, signal))
+    ? OPENED
+    : PENDING;
 }

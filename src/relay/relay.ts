@@ -3,7 +3,7 @@ import { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS, MAX_REGISTER_TRIES } from '../limits
 import { createPolls, type Polls } from './polls.ts';
 import { createCapability, createUserCode, createVerifier, type RandomBytes } from './secrets.ts';
 import type { CodeResult, ErrorResult, TokenResult } from './session.ts';
-import type { Authorization, SessionStore } from './store.ts';
+import type { Authorization, SessionKey, SessionStore } from './store.ts';
 import { type Clock, pause } from './time.ts';
 
 /** What a device asks for besides the service. */
@@ -41,8 +41,11 @@ export interface CodeExchanger<Failure> {
   exchange(code: string, verifier: string | undefined): Promise<ExchangeOutcome<Failure>>;
 }
 
-/** How a callback ended. 'link_invalid': the session could not take the result. 'busy': the code is not spent. */
-export type Completion = 'signed_in' | 'link_invalid' | 'busy' | ErrorResult['error'];
+/** Why a link or a callback leads nowhere. 'cancelled': the device has ended the session. */
+export type LinkRefusal = 'link_invalid' | 'cancelled';
+
+/** How a callback ended. A LinkRefusal: the session could not take the result. 'busy': the code is not spent. */
+export type Completion = 'signed_in' | 'busy' | LinkRefusal | ErrorResult['error'];
 
 export interface CodeCompletion<Failure> {
   readonly completion: Completion;
@@ -121,7 +124,9 @@ export function createRelay(options: RelayOptions): Relay {
       try {
         const { name } = exchanger;
         const leased = await store.lease(name, browserState);
-        if (leased === undefined) return { completion: 'link_invalid' };
+        if (leased === undefined) {
+          return { completion: await findLinkRefusal(store, { browserState }) };
+        }
         if (leased.challenge !== undefined) {
           // The device has the verifier, so nobody else can exchange the code.
           const isStored = await store.complete(name, browserState, exchanger.codeForDevice(code));
@@ -130,11 +135,9 @@ export function createRelay(options: RelayOptions): Relay {
         const outcome = await exchanger.exchange(code, leased.verifier);
         const result = outcome.ok ? withDetails(outcome.tokens, leased) : EXCHANGE_FAILED;
         const isStored = await store.complete(name, browserState, result);
-        if (!outcome.ok) {
-          const completion = isStored ? 'exchange_failed' : 'link_invalid';
-          return { completion, failure: outcome.failure };
-        }
-        return { completion: isStored ? 'signed_in' : 'link_invalid' };
+        const ended = outcome.ok ? 'signed_in' : 'exchange_failed';
+        const completion = isStored ? ended : await findLinkRefusal(store, { browserState });
+        return outcome.ok ? { completion } : { completion, failure: outcome.failure };
       } finally {
         exchanger.release();
         exchanges -= 1;
@@ -144,7 +147,7 @@ export function createRelay(options: RelayOptions): Relay {
 
     async completeWithError(service, browserState, error) {
       const isStored = await store.fail(service, browserState, { error });
-      return isStored ? error : 'link_invalid';
+      return isStored ? error : findLinkRefusal(store, { browserState });
     },
 
     waitForResult: polls.wait,
@@ -173,6 +176,11 @@ export function createRelay(options: RelayOptions): Relay {
 
 function withDetails(tokens: TokenResult, { details }: Authorization): TokenResult {
   return details ? { ...tokens, details } : tokens;
+}
+
+/** For a session that was looked for and is not pending. */
+export async function findLinkRefusal(store: SessionStore, key: SessionKey): Promise<LinkRefusal> {
+  return (await store.isCancelled(key)) ? 'cancelled' : 'link_invalid';
 }
 
 const EXCHANGE_FAILED: ErrorResult = { error: 'exchange_failed' };

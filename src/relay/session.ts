@@ -3,19 +3,23 @@
  * I/O, no clock, no HTTP. A store changes a session only by these functions. The
  * scripts in stores/redis must have the same outcomes.
  *
- *            pending       exchanging        completed          delivered
- * authorize  pending       in_progress       already_completed  already_completed
- * useCode    pending       in_progress       already_completed  already_completed
- * fail       completed     in_progress       already_completed  already_completed
- * lease      exchanging    in_progress       already_completed  already_completed
- * complete   not_leased    completed         already_completed  already_completed
- * claim      still_pending still_pending     delivered          delivered
- * acknowledge early        early             early              acknowledged
+ *             pending        exchanging     completed          delivered          cancelled
+ * find        pending        in_progress    already_completed  already_completed  cancelled
+ * authorize   pending        in_progress    already_completed  already_completed  cancelled
+ * useCode     pending        in_progress    already_completed  already_completed  cancelled
+ * fail        completed      in_progress    already_completed  already_completed  cancelled
+ * lease       exchanging     in_progress    already_completed  already_completed  cancelled
+ * complete    not_leased     completed      already_completed  already_completed  cancelled
+ * tellOpened  pending        exchanging     not_to_be_told     not_to_be_told     not_to_be_told
+ * claim       still_pending  still_pending  delivered          delivered          cancelled
+ * acknowledge early          early          early              acknowledged       cancelled
+ * cancel      cancelled      cancelled      cancelled          already_completed  cancelled
  *
  * 'exchanging' is a lease, so that a code is spent once: only its holder may
  * complete the session. A lease that ran out means that its holder failed, so the
  * session is then 'completed' with `exchange_failed`. An expired session refuses
- * every event.
+ * every event. How far a sign-in came is its state and `opening`: not opened,
+ * opened, called back (exchanging), completed and not delivered.
  */
 import { EXCHANGE_LEASE_MS } from '../limits.ts';
 
@@ -58,6 +62,10 @@ interface Common {
   readonly repeatMs: number | undefined;
   /** An error may be claimed until the session expires, because it is not secret. */
   readonly keepsErrors: boolean;
+  /** Until it is used. It leads on only while the session is pending. */
+  readonly userCode: string | undefined;
+  /** When the user was first led on to the provider, and whether the device was told. */
+  readonly opening: { readonly atMs: number; readonly isTold: boolean } | undefined;
 }
 
 export interface Pending extends Common {
@@ -66,8 +74,6 @@ export interface Pending extends Common {
   /* As in NewSession. */
   readonly challenge?: string | undefined;
   readonly details?: boolean;
-  /** Until it is used. */
-  readonly userCode: string | undefined;
   readonly deviceName: string | undefined;
 }
 
@@ -86,7 +92,12 @@ export interface Delivered extends Common {
   readonly result: SessionResult;
 }
 
-export type Session = Pending | Exchanging | Completed | Delivered;
+/** Ended by the device. Nothing is kept but what says so to the user. */
+export interface Cancelled extends Common {
+  readonly state: 'cancelled';
+}
+
+export type Session = Pending | Exchanging | Completed | Delivered | Cancelled;
 
 /** Why an event was refused. */
 export type SessionRefusal =
@@ -94,22 +105,31 @@ export type SessionRefusal =
   | 'in_progress'
   | 'already_completed'
   | 'not_leased'
-  | 'still_pending';
+  | 'still_pending'
+  | 'not_to_be_told'
+  | 'cancelled';
 
 /** A session is alive up to and including its last millisecond. Expiry does not depend on removal. */
 export function isExpired(session: Session, nowMs: number): boolean {
   return nowMs > session.expiresAtMs;
 }
 
-/** The user opens the link. Changes nothing. */
-export function authorize(session: Session, nowMs: number): Pending | SessionRefusal {
+/** Changes nothing: a link preview may ask. */
+export function find(session: Session, nowMs: number): Pending | SessionRefusal {
   const current = stateAt(session, nowMs);
   return current?.state === 'pending' ? current : refusalOf(current);
 }
 
-/** The user decides on the confirmation page, which uses the user code up. The link stays valid. */
+/** The user is sent to the provider. The first time is recorded. */
+export function authorize(session: Session, nowMs: number): Pending | SessionRefusal {
+  const pending = find(session, nowMs);
+  if (typeof pending === 'string' || pending.opening !== undefined) return pending;
+  return { ...pending, opening: { atMs: nowMs, isTold: false } };
+}
+
+/** The user decides on the page of the user code, which uses the code up. The link goes on working. */
 export function useCode(session: Session, nowMs: number): Pending | SessionRefusal {
-  const pending = authorize(session, nowMs);
+  const pending = find(session, nowMs);
   return typeof pending === 'string' ? pending : { ...pending, userCode: undefined };
 }
 
@@ -119,15 +139,16 @@ export function fail(
   error: ErrorResult,
   nowMs: number,
 ): Completed | SessionRefusal {
-  const pending = authorize(session, nowMs);
+  const pending = find(session, nowMs);
   return typeof pending === 'string' ? pending : completed(pending, error);
 }
 
 /** An authorization code came: only the caller may exchange it. The verifier is not kept. */
 export function lease(session: Session, nowMs: number): Exchanging | SessionRefusal {
-  const pending = authorize(session, nowMs);
+  const pending = find(session, nowMs);
   if (typeof pending === 'string') return pending;
   const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = pending;
+  const { userCode, opening } = pending;
   const leaseEndsAtMs = nowMs + EXCHANGE_LEASE_MS;
   return {
     state: 'exchanging',
@@ -137,6 +158,8 @@ export function lease(session: Session, nowMs: number): Exchanging | SessionRefu
     expiresAtMs,
     repeatMs,
     keepsErrors,
+    userCode,
+    opening,
     leaseEndsAtMs,
   };
 }
@@ -152,6 +175,36 @@ export function complete(
   return current?.state === 'exchanging' ? completed(current, result) : refusalOf(current);
 }
 
+/** The device is told, once, that the user has opened the link. A result says more, so it is not told after that. */
+export function tellOpened(session: Session, nowMs: number): Pending | Exchanging | SessionRefusal {
+  const current = stateAt(session, nowMs);
+  if (current === undefined) return 'expired';
+  const isOpen = current.state === 'pending' || current.state === 'exchanging';
+  if (!isOpen || current.opening === undefined || current.opening.isTold) return 'not_to_be_told';
+  return { ...current, opening: { ...current.opening, isTold: true } };
+}
+
+/** The device ends the sign-in. Drops a verifier and tokens. What was delivered stays as it is. */
+export function cancel(session: Session, nowMs: number): Cancelled | SessionRefusal {
+  const current = stateAt(session, nowMs);
+  if (current === undefined) return 'expired';
+  if (current.state === 'delivered') return 'already_completed';
+  if (current.state === 'cancelled') return current;
+  const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = current;
+  const { userCode, opening } = current;
+  return {
+    state: 'cancelled',
+    service,
+    pollDigest,
+    startedAtMs,
+    expiresAtMs,
+    repeatMs,
+    keepsErrors,
+    userCode,
+    opening,
+  };
+}
+
 export interface Claimed {
   readonly result: SessionResult;
   /** Undefined: the session is removed. */
@@ -159,7 +212,10 @@ export interface Claimed {
 }
 
 /** The device takes the result. */
-export function claim(session: Session, nowMs: number): Claimed | 'expired' | 'still_pending' {
+export function claim(
+  session: Session,
+  nowMs: number,
+): Claimed | 'expired' | 'still_pending' | 'cancelled' {
   const current = stateAt(session, nowMs);
   switch (current?.state) {
     case undefined:
@@ -167,6 +223,8 @@ export function claim(session: Session, nowMs: number): Claimed | 'expired' | 's
     case 'pending':
     case 'exchanging':
       return 'still_pending';
+    case 'cancelled':
+      return 'cancelled';
     case 'completed':
       return { result: current.result, next: afterDelivery(current, nowMs) };
     case 'delivered':
@@ -175,8 +233,12 @@ export function claim(session: Session, nowMs: number): Claimed | 'expired' | 's
 }
 
 /** The device confirms what it received, which removes the session. */
-export function acknowledge(session: Session, nowMs: number): 'acknowledged' | 'early' | 'expired' {
+export function acknowledge(
+  session: Session,
+  nowMs: number,
+): 'acknowledged' | 'early' | 'expired' | 'cancelled' {
   if (isExpired(session, nowMs)) return 'expired';
+  if (session.state === 'cancelled') return 'cancelled';
   return session.state === 'delivered' ? 'acknowledged' : 'early';
 }
 
@@ -196,12 +258,14 @@ function stateAt(session: Session, nowMs: number): Session | undefined {
 
 function refusalOf(current: Exclude<Session, Pending> | undefined): SessionRefusal {
   if (current === undefined) return 'expired';
+  if (current.state === 'cancelled') return 'cancelled';
   return current.state === 'exchanging' ? 'in_progress' : 'already_completed';
 }
 
 /** Lists the fields that stay, so that a verifier is never kept after its use. */
 function completed(session: Pending | Exchanging, result: SessionResult): Completed {
   const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = session;
+  const { userCode, opening } = session;
   return {
     state: 'completed',
     service,
@@ -210,6 +274,8 @@ function completed(session: Pending | Exchanging, result: SessionResult): Comple
     expiresAtMs,
     repeatMs,
     keepsErrors,
+    userCode,
+    opening,
     result,
   };
 }

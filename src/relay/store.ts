@@ -56,13 +56,21 @@ export type Claim =
 /** 'early': nothing was delivered yet, so there is nothing to acknowledge. */
 export type Acknowledgement = 'acknowledged' | 'early' | 'gone';
 
-/** Why a waiter is notified. 'perhaps': the session may have completed, because the store missed messages. */
-export type Notice = 'completed' | 'perhaps';
+/** 'gone': there is nothing to cancel, or the result was delivered. */
+export type Cancellation = 'cancelled' | 'gone';
+
+/**
+ * Why a waiter is notified: the session completed or was cancelled; the user has
+ * opened the link; 'perhaps' when the store lost contact and cannot know.
+ */
+export type Notice = 'completed' | 'opened' | 'perhaps';
 
 /** A poll that waits for its session to complete. */
 export interface Waiter {
   /** Set by the store: the key under which it is registered. */
   registeredAs: string;
+  /** Whether it is notified of 'opened' too. */
+  readonly wantsProgress?: boolean;
   notify(notice: Notice): void;
 }
 
@@ -74,7 +82,10 @@ export interface SessionStore {
    */
   register(session: NewSession): Awaitable<'registered' | 'collision' | 'busy'>;
 
-  /** Finds a pending session. Never one of another service. */
+  /**
+   * Finds a pending session whose user is led on to the provider. Never one of
+   * another service. Atomic: the first time is noted, and notifies whoever waits for it.
+   */
   getAuthorization(service: string, browserState: string): Awaitable<Authorization | undefined>;
 
   /** Finds a pending session by its link or its unused code. Changes nothing: a link preview may ask. */
@@ -114,9 +125,26 @@ export interface SessionStore {
   acknowledge(pollSecret: string): Awaitable<Acknowledgement>;
 
   /**
+   * Atomic: whether the user has opened the link and nobody was told. Of any number
+   * of callers one is told, unless a fault loses it. Claims nothing.
+   */
+  tellOpened(pollSecret: string): Awaitable<boolean>;
+
+  /**
+   * Atomic: the session is cancelled until it expires, also when it was before.
+   * Drops the verifier, and a result that was not delivered. Notifies waiters.
+   */
+  cancel(pollSecret: string): Awaitable<Cancellation>;
+
+  /** Whether its device has cancelled the session, for a page that says so. */
+  isCancelled(key: SessionKey): Awaitable<boolean>;
+
+  /**
    * Notifies the waiter once when the session completes, provided that a claim
    * made since found it pending; it may also notify it with 'perhaps', or, after a
-   * fault, not at all. So: add the waiter, claim, wait, claim again. A session has
+   * fault, not at all. So: add the waiter, claim, wait, claim again. A waiter that
+   * wants progress is notified of the opening as well, provided that `tellOpened`
+   * was asked since, and it waits on after that. A session has
    * at most MAX_POLLS_PER_SESSION waiters: one more notifies the oldest.
    */
   addWaiter(pollSecret: string, waiter: Waiter): void;

@@ -42,9 +42,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
   function removeLink(entry: Entry): void {
     const { browserState, session } = entry;
     byBrowserState.delete(browserState);
-    if (session.state === 'pending' && session.userCode !== undefined) {
-      byUserCode.delete(session.userCode);
-    }
+    if (session.userCode !== undefined) byUserCode.delete(session.userCode);
   }
 
   function removeExpired(nowMs: number): void {
@@ -92,12 +90,12 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
     return entry?.session.service === service ? entry : undefined;
   }
 
+  function findByKey(key: SessionKey): Entry | undefined {
+    return 'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState);
+  }
+
   function complete(entry: Entry, next: machine.Completed | machine.SessionRefusal): boolean {
     if (typeof next === 'string') return false;
-    const { session } = entry;
-    if (session.state === 'pending' && session.userCode !== undefined) {
-      byUserCode.delete(session.userCode);
-    }
     entry.session = next;
     waiters.notify(next.pollDigest, 'completed');
     return true;
@@ -124,6 +122,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
         expiresAtMs: nowMs + lifetimeMs,
         repeatMs,
         keepsErrors,
+        opening: undefined,
         verifier,
         challenge,
         details,
@@ -139,14 +138,20 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
 
     getAuthorization(service, browserState) {
       const entry = findByLink(service, browserState);
-      const pending = entry && machine.authorize(entry.session, clock.now());
-      return typeof pending === 'object' ? pending : undefined;
+      if (entry === undefined) return undefined;
+      const before = entry.session;
+      const pending = machine.authorize(before, clock.now());
+      if (typeof pending === 'string') return undefined;
+      if (pending !== before) {
+        entry.session = pending;
+        waiters.notify(pending.pollDigest, 'opened');
+      }
+      return pending;
     },
 
-    getSession(key: SessionKey) {
-      const entry =
-        'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState);
-      return entry && infoOf(entry, machine.authorize(entry.session, clock.now()));
+    getSession(key) {
+      const entry = findByKey(key);
+      return entry && infoOf(entry, machine.find(entry.session, clock.now()));
     },
 
     useCode(userCode) {
@@ -171,7 +176,6 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       if (entry === undefined || before?.state !== 'pending') return undefined;
       const leased = machine.lease(before, clock.now());
       if (typeof leased === 'string') return undefined;
-      if (before.userCode !== undefined) byUserCode.delete(before.userCode);
       entry.session = leased;
       return before;
     },
@@ -188,7 +192,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       const before = entry.session;
       const claimed = machine.claim(before, clock.now());
       if (claimed === 'still_pending') return PENDING;
-      if (claimed === 'expired') return GONE;
+      if (typeof claimed === 'string') return GONE;
       const { result, next } = claimed;
       if (next?.state === 'completed') {
         entry.session = next;
@@ -205,7 +209,29 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       if (entry === undefined) return 'gone';
       const outcome = machine.acknowledge(entry.session, clock.now());
       if (outcome === 'acknowledged') removeDelivered(entry);
-      return outcome === 'expired' ? 'gone' : outcome;
+      return outcome === 'expired' || outcome === 'cancelled' ? 'gone' : outcome;
+    },
+
+    tellOpened(pollSecret) {
+      const entry = byPollDigest.get(digestOf(pollSecret));
+      const told = entry && machine.tellOpened(entry.session, clock.now());
+      if (entry === undefined || typeof told !== 'object') return false;
+      entry.session = told;
+      return true;
+    },
+
+    cancel(pollSecret) {
+      const entry = byPollDigest.get(digestOf(pollSecret));
+      const cancelled = entry && machine.cancel(entry.session, clock.now());
+      if (entry === undefined || typeof cancelled !== 'object') return 'gone';
+      entry.session = cancelled;
+      waiters.notify(cancelled.pollDigest, 'completed');
+      return 'cancelled';
+    },
+
+    isCancelled(key) {
+      const session = findByKey(key)?.session;
+      return session?.state === 'cancelled' && !machine.isExpired(session, clock.now());
     },
 
     addWaiter(pollSecret, waiter) {

@@ -6,7 +6,7 @@ export interface Waiters {
   /** Adds a waiter. If a session has too many, notifies the oldest to make room. */
   add(id: string, waiter: Waiter): void;
   remove(waiter: Waiter): void;
-  /** Notifies the session's waiters, and removes them. */
+  /** Something happened to the session. After 'opened' its waiters wait on. */
   notify(id: string, notice: Notice): void;
   /** Notifies all waiters, because any session may have completed. */
   notifyAll(): void;
@@ -18,8 +18,10 @@ export function createWaiters(): Waiters {
 
   function notify(id: string, notice: Notice): void {
     const waiters = byId.get(id);
-    byId.delete(id);
-    for (const waiter of waiters ?? []) waiter.notify(notice);
+    if (notice !== 'opened') byId.delete(id);
+    for (const waiter of waiters ?? []) {
+      if (notice !== 'opened' || waiter.wantsProgress) waiter.notify(notice);
+    }
   }
 
   return {

@@ -73,6 +73,9 @@ const VERBS = [
   'complete',
   'claim',
   'acknowledge',
+  'tellOpened',
+  'cancel',
+  'isCancelled',
   'sweep',
 ] as const satisfies readonly (keyof SessionStore)[];
 

@@ -79,11 +79,20 @@ export function createTestStore(store: SessionStore) {
       store.complete(service, browserState, result),
     claim: async (pollSecret: string, signal?: AbortSignal) => store.claim(pollSecret, signal),
     acknowledge: async (pollSecret: string) => store.acknowledge(pollSecret),
+    tellOpened: async (pollSecret: string) => store.tellOpened(pollSecret),
+    cancel: async (pollSecret: string) => store.cancel(pollSecret),
+    isCancelled: async (key: SessionKey) => store.isCancelled(key),
     addWaiter: store.addWaiter,
     removeWaiter: store.removeWaiter,
     /** Adds a waiter; resolves when it is notified. */
     untilNotified: (pollSecret: string) =>
       new Promise<Notice>((notify) => store.addWaiter(pollSecret, createWaiter(notify))),
+    /** The same for one that wants progress. */
+    untilProgress: (pollSecret: string) =>
+      new Promise<Notice>((notify) =>
+        store.addWaiter(pollSecret, { ...createWaiter(notify), wantsProgress: true }),
+      ),
+    hasUndelivered: store.hasUndelivered,
     sweep: async () => store.sweep(),
   };
 }

@@ -17,17 +17,20 @@ const CORE = {
   expiresAtMs: EXPIRES_AT_MS,
   repeatMs: REPEAT_MS,
   keepsErrors: false,
+  userCode: 'BCDFGHJK',
+  opening: undefined,
 };
 const PENDING: machine.Pending = {
   ...{ ...CORE, state: 'pending' },
-  ...{ verifier: 'verifier', userCode: 'BCDFGHJK', deviceName: 'Fernseher' },
+  ...{ verifier: 'verifier', deviceName: 'Fernseher' },
 };
 const EXCHANGING: machine.Session = {
   ...{ ...CORE, state: 'exchanging' },
   leaseEndsAtMs: EXCHANGE_LEASE_MS,
 };
-const COMPLETED: machine.Session = { ...CORE, state: 'completed', result: TOKENS };
+const COMPLETED: machine.Completed = { ...CORE, state: 'completed', result: TOKENS };
 const DELIVERED: machine.Session = { ...COMPLETED, state: 'delivered' };
+const CANCELLED: machine.Session = { ...CORE, state: 'cancelled' };
 
 interface Step {
   readonly outcome: string;
@@ -42,11 +45,14 @@ const move = (session: machine.Session, next: machine.Session | machine.SessionR
   typeof next === 'string' ? { outcome: next, next: session } : { outcome: 'accepted', next };
 
 const EVENTS = {
+  find: (session, nowMs) => move(session, machine.find(session, nowMs)),
   authorize: (session, nowMs) => move(session, machine.authorize(session, nowMs)),
   useCode: (session, nowMs) => move(session, machine.useCode(session, nowMs)),
   fail: (session, nowMs) => move(session, machine.fail(session, DENIED, nowMs)),
   lease: (session, nowMs) => move(session, machine.lease(session, nowMs)),
   complete: (session, nowMs) => move(session, machine.complete(session, TOKENS, nowMs)),
+  tellOpened: (session, nowMs) => move(session, machine.tellOpened(session, nowMs)),
+  cancel: (session, nowMs) => move(session, machine.cancel(session, nowMs)),
   claim(session, nowMs) {
     const claimed = machine.claim(session, nowMs);
     if (typeof claimed === 'string') return { outcome: claimed, next: session };
@@ -77,59 +83,87 @@ test('every cell of the table: the outcome of each event in each state, and the 
     'the lease ran out': column(EXCHANGING, EXCHANGE_LEASE_MS + 1),
     completed: column(COMPLETED, EXPIRES_AT_MS),
     delivered: column(DELIVERED, EXPIRES_AT_MS),
+    cancelled: column(CANCELLED, EXPIRES_AT_MS),
   }).toEqual({
     pending: [
+      'find: accepted, pending',
       'authorize: accepted, pending',
       'useCode: accepted, pending',
       'fail: accepted, completed',
       'lease: accepted, exchanging',
       'complete: not_leased, pending',
+      'tellOpened: not_to_be_told, pending',
+      'cancel: accepted, cancelled',
       'claim: still_pending, pending',
       'acknowledge: early, pending',
     ],
     exchanging: [
+      'find: in_progress, exchanging',
       'authorize: in_progress, exchanging',
       'useCode: in_progress, exchanging',
       'fail: in_progress, exchanging',
       'lease: in_progress, exchanging',
       'complete: accepted, completed',
+      'tellOpened: not_to_be_told, exchanging',
+      'cancel: accepted, cancelled',
       'claim: still_pending, exchanging',
       'acknowledge: early, exchanging',
     ],
     // Its holder died: to everybody else the session is completed with an error.
     'the lease ran out': [
+      'find: already_completed, exchanging',
       'authorize: already_completed, exchanging',
       'useCode: already_completed, exchanging',
       'fail: already_completed, exchanging',
       'lease: already_completed, exchanging',
       'complete: already_completed, exchanging',
+      'tellOpened: not_to_be_told, exchanging',
+      'cancel: accepted, cancelled',
       'claim: exchange_failed, delivered',
       'acknowledge: early, exchanging',
     ],
     completed: [
+      'find: already_completed, completed',
       'authorize: already_completed, completed',
       'useCode: already_completed, completed',
       'fail: already_completed, completed',
       'lease: already_completed, completed',
       'complete: already_completed, completed',
+      'tellOpened: not_to_be_told, completed',
+      'cancel: accepted, cancelled',
       'claim: tokens, delivered',
       'acknowledge: early, completed',
     ],
     delivered: [
+      'find: already_completed, delivered',
       'authorize: already_completed, delivered',
       'useCode: already_completed, delivered',
       'fail: already_completed, delivered',
       'lease: already_completed, delivered',
       'complete: already_completed, delivered',
+      'tellOpened: not_to_be_told, delivered',
+      'cancel: already_completed, delivered',
       'claim: tokens, delivered',
       'acknowledge: acknowledged, removed',
+    ],
+    cancelled: [
+      'find: cancelled, cancelled',
+      'authorize: cancelled, cancelled',
+      'useCode: cancelled, cancelled',
+      'fail: cancelled, cancelled',
+      'lease: cancelled, cancelled',
+      'complete: cancelled, cancelled',
+      'tellOpened: not_to_be_told, cancelled',
+      'cancel: accepted, cancelled',
+      'claim: cancelled, cancelled',
+      'acknowledge: cancelled, cancelled',
     ],
   });
 });
 
 test('a session lives to the last millisecond of its lifetime; after it every event is refused', () => {
-  expect(machine.authorize(PENDING, EXPIRES_AT_MS)).toEqual(PENDING);
-  for (const session of [PENDING, EXCHANGING, COMPLETED, DELIVERED]) {
+  expect(machine.find(PENDING, EXPIRES_AT_MS)).toEqual(PENDING);
+  for (const session of [PENDING, EXCHANGING, COMPLETED, DELIVERED, CANCELLED]) {
     const expired = EVENT_NAMES.map((event) => `${event}: expired, ${session.state}`);
     expect(column(session, EXPIRES_AT_MS + 1)).toEqual(expired);
   }
@@ -171,6 +205,39 @@ test('a used code is forgotten, and the verifier as soon as the lease is given o
   expect(machine.lease(PENDING, 0)).toEqual(EXCHANGING);
   expect(machine.fail(PENDING, DENIED, 0)).toEqual({ ...COMPLETED, result: DENIED });
   expect(machine.complete(EXCHANGING, TOKENS, 0)).toEqual(COMPLETED);
+});
+
+describe('the opening of the link', () => {
+  const OPENING = { atMs: 5, isTold: false };
+
+  test('is noted the first time that the user is led on, and stays to the end', () => {
+    const opened = { ...PENDING, opening: OPENING };
+    expect(machine.authorize(PENDING, 5)).toEqual(opened);
+    expect(machine.authorize(opened, 6)).toBe(opened);
+    expect(machine.lease(opened, 0)).toEqual({ ...EXCHANGING, opening: OPENING });
+    expect(machine.fail(opened, DENIED, 0)).toMatchObject({ opening: OPENING });
+    expect(machine.cancel(opened, 0)).toEqual({ ...CANCELLED, opening: OPENING });
+  });
+
+  test('is told once, while there is no result', () => {
+    for (const session of [PENDING, EXCHANGING]) {
+      const opened = { ...session, opening: OPENING };
+      const told = machine.tellOpened(opened, 10);
+      expect(told).toEqual({ ...opened, opening: { ...OPENING, isTold: true } });
+      if (typeof told === 'string') return expect.unreachable();
+      expect(machine.tellOpened(told, 10)).toBe('not_to_be_told');
+    }
+    for (const session of [COMPLETED, DELIVERED, CANCELLED]) {
+      const opened = { ...session, opening: OPENING };
+      expect(machine.tellOpened(opened, 10)).toBe('not_to_be_told');
+    }
+  });
+});
+
+test('a cancelled session holds neither verifier nor result', () => {
+  for (const session of [PENDING, EXCHANGING, COMPLETED]) {
+    expect(machine.cancel(session, 0)).toEqual(CANCELLED);
+  }
 });
 
 test('in whatever order events come: one lease, one result, one claim, all before the expiry', () => {

@@ -38,6 +38,7 @@ const step = fc.record({
     ...(['register', 'register again', 'getAuthorization', 'lease', 'lease', 'fail'] as const),
     ...(['complete', 'complete', 'claim', 'claim', 'sweep'] as const),
     ...(['getSession', 'getSession by code', 'useCode', 'acknowledge'] as const),
+    ...(['tellOpened', 'cancel', 'isCancelled', 'isCancelled by code'] as const),
   ),
   session: fc.nat({ max: 3 }),
   service: fc.constantFrom('mal', 'mal', 'mal', 'anilist'),
@@ -115,6 +116,14 @@ function runVerb(
       return store.complete(session, isDenied ? DENIED : TOKENS);
     case 'claim':
       return store.claim(pollSecret);
+    case 'tellOpened':
+      return store.tellOpened(pollSecret);
+    case 'cancel':
+      return store.cancel(pollSecret);
+    case 'isCancelled':
+      return store.isCancelled({ browserState });
+    case 'isCancelled by code':
+      return store.isCancelled({ userCode });
     case 'getSession':
       return store.getSession({ browserState });
     case 'getSession by code':
@@ -154,7 +163,7 @@ function kindOf(answer: unknown): string {
 
 test('such sequences reach every outcome there is', async () => {
   const seen = new Set<string>();
-  for (const sequence of fc.sample(sequences, { numRuns: 500, seed: 1 })) {
+  for (const sequence of fc.sample(sequences, { numRuns: 1_500, seed: 1 })) {
     const stores = openMemory({ maxSessions: MAX_SESSIONS });
     for (const answer of await run(stores, sequence, sessionsOf(sequence))) {
       seen.add(kindOf(answer));
@@ -167,7 +176,7 @@ test('such sequences reach every outcome there is', async () => {
   const outcomes = [
     ...['registered', 'busy', 'collision', true, false, null, {}],
     ...[{ verifier: '' }, { state: 'pending' }, { state: 'gone' }, ...claims, ...sessions],
-    ...['acknowledged', 'early', 'gone'],
+    ...['acknowledged', 'early', 'gone', 'cancelled'],
   ];
   expect([...seen].sort()).toEqual(outcomes.map((outcome) => kindOf(outcome)).sort());
 });

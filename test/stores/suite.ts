@@ -5,6 +5,7 @@
 import { afterEach, describe } from 'bun:test';
 import type { TestStores } from '../kit/stores.ts';
 import { testRateLimiter, testRefreshes } from './suite-limits.ts';
+import { testCancellations, testProgress } from './suite-progress.ts';
 import {
   testAcknowledgements,
   testRepeats,
@@ -43,6 +44,8 @@ export function runStoreSuite(
     describe('acknowledgements:', () => testAcknowledgements(open));
     describe('repeated results:', () => testRepeats(open));
     if (isRemote) describe('undone claims:', () => testUndoneClaims(open));
+    describe('progress:', () => testProgress(open));
+    describe('cancellations:', () => testCancellations(open));
     describe('rate limiter:', () => testRateLimiter(open));
     describe('refreshes:', () => testRefreshes(open));
   });

@@ -1,5 +1,6 @@
-/** `GET /auth/<service>`: the link. It changes nothing, so link previews do no harm. docs/protocol.md §5. */
+/** `GET /auth/<service>`: the link. Decides nothing, so link previews do no harm. docs/protocol.md §5. */
 import type { Provider, Providers } from '../../providers/provider.ts';
+import { findLinkRefusal } from '../../relay/relay.ts';
 import { isCapability } from '../../relay/secrets.ts';
 import type { Authorization, SessionStore } from '../../relay/store.ts';
 import type { Handler } from '../app.ts';
@@ -32,9 +33,11 @@ export function createAuthorize(
     provider: Provider,
     browserState: string,
     authorization: Authorization | undefined,
-  ): Response {
+  ): Response | Promise<Response> {
     return authorization === undefined
-      ? respondWithPage('link_invalid', request)
+      ? findLinkRefusal(store, { browserState }).then((refusal) =>
+          respondWithPage(refusal, request),
+        )
       : redirectResponse(provider.authorizeUrl(browserState, authorization));
   }
 }

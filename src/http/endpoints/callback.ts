@@ -49,11 +49,13 @@ export function createCallback(
       }
     }
     // Stale links are routine, and after 'busy' the sign-in has not ended.
-    const level = completion === 'link_invalid' || completion === 'busy' ? 'debug' : 'info';
+    const level = NO_END.has(completion) ? 'debug' : 'info';
     log[level]('sign_in_finished', { requestId: request.id, service, outcome: completion });
     return respondWithPage(completion, request);
   };
 }
+
+const NO_END: ReadonlySet<Completion> = new Set(['link_invalid', 'cancelled', 'busy']);
 
 function errorOf(error: string | undefined): ErrorResult['error'] {
   if (!error) return 'missing_code';

@@ -1,9 +1,10 @@
-/** `GET /auth/result`: the device waits for its tokens. docs/protocol.md §3. */
+/** `GET /auth/result`: the device waits for its tokens, acknowledges them, or cancels. docs/protocol.md §3, §4. */
 import { log } from '../../log.ts';
+import type { PollOutcome } from '../../relay/polls.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { isCapability } from '../../relay/secrets.ts';
 import type { SessionResult } from '../../relay/session.ts';
-import type { Acknowledgement, Claim, SessionStore } from '../../relay/store.ts';
+import type { Acknowledgement, Cancellation, SessionStore } from '../../relay/store.ts';
 import type { Handler } from '../app.ts';
 import type { RelayRequest } from '../request.ts';
 import { describeTokens, emptyResponse, jsonResponse, refuse } from '../responses.ts';
@@ -15,36 +16,44 @@ export function createResult(store: SessionStore, relay: Relay, pollSeconds: num
   return (request) => {
     const pollSecret = request.query('session') ?? '';
     if (isAcknowledgement(request)) return acknowledge(store, pollSecret);
+    if (isCancellation(request)) return cancel(store, pollSecret, request);
     const waitSeconds = parseWait(request.query('wait'));
     if (Number.isNaN(waitSeconds)) return refuse('invalid_wait');
     if (!isCapability(pollSecret)) return refuse('session_not_found');
     if (log.isEnabledFor('debug')) log.debug('poll_waiting', { requestId: request.id });
     // Never longer than the operator allows, because a proxy may close the connection then.
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
-    const claim = relay.waitForResult(pollSecret, request.raw.signal, holdSeconds);
-    return claim instanceof Promise ? claim.then(respond) : respond(claim);
+    const wantsProgress = request.query('progress') === '1';
+    const { signal } = request.raw;
+    const outcome = relay.waitForResult(pollSecret, signal, holdSeconds, wantsProgress);
+    return outcome instanceof Promise ? outcome.then(respond) : respond(outcome);
   };
 }
 
 /**
  * After a fault a poll is answered 204, because deployed devices take any error as
- * final. An acknowledgement is answered 503, because the result may still be stored:
- * the device repeats it.
+ * final. An acknowledgement or a cancellation is answered 503, because it may not have
+ * been carried out: the device repeats it.
  */
 export function respondToResultFault(request: RelayRequest): Response {
-  return isAcknowledgement(request) ? refuse('busy') : emptyResponse();
+  const isPoll = !isAcknowledgement(request) && !isCancellation(request);
+  return isPoll ? emptyResponse() : refuse('busy');
 }
 
 function isAcknowledgement(request: RelayRequest): boolean {
   return request.query('ack') === '1';
 }
 
-function respond(claim: Claim): Response {
-  switch (claim.state) {
+function isCancellation(request: RelayRequest): boolean {
+  return request.query('cancel') === '1';
+}
+
+function respond(outcome: PollOutcome): Response {
+  switch (outcome.state) {
     case 'claimed':
-      return jsonResponse(describeResult(claim.result));
+      return jsonResponse(describeResult(outcome.result));
     case 'pending':
-      return emptyResponse();
+      return 'isOpened' in outcome ? jsonResponse({ progress: 'opened' }) : emptyResponse();
     case 'gone':
       return refuse('session_not_found');
   }
@@ -62,6 +71,17 @@ async function acknowledge(store: SessionStore, pollSecret: string): Promise<Res
   const outcome: Acknowledgement = isCapability(pollSecret)
     ? await store.acknowledge(pollSecret)
     : 'gone';
+  return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
+}
+
+/** 204 also when it is repeated. 410 when there is nothing to cancel any more. */
+async function cancel(
+  store: SessionStore,
+  pollSecret: string,
+  request: RelayRequest,
+): Promise<Response> {
+  const outcome: Cancellation = isCapability(pollSecret) ? await store.cancel(pollSecret) : 'gone';
+  log.debug('sign_in_cancelled', { requestId: request.id, outcome });
   return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
 }
 

@@ -8,8 +8,9 @@ import { log } from '../../log.ts';
 import type { FindPages, LanguagePages } from '../../pages/pages.ts';
 import type { Providers } from '../../providers/provider.ts';
 import type { RateLimitPair } from '../../relay/rate-limit.ts';
+import { findLinkRefusal } from '../../relay/relay.ts';
 import { isCapability } from '../../relay/secrets.ts';
-import type { SessionInfo, SessionStore } from '../../relay/store.ts';
+import type { SessionInfo, SessionKey, SessionStore } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
@@ -69,9 +70,13 @@ export function createVerification(parts: VerificationParts): Verification {
     return findPages(request.header('accept-language'));
   }
 
-  /** Does not say whether the code is unknown, used or expired. */
+  /** Does not say whether the code is unknown, used or expired. Of a cancelled sign-in the page says so. */
   function respondWithUnknownCode(request: RelayRequest, typed = ''): Response {
     return pageResponse(404, pagesFor(request).codeUnknown(typed), formHeaders);
+  }
+
+  async function respondWithLinkRefusal(request: RelayRequest, key: SessionKey): Promise<Response> {
+    return respondWithPage(await findLinkRefusal(store, key), request);
   }
 
   /** Undefined for a GET, another site's form, or an unknown choice: nothing is decided then. */
@@ -115,7 +120,7 @@ export function createVerification(parts: VerificationParts): Verification {
     if (provider === undefined) return respondWithPage('link_invalid', request);
     if (decision === 'decline') {
       const isDeclined = await store.fail(service, browserState, { error: 'access_denied' });
-      if (!isDeclined) return respondWithPage('link_invalid', request);
+      if (!isDeclined) return respondWithLinkRefusal(request, { browserState });
       log.info('sign_in_finished', { requestId: request.id, service, outcome: 'declined' });
       return respondWithPage('declined', request);
     }
@@ -126,7 +131,7 @@ export function createVerification(parts: VerificationParts): Verification {
       return ask(request, session, provider.displayName, isReturning ? undefined : usedCode);
     } else {
       const authorization = await store.getAuthorization(service, browserState);
-      if (authorization === undefined) return respondWithPage('link_invalid', request);
+      if (authorization === undefined) return respondWithLinkRefusal(request, { browserState });
       const location = provider.authorizeUrl(browserState, authorization);
       response = redirectResponse(location, request.method === 'GET' ? 302 : 303);
     }
@@ -139,7 +144,10 @@ export function createVerification(parts: VerificationParts): Verification {
 
   async function findReturning(request: RelayRequest, userCode: string) {
     const browserState = cookies.findBrowserState(request, userCode);
-    return browserState === undefined ? undefined : store.getSession({ browserState });
+    if (browserState === undefined) return undefined;
+    const session = await store.getSession({ browserState });
+    if (session !== undefined) return session;
+    return (await store.isCancelled({ browserState })) ? 'cancelled' : undefined;
   }
 
   return {
@@ -171,6 +179,7 @@ export function createVerification(parts: VerificationParts): Verification {
       // A browser that returns does not try a code: it gets the response of its own sign-in,
       // whatever the code. So the code is neither looked up nor counted.
       const returning = await findReturning(request, userCode);
+      if (returning === 'cancelled') return respondWithPage('cancelled', request);
       if (returning !== undefined) {
         return carryOut(request, decision, returning, userCode, true);
       }
@@ -181,9 +190,13 @@ export function createVerification(parts: VerificationParts): Verification {
       }
       if (admitted.refusal !== undefined) return refuse(admitted.refusal);
       const session = await (choice ? store.useCode(userCode) : store.getSession({ userCode }));
-      if (session === undefined) return respondWithUnknownCode(request, formatUserCode(userCode));
+      const isCancelled = session === undefined && (await store.isCancelled({ userCode }));
+      if (session === undefined && !isCancelled) {
+        return respondWithUnknownCode(request, formatUserCode(userCode));
+      }
       // Only wrong codes count.
       await admitted.refund();
+      if (session === undefined) return respondWithPage('cancelled', request);
       return carryOut(request, decision, session, userCode);
     },
 
@@ -192,10 +205,9 @@ export function createVerification(parts: VerificationParts): Verification {
       if (!providers.has(service)) return refuse('not_found');
       const decision = (await readChoice(request)) ?? 'ask';
       const browserState = request.query('state') ?? '';
-      const session = isCapability(browserState)
-        ? await store.getSession({ browserState })
-        : undefined;
-      if (session?.service !== service) return respondWithPage('link_invalid', request);
+      if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
+      const session = await store.getSession({ browserState });
+      if (session?.service !== service) return respondWithLinkRefusal(request, { browserState });
       return carryOut(request, decision, session);
     },
   };

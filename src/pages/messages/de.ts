@@ -59,4 +59,8 @@ export const de: Messages = {
     title: 'Anmeldung abgelehnt',
     message: 'Das Gerät wurde nicht angemeldet. Sie können diesen Tab schließen.',
   },
+  cancelledOnDevice: {
+    title: 'Anmeldung abgebrochen',
+    message: 'Die Anmeldung wurde auf dem Gerät abgebrochen. Sie können diesen Tab schließen.',
+  },
 };

@@ -56,4 +56,8 @@ export const en: Messages = {
     title: 'Sign-in declined',
     message: 'The device was not signed in. You can close this tab.',
   },
+  cancelledOnDevice: {
+    title: 'Sign-in cancelled',
+    message: 'The sign-in was cancelled on the device. You can close this tab.',
+  },
 };

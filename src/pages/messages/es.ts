@@ -57,4 +57,8 @@ export const es: Messages = {
     title: 'Inicio de sesión rechazado',
     message: 'No se ha iniciado sesión en el dispositivo. Puedes cerrar esta pestaña.',
   },
+  cancelledOnDevice: {
+    title: 'Inicio de sesión cancelado',
+    message: 'El inicio de sesión se canceló desde el dispositivo. Puedes cerrar esta pestaña.',
+  },
 };

@@ -63,4 +63,8 @@ export const fr: Messages = {
     title: 'Connexion refusée',
     message: 'L’appareil n’a pas été connecté. Vous pouvez fermer cet onglet.',
   },
+  cancelledOnDevice: {
+    title: 'Connexion annulée',
+    message: 'La connexion a été annulée sur l’appareil. Vous pouvez fermer cet onglet.',
+  },
 };

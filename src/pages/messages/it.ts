@@ -56,4 +56,8 @@ export const it: Messages = {
     title: 'Accesso rifiutato',
     message: 'Sul dispositivo non è stato effettuato l’accesso. Puoi chiudere questa scheda.',
   },
+  cancelledOnDevice: {
+    title: 'Accesso annullato',
+    message: 'L’accesso è stato annullato sul dispositivo. Puoi chiudere questa scheda.',
+  },
 };

@@ -57,4 +57,8 @@ export const ja: Messages = {
     title: 'サインインを拒否しました',
     message: '機器ではサインインされませんでした。このタブを閉じてかまいません。',
   },
+  cancelledOnDevice: {
+    title: 'サインインはキャンセルされました',
+    message: '機器でサインインがキャンセルされました。このタブを閉じてかまいません。',
+  },
 };

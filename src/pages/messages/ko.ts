@@ -61,4 +61,8 @@ export const ko: Messages = {
     title: '로그인을 거부했습니다',
     message: '기기에서 로그인되지 않았습니다. 이 탭을 닫아도 됩니다.',
   },
+  cancelledOnDevice: {
+    title: '로그인이 취소되었습니다',
+    message: '기기에서 로그인이 취소되었습니다. 이 탭을 닫아도 됩니다.',
+  },
 };

@@ -47,6 +47,8 @@ export interface Messages {
   readonly codeUnknown: Notice;
   readonly tooManyTries: Notice;
   readonly declined: Notice;
+  /** The device has ended the sign-in, and the user opens its link, its code, or comes back from the provider. */
+  readonly cancelledOnDevice: Notice;
 }
 
 export interface Notice {

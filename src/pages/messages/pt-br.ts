@@ -58,4 +58,8 @@ export const ptBr: Messages = {
     title: 'Login recusado',
     message: 'O login não foi feito no dispositivo. Você pode fechar esta aba.',
   },
+  cancelledOnDevice: {
+    title: 'Login cancelado',
+    message: 'O login foi cancelado no dispositivo. Você pode fechar esta aba.',
+  },
 };

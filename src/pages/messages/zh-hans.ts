@@ -52,4 +52,8 @@ export const zhHans: Messages = {
     title: '已拒绝登录',
     message: '设备没有登录。您可以关闭此标签页。',
   },
+  cancelledOnDevice: {
+    title: '登录已取消',
+    message: '登录已在设备上取消。您可以关闭此标签页。',
+  },
 };

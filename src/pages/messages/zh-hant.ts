@@ -53,4 +53,8 @@ export const zhHant: Messages = {
     title: '已拒絕登入',
     message: '裝置沒有登入。您可以關閉此分頁。',
   },
+  cancelledOnDevice: {
+    title: '登入已取消',
+    message: '登入已在裝置上取消。您可以關閉此分頁。',
+  },
 };

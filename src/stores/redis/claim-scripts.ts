@@ -1,6 +1,6 @@
-/** Scripts by which a result is delivered to one poll. */
+/** Scripts by which a result is delivered to one poll, and what else a device does with its poll secret. */
 import { STORE_UNDO_MS } from '../../limits.ts';
-import { evenIfFull, GARBAGE_MS, NOW, script, WAKE } from './script.ts';
+import { evenIfFull, GARBAGE_MS, NOW, type Script, script, WAKE } from './script.ts';
 
 /**
  * Needs: session, now, attempt, instance, value. An attempt is
@@ -12,7 +12,7 @@ import { evenIfFull, GARBAGE_MS, NOW, script, WAKE } from './script.ts';
  */
 const CLAIM_OR_RETURN = `
 local at = redis.call('HMGET', session, 's', 'e', 'l', 'r', 'c', 'a', 'f')
-if not at[1] or now > tonumber(at[2]) then return {'gone'} end
+if not at[1] or at[1] == 'q' or now > tonumber(at[2]) then return {'gone'} end
 local lapsed = at[1] == 'x' and now > tonumber(at[3])
 if at[1] == 'f' or lapsed and at[7] then return {'claimed', at[4] or '', value, 'kept again'} end
 ${evenIfFull('session')}
@@ -108,7 +108,7 @@ return {expires, poll, waiting}
 /** Needs: session, now. */
 const CONFIRM_OR_RETURN = `
 local at = redis.call('HMGET', session, 's', 'e', 'a')
-if not at[1] or now > tonumber(at[2]) then return 'gone' end
+if not at[1] or at[1] == 'q' or now > tonumber(at[2]) then return 'gone' end
 if at[1] ~= 'd' then return 'early' end
 if not at[3] then return 'gone' end
 redis.call('DEL', session)
@@ -130,4 +130,57 @@ export const ACKNOWLEDGE_SESSION = script(`${NOW}
 local session = KEYS[1]
 ${CONFIRM_OR_RETURN}
 return 'acknowledged'
+`);
+
+/**
+ * A verb of the device on the session that its poll pointer leads to. Without a
+ * Cluster, KEYS: poll pointer, ARGV: now, prefix of the channels, prefix of
+ * sessions. In a Cluster the caller has followed the pointer, KEYS: session, ARGV:
+ * now, '' (the caller publishes). The body needs: session, now, channels.
+ */
+export interface DeviceScript {
+  readonly byPointer: Script;
+  readonly bySession: Script;
+}
+
+function deviceScript(body: string): DeviceScript {
+  const byPointer = script(`${NOW}
+local id = string.match(redis.call('GET', KEYS[1]) or '', '^%d+%.([^.]+)')
+if not id then return false end
+local session, channels = ARGV[3] .. id, ARGV[2]
+${body}`);
+  const bySession = script(`${NOW}
+local session, channels = KEYS[1], ARGV[2]
+${body}`);
+  return { byPointer, bySession };
+}
+
+/** Returns 1 once, when the user has been led on to the provider. Otherwise whoever waits is told of it. */
+export const TELL_OPENED = deviceScript(`
+local at = redis.call('HMGET', session, 's', 'e', 'b', 'h')
+if at[1] ~= 'p' and at[1] ~= 'x' or now > tonumber(at[2]) then return 0 end
+local next = at[3] and 'told' or 'asked'
+if at[4] == 'told' or at[4] == next then return 0 end
+${evenIfFull('session')}
+redis.call('HSET', session, 'h', next)
+return at[3] and 1 or 0
+`);
+
+/**
+ * The session stays cancelled until it expires, with nothing in it but its service
+ * and times. Returns whom to wake: the poll id and the instances.
+ */
+export const CANCEL = deviceScript(`
+local at = redis.call('HMGET', session, 's', 'e', 'a')
+if not at[1] or now > tonumber(at[2]) then return false end
+if at[1] == 'd' then
+  -- Delivered: whatever claim it was, nobody may undo it any more.
+  if at[3] then redis.call('HDEL', session, 'c') else redis.call('DEL', session) end
+  return false
+end
+${evenIfFull('session')}
+redis.call('HDEL', session, 'v', 'r', 'm', 'k', 'l', 'i')
+redis.call('HSET', session, 's', 'q')
+${WAKE}
+return {poll, waiting}
 `);

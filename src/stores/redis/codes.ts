@@ -5,7 +5,7 @@ import type { TimeOf } from './clock.ts';
 import type { RedisCommands } from './commands.ts';
 import type { RedisKeys } from './keys.ts';
 import { browserStateOf, foundOf } from './records.ts';
-import { FIND, UNDO_USE_CODE, USE_CODE } from './scripts.ts';
+import { FIND, IS_CANCELLED, UNDO_USE_CODE, USE_CODE } from './scripts.ts';
 import { deriveFromBrowserState, deriveFromUserCode } from './seal.ts';
 
 export interface RedisCodesOptions {
@@ -19,7 +19,7 @@ export interface RedisCodesOptions {
 
 export function createRedisCodes(
   options: RedisCodesOptions,
-): Pick<SessionStore, 'getSession' | 'useCode'> {
+): Pick<SessionStore, 'getSession' | 'isCancelled' | 'useCode'> {
   const { client, commands, keys, timeOf, createId } = options;
 
   async function findByState(browserState: string): Promise<SessionInfo | undefined> {
@@ -28,21 +28,34 @@ export function createRedisCodes(
     return Array.isArray(reply) ? foundOf(browserState, session, reply as string[]) : undefined;
   }
 
-  /** What leads from the code to its session, and the session. */
-  async function findByCode(userCode: string) {
+  /** What leads from the code to its session. */
+  async function follow(userCode: string) {
     const code = deriveFromUserCode(userCode);
     const held = await commands.within(client.get(keys.code(code.id)));
     const [expiresAtMs, sealed = ''] = held?.split('.') ?? ['0'];
     // Used; otherwise it lives as long as its session.
     if (held === null || expiresAtMs === '0') return undefined;
-    const found = await findByState(browserStateOf(code, sealed));
-    return found && { codeKey: keys.code(code.id), held, found };
+    return { codeKey: keys.code(code.id), held, browserState: browserStateOf(code, sealed) };
+  }
+
+  /** The same, and the session. */
+  async function findByCode(userCode: string) {
+    const way = await follow(userCode);
+    const found = way && (await findByState(way.browserState));
+    return found && { ...way, found };
   }
 
   return {
     async getSession(by: SessionKey) {
       if ('browserState' in by) return findByState(by.browserState);
       return (await findByCode(by.userCode))?.found;
+    },
+
+    async isCancelled(by: SessionKey) {
+      const way = 'browserState' in by ? by : await follow(by.userCode);
+      if (way === undefined) return false;
+      const sessionKey = keys.session(deriveFromBrowserState(way.browserState));
+      return (await commands.run(IS_CANCELLED, [sessionKey], [timeOf()])) === 1;
     },
 
     /**

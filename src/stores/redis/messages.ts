@@ -1,7 +1,8 @@
 /**
  * What instances tell one another, each on a channel of its own: that a session
- * completed or that a claim of it was undone (the message is the poll id), and
- * what became of a claim. None of it is secret.
+ * completed or was cancelled, or that a claim of it was undone (the message is the
+ * poll id), that its user has opened the link, and what became of a claim. None of
+ * it is secret.
  */
 import { CLAIM_DECISION_MS, STORE_PATIENCE_MS, STORE_RETRY_MS } from '../../limits.ts';
 import { type Clock, createDeadlineQueue, type Deadline, pause } from '../../relay/time.ts';
@@ -23,8 +24,8 @@ export function createPublish({ client, commands, keys }: PublishOptions): Publi
     commands.within(client.publish(keys.channelPrefix + instance, message)).catch(() => 0);
 }
 
-/** Wakes the polls of a session that wait at another instance. */
-export type Wake = (instance: string, pollId: string) => Promise<void>;
+/** Wakes the polls of a session that wait at another instance. The message is a poll id, or OPENED and one. */
+export type Wake = (instance: string, message: string) => Promise<void>;
 
 /**
  * While the slot of a channel moves in a Cluster nobody listens, and the sender is
@@ -32,9 +33,9 @@ export type Wake = (instance: string, pollId: string) => Promise<void>;
  * it costs those who wait no more than their hold.
  */
 export function createWake(publish: Publish, clock: Clock): Wake {
-  return async (instance, pollId) => {
+  return async (instance, message) => {
     const untilMs = clock.now() + STORE_PATIENCE_MS;
-    while ((await publish(instance, pollId)) === 0 && clock.now() < untilMs) {
+    while ((await publish(instance, message)) === 0 && clock.now() < untilMs) {
       await pause(clock, STORE_RETRY_MS);
     }
   };

@@ -38,19 +38,25 @@ end
  */
 export const evenIfFull = (key: string) => `redis.call('HDEL', ${key}, '')\n`;
 
+/** What a message that a user has opened a link begins with. The poll id follows. */
+export const OPENED = 'opened ';
+
 /**
  * Needs: session, channels (their prefix; '' in a Cluster, where the caller
  * publishes). Tells every instance where a poll of the session waits. Leaves:
  * poll, waiting (the instances).
  */
-export const WAKE = `
+const wakeWith = (message: string) => `
 local poll, waiting = redis.call('HGET', session, 'd'), {}
 local fields = redis.call('HGETALL', session)
 for i = 1, #fields, 2 do
   local instance = string.match(fields[i], '^w:(.+)')
   if instance then
     table.insert(waiting, instance)
-    if channels ~= '' then redis.call('PUBLISH', channels .. instance, poll) end
+    if channels ~= '' then redis.call('PUBLISH', channels .. instance, ${message}) end
   end
 end
 `;
+
+export const WAKE = wakeWith('poll');
+export const WAKE_OPENED = wakeWith(`'${OPENED}' .. poll`);

@@ -4,19 +4,22 @@
  * holds both to the same outcomes.
  *
  * A session is a hash:
- *   s state: p pending, x exchanging, c completed, d delivered, f failed: an error that stays until the session expires
+ *   s state: p pending, x exchanging, c completed, d delivered, f failed: an error that stays until the session expires,
+ *     q cancelled by its device
  *   n service, t started at (ms), e expires at (ms), l lease ends at (ms), d id of its poll pointer
  *   v sealed verifier, r sealed result (empty: the lease ran out)
  *   m sealed name of the device, k the device's key, sealed
  *   a how long the result stays after it was first claimed (ms; absent: it is claimed once), f set when errors stay
  *   i id of the lease: whoever repeats it under the same one gets the same answer
  *   c attempt that claimed it (claim-scripts.ts), o what e was before the claim
+ *   b when the user was first led on to the provider (ms)
+ *   h asked: a device waits to be told of that; told: it was
  *   w:<instance> set while a poll of that instance waits
  * A poll pointer is a string: expires at (ms), session id, wrapped key.
  * A user code is a string: expires at (ms), sealed browser state; once it is used, 0 and by which request.
  */
 import { STORE_UNDO_MS } from '../../limits.ts';
-import { evenIfFull, GARBAGE_MS, NOW, script, WAKE } from './script.ts';
+import { evenIfFull, GARBAGE_MS, NOW, script, WAKE, WAKE_OPENED } from './script.ts';
 
 /** What every verb that comes by the link begins with: a live session of that service. */
 const SESSION = `${NOW}
@@ -24,10 +27,26 @@ local at = redis.call('HMGET', KEYS[1], 's', 'n', 'e', 'v', 'l', 'r', 'k')
 if not at[1] or at[2] ~= ARGV[2] or now > tonumber(at[3]) then return false end
 `;
 
-/** Returns the sealed verifier. */
+/**
+ * ARGV: now, service, prefix of the instances' channels ('' in a Cluster, where the
+ * caller publishes). The first time is noted, and published where a device waits
+ * to be told. Returns the sealed verifier; then the poll id and the instances.
+ */
 export const OPEN = script(`${SESSION}
 if at[1] ~= 'p' then return false end
-return at[4] or ''
+local session, channels, verifier = KEYS[1], ARGV[3], at[4] or ''
+if redis.call('HGET', session, 'b') then return {verifier, '', {}} end
+${evenIfFull('session')}
+redis.call('HSET', session, 'b', now)
+if redis.call('HGET', session, 'h') ~= 'asked' then return {verifier, '', {}} end
+${WAKE_OPENED}
+return {verifier, poll, waiting}
+`);
+
+/** ARGV: now. Returns 1 for a session that its device has cancelled. */
+export const IS_CANCELLED = script(`${NOW}
+local at = redis.call('HMGET', KEYS[1], 's', 'e')
+return at[1] == 'q' and now <= tonumber(at[2]) and 1 or 0
 `);
 
 /** ARGV: now. Returns the service, the sealed verifier, when it started, the device's sealed name. */

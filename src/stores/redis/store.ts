@@ -10,6 +10,7 @@ import type { RandomBytes } from '../../relay/secrets.ts';
 import type { SessionStore } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import type { Waiters } from '../waiters.ts';
+import { CANCEL, type DeviceScript, TELL_OPENED } from './claim-scripts.ts';
 import { createAcknowledge, createClaim } from './claims.ts';
 import type { RedisClient } from './client.ts';
 import type { TimeOf } from './clock.ts';
@@ -22,6 +23,7 @@ import { TRIM_EXPIRED } from './register-scripts.ts';
 import { createRegister } from './registration.ts';
 import type { HoldBack } from './replication-gate.ts';
 import { createRedisResults } from './results.ts';
+import { OPENED } from './script.ts';
 import { OPEN } from './scripts.ts';
 import { deriveFromBrowserState, deriveFromPollSecret } from './seal.ts';
 
@@ -44,10 +46,22 @@ export interface RedisStoreOptions {
 }
 
 export function createRedisStore(options: RedisStoreOptions): SessionStore {
-  const { commands, keys, waiters, timeOf } = options;
+  const { client, commands, keys, waiters, timeOf, wake } = options;
   const { run } = commands;
   const register = createRegister(options);
   const acknowledge = createAcknowledge(options);
+
+  /** The reply of the script, or false when the poll secret leads nowhere. */
+  async function runForDevice({ byPointer, bySession }: DeviceScript, pollSecret: string) {
+    const pollKey = keys.poll(deriveFromPollSecret(pollSecret));
+    if (!client.isCluster) {
+      return run(byPointer, [pollKey], [timeOf(), keys.channelPrefix, keys.sessionPrefix]);
+    }
+    const pointer = await commands.within(client.get(pollKey));
+    const [, sessionId] = pointer?.split('.') ?? [];
+    if (sessionId === undefined) return false;
+    return run(bySession, [keys.sessionPrefix + sessionId], [timeOf(), '']);
+  }
 
   return {
     ...createRedisCodes(options),
@@ -61,14 +75,32 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 
     async getAuthorization(service, browserState) {
       const session = deriveFromBrowserState(browserState);
-      const sealed = await run(OPEN, [keys.session(session)], [timeOf(), service]);
-      return typeof sealed === 'string' ? openedOf(session, service, sealed) : undefined;
+      const channels = client.isCluster ? '' : keys.channelPrefix;
+      const reply = await run(OPEN, [keys.session(session)], [timeOf(), service, channels]);
+      if (!Array.isArray(reply)) return undefined;
+      const [sealed, pollId, waiting] = reply as [string, string, string[]];
+      if (client.isCluster) for (const each of waiting) void wake(each, OPENED + pollId);
+      return openedOf(session, service, sealed);
     },
 
     claim: createClaim(options),
 
     /** Not repeated: the device may confirm again, and what nobody confirms goes by itself. */
     acknowledge: (pollSecret) => acknowledge(keys.poll(deriveFromPollSecret(pollSecret)), timeOf()),
+
+    /** Not repeated: what is lost is a hint. */
+    async tellOpened(pollSecret) {
+      return (await runForDevice(TELL_OPENED, pollSecret)) === 1;
+    },
+
+    /** Not repeated: the device cancels again. */
+    async cancel(pollSecret) {
+      const reply = await runForDevice(CANCEL, pollSecret);
+      if (!Array.isArray(reply)) return 'gone';
+      const [pollId, waiting] = reply as [string, string[]];
+      if (client.isCluster) for (const each of waiting) void wake(each, pollId);
+      return 'cancelled';
+    },
 
     addWaiter: (pollSecret, waiter) => waiters.add(deriveFromPollSecret(pollSecret).id, waiter),
 

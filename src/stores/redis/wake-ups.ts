@@ -12,6 +12,7 @@ import type { RedisClient } from './client.ts';
 import type { StoreClock } from './clock.ts';
 import type { RedisCommands } from './commands.ts';
 import type { OpenClaims } from './messages.ts';
+import { OPENED } from './script.ts';
 
 const HEARTBEAT = 'heartbeat';
 
@@ -47,6 +48,10 @@ export async function listenForWakeUps(options: WakeUpOptions): Promise<() => vo
   let cancel: () => void = () => {};
 
   function onMessage(message: string): void {
+    if (message.startsWith(OPENED)) {
+      waiters.notify(message.slice(OPENED.length), 'opened');
+      return;
+    }
     if (message !== HEARTBEAT) {
       if (!openClaims.receive(message)) waiters.notify(message, 'completed');
       return;

@@ -1,0 +1,185 @@
+/** What a device may ask of a poll beside the result: whether the link was opened (`progress`); and its end (`cancel`). */
+
+import { sleep } from '../async.ts';
+import {
+  exchange,
+  expectRequests,
+  expectResult,
+  expectSignsIn,
+  HELD_MS,
+  signIn,
+} from '../device.ts';
+import {
+  equal,
+  expectJson,
+  expectNoStore,
+  expectSessionNotFound,
+  expectStatus,
+  expectWithin,
+  matches,
+  readHtml,
+  Skip,
+} from '../expect.ts';
+import type { Answer } from '../http.ts';
+import { json } from '../mock-provider.ts';
+import { codePath, resultPath, type Session } from '../relay.ts';
+import { cases, type Kit } from '../runner.ts';
+import { continueToProvider, openCode, startWithCode } from '../user.ts';
+
+const OPENED = { progress: 'opened' };
+
+function pollProgress({ relay }: Kit, session: Session, wait?: string) {
+  const parameters = { progress: '1', ...(wait !== undefined && { wait }) };
+  return relay.poll(session, { path: resultPath(session, parameters), timeoutMs: HELD_MS });
+}
+
+/** A poll that wants progress, parked. */
+async function parkProgress(kit: Kit, session: Session): Promise<{ answer: Promise<Answer> }> {
+  const answer = pollProgress(kit, session);
+  answer.catch(() => undefined);
+  await sleep(300);
+  return { answer };
+}
+
+function expectOpened(answer: Answer): void {
+  expectJson(answer, OPENED);
+  expectNoStore(answer);
+  expectWithin(answer, 5);
+}
+
+export const progress = cases((test) => {
+  test('Telling that the link was opened: a parked poll is answered when the browser is sent to the provider; the sign-in goes on', async (kit) => {
+    const session = await kit.relay.start({ service: kit.options.serviceB });
+    const { answer } = await parkProgress(kit, session);
+    expectStatus(await kit.relay.open(session), 302);
+    expectOpened(await answer);
+    kit.relay.keep(session);
+    await expectSignsIn(kit, session);
+  });
+
+  test('Telling that the link was opened: a poll after the opening is answered at once; it is told once, however often the link is opened', async (kit) => {
+    const session = await kit.relay.start();
+    expectStatus(await pollProgress(kit, session, '0'), 204);
+    for (const _ of [1, 2]) expectStatus(await kit.relay.open(session), 302);
+    expectOpened(await pollProgress(kit, session));
+    kit.relay.keep(session);
+    for (const _ of [1, 2]) expectStatus(await pollProgress(kit, session, '0'), 204);
+    expectStatus(await kit.relay.open(session), 302);
+    expectStatus(await pollProgress(kit, session, '0'), 204);
+  });
+
+  test('Telling that the link was opened: a poll that does not ask is not told, and stays parked beside one that does', async (kit) => {
+    const { relay, provider, options } = kit;
+    const session = await relay.start({ service: options.serviceB });
+    const plain = relay.park(session);
+    const asking = await parkProgress(kit, session);
+    await relay.open(session);
+    expectOpened(await asking.answer);
+    relay.keep(session);
+    const { code, tokens } = provider.issueCode();
+    await relay.callback(session, { code });
+    expectJson(await plain.answer, tokens);
+    const other = await relay.start();
+    await relay.open(other);
+    for (const value of ['', '0', 'true']) {
+      const path = resultPath(other, { wait: '0', progress: value });
+      expectStatus(await relay.poll(other, { path }), 204);
+    }
+  });
+
+  test('Telling that the link was opened: a result comes first, and nothing is told after it', async (kit) => {
+    const { relay, provider } = kit;
+    const session = await relay.start();
+    await relay.open(session);
+    const { code, tokens } = provider.issueCode();
+    await relay.callback(session, { code });
+    expectJson(await pollProgress(kit, session), tokens);
+    expectSessionNotFound(await pollProgress(kit, session));
+  });
+
+  test('Telling that the link was opened: a user code is opened when the user continues, not when the page is shown', async (kit) => {
+    if (!kit.options.extensions.has('user-code')) throw new Skip('needs --with user-code');
+    const session = await startWithCode(kit);
+    expectStatus(await openCode(kit, session.userCode, session.from), 200);
+    expectStatus(await pollProgress(kit, session, '0'), 204);
+    const opened = await continueToProvider(kit, session);
+    expectOpened(await pollProgress(kit, opened));
+    kit.relay.keep(opened);
+  });
+});
+
+/** The page is the relay's own: 404, and its text says that it was cancelled. */
+function expectCancelledPage(answer: Answer): void {
+  expectStatus(answer, 404);
+  expectNoStore(answer);
+  matches('text', readHtml(answer).text, /cancel/i);
+}
+
+export const cancel = cases((test) => {
+  test('Cancelling: 204, also when repeated; polls are answered 410, parked or later', async (kit) => {
+    const { relay } = kit;
+    const session = await relay.start();
+    const parked = relay.park(session);
+    await sleep(300);
+    for (const _ of [1, 2]) {
+      const answer = await relay.cancel(session);
+      expectStatus(answer, 204);
+      equal('body', answer.body, '');
+      expectNoStore(answer);
+    }
+    const answer = await parked.answer;
+    expectSessionNotFound(answer);
+    expectWithin(answer, 5);
+    expectSessionNotFound(await relay.poll(session));
+  });
+
+  test('Cancelling: unknown or delivered: 410', async (kit) => {
+    const { relay } = kit;
+    const { session, tokens } = await signIn(kit);
+    await expectResult(kit, session, tokens);
+    expectSessionNotFound(await relay.cancel(session));
+    expectSessionNotFound(await relay.cancel({ ...session, pollSecret: 'A'.repeat(24) }));
+  });
+
+  test('Cancelling: any other value than 1 cancels nothing', async (kit) => {
+    const { relay } = kit;
+    const session = await relay.start({ service: kit.options.serviceB });
+    for (const value of ['', '0', 'true']) {
+      const path = resultPath(session, { wait: '0', cancel: value });
+      expectStatus(await relay.poll(session, { path }), 204);
+    }
+    await expectSignsIn(kit, session);
+  });
+
+  test('Cancelling: link and callback say so, and the code is not exchanged', async (kit) => {
+    const { relay, provider } = kit;
+    for (const parameters of [{}, { error: 'access_denied' }]) {
+      const session = await relay.start();
+      await relay.cancel(session);
+      expectCancelledPage(await relay.open(session));
+      expectCancelledPage(await relay.callback(session, parameters));
+      const { code } = provider.issueCode();
+      expectCancelledPage(await relay.callback(session, { code }));
+      expectRequests(kit, code, 0);
+      expectSessionNotFound(await relay.poll(session));
+    }
+  });
+
+  test('Cancelling: the short link says so', async (kit) => {
+    if (!kit.options.extensions.has('user-code')) throw new Skip('needs --with user-code');
+    const session = await startWithCode(kit);
+    await kit.relay.cancel(session);
+    const { from } = session;
+    expectCancelledPage(await kit.relay.send({ path: codePath(session.userCode), from }));
+    expectCancelledPage(await kit.relay.decide(session, 'continue'));
+  });
+
+  test('Cancelling: tokens and errors that were not delivered are dropped', async (kit) => {
+    const completed = await signIn(kit);
+    const failed = await exchange(kit, json({ error: 'invalid_grant' }, 400));
+    for (const { session } of [completed, failed]) {
+      expectStatus(await kit.relay.cancel(session), 204);
+      expectSessionNotFound(await kit.relay.poll(session));
+    }
+  });
+});

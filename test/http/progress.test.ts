@@ -1,0 +1,254 @@
+/** `progress=1`: a device is told once that its user has opened the link. docs/protocol.md §4.5. */
+import { describe, expect, test } from 'bun:test';
+import { isPending, runReady } from '../kit/clock.ts';
+import { authorizeDevice, poll, pollOnce, pollToken, start, startWithCode } from '../kit/device.ts';
+import { createTestService, StoreUnavailable, type TestService } from '../kit/service.ts';
+import { callback, continueWithCode, decide, deny } from '../kit/user.ts';
+
+const OPENED = { progress: 'opened' };
+const DENIED = { error: 'access_denied' };
+const HOLD_MS = 50_000;
+
+const pollProgress = (service: TestService, session: string, more = '', init?: RequestInit) =>
+  service.ask(`/auth/result?session=${session}&progress=1${more}`, init);
+
+const open = (service: TestService, state: string, name = 'mal') =>
+  service.ask(`/auth/${name}?state=${state}`);
+
+/** Status and body, to be compared with another answer's. */
+async function answerOf(response: Response) {
+  return { status: response.status, body: await response.text() };
+}
+
+test('a parked poll is answered as soon as the browser is led on to the provider, and the next one is parked', async () => {
+  const service = createTestService();
+  const { session, state } = await start(service);
+  const polled = pollProgress(service, session);
+  expect(await isPending(polled)).toBe(true);
+  expect((await open(service, state)).status).toBe(302);
+  const response = await polled;
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(await response.json()).toEqual(OPENED);
+  const next = pollProgress(service, session);
+  expect(await isPending(next)).toBe(true);
+  await callback(service, state);
+  expect(await (await next).json()).toMatchObject({ accessToken: 'granted' });
+  expect(service.waiters()).toBe(0);
+});
+
+test('a poll that comes after the opening is answered at once, also one that is not held', async () => {
+  for (const more of ['', '&wait=0', '&wait=8']) {
+    const service = createTestService();
+    const { session, state } = await start(service);
+    await open(service, state);
+    expect(await (await pollProgress(service, session, more)).json()).toEqual(OPENED);
+    expect((await pollProgress(service, session, '&wait=0')).status).toBe(204);
+  }
+});
+
+test('it is told once a session, however often the link is opened and whoever polls', async () => {
+  const service = createTestService();
+  const { session, state } = await start(service);
+  const polls = [1, 2, 3].map(() => pollProgress(service, session));
+  await runReady();
+  for (const _ of [1, 2]) await open(service, state);
+  await runReady();
+  await deny(service, state);
+  const answers = await Promise.all(polls.map(async (each) => answerOf(await each)));
+  const opened = { status: 200, body: JSON.stringify(OPENED) };
+  const gone = { status: 410, body: 'Session not found\n' };
+  const denied = { status: 200, body: JSON.stringify(DENIED) };
+  expect(new Set(answers)).toEqual(new Set([opened, denied, gone]));
+});
+
+describe('a device that does not ask for it', () => {
+  const values = ['', '&progress=', '&progress=0', '&progress=true', '&progress=11', '&Progress=1'];
+
+  test.each(values)('is told nothing (%p): its poll stays parked', async (more) => {
+    const service = createTestService();
+    const { session, state } = await start(service);
+    const polled = service.ask(`/auth/result?session=${session}${more}`);
+    await runReady();
+    await open(service, state);
+    expect(await isPending(polled)).toBe(true);
+    service.clock.advance(HOLD_MS);
+    expect(await answerOf(await polled)).toEqual({ status: 204, body: '' });
+    await open(service, state);
+    expect((await pollOnce(service, session)).status).toBe(204);
+  });
+
+  test('stays parked beside one that asks, and both hear of the end', async () => {
+    const service = createTestService();
+    const { session, state } = await start(service);
+    const plain = poll(service, session);
+    const asking = pollProgress(service, session);
+    await runReady();
+    await open(service, state);
+    expect(await (await asking).json()).toEqual(OPENED);
+    expect(await isPending(plain)).toBe(true);
+    await deny(service, state);
+    expect(await (await plain).json()).toEqual(DENIED);
+  });
+
+  test('nor is the device grant, though its device code is a poll secret', async () => {
+    const service = createTestService();
+    const { deviceCode, link } = await authorizeDevice(service);
+    await continueWithCode(service, link);
+    const { body } = await pollToken(service, deviceCode);
+    expect(body.error).toBe('authorization_pending');
+  });
+});
+
+describe('opened is when the browser is led on to the provider:', () => {
+  test('not when the confirmation page is shown, but when the user continues', async () => {
+    const service = createTestService();
+    const { session, link } = await startWithCode(service);
+    const polled = pollProgress(service, session);
+    await service.ask(link);
+    expect(await isPending(polled)).toBe(true);
+    await decide(service, link);
+    expect(await (await polled).json()).toEqual(OPENED);
+  });
+
+  test('with CONFIRM=always too', async () => {
+    const service = createTestService({ confirm: 'always' });
+    const { session, url } = await start(service);
+    const polled = pollProgress(service, session);
+    await service.ask(url);
+    expect(await isPending(polled)).toBe(true);
+    await decide(service, url);
+    expect(await (await polled).json()).toEqual(OPENED);
+  });
+
+  test.each([
+    ['of another provider', (state: string) => `/auth/anilist?state=${state}`],
+    ['of an unknown provider', (state: string) => `/auth/none?state=${state}`],
+    ['by HEAD', (state: string) => `/auth/mal?state=${state}`],
+  ])('not a link %s', async (how, pathOf) => {
+    const service = createTestService();
+    const { session, state } = await start(service);
+    await service.ask(pathOf(state), { method: how === 'by HEAD' ? 'HEAD' : 'GET' });
+    expect((await pollProgress(service, session, '&wait=0')).status).toBe(204);
+  });
+
+  test('not a decline', async () => {
+    const service = createTestService();
+    const { session, link } = await startWithCode(service);
+    const polled = pollProgress(service, session);
+    await runReady();
+    await decide(service, link, 'decline');
+    expect(await (await polled).json()).toEqual(DENIED);
+  });
+});
+
+describe('a result comes first:', () => {
+  test('after it nothing is told', async () => {
+    const service = createTestService();
+    const { session, state } = await start(service, 'mal', { ack: true });
+    await open(service, state);
+    await callback(service, state);
+    for (const _ of [1, 2]) {
+      const response = await pollProgress(service, session);
+      expect(await response.json()).toMatchObject({ accessToken: 'granted' });
+    }
+  });
+
+  test('while the code is exchanged, a poll is told and takes nothing', async () => {
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    const service = createTestService({}, { fetch: () => promise });
+    const { session, state } = await start(service);
+    await open(service, state);
+    const callingBack = callback(service, state);
+    await runReady();
+    expect(await (await pollProgress(service, session)).json()).toEqual(OPENED);
+    resolve(Response.json({ access_token: 'late' }));
+    await callingBack;
+    expect(await (await poll(service, session)).json()).toMatchObject({ accessToken: 'late' });
+  });
+
+  test('one that comes while the store is asked about the opening is delivered by the same poll', async () => {
+    let meanwhile: (() => unknown) | undefined;
+    const service = createTestService(
+      {},
+      { beforeVerb: (verb) => (verb === 'tellOpened' ? meanwhile?.() : undefined) },
+    );
+    const { session, state } = await start(service);
+    meanwhile = () => {
+      meanwhile = undefined;
+      return deny(service, state);
+    };
+    expect(await (await pollProgress(service, session)).json()).toEqual(DENIED);
+  });
+});
+
+test('an opening just after the store has said that there was none is told by the same poll', async () => {
+  const other = createTestService();
+  let justAfter: (() => unknown) | undefined;
+  const store = {
+    ...other.store,
+    async tellOpened(pollSecret: string) {
+      const isTold = await other.store.tellOpened(pollSecret);
+      await justAfter?.();
+      return isTold;
+    },
+  };
+  const service = createTestService({}, { sharing: { store, clock: other.clock } });
+  const { session, state } = await start(service);
+  justAfter = () => {
+    justAfter = undefined;
+    return open(other, state);
+  };
+  expect(await (await pollProgress(service, session)).json()).toEqual(OPENED);
+});
+
+describe('a hint that is lost is only that:', () => {
+  test('a store that fails to tell is not asked again, and the result is delivered', async () => {
+    let tells = 0;
+    const service = createTestService(
+      {},
+      {
+        beforeVerb(verb) {
+          if (verb !== 'tellOpened') return;
+          tells += 1;
+          throw new StoreUnavailable();
+        },
+      },
+    );
+    const { session, state } = await start(service);
+    const polled = pollProgress(service, session);
+    await runReady();
+    expect(tells).toBe(1);
+    await deny(service, state);
+    expect(await (await polled).json()).toEqual(DENIED);
+    expect((await pollProgress(service, session, '&wait=0')).status).toBe(410);
+  });
+
+  test('a device that has left is told nothing, and so takes the hint from nobody', async () => {
+    const service = createTestService();
+    const { session, state } = await start(service);
+    const device = new AbortController();
+    const left = pollProgress(service, session, '', { signal: device.signal });
+    await runReady();
+    device.abort();
+    expect((await left).status).toBe(204);
+    await open(service, state);
+    const gone = pollProgress(service, session, '', { signal: AbortSignal.abort() });
+    expect((await gone).status).toBe(204);
+    expect(await (await pollProgress(service, session)).json()).toEqual(OPENED);
+  });
+});
+
+test('what was refused without progress=1 is refused with it, alike', async () => {
+  const service = createTestService();
+  const { session } = await start(service);
+  const unknown = 'A'.repeat(24);
+  for (const query of [`session=${session}&wait=51`, 'session=x', `session=${unknown}`]) {
+    const [plain, asking] = await Promise.all(
+      ['', '&progress=1'].map((more) => service.ask(`/auth/result?${query}${more}`)),
+    );
+    if (plain === undefined || asking === undefined) return expect.unreachable();
+    expect(await answerOf(asking)).toEqual(await answerOf(plain));
+    expect(Object.fromEntries(asking.headers)).toEqual(Object.fromEntries(plain.headers));
+  }
+});
