@@ -1,6 +1,6 @@
 /** Scripts by which a result is delivered to one poll, and what else a device does with its poll secret. */
 import { STORE_UNDO_MS } from '../../limits.ts';
-import { evenIfFull, GARBAGE_MS, NOW, type Script, script, WAKE } from './script.ts';
+import { evenIfFull, GARBAGE_MS, NOW, script, WAKE } from './script.ts';
 
 /**
  * Needs: session, now, attempt, instance, value. An attempt is
@@ -132,31 +132,24 @@ ${CONFIRM_OR_RETURN}
 return 'acknowledged'
 `);
 
-/**
- * A verb of the device on the session that its poll pointer leads to. Without a
- * Cluster, KEYS: poll pointer, ARGV: now, prefix of the channels, prefix of
- * sessions. In a Cluster the caller has followed the pointer, KEYS: session, ARGV:
- * now, '' (the caller publishes). The body needs: session, now, channels.
- */
-export interface DeviceScript {
-  readonly byPointer: Script;
-  readonly bySession: Script;
-}
+/* Verbs of the device on the session that its poll pointer leads to. A body needs: session, now, channels. */
 
-function deviceScript(body: string): DeviceScript {
-  const byPointer = script(`${NOW}
+/** KEYS: poll pointer. ARGV: now, prefix of the instances' channels, prefix of sessions. */
+const byPointer = (body: string) =>
+  script(`${NOW}
 local id = string.match(redis.call('GET', KEYS[1]) or '', '^%d+%.([^.]+)')
 if not id then return false end
 local session, channels = ARGV[3] .. id, ARGV[2]
 ${body}`);
-  const bySession = script(`${NOW}
-local session, channels = KEYS[1], ARGV[2]
+
+/** In a Cluster, where the caller follows the pointer, and publishes. KEYS: session. ARGV: now. */
+const bySession = (body: string) =>
+  script(`${NOW}
+local session, channels = KEYS[1], ''
 ${body}`);
-  return { byPointer, bySession };
-}
 
 /** Returns 1 once, when the user has been led on to the provider. Otherwise whoever waits is told of it. */
-export const TELL_OPENED = deviceScript(`
+const TELL_OPENED = `
 local at = redis.call('HMGET', session, 's', 'e', 'b', 'h')
 if at[1] ~= 'p' and at[1] ~= 'x' or now > tonumber(at[2]) then return 0 end
 local next = at[3] and 'told' or 'asked'
@@ -164,13 +157,15 @@ if at[4] == 'told' or at[4] == next then return 0 end
 ${evenIfFull('session')}
 redis.call('HSET', session, 'h', next)
 return at[3] and 1 or 0
-`);
+`;
+export const TELL_OPENED_BY_POINTER = byPointer(TELL_OPENED);
+export const TELL_OPENED_SESSION = bySession(TELL_OPENED);
 
 /**
  * The session stays cancelled until it expires, with nothing in it but its service
  * and times. Returns whom to wake: the poll id and the instances.
  */
-export const CANCEL = deviceScript(`
+const CANCEL = `
 local at = redis.call('HMGET', session, 's', 'e', 'a')
 if not at[1] or now > tonumber(at[2]) then return false end
 if at[1] == 'd' then
@@ -183,4 +178,6 @@ redis.call('HDEL', session, 'v', 'r', 'm', 'k', 'l', 'i')
 redis.call('HSET', session, 's', 'q')
 ${WAKE}
 return {poll, waiting}
-`);
+`;
+export const CANCEL_BY_POINTER = byPointer(CANCEL);
+export const CANCEL_SESSION = bySession(CANCEL);

@@ -35,10 +35,11 @@ if not at[1] or at[2] ~= ARGV[2] or now > tonumber(at[3]) then return false end
 export const OPEN = script(`${SESSION}
 if at[1] ~= 'p' then return false end
 local session, channels, verifier = KEYS[1], ARGV[3], at[4] or ''
-if redis.call('HGET', session, 'b') then return {verifier, '', {}} end
+local opening = redis.call('HMGET', session, 'b', 'h')
+if opening[1] then return {verifier, '', {}} end
 ${evenIfFull('session')}
 redis.call('HSET', session, 'b', now)
-if redis.call('HGET', session, 'h') ~= 'asked' then return {verifier, '', {}} end
+if opening[2] ~= 'asked' then return {verifier, '', {}} end
 ${WAKE_OPENED}
 return {verifier, poll, waiting}
 `);

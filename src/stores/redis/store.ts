@@ -10,7 +10,7 @@ import type { RandomBytes } from '../../relay/secrets.ts';
 import type { SessionStore } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import type { Waiters } from '../waiters.ts';
-import { CANCEL, type DeviceScript, TELL_OPENED } from './claim-scripts.ts';
+import * as scripts from './claim-scripts.ts';
 import { createAcknowledge, createClaim } from './claims.ts';
 import type { RedisClient } from './client.ts';
 import type { TimeOf } from './clock.ts';
@@ -23,7 +23,7 @@ import { TRIM_EXPIRED } from './register-scripts.ts';
 import { createRegister } from './registration.ts';
 import type { HoldBack } from './replication-gate.ts';
 import { createRedisResults } from './results.ts';
-import { OPENED } from './script.ts';
+import { OPENED, type Script } from './script.ts';
 import { OPEN } from './scripts.ts';
 import { deriveFromBrowserState, deriveFromPollSecret } from './seal.ts';
 
@@ -51,8 +51,8 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
   const register = createRegister(options);
   const acknowledge = createAcknowledge(options);
 
-  /** The reply of the script, or false when the poll secret leads nowhere. */
-  async function runForDevice({ byPointer, bySession }: DeviceScript, pollSecret: string) {
+  /** The reply, or false when the poll secret leads nowhere. */
+  async function runForDevice(byPointer: Script, bySession: Script, pollSecret: string) {
     const pollKey = keys.poll(deriveFromPollSecret(pollSecret));
     if (!client.isCluster) {
       return run(byPointer, [pollKey], [timeOf(), keys.channelPrefix, keys.sessionPrefix]);
@@ -60,7 +60,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
     const pointer = await commands.within(client.get(pollKey));
     const [, sessionId] = pointer?.split('.') ?? [];
     if (sessionId === undefined) return false;
-    return run(bySession, [keys.sessionPrefix + sessionId], [timeOf(), '']);
+    return run(bySession, [keys.sessionPrefix + sessionId], [timeOf()]);
   }
 
   return {
@@ -90,12 +90,14 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 
     /** Not repeated: what is lost is a hint. */
     async tellOpened(pollSecret) {
-      return (await runForDevice(TELL_OPENED, pollSecret)) === 1;
+      const { TELL_OPENED_BY_POINTER, TELL_OPENED_SESSION } = scripts;
+      return (await runForDevice(TELL_OPENED_BY_POINTER, TELL_OPENED_SESSION, pollSecret)) === 1;
     },
 
     /** Not repeated: the device cancels again. */
     async cancel(pollSecret) {
-      const reply = await runForDevice(CANCEL, pollSecret);
+      const { CANCEL_BY_POINTER, CANCEL_SESSION } = scripts;
+      const reply = await runForDevice(CANCEL_BY_POINTER, CANCEL_SESSION, pollSecret);
       if (!Array.isArray(reply)) return 'gone';
       const [pollId, waiting] = reply as [string, string[]];
       if (client.isCluster) for (const each of waiting) void wake(each, pollId);
