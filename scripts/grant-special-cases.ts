@@ -3,19 +3,42 @@
  * words: there it is code, not data. The catalogue's test fails when that file
  * names a provider that is not here.
  */
+import type { ProviderFacts } from '../src/providers/catalogue.ts';
 
-/** Get the client id and secret as HTTP Basic. `lib/flow/oauth2.js`, `exports.access`. */
+/** Get the client id and secret as HTTP Basic. `lib/flow/oauth2.js`, `exports.access`. Without those that have a profile. */
 export const TAKES_BASIC: readonly string[] = [
   'autodesk',
   'ebay',
-  'fitbit',
   'homeaway',
   'hootsuite',
   'notion',
-  'reddit',
   'trustpilot',
   'twitter2',
 ];
+
+/** Get token requests as JSON. */
+export const TAKES_JSON: readonly string[] = ['notion'];
+
+export interface Correction extends Partial<ProviderFacts> {
+  /** Where the right address was read, on 2026-11-21. */
+  readonly source: string;
+}
+
+/** Where grant has the address of a sandbox, or one that has moved. */
+export const CORRECTIONS: Readonly<Record<string, Correction>> = {
+  logingov: {
+    authorizeUrl: 'https://secure.login.gov/openid_connect/authorize',
+    tokenUrl: 'https://secure.login.gov/api/openid_connect/token',
+    pkce: 'S256',
+    source: 'https://apis.io/apis/login-gov/login-gov-oidc-api/',
+  },
+  twitter2: {
+    authorizeUrl: 'https://x.com/i/oauth2/authorize',
+    tokenUrl: 'https://api.x.com/2/oauth2/token',
+    pkce: 'S256',
+    source: 'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go',
+  },
+};
 
 /** Leave the standard in a way the relay does not follow; each completes "this provider …". */
 export const DEPARTURES: Readonly<Record<string, string>> = {
@@ -23,7 +46,6 @@ export const DEPARTURES: Readonly<Record<string, string>> = {
   concur: 'takes the code and the secret in the address',
   freelancer: 'takes `advanced_scopes` in place of `scope`',
   instagram: 'may want `app_id` and `app_secret` in place of `client_id` and `client_secret`',
-  notion: 'takes JSON in place of a form',
   optimizely: 'takes `scopes` in place of `scope`',
   qq: 'takes the exchange by GET',
   smartsheet: 'takes a hash of the secret and the code in place of the secret',
