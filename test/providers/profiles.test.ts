@@ -137,7 +137,7 @@ test('a relay in a process of its own logs what is doubtful, and sends what a pr
   const doubts = relay.events('setting').map(({ setting, problem }) => `${setting} ${problem}`);
   expect(doubts.filter((doubt) => /^(TRAKT|OSU)/.test(doubt))).toEqual([
     expect.stringMatching(
-      /^TRAKT_CLIENT_ID belongs to Trakt, of which this is unverified: lifetime/,
+      /^TRAKT_CLIENT_ID belongs to Trakt, of which this is unverified: authorization address, token address, lifetime/,
     ),
     expect.stringMatching(/^OSU_CLIENT_ID .* set OSU_PKCE and OSU_SCOPE as its documentation says/),
   ]);

@@ -1,5 +1,5 @@
 /** Anime and manga lists, and trackers of films and series. */
-import { type Profile, readOn } from './profile.ts';
+import { libraries, type Profile, readOn } from './profile.ts';
 
 const { fact, unverified } = readOn('2026-11-21');
 
@@ -220,12 +220,24 @@ const TRAKT =
   'https://github.com/trakt/trakt-api/blob/main/projects/api/src/contracts/oauth/index.ts';
 const TRAKT_REFRESH =
   'https://github.com/trakt/trakt-api/blob/main/projects/api/src/contracts/oauth/schema/request/tokenRefreshSchema.ts';
+const TRAKT_HOST =
+  'its own repository says auth.trakt.tv since July 2026, copies of its reference pages say api.trakt.tv';
 const TRAKT_HEADERS = 'https://docs.trakt.tv/docs/required-headers';
 
 const trakt: Profile = {
   displayName: 'Trakt',
-  authorizeUrl: fact('https://auth.trakt.tv/oauth/authorize', TRAKT),
-  tokenUrl: fact('https://auth.trakt.tv/oauth/token', TRAKT),
+  authorizeUrl: unverified(
+    'https://auth.trakt.tv/oauth/authorize',
+    TRAKT_HOST,
+    TRAKT,
+    libraries.authJs('trakt'),
+  ),
+  tokenUrl: unverified(
+    'https://auth.trakt.tv/oauth/token',
+    TRAKT_HOST,
+    TRAKT,
+    'https://docs.trakt.tv/reference/postoauthdevicetoken',
+  ),
   pkce: fact('none', TRAKT),
   clientAuth: fact('post', TRAKT),
   clientSecret: fact('required', TRAKT_REFRESH),

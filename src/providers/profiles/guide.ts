@@ -152,9 +152,13 @@ function describeRefreshToken({ refreshToken, authorizeParams }: Profile): strin
 }
 
 function describeDeviceFlow({ displayName, deviceFlow }: Profile): string {
-  if (deviceFlow.value === 'none')
-    return `None was found: ${displayName} is what the relay is for.`;
-  return `${sentence(deviceFlow)}\n\nIf your app signs in at ${displayName} alone, it may not need the relay.`;
+  if (deviceFlow.value === 'none') {
+    return sentence({ ...deviceFlow, value: 'None was found.' });
+  }
+  const note = `If your app signs in at ${displayName} alone, it may not need the relay.`;
+  return `${sentence(deviceFlow)}
+
+${note}`;
 }
 
 /** Each fact that the relay or the operator relies on, where it was read, and when. */
