@@ -120,7 +120,7 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
     headers: AGENT,
   },
   discord: {
-    authorizeUrl: 'https://discord.com/oauth2/authorize',
+    authorizeUrl: 'https://discord.com/api/oauth2/authorize',
     tokenUrl: 'https://discord.com/api/oauth2/token',
     ...{ pkce: 'S256', scope: 'identify', auth: 'post', refreshToken: 'rotated' },
   },

@@ -8,7 +8,11 @@ const DISCORD_PKCE = 'https://github.com/discord/discord-api-docs/pull/7046';
 
 const discord: Profile = {
   displayName: 'Discord',
-  authorizeUrl: fact('https://discord.com/oauth2/authorize', libraries.golang, DISCORD),
+  authorizeUrl: fact(
+    'https://discord.com/api/oauth2/authorize',
+    DISCORD,
+    libraries.authJs('discord'),
+  ),
   tokenUrl: fact('https://discord.com/api/oauth2/token', DISCORD),
   pkce: unverified(
     'S256',
@@ -70,7 +74,7 @@ const reddit: Profile = {
   deviceFlow: fact('none', REDDIT),
   userAgent: fact(
     'your platform, app, version and account, as in `web:tv.example:1.0 (by /u/you)`',
-    'https://github.com/reddit-archive/reddit/wiki/API',
+    libraries.socialite('Reddit'),
   ),
   responses: [fact('a refusal may be `200` with an `error`', REDDIT)],
   registration: fact('https://www.reddit.com/prefs/apps', REDDIT),
@@ -82,10 +86,6 @@ const reddit: Profile = {
   traps: [
     fact('Since November 2025 an app needs Reddit’s approval.', REDDIT_POLICY),
     fact('Without `duration=permanent` it gives no refresh token.', REDDIT),
-    fact(
-      'It limits and blocks requests without a `User-Agent` of their own.',
-      'https://github.com/reddit-archive/reddit/wiki/API',
-    ),
     fact('`REDDIT_SCOPE` takes commas between scopes: `identity,read`.', REDDIT),
   ],
 };
@@ -125,7 +125,7 @@ const github: Profile = {
     fact('The tokens of an OAuth app do not expire, and come without a refresh token.', GITHUB),
     fact(
       'A GitHub App has permissions in place of scopes; it ignores `GITHUB_SCOPE`.',
-      GITHUB_EXPIRY,
+      GITHUB_STRING,
     ),
     fact('The device flow has to be switched on in the settings of the app.', GITHUB),
   ],
@@ -154,7 +154,7 @@ const gitlab: Profile = {
     'Confidential: yes, if you set the secret. Scopes: all that the app asks for.',
   ],
   traps: [
-    fact('A scope that is not ticked in the application ends the sign-in with an error.', GITLAB),
+    fact('An application may ask only for the scopes that are ticked in it.', GITLAB),
     fact(
       'For a GitLab of your own set `GITLAB_AUTHORIZE_URL` and `GITLAB_TOKEN_URL`, or `GITLAB_ISSUER`.',
       GITLAB,
@@ -194,7 +194,7 @@ const microsoft: Profile = {
   lifetime: fact('access token about 1 hour, refresh token 90 days', MICROSOFT_REFRESH),
   deviceFlow: fact(`RFC 8628: ${MICROSOFT_DEVICE}`, libraries.golang),
   responses: [],
-  registration: fact('https://entra.microsoft.com/#view/Microsoft_AAD_RegisteredApps', MICROSOFT),
+  registration: fact('https://go.microsoft.com/fwlink/?linkid=2083908', MICROSOFT),
   register: [
     'Choose New registration, and who may sign in.',
     'Redirect URI: the platform Web, and the redirect URI below.',
@@ -231,7 +231,11 @@ const facebook: Profile = {
   ),
   clientAuth: fact('post', FACEBOOK, libraries.golang),
   clientSecret: fact('required', FACEBOOK),
-  scope: fact('public_profile', FACEBOOK),
+  scope: unverified(
+    'public_profile',
+    'no source was read for it; Auth.js asks for email',
+    libraries.authJs('facebook'),
+  ),
   refreshToken: fact('never', FACEBOOK),
   rotates: fact('no refresh tokens', FACEBOOK),
   lifetime: unverified(
@@ -288,7 +292,11 @@ const x: Profile = {
   ],
   traps: [
     fact('Without `offline.access` in the scope it gives no refresh token.', X),
-    fact('With a secret it takes client authentication by HTTP Basic alone.', X_TOKEN),
+    fact(
+      'With a secret it takes client authentication by HTTP Basic alone.',
+      X_TOKEN,
+      'https://github.com/unasuke/omniauth-twitter2/issues/4',
+    ),
     fact('It was called Twitter: `PROVIDERS=x`, and settings begin with `X_`.', X_TOKEN),
   ],
 };

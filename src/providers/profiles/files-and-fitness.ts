@@ -28,7 +28,7 @@ const dropbox: Profile = {
   ],
   traps: [
     fact('Without `token_access_type=offline` it gives no refresh token.', DROPBOX_OFFLINE),
-    fact('A scope that is not ticked under Permissions ends the sign-in with an error.', DROPBOX),
+    fact('An app may ask only for the scopes that are ticked under Permissions.', DROPBOX),
     fact(
       'Before an app has many users Dropbox has to approve it for production.',
       'https://www.dropbox.com/developers/reference/developer-guide',
@@ -59,7 +59,10 @@ const strava: Profile = {
   lifetime: fact('access token 6 hours', STRAVA),
   deviceFlow: fact('none', STRAVA),
   responses: [fact('`athlete` holds the account; the relay drops it', STRAVA)],
-  registration: fact('https://www.strava.com/settings/api', STRAVA),
+  registration: fact(
+    'https://www.strava.com/settings/api',
+    'https://docs.appmixer.com/connector-configuration/strava',
+  ),
   register: [
     'Fill in the form.',
     'Authorization Callback Domain: the host of the redirect URI below, without https:// and path.',
@@ -109,7 +112,7 @@ const fitbit: Profile = {
   lifetime: fact('access token 8 hours', FITBIT),
   deviceFlow: fact('none', FITBIT_AUTHORIZATION),
   responses: [fact('`user_id` is beside the tokens; the relay drops it', FITBIT)],
-  registration: fact('https://dev.fitbit.com/apps/new', FITBIT_END),
+  registration: fact('https://dev.fitbit.com/apps', FITBIT_END),
   register: [
     'OAuth 2.0 Application Type: Server.',
     'Redirect URL: the redirect URI below.',

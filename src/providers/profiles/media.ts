@@ -3,7 +3,6 @@ import { libraries, type Profile, readOn } from './profile.ts';
 
 const { fact, unverified } = readOn('2026-11-21');
 
-const SPOTIFY = 'https://developer.spotify.com/documentation/web-api/tutorials/code-flow';
 const SPOTIFY_REFRESH =
   'https://developer.spotify.com/documentation/web-api/tutorials/refreshing-tokens';
 const SPOTIFY_REDIRECT =
@@ -13,7 +12,11 @@ const SPOTIFY_MIGRATION =
 
 const spotify: Profile = {
   displayName: 'Spotify',
-  authorizeUrl: fact('https://accounts.spotify.com/authorize', SPOTIFY, libraries.golang),
+  authorizeUrl: fact(
+    'https://accounts.spotify.com/authorize',
+    libraries.golang,
+    libraries.authJs('spotify'),
+  ),
   tokenUrl: fact('https://accounts.spotify.com/api/token', SPOTIFY_REFRESH, libraries.golang),
   pkce: fact('S256', SPOTIFY_MIGRATION),
   clientAuth: fact('basic', SPOTIFY_REFRESH, libraries.socialCore('spotify')),
@@ -26,7 +29,7 @@ const spotify: Profile = {
     'https://docs.rs/rspotifys/latest/rspotifys/struct.AuthCodePkceSpotify.html',
   ),
   lifetime: fact('access token 1 hour, refresh token 6 months from the sign-in', SPOTIFY_REFRESH),
-  deviceFlow: fact('none', SPOTIFY),
+  deviceFlow: fact('none', SPOTIFY_REDIRECT),
   responses: [],
   registration: fact('https://developer.spotify.com/dashboard', SPOTIFY_REDIRECT),
   register: [
@@ -55,6 +58,9 @@ const spotify: Profile = {
 };
 
 const GOOGLE = 'https://developers.google.com/identity/protocols/oauth2/web-server';
+const GOOGLE_OFFLINE = 'https://hackmd.io/@pclin/BJlq95xgF';
+const GOOGLE_FIRST =
+  'https://stackoverflow.com/questions/10827920/not-receiving-google-oauth-refresh-token';
 const GOOGLE_DEVICE =
   'https://developers.google.com/identity/protocols/oauth2/limited-input-device';
 const YOUTUBE_DEVICE = 'https://developers.google.com/youtube/v3/guides/auth/devices';
@@ -68,9 +74,14 @@ const google: Profile = {
   clientAuth: fact('post', GOOGLE),
   clientSecret: fact('required', GOOGLE),
   scope: fact('openid email profile', libraries.socialCore('google')),
-  authorizeParams: fact({ access_type: 'offline', prompt: 'consent' }, GOOGLE, libraries.nango),
-  refreshToken: fact('with the parameters above', GOOGLE),
-  rotates: fact('no', GOOGLE),
+  authorizeParams: fact(
+    { access_type: 'offline', prompt: 'consent' },
+    GOOGLE_OFFLINE,
+    GOOGLE_FIRST,
+    libraries.nango,
+  ),
+  refreshToken: fact('with the parameters above', GOOGLE_OFFLINE, GOOGLE_FIRST),
+  rotates: fact('no', GOOGLE_OFFLINE),
   lifetime: fact(
     'access token 1 hour, refresh token until it is unused for 6 months',
     GOOGLE_TESTING,
@@ -86,15 +97,11 @@ const google: Profile = {
   traps: [
     fact(
       'Without `prompt=consent` a refresh token comes only with the first sign-in of a user.',
-      GOOGLE,
+      GOOGLE_FIRST,
     ),
     fact(
       'While the app is in testing, a refresh token lives 7 days, and only listed test users can sign in. Publish the app.',
       GOOGLE_TESTING,
-    ),
-    fact(
-      'A client of the type TV is for Google’s own device flow. It has no redirect URI, so the relay cannot use it.',
-      GOOGLE_DEVICE,
     ),
     fact(
       'It refuses to sign in inside the web view of another app.',
@@ -123,7 +130,7 @@ const youtube: Profile = {
 
 const TWITCH = 'https://dev.twitch.tv/docs/authentication/getting-tokens-oauth';
 const TWITCH_REFRESH = 'https://dev.twitch.tv/docs/authentication/refresh-tokens';
-const TWITCH_CONSOLE = 'https://dev.twitch.tv/docs/authentication/register-app';
+const TWITCH_CONSOLE = 'https://botize.com/en/api-credentials/twitch';
 
 const twitch: Profile = {
   displayName: 'Twitch',
@@ -155,7 +162,7 @@ const twitch: Profile = {
     fact('An app has to ask Twitch each hour whether its access token is still valid.', TWITCH),
     fact(
       'The app calls the API with its client id in `Client-Id`, beside the token.',
-      libraries.socialite('Twitch'),
+      'https://community.latenode.com/t/getting-401-unauthorized-error-when-using-twitch-api-access-token/32107',
     ),
   ],
 };
@@ -263,7 +270,11 @@ const patreon: Profile = {
   deviceFlow: fact('none', PATREON),
   userAgent: fact('your app', 'https://github.com/simov/grant/issues/151'),
   responses: [],
-  registration: fact('https://www.patreon.com/portal/registration/register-clients', PATREON),
+  registration: unverified(
+    'https://www.patreon.com/portal/registration/register-clients',
+    'what was read says only that it is in the portal for developers',
+    'https://patreon-api.pages.dev/guide/features/oauth',
+  ),
   register: ['Choose Create Client, API version 2.', 'Redirect URIs: the redirect URI below.'],
   traps: [
     fact(
