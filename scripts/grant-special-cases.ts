@@ -2,19 +2,42 @@
  * What grant does for single providers in `lib/flow/oauth2.js`, which is code and not
  * data. The catalogue's test fails if that file names a provider that is not here.
  */
+import type { ProviderFacts } from '../src/providers/catalogue.ts';
 
-/** Providers that get the client id and secret by HTTP Basic. `lib/flow/oauth2.js`, `exports.access`. */
+/** Providers without a profile that get the client id and secret by HTTP Basic. `lib/flow/oauth2.js`, `exports.access`. */
 export const TAKES_BASIC: readonly string[] = [
   'autodesk',
   'ebay',
-  'fitbit',
   'homeaway',
   'hootsuite',
   'notion',
-  'reddit',
   'trustpilot',
   'twitter2',
 ];
+
+/** Providers that take token requests as JSON. */
+export const TAKES_JSON: readonly string[] = ['notion'];
+
+export interface Correction extends Partial<ProviderFacts> {
+  /** Where the right address was read, on 2026-11-21. */
+  readonly source: string;
+}
+
+/** Where grant has the address of a sandbox, or one that has moved. */
+export const CORRECTIONS: Readonly<Record<string, Correction>> = {
+  logingov: {
+    authorizeUrl: 'https://secure.login.gov/openid_connect/authorize',
+    tokenUrl: 'https://secure.login.gov/api/openid_connect/token',
+    pkce: 'S256',
+    source: 'https://apis.io/apis/login-gov/login-gov-oidc-api/',
+  },
+  twitter2: {
+    authorizeUrl: 'https://x.com/i/oauth2/authorize',
+    tokenUrl: 'https://api.x.com/2/oauth2/token',
+    pkce: 'S256',
+    source: 'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go',
+  },
+};
 
 /** Providers that deviate from the standard in a way that the relay does not support. Each text completes "this provider …". */
 export const DEPARTURES: Readonly<Record<string, string>> = {
@@ -22,7 +45,6 @@ export const DEPARTURES: Readonly<Record<string, string>> = {
   concur: 'takes the code and the secret in the address',
   freelancer: 'takes `advanced_scopes` in place of `scope`',
   instagram: 'may want `app_id` and `app_secret` in place of `client_id` and `client_secret`',
-  notion: 'takes JSON in place of a form',
   optimizely: 'takes `scopes` in place of `scope`',
   qq: 'takes the exchange by GET',
   smartsheet: 'takes a hash of the secret and the code in place of the secret',

@@ -1,32 +1,70 @@
 import { type ProviderFacts, SUBDOMAIN } from '../src/providers/catalogue.ts';
+import { findProfile, PROFILE_NAMES } from '../src/providers/profiles/index.ts';
+import { findUnverified, type Profile } from '../src/providers/profiles/profile.ts';
 import type { Catalogue } from './update-catalogue.ts';
 
 /** Returns the text of docs/providers.md. */
 export function writeProvidersPage({ source, licence, providers }: Catalogue): string {
-  const rows = Object.entries(providers).map(
+  const profiled = PROFILE_NAMES.flatMap((name) => {
+    const profile = findProfile(name);
+    return profile ? [profileRow(name, profile)] : [];
+  });
+  const others = Object.entries(providers).map(
     ([name, facts]) => `| \`${name}\` | ${new URL(plainAddress(facts)).host} | ${noteOf(facts)} |`,
   );
-  return `<!-- Written by scripts/update-catalogue.ts; do not edit. -->
-# Providers of the catalogue
+  return `# Providers
 
-This page is for operators. The relay knows the addresses of these ${rows.length} providers, besides the built-in \`mal\` and \`anilist\`. [configuration.md](configuration.md#from-the-catalogue) says how to enable one.
+This page is for operators: which providers you can enable by naming them in \`PROVIDERS\`. Settings are in [configuration.md](configuration.md#providers). In a terminal, \`sign-in-relay providers\` prints the first table, and \`sign-in-relay providers spotify\` the guide to one.
 
-Source: ${source} (${licence}). The addresses come from there unchanged, and sign-ins have not been tried at all of them.
+## With a profile
+
+For these ${profiled.length} the relay knows what to send. Set a client id, and a secret where the table says so. Each name leads to a guide: where to register, what to enter there, what to set, how to test, and what goes wrong.
+
+| name | provider | PKCE | secret | scope unless you set one | refresh token | device flow of its own | unverified |
+|---|---|---|---|---|---|---|---|
+${profiled.join('\n')}
+
+- **Facts** are from the provider's own documentation, or from what well-kept libraries send. Each guide lists the sources and the day on which stored copies of them were read. Nobody here has signed in at all of these providers; tests sign in and refresh at mock providers that behave as documented.
+- **Unverified** is a fact for which sources differ or none was found. The relay logs it when it starts.
+- **Device flow of its own**: if a provider has one and your app only needs that provider, you may not need the relay.
+
+## Addresses only
+
+Of these ${others.length} little more than the addresses is known. You also have to set what the provider's documentation says of PKCE (\`_PKCE\`), scopes (\`_SCOPE\`) and parameters that make it give a refresh token (\`_AUTHORIZE_PARAMS\`). The relay names what is not set when it starts.
+
+Source: ${source} (${licence}). The addresses are as good as that source; nobody here has signed in at all of them.
 
 | name for \`PROVIDERS\` | signs in at | note |
 |---|---|---|
-${rows.join('\n')}
+${others.join('\n')}
 `;
+}
+
+function profileRow(name: string, profile: Profile): string {
+  const { displayName, pkce, clientSecret, scope, refreshToken, deviceFlow } = profile;
+  const cells = [
+    `[\`${name}\`](providers/${name}.md)`,
+    displayName,
+    pkce.value,
+    clientSecret.value,
+    scope.value === '' ? '–' : `\`${scope.value}\``,
+    refreshToken.value === 'never' ? 'never' : 'yes',
+    deviceFlow.value === 'none' ? '–' : 'yes',
+    findUnverified(profile).join(', ') || '–',
+  ];
+  return `| ${cells.join(' | ')} |`;
 }
 
 function plainAddress({ authorizeUrl }: ProviderFacts): string {
   return authorizeUrl.replace(SUBDOMAIN, 'subdomain');
 }
 
-function noteOf({ authorizeUrl, tokenUrl, clientAuth, departure }: ProviderFacts): string {
+function noteOf({ authorizeUrl, tokenUrl, clientAuth, pkce, quirks, departure }: ProviderFacts) {
   const notes: string[] = [];
   if (`${authorizeUrl}${tokenUrl}`.includes(SUBDOMAIN)) notes.push('needs `_SUBDOMAIN`');
+  if (pkce) notes.push(`PKCE ${pkce}`);
   if (clientAuth === 'basic') notes.push('secret by HTTP Basic');
+  if (quirks?.tokenRequest) notes.push('token requests in JSON');
   if (departure) notes.push(`not standard: ${departure}; the sign-in may fail`);
   return notes.join('; ');
 }

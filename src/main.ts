@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-/** The command line: help and version, or reads the environment and serves. */
+/** The command line: help, version and subcommands, or reads the environment and serves. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
@@ -13,14 +13,16 @@ const USAGE = `sign-in-relay ${packageJson.version}: ${packageJson.description}
 Usage: npm start                 serve, configured by the environment
        npm start -- --help       this text
        npm start -- --version
+       npm start -- providers [name]   what is known of providers, or of one
 `;
 
 async function main(): Promise<void> {
   // Whoever reads them may close them at any time. Each write handles its own failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  const options = readOptions();
+  const { values: options, positionals } = readArguments();
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   if (options.version) return print(`${packageJson.version}\n`);
+  if (positionals.length > 0) return runCommand(positionals);
 
   const read = readSettings(process.env, (path) => readFileSync(path, 'utf8'));
   if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
@@ -36,6 +38,17 @@ async function main(): Promise<void> {
   } catch (error) {
     fail(describeStartFailure(error, settings) ?? describeUnexpected(error));
   }
+}
+
+/** Each command is loaded only where it is used. */
+async function runCommand([command, ...names]: readonly string[]): Promise<void> {
+  if (command !== 'providers' || names.length > 1) {
+    fail(`Unexpected argument ${JSON.stringify(names[1] ?? command)}\n\n${USAGE}`);
+  }
+  const { showProviders } = await import('./show-providers.ts');
+  const { isFound, text } = showProviders(names[0]);
+  if (!isFound) fail(text);
+  print(text);
 }
 
 /** The setting that this machine cannot satisfy. Undefined when no setting is the cause. */
@@ -66,16 +79,15 @@ function describeUnexpected(error: unknown): string {
   return [`The relay did not start because of a fault of its own: ${name}`, ...at, ''].join('\n  ');
 }
 
-function readOptions() {
+function readArguments() {
   try {
     const options = {
       help: { type: 'boolean', short: 'h' },
       version: { type: 'boolean' },
     } as const;
-    return parseArgs({ options }).values;
+    return parseArgs({ options, allowPositionals: true });
   } catch (error) {
-    fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
-    return {};
+    return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
   }
 }
 

@@ -25,7 +25,10 @@ interface Target {
 
 /** Everything but `confirm`, which changes what a link does, and but the groups that wait for the end of sessions. */
 const ALL_BUT_EXPIRY = [
-  ...['--with', 'user-code,wait,ack,qr,cors,device-grant,services,refresh,details,challenge,progress,cancel'],
+  ...[
+    '--with',
+    'user-code,wait,ack,qr,cors,device-grant,services,refresh,details,challenge,progress,cancel',
+  ],
   ...['--except', 'expiry,device-expiry'],
 ];
 

@@ -1,10 +1,12 @@
 /**
- * What is known of providers before an operator registers with one. The 191
- * entries of catalogue.json are written by scripts/update-catalogue.ts and never
- * by hand.
+ * What is known of providers before an operator registers with one: a profile where
+ * somebody read a provider's documentation, else the addresses alone. The entries of
+ * catalogue.json are written by scripts/update-catalogue.ts and never by hand.
  */
 import catalogue from './catalogue.json' with { type: 'json' };
-import type { ClientAuthentication, PkceMethod } from './provider.ts';
+import { findProfile, PROFILE_NAMES } from './profiles/index.ts';
+import type { Profile } from './profiles/profile.ts';
+import type { ClientAuthentication, PkceMethod, ProviderQuirks } from './provider.ts';
 
 export interface ProviderFacts {
   /** How the provider writes its name. Absent: its name with a capital. */
@@ -16,6 +18,10 @@ export interface ProviderFacts {
   readonly clientAuth?: ClientAuthentication;
   /** Absent: not known, so none is used. */
   readonly pkce?: PkceMethod;
+  /** Absent: none is sent. */
+  readonly scope?: string;
+  readonly authorizeParams?: Readonly<Record<string, string>>;
+  readonly quirks?: ProviderQuirks;
   /** How its flow deviates from the standard, where the relay does not support that. Completes "this provider …". */
   readonly departure?: string;
 }
@@ -23,38 +29,45 @@ export interface ProviderFacts {
 /** Placeholder for the part of an address that differs between customers of a provider. */
 export const SUBDOMAIN = '[subdomain]';
 
-/** Offered unless PROVIDERS is set. Neither is sent a scope unless the operator sets one. */
-const builtIn: Readonly<Record<string, ProviderFacts>> = {
-  /** Takes no other method than `plain`. @see https://myanimelist.net/apiconfig/references/authorization */
-  mal: {
-    displayName: 'MyAnimeList',
-    authorizeUrl: 'https://myanimelist.net/v1/oauth2/authorize',
-    tokenUrl: 'https://myanimelist.net/v1/oauth2/token',
-    clientAuth: 'post',
-    pkce: 'plain',
-  },
-  /** Has no PKCE. @see https://docs.anilist.co/guide/auth/authorization-code */
-  anilist: {
-    displayName: 'AniList',
-    authorizeUrl: 'https://anilist.co/api/v2/oauth/authorize',
-    tokenUrl: 'https://anilist.co/api/v2/oauth/token',
-    clientAuth: 'post',
-    pkce: 'none',
-  },
-};
+/** What `PROVIDERS` lists unless it is set. */
+export const DEFAULT_NAMES: readonly string[] = ['mal', 'anilist'];
 
 // TypeScript widens `clientAuth` in JSON to string; the catalogue's test checks the values.
 const listed = catalogue.providers as Readonly<Record<string, ProviderFacts>>;
 
-/** What `PROVIDERS` lists unless it is set. */
-export const BUILT_IN_NAMES: readonly string[] = Object.keys(builtIn);
-
+/** Providers of which little more than the addresses is known. */
 export const CATALOGUE_NAMES: readonly string[] = Object.keys(listed);
 
-export function findBuiltIn(name: string): ProviderFacts | undefined {
-  return Object.hasOwn(builtIn, name) ? builtIn[name] : undefined;
-}
+export const KNOWN_NAMES: readonly string[] = [...PROFILE_NAMES, ...CATALOGUE_NAMES];
 
 export function findInCatalogue(name: string): ProviderFacts | undefined {
   return Object.hasOwn(listed, name) ? listed[name] : undefined;
+}
+
+export function findFacts(name: string): ProviderFacts | undefined {
+  const profile = findProfile(name);
+  return profile ? factsOf(profile) : findInCatalogue(name);
+}
+
+/** Sent where a provider wants a `User-Agent` and the operator has set none. */
+const USER_AGENT = 'sign-in-relay';
+
+function factsOf(profile: Profile): ProviderFacts {
+  const { tokenRequest, clientIdHeader, userAgent, refreshesWithRedirectUri } = profile;
+  const quirks: ProviderQuirks = {
+    ...(tokenRequest && { tokenRequest: tokenRequest.value }),
+    ...(clientIdHeader && { clientIdHeader: clientIdHeader.value }),
+    ...(userAgent && { userAgent: USER_AGENT }),
+    ...(refreshesWithRedirectUri && { refreshesWithRedirectUri: true }),
+  };
+  return {
+    displayName: profile.displayName,
+    authorizeUrl: profile.authorizeUrl.value,
+    tokenUrl: profile.tokenUrl.value,
+    clientAuth: profile.clientAuth.value,
+    pkce: profile.pkce.value,
+    ...(profile.scope.value !== '' && { scope: profile.scope.value }),
+    ...(profile.authorizeParams && { authorizeParams: profile.authorizeParams.value }),
+    ...(Object.keys(quirks).length > 0 && { quirks }),
+  };
 }

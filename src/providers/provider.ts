@@ -32,6 +32,20 @@ export interface ProviderConfig {
   readonly scope?: string;
   /** Further parameters of the authorize address, such as `access_type=offline`. */
   readonly authorizeParams: Readonly<Record<string, string>>;
+  /** Where its token endpoint leaves RFC 6749. Absent: nowhere. */
+  readonly quirks?: ProviderQuirks;
+}
+
+/** What some token endpoints want besides RFC 6749. Each has a user among the profiles. */
+export interface ProviderQuirks {
+  /** Token requests are JSON, not a form. Trakt, Notion. */
+  readonly tokenRequest?: 'json';
+  /** A header that carries the client id too. Trakt. */
+  readonly clientIdHeader?: string;
+  /** The `User-Agent` of token requests. Reddit, Shikimori, Bangumi and others. */
+  readonly userAgent?: string;
+  /** A refresh brings the redirect URI, as the exchange did. Trakt, Bangumi, GitLab. */
+  readonly refreshesWithRedirectUri?: true;
 }
 
 /** Whether devices may, or must, exchange the code themselves. */
@@ -124,7 +138,8 @@ export function createProvider(
     refresh(refreshToken, narrowerScope) {
       const grant = `grant_type=refresh_token&refresh_token=${formEncode(refreshToken)}`;
       const scopes = narrowerScope === undefined ? '' : `&scope=${formEncode(narrowerScope)}`;
-      return tokenEndpoint.request(config, grant + scopes);
+      const redirect = config.quirks?.refreshesWithRedirectUri ? redirectParameter : '';
+      return tokenEndpoint.request(config, grant + scopes + redirect);
     },
   };
 }

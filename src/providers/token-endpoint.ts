@@ -8,7 +8,7 @@ import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '..
 import type { ExchangeOutcome } from '../relay/relay.ts';
 import type { TokenResult } from '../relay/session.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
-import type { ProviderConfig } from './provider.ts';
+import type { ProviderConfig, ProviderQuirks } from './provider.ts';
 
 /** One provider may have this part of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
 export const PROVIDER_SHARES = 4;
@@ -99,7 +99,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         method: 'POST',
         headers: headersFor(provider, keepAlive),
         keepalive: keepAlive,
-        body: grant + credentialsInBody(provider),
+        body: encodeBody(provider, grant + credentialsInBody(provider)),
         // A followed 307 would carry the code and the secret to another address. RFC 9700 §4.12.
         redirect: 'manual',
         signal: timeout.signal,
@@ -153,7 +153,25 @@ const CLOSING_HEADERS = { ...HEADERS, Connection: 'close' } as const;
 
 function headersFor(provider: ProviderConfig, keepAlive: boolean): Record<string, string> {
   const headers = keepAlive ? HEADERS : CLOSING_HEADERS;
-  return usesBasic(provider) ? { ...headers, Authorization: basicFor(provider) } : headers;
+  return {
+    ...headers,
+    ...(usesBasic(provider) && { Authorization: basicFor(provider) }),
+    ...(provider.quirks && headersForQuirks(provider.quirks, provider.clientId)),
+  };
+}
+
+function headersForQuirks(quirks: ProviderQuirks, clientId: string): Record<string, string> {
+  const { tokenRequest, clientIdHeader, userAgent } = quirks;
+  return {
+    ...(tokenRequest === 'json' && { 'Content-Type': 'application/json' }),
+    ...(clientIdHeader !== undefined && { [clientIdHeader]: clientId }),
+    ...(userAgent !== undefined && { 'User-Agent': userAgent }),
+  };
+}
+
+function encodeBody({ quirks }: ProviderConfig, form: string): string {
+  if (quirks?.tokenRequest !== 'json') return form;
+  return JSON.stringify(Object.fromEntries(new URLSearchParams(form)));
 }
 
 /** A request must authenticate in one way only. RFC 6749 §2.3. */
@@ -250,7 +268,8 @@ const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set([
 /** Empty and zero fields are left out. docs/protocol.md §3. */
 function parseTokens(json: Record<string, unknown>): TokenResult | undefined {
   const { access_token: accessToken, refresh_token: refreshToken } = json;
-  const { token_type: tokenType, scope, id_token: idToken } = json;
+  const { token_type: tokenType, id_token: idToken } = json;
+  const scope = parseScope(json.scope);
   if (!isFilled(accessToken)) return undefined;
   const tokens: { -readonly [Name in keyof TokenResult]: TokenResult[Name] } = { accessToken };
   const expiresIn = parseSeconds(json.expires_in);
@@ -260,6 +279,11 @@ function parseTokens(json: Record<string, unknown>): TokenResult | undefined {
   if (isFilled(scope)) tokens.scope = scope;
   if (isFilled(idToken)) tokens.idToken = idToken;
   return tokens;
+}
+
+/** Twitch writes a list. RFC 6749 §3.3: one space between two scopes. */
+function parseScope(value: unknown): unknown {
+  return Array.isArray(value) && value.every(isFilled) ? value.join(' ') : value;
 }
 
 /** Some providers send the number as a string. Anything but a whole number above 0 is left out. */

@@ -86,6 +86,11 @@ export const PROVIDER_CHECKS = {
   SCOPE: (text: string) => ({ value: text.replace(/\s+/g, ' ') }),
   PKCE: oneOf('none', 'plain', 'S256'),
   CLIENT_AUTH: oneOf('post', 'basic'),
+  // RFC 9110 §5.5: nothing but visible ASCII is sure to arrive as it was sent.
+  USER_AGENT: textLike(
+    /^[\x20-\x7e]{1,200}$/,
+    'must be 1 to 200 characters of ASCII, such as acme-tv/1.0 (https://tv.example)',
+  ),
   AUTHORIZE_PARAMS: converted(
     textUnless(findParamsProblem),
     (text): Readonly<Record<string, string>> => Object.fromEntries(new URLSearchParams(text)),

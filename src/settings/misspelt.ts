@@ -5,19 +5,13 @@
  */
 import { distance } from 'fastest-levenshtein';
 import { parseAddress } from '../providers/address.ts';
-import {
-  BUILT_IN_NAMES,
-  CATALOGUE_NAMES,
-  findBuiltIn,
-  findInCatalogue,
-} from '../providers/catalogue.ts';
+import { DEFAULT_NAMES, findFacts, KNOWN_NAMES } from '../providers/catalogue.ts';
 import { PROVIDER_SETTINGS, prefixOf, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import type { Environment } from './reading.ts';
 
 const relayNames = Object.keys(RELAY_SETTINGS);
 const providerNames = Object.keys(PROVIDER_SETTINGS);
-const knownProviders = [...BUILT_IN_NAMES, ...CATALOGUE_NAMES];
 
 /** A warning for each name that was probably meant as a setting. `providers` are those in PROVIDERS. */
 export function findMisspeltNames(
@@ -28,7 +22,7 @@ export function findMisspeltNames(
     ...relayNames,
     ...providers.flatMap((provider) => providerNames.map((name) => prefixOf(provider) + name)),
   ]);
-  const unlisted = knownProviders.filter((name) => !providers.includes(name));
+  const unlisted = KNOWN_NAMES.filter((name) => !providers.includes(name));
   return Object.keys(env).flatMap((setting) => {
     if (known.has(setting)) return [];
     const problem =
@@ -54,8 +48,8 @@ function findProviderProblem(setting: string, providers: readonly string[]): str
   const ending = setting.slice(prefix.length);
   const near = nearest(ending, providerNames);
   if (near) return `is not a setting: did you mean ${prefix}${near}?`;
-  // The catalogue has large services, whose own tools read variables with the same prefix.
-  const isOurs = findBuiltIn(provider) !== undefined || findInCatalogue(provider) === undefined;
+  // Known names are those of large services, whose own tools read variables with the same prefix.
+  const isOurs = DEFAULT_NAMES.includes(provider) || findFacts(provider) === undefined;
   return isOurs && !isServiceLink(ending) ? `is not a setting of ${provider}` : undefined;
 }
 
@@ -67,7 +61,7 @@ function isServiceLink(ending: string): boolean {
 /** As in MYANIMELIST_CLIENT_ID, where the provider's name here is `mal`. */
 function findDisplayNameProblem(setting: string, providers: readonly string[]): string | undefined {
   for (const provider of providers) {
-    const displayed = prefixOf(findBuiltIn(provider)?.displayName ?? provider);
+    const displayed = prefixOf(findFacts(provider)?.displayName ?? provider);
     const ending = setting.startsWith(displayed) ? setting.slice(displayed.length) : '';
     if (providerNames.includes(ending)) {
       return `is not a setting: did you mean ${prefixOf(provider)}${ending}?`;
@@ -108,9 +102,9 @@ const MAX_SUGGESTIONS = 3;
 /** A sentence with the providers that an unknown name may mean, nearest first; empty if there is none. */
 export function didYouMean(name: string): string {
   const written = lettersOf(name);
-  const farthest = Math.max(1, Math.floor(written.length / 3));
-  const near = knownProviders
-    .map((known) => ({ known, edits: editsBetween(written, known) }))
+  // Fewer edits than letters: otherwise any letter would be near `x`.
+  const farthest = Math.min(written.length - 1, Math.max(1, Math.floor(written.length / 3)));
+  const near = KNOWN_NAMES.map((known) => ({ known, edits: editsBetween(written, known) }))
     .filter(({ edits }) => edits <= farthest)
     .sort((one, other) => one.edits - other.edits);
   const exact = near.filter(({ edits }) => edits === 0);
@@ -120,7 +114,7 @@ export function didYouMean(name: string): string {
 
 /** The distance to the provider's name or to its display name: MyAnimeList is `mal`. */
 function editsBetween(written: string, known: string): number {
-  const shown = lettersOf((findBuiltIn(known) ?? findInCatalogue(known))?.displayName ?? known);
+  const shown = lettersOf(findFacts(known)?.displayName ?? known);
   const edits = Math.min(distance(written, known), distance(written, shown));
   const isPart = isPartOf(known, written) || isPartOf(written, shown);
   return isPart ? Math.min(edits, 1) : edits;

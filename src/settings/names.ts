@@ -10,7 +10,7 @@ import {
   DEFAULT_START_BURST,
   DEFAULT_START_RATE_PER_SECOND,
 } from '../limits.ts';
-import { BUILT_IN_NAMES } from '../providers/catalogue.ts';
+import { DEFAULT_NAMES } from '../providers/catalogue.ts';
 
 export interface SettingDescription {
   /** One or two sentences for the operator. */
@@ -54,7 +54,7 @@ export const RELAY_SETTINGS = {
   PROVIDERS: {
     meaning: 'Providers to offer; each is enabled once its client id is set.',
     example: 'mal,spotify,acme',
-    default: BUILT_IN_NAMES.join(','),
+    default: DEFAULT_NAMES.join(','),
     shown: 'all',
   },
   PROVIDER_KEEP_ALIVE: {
@@ -170,12 +170,12 @@ export const PROVIDER_SETTINGS = {
     shown: 'nothing',
   },
   AUTHORIZE_URL: {
-    meaning: 'Where the user signs in. Unset: from the catalogue or the issuer.',
+    meaning: 'Where the user signs in. Unset: as the profile or issuer says.',
     example: 'https://acme.example/oauth/authorize',
     shown: 'address',
   },
   TOKEN_URL: {
-    meaning: 'Where the code is exchanged for tokens. Unset: from the catalogue or the issuer.',
+    meaning: 'Where the code is exchanged for tokens. Unset: as the profile or issuer says.',
     example: 'https://acme.example/oauth/token',
     shown: 'address',
   },
@@ -195,25 +195,32 @@ export const PROVIDER_SETTINGS = {
     shown: 'all',
   },
   SCOPE: {
-    meaning: 'Scopes to request, as the provider writes them. Unset: none is sent.',
+    meaning:
+      'Scopes to request, as the provider writes them. Unset: as the profile says, else none.',
     example: 'user:read library:read',
     shown: 'all',
   },
   PKCE: {
-    meaning: 'S256, plain or none. Unset: as built in or told by the issuer, else none.',
+    meaning: 'S256, plain or none. Unset: as the profile or the issuer says, else none.',
     example: 'S256',
     shown: 'all',
   },
   CLIENT_AUTH: {
     meaning:
-      'post or basic: how to send the secret. Unset: as the catalogue or issuer says, else post.',
+      'post or basic: how to send the secret. Unset: as the profile or issuer says, else post.',
     example: 'basic',
     shown: 'all',
   },
   AUTHORIZE_PARAMS: {
-    meaning: 'Extra parameters of the authorization request, written as a query.',
+    meaning:
+      'Parameters of the authorization request, as a query. They are added to those of the profile.',
     example: 'access_type=offline&prompt=consent',
     shown: 'nothing',
+  },
+  USER_AGENT: {
+    meaning: 'User-Agent of token requests, for providers that want to know who asks.',
+    example: 'web:tv.example:1.0 (by /u/acme)',
+    shown: 'all',
   },
 } satisfies SettingsTable;
 

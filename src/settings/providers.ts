@@ -1,16 +1,19 @@
 /** Combines the settings of a listed provider with the catalogue: a provider to use, or one to discover by its issuer. */
 import { findAddressProblem } from '../providers/address.ts';
 import {
-  findBuiltIn,
+  findFacts,
   findInCatalogue,
   type ProviderFacts,
   SUBDOMAIN,
 } from '../providers/catalogue.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
+import { findProfile } from '../providers/profiles/index.ts';
+import { findUnverified, type Profile } from '../providers/profiles/profile.ts';
 import type { ProviderConfig } from '../providers/provider.ts';
 import { PROVIDER_CHECKS } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
 import { PROVIDER_SETTINGS, prefixOf } from './names.ts';
+import type { SettingWarning } from './problems.ts';
 import { type Reading, readTable, reject, type Values, withoutUndefined } from './reading.ts';
 
 /**
@@ -21,10 +24,11 @@ export function readProvider(
   reading: Reading,
   name: string,
 ): ProviderConfig | ProviderToDiscover | undefined {
+  const { env, warnings } = reading;
   const prefix = prefixOf(name);
-  const isSet = (setting: string) => reading.env[prefix + setting] !== undefined;
+  const isSet = (setting: string) => env[prefix + setting] !== undefined;
   const given = readTable(reading, prefix, PROVIDER_SETTINGS, PROVIDER_CHECKS);
-  const facts = findBuiltIn(name) ?? findInCatalogue(name);
+  const facts = findFacts(name);
   if (!facts && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
     const problem = `lists ${name}, which is not in the catalogue.${didYouMean(name)} Otherwise set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
     reject(reading, 'PROVIDERS', problem);
@@ -45,13 +49,19 @@ export function readProvider(
     pkce: given.PKCE,
     clientAuth: given.CLIENT_AUTH,
     authorizeParams: given.AUTHORIZE_PARAMS ?? {},
+    quirks: given.USER_AGENT === undefined ? undefined : { userAgent: given.USER_AGENT },
   });
   // The issuer's own addresses take precedence over the catalogue's.
   if (isSet('ISSUER')) return { ...common, issuer: given.ISSUER ?? '' };
+  warnings.push(...findProviderWarnings(name, isSet));
+  const quirks = { ...facts?.quirks, ...common.quirks };
   return {
     clientAuth: facts?.clientAuth ?? 'post',
     pkce: facts?.pkce ?? 'none',
+    ...(facts?.scope !== undefined && { scope: facts.scope }),
     ...common,
+    authorizeParams: { ...facts?.authorizeParams, ...common.authorizeParams },
+    ...(Object.keys(quirks).length > 0 && { quirks }),
     ...readAddresses(reading, name, given, facts),
   };
 }
@@ -71,6 +81,48 @@ function warnDisabled({ env, warnings }: Reading, name: string): void {
     setting: `${prefix}CLIENT_ID`,
     problem: `is not set${although}: ${name} stays disabled`,
   });
+}
+
+/** What an operator has to set, or look at, before a known provider works. */
+function findProviderWarnings(
+  name: string,
+  isSet: (setting: string) => boolean,
+): readonly SettingWarning[] {
+  const prefix = prefixOf(name);
+  const profile = findProfile(name);
+  if (profile) return findProfileWarnings(name, profile, isSet);
+  if (!findInCatalogue(name)) return [];
+  const missing = ['PKCE', 'SCOPE'].filter((setting) => !isSet(setting));
+  if (missing.length === 0 || (isSet('AUTHORIZE_URL') && isSet('TOKEN_URL'))) return [];
+  const names = missing.map((setting) => prefix + setting).join(' and ');
+  const problem = `belongs to a provider of which only the addresses are known: set ${names} as its documentation says, and ${prefix}AUTHORIZE_PARAMS if it needs one to give a refresh token`;
+  return [{ setting: `${prefix}CLIENT_ID`, problem }];
+}
+
+function findProfileWarnings(
+  name: string,
+  profile: Profile,
+  isSet: (setting: string) => boolean,
+): readonly SettingWarning[] {
+  const prefix = prefixOf(name);
+  const { displayName, userAgent, clientSecret, pkce } = profile;
+  const warnings: SettingWarning[] = [];
+  const unverified = findUnverified(profile);
+  if (unverified.length > 0) {
+    const problem = `belongs to ${displayName}, of which this is unverified: ${unverified.join(', ')}. See docs/providers/${name}.md`;
+    warnings.push({ setting: `${prefix}CLIENT_ID`, problem });
+  }
+  if (userAgent && !isSet('USER_AGENT')) {
+    const problem = `is not set: ${displayName} wants it to name ${userAgent.value}`;
+    warnings.push({ setting: `${prefix}USER_AGENT`, problem });
+  }
+  const hasSecret = isSet('CLIENT_SECRET') || isSet('CLIENT_SECRET_FILE');
+  // Without PKCE the relay warns of a missing secret whatever the provider.
+  if (clientSecret.value === 'required' && pkce.value !== 'none' && !hasSecret) {
+    const problem = `is not set: ${displayName} issues no tokens without it`;
+    warnings.push({ setting: `${prefix}CLIENT_SECRET`, problem });
+  }
+  return warnings;
 }
 
 type Given = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;

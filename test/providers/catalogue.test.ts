@@ -2,15 +2,23 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { DEPARTURES, NO_DIFFERENCE, TAKES_BASIC } from '../../scripts/grant-special-cases.ts';
+import {
+  CORRECTIONS,
+  DEPARTURES,
+  NO_DIFFERENCE,
+  TAKES_BASIC,
+  TAKES_JSON,
+} from '../../scripts/grant-special-cases.ts';
 import { readCatalogue } from '../../scripts/update-catalogue.ts';
 import { findAddressProblem } from '../../src/providers/address.ts';
 import {
   CATALOGUE_NAMES,
-  findBuiltIn,
+  findFacts,
   findInCatalogue,
+  KNOWN_NAMES,
   SUBDOMAIN,
 } from '../../src/providers/catalogue.ts';
+import { PROFILE_NAMES } from '../../src/providers/profiles/index.ts';
 
 const root = `${import.meta.dir}/../..`;
 
@@ -21,8 +29,8 @@ describe('the catalogue', () => {
   });
 
   test('has valid names for PROVIDERS, addresses that are safe for a secret, known values', () => {
-    const unfit = CATALOGUE_NAMES.filter((name) => {
-      const { authorizeUrl = '', tokenUrl = '', clientAuth = 'post' } = findInCatalogue(name) ?? {};
+    const unfit = KNOWN_NAMES.filter((name) => {
+      const { authorizeUrl = '', tokenUrl = '', clientAuth = 'post' } = findFacts(name) ?? {};
       const addresses = [authorizeUrl, tokenUrl].map((text) => text.replace(SUBDOMAIN, 'mine'));
       return (
         !/^[a-z0-9][a-z0-9-]*$/.test(name) ||
@@ -30,18 +38,26 @@ describe('the catalogue', () => {
         !['post', 'basic'].includes(clientAuth)
       );
     });
-    expect(CATALOGUE_NAMES.length).toBeGreaterThan(0);
+    expect(KNOWN_NAMES.length).toBeGreaterThan(0);
     expect(unfit).toEqual([]);
   });
 
   test('does not know names that every object has', () => {
     expect(findInCatalogue('constructor')).toBeUndefined();
-    expect(findBuiltIn('constructor')).toBeUndefined();
+    expect(findFacts('constructor')).toBeUndefined();
   });
 
-  test('does not repeat the built-in providers', () => {
-    expect(findInCatalogue('mal')).toBeUndefined();
-    expect(findInCatalogue('anilist')).toBeUndefined();
+  test('does not repeat the providers that have a profile', () => {
+    expect(PROFILE_NAMES.filter((name) => findInCatalogue(name))).toEqual([]);
+  });
+
+  test('has no address of a sandbox, and none that is known to have moved', () => {
+    const addresses = KNOWN_NAMES.flatMap((name) => {
+      const { authorizeUrl = '', tokenUrl = '' } = findFacts(name) ?? {};
+      return [authorizeUrl, tokenUrl];
+    });
+    const stale = /sandbox|staging|v2launch|\/\/(api\.)?twitter\.com|\/\/ssl\.reddit\.com/;
+    expect(addresses.filter((address) => stale.test(address))).toEqual([]);
   });
 });
 
@@ -59,7 +75,10 @@ describe('the special cases of grant', () => {
   test('each provider that its source names is listed in scripts/grant-special-cases.ts', () => {
     const named = [...flow.matchAll(/\bprovider\.([a-z0-9_]+)/g)].map(([, name = '']) => name);
     const special = new Set(named.filter((name) => !fields.includes(name)));
-    const accounted = [...Object.keys(DEPARTURES), ...NO_DIFFERENCE];
+    const accounted = [
+      ...[...PROFILE_NAMES, ...Object.keys(DEPARTURES)],
+      ...[...NO_DIFFERENCE, ...TAKES_JSON],
+    ];
     expect([...special].filter((name) => !accounted.includes(name))).toEqual([]);
   });
 
@@ -72,7 +91,10 @@ describe('the special cases of grant', () => {
   });
 
   test('each name in our lists is in the catalogue', () => {
-    const names = [...Object.keys(DEPARTURES), ...NO_DIFFERENCE, ...TAKES_BASIC];
+    const names = [
+      ...[...Object.keys(DEPARTURES), ...Object.keys(CORRECTIONS)],
+      ...[...NO_DIFFERENCE, ...TAKES_BASIC, ...TAKES_JSON],
+    ];
     expect(names.filter((name) => !findInCatalogue(name))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /** How the process starts, and how it refuses to (docs/configuration.md, docs/operating.md). */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -8,7 +8,7 @@ import { start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { startSilentIssuer } from '../kit/provider.ts';
 import { malformedSecrets, testSeed } from '../kit/random.ts';
-import { launchRelay, runRelay, startRelay } from '../kit/relay.ts';
+import { launchRelay, ROOT, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 
 setDefaultTimeout(30_000);
@@ -67,6 +67,44 @@ describe('a relay that starts', () => {
     for (const name of [...names, 'AUTHORIZE_PARAMS']) expect(output).toContain(name);
     const version = await runRelay({}, { args: ['--version'] });
     expect(version.output).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe('providers, on the command line', () => {
+  const show = (...args: string[]) => runRelay({}, { args: ['providers', ...args] });
+
+  test('lists all that may be named, and marks what is unverified', async () => {
+    const { exitCode, output } = await show();
+    expect(exitCode).toBe(0);
+    expect(output).toMatch(/^spotify +Spotify +S256 +optional +yes +-$/m);
+    expect(output).toMatch(/^fitbit \* +Fitbit/m);
+    expect(output).toMatch(/\bosu\b/);
+    expect(output.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  });
+
+  test('shows the guide to one, as in docs/providers', async () => {
+    const { exitCode, output } = await show('spotify');
+    const page = readFileSync(`${ROOT}docs/providers/spotify.md`, 'utf8');
+    expect(exitCode).toBe(0);
+    expect(page).toEndWith(output);
+    expect(output).toStartWith('# Spotify\n');
+  });
+
+  test('names what to set for one of which only the addresses are known', async () => {
+    const { exitCode, output } = await show('osu');
+    expect(exitCode).toBe(0);
+    for (const known of ['https://osu.ppy.sh/oauth/token', 'OSU_PKCE', 'OSU_SCOPE']) {
+      expect(output).toContain(known);
+    }
+  });
+
+  test.each([
+    [['spotfy'], 'No provider is called "spotfy". Did you mean spotify?'],
+    [['constructor'], 'No provider is called "constructor".'],
+    [['spotify', 'mal'], 'Unexpected argument "mal"'],
+  ])('refuses %j', async (args, problem) => {
+    const { exitCode, output } = await show(...args);
+    expect([exitCode, output]).toEqual([1, expect.stringContaining(problem)]);
   });
 });
 
@@ -138,6 +176,7 @@ describe('a relay that refuses to start', () => {
       'HOST is 203.0.113.5',
     ],
     ['an unknown option', {}, ['--prot', '80'], "'--prot'"],
+    ['an unknown command', {}, ['start'], 'Unexpected argument "start"'],
   ])('because of %s says so', async (_, env, args, problem) => {
     const { exitCode, output } = await runRelay(env, { args });
     expect(exitCode).toBe(1);

@@ -1,8 +1,7 @@
 /** `--help` and the documentation say what the tables say, and the examples are right. */
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { writeProvidersPage } from '../../scripts/providers-page.ts';
-import { readCatalogue } from '../../scripts/update-catalogue.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { writePages } from '../../scripts/update-catalogue.ts';
 import { settingsHelp } from '../../src/settings/index.ts';
 import { PROVIDER_SETTINGS, RELAY_SETTINGS, type SettingsTable } from '../../src/settings/names.ts';
 import { faultsOf } from './read.ts';
@@ -43,8 +42,20 @@ test('docs/configuration.md has each setting of the tables, and no other', () =>
   );
 });
 
-test('docs/providers.md is in step with the catalogue', () => {
-  expect(readFileSync(`${docs}/providers.md`, 'utf8')).toBe(writeProvidersPage(readCatalogue()));
+describe('the pages about providers', () => {
+  const pages = writePages();
+
+  test.each(Object.entries(pages))(
+    'docs/%s is what scripts/update-catalogue.ts makes',
+    (path, text) => {
+      expect(readFileSync(`${docs}/${path}`, 'utf8')).toBe(text);
+    },
+  );
+
+  test('no guide is left of a provider that has no profile', () => {
+    const guides = readdirSync(`${docs}/providers`).map((file) => `providers/${file}`);
+    expect(guides.filter((guide) => !(guide in pages))).toEqual([]);
+  });
 });
 
 test.each(all.map(([name, { example }]) => [name.replace('<NAME>', 'ACME'), example]))(

@@ -46,17 +46,70 @@ describe('which providers are enabled', () => {
     expect(settingsOf(env).providers.map(({ name }) => name)).toEqual(['anilist']);
   });
 
-  test('one of the catalogue needs no address, and keeps the catalogue’s client authentication', () => {
-    const env = { PROVIDERS: 'spotify reddit', SPOTIFY_CLIENT_ID: 's', REDDIT_CLIENT_ID: 'r' };
-    expect(settingsOf(env).providers).toMatchObject([
+  test('one with a profile needs only a client id: the profile has the rest', () => {
+    const env = { PROVIDERS: 'reddit trakt', REDDIT_CLIENT_ID: 'r', TRAKT_CLIENT_ID: 't' };
+    expect(settingsOf(env).providers).toEqual([
       {
-        displayName: 'Spotify',
-        authorizeUrl: 'https://accounts.spotify.com/authorize',
-        tokenUrl: 'https://accounts.spotify.com/api/token',
+        name: 'reddit',
+        displayName: 'Reddit',
+        authorizeUrl: 'https://www.reddit.com/api/v1/authorize',
+        tokenUrl: 'https://www.reddit.com/api/v1/access_token',
+        clientId: 'r',
+        clientAuth: 'basic',
+        pkce: 'none',
+        scope: 'identity',
+        authorizeParams: { duration: 'permanent' },
+        quirks: { userAgent: 'sign-in-relay' },
+      },
+      {
+        name: 'trakt',
+        displayName: 'Trakt',
+        authorizeUrl: 'https://auth.trakt.tv/oauth/authorize',
+        tokenUrl: 'https://auth.trakt.tv/oauth/token',
+        clientId: 't',
+        clientAuth: 'post',
+        pkce: 'none',
+        authorizeParams: {},
+        quirks: {
+          tokenRequest: 'json',
+          clientIdHeader: 'trakt-api-key',
+          userAgent: 'sign-in-relay',
+          refreshesWithRedirectUri: true,
+        },
+      },
+    ]);
+  });
+
+  test('one of the catalogue needs no address, and keeps what the catalogue knows', () => {
+    const env = { PROVIDERS: 'notion osu', NOTION_CLIENT_ID: 'n', OSU_CLIENT_ID: 'o' };
+    expect(settingsOf(env).providers).toMatchObject([
+      { name: 'notion', clientAuth: 'basic', pkce: 'none', quirks: { tokenRequest: 'json' } },
+      {
+        displayName: 'Osu',
+        authorizeUrl: 'https://osu.ppy.sh/oauth/authorize',
+        tokenUrl: 'https://osu.ppy.sh/oauth/token',
         clientAuth: 'post',
         pkce: 'none',
       },
-      { name: 'reddit', clientAuth: 'basic' },
+    ]);
+  });
+
+  test('settings override a profile; parameters are added to its own, one by one', () => {
+    const google = {
+      PROVIDERS: 'google',
+      GOOGLE_CLIENT_ID: 'g',
+      GOOGLE_SCOPE: 'openid',
+      GOOGLE_PKCE: 'none',
+      GOOGLE_AUTHORIZE_PARAMS: 'prompt=select_account&hl=de',
+      GOOGLE_USER_AGENT: 'acme-tv/1.0',
+    };
+    expect(settingsOf(google).providers).toMatchObject([
+      {
+        scope: 'openid',
+        pkce: 'none',
+        authorizeParams: { access_type: 'offline', prompt: 'select_account', hl: 'de' },
+        quirks: { userAgent: 'acme-tv/1.0' },
+      },
     ]);
   });
 
@@ -147,7 +200,9 @@ describe('PROVIDERS', () => {
     ['GitHub', `lists "GitHub"; ${NAME_RULE} Did you mean github?`],
     ['-mal', `lists "-mal"; ${NAME_RULE} Did you mean mal?`],
     ['m/l', `lists "m/l"; ${NAME_RULE} Did you mean mal?`],
-    ['x!', `lists "x!"; ${NAME_RULE}`],
+    ['X!', `lists "X!"; ${NAME_RULE} Did you mean x?`],
+    ['!', `lists "!"; ${NAME_RULE}`],
+    ['y!', `lists "y!"; ${NAME_RULE}`],
   ])('%j is a fault', (written, problem) => {
     expect(faultsOf({ PROVIDERS: written })).toEqual([`PROVIDERS ${problem}`]);
   });
@@ -248,6 +303,12 @@ const rules: readonly Rule<Provider>[] = [
     keeps: 'post | basic',
     reads: { BASIC: 'basic' },
     refuses: { 'must be post or basic': 'jwt' },
+  },
+  {
+    setting: 'ACME_USER_AGENT',
+    field: 'quirks',
+    reads: { ' acme-tv/1.0 ': { userAgent: 'acme-tv/1.0' } },
+    refuses: { 'must be 1 to 200 characters of ASCII': ['a\nb', 'アクメ', 'x'.repeat(201)] },
   },
   {
     setting: 'ACME_AUTHORIZE_PARAMS',

@@ -42,12 +42,49 @@ describe('what is allowed but rarely intended', () => {
     expect(warningsOf({ ANILIST_CLIENT_ID: 'id' })).toEqual([
       `ANILIST_CLIENT_SECRET is not set, and anilist ${problem}`,
     ]);
-    expect(warningsOf({ PROVIDERS: 'spotify', SPOTIFY_CLIENT_ID: 'id' })).toEqual([
+    const spotify = { PROVIDERS: 'spotify', SPOTIFY_CLIENT_ID: 'id', SPOTIFY_PKCE: 'none' };
+    expect(warningsOf(spotify)).toEqual([
       `SPOTIFY_CLIENT_SECRET is not set, and spotify ${problem}`,
     ]);
-    const spotify = { PROVIDERS: 'spotify', SPOTIFY_CLIENT_ID: 'id' };
     expect(warningsOf({ ...spotify, SPOTIFY_PKCE: 'S256' })).toEqual([]);
     expect(warningsOf({ ...spotify, SPOTIFY_CLIENT_SECRET: 's' })).toEqual([]);
+  });
+
+  test('a provider that wants a secret besides PKCE', () => {
+    const google = { PROVIDERS: 'google', GOOGLE_CLIENT_ID: 'id' };
+    expect(warningsOf(google)).toEqual([
+      'GOOGLE_CLIENT_SECRET is not set: Google issues no tokens without it',
+    ]);
+    expect(warningsOf({ ...google, GOOGLE_CLIENT_SECRET: 's' })).toEqual([]);
+    const file = { GOOGLE_CLIENT_SECRET_FILE: '/run/secrets/google' };
+    expect(warningsOf({ ...google, ...file }, { '/run/secrets/google': 's' })).toEqual([]);
+  });
+
+  test('a profile with facts that may be wrong', () => {
+    const twitch = { PROVIDERS: 'twitch', TWITCH_CLIENT_ID: 'id', TWITCH_CLIENT_SECRET: 's' };
+    expect(warningsOf(twitch)).toEqual([
+      'TWITCH_CLIENT_ID belongs to Twitch, of which this is unverified: rotation. See docs/providers/twitch.md',
+    ]);
+  });
+
+  test('a provider that wants to know who asks', () => {
+    const bangumi = { PROVIDERS: 'bangumi', BANGUMI_CLIENT_ID: 'id', BANGUMI_CLIENT_SECRET: 's' };
+    expect(warningsOf(bangumi)).toEqual([
+      'BANGUMI_USER_AGENT is not set: Bangumi wants it to name you and your app, as in `sai/my-private-project`',
+    ]);
+    expect(warningsOf({ ...bangumi, BANGUMI_USER_AGENT: 'acme/tv' })).toEqual([]);
+  });
+
+  test('a provider of which only the addresses are known: what to set is named', () => {
+    const osu = { PROVIDERS: 'osu', OSU_CLIENT_ID: 'id', OSU_CLIENT_SECRET: 's' };
+    const problem = (names: string) =>
+      `OSU_CLIENT_ID belongs to a provider of which only the addresses are known: set ${names} as its documentation says, and OSU_AUTHORIZE_PARAMS if it needs one to give a refresh token`;
+    expect(warningsOf(osu)).toEqual([problem('OSU_PKCE and OSU_SCOPE')]);
+    expect(warningsOf({ ...osu, OSU_PKCE: 'none' })).toEqual([problem('OSU_SCOPE')]);
+    expect(warningsOf({ ...osu, OSU_PKCE: 'none', OSU_SCOPE: 'identify' })).toEqual([]);
+    const address = 'https://osu.example/x';
+    const own = { OSU_AUTHORIZE_URL: address, OSU_TOKEN_URL: address };
+    expect(warningsOf({ ...osu, ...own })).toEqual([]);
   });
 
   test.each(['0.0.0.0/0', '10.0.0.0/8,::/0'])('trust in every address, %j', (cidrs) => {
@@ -85,7 +122,8 @@ describe('what is allowed but rarely intended', () => {
   });
 
   test('a provider whose exchange is not the standard one', () => {
-    const tiktok = { TIKTOK_CLIENT_ID: 'id', TIKTOK_CLIENT_SECRET: 's' };
+    const known = { TIKTOK_PKCE: 'none', TIKTOK_SCOPE: 'user.info.basic' };
+    const tiktok = { TIKTOK_CLIENT_ID: 'id', TIKTOK_CLIENT_SECRET: 's', ...known };
     expect(warningsOf({ PROVIDERS: 'tiktok', ...tiktok })).toEqual([
       'TIKTOK_CLIENT_ID belongs to a provider that takes `client_key` in place of `client_id`: the sign-in may fail',
     ]);
@@ -143,6 +181,8 @@ describe('misspelt names', () => {
     const listed = {
       PROVIDERS: 'mal,github,gitlab,google,heroku',
       MAL_CLIENT_ID: 'i',
+      HEROKU_PKCE: 'none',
+      HEROKU_SCOPE: 'identity',
       ...Object.fromEntries(
         ['GITHUB', 'GITLAB', 'GOOGLE', 'HEROKU'].flatMap((name) => [
           [`${name}_CLIENT_ID`, 'i'],

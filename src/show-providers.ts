@@ -1,0 +1,93 @@
+/** `sign-in-relay providers [name]`: what docs/providers.md and docs/providers/ say, in a terminal. */
+import { CATALOGUE_NAMES, findInCatalogue, type ProviderFacts } from './providers/catalogue.ts';
+import { writeGuide } from './providers/profiles/guide.ts';
+import { findProfile, PROFILE_NAMES } from './providers/profiles/index.ts';
+import { findUnverified, type Profile } from './providers/profiles/profile.ts';
+import { didYouMean } from './settings/misspelt.ts';
+import { prefixOf } from './settings/names.ts';
+
+export interface Shown {
+  readonly isFound: boolean;
+  readonly text: string;
+}
+
+/** Without a name: all of them. */
+export function showProviders(name: string | undefined): Shown {
+  if (name === undefined) return { isFound: true, text: describeAll() };
+  const profile = findProfile(name);
+  if (profile) return { isFound: true, text: writeGuide(name, profile) };
+  const facts = findInCatalogue(name);
+  if (facts) return { isFound: true, text: describeAddresses(name, facts) };
+  const text = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}\n`;
+  return { isFound: false, text };
+}
+
+const COLUMNS = [
+  ['name', 14],
+  ['provider', 14],
+  ['PKCE', 8],
+  ['secret', 11],
+  ['refresh token', 16],
+  ['device flow', 0],
+] as const;
+
+function describeAll(): string {
+  const profiles = PROFILE_NAMES.flatMap((name) => {
+    const profile = findProfile(name);
+    return profile ? [row(cellsOf(name, profile))] : [];
+  });
+  return `${row(COLUMNS.map(([heading]) => heading))}
+${profiles.join('\n')}
+
+* Some facts are unverified.
+sign-in-relay providers <name> shows the guide to one: where to register,
+what to enter there, what to set, how to test, and what goes wrong.
+
+Addresses only; you set PKCE and scopes:
+
+${wrap(CATALOGUE_NAMES).join('\n')}
+`;
+}
+
+function cellsOf(name: string, profile: Profile): readonly string[] {
+  const { displayName, pkce, clientSecret, refreshToken, deviceFlow } = profile;
+  return [
+    findUnverified(profile).length > 0 ? `${name} *` : name,
+    displayName,
+    pkce.value,
+    clientSecret.value,
+    refreshToken.value === 'never' ? 'never' : 'yes',
+    deviceFlow.value === 'none' ? '-' : 'of its own',
+  ];
+}
+
+function row(cells: readonly string[]): string {
+  return cells
+    .map((cell, index) => cell.padEnd(COLUMNS[index]?.[1] ?? 0))
+    .join('')
+    .trimEnd();
+}
+
+/** Lines of at most 78 characters. */
+function wrap(names: readonly string[]): readonly string[] {
+  return names.join(' ').match(/\S.{0,77}(?=\s|$)/g) ?? [];
+}
+
+function describeAddresses(name: string, facts: ProviderFacts): string {
+  const prefix = prefixOf(name);
+  const known = [
+    `users sign in at   ${facts.authorizeUrl}`,
+    `tokens come from   ${facts.tokenUrl}`,
+    `client secret      ${facts.clientAuth === 'basic' ? 'by HTTP Basic' : 'in the body (post)'}`,
+    ...(facts.pkce ? [`PKCE               ${facts.pkce}`] : []),
+    ...(facts.quirks?.tokenRequest ? ['token requests     in JSON'] : []),
+    ...(facts.departure ? [`not standard       this provider ${facts.departure}`] : []),
+  ];
+  return `Of ${name} only this is known; nobody here has signed in there:
+
+${known.join('\n')}
+
+Set ${prefix}PKCE and ${prefix}SCOPE as its documentation says,
+and ${prefix}AUTHORIZE_PARAMS if it needs one to give a refresh token.
+`;
+}

@@ -1,0 +1,276 @@
+/**
+ * Mock providers that insist on what the real ones document (docs/providers/). What
+ * each insists on is written here once more, so that a change of a profile has to be
+ * meant.
+ */
+import { expect } from 'bun:test';
+import { hash } from 'node:crypto';
+import { BASE_URL } from '../kit/service.ts';
+
+/** What a provider insists on, and how it answers. */
+export interface Documented {
+  readonly authorizeUrl: string;
+  readonly tokenUrl: string;
+  /** 'none': it refuses a challenge, or nobody knows that it takes one. */
+  readonly pkce: 'none' | 'plain' | 'S256';
+  /** Empty: no scope may be sent. */
+  readonly scope: string;
+  /** Without these it gives no refresh token. */
+  readonly offline?: Readonly<Record<string, string>>;
+  readonly auth: 'post' | 'basic';
+  readonly body?: 'json';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly refreshesWithRedirectUri?: true;
+  /** 'none': it never gives a refresh token. */
+  readonly refreshToken: 'kept' | 'rotated' | 'none';
+  /** What its responses have besides, or in another form. */
+  readonly response?: Readonly<Record<string, unknown>>;
+  /** What a refusal looks like. */
+  readonly refusal?: { readonly status: number; readonly body: unknown };
+}
+
+const AGENT = { 'user-agent': 'sign-in-relay' };
+const google = {
+  authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
+  tokenUrl: 'https://oauth2.googleapis.com/token',
+  pkce: 'S256',
+  auth: 'post',
+  refreshToken: 'kept',
+  offline: { access_type: 'offline', prompt: 'consent' },
+} as const;
+
+export const DOCUMENTED: Readonly<Record<string, Documented>> = {
+  mal: {
+    authorizeUrl: 'https://myanimelist.net/v1/oauth2/authorize',
+    tokenUrl: 'https://myanimelist.net/v1/oauth2/token',
+    ...{ pkce: 'plain', scope: '', auth: 'post', refreshToken: 'rotated' },
+    refusal: { status: 400, body: { error: 'invalid_request', hint: 'Token has been revoked' } },
+  },
+  anilist: {
+    authorizeUrl: 'https://anilist.co/api/v2/oauth/authorize',
+    tokenUrl: 'https://anilist.co/api/v2/oauth/token',
+    ...{ pkce: 'none', scope: '', auth: 'post', refreshToken: 'none' },
+    response: { expires_in: 31_536_000, refresh_token: null },
+  },
+  kitsu: {
+    authorizeUrl: 'https://kitsu.app/api/oauth/authorize',
+    tokenUrl: 'https://kitsu.app/api/oauth/token',
+    ...{ pkce: 'none', scope: '', auth: 'post', refreshToken: 'rotated' },
+    response: { scope: 'public', created_at: 1 },
+  },
+  shikimori: {
+    authorizeUrl: 'https://shikimori.io/oauth/authorize',
+    tokenUrl: 'https://shikimori.io/oauth/token',
+    ...{ pkce: 'none', scope: 'user_rates', auth: 'post', refreshToken: 'rotated' },
+    headers: AGENT,
+    response: { created_at: 1 },
+  },
+  bangumi: {
+    authorizeUrl: 'https://bgm.tv/oauth/authorize',
+    tokenUrl: 'https://bgm.tv/oauth/access_token',
+    ...{ pkce: 'none', scope: '', auth: 'post', refreshToken: 'rotated' },
+    ...{ headers: AGENT, refreshesWithRedirectUri: true },
+    response: { scope: null },
+  },
+  simkl: {
+    authorizeUrl: 'https://simkl.com/oauth/authorize',
+    tokenUrl: 'https://api.simkl.com/oauth/token',
+    ...{ pkce: 'none', scope: '', auth: 'post', refreshToken: 'none' },
+    headers: AGENT,
+    response: { scope: 'public', expires_in: 157_680_000 },
+  },
+  trakt: {
+    authorizeUrl: 'https://auth.trakt.tv/oauth/authorize',
+    tokenUrl: 'https://auth.trakt.tv/oauth/token',
+    ...{ pkce: 'none', scope: '', auth: 'post', body: 'json', refreshToken: 'rotated' },
+    headers: { ...AGENT, 'trakt-api-key': 'client' },
+    refreshesWithRedirectUri: true,
+    response: { scope: 'public', created_at: 1 },
+  },
+  spotify: {
+    authorizeUrl: 'https://accounts.spotify.com/authorize',
+    tokenUrl: 'https://accounts.spotify.com/api/token',
+    ...{ pkce: 'S256', scope: 'user-read-email', auth: 'basic', refreshToken: 'kept' },
+  },
+  google: { ...google, scope: 'openid email profile', response: { id_token: 'id-token' } },
+  youtube: { ...google, scope: 'https://www.googleapis.com/auth/youtube.readonly' },
+  twitch: {
+    authorizeUrl: 'https://id.twitch.tv/oauth2/authorize',
+    tokenUrl: 'https://id.twitch.tv/oauth2/token',
+    ...{ pkce: 'none', scope: 'user:read:email', auth: 'post', refreshToken: 'rotated' },
+    response: { scope: ['user:read:email', 'channel:read:polls'] },
+    refusal: { status: 400, body: { status: 400, message: 'Invalid refresh token' } },
+  },
+  vimeo: {
+    authorizeUrl: 'https://api.vimeo.com/oauth/authorize',
+    tokenUrl: 'https://api.vimeo.com/oauth/access_token',
+    ...{ pkce: 'none', scope: 'public', auth: 'basic', refreshToken: 'none' },
+    response: { expires_in: undefined, user: { name: 'x'.repeat(2_000) } },
+  },
+  soundcloud: {
+    authorizeUrl: 'https://secure.soundcloud.com/authorize',
+    tokenUrl: 'https://secure.soundcloud.com/oauth/token',
+    ...{ pkce: 'S256', scope: '', auth: 'post', refreshToken: 'rotated' },
+    response: { scope: '' },
+  },
+  patreon: {
+    authorizeUrl: 'https://www.patreon.com/oauth2/authorize',
+    tokenUrl: 'https://www.patreon.com/api/oauth2/token',
+    ...{ pkce: 'none', scope: 'identity', auth: 'post', refreshToken: 'rotated' },
+    headers: AGENT,
+  },
+  discord: {
+    authorizeUrl: 'https://discord.com/api/oauth2/authorize',
+    tokenUrl: 'https://discord.com/api/oauth2/token',
+    ...{ pkce: 'S256', scope: 'identify', auth: 'post', refreshToken: 'rotated' },
+  },
+  reddit: {
+    authorizeUrl: 'https://www.reddit.com/api/v1/authorize',
+    tokenUrl: 'https://www.reddit.com/api/v1/access_token',
+    ...{ pkce: 'none', scope: 'identity', auth: 'basic', refreshToken: 'kept' },
+    ...{ offline: { duration: 'permanent' }, headers: AGENT },
+    refusal: { status: 200, body: { error: 'invalid_grant' } },
+  },
+  github: {
+    authorizeUrl: 'https://github.com/login/oauth/authorize',
+    tokenUrl: 'https://github.com/login/oauth/access_token',
+    ...{ pkce: 'S256', scope: 'read:user', auth: 'post', refreshToken: 'rotated' },
+    headers: { accept: 'application/json' },
+    response: { expires_in: '28800', refresh_token_expires_in: '15811200', scope: '' },
+    refusal: { status: 200, body: { error: 'bad_refresh_token' } },
+  },
+  gitlab: {
+    authorizeUrl: 'https://gitlab.com/oauth/authorize',
+    tokenUrl: 'https://gitlab.com/oauth/token',
+    ...{ pkce: 'S256', scope: 'read_user', auth: 'post', refreshToken: 'rotated' },
+    refreshesWithRedirectUri: true,
+    response: { created_at: 1 },
+  },
+  microsoft: {
+    authorizeUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
+    tokenUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
+    ...{ pkce: 'S256', auth: 'post', refreshToken: 'rotated' },
+    scope: 'openid profile offline_access User.Read',
+    response: { ext_expires_in: 3_600, id_token: 'id-token' },
+  },
+  facebook: {
+    authorizeUrl: 'https://www.facebook.com/v22.0/dialog/oauth',
+    tokenUrl: 'https://graph.facebook.com/v22.0/oauth/access_token',
+    ...{ pkce: 'none', scope: 'public_profile', auth: 'post', refreshToken: 'none' },
+    refusal: { status: 400, body: { error: { message: 'no', type: 'OAuthException', code: 1 } } },
+  },
+  x: {
+    authorizeUrl: 'https://x.com/i/oauth2/authorize',
+    tokenUrl: 'https://api.x.com/2/oauth2/token',
+    ...{ pkce: 'S256', auth: 'basic', refreshToken: 'rotated' },
+    scope: 'tweet.read users.read offline.access',
+  },
+  dropbox: {
+    authorizeUrl: 'https://www.dropbox.com/oauth2/authorize',
+    tokenUrl: 'https://api.dropboxapi.com/oauth2/token',
+    ...{ pkce: 'S256', scope: 'account_info.read', auth: 'post', refreshToken: 'kept' },
+    offline: { token_access_type: 'offline' },
+    response: { uid: '1', account_id: 'dbid:1' },
+  },
+  strava: {
+    authorizeUrl: 'https://www.strava.com/oauth/authorize',
+    tokenUrl: 'https://www.strava.com/oauth/token',
+    ...{ pkce: 'none', scope: 'read', auth: 'post', refreshToken: 'rotated' },
+    response: { expires_at: 1, athlete: { id: 1 } },
+  },
+  fitbit: {
+    authorizeUrl: 'https://www.fitbit.com/oauth2/authorize',
+    tokenUrl: 'https://api.fitbit.com/oauth2/token',
+    ...{ pkce: 'S256', scope: 'profile', auth: 'basic', refreshToken: 'rotated' },
+    response: { user_id: 'A' },
+  },
+};
+
+export const ID = 'client';
+export const SECRET = 'secret/of=the+client';
+
+/** A provider that insists on what is documented of it. Its own words say what it misses. */
+export function playProvider(name: string, documented: Documented) {
+  const { authorizeUrl, tokenUrl, pkce, scope, offline = {}, auth, body } = documented;
+  const redirectUri = `${BASE_URL}/auth/${name}/callback`;
+  const codes = new Map<string, { readonly challenge: string; readonly offline: boolean }>();
+  const refreshTokens = new Set<string>();
+  let granted = 0;
+
+  /** The page where the user signs in: what the browser brings back. Throws what is wrong with the request. */
+  function authorize(address: string): { readonly state: string; readonly code: string } {
+    const url = new URL(address);
+    const sent = Object.fromEntries(url.searchParams);
+    const { state = '', code_challenge: challenge = '', ...rest } = sent;
+    expect(`${url.origin}${url.pathname}`).toBe(authorizeUrl);
+    expect(rest).toMatchObject({ response_type: 'code', client_id: ID, redirect_uri: redirectUri });
+    expect(sent.scope).toBe(scope === '' ? undefined : scope);
+    expect(sent.code_challenge_method).toBe(pkce === 'none' ? undefined : pkce);
+    expect(challenge === '').toBe(pkce === 'none');
+    granted += 1;
+    const code = `code-${granted}`;
+    const asked = Object.entries(offline).every(([parameter, value]) => sent[parameter] === value);
+    codes.set(code, { challenge, offline: asked });
+    return { state, code };
+  }
+
+  async function answer(url: string, init: RequestInit): Promise<Response> {
+    const headers = new Headers(init.headers);
+    const text = String(init.body);
+    const type = headers.get('content-type');
+    const refuse = () => {
+      const { status, body: refusal } = documented.refusal ?? {
+        status: 400,
+        body: { error: 'invalid_grant' },
+      };
+      return Response.json(refusal, { status });
+    };
+    if (url !== tokenUrl) return new Response(null, { status: 404 });
+    if (type !== (body ? 'application/json' : 'application/x-www-form-urlencoded')) {
+      return Response.json({ error: 'invalid_request' }, { status: 415 });
+    }
+    const sent: Record<string, string> = body
+      ? JSON.parse(text)
+      : Object.fromEntries(new URLSearchParams(text));
+    for (const [header, value] of Object.entries(documented.headers ?? {})) {
+      if (headers.get(header) !== value) return new Response('who are you?', { status: 403 });
+    }
+    const basic = `Basic ${btoa([ID, SECRET].map(encodeURIComponent).join(':'))}`;
+    const knows =
+      auth === 'basic'
+        ? headers.get('authorization') === basic && !('client_secret' in sent)
+        : sent.client_id === ID && sent.client_secret === SECRET && !headers.has('authorization');
+    if (!knows) return Response.json({ error: 'invalid_client' }, { status: 401 });
+
+    if (sent.grant_type === 'refresh_token') {
+      const { refresh_token: brought = '', redirect_uri: redirect } = sent;
+      if (documented.refreshesWithRedirectUri && redirect !== redirectUri) return refuse();
+      if (!refreshTokens.has(brought)) return refuse();
+      if (documented.refreshToken === 'kept') return grant({});
+      refreshTokens.delete(brought);
+      return grant({ refresh_token: issueRefreshToken() });
+    }
+    const { code = '', code_verifier: verifier = '' } = sent;
+    const authorized = codes.get(code);
+    codes.delete(code);
+    if (!authorized || sent.redirect_uri !== redirectUri) return refuse();
+    const expected = { none: '', plain: verifier, S256: hash('sha256', verifier, 'base64url') };
+    if (authorized.challenge !== expected[pkce] || (pkce === 'none' && verifier)) return refuse();
+    const refreshes = documented.refreshToken !== 'none' && authorized.offline;
+    return grant(refreshes ? { refresh_token: issueRefreshToken() } : {});
+  }
+
+  function issueRefreshToken(): string {
+    granted += 1;
+    refreshTokens.add(`refresh-${granted}`);
+    return `refresh-${granted}`;
+  }
+
+  function grant(tokens: object): Response {
+    granted += 1;
+    const usual = { access_token: `access-${granted}`, token_type: 'bearer', expires_in: 3_600 };
+    return Response.json({ ...usual, scope, ...documented.response, ...tokens });
+  }
+
+  return { authorize, answer, refreshTokens };
+}
