@@ -10,7 +10,8 @@ const [, tree = ''] = page.split('```');
 const [, dependencies = ''] = page.split('## Dependencies');
 
 /** The tree names these folders as a whole. */
-const isInNamedFolder = (path: string) => /^(stores\/redis|pages\/messages|providers\/profiles)\//.test(path);
+const isInNamedFolder = (path: string) =>
+  /^(stores\/redis|pages\/messages|providers\/profiles)\//.test(path);
 
 const sources = [...new Bun.Glob('**/*.{ts,tsx}').scanSync(join(ROOT, 'src'))].sort();
 
