@@ -15,7 +15,7 @@ import {
   expectNoStore,
   expectSessionNotFound,
   expectStatus,
-  expectWithin,
+  expectAtOnce,
   matches,
   readHtml,
   Skip,
@@ -44,7 +44,7 @@ async function parkProgress(kit: Kit, session: Session): Promise<{ answer: Promi
 function expectOpened(answer: Answer): void {
   expectJson(answer, OPENED);
   expectNoStore(answer);
-  expectWithin(answer, 5);
+  expectAtOnce(answer, 5);
 }
 
 export const progress = cases((test) => {
@@ -129,7 +129,7 @@ export const cancel = cases((test) => {
     }
     const answer = await parked.answer;
     expectSessionNotFound(answer);
-    expectWithin(answer, 5);
+    expectAtOnce(answer, 5);
     expectSessionNotFound(await relay.poll(session));
   });
 
