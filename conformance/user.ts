@@ -3,10 +3,10 @@
 import { sleep } from './async.ts';
 import {
   equal,
+  expectAtOnce,
   expectJson,
   expectNoStore,
   expectStatus,
-  expectWithin,
   holds,
   present,
   readHtml,
@@ -81,5 +81,5 @@ export async function expectDeclined({ relay }: Kit, session: Session): Promise<
   readHtml(page);
   const answer = await parked.answer;
   expectJson(answer, { error: 'access_denied' });
-  expectWithin(answer, 5);
+  expectAtOnce(answer);
 }

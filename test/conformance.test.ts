@@ -12,7 +12,7 @@ import { findFreePort, runChild } from './kit/process.ts';
 import { startRedis } from './kit/redis/server.ts';
 import { buildForNode, launchRelay, ROOT, untilHealthy } from './kit/relay.ts';
 
-const LONGEST_MS = 300_000;
+const LONGEST_MS = 500_000;
 
 type Env = Readonly<Record<string, string>>;
 

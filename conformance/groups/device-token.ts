@@ -9,7 +9,7 @@ import {
   startGrant,
   tokenPath,
 } from '../device.ts';
-import { equal, expectHeld, expectWithin, holds, matches } from '../expect.ts';
+import { equal, expectAtOnce, expectHeld, holds, matches } from '../expect.ts';
 import { type Call, formCall } from '../http.ts';
 import { json, text } from '../mock-provider.ts';
 import type { Session } from '../relay.ts';
@@ -60,7 +60,7 @@ export const deviceToken = cases((test) => {
     const { session } = await startGrant(kit);
     const answer = await pollGrant(kit, session);
     expectOAuthError(answer, 'authorization_pending');
-    expectWithin(answer, 3);
+    expectAtOnce(answer);
     const opened = await continueToProvider(kit, session);
     await expectPollError(kit, session, 'authorization_pending');
     await complete(kit, opened, tokens);
@@ -165,6 +165,6 @@ export const deviceToken = cases((test) => {
     await complete(kit, opened, tokens);
     const answer = await polling;
     equal('fields', readOAuth(answer, 200), tokens);
-    expectWithin(answer, 5);
+    expectAtOnce(answer);
   });
 });

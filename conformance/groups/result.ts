@@ -4,12 +4,12 @@ import { sleep } from '../async.ts';
 import { expectResult, signIn } from '../device.ts';
 import {
   equal,
+  expectAtOnce,
   expectHeld,
   expectJson,
   expectNoStore,
   expectSessionNotFound,
   expectStatus,
-  expectWithin,
   holds,
 } from '../expect.ts';
 import type { Answer } from '../http.ts';
@@ -26,7 +26,7 @@ export const result = cases((test) => {
     for (const query of [...queries, '']) {
       const answer = await relay.send({ path: `/auth/result${query}` });
       expectSessionNotFound(answer);
-      expectWithin(answer, 3);
+      expectAtOnce(answer);
     }
   });
 
@@ -72,7 +72,7 @@ export const result = cases((test) => {
       await relay.callback(session, parameters);
       const answer = await parked.answer;
       expectJson(answer, { error });
-      expectWithin(answer, 3);
+      expectAtOnce(answer);
     }
   });
 
