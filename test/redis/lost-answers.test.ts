@@ -12,7 +12,7 @@ import {
   startRequest,
   startWithCode,
 } from '../kit/device.ts';
-import { DRAIN_FLUSH_MS, EXCHANGE_LEASE_MS, EXCHANGE_TIMEOUT_MS } from '../kit/limits.ts';
+import { DRAIN_FLUSH_MS, EXCHANGE_LEASE_MS, EXCHANGE_TIMEOUT_MS, STALL_MS } from '../kit/limits.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { type RedisServer, startRedis, untilFrozen } from '../kit/redis/server.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
@@ -103,18 +103,26 @@ describe.concurrent('a claim that Redis has executed, and of which the relay doe
     expect([answer.status, await answer.json()]).toEqual([200, tokens]);
   });
 
-  test('its device leaves and the relay is stopped: it ends once the claim is undone, and the other relay delivers', async () => {
-    await using pair = await startCutOffPair();
-    const { session, tokens, device } = await startUnknownClaim(pair);
-    await leave(device, pair);
-    // The claim is answered; what undoes it does not reach Redis yet.
-    pair.proxy.stall('requests');
-    const exited = pair.cutOff.stop('SIGTERM');
-    await Promise.race([exited, Bun.sleep(DRAIN_FLUSH_MS + 1_000)]);
-    pair.proxy.stall(false);
-    expect(await exited).toBe(0);
-    expect(await pollUntilDone([pair.other], session)).toEqual(tokens);
-  });
+  test.each([
+    ['', 0],
+    // The relay then looks twice whether its device has left.
+    [' after a standstill', 2 * STALL_MS],
+  ])(
+    'its device leaves and the relay is stopped%s: it ends once the claim is undone, and the other relay delivers',
+    async (_, standstillMs) => {
+      await using pair = await startCutOffPair();
+      const { session, tokens, device } = await startUnknownClaim(pair);
+      await leave(device, pair);
+      await Bun.sleep(standstillMs);
+      // The claim is answered; what undoes it does not reach Redis yet.
+      pair.proxy.stall('requests');
+      const exited = pair.cutOff.stop('SIGTERM');
+      await Promise.race([exited, Bun.sleep(DRAIN_FLUSH_MS + 1_000)]);
+      pair.proxy.stall(false);
+      expect(await exited).toBe(0);
+      expect(await pollUntilDone([pair.other], session)).toEqual(tokens);
+    },
+  );
 
   test('its device stays: it gets the tokens, and a second poll is answered 410 only then', async () => {
     await using pair = await takePair();

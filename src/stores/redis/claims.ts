@@ -108,7 +108,7 @@ export function createClaim(options: RedisClaimsOptions): SessionStore['claim'] 
     const pollKey = keys.poll(poll);
     let closedClaim: string | undefined;
     while (!signal?.aborted) {
-      const { state, sealed, pointer, takenBy } = await claimOnce(pollKey, signal);
+      const { state, sealed, pointer, takenBy } = await commands.track(claimOnce(pollKey, signal));
       if (state === 'claimed') {
         return { state, result: openResult({ pollSecret, poll }, pointer, sealed) };
       }

@@ -45,6 +45,8 @@ export interface RedisCommands {
   undo(undoOnce: () => Promise<unknown>, options: { isUnknown: boolean }): Promise<void>;
   /** Resolves once no script is in progress, repeated or undone. */
   settled(): Promise<void>;
+  /** `settled` waits for this work too: what goes on between two commands, and must be brought to its end. */
+  track<T>(work: Promise<T>): Promise<T>;
   /** Undoes nothing any more. */
   close(): void;
 }
@@ -148,6 +150,7 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
   }
 
   return {
+    track,
     within,
     repeat: (options, attempt) => track(repeat(options, attempt)),
     undo: (undoOnce, options) => track(undo(undoOnce, options)),
