@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-/** The command line: help and version, or reads the environment and serves. */
+/** The command line: a command, help and version, or reads the environment and serves. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
@@ -13,11 +13,22 @@ const USAGE = `sign-in-relay ${packageJson.version}: ${packageJson.description}
 Usage: npm start                 serve, configured by the environment
        npm start -- --help       this text
        npm start -- --version
+
+       npm run dev               a relay and a provider to try an app against
+       npm run login -- SERVICE  sign in from this terminal, and get the tokens
+
+As an installed package: sign-in-relay, sign-in-relay dev, sign-in-relay login.
 `;
 
 async function main(): Promise<void> {
   // Their readers may leave at any time. Each write handles its own failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  const [command = '', ...args] = process.argv.slice(2);
+  if (Object.hasOwn(COMMANDS, command)) {
+    const exitCode = await COMMANDS[command as keyof typeof COMMANDS](args);
+    if (exitCode !== undefined) process.exitCode = exitCode;
+    return;
+  }
   const options = readOptions();
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   if (options.version) return print(`${packageJson.version}\n`);
@@ -37,6 +48,12 @@ async function main(): Promise<void> {
     fail(describeStartFailure(error, settings) ?? describeUnexpected(error));
   }
 }
+
+/** Loaded only when they are asked for: a relay in production needs none of it. */
+const COMMANDS = {
+  dev: async (args: readonly string[]) => (await import('./dev/command.ts')).dev(args),
+  login: async (args: readonly string[]) => (await import('./login/command.ts')).login(args),
+} as const;
 
 /** Which setting does not fit this machine. Undefined when none is the cause. */
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {
