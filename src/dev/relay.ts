@@ -129,19 +129,22 @@ function isStart({ method, url }: Request): boolean {
   );
 }
 
+/** Tests of an app start and refresh more often than a household. Guessing codes stays limited. */
+const UNLIMITED: ReadonlySet<string> = new Set(['start', 'refresh']);
+
 function createStores(signIns: SignIns, maxSessions: number): Stores {
-  const refuseStart = { take: refusedMs, refund: () => {}, sweep: () => {} };
   /** 0 unless the sign-in that is starting is planned to be refused. */
-  function refusedMs(): number {
+  function takeOnPlan(): number {
     const plan = signIns.context.getStore()?.plan;
     return plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
   }
   return {
     sessions: signIns.watch(createMemoryStore(systemClock, maxSessions)),
     refreshes: createMemoryRefreshStore(systemClock),
-    // Tests of an app start many sign-ins, so there is no other limit on starts.
     createRateLimiter: (name, policy) =>
-      name === 'start' ? refuseStart : createMemoryRateLimiter(systemClock, policy),
+      UNLIMITED.has(name)
+        ? { take: takeOnPlan, refund: () => {}, sweep: () => {} }
+        : createMemoryRateLimiter(systemClock, policy),
     close: () => {},
   };
 }

@@ -188,9 +188,14 @@ export function createSignIns(tell: Tell) {
 
 const ENDINGS: Readonly<Record<string, string>> = {
   tokens: 'the relay exchanged the code for tokens',
+  'a code': 'the relay has the code, which the device exchanges itself',
 };
 
-const nameOf = (result: SessionResult) => ('error' in result ? result.error : 'tokens');
+function nameOf(result: SessionResult): string {
+  if ('error' in result) return result.error;
+  // Of a device that brought its own challenge (docs/extensions.md).
+  return 'code' in result ? 'a code' : 'tokens';
+}
 
 function describeStart({ service, plan }: SignIn, session: NewSession): string {
   const { deviceName, userCode, repeatMs } = session;

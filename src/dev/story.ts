@@ -39,18 +39,21 @@ interface LogEvent {
   readonly [field: string]: unknown;
 }
 
+const MEMBER_TYPES: ReadonlySet<unknown> = new Set(['string', 'boolean', 'number']);
+
 /** Undefined: the sign-ins tell of it themselves, or it is of no interest here. */
 export function explain({ level, event, ...fields }: LogEvent): string | undefined {
   switch (event) {
     case 'start_member_ignored': {
       const { member, expected } = fields;
-      const name = member === undefined ? 'a member' : `"${member}"`;
-      return expected === undefined
-        ? `the start has ${name}, which the relay does not know. It is ignored`
-        : `the start has ${name} of a wrong type: the relay expects ${expected}. It is ignored`;
+      return MEMBER_TYPES.has(expected)
+        ? `the start's "${member}" is no ${expected}, so the relay ignores it`
+        : `the start has a member "${member}" that the relay does not know and ignores`;
     }
     case 'start_body_cut':
-      return 'the body of the start is longer than 512 bytes. The relay read the first 512 and no more';
+      return 'the body of the start is longer than 512 bytes: the relay reads the first 512 and no more';
+    case 'sign_in_cancelled':
+      return fields.outcome === 'gone' ? undefined : 'the device cancelled its sign-in';
     case 'exchange_failed':
       return `the provider gave no tokens for the code (${fields.status ?? fields.reason})`;
     case 'refresh_failed':

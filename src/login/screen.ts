@@ -132,7 +132,7 @@ const widthOf = (line: string) => stripVTControlCharacters(line).length;
 export function layOut(shown: Shown, columns: number, rows: number): Layout {
   const link = style(['cyan', 'underline'], shown.link);
   const head = [style('bold', titleOf(shown)), link];
-  const words = wordsFor(shown);
+  const words = wordsFor(shown, true);
   // What does not wrap decides: a link that is wider than the terminal does.
   const linkRows = Math.ceil((MARGIN + shown.link.length) / Math.max(1, columns));
   const { link: text } = shown;
@@ -147,13 +147,17 @@ export function layOut(shown: Shown, columns: number, rows: number): Layout {
   const fits = ({ lines }: Layout) =>
     lines.length + linkRows - 1 <= rows &&
     lines.every((line) => line.includes(link) || widthOf(line) <= columns);
-  return layouts.find((layout) => fits(layout)) ?? withoutCode(head, words, columns, rows);
+  return (
+    layouts.find((layout) => fits(layout)) ??
+    withoutCode(head, wordsFor(shown, false), columns, rows)
+  );
 }
 
-function wordsFor({ userCode, codePage }: Shown): string[] {
+function wordsFor({ userCode, codePage }: Shown, hasQr: boolean): string[] {
   return [
-    'Scan the code, or open the',
-    'link above in any browser.',
+    ...(hasQr
+      ? ['Scan the code, or open the', 'link above in any browser.']
+      : ['Open the link in any browser.']),
     ...(userCode === undefined
       ? []
       : ['', `Or open ${codePage}`, `and type  ${style('bold', userCode)}`]),
