@@ -32,9 +32,9 @@ table{width:100%;border-collapse:collapse}
 th,td{padding:.5rem .75rem .5rem 0;border-top:1px solid var(--rule);text-align:start;vertical-align:top}
 thead th{border:0;font-size:.9375rem}
 tbody th{white-space:nowrap;font-weight:600}
+td{overflow-wrap:anywhere}
 td form{margin:0}
 td button{width:auto;min-height:44px;padding:.25rem .75rem;border-width:1px;white-space:nowrap}
-.scroll{overflow-x:auto}
 :focus-visible{outline:3px solid var(--line);outline-offset:2px}
 @media (max-width:40rem){table.stack :is(thead){position:absolute;left:-99rem}table.stack :is(tbody,tr,th,td){display:block;border:0;padding:.125rem 0}table.stack tr{padding:.75rem 0;border-top:1px solid var(--rule)}}
 `.trim();
@@ -88,7 +88,7 @@ export function authorizePage(deviceName: string | undefined): string {
             <li>
               <button type="submit" name="ending" value={name}>
                 {name}
-                <span>{describeScenario(name).does}</span>
+                <span>{withCode(describeScenario(name).does)}</span>
               </button>
             </li>
           ))}
@@ -145,7 +145,7 @@ export function listPage({ relayUrl, providerUrl, services, signIns, certificate
       <h2>How a sign-in can end</h2>
       <p>
         Choose on the provider's page, type the name there as the user name, plan it here for the
-        next sign-in of your app, or try it in this browser with a device that the dev relay plays.
+        next sign-in of your app, or follow its link to try it in this browser, without an app.
         {signIns.planned.length > 0 &&
           ` Planned: ${signIns.planned.map(({ scenario }) => scenario).join(', ')}.`}
       </p>
@@ -169,20 +169,18 @@ export function listPage({ relayUrl, providerUrl, services, signIns, certificate
       {latest.length > 0 && (
         <>
           <h2>The latest sign-ins</h2>
-          <div class="scroll">
-            <table>
-              <tbody>
-                {latest.map(({ number, deviceName, plan, state }) => (
-                  <tr>
-                    <th>#{number}</th>
-                    <td>{deviceName ?? 'a device'}</td>
-                    <td>{plan?.scenario ?? ''}</td>
-                    <td>{state}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <table>
+            <tbody>
+              {latest.map(({ number, deviceName, plan, state }) => (
+                <tr>
+                  <th>#{number}</th>
+                  <td>{deviceName ?? 'a device'}</td>
+                  <td>{plan?.scenario ?? ''}</td>
+                  <td>{state}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
         </>
       )}
     </>,
@@ -197,7 +195,7 @@ function row(name: ScenarioName): Child {
       <th scope="row">
         <a href={`/try/${name}`}>{name}</a>
       </th>
-      <td>{does}</td>
+      <td>{withCode(does)}</td>
       <td>{withCode(device)}</td>
       <td>
         <form method="post" action="/next">

@@ -160,7 +160,7 @@ function wordsFor({ userCode, codePage }: Shown, hasQr: boolean): string[] {
       : ['Open the link in any browser.']),
     ...(userCode === undefined
       ? []
-      : ['', `Or open ${codePage}`, `and type  ${style('bold', userCode)}`]),
+      : ['', `Or type ${style('bold', userCode)} at`, codePage ?? '']),
     '',
   ];
 }
