@@ -136,6 +136,10 @@ async function open(listener: { open(): Promise<void> }, port: number): Promise<
   }
 }
 
+/** In a checkout it is a script of npm. */
+const loginCommand = () =>
+  process.env.npm_lifecycle_event === 'dev' ? 'npm run login --' : 'sign-in-relay login';
+
 interface Addresses {
   readonly relayUrl: string;
   readonly providerUrl: string;
@@ -174,7 +178,7 @@ function introduce({ lan, https, services }: Options, addresses: Addresses, stor
     'A device starts with',
     `  curl ${https ? '--insecure ' : ''}-X POST ${relayUrl}/auth/start -d '{"service":"${service}"}'`,
     'and in another terminal you can be one:',
-    `  sign-in-relay login ${service} --relay ${relayUrl}${https ? ' --insecure' : ''}`,
+    `  ${loginCommand()} ${service} --relay ${relayUrl}${https ? ' --insecure' : ''}`,
     '',
     story.style('dim', 'What happens is told here. Ctrl-C ends it.'),
   ];

@@ -200,11 +200,11 @@ function nameOf(result: SessionResult): string {
 function describeStart({ service, plan }: SignIn, session: NewSession): string {
   const { deviceName, userCode, repeatMs } = session;
   const asked = [
-    ...(userCode === undefined ? [] : ['asks for a code']),
-    ...(repeatMs === undefined ? [] : ['will acknowledge']),
+    ...(userCode === undefined ? [] : ['code']),
+    ...(repeatMs === undefined ? [] : ['ack']),
   ];
   const who = deviceName === undefined ? 'a device' : `"${deviceName}"`;
-  const how = asked.length > 0 ? ` (${asked.join(', ')})` : '';
+  const how = asked.length > 0 ? `, with ${asked.join(' and ')}` : '';
   const ending = plan === undefined ? '' : `; it is planned to end as "${plan.scenario}"`;
   return `${who} started a sign-in at ${service}${how}${ending}`;
 }

@@ -85,10 +85,11 @@ function openTerminalScreen(shown: Shown, stream: WriteStream): Screen {
 
   const leave = () => void stream.write(LEAVE);
   process.once('exit', leave);
+  // Before the first drawing, so that no change of size is missed.
+  stream.on('resize', draw);
   stream.write(ENTER);
   draw();
   const ticks = setInterval(drawStatus, TICK_MS);
-  stream.on('resize', draw);
   return {
     trouble(text) {
       trouble = { text, untilMs: performance.now() + TROUBLE_SHOWN_MS };

@@ -327,7 +327,7 @@ describe('dev: what it says', () => {
     const number = /#(\d+) +"TV of the words"/.exec(output)?.[1];
     const lines = output.split('\n').filter((line) => line.includes(`#${number} `));
     expect(lines.map((line) => line.replace(/^[\d:]+ +#\d+ +/, ''))).toEqual([
-      '"TV of the words" started a sign-in at dev (asks for a code, will acknowledge); it is planned to end as "approve"',
+      '"TV of the words" started a sign-in at dev, with code and ack; it is planned to end as "approve"',
       'the user is led on to the provider',
       'the relay exchanged the code for tokens',
       'the device received tokens',
