@@ -335,6 +335,15 @@ describe('dev: what it says', () => {
     ]);
   });
 
+  test('what of a start is ignored, and that its body was cut', async () => {
+    await startDevice({ code: 'true', colour: 'red' });
+    await dev.untilShown('the start\'s "code" is no boolean, so the relay ignores it');
+    await dev.untilShown('a member "colour" that the relay does not know and ignores');
+    const padded = `{"service":"dev"}${' '.repeat(600)}`;
+    expect((await dev.ask('/auth/start', { method: 'POST', body: padded })).status).toBe(200);
+    await dev.untilShown('the body of the start is longer than 512 bytes');
+  });
+
   test('a name that would move the cursor does not', async () => {
     await start(dev, 'dev', { device: 'a\u001b[2Jb' });
     expect(dev.output()).not.toContain('\u001b');
