@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-/** The command line: help, version and subcommands, or reads the environment and serves. */
+/** The command line: a command, help and version, or reads the environment and serves. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
@@ -13,16 +13,26 @@ const USAGE = `sign-in-relay ${packageJson.version}: ${packageJson.description}
 Usage: npm start                 serve, configured by the environment
        npm start -- --help       this text
        npm start -- --version
-       npm start -- providers [name]   what is known of providers, or of one
+
+       npm run dev               a relay and a provider to try an app against
+       npm run login -- SERVICE  sign in from this terminal, and get the tokens
+       npm start -- providers [NAME]  what is known of providers, or of one
+
+As an installed package: sign-in-relay, followed by dev, login, providers or an option.
 `;
 
 async function main(): Promise<void> {
   // Whoever reads them may close them at any time. Each write handles its own failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  const { values: options, positionals } = readArguments();
+  const [command = '', ...args] = process.argv.slice(2);
+  if (Object.hasOwn(COMMANDS, command)) {
+    const exitCode = await COMMANDS[command as keyof typeof COMMANDS](args);
+    if (exitCode !== undefined) process.exitCode = exitCode;
+    return;
+  }
+  const options = readOptions();
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   if (options.version) return print(`${packageJson.version}\n`);
-  if (positionals.length > 0) return runCommand(positionals);
 
   const read = readSettings(process.env, (path) => readFileSync(path, 'utf8'));
   if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
@@ -40,16 +50,18 @@ async function main(): Promise<void> {
   }
 }
 
-/** Each command is loaded only where it is used. */
-async function runCommand([command, ...names]: readonly string[]): Promise<void> {
-  if (command !== 'providers' || names.length > 1) {
-    fail(`Unexpected argument ${JSON.stringify(names[1] ?? command)}\n\n${USAGE}`);
-  }
-  const { showProviders } = await import('./show-providers.ts');
-  const { isFound, text } = showProviders(names[0]);
-  if (!isFound) fail(text);
-  print(text);
-}
+/** Loaded only when they are asked for: a relay in production needs none of it. */
+const COMMANDS = {
+  dev: async (args: readonly string[]) => (await import('./dev/command.ts')).dev(args),
+  login: async (args: readonly string[]) => (await import('./login/command.ts')).login(args),
+  async providers([name, ...others]: readonly string[]) {
+    if (others.length > 0) fail(`Unexpected argument ${JSON.stringify(others[0])}\n\n${USAGE}`);
+    const { showProviders } = await import('./show-providers.ts');
+    const { isFound, text } = showProviders(name);
+    if (!isFound) fail(text);
+    print(text);
+  },
+} as const;
 
 /** The setting that this machine cannot satisfy. Undefined when no setting is the cause. */
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {
@@ -79,13 +91,13 @@ function describeUnexpected(error: unknown): string {
   return [`The relay did not start because of a fault of its own: ${name}`, ...at, ''].join('\n  ');
 }
 
-function readArguments() {
+function readOptions() {
   try {
     const options = {
       help: { type: 'boolean', short: 'h' },
       version: { type: 'boolean' },
     } as const;
-    return parseArgs({ options, allowPositionals: true });
+    return parseArgs({ options }).values;
   } catch (error) {
     return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
   }

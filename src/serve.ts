@@ -1,4 +1,4 @@
-/** Listens with Bun.serve until a signal ends the process. The only file that uses Bun. */
+/** Listens with Bun.serve until a signal ends the process. Only this file and dev/listen.ts use Bun. */
 import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { refuse } from './http/responses.ts';

@@ -11,11 +11,11 @@ import {
 } from '../device.ts';
 import {
   equal,
+  expectAtOnce,
   expectJson,
   expectNoStore,
   expectSessionNotFound,
   expectStatus,
-  expectAtOnce,
   matches,
   readHtml,
   Skip,
@@ -44,7 +44,7 @@ async function parkProgress(kit: Kit, session: Session): Promise<{ answer: Promi
 function expectOpened(answer: Answer): void {
   expectJson(answer, OPENED);
   expectNoStore(answer);
-  expectAtOnce(answer, 5);
+  expectAtOnce(answer);
 }
 
 export const progress = cases((test) => {
@@ -129,7 +129,7 @@ export const cancel = cases((test) => {
     }
     const answer = await parked.answer;
     expectSessionNotFound(answer);
-    expectAtOnce(answer, 5);
+    expectAtOnce(answer);
     expectSessionNotFound(await relay.poll(session));
   });
 

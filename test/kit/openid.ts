@@ -1,6 +1,6 @@
 /** Real providers that this project did not write: a certified OpenID provider, and OAuth with PKCE `plain`. */
 import OAuth2Server from '@node-oauth/oauth2-server';
-import { startProvider } from '../../demo/provider.ts';
+import { startProvider } from './openid-provider.ts';
 import { plantSecret } from './secrets.ts';
 import { createGate, type Gate } from './wait.ts';
 
@@ -65,7 +65,7 @@ export interface OpenIdProvider extends RealProvider {
   readonly issuer: string;
 }
 
-/** The demo's provider, which requires PKCE with S256. The client is confidential with a secret, public without. */
+/** A provider that requires PKCE with S256. The client is confidential with a secret, public without. */
 export async function startOpenId(
   redirectUri: string,
   clientSecret?: string,

@@ -4,7 +4,7 @@
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createHash, randomBytes } from 'node:crypto';
-import { signInAs } from '../../demo/browser.ts';
+import { signInAs } from '../kit/browser.ts';
 import { acknowledge, poll, start, type Target } from '../kit/device.ts';
 import { findInMemory } from '../kit/memory.ts';
 import { startOpenId } from '../kit/openid.ts';

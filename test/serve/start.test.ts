@@ -176,7 +176,7 @@ describe('a relay that refuses to start', () => {
       'HOST is 203.0.113.5',
     ],
     ['an unknown option', {}, ['--prot', '80'], "'--prot'"],
-    ['an unknown command', {}, ['start'], 'Unexpected argument "start"'],
+    ['an unknown command', {}, ['start'], "Unexpected argument 'start'"],
   ])('because of %s says so', async (_, env, args, problem) => {
     const { exitCode, output } = await runRelay(env, { args });
     expect(exitCode).toBe(1);

@@ -28,7 +28,7 @@ export interface RunningProvider {
   stop(): Promise<void>;
 }
 
-// The cookie library of oidc-provider uses a call that Bun reports as deprecated. The user of the demo cannot act on that.
+// The cookie library of oidc-provider uses a call that Bun reports as deprecated. Nobody here can act on that.
 process.noDeprecation = true;
 
 const HOUR_SECONDS = 3_600;

@@ -1,0 +1,260 @@
+/** `sign-in-relay dev`: a relay and a provider to try an app against, for as long as they run. docs/dev.md. */
+
+import { X509Certificate } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startLog } from '../log.ts';
+import { renderQr } from '../terminal.ts';
+import { findLanAddresses } from './address.ts';
+import { type Certificate, createCertificate } from './certificate.ts';
+import { createListener } from './listen.ts';
+import { createDevProvider } from './provider.ts';
+import { createDevRelay } from './relay.ts';
+import { createSignIns } from './sign-ins.ts';
+import { createStory, type Story } from './story.ts';
+import { signInAutomatically } from './user.ts';
+
+const DEFAULT_PORT = 8_080;
+
+const USAGE = `sign-in-relay dev: a relay and a provider to try your app against
+
+Usage: sign-in-relay dev [options]
+
+  --port N           port of the relay; the provider's is the next one (${DEFAULT_PORT})
+  --service NAME     what your app calls the service; several with commas (dev)
+  --lan              can be reached from other devices in your network
+  --address ADDRESS  with --lan: the address of this machine, if a wrong one is found
+  --https            https, with a self-signed certificate of its own
+  --help
+
+How a sign-in ends is chosen on the provider's page, by the user name there, or by
+a request from your app's tests: open the provider's address for the list.
+Ends with Ctrl-C. docs/dev.md has more.
+`;
+
+interface Options {
+  readonly port: number;
+  readonly services: readonly string[];
+  readonly lan: boolean;
+  readonly address: string | undefined;
+  readonly https: boolean;
+}
+
+/** What is wrong with the command line, or with this machine. Its message is for the user. */
+class CommandError extends Error {}
+
+/** Resolves with the exit code if it does not run; otherwise a signal ends the process. */
+export async function dev(args: readonly string[]): Promise<number | undefined> {
+  try {
+    const options = readOptions(args);
+    if (options === 'help') {
+      process.stdout.write(USAGE);
+      return 0;
+    }
+    await run(options);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  }
+}
+
+async function run(options: Options): Promise<void> {
+  const { port, services, lan, https } = options;
+  const story = createStory((text) => void process.stdout.write(text), hasColours());
+  const others = lan ? await findLanAddresses() : [];
+  const host = options.address ?? (lan ? others[0] : LOOPBACK);
+  if (host === undefined) {
+    throw new CommandError('This machine is in no network. Name its address with --address.');
+  }
+  const tls = https ? keepCertificate(['localhost', LOOPBACK, host, ...others]) : undefined;
+  const scheme = https ? 'https' : 'http';
+  const relayUrl = `${scheme}://${host}:${port}`;
+  const providerUrl = `${scheme}://${host}:${port + 1}`;
+
+  startLog({ level: 'debug', format: 'json', write: story.takeLog });
+  const signIns = createSignIns(story.tell);
+  const provider = createDevProvider({
+    ...{ relayUrl, providerUrl, signIns, certificate: tls?.cert, say: story.say },
+  });
+  const relay = createDevRelay({
+    ...{ baseUrl: relayUrl, providerUrl, services, signIns, say: story.say },
+    fetch: (url, init) => provider.handle(new Request(url, init)),
+  });
+  provider.attach(relay);
+  relay.whenAutoStarts((signIn) => {
+    const link = relay.linkOf(signIn.service, signIn.browserState);
+    // After the device has its response, as no user is faster.
+    setTimeout(() => {
+      signInAutomatically(link, relayUrl, relay, provider).catch((error: unknown) =>
+        story.tell(signIn, `its link could not be opened: ${error}`),
+      );
+    }, AUTO_DELAY_MS);
+  });
+
+  const listening = { hostname: lan ? EVERY_ADDRESS : LOOPBACK, tls };
+  const relayListener = createListener({ ...listening, port, handle: relay.handle });
+  const providerListener = createListener({
+    ...listening,
+    port: port + 1,
+    handle: provider.handle,
+  });
+  relay.listenOn(relayListener);
+  await open(relayListener, port);
+  await open(providerListener, port + 1);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => process.exit(0));
+  }
+  introduce(
+    options,
+    { relayUrl, providerUrl, others: others.filter((each) => each !== host) },
+    story,
+  );
+}
+
+const LOOPBACK = '127.0.0.1';
+const EVERY_ADDRESS = '0.0.0.0';
+const AUTO_DELAY_MS = 200;
+
+const hasColours = () => process.stdout.isTTY === true && !process.env.NO_COLOR;
+
+async function open(listener: { open(): Promise<void> }, port: number): Promise<void> {
+  try {
+    await listener.open();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EADDRINUSE') {
+      const problem = `Port ${port} is taken by another program. Choose another with --port.`;
+      throw new CommandError(problem);
+    }
+    if (code === 'EACCES') throw new CommandError(`Only root may listen on port ${port}.`);
+    throw error;
+  }
+}
+
+/** In a checkout it is a script of npm. */
+const loginCommand = () =>
+  process.env.npm_lifecycle_event === 'dev' ? 'npm run login --' : 'sign-in-relay login';
+
+interface Addresses {
+  readonly relayUrl: string;
+  readonly providerUrl: string;
+  readonly others: readonly string[];
+}
+
+function introduce({ lan, https, services }: Options, addresses: Addresses, story: Story): void {
+  const { relayUrl, providerUrl, others } = addresses;
+  const [service = ''] = services;
+  const bold = (text: string) => story.style('bold', text);
+  const link = (text: string) => story.style(['cyan', 'underline'], text);
+  const names = services.map((name) => `"${name}"`).join(', ');
+  const lines = [
+    bold('Sign-in Relay for development'),
+    '',
+    `The relay            ${link(relayUrl)}  service ${names}`,
+    `How sign-ins end     ${link(`${providerUrl}/`)}`,
+    ...(https
+      ? [`Its certificate      ${link(`${providerUrl}/certificate.pem`)}  self-signed`]
+      : []),
+    '',
+    ...(lan
+      ? [
+          'A phone in the same network reaches this list by the code:',
+          '',
+          ...renderQr(`${providerUrl}/`).lines,
+          '',
+          ...(others.length > 0
+            ? [
+                `If it does not, try another address: ${others.map((each) => `--address ${each}`).join(', ')}`,
+              ]
+            : ['If it does not, look at the firewall of this machine.']),
+        ]
+      : ['Only this machine reaches it. For a phone or a television: --lan']),
+    '',
+    'A device starts with',
+    `  curl ${https ? '--insecure ' : ''}-X POST ${relayUrl}/auth/start -d '{"service":"${service}"}'`,
+    'and in another terminal you can be one:',
+    `  ${loginCommand()} ${service} --relay ${relayUrl}${https ? ' --insecure' : ''}`,
+    '',
+    story.style('dim', 'What happens is told here. Ctrl-C ends it.'),
+  ];
+  process.stdout.write(`\n${lines.map((line) => (line ? `  ${line}` : '')).join('\n')}\n\n`);
+}
+
+/**
+ * The certificate of the last time, if it still fits: a phone or an app that was told
+ * to trust it goes on doing so. Kept where only its owner can read it.
+ */
+function keepCertificate(hosts: readonly string[]): Certificate {
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  const file = join(cache, 'sign-in-relay', 'dev-certificate.pem');
+  try {
+    const pem = readFileSync(file, 'utf8');
+    const [key = '', cert = ''] = pem.split(/(?=-----BEGIN CERTIFICATE-----)/);
+    if (isGoodFor(new X509Certificate(cert), hosts)) return { key, cert };
+  } catch {
+    // There is none yet, or none that can be read.
+  }
+  const made = createCertificate([...new Set(hosts)], Date.now());
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, made.key + made.cert, { mode: 0o600 });
+    chmodSync(file, 0o600);
+  } catch {
+    // It is made anew the next time.
+  }
+  return made;
+}
+
+/** So long before it expires it is made anew. */
+const RENEW_MS = 30 * 86_400_000;
+
+function isGoodFor(certificate: X509Certificate, hosts: readonly string[]): boolean {
+  const isFresh = Date.parse(certificate.validTo) - Date.now() > RENEW_MS;
+  const fits = (host: string) =>
+    (isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host)) !== undefined;
+  return isFresh && hosts.every(fits);
+}
+
+function readOptions(args: readonly string[]): Options | 'help' {
+  const { values } = parse(args);
+  if (values.help) return 'help';
+  const { lan = false, https = false, address } = values;
+  const port = Number(values.port ?? DEFAULT_PORT);
+  if (!Number.isInteger(port) || port < 1 || port > 65_534) {
+    throw new CommandError('--port is a number from 1 to 65534.');
+  }
+  const services = (values.service ?? 'dev').split(',').map((name) => name.trim());
+  // What the setting PROVIDERS takes; these two are paths of the relay.
+  const isName = (name: string) =>
+    /^[a-z][a-z0-9-]{0,31}$/.test(name) && !['start', 'result', 'done'].includes(name);
+  if (!services.every(isName) || new Set(services).size < services.length) {
+    throw new CommandError('--service is a name such as mal, or several with commas: mal,anilist.');
+  }
+  if (address !== undefined && isIP(address) !== 4) {
+    throw new CommandError('--address is an IPv4 address of this machine.');
+  }
+  return { port, services, lan: lan || address !== undefined, address, https };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        port: { type: 'string' },
+        service: { type: 'string' },
+        lan: { type: 'boolean' },
+        address: { type: 'string' },
+        https: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+  } catch (error) {
+    throw new CommandError(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+  }
+}

@@ -1,0 +1,367 @@
+/**
+ * The dev provider: an authorization server (RFC 6749, PKCE with S256) that lets
+ * anybody in and ends each sign-in as it is asked to. Its page is for a person, its
+ * `/next` for the tests of an app. Not for anything but development: every name is
+ * accepted, and its tokens say so themselves.
+ */
+import { Buffer } from 'node:buffer';
+import { hash, randomBytes } from 'node:crypto';
+import { readAtMost } from '../body.ts';
+import { authorizePage, listPage, messagePage } from './pages.tsx';
+import { CLIENT_ID, type DevRelay } from './relay.ts';
+import {
+  describeScenario,
+  type Plan,
+  parseScenario,
+  planFor,
+  SCENARIO_NAMES,
+  type ScenarioName,
+} from './scenarios.ts';
+import type { SignIns } from './sign-ins.ts';
+
+export interface DevProviderOptions {
+  readonly relayUrl: string;
+  readonly providerUrl: string;
+  readonly signIns: SignIns;
+  /** PEM, of `--https`. */
+  readonly certificate: string | undefined;
+  readonly say: (text: string) => void;
+}
+
+interface Grant {
+  readonly user: string;
+  readonly plan: Plan;
+  readonly challenge: string;
+  readonly redirectUri: string;
+}
+
+const TOKEN_SECONDS = 3_600;
+/** What a form or a request of ours holds at most. */
+const MAX_BODY_BYTES = 16_384;
+/** The longest that a request can ask for. */
+const MAX_SECONDS = 600;
+/** Codes and refresh tokens that are remembered. The oldest is forgotten. */
+const MAX_REMEMBERED = 1_000;
+/** A provider that is away answers so many refreshes 503. */
+const REFRESHES_REFUSED = 2;
+
+const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+
+export type DevProvider = ReturnType<typeof createDevProvider>;
+
+export function createDevProvider(options: DevProviderOptions) {
+  const { relayUrl, signIns, say } = options;
+  const grants = new Map<string, Grant>();
+  /** Refresh token -> how often it was brought; of `refresh-rotates` and `refresh-503`. */
+  const refreshes = new Map<string, number>();
+  let relay: DevRelay | undefined;
+
+  function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
+    map.set(key, value);
+    const [oldest] = map.keys();
+    if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
+  }
+
+  function services(): readonly string[] {
+    return relay?.services ?? [];
+  }
+
+  /** RFC 6749 §4.1.1. Undefined for a request that does not come from the dev relay. */
+  function readAuthorization(query: URLSearchParams) {
+    const redirectUri = query.get('redirect_uri') ?? '';
+    const isKnown = services().some((name) => redirectUri === `${relayUrl}/auth/${name}/callback`);
+    const challenge = query.get('code_challenge') ?? '';
+    const isSound = query.get('client_id') === CLIENT_ID && query.get('response_type') === 'code';
+    const isS256 = query.get('code_challenge_method') === 'S256' && challenge !== '';
+    if (!isKnown || !isSound || !isS256) return undefined;
+    return { redirectUri, challenge, state: query.get('state') ?? '' };
+  }
+
+  async function authorize(request: Request, url: URL): Promise<Response> {
+    const asked = readAuthorization(url.searchParams);
+    if (asked === undefined) {
+      const text = 'This page is reached by the link of a sign-in at the dev relay.';
+      return page(400, messagePage('No sign-in', text));
+    }
+    const signIn = signIns.find(asked.state);
+    const form = request.method === 'POST' ? await readForm(request) : undefined;
+    const chosen = form === undefined ? signIn?.plan : planOf(form);
+    // "deny-at-relay" is over when its user has continued there.
+    if (chosen === undefined || (form === undefined && chosen.scenario === 'deny-at-relay')) {
+      return page(200, authorizePage(signIn?.deviceName));
+    }
+    if (signIn !== undefined) {
+      signIn.plan = chosen;
+      if (form !== undefined) signIns.note(signIn, chosen.scenario, `chosen: ${chosen.scenario}`);
+    }
+    return end(asked, chosen, form?.get('name') || 'Ada');
+  }
+
+  /** The button that was pressed, or else the user name. */
+  function planOf(form: URLSearchParams): Plan {
+    const scenario = parseScenario(form.get('ending')) ?? parseScenario(form.get('name'));
+    return planFor(scenario ?? 'approve');
+  }
+
+  async function end(
+    asked: { readonly redirectUri: string; readonly challenge: string; readonly state: string },
+    plan: Plan,
+    user: string,
+  ): Promise<Response> {
+    const back = (result: Record<string, string>) => {
+      const query = new URLSearchParams({ ...result, state: asked.state });
+      return redirect(`${asked.redirectUri}?${query}`);
+    };
+    const withCode = () => {
+      const code = `dev-code-${randomText()}`;
+      const { challenge, redirectUri } = asked;
+      remember(grants, code, { user, plan, challenge, redirectUri });
+      return back({ code });
+    };
+    switch (plan.scenario) {
+      case 'deny':
+      case 'deny-at-relay':
+        return back({ error: 'access_denied' });
+      case 'provider-error':
+        return back({ error: 'server_error' });
+      case 'no-code':
+        return back({});
+      case 'never':
+        return page(200, messagePage('Nothing happens', 'This sign-in never finishes.'));
+      case 'expires': {
+        const signIn = signIns.find(asked.state);
+        // Planned before the start, it has its short life already.
+        if (signIn !== undefined && signIn.endsAtMs === Number.POSITIVE_INFINITY) {
+          signIn.endsAtMs = Date.now() + plan.seconds * 1_000;
+        }
+        const text = `This sign-in expires within ${plan.seconds} seconds, unfinished.`;
+        return page(200, messagePage('It expires', text));
+      }
+      case 'slow':
+        await pause(plan.seconds / 2);
+        return withCode();
+      case 'restart':
+      case 'forgotten':
+        await relay?.restart(plan.seconds, plan.scenario === 'restart');
+        return withCode();
+      default:
+        return withCode();
+    }
+  }
+
+  /** RFC 6749 §4.1.3, §6. */
+  async function issueTokens(request: Request): Promise<Response> {
+    const form = await readForm(request);
+    if (form.get('client_id') !== CLIENT_ID) return tokenError('invalid_client', 401);
+    const grantType = form.get('grant_type');
+    if (grantType === 'authorization_code') return exchange(form);
+    if (grantType === 'refresh_token') return refresh(form.get('refresh_token') ?? '');
+    return tokenError('unsupported_grant_type');
+  }
+
+  async function exchange(form: URLSearchParams): Promise<Response> {
+    const code = form.get('code') ?? '';
+    const grant = grants.get(code);
+    grants.delete(code);
+    const challenge = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
+    const isSame = grant?.challenge === challenge && grant.redirectUri === form.get('redirect_uri');
+    if (grant === undefined || !isSame) return tokenError('invalid_grant');
+    const { plan, user } = grant;
+    if (plan.scenario === 'exchange-fails') return tokenError('server_error', 500);
+    if (plan.scenario === 'slow') await pause(plan.seconds / 2);
+    return tokens(user, plan.scenario, createToken('refresh', user, plan.scenario));
+  }
+
+  function refresh(token: string): Response {
+    const read = readToken('refresh', token);
+    if (read === undefined) return tokenError('invalid_grant');
+    const { user, scenario } = read;
+    const times = refreshes.get(token) ?? 0;
+    if (scenario === 'refresh-refused') return tokenError('invalid_grant');
+    if (scenario === 'refresh-503' && times < REFRESHES_REFUSED) {
+      remember(refreshes, token, times + 1);
+      say(`the provider answered a refresh 503, ${times + 1} of ${REFRESHES_REFUSED}`);
+      return tokenError('temporarily_unavailable', 503);
+    }
+    if (scenario !== 'refresh-rotates') return tokens(user, scenario, undefined);
+    if (times > 0) {
+      say('a refresh token came that no longer works: the app kept the old one');
+      return tokenError('invalid_grant');
+    }
+    remember(refreshes, token, 1);
+    return tokens(user, scenario, createToken('refresh', user, scenario));
+  }
+
+  /** What an app asks with its token. */
+  function userinfo({ headers }: Request): Response {
+    const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
+    const read = readToken('access', token);
+    if (read === undefined || read.atMs + TOKEN_SECONDS * 1_000 < Date.now()) {
+      const header = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
+      return json({ error: 'invalid_token' }, 401, header);
+    }
+    return json({ sub: read.user, name: read.user });
+  }
+
+  /** What the next sign-in becomes. From a test, as JSON, or from the page, as a form. */
+  async function planNext(request: Request): Promise<Response> {
+    if (request.method === 'DELETE') signIns.clearPlans();
+    if (request.method !== 'POST') return json({ planned: signIns.planned });
+    const isForm = /^application\/x-www-form-urlencoded\b/i.test(
+      request.headers.get('content-type') ?? '',
+    );
+    const asked = isForm ? Object.fromEntries(await readForm(request)) : await readJson(request);
+    const scenario = parseScenario(asked.scenario);
+    const { seconds, auto } = asked;
+    if (scenario === undefined) {
+      return json({ error: 'unknown scenario', scenarios: SCENARIO_NAMES }, 400);
+    }
+    const isDuration =
+      seconds === undefined ||
+      (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_SECONDS);
+    if (!isDuration || (auto !== undefined && typeof auto !== 'boolean')) {
+      const error = `seconds is a number up to ${MAX_SECONDS}, auto is true or false`;
+      return json({ error }, 400);
+    }
+    const plan = planFor(scenario, seconds as number | undefined, auto === true);
+    signIns.plan(plan);
+    say(`the next sign-in is planned to end as "${scenario}"`);
+    return isForm ? redirect('/') : json({ planned: signIns.planned });
+  }
+
+  /** Starts a sign-in as a device would, and leads the browser to its link. */
+  async function tryOut(scenario: ScenarioName): Promise<Response> {
+    const [service = ''] = services();
+    signIns.putBack(planFor(scenario));
+    const started = await relay?.handle(
+      new Request(`${relayUrl}/auth/start`, {
+        method: 'POST',
+        body: JSON.stringify({ service, code: true, ack: true, device: 'the dev page' }),
+      }),
+      { requestIP: () => ({ address: '127.0.0.1' }) },
+    );
+    if (started?.status !== 200) {
+      const text = `The device was answered ${started?.status} ${(await started?.text())?.trim()}.`;
+      return page(200, messagePage('The start was refused', text));
+    }
+    return redirect(((await started.json()) as { url: string }).url);
+  }
+
+  async function route(request: Request): Promise<Response> {
+    const url = new URL(request.url);
+    const { pathname } = url;
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const tried = isRead ? parseScenario(/^\/try\/([\w-]+)$/.exec(pathname)?.[1]) : undefined;
+    if (tried !== undefined) return tryOut(tried);
+    switch (pathname) {
+      case '/':
+        return page(200, listPage({ ...options, services: services() }));
+      case '/authorize':
+        return authorize(request, url);
+      case '/token':
+        return request.method === 'POST' ? issueTokens(request) : tokenError('invalid_request');
+      case '/userinfo':
+        return userinfo(request);
+      case '/next':
+        return planNext(request);
+      case '/scenarios':
+        return json(
+          SCENARIO_NAMES.map((scenario) => ({ scenario, ...describeScenario(scenario) })),
+        );
+      case '/certificate.pem':
+        return options.certificate === undefined
+          ? page(404, messagePage('No certificate', 'The dev relay was started without --https.'))
+          : new Response(options.certificate, {
+              headers: { 'Content-Type': 'application/x-pem-file' },
+            });
+      default:
+        return page(404, messagePage('Not found', 'There is no such page.'));
+    }
+  }
+
+  return {
+    attach(attached: DevRelay): void {
+      relay = attached;
+    },
+    /** Web apps may use it too, and its tests. */
+    async handle(request: Request): Promise<Response> {
+      if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: CORS });
+      const response = await route(request);
+      for (const [name, value] of Object.entries(CORS)) response.headers.set(name, value);
+      return response;
+    },
+  };
+}
+
+const CORS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Allow-Methods': 'GET, POST, DELETE',
+  'Access-Control-Allow-Headers': 'Content-Type, Authorization',
+};
+
+const COMMON = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
+
+function page(status: number, html: string): Response {
+  const headers = { ...COMMON, 'Content-Type': 'text/html; charset=utf-8' };
+  return new Response(html, { status, headers });
+}
+
+function json(body: object, status = 200, headers: Record<string, string> = {}): Response {
+  return Response.json(body, { status, headers: { ...COMMON, ...headers } });
+}
+
+const redirect = (location: string) =>
+  new Response(null, { status: 303, headers: { ...COMMON, Location: location } });
+
+const tokenError = (error: string, status = 400) => json({ error }, status);
+
+const randomText = () => randomBytes(18).toString('base64url');
+
+async function readText(request: Request): Promise<string> {
+  if (request.body === null) return '';
+  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
+  return (await readAtMost(reader, MAX_BODY_BYTES)).text;
+}
+
+async function readForm(request: Request): Promise<URLSearchParams> {
+  return new URLSearchParams(await readText(request));
+}
+
+async function readJson(request: Request): Promise<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(await readText(request));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function tokens(user: string, scenario: ScenarioName, refreshToken: string | undefined): Response {
+  return json({
+    access_token: createToken('access', user, scenario),
+    token_type: 'Bearer',
+    expires_in: TOKEN_SECONDS,
+    scope: 'profile',
+    ...(refreshToken !== undefined && { refresh_token: refreshToken }),
+  });
+}
+
+/**
+ * A token says whose it is and what becomes of it, so that an app that kept one can
+ * go on with it when the dev relay was restarted. Anybody could make one.
+ */
+function createToken(kind: 'access' | 'refresh', user: string, scenario: ScenarioName): string {
+  const name = Buffer.from(user.slice(0, 40)).toString('base64url');
+  return ['dev', kind, scenario, name, Date.now().toString(36), randomText()].join('.');
+}
+
+function readToken(kind: 'access' | 'refresh', token: string) {
+  const [dev, tokenKind, scenarioName, name = '', at = ''] = token.split('.');
+  const scenario = parseScenario(scenarioName);
+  if (dev !== 'dev' || tokenKind !== kind || scenario === undefined) return undefined;
+  return {
+    scenario,
+    user: Buffer.from(name, 'base64url').toString(),
+    atMs: Number.parseInt(at, 36),
+  };
+}

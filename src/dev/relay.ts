@@ -1,0 +1,195 @@
+/**
+ * The real relay, with its store in this process and a few faults on request: it
+ * restarts, is full, or breaks a connection. What is not on request is the relay's
+ * own code, so that an app meets here what it meets in production.
+ */
+import { randomBytes } from 'node:crypto';
+import type { HandleRequest } from '../http/app.ts';
+import type { Peers } from '../http/request.ts';
+import type { Fetch } from '../providers/token-endpoint.ts';
+import { systemClock } from '../relay/time.ts';
+import { createService, type DiscoveringService, type Stores } from '../service.ts';
+import { readSettings, type Settings } from '../settings/index.ts';
+import {
+  createMemoryRateLimiter,
+  createMemoryRefreshStore,
+  createMemoryStore,
+} from '../stores/memory.ts';
+import type { Listener } from './listen.ts';
+import type { Plan } from './scenarios.ts';
+import type { RequestContext, SignIn, SignIns } from './sign-ins.ts';
+
+/** What the dev relay is registered as at the dev provider. */
+export const CLIENT_ID = 'sign-in-relay-dev';
+
+export interface DevRelayOptions {
+  readonly baseUrl: string;
+  readonly providerUrl: string;
+  readonly services: readonly string[];
+  readonly signIns: SignIns;
+  /** Reaches the provider in this process, whatever certificate it shows to others. */
+  readonly fetch: Fetch;
+  readonly say: (text: string) => void;
+}
+
+export type DevRelay = ReturnType<typeof createDevRelay>;
+
+export function createDevRelay(options: DevRelayOptions) {
+  const { signIns } = options;
+  const settings = settingsFor(options);
+  let stores = createStores(signIns, settings.maxSessions);
+  let services = createServices();
+  let listener: Listener | undefined;
+
+  /** The same relay several times over one store: with one lifetime of sessions each, and one that always confirms. */
+  function createServices() {
+    const world = { clock: systemClock, randomBytes, fetch: options.fetch };
+    const usual = createService(settings, world, stores);
+    const others = new Map<string, DiscoveringService>();
+    return {
+      usual,
+      with(changed: Partial<Settings>): DiscoveringService {
+        const key = JSON.stringify(changed);
+        const service =
+          others.get(key) ?? createService({ ...settings, ...changed }, world, stores);
+        others.set(key, service);
+        return service;
+      },
+      all: () => [usual, ...others.values()],
+    };
+  }
+
+  /** Which of them answers. A start takes the plan that is next. */
+  function serviceFor(request: Request, plan: Plan | undefined): DiscoveringService {
+    if (plan?.scenario === 'expires') return services.with({ sessionSeconds: plan.seconds });
+    const { pathname, searchParams } = new URL(request.url);
+    const isLink = settings.providers.some(({ name }) => pathname === `/auth/${name}`);
+    const signIn = isLink ? signIns.find(searchParams.get('state') ?? '') : undefined;
+    const confirms = signIn?.plan?.scenario === 'deny-at-relay';
+    return confirms ? services.with({ confirm: 'always' }) : services.usual;
+  }
+
+  async function handle(request: Request, peers: Peers): Promise<Response> {
+    const plan = isStart(request) ? signIns.takePlan() : undefined;
+    const context: RequestContext = { plan, started: undefined, isCut: false };
+    const response = await signIns.context.run(context, () =>
+      serviceFor(request, plan).handle(request, peers),
+    );
+    if (plan !== undefined && response.status === 400) signIns.putBack(plan);
+    if (plan !== undefined && (response.status === 429 || response.status === 503)) {
+      options.say(`a start was refused with ${response.status}, as planned ("${plan.scenario}")`);
+    }
+    if (plan?.auto && context.started !== undefined) onAutoStart?.(context.started);
+    return context.isCut ? breakOff(response) : response;
+  }
+
+  let onAutoStart: ((signIn: SignIn) => void) | undefined;
+
+  return {
+    services: settings.providers.map(({ name }) => name),
+    handle: handle satisfies HandleRequest,
+
+    linkOf: (service: string, browserState: string) =>
+      `${settings.baseUrl}/auth/${service}?state=${browserState}`,
+
+    /** Is called with each sign-in whose link the dev relay is to open. */
+    whenAutoStarts(open: (signIn: SignIn) => void): void {
+      onAutoStart = open;
+    },
+
+    listenOn(opened: Listener): void {
+      listener = opened;
+    },
+
+    /** As an operator restarts a relay: it drains, is away, and listens again. */
+    async restart(seconds: number, keepsSignIns: boolean): Promise<void> {
+      options.say(`the relay restarts: it drains, and is away for ${seconds} s`);
+      await Promise.all(services.all().map((service) => service.drain()));
+      await listener?.close();
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+      for (const service of services.all()) service.close();
+      if (!keepsSignIns) stores = createStores(signIns, settings.maxSessions);
+      services = createServices();
+      await listener?.open();
+      const kept = keepsSignIns ? 'every sign-in is still there' : 'it has forgotten every sign-in';
+      options.say(`the relay is back: ${kept}`);
+    },
+
+    close(): void {
+      for (const service of services.all()) service.close();
+    },
+  };
+}
+
+function isStart({ method, url }: Request): boolean {
+  const { pathname } = new URL(url);
+  return (
+    method === 'POST' &&
+    (pathname === '/auth/start' || /^\/oauth2\/[^/]+\/device_authorization$/.test(pathname))
+  );
+}
+
+/** Tests of an app start and refresh more often than a household. Guessing codes stays limited. */
+const UNLIMITED: ReadonlySet<string> = new Set(['start', 'refresh']);
+
+function createStores(signIns: SignIns, maxSessions: number): Stores {
+  /** 0 unless the sign-in that is starting is planned to be refused. */
+  function takeOnPlan(): number {
+    const plan = signIns.context.getStore()?.plan;
+    return plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
+  }
+  return {
+    sessions: signIns.watch(createMemoryStore(systemClock, maxSessions)),
+    refreshes: createMemoryRefreshStore(systemClock),
+    createRateLimiter: (name, policy) =>
+      UNLIMITED.has(name)
+        ? { take: takeOnPlan, refund: () => {}, sweep: () => {} }
+        : createMemoryRateLimiter(systemClock, policy),
+    close: () => {},
+  };
+}
+
+/** Read as an operator's settings are, so that every default is the relay's own. */
+function settingsFor({ baseUrl, providerUrl, services }: DevRelayOptions) {
+  const env: Record<string, string> = {
+    OAUTH_BASE_URL: baseUrl,
+    PROVIDERS: services.join(','),
+    CORS_ORIGINS: '*',
+    APP_NAME: 'your app',
+  };
+  for (const service of services) {
+    const prefix = service.replaceAll('-', '_').toUpperCase();
+    env[`${prefix}_CLIENT_ID`] = CLIENT_ID;
+    env[`${prefix}_DISPLAY_NAME`] = 'Dev provider';
+    // Replaced below: an operator's provider must use https, this one is in the same process.
+    env[`${prefix}_AUTHORIZE_URL`] = 'http://127.0.0.1/authorize';
+    env[`${prefix}_TOKEN_URL`] = 'http://127.0.0.1/token';
+    env[`${prefix}_PKCE`] = 'S256';
+  }
+  const read = readSettings(env, () => '');
+  if (!read.ok) throw new Error(read.faults.map(({ problem }) => problem).join('; '));
+  const providers = read.settings.providers.map((provider) => ({
+    ...provider,
+    authorizeUrl: `${providerUrl}/authorize`,
+    tokenUrl: `${providerUrl}/token`,
+  }));
+  return { ...read.settings, baseUrl, providers };
+}
+
+/** The first half of the body; then the connection breaks. */
+async function breakOff(response: Response): Promise<Response> {
+  const body = new Uint8Array(await response.arrayBuffer());
+  let isSent = false;
+  const half = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (isSent) {
+        // Time for the first half to leave.
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return controller.error(new Error('cut off'));
+      }
+      isSent = true;
+      controller.enqueue(body.subarray(0, body.length / 2));
+    },
+  });
+  return new Response(half, { status: response.status, headers: response.headers });
+}

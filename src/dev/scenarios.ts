@@ -1,0 +1,116 @@
+/** How a sign-in can end at the dev relay. One table, for the page, the requests, docs/dev.md and the tests. */
+
+interface Description {
+  /** What happens, for the developer. */
+  readonly does: string;
+  /** What the device is told. */
+  readonly device: string;
+  /** Decided when the device starts, so it cannot be chosen later on the provider's page. */
+  readonly atStart?: true;
+  /** How long it takes, for those that take time. A request can ask for another number. */
+  readonly seconds?: number;
+}
+
+export const SCENARIOS = {
+  approve: {
+    does: 'The user signs in.',
+    device: 'tokens',
+  },
+  deny: {
+    does: 'The user cancels at the provider.',
+    device: '`access_denied`',
+  },
+  'deny-at-relay': {
+    does: "The user cancels on the relay's confirmation page.",
+    device: '`access_denied`',
+    atStart: true,
+  },
+  'provider-error': {
+    does: 'The provider sends the user back with `server_error`.',
+    device: '`authorization_failed`',
+  },
+  'no-code': {
+    does: 'The provider sends the user back with neither a code nor an error.',
+    device: '`missing_code`',
+  },
+  'exchange-fails': {
+    does: "The provider's token endpoint answers 500.",
+    device: '`exchange_failed`',
+  },
+  never: {
+    does: 'The user never finishes at the provider.',
+    device: '204 until the link expires, then 410',
+  },
+  expires: {
+    does: 'The sign-in expires in 10 seconds.',
+    device: 'starts with `expiresIn: 10` if chosen before the start; 410 after 10 s',
+    seconds: 10,
+  },
+  slow: {
+    does: 'The provider takes 5 seconds for its page, and 5 more for the tokens.',
+    device: 'tokens, 10 s after the user has signed in',
+    seconds: 10,
+  },
+  'cut-off': {
+    does: 'The connection breaks in the middle of the response that carries the tokens.',
+    device: 'half a response. With `ack` the next poll gets the tokens again, without it 410',
+  },
+  'refresh-refused': {
+    does: 'The user signs in. The provider refuses every refresh.',
+    device: 'tokens; a refresh is answered `invalid_grant`',
+  },
+  'refresh-rotates': {
+    does: 'The user signs in. Each refresh brings a new refresh token, and the old one no longer works.',
+    device: 'tokens; a refresh brings a new refresh token',
+  },
+  'refresh-503': {
+    does: 'The user signs in. The provider answers the first two refreshes 503, then refreshes.',
+    device: 'tokens; two refreshes are answered 503, the third brings a new access token',
+  },
+  restart: {
+    does: 'The relay restarts and is away for 5 seconds; sign-ins survive, as with Redis.',
+    device: '204, then refused connections, then tokens',
+    seconds: 5,
+  },
+  forgotten: {
+    does: 'The relay restarts and is away for 5 seconds; sign-ins are lost, as without Redis.',
+    device: '204, then refused connections, then 410',
+    seconds: 5,
+  },
+  full: {
+    does: 'The relay has as many open sign-ins as it may have.',
+    device: '503 to the start; the next start works',
+    atStart: true,
+  },
+  'rate-limited': {
+    does: 'The device has started too many sign-ins.',
+    device: '429 with `Retry-After: 2` to the start; the next start works',
+    atStart: true,
+    seconds: 2,
+  },
+} as const satisfies Record<string, Description>;
+
+export type ScenarioName = keyof typeof SCENARIOS;
+
+export const SCENARIO_NAMES = Object.keys(SCENARIOS) as ScenarioName[];
+
+export const describeScenario = (name: ScenarioName): Description => SCENARIOS[name];
+
+/** By name, as it is typed. Undefined for any other text. */
+export function parseScenario(text: unknown): ScenarioName | undefined {
+  if (typeof text !== 'string') return undefined;
+  const name = text.trim().toLowerCase();
+  return SCENARIO_NAMES.find((each) => each === name);
+}
+
+/** What a sign-in is to become. */
+export interface Plan {
+  readonly scenario: ScenarioName;
+  readonly seconds: number;
+  /** The dev relay opens the link itself, as a user would. */
+  readonly auto: boolean;
+}
+
+export function planFor(scenario: ScenarioName, seconds?: number, auto = false): Plan {
+  return { scenario, seconds: seconds ?? describeScenario(scenario).seconds ?? 0, auto };
+}

@@ -1,0 +1,210 @@
+/**
+ * The sign-ins of a dev relay: what each is to become, and what has happened to it.
+ * It watches the relay's session store, so it sees the same whether a device uses
+ * the relay's own protocol or the device grant.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { SessionResult } from '../relay/session.ts';
+import type { NewSession, SessionStore } from '../relay/store.ts';
+import type { Plan } from './scenarios.ts';
+
+export interface SignIn {
+  readonly number: number;
+  readonly service: string;
+  readonly browserState: string;
+  readonly userCode: string | undefined;
+  readonly deviceName: string | undefined;
+  /** Undefined until it is chosen. */
+  plan: Plan | undefined;
+  /** Chosen after the start: the session ends sooner than the device was told. */
+  endsAtMs: number;
+  wasOpened: boolean;
+  wasCut: boolean;
+  deliveries: number;
+  /** What became of it last, in a few words. */
+  state: string;
+}
+
+/** What is known of the request that is being answered. */
+export interface RequestContext {
+  /** What the sign-in that it starts is to become. */
+  readonly plan: Plan | undefined;
+  /** The sign-in that it started. */
+  started: SignIn | undefined;
+  /** The response carries tokens, and its connection is to break. */
+  isCut: boolean;
+}
+
+/** Sign-ins that the page shows and that events are matched with. The oldest is forgotten. */
+const MAX_SIGN_INS = 1_000;
+
+const GONE = { state: 'gone' } as const;
+
+/** Tells what happened to a sign-in, in plain words. */
+export type Tell = (signIn: SignIn, text: string) => void;
+
+export type SignIns = ReturnType<typeof createSignIns>;
+
+export function createSignIns(tell: Tell) {
+  const context = new AsyncLocalStorage<RequestContext>();
+  const byBrowserState = new Map<string, SignIn>();
+  const byPollSecret = new Map<string, SignIn>();
+  const byUserCode = new Map<string, SignIn>();
+  const planned: Plan[] = [];
+  let count = 0;
+
+  function note(signIn: SignIn, state: string, text = state): void {
+    signIn.state = state;
+    tell(signIn, text);
+  }
+
+  function add(signIn: SignIn, pollSecret: string): void {
+    byBrowserState.set(signIn.browserState, signIn);
+    byPollSecret.set(pollSecret, signIn);
+    if (signIn.userCode !== undefined) byUserCode.set(signIn.userCode, signIn);
+    for (const map of [byBrowserState, byPollSecret, byUserCode]) {
+      const [oldest] = map.keys();
+      if (map.size > MAX_SIGN_INS && oldest !== undefined) map.delete(oldest);
+    }
+  }
+
+  function hasEnded(signIn: SignIn | undefined): boolean {
+    return signIn !== undefined && Date.now() > signIn.endsAtMs;
+  }
+
+  return {
+    context,
+
+    /** Those to come, in their order. */
+    planned: planned as readonly Plan[],
+    plan: (plan: Plan) => void planned.push(plan),
+    takePlan: () => planned.shift(),
+    putBack: (plan: Plan) => void planned.unshift(plan),
+    clearPlans: () => void planned.splice(0),
+
+    find: (browserState: string) => byBrowserState.get(browserState),
+    /** The latest first. */
+    latest: (most: number) => [...byBrowserState.values()].slice(-most).reverse(),
+    note,
+
+    /** The store, watched. */
+    watch(store: SessionStore): SessionStore {
+      return {
+        ...store,
+        async register(session) {
+          const current = context.getStore();
+          const plan = current?.plan;
+          if (plan?.scenario === 'full') return 'busy';
+          const outcome = await store.register(session);
+          if (outcome !== 'registered') return outcome;
+          count += 1;
+          const { service, browserState, pollSecret, userCode, deviceName } = session;
+          const signIn: SignIn = {
+            ...{ number: count, service, browserState, userCode, deviceName, plan },
+            ...{
+              endsAtMs: Number.POSITIVE_INFINITY,
+              wasOpened: false,
+              wasCut: false,
+              deliveries: 0,
+              state: '',
+            },
+          };
+          add(signIn, pollSecret);
+          if (current !== undefined) current.started = signIn;
+          note(signIn, 'waiting for the user', describeStart(signIn, session));
+          return outcome;
+        },
+        getAuthorization(service, browserState) {
+          const signIn = byBrowserState.get(browserState);
+          if (hasEnded(signIn)) return undefined;
+          const found = store.getAuthorization(service, browserState);
+          if (found !== undefined && signIn !== undefined && !signIn.wasOpened) {
+            signIn.wasOpened = true;
+            note(signIn, 'at the provider', 'the user is led on to the provider');
+          }
+          return found;
+        },
+        getSession(key) {
+          const signIn =
+            'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState);
+          return hasEnded(signIn) ? undefined : store.getSession(key);
+        },
+        useCode: (userCode) =>
+          hasEnded(byUserCode.get(userCode)) ? undefined : store.useCode(userCode),
+        async fail(service, browserState, error) {
+          const signIn = byBrowserState.get(browserState);
+          const isFailed = !hasEnded(signIn) && (await store.fail(service, browserState, error));
+          if (isFailed && signIn !== undefined) {
+            note(signIn, error.error, `the sign-in ended with ${error.error}`);
+          }
+          return isFailed;
+        },
+        lease: (service, browserState) =>
+          hasEnded(byBrowserState.get(browserState))
+            ? undefined
+            : store.lease(service, browserState),
+        async complete(service, browserState, result) {
+          const isStored = await store.complete(service, browserState, result);
+          const signIn = byBrowserState.get(browserState);
+          if (isStored && signIn !== undefined) {
+            const name = nameOf(result);
+            note(signIn, name, ENDINGS[name] ?? `the sign-in ended with ${name}`);
+          }
+          return isStored;
+        },
+        async claim(pollSecret, signal) {
+          const signIn = byPollSecret.get(pollSecret);
+          if (hasEnded(signIn)) return GONE;
+          const claim = await store.claim(pollSecret, signal);
+          if (claim.state !== 'claimed' || signIn === undefined) return claim;
+          const current = context.getStore();
+          const hasTokens = !('error' in claim.result);
+          if (hasTokens && signIn.plan?.scenario === 'cut-off' && !signIn.wasCut && current) {
+            signIn.wasCut = true;
+            current.isCut = true;
+            note(signIn, 'cut off', 'the connection broke in the middle of the response');
+          } else {
+            const name = nameOf(claim.result);
+            const again = signIn.deliveries > 0 ? ' again' : '';
+            note(signIn, `${name} delivered`, `the device received ${name}${again}`);
+            signIn.deliveries += 1;
+          }
+          return claim;
+        },
+        async acknowledge(pollSecret) {
+          const outcome = await store.acknowledge(pollSecret);
+          const signIn = byPollSecret.get(pollSecret);
+          if (outcome === 'acknowledged' && signIn !== undefined) {
+            note(signIn, 'acknowledged', 'the device acknowledged what it received');
+          }
+          return outcome;
+        },
+        // Nothing here is worth keeping a restart waiting for.
+        hasUndelivered: () => false,
+      };
+    },
+  };
+}
+
+const ENDINGS: Readonly<Record<string, string>> = {
+  tokens: 'the relay exchanged the code for tokens',
+  'a code': 'the relay has the code, which the device exchanges itself',
+};
+
+function nameOf(result: SessionResult): string {
+  if ('error' in result) return result.error;
+  // Of a device that brought its own challenge (docs/extensions.md).
+  return 'code' in result ? 'a code' : 'tokens';
+}
+
+function describeStart({ service, plan }: SignIn, session: NewSession): string {
+  const { deviceName, userCode, repeatMs } = session;
+  const asked = [
+    ...(userCode === undefined ? [] : ['code']),
+    ...(repeatMs === undefined ? [] : ['ack']),
+  ];
+  const who = deviceName === undefined ? 'a device' : `"${deviceName}"`;
+  const how = asked.length > 0 ? `, with ${asked.join(' and ')}` : '';
+  const ending = plan === undefined ? '' : `; it is planned to end as "${plan.scenario}"`;
+  return `${who} started a sign-in at ${service}${how}${ending}`;
+}

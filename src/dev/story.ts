@@ -1,0 +1,68 @@
+/** What the dev relay says on its terminal: one line for each thing that happens, in plain words. */
+import { styleText } from 'node:util';
+import type { SignIn } from './sign-ins.ts';
+
+export type Write = (text: string) => void;
+
+export type Story = ReturnType<typeof createStory>;
+
+export function createStory(write: Write, hasColours: boolean) {
+  const style = (format: Parameters<typeof styleText>[0], text: string) =>
+    hasColours ? styleText(format, text, { validateStream: false }) : text;
+
+  function line(number: number | undefined, text: string): void {
+    const time = new Date().toTimeString().slice(0, 8);
+    const who = number === undefined ? '' : `#${number}`;
+    write(`${style('dim', time)}  ${style('cyan', who.padEnd(4))} ${printable(text)}\n`);
+  }
+
+  return {
+    style,
+    say: (text: string) => line(undefined, text),
+    tell: ({ number }: SignIn, text: string) => line(number, text),
+    /** One line of the relay's own log, as JSON. Tells of what an app developer can act on. */
+    takeLog(json: string): void {
+      const text = explain(JSON.parse(json) as LogEvent);
+      if (text !== undefined) line(undefined, style('yellow', text));
+    },
+  };
+}
+
+/** A name that a device chose, or that a person typed, may hold what moves the cursor. */
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\x1b' ? character : ''));
+}
+
+interface LogEvent {
+  readonly level: string;
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+const MEMBER_TYPES: ReadonlySet<unknown> = new Set(['string', 'boolean', 'number']);
+
+/** Undefined: the sign-ins tell of it themselves, or it is of no interest here. */
+export function explain({ level, event, ...fields }: LogEvent): string | undefined {
+  switch (event) {
+    case 'start_member_ignored': {
+      const { member, expected } = fields;
+      return MEMBER_TYPES.has(expected)
+        ? `the start's "${member}" is no ${expected}, so the relay ignores it`
+        : `the start has a member "${member}" that the relay does not know and ignores`;
+    }
+    case 'start_body_cut':
+      return 'the body of the start is longer than 512 bytes: the relay reads the first 512 and no more';
+    case 'sign_in_cancelled':
+      return fields.outcome === 'gone' ? undefined : 'the device cancelled its sign-in';
+    case 'exchange_failed':
+      return `the provider gave no tokens for the code (${fields.status ?? fields.reason})`;
+    case 'refresh_failed':
+      return `the provider refused a refresh (${fields.providerError ?? fields.status ?? fields.reason})`;
+    case 'callback_without_cookie':
+      return 'a callback came from a browser that had not pressed Continue. It is not accepted';
+    default:
+      return level === 'error'
+        ? `the relay reports a fault: ${event} ${fields.error ?? ''}`
+        : undefined;
+  }
+}

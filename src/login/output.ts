@@ -1,0 +1,80 @@
+/** Where the tokens go: stdout, or a file that only its owner can read. */
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { Tokens } from './device.ts';
+
+/** The tokens cannot be written there. Its message is for the user. */
+export class OutputError extends Error {}
+
+export interface Output {
+  /** Rejects with an OutputError. */
+  write(tokens: Tokens): Promise<void>;
+  /** Removes what was prepared, unless it was written. */
+  close(): void;
+}
+
+const toText = (tokens: Tokens) => `${JSON.stringify(tokens, null, 2)}\n`;
+
+export const stdoutOutput: Output = {
+  write: (tokens) =>
+    new Promise((resolve, reject) => {
+      process.stdout.write(toText(tokens), (error) => {
+        if (error) reject(new OutputError(`stdout: ${codeOf(error)}`));
+        else resolve();
+      });
+    }),
+  close: () => {},
+};
+
+/**
+ * Prepared before the sign-in, so that nobody signs in for a file that cannot be
+ * written. A file of that name is replaced as a whole, and only in the end: it is
+ * never half written, and never readable for others. What is no regular file, such
+ * as a pipe, is written to.
+ */
+export function openFileOutput(path: string): Output {
+  const isReplaced = isMissingOrRegular(path);
+  const name = `.${basename(path)}.${randomBytes(6).toString('hex')}`;
+  const written = isReplaced ? join(dirname(path), name) : path;
+  let file: number | undefined = attempt(path, () =>
+    openSync(written, isReplaced ? 'wx' : 'w', 0o600),
+  );
+
+  function close(): void {
+    if (file !== undefined) closeSync(file);
+    file = undefined;
+  }
+  return {
+    async write(tokens) {
+      attempt(path, () => {
+        if (file === undefined) return;
+        writeSync(file, toText(tokens));
+        if (isReplaced) fsyncSync(file);
+        close();
+        if (isReplaced) renameSync(written, path);
+      });
+    },
+    close() {
+      close();
+      if (isReplaced) rmSync(written, { force: true });
+    },
+  };
+}
+
+function isMissingOrRegular(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory()) throw new OutputError(`${path} is a directory`);
+  return found === undefined || found.isFile();
+}
+
+function attempt<Value>(path: string, run: () => Value): Value {
+  try {
+    return run();
+  } catch (error) {
+    throw new OutputError(`${path} cannot be written: ${codeOf(error)}`);
+  }
+}
+
+const codeOf = (error: unknown) =>
+  error instanceof Error && 'code' in error ? String(error.code) : String(error);

@@ -1,0 +1,221 @@
+/** What `login` shows while it waits: link, code, QR code and countdown in a terminal, or plain lines elsewhere. */
+import type { WriteStream } from 'node:tty';
+import { stripVTControlCharacters, styleText } from 'node:util';
+import {
+  barText,
+  clockText,
+  durationText,
+  renderLargeQr,
+  renderQr,
+  type TerminalQr,
+} from '../terminal.ts';
+import type { SignIn } from './device.ts';
+
+export interface Screen {
+  /** Reports a problem that a retry may solve. */
+  trouble(text: string): void;
+  /** The user has opened the link. */
+  opened(): void;
+  /** Leaves the terminal as it was. */
+  close(): void;
+}
+
+export interface Shown extends SignIn {
+  readonly service: string;
+}
+
+/** A terminal that cannot move its cursor (TERM=dumb, as in Emacs) gets plain lines. */
+export function openScreen(shown: Shown, stream: WriteStream): Screen {
+  const canDraw = stream.isTTY && process.env.TERM !== 'dumb';
+  return canDraw ? openTerminalScreen(shown, stream) : openPlainScreen(shown, stream);
+}
+
+const titleOf = ({ service }: Shown) => `Sign in to ${service}`;
+const OPENED = 'The link is open: go on there';
+const PLAIN_TICK_MS = 60_000;
+
+function openPlainScreen(shown: Shown, stream: WriteStream): Screen {
+  const { link, codePage, userCode, expiresAtMs } = shown;
+  const left = () => durationText(expiresAtMs - performance.now());
+  const byCode = userCode ? `\nor open ${codePage} and type ${userCode}.` : '';
+  stream.write(`${titleOf(shown)}. Open this link in any browser:\n\n  ${link}\n${byCode}\n`);
+  stream.write(`Waiting: the link expires in ${left()}.\n`);
+  const ticks = setInterval(() => stream.write(`Waiting: ${left()} left.\n`), PLAIN_TICK_MS);
+  return {
+    trouble: (text) => void stream.write(`Trouble: ${text}. Trying again.\n`),
+    opened: () => void stream.write(`${OPENED}.\n`),
+    close: () => clearInterval(ticks),
+  };
+}
+
+/** The alternate screen: the terminal shows its earlier contents again afterwards. */
+const ENTER = '\x1b[?1049h\x1b[?25l';
+const LEAVE = '\x1b[?25h\x1b[?1049l';
+const CLEAR = '\x1b[H\x1b[2J';
+const TICK_MS = 1_000;
+const TROUBLE_SHOWN_MS = 5_000;
+
+/** After the first drawing only the countdown changes. */
+function openTerminalScreen(shown: Shown, stream: WriteStream): Screen {
+  const { expiresIn, expiresAtMs } = shown;
+  let layout = layOut(shown, stream.columns, stream.rows);
+  let trouble = { text: '', untilMs: 0 };
+  let isOpened = false;
+
+  function draw(): void {
+    layout = layOut(shown, stream.columns, stream.rows);
+    stream.write(CLEAR + layout.lines.join('\r\n'));
+    drawStatus();
+  }
+
+  function drawStatus(): void {
+    const nowMs = performance.now();
+    const leftMs = expiresAtMs - nowMs;
+    const isTroubled = nowMs < trouble.untilMs;
+    const waiting = isOpened ? 'Opened: go on there' : 'Waiting for you';
+    const words = isTroubled ? trouble.text : `${waiting}  ${clockText(leftMs)}`;
+    const colour = isTroubled ? 'yellow' : 'green';
+    const { row, column } = layout.status;
+    const width = Math.max(1, Math.min(STATUS_COLUMNS, stream.columns - column));
+    const fitted = words.slice(0, width).padEnd(width);
+    const bar = barText(leftMs, expiresIn * 1_000, width);
+    stream.write(`\x1b[${row};${column}H${style(['bold', colour], fitted)}`);
+    stream.write(`\x1b[${row + 1};${column}H${style(colour, bar)}`);
+  }
+
+  const leave = () => void stream.write(LEAVE);
+  process.once('exit', leave);
+  // Before the first drawing, so that no change of size is missed.
+  stream.on('resize', draw);
+  stream.write(ENTER);
+  draw();
+  const ticks = setInterval(drawStatus, TICK_MS);
+  return {
+    trouble(text) {
+      trouble = { text, untilMs: performance.now() + TROUBLE_SHOWN_MS };
+      drawStatus();
+    },
+    opened() {
+      isOpened = true;
+      drawStatus();
+    },
+    close() {
+      clearInterval(ticks);
+      stream.off('resize', draw);
+      process.off('exit', leave);
+      leave();
+    },
+  };
+}
+
+const style = (format: Parameters<typeof styleText>[0], text: string) =>
+  process.env.NO_COLOR ? text : styleText(format, text, { validateStream: false });
+
+export interface Layout {
+  readonly lines: readonly string[];
+  /** Where the countdown is: two rows of cells, counted from 1. */
+  readonly status: { readonly row: number; readonly column: number };
+}
+
+const STATUS_COLUMNS = 30;
+const STATUS_ROWS = ['', ''];
+const MARGIN = 2;
+const GAP = 3;
+/** A smaller margin than the standard's four still scans on a screen, and may be what fits. */
+const SMALL_QUIET_ZONE = 2;
+
+const widthOf = (line: string) => stripVTControlCharacters(line).length;
+
+/**
+ * The largest QR code that fits, beside the words or below them. In a terminal that
+ * is too small for any, the words alone.
+ */
+export function layOut(shown: Shown, columns: number, rows: number): Layout {
+  const link = style(['cyan', 'underline'], shown.link);
+  const head = [style('bold', titleOf(shown)), link];
+  const words = wordsFor(shown, true);
+  // What does not wrap decides: a link that is wider than the terminal does.
+  const linkRows = Math.ceil((MARGIN + shown.link.length) / Math.max(1, columns));
+  const { link: text } = shown;
+  // Capitals before the path need fewer bits, and browsers ignore the case there.
+  const scanned = text.replace(/^https?:\/\/[^/]+/i, (origin) => origin.toUpperCase());
+  const codes = [renderLargeQr(scanned), renderQr(scanned), renderQr(scanned, SMALL_QUIET_ZONE)];
+  const layouts = [
+    ...codes.map((qr) => beside(head, qr, words, linkRows)),
+    ...codes.map((qr) => below(head, qr, words, linkRows)),
+  ];
+  // The status must stay where it is, so nothing may scroll.
+  const fits = ({ lines }: Layout) =>
+    lines.length + linkRows - 1 <= rows &&
+    lines.every((line) => line.includes(link) || widthOf(line) <= columns);
+  return (
+    layouts.find((layout) => fits(layout)) ??
+    withoutCode(head, wordsFor(shown, false), columns, rows)
+  );
+}
+
+function wordsFor({ userCode, codePage }: Shown, hasQr: boolean): string[] {
+  return [
+    ...(hasQr
+      ? ['Scan the code, or open the', 'link above in any browser.']
+      : ['Open the link in any browser.']),
+    ...(userCode === undefined
+      ? []
+      : ['', `Or type ${style('bold', userCode)} at`, codePage ?? '']),
+    '',
+  ];
+}
+
+const indent = (line: string) => (line === '' ? '' : ' '.repeat(MARGIN) + line);
+const CANCEL_HINT = 'Ctrl-C cancels.';
+
+function beside(
+  head: readonly string[],
+  qr: TerminalQr,
+  words: readonly string[],
+  linkRows: number,
+): Layout {
+  const panel = [...words, ...STATUS_ROWS, '', style('dim', CANCEL_HINT)];
+  // The words begin level with the code, which is below its quiet zone.
+  const panelTop = Math.max(0, Math.min(2, qr.lines.length - panel.length));
+  const height = Math.max(qr.lines.length, panelTop + panel.length);
+  const body = Array.from({ length: height }, (_, index) => {
+    const left = qr.lines[index] ?? ' '.repeat(qr.columns);
+    const right = panel[index - panelTop];
+    return right ? `${left}${' '.repeat(GAP)}${right}` : left;
+  });
+  const above = ['', ...head, ''];
+  const row = above.length - 1 + linkRows + panelTop + words.length + 1;
+  return {
+    lines: [...above, ...body].map(indent),
+    status: { row, column: MARGIN + qr.columns + GAP + 1 },
+  };
+}
+
+function below(
+  head: readonly string[],
+  qr: TerminalQr,
+  words: readonly string[],
+  linkRows: number,
+): Layout {
+  const above = [...head, '', ...words];
+  const lines = [...above, ...STATUS_ROWS, '', style('dim', CANCEL_HINT), '', ...qr.lines];
+  const row = above.length - 1 + linkRows + 1;
+  return { lines: lines.map(indent), status: { row, column: MARGIN + 1 } };
+}
+
+/** The countdown is near the top, because the lines below it may wrap. What does not fit is left out. */
+function withoutCode(
+  [title = '', link = '']: readonly string[],
+  words: readonly string[],
+  columns: number,
+  rows: number,
+): Layout {
+  const lines = [title, ...STATUS_ROWS, link, '', ...words, style('dim', CANCEL_HINT)].map(indent);
+  let used = 0;
+  const fitting = lines.filter((line) => {
+    used += Math.max(1, Math.ceil(widthOf(line) / Math.max(1, columns)));
+    return used <= rows;
+  });
+  return { lines: fitting, status: { row: 2, column: MARGIN + 1 } };
+}

@@ -1,0 +1,71 @@
+/** What the commands draw in a terminal: QR codes, times, a countdown. */
+import { correction, generate } from 'lean-qr';
+
+/** What a scanner needs around the code, in modules. ISO/IEC 18004 §9.1. */
+export const QUIET_ZONE = 4;
+
+/** Two of the fixed 256 colours, because a theme may change the first sixteen. */
+const BLACK_ON_WHITE = '\x1b[38;5;16;48;5;231m';
+const RESET = '\x1b[0m';
+
+export interface TerminalQr {
+  readonly lines: readonly string[];
+  readonly columns: number;
+}
+
+/** One character is two modules, one above the other. */
+export function renderQr(text: string, quietZone = QUIET_ZONE): TerminalQr {
+  const code = generate(text, { minCorrectionLevel: correction.L });
+  const end = code.size + quietZone;
+  const lines: string[] = [];
+  for (let row = -quietZone; row < end; row += 2) {
+    let blocks = '';
+    for (let column = -quietZone; column < end; column += 1) {
+      const isLowerDark = code.get(column, row + 1);
+      if (code.get(column, row)) blocks += isLowerDark ? '█' : '▀';
+      else blocks += isLowerDark ? '▄' : ' ';
+    }
+    lines.push(`${BLACK_ON_WHITE}${blocks}${RESET}`);
+  }
+  return { lines, columns: code.size + 2 * quietZone };
+}
+
+/** Four times as large: two characters are one module. For a terminal that has the room. */
+export function renderLargeQr(text: string): TerminalQr {
+  const code = generate(text, { minCorrectionLevel: correction.L });
+  const end = code.size + QUIET_ZONE;
+  const lines: string[] = [];
+  for (let row = -QUIET_ZONE; row < end; row += 1) {
+    let blocks = '';
+    for (let column = -QUIET_ZONE; column < end; column += 1) {
+      blocks += code.get(column, row) ? '██' : '  ';
+    }
+    lines.push(`${BLACK_ON_WHITE}${blocks}${RESET}`);
+  }
+  return { lines, columns: 2 * (code.size + 2 * QUIET_ZONE) };
+}
+
+/** As on a clock: `9:41`. */
+export function clockText(leftMs: number): string {
+  const seconds = Math.max(0, Math.ceil(leftMs / 1_000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+/** `1 hour`, `10 minutes`, `40 seconds`: in the largest unit that it fills. */
+export function durationText(leftMs: number): string {
+  const seconds = Math.max(0, Math.round(leftMs / 1_000));
+  if (seconds >= 3_600) return countText(seconds / 3_600, 'hour');
+  return seconds >= 60 ? countText(seconds / 60, 'minute') : countText(seconds, 'second');
+}
+
+function countText(amount: number, unit: string): string {
+  const count = Math.round(amount);
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}
+
+/** A bar that grows shorter. */
+export function barText(leftMs: number, totalMs: number, columns: number): string {
+  const part = Math.min(1, Math.max(0, leftMs / totalMs));
+  const full = Math.ceil(part * columns);
+  return '━'.repeat(full) + '┄'.repeat(columns - full);
+}

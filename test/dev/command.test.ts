@@ -1,0 +1,284 @@
+/** `sign-in-relay dev` as it is started: its options, its terminal, its certificate, its page in a browser. */
+import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, statSync } from 'node:fs';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { sortAddresses } from '../../src/dev/address.ts';
+import { CERTIFICATE_DAYS, createCertificate } from '../../src/dev/certificate.ts';
+import { SCENARIO_NAMES } from '../../src/dev/scenarios.ts';
+import { explain } from '../../src/dev/story.ts';
+import { type DevOptions, type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { poll, start } from '../kit/device.ts';
+import { findFreePort, runChild } from '../kit/process.ts';
+import { MAIN, ROOT } from '../kit/relay.ts';
+import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
+
+setDefaultTimeout(60_000);
+
+const running: DevRelayProcess[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((dev) => dev.stop()));
+});
+
+async function open(options?: DevOptions): Promise<DevRelayProcess> {
+  const dev = await startDev(options);
+  running.push(dev);
+  return dev;
+}
+
+const lanAddress = Object.values(networkInterfaces())
+  .flat()
+  .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
+
+describe('dev: options', () => {
+  test('--service: under the names that an app uses', async () => {
+    const dev = await open({ args: ['--service', 'mal,my-provider'] });
+    expect((await start(dev, 'mal')).url).toStartWith(`${dev.relayUrl}/auth/mal?state=`);
+    await dev.plan({ scenario: 'approve', auto: true });
+    const { session } = await start(dev, 'my-provider');
+    expect((await poll(dev, session)).status).toBe(200);
+  });
+
+  test.each([
+    [['--port', 'x'], '--port'],
+    [['--port', '65535'], '--port'],
+    [['--service', 'start'], '--service'],
+    [['--service', 'a,a'], '--service'],
+    [['--address', 'here'], '--address'],
+    [['--bogus'], '--bogus'],
+  ])('%j → 1, and what would be right', async (args, shown) => {
+    const ended = await runChild([process.execPath, MAIN, 'dev', ...args]);
+    expect(ended.exitCode).toBe(1);
+    expect(ended.output).toContain(shown);
+  });
+
+  test('--help → 0', async () => {
+    const ended = await runChild([process.execPath, MAIN, 'dev', '--help']);
+    expect(ended.exitCode).toBe(0);
+    expect(ended.output).toContain('--lan');
+  });
+
+  test('a port that is taken → 1, and which', async () => {
+    const dev = await open();
+    const ended = await runChild([process.execPath, MAIN, 'dev', '--port', String(dev.port)]);
+    expect(ended.exitCode).toBe(1);
+    expect(ended.output).toContain(`Port ${dev.port} is taken`);
+  });
+
+  test('only this machine reaches it, unless asked otherwise', async () => {
+    const dev = await open();
+    const elsewhere = fetch(`http://${lanAddress}:${dev.port}/health`);
+    expect(await elsewhere.catch(() => 'refused')).toBe('refused');
+  });
+});
+
+describe('dev --lan', () => {
+  test('another device reaches relay and provider, by the address that the terminal names', async () => {
+    const dev = await open({ args: ['--lan'], origin: `http://${lanAddress}` });
+    const output = stripVTControlCharacters(dev.output());
+    expect(output).toContain(`http://${lanAddress}:${dev.port}`);
+    expect(output).toContain('▀▀▀');
+    await dev.plan({ scenario: 'approve', auto: true });
+    const { session, url } = await start(dev, 'dev');
+    expect(url).toStartWith(`http://${lanAddress}:${dev.port}/`);
+    expect((await poll(dev, session)).status).toBe(200);
+  });
+
+  const at = (address: string, internal = false) => [
+    { address, internal, family: 'IPv4', netmask: '', mac: '', cidr: null } as const,
+  ];
+  test.each([
+    [
+      'the address of the route',
+      { eth0: at('10.0.0.2'), wlan0: at('192.168.1.5') },
+      '192.168.1.5',
+      '192.168.1.5',
+    ],
+    [
+      'not the VPN, although the route leads there',
+      { tun0: at('10.8.0.2'), wlan0: at('192.168.1.5') },
+      '10.8.0.2',
+      '192.168.1.5',
+    ],
+    [
+      'no container network',
+      { docker0: at('172.17.0.1'), en0: at('192.168.1.5') },
+      undefined,
+      '192.168.1.5',
+    ],
+    [
+      'no address without a network',
+      { en1: at('169.254.3.4'), en0: at('192.168.1.5') },
+      undefined,
+      '192.168.1.5',
+    ],
+    ['not this machine alone', { lo: at('127.0.0.1', true) }, undefined, undefined],
+  ])('the likeliest address: %s', (_, interfaces, route, expected) => {
+    expect(sortAddresses(interfaces, route)[0]).toBe(expected);
+  });
+});
+
+describe('dev --https', () => {
+  test('a sign-in over https, with a certificate that is kept, and readable only by its owner', async () => {
+    const cache = mkdtempSync(join(tmpdir(), 'sign-in-relay-dev-'));
+    const options = { args: ['--https'], env: { XDG_CACHE_HOME: cache } };
+    const file = join(cache, 'sign-in-relay', 'dev-certificate.pem');
+    const certificates = [];
+    for (let times = 0; times < 2; times += 1) {
+      const dev = await open({ ...options, origin: 'https://127.0.0.1' });
+      const insecure = { tls: { rejectUnauthorized: false } } as RequestInit;
+      const certificate = await (await dev.askProvider('/certificate.pem', insecure)).text();
+      certificates.push(certificate);
+      const trusting = { tls: { ca: certificate } } as RequestInit;
+      const response = await dev.ask('/auth/start', {
+        method: 'POST',
+        body: '{"service":"dev"}',
+        ...trusting,
+      });
+      const { url } = (await response.json()) as { url: string };
+      expect(url).toStartWith('https://127.0.0.1:');
+      const distrusted = dev.ask('/health').catch(() => 'refused');
+      expect(await distrusted).toBe('refused');
+    }
+    expect(certificates[1]).toBe(certificates[0]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, 'utf8')).toContain('PRIVATE KEY');
+  });
+
+  test('login takes it with --insecure, and curl with --cacert', async () => {
+    const dev = await open({ args: ['--https'], origin: 'https://127.0.0.1' });
+    const insecure = { tls: { rejectUnauthorized: false } } as RequestInit;
+    const body = JSON.stringify({ scenario: 'approve', auto: true });
+    const headers = { 'Content-Type': 'application/json' };
+    await dev.askProvider('/next', { method: 'POST', headers, body, ...insecure });
+    const args = ['login', 'dev', '--relay', dev.relayUrl, '--insecure'];
+    const ended = await runChild([process.execPath, MAIN, ...args], {
+      env: { NO_PROXY: '127.0.0.1' },
+    });
+    expect(ended.exitCode).toBe(0);
+    const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-dev-')), 'certificate.pem');
+    await Bun.write(file, await (await dev.askProvider('/certificate.pem', insecure)).text());
+    const health = ['curl', '--silent', '--show-error', '--noproxy', '*', '--cacert', file];
+    const curled = await runChild([...health, `https://localhost:${dev.port}/health`]);
+    expect(curled).toEqual({ exitCode: 0, output: 'ok' });
+  });
+
+  test('the certificate: openssl reads it, its names are there, and it vouches for nobody else', async () => {
+    const nowMs = Date.UTC(2030, 1, 1);
+    const { cert, key } = createCertificate(['localhost', '127.0.0.1', '192.168.1.5'], nowMs);
+    const read = new X509Certificate(cert);
+    expect(read.checkHost('localhost')).toBe('localhost');
+    expect(read.checkIP('192.168.1.5')).toBe('192.168.1.5');
+    expect(read.checkIP('192.168.1.6')).toBeUndefined();
+    expect(read.ca).toBe(false);
+    expect(read.verify(read.publicKey)).toBe(true);
+    expect(Date.parse(read.validFrom)).toBe(nowMs - 86_400_000);
+    expect(Date.parse(read.validTo) - Date.parse(read.validFrom)).toBe(
+      CERTIFICATE_DAYS * 86_400_000,
+    );
+    const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-dev-'));
+    await Bun.write(join(folder, 'cert.pem'), cert);
+    await Bun.write(join(folder, 'key.pem'), key);
+    const text = await runChild([
+      'openssl',
+      'x509',
+      '-in',
+      join(folder, 'cert.pem'),
+      '-noout',
+      '-text',
+    ]);
+    expect(text.output).toContain('DNS:localhost, IP Address:127.0.0.1, IP Address:192.168.1.5');
+    expect(text.output).toContain('TLS Web Server Authentication');
+    const checked = await runChild([
+      'openssl',
+      'pkey',
+      '-in',
+      join(folder, 'key.pem'),
+      '-check',
+      '-noout',
+    ]);
+    expect(checked.exitCode).toBe(0);
+  });
+});
+
+describe('dev in a terminal', () => {
+  test('says where it is, tells what happens, and ends with Ctrl-C', async () => {
+    const port = await findFreePort();
+    const dev = startInTerminal([process.execPath, MAIN, 'dev', '--port', String(port)]);
+    await dev.untilShown('Ctrl-C ends it');
+    await fetch(`http://127.0.0.1:${port}/auth/start`, {
+      method: 'POST',
+      body: JSON.stringify({ service: 'dev', device: '\x1b[2JTV' }),
+    });
+    const shown = await dev.untilShown('started a sign-in at dev');
+    expect(shown).not.toContain('\x1b[2J');
+    dev.type(CTRL_C);
+    expect(await dev.exited).toBe(0);
+  });
+
+  test('NO_COLOR is heeded', async () => {
+    const port = await findFreePort();
+    const command = [process.execPath, MAIN, 'dev', '--port', String(port)];
+    const dev = startInTerminal(command, { env: { NO_COLOR: '1' } });
+    expect(await dev.untilShown('Ctrl-C ends it')).not.toContain('\x1b[1m');
+    dev.type(CTRL_C);
+    await dev.exited;
+  });
+
+  test.each([
+    [
+      { event: 'start_member_ignored', member: 'code', expected: 'boolean' },
+      'the start\'s "code" is no boolean',
+    ],
+    [
+      { event: 'start_member_ignored', member: 'colour', expected: 'no such member' },
+      'a member "colour" that the relay does not know',
+    ],
+    [{ event: 'start_body_cut', readBytes: 512 }, 'longer than 512 bytes'],
+    [{ event: 'sign_in_cancelled', outcome: 'cancelled' }, 'cancelled'],
+    [{ event: 'exchange_failed', reason: 'status', status: 500 }, '500'],
+  ])('the log in plain words: %j', (event, words) => {
+    expect(explain({ level: 'debug', ...event })).toContain(words);
+  });
+
+  test('what an app developer cannot act on is left out', () => {
+    expect(explain({ level: 'debug', event: 'poll_waiting' })).toBeUndefined();
+  });
+});
+
+test('dev: GET / lists every scenario with its link, and what has happened', async () => {
+  const dev = await open();
+  await start(dev, 'dev', { device: 'The <b>TV</b>' });
+  const page = await (await dev.askProvider('/')).text();
+  for (const name of SCENARIO_NAMES) expect(page).toContain(`href="/try/${name}"`);
+  expect(page).toContain('The &lt;b&gt;TV&lt;/b&gt;');
+});
+
+test('dev: /try/<scenario> leads to the link of a sign-in, or says what the start was answered', async () => {
+  const dev = await open();
+  const tried = await dev.askProvider('/try/deny');
+  expect(tried.headers.get('location')).toStartWith(`${dev.relayUrl}/auth/dev?state=`);
+  expect(await (await dev.askProvider('/try/full')).text()).toContain('503 Server busy');
+});
+
+test('a normal start loads nothing of dev and login', () => {
+  const loaded = new Set<string>();
+  function load(file: string): void {
+    if (loaded.has(file) || !/\.tsx?$/.test(file)) return;
+    loaded.add(file);
+    const transpiler = new Bun.Transpiler({ loader: file.endsWith('x') ? 'tsx' : 'ts' });
+    for (const { kind, path } of transpiler.scanImports(
+      readFileSync(file, 'utf8').replace(/^#!.*/, ''),
+    )) {
+      if (kind === 'import-statement' && path.startsWith('.')) load(join(file, '..', path));
+    }
+  }
+  load(MAIN);
+  expect(loaded.size).toBeGreaterThan(20);
+  const extra = [...loaded].filter((file) =>
+    /^src\/(dev|login|terminal)\b/.test(file.slice(ROOT.length)),
+  );
+  expect(extra).toEqual([]);
+});

@@ -1,0 +1,101 @@
+/** The dev provider's pages as a person uses them, in Chromium. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { poll, start } from '../kit/device.ts';
+
+setDefaultTimeout(60_000);
+
+let dev: DevRelayProcess;
+let browser: Browser;
+beforeAll(async () => {
+  dev = await startDev();
+  const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+  browser = await chromium.launch({
+    executablePath,
+    args: ['--headless', '--no-sandbox', '--disable-gpu'],
+  });
+});
+afterAll(async () => {
+  await browser?.close();
+  await dev?.stop();
+});
+
+const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
+
+test('a person signs in, cancels, and chooses another ending', async () => {
+  const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
+  const endings = [
+    { button: 'Sign in', title: 'Signed in', result: { accessToken: expect.any(String) } },
+    { button: 'Cancel', title: 'Sign-in failed', result: { error: 'access_denied' } },
+    { button: /^exchange-fails/, title: 'Sign-in failed', result: { error: 'exchange_failed' } },
+  ];
+  for (const { button, title, result } of endings) {
+    const { session, url } = await start(dev, 'dev', { device: 'Demo TV' });
+    await page.goto(url);
+    expect(await page.getByText('Demo TV').count()).toBe(1);
+    await press(page, button);
+    await page.waitForURL(`${dev.relayUrl}/**`);
+    expect(await page.title()).toBe(title);
+    expect(await (await poll(dev, session)).json()).toMatchObject(result);
+  }
+  await page.close();
+});
+
+test('a person types the name of an ending', async () => {
+  const page = await browser.newPage();
+  const { session, url } = await start(dev, 'dev');
+  await page.goto(url);
+  await page.getByLabel('Name').fill(' Deny ');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`${dev.relayUrl}/**`);
+  expect(await (await poll(dev, session)).json()).toEqual({ error: 'access_denied' });
+  await page.close();
+});
+
+test('the list: tries an ending here, and plans one for the next sign-in', async () => {
+  const page = await browser.newPage();
+  await page.goto(dev.providerUrl);
+  await page.getByRole('link', { name: 'deny-at-relay' }).click();
+  // The confirmation page of the relay, which only this ending has for the long link.
+  expect(page.url()).toStartWith(dev.relayUrl);
+  await press(page, 'Decline');
+  await page.goto(dev.providerUrl);
+  const latest = page.getByRole('row', { name: 'the dev page deny-at-relay' });
+  expect(await latest.innerText()).toContain('access_denied');
+  await press(page, 'Plan no-code for the next sign-in');
+  expect(await page.getByText('Planned: no-code').count()).toBe(1);
+  const { session, url } = await start(dev, 'dev');
+  await page.goto(url);
+  expect(await page.title()).toBe('Sign-in failed');
+  expect(await (await poll(dev, session)).json()).toEqual({ error: 'missing_code' });
+  await page.close();
+});
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+test.each(['light', 'dark'] as const)(
+  'the pages are accessible and fit a phone, %s',
+  async (colorScheme) => {
+    const context = await browser.newContext({
+      colorScheme,
+      viewport: { width: 360, height: 740 },
+    });
+    const page = await context.newPage();
+    const { url } = await start(dev, 'dev');
+    for (const address of [dev.providerUrl, url]) {
+      await page.goto(address);
+      const isWider = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+      expect(isWider).toBe(false);
+      await page.evaluate(AXE);
+      const found = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as {
+        id: string;
+        nodes: { html: string }[];
+      }[];
+      expect(found.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    }
+    await context.close();
+  },
+);

@@ -1,0 +1,359 @@
+/** Every way in which a sign-in can end at the dev relay, over the wire. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { describeScenario, SCENARIO_NAMES, type ScenarioName } from '../../src/dev/scenarios.ts';
+import { chooseAtProvider, type DevRelayProcess, startDev } from '../kit/dev.ts';
+import {
+  acknowledge,
+  authorizeDevice,
+  pollOnce,
+  refresh,
+  start,
+  startRequest,
+} from '../kit/device.ts';
+import { plantSecret } from '../kit/secrets.ts';
+import { pollUntil } from '../kit/wait.ts';
+
+setDefaultTimeout(40_000);
+
+let dev: DevRelayProcess;
+beforeAll(async () => {
+  dev = await startDev();
+});
+afterAll(async () => {
+  await dev.stop();
+});
+
+type Answer = Readonly<Record<string, unknown>>;
+
+/** What each poll of a device meets, until the sign-in has ended. */
+async function pollToTheEnd(session: string) {
+  const met: (number | 'no response')[] = [];
+  const result = await pollUntil('the sign-in ends', async (): Promise<Answer | 'gone' | false> => {
+    try {
+      // A poll that is held is not told when its session expires.
+      const response = await dev.ask(`/auth/result?session=${session}&wait=2`);
+      const text = await response.text();
+      met.push(response.status);
+      if (response.status === 410) return 'gone';
+      return response.status === 200 && (JSON.parse(text) as Answer);
+    } catch {
+      met.push('no response');
+      return false;
+    }
+  });
+  if (result !== 'gone') for (const name of ['accessToken', 'refreshToken']) plant(result[name]);
+  return { result, met };
+}
+
+function plant(value: unknown): void {
+  if (typeof value === 'string') plantSecret(value);
+}
+
+const TOKENS = {
+  accessToken: expect.any(String),
+  refreshToken: expect.any(String),
+  expiresIn: 3_600,
+};
+
+const startDevice = (asked: object = { ack: true }) => start(dev, 'dev', asked);
+
+/** Signs in, and returns the refresh token. */
+async function signIn(session: string): Promise<string> {
+  const { result } = await pollToTheEnd(session);
+  expect(result).toEqual(TOKENS);
+  return String((result as Answer).refreshToken);
+}
+
+/** What a device meets, once the sign-in goes its planned way. */
+const DEVICE: Record<ScenarioName, (session: string) => Promise<void>> = {
+  async approve(session) {
+    const { result } = await pollToTheEnd(session);
+    expect(result).toEqual(TOKENS);
+    const headers = { Authorization: `Bearer ${(result as Answer).accessToken}` };
+    const user = await dev.askProvider('/userinfo', { headers });
+    expect(await user.json()).toEqual({ sub: 'Ada', name: 'Ada' });
+  },
+  deny: (session) => expectError(session, 'access_denied'),
+  'deny-at-relay': (session) => expectError(session, 'access_denied'),
+  'provider-error': (session) => expectError(session, 'authorization_failed'),
+  'no-code': (session) => expectError(session, 'missing_code'),
+  'exchange-fails': (session) => expectError(session, 'exchange_failed'),
+  async never(session) {
+    await dev.untilShown('is led on to the provider');
+    const response = await dev.ask(`/auth/result?session=${session}&wait=1`);
+    expect(response.status).toBe(204);
+  },
+  async expires(session) {
+    const { result } = await pollToTheEnd(session);
+    expect(result).toBe('gone');
+  },
+  async slow(session) {
+    expect((await pollOnce(dev, session)).status).toBe(204);
+    await signIn(session);
+  },
+  async 'cut-off'(session) {
+    const { result, met } = await pollToTheEnd(session);
+    expect(met).toEqual(['no response', 200]);
+    expect(result).toEqual(TOKENS);
+    expect((await acknowledge(dev, session)).status).toBe(204);
+  },
+  async 'refresh-refused'(session) {
+    const answer = await refresh(dev, await signIn(session), {}, 'dev');
+    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+  },
+  async 'refresh-rotates'(session) {
+    const first = await signIn(session);
+    const answer = await refresh(dev, first, {}, 'dev');
+    expect(answer).toMatchObject({ status: 200, body: { access_token: expect.any(String) } });
+    const second = String(answer.body.refresh_token);
+    expect(second).not.toBe(first);
+    // Straight at the provider: the relay would answer with what it kept of the first refresh.
+    const form = {
+      grant_type: 'refresh_token',
+      refresh_token: first,
+      client_id: 'sign-in-relay-dev',
+    };
+    const old = await dev.askProvider('/token', {
+      method: 'POST',
+      body: new URLSearchParams(form),
+    });
+    expect([old.status, await old.json()]).toEqual([400, { error: 'invalid_grant' }]);
+    expect((await refresh(dev, second, {}, 'dev')).status).toBe(200);
+  },
+  async 'refresh-503'(session) {
+    const token = await signIn(session);
+    const statuses = [];
+    for (let times = 0; times < 3; times += 1) {
+      statuses.push((await refresh(dev, token, {}, 'dev')).status);
+    }
+    expect(statuses).toEqual([503, 503, 200]);
+  },
+  async restart(session) {
+    const { result, met } = await pollToTheEnd(session);
+    expect(met).toContain('no response');
+    expect(result).toEqual(TOKENS);
+  },
+  async forgotten(session) {
+    const { result, met } = await pollToTheEnd(session);
+    expect(met).toContain('no response');
+    expect(result).toBe('gone');
+  },
+  full: () => Promise.resolve(),
+  'rate-limited': () => Promise.resolve(),
+};
+
+async function expectError(session: string, error: string): Promise<void> {
+  expect((await pollToTheEnd(session)).result).toEqual({ error });
+}
+
+/** Those that take time take less here. */
+const SECONDS: Partial<Record<ScenarioName, number>> = {
+  expires: 2,
+  slow: 1,
+  restart: 1,
+  forgotten: 1,
+};
+
+const withoutSession: readonly ScenarioName[] = ['full', 'rate-limited'];
+
+describe('dev: planned by a request, and the link opened by the dev relay', () => {
+  for (const scenario of SCENARIO_NAMES.filter((name) => !withoutSession.includes(name))) {
+    test(scenario, async () => {
+      const seconds = SECONDS[scenario];
+      const planned = await dev.plan({ scenario, auto: true, ...(seconds && { seconds }) });
+      expect(planned.status).toBe(200);
+      const started = await startDevice();
+      if (scenario === 'expires') expect(started.answer.expiresIn).toBe(2);
+      await DEVICE[scenario](started.session);
+    });
+  }
+
+  test('full: the start is answered 503, the next one works', async () => {
+    await dev.plan({ scenario: 'full' });
+    const refused = await dev.ask('/auth/start', startRequest('dev'));
+    expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
+    await startDevice();
+  });
+
+  test('rate-limited: the start is answered 429 with Retry-After, the next one works', async () => {
+    await dev.plan({ scenario: 'rate-limited' });
+    const refused = await dev.ask('/auth/start', startRequest('dev'));
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('2');
+    await startDevice();
+  });
+
+  test('cut-off without ack: the tokens are lost', async () => {
+    await dev.plan({ scenario: 'cut-off', auto: true });
+    const { session } = await startDevice({});
+    const { result, met } = await pollToTheEnd(session);
+    expect([result, met]).toEqual(['gone', ['no response', 410]]);
+  });
+});
+
+describe("dev: chosen on the provider's page", () => {
+  const chosenThere = SCENARIO_NAMES.filter((name) => !describeScenario(name).atStart);
+
+  test('by a button: every ending that a start does not decide', async () => {
+    const { url } = await startDevice();
+    const authorizeUrl = (await dev.ask(url)).headers.get('location') ?? '';
+    const page = await (await dev.askProvider(authorizeUrl)).text();
+    const buttons = [...page.matchAll(/name="ending" value="([^"]*)"/g)].map(([, value]) => value);
+    expect(buttons).toEqual([
+      '',
+      'deny',
+      ...chosenThere.filter((name) => !['approve', 'deny'].includes(name)),
+    ]);
+  });
+
+  // The others take their full time there.
+  const quick = chosenThere.filter((name) => describeScenario(name).seconds === undefined);
+  test.each(quick.map((name) => [name] as const))('%s: by its button', async (scenario) => {
+    const { session, url } = await startDevice();
+    await chooseAtProvider(dev, url, { name: 'Ada', ending: scenario });
+    await DEVICE[scenario](session);
+  });
+
+  test.each(quick.map((name) => [name] as const))('%s: by the user name', async (scenario) => {
+    const { session, url } = await startDevice();
+    const name = scenario === 'approve' ? 'Ada' : scenario;
+    await chooseAtProvider(dev, url, { name, ending: '' });
+    await DEVICE[scenario](session);
+  });
+
+  test('expires: 410 to the device and an unknown link to the user, although more was promised', async () => {
+    const { session, url, answer } = await startDevice();
+    expect(answer.expiresIn).toBe(600);
+    await chooseAtProvider(dev, url, { name: 'expires', ending: '' });
+    await pollUntil(
+      'the sign-in expires',
+      async () => (await pollOnce(dev, session)).status === 410,
+    );
+    expect((await dev.ask(url)).status).toBe(404);
+  });
+
+  test('any other name signs in with that name', async () => {
+    const { session, url } = await startDevice();
+    const page = await chooseAtProvider(dev, url, { name: 'Grace Ж', ending: '' });
+    expect(page.status).toBe(200);
+    const { result } = await pollToTheEnd(session);
+    const headers = { Authorization: `Bearer ${(result as Answer).accessToken}` };
+    const user = await dev.askProvider('/userinfo', { headers });
+    expect(await user.json()).toEqual({ sub: 'Grace Ж', name: 'Grace Ж' });
+  });
+});
+
+describe('dev: the device grant', () => {
+  test.each([
+    ['approve', 200, undefined],
+    ['deny', 400, 'access_denied'],
+    ['expires', 400, 'expired_token'],
+  ] as const)('%s', async (scenario, status, error) => {
+    await dev.plan({ scenario, auto: true, seconds: 1 });
+    const { deviceCode, expires_in: expiresIn } = await authorizeDevice(dev, {}, 'dev');
+    expect(expiresIn).toBe(scenario === 'expires' ? 1 : 600);
+    const isPending = new Set(['authorization_pending', 'slow_down']);
+    const answer = await pollUntil('the sign-in ends', async () => {
+      const form = {
+        grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+        device_code: deviceCode,
+      };
+      const response = await dev.ask('/oauth2/dev/token', {
+        method: 'POST',
+        body: new URLSearchParams(form),
+      });
+      const body = (await response.json()) as Answer;
+      return !isPending.has(String(body.error)) && { status: response.status, body };
+    });
+    plant(answer.body.access_token);
+    plant(answer.body.refresh_token);
+    expect(answer.status).toBe(status);
+    expect(answer.body.error).toBe(error);
+  });
+});
+
+describe('dev: /next', () => {
+  test('plans in the order in which sign-ins start, shows them, and forgets them', async () => {
+    await dev.plan({ scenario: 'deny', auto: true });
+    await dev.plan({ scenario: 'no-code', auto: true });
+    const [first, second] = [await startDevice(), await startDevice()];
+    await expectError(first.session, 'access_denied');
+    await expectError(second.session, 'missing_code');
+    await dev.plan({ scenario: 'never' });
+    const shown = await (await dev.askProvider('/next')).json();
+    expect(shown).toEqual({ planned: [{ scenario: 'never', seconds: 0, auto: false }] });
+    const cleared = await dev.askProvider('/next', { method: 'DELETE' });
+    expect(await cleared.json()).toEqual({ planned: [] });
+  });
+
+  test('a start that is answered 400 uses no plan up', async () => {
+    await dev.plan({ scenario: 'deny', auto: true });
+    expect((await dev.ask('/auth/start', { method: 'POST', body: 'no JSON' })).status).toBe(400);
+    await expectError((await startDevice()).session, 'access_denied');
+  });
+
+  test.each([
+    [{ scenario: 'denied' }, 'unknown scenario'],
+    [{}, 'unknown scenario'],
+    [{ scenario: 'slow', seconds: '3' }, 'seconds'],
+    [{ scenario: 'slow', seconds: 601 }, 'seconds'],
+    [{ scenario: 'slow', auto: 'yes' }, 'auto'],
+  ])('%j → 400, and nothing is planned', async (asked, problem) => {
+    const refused = await dev.plan(asked);
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain(problem);
+    expect(await (await dev.askProvider('/next')).json()).toEqual({ planned: [] });
+  });
+
+  test('a web page of any origin may plan', async () => {
+    const answer = await dev.askProvider('/next', { headers: { Origin: 'http://localhost:5173' } });
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+  });
+});
+
+describe('dev: what it says', () => {
+  test('each sign-in in plain words, from the start to the acknowledgement', async () => {
+    await dev.plan({ scenario: 'approve', auto: true });
+    const { session } = await start(dev, 'dev', {
+      code: true,
+      ack: true,
+      device: 'TV of the words',
+    });
+    await signIn(session);
+    await acknowledge(dev, session);
+    await dev.untilShown('the device acknowledged what it received');
+    const output = dev.output();
+    const number = /#(\d+) +"TV of the words"/.exec(output)?.[1];
+    const lines = output.split('\n').filter((line) => line.includes(`#${number} `));
+    expect(lines.map((line) => line.replace(/^[\d:]+ +#\d+ +/, ''))).toEqual([
+      '"TV of the words" started a sign-in at dev, with code and ack; it is planned to end as "approve"',
+      'the user is led on to the provider',
+      'the relay exchanged the code for tokens',
+      'the device received tokens',
+      'the device acknowledged what it received',
+    ]);
+  });
+
+  test('what of a start is ignored, and that its body was cut', async () => {
+    await startDevice({ code: 'true', colour: 'red' });
+    await dev.untilShown('the start\'s "code" is no boolean, so the relay ignores it');
+    await dev.untilShown('a member "colour" that the relay does not know and ignores');
+    const padded = `{"service":"dev"}${' '.repeat(600)}`;
+    expect((await dev.ask('/auth/start', { method: 'POST', body: padded })).status).toBe(200);
+    await dev.untilShown('the body of the start is longer than 512 bytes');
+  });
+
+  test('a name that would move the cursor does not', async () => {
+    await start(dev, 'dev', { device: 'a\u001b[2Jb' });
+    expect(dev.output()).not.toContain('\u001b');
+  });
+});
+
+test('dev: docs/dev.md has every scenario, as the table in the source has it', () => {
+  const page = readFileSync(new URL('../../docs/dev.md', import.meta.url), 'utf8');
+  for (const name of SCENARIO_NAMES) {
+    const { does, device } = describeScenario(name);
+    expect(page).toContain(`| \`${name}\` | ${does} | ${device} |`);
+  }
+});

@@ -1,0 +1,87 @@
+/** A dev relay in a process of its own, started as an app developer starts it: `sign-in-relay dev`. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Target } from './device.ts';
+import { type ChildOptions, findFreePort, startChild } from './process.ts';
+import { MAIN } from './relay.ts';
+import { pollUntil } from './wait.ts';
+
+export interface DevRelayProcess extends Target {
+  readonly relayUrl: string;
+  readonly providerUrl: string;
+  readonly port: number;
+  /** Asks the dev provider. Redirects are not followed. */
+  askProvider(path: string, init?: RequestInit): Promise<Response>;
+  /** What the next sign-in becomes. */
+  plan(asked: object): Promise<Response>;
+  output(): string;
+  /** Resolves once its terminal has shown the text. */
+  untilShown(text: string): Promise<unknown>;
+  readonly exited: Promise<number>;
+  stop(signal?: NodeJS.Signals): Promise<number>;
+}
+
+export interface DevOptions extends Pick<ChildOptions, 'cwd' | 'env'> {
+  readonly args?: readonly string[];
+  /** What is run in place of `bun src/main.ts`. */
+  readonly command?: readonly string[];
+  /** Where it can be reached, where that is not 127.0.0.1 over http. */
+  readonly origin?: string;
+}
+
+/** Resolves once it listens. */
+export async function startDev(options: DevOptions = {}): Promise<DevRelayProcess> {
+  const { args = [], command = [process.execPath, MAIN], origin = 'http://127.0.0.1' } = options;
+  const port = await findFreePort();
+  const child = startChild([...command, 'dev', '--port', String(port), ...args], {
+    // Certificates are kept here and not with those of whoever runs the tests.
+    env: { XDG_CACHE_HOME: mkdtempSync(join(tmpdir(), 'sign-in-relay-dev-')), ...options.env },
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
+    logName: 'dev',
+  });
+  const relayUrl = `${origin}:${port}`;
+  const providerUrl = `${origin}:${port + 1}`;
+  const untilShown = (text: string) =>
+    pollUntil(`the dev relay shows ${JSON.stringify(text)}`, () => {
+      if (child.output().includes(text)) return true;
+      if (!child.isRunning())
+        throw new Error(`the dev relay ended. Its output:\n${child.output()}`);
+      return false;
+    });
+  await untilShown('Ctrl-C ends it');
+  const from = (base: string) => (path: string, init?: RequestInit) =>
+    fetch(new URL(path, base), { redirect: 'manual', ...init });
+  const askProvider = from(providerUrl);
+  return {
+    ...{ relayUrl, providerUrl, port, askProvider, untilShown },
+    ask: from(relayUrl),
+    plan: (asked) =>
+      askProvider('/next', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(asked),
+      }),
+    output: child.output,
+    exited: child.exited,
+    stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      return child.exited;
+    },
+  };
+}
+
+/** Opens the link and does what the page of the provider offers: the last page, or what answered there. */
+export async function chooseAtProvider(
+  dev: DevRelayProcess,
+  link: string,
+  form: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const authorizeUrl = (await dev.ask(link)).headers.get('location') ?? '';
+  const response = await dev.askProvider(authorizeUrl, {
+    method: 'POST',
+    body: new URLSearchParams({ ...form }),
+  });
+  const location = response.headers.get('location');
+  return location === null ? response : dev.ask(location);
+}

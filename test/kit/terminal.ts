@@ -1,0 +1,51 @@
+/** A program in a pseudo-terminal, and what its screen shows. */
+import { pollUntil } from './wait.ts';
+
+export interface TerminalChild {
+  /** Everything that was written to the terminal, escape sequences and all. */
+  output(): string;
+  untilShown(text: string | RegExp): Promise<string>;
+  type(keys: string): void;
+  resize(columns: number, rows: number): void;
+  readonly exited: Promise<number>;
+}
+
+export interface TerminalOptions {
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Ends with the test. */
+export function startInTerminal(
+  command: readonly string[],
+  { columns = 80, rows = 24, env = {} }: TerminalOptions = {},
+): TerminalChild {
+  let output = '';
+  const decoder = new TextDecoder();
+  const child = Bun.spawn([...command], {
+    env: { PATH: process.env.PATH ?? '', TERM: 'xterm-256color', NO_PROXY: '127.0.0.1', ...env },
+    terminal: {
+      cols: columns,
+      rows,
+      data(_terminal, part) {
+        output += decoder.decode(part, { stream: true });
+      },
+    },
+  });
+  return {
+    output: () => output,
+    untilShown: (text) =>
+      pollUntil(`the terminal shows ${text}`, () => {
+        const isShown = typeof text === 'string' ? output.includes(text) : text.test(output);
+        if (!isShown && child.exitCode !== null) throw new Error(`ended without it:\n${output}`);
+        return isShown && output;
+      }),
+    type: (keys) => void child.terminal?.write(keys),
+    resize: (newColumns, newRows) => void child.terminal?.resize(newColumns, newRows),
+    exited: child.exited,
+  };
+}
+
+/** Ctrl-C, as a keyboard sends it. The terminal makes a SIGINT of it. */
+export const CTRL_C = '\x03';

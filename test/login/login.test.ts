@@ -1,0 +1,307 @@
+/** `sign-in-relay login` as a person and as a script run it, against a dev relay. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { EXIT_CODES } from '../../src/login/command.ts';
+import { type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { MAIN } from '../kit/relay.ts';
+import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
+import { pollUntil } from '../kit/wait.ts';
+
+setDefaultTimeout(40_000);
+
+let dev: DevRelayProcess;
+let folder: string;
+beforeAll(async () => {
+  dev = await startDev();
+  folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
+});
+afterAll(async () => {
+  await dev.stop();
+});
+
+const command = (...args: string[]) => [process.execPath, MAIN, 'login', ...args];
+const atDev = (...args: string[]) => command('dev', '--relay', dev.relayUrl, ...args);
+
+interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** In pipes, as a script runs it. */
+function startLogin(line: readonly string[], { env = {}, cwd }: RunOptions = {}) {
+  const child = Bun.spawn([...line], {
+    env: { PATH: process.env.PATH ?? '', NO_PROXY: '127.0.0.1', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(cwd !== undefined && { cwd }),
+  });
+  let stderr = '';
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    for await (const part of child.stderr) stderr += decoder.decode(part, { stream: true });
+  })();
+  const stdout = new Response(child.stdout).text();
+  return {
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    stderr: () => stderr,
+    untilShown: (text: string) => pollUntil(`stderr has ${text}`, () => stderr.includes(text)),
+    ended: (async () => {
+      const exitCode = await child.exited;
+      await reading;
+      return { exitCode, stdout: await stdout, stderr };
+    })(),
+  };
+}
+
+const runLogin = (line: readonly string[], options?: RunOptions) => startLogin(line, options).ended;
+
+const approve = () => dev.plan({ scenario: 'approve', auto: true });
+
+const TOKENS = {
+  accessToken: expect.any(String),
+  refreshToken: expect.any(String),
+  expiresIn: 3_600,
+};
+
+describe('login in a pipe', () => {
+  test('stdout holds the tokens as JSON and nothing else; the result is acknowledged', async () => {
+    await approve();
+    const { exitCode, stdout, stderr } = await runLogin(atDev('--device', 'The pipe'));
+    expect(exitCode).toBe(EXIT_CODES.signedIn);
+    expect(JSON.parse(stdout)).toEqual(TOKENS);
+    expect(stderr).toMatch(/\/L\/[A-Z]{4}-[A-Z]{4}\n/);
+    expect(stderr).not.toContain('\x1b');
+    expect(stderr).not.toContain(JSON.parse(stdout).accessToken);
+    const number = /#(\d+) +"The pipe" started/.exec(dev.output())?.[1];
+    await dev.untilShown(`#${number}`);
+    await pollUntil('it is acknowledged', () =>
+      new RegExp(`#${number} +the device acknowledged`).test(dev.output()),
+    );
+  });
+
+  test('a user opens the short link, confirms and signs in', async () => {
+    const login = startLogin(atDev('--device', 'The short link'));
+    await login.untilShown('Waiting');
+    const link = /http:\S+\/L\/\S+/.exec(login.stderr())?.[0] ?? '';
+    const page = await (await dev.ask(link)).text();
+    expect(page).toContain('The short link');
+    const form = new URLSearchParams({ choice: 'continue' });
+    const headers = { 'Sec-Fetch-Site': 'same-origin' };
+    const onward = await dev.ask(link, { method: 'POST', headers, body: form });
+    const answer = await dev.askProvider(onward.headers.get('location') ?? '', {
+      method: 'POST',
+      body: new URLSearchParams({ name: 'Grace', ending: '' }),
+    });
+    expect((await dev.ask(answer.headers.get('location') ?? '')).status).toBe(200);
+    expect((await login.ended).exitCode).toBe(0);
+  });
+
+  test.each([
+    ['deny', EXIT_CODES.declined, 'declined'],
+    ['deny-at-relay', EXIT_CODES.declined, 'declined'],
+    ['provider-error', EXIT_CODES.failed, 'did not sign the user in'],
+    ['no-code', EXIT_CODES.failed, 'no code'],
+    ['exchange-fails', EXIT_CODES.failed, 'no tokens'],
+  ] as const)('%s → exit code %i, and why on stderr', async (scenario, exitCode, why) => {
+    await dev.plan({ scenario, auto: true });
+    const ended = await runLogin(atDev());
+    expect(ended).toMatchObject({ exitCode, stdout: '' });
+    expect(ended.stderr).toContain(why);
+  });
+
+  test.each(['cut-off', 'slow', 'restart', 'refresh-rotates'])(
+    '%s → signed in all the same',
+    async (scenario) => {
+      const isTimed = scenario === 'slow' || scenario === 'restart';
+      await dev.plan({ scenario, auto: true, ...(isTimed && { seconds: 1 }) });
+      const { exitCode, stdout } = await runLogin(atDev());
+      expect([exitCode, JSON.parse(stdout)]).toEqual([0, TOKENS]);
+    },
+  );
+
+  test('expires → 5', async () => {
+    await dev.plan({ scenario: 'expires', seconds: 1 });
+    const ended = await runLogin(atDev());
+    expect(ended).toMatchObject({ exitCode: EXIT_CODES.expired, stdout: '' });
+  });
+
+  test('forgotten → 5', async () => {
+    await dev.plan({ scenario: 'forgotten', auto: true, seconds: 1 });
+    const ended = await runLogin(atDev());
+    expect(ended).toMatchObject({ exitCode: EXIT_CODES.expired, stdout: '' });
+  });
+
+  test.each(['full', 'rate-limited'])('%s → it starts again, and signs in', async (scenario) => {
+    await dev.plan({ scenario });
+    await approve();
+    const { exitCode, stderr } = await runLogin(atDev());
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('Trouble: the relay answered');
+  });
+
+  test.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)(
+    '%s ends it with its own exit code',
+    async (signal) => {
+      const login = startLogin(atDev());
+      await login.untilShown('Waiting');
+      login.kill(signal);
+      const { exitCode, stdout, stderr } = await login.ended;
+      expect(exitCode).toBe(signal === 'SIGINT' ? EXIT_CODES.interrupted : EXIT_CODES.terminated);
+      expect(stdout).toBe('');
+      expect(stderr).toEndWith('Stopped. The sign-in was cancelled.\n');
+    },
+  );
+
+  test('a reader of stdout that has left → 7', async () => {
+    await approve();
+    const line = atDev()
+      .map((part) => `'${part}'`)
+      .join(' ');
+    const script = `(${line}; echo "code $?" >&2) | true`;
+    const { stderr } = await runLogin(['/bin/bash', '-c', script]);
+    expect(stderr).toContain(`code ${EXIT_CODES.output}`);
+  });
+});
+
+describe('login --output', () => {
+  test('writes a file that only its owner can read, and nothing to stdout', async () => {
+    await approve();
+    const file = join(folder, 'tokens.json');
+    // Others could read what was there.
+    writeFileSync(file, 'old', { mode: 0o644 });
+    const { exitCode, stdout } = await runLogin(atDev('--output', file));
+    expect([exitCode, stdout]).toEqual([0, '']);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(TOKENS);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(['tokens.json']);
+  });
+
+  test.each([
+    ['a folder that does not exist', 'missing/tokens.json'],
+    ['a folder', '.'],
+  ])('%s → 7, before anybody is asked to sign in', async (_, path) => {
+    const ended = await runLogin(atDev('--output', join(folder, path)));
+    expect(ended).toMatchObject({ exitCode: EXIT_CODES.output, stdout: '' });
+    expect(ended.stderr).not.toContain('/L/');
+  });
+
+  test('a sign-in that fails leaves an older file, and no other', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
+    writeFileSync(join(own, 'tokens.json'), 'old');
+    await dev.plan({ scenario: 'deny', auto: true });
+    await runLogin(atDev('-o', join(own, 'tokens.json')));
+    expect(readdirSync(own)).toEqual(['tokens.json']);
+    expect(readFileSync(join(own, 'tokens.json'), 'utf8')).toBe('old');
+  });
+});
+
+describe('login: which relay', () => {
+  test('SIGN_IN_RELAY_URL names it, with a slash at its end or without', async () => {
+    await approve();
+    const env = { SIGN_IN_RELAY_URL: `${dev.relayUrl}/` };
+    expect((await runLogin(command('dev'), { env })).exitCode).toBe(0);
+  });
+
+  test('--relay comes before SIGN_IN_RELAY_URL', async () => {
+    await approve();
+    const env = { SIGN_IN_RELAY_URL: 'http://127.0.0.1:1' };
+    expect((await runLogin(atDev(), { env })).exitCode).toBe(0);
+  });
+
+  test('a service that the relay does not have → 6, with what the relay says', async () => {
+    const ended = await runLogin(command('nobody', '--relay', dev.relayUrl));
+    expect(ended).toMatchObject({ exitCode: EXIT_CODES.relay, stdout: '' });
+    expect(ended.stderr).toContain('Unknown service');
+  });
+
+  test('what answers there is no relay → 6', async () => {
+    const server = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
+    const { port } = server.address() as { port: number };
+    const ended = await runLogin(command('dev', '--relay', `http://127.0.0.1:${port}`));
+    server.close();
+    expect(ended).toMatchObject({ exitCode: EXIT_CODES.relay, stdout: '' });
+  });
+
+  test.each([
+    [['dev', '--relay', 'relay.example']],
+    [['dev', '--relay', 'https://relay.example/?a=b']],
+    [[]],
+    [['dev', 'mal']],
+    [['dev', '--bogus']],
+  ])('login %j → 2, and how to use it', async (args) => {
+    const ended = await runLogin(command(...args));
+    expect(ended).toMatchObject({ exitCode: EXIT_CODES.usage, stdout: '' });
+    expect(ended.stderr).toMatch(/--relay|Usage/);
+  });
+
+  test('--help → 0, with every exit code', async () => {
+    const { exitCode, stdout } = await runLogin(command('--help'));
+    expect(exitCode).toBe(0);
+    for (const code of Object.values(EXIT_CODES))
+      expect(stdout).toMatch(new RegExp(`\\b${code}\\b`));
+  });
+});
+
+describe('login in a terminal', () => {
+  const ENTER = '\x1b[?1049h';
+  const LEAVE = '\x1b[?25h\x1b[?1049l';
+
+  test('shows link, code, QR code and countdown, then leaves the screen and prints the tokens', async () => {
+    const login = startInTerminal(atDev());
+    const shown = await login.untilShown(/Waiting for you {2}9:5\d/);
+    const text = stripVTControlCharacters(shown);
+    expect(text).toMatch(/http:\S+\/L\/[A-Z]{4}-[A-Z]{4}/);
+    expect(text).toMatch(/Or type [A-Z]{4}-[A-Z]{4} at/);
+    expect(text).toContain('▀▀▀');
+    expect(shown).toStartWith(ENTER);
+    const link = /http:\S+\/L\/[\w-]+/.exec(text)?.[0] ?? '';
+    const headers = { 'Sec-Fetch-Site': 'same-origin' };
+    const form = new URLSearchParams({ choice: 'continue' });
+    const onward = await dev.ask(link, { method: 'POST', headers, body: form });
+    const back = await dev.askProvider(onward.headers.get('location') ?? '', {
+      method: 'POST',
+      body: new URLSearchParams({ name: 'Ada', ending: '' }),
+    });
+    await dev.ask(back.headers.get('location') ?? '');
+    expect(await login.exited).toBe(0);
+    const after = login.output().split(LEAVE).at(-1) ?? '';
+    expect(JSON.parse(/\{.*\}/s.exec(after)?.[0] ?? '')).toEqual(TOKENS);
+  });
+
+  test('Ctrl-C: the screen is left, the cursor is back, nothing else is written, 130', async () => {
+    const login = startInTerminal(atDev());
+    await login.untilShown('Waiting for you');
+    login.type(CTRL_C);
+    expect(await login.exited).toBe(EXIT_CODES.interrupted);
+    const [, after] = login.output().split(LEAVE);
+    expect(after).toBe('Stopped. The sign-in was cancelled.\r\n');
+  });
+
+  test('a terminal that changes its size is drawn anew, with the code where it fits', async () => {
+    const login = startInTerminal(atDev(), { columns: 30, rows: 12 });
+    const small = await login.untilShown('Waiting for you');
+    expect(small).not.toMatch(/[▀█]/);
+    login.resize(100, 40);
+    await login.untilShown(/▀▀▀|████/);
+    login.type(CTRL_C);
+    await login.exited;
+  });
+
+  test('TERM=dumb gets plain lines', async () => {
+    await approve();
+    const login = startInTerminal(atDev(), { env: { TERM: 'dumb' } });
+    expect(await login.exited).toBe(0);
+    expect(login.output()).not.toContain('\x1b');
+    expect(login.output()).toContain('Open this link in any browser');
+  });
+});
+
+test('login: expires while nobody uses the link; the countdown ends it without the relay', async () => {
+  await dev.plan({ scenario: 'expires', seconds: 2 });
+  const login = startInTerminal(atDev());
+  expect(await login.exited).toBe(EXIT_CODES.expired);
+  expect(login.output()).toEndWith('Nobody signed in before the link expired.\r\n');
+});

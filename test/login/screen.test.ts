@@ -1,0 +1,162 @@
+/** What `login` draws: a code that scans, a screen that fits, times that a person reads. */
+import { describe, expect, test } from 'bun:test';
+import { stripVTControlCharacters } from 'node:util';
+import jsqr from 'jsqr';
+import { layOut } from '../../src/login/screen.ts';
+import { barText, clockText, durationText, renderLargeQr, renderQr } from '../../src/terminal.ts';
+
+const SHOWN = {
+  service: 'mal',
+  link: 'https://sign-in.relay.example/L/BCDF-GHJK',
+  codePage: 'https://sign-in.relay.example/link',
+  userCode: 'BCDF-GHJK',
+  session: '',
+  expiresIn: 600,
+  expiresAtMs: 0,
+};
+
+/** Without codes: a relay that has none gives out only its long link. */
+const LONG = {
+  ...{ service: 'mal', session: '', expiresIn: 600, expiresAtMs: 0 },
+  link: 'https://sign-in.relay.example/auth/mal?state=ABCDEFGHIJKLMNOPQRSTUVWX',
+};
+
+const DARK: Record<string, [upper: boolean, lower: boolean]> = {
+  ' ': [false, false],
+  '▀': [true, false],
+  '▄': [false, true],
+  '█': [true, true],
+};
+
+/** What a camera sees in the cells of a terminal, which are twice as high as wide. */
+function scan(lines: readonly string[]): string | undefined {
+  const rows = lines.flatMap((line) => {
+    const cells = [...line].map((cell) => DARK[cell] ?? [false, false]);
+    return [0, 1].flatMap((half) => {
+      const pixels = cells.flatMap((cell) => Array<boolean>(4).fill(cell[half] ?? false));
+      return [pixels, pixels, pixels, pixels];
+    });
+  });
+  const width = Math.max(...rows.map((row) => row.length));
+  const rgba = rows.flatMap((row) =>
+    Array.from({ length: width }, (_, x) => (row[x] ? 0 : 255)).flatMap((level) => [
+      level,
+      level,
+      level,
+      255,
+    ]),
+  );
+  return jsqr(new Uint8ClampedArray(rgba), width, rows.length)?.data;
+}
+
+const plain = (lines: readonly string[]) => lines.map(stripVTControlCharacters);
+
+describe('terminal: QR code', () => {
+  test.each([
+    ['half blocks', renderQr],
+    ['whole blocks', renderLargeQr],
+  ])('%s show what a scanner reads, with a quiet zone of four modules', (name, render) => {
+    const { lines, columns } = render(SHOWN.link);
+    const cells = plain(lines);
+    const [across, down] = name === 'half blocks' ? [4, 2] : [8, 4];
+    expect(cells.map((line) => line.length)).toEqual(lines.map(() => columns));
+    expect(cells.slice(0, down).join('').trim()).toBe('');
+    expect(cells.every((line) => line.slice(0, across).trim() === '')).toBe(true);
+    expect(scan(cells)).toBe(SHOWN.link);
+  });
+
+  test('every line is black on white by itself, whatever the terminal has', () => {
+    for (const line of renderQr(SHOWN.link).lines) {
+      expect(line).toStartWith('\x1b[38;5;16;48;5;231m');
+      expect(line).toEndWith('\x1b[0m');
+    }
+  });
+});
+
+describe('login: screen', () => {
+  const SIZES = [
+    [200, 60],
+    [120, 40],
+    [100, 50],
+    [80, 24],
+    [80, 20],
+    [60, 24],
+    [46, 40],
+    [40, 30],
+  ] as const;
+
+  test.each(SIZES)(
+    '%i columns, %i rows: nothing wraps or scrolls, and the code scans',
+    (columns, rows) => {
+      const { lines, status } = layOut(SHOWN, columns, rows);
+      const shown = plain(lines);
+      expect(shown.length).toBeLessThanOrEqual(rows);
+      const tooWide = shown.filter((line) => line.length > columns && !line.includes(SHOWN.link));
+      expect(tooWide).toEqual([]);
+      const text = shown.join('\n');
+      expect(text).toContain(SHOWN.link);
+      expect(text).toContain(SHOWN.userCode);
+      // Where the countdown goes there is nothing else.
+      for (const row of [status.row, status.row + 1]) {
+        expect(shown[row - 1]?.slice(status.column - 1).trim()).toBe('');
+      }
+      expect(status.row + 1).toBeLessThanOrEqual(rows);
+      if (!/[▀▄█]/.test(text)) return;
+      const code = shown
+        .filter((line) => /[▀▄█]/.test(line))
+        .map((line) => line.replace(/[^▀▄█ ].*$/, ''));
+      const blank = ' '.repeat(columns);
+      expect(scan([blank, blank, ...code, blank, blank])?.toLowerCase()).toBe(
+        SHOWN.link.toLowerCase(),
+      );
+    },
+  );
+
+  test('80 columns and 24 rows show the code, also of a long link', () => {
+    for (const shown of [SHOWN, LONG])
+      expect(plain(layOut(shown, 80, 24).lines).join('')).toContain('▀');
+  });
+
+  test('a large terminal gets a large code', () => {
+    expect(plain(layOut(SHOWN, 120, 45).lines).join('')).not.toContain('▀');
+    expect(plain(layOut(SHOWN, 120, 45).lines).join('')).toContain('██');
+  });
+
+  test.each([
+    [30, 12],
+    [20, 8],
+    [10, 4],
+  ])('%i columns, %i rows: no code that would be cut, but the link first', (columns, rows) => {
+    const { lines, status } = layOut(SHOWN, columns, rows);
+    const shown = plain(lines);
+    expect(shown.join('')).not.toMatch(/[▀▄█]/);
+    expect(status.row).toBe(2);
+    const used = shown.reduce(
+      (sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)),
+      0,
+    );
+    expect(used).toBeLessThanOrEqual(rows);
+  });
+});
+
+describe('terminal: time left', () => {
+  test.each([
+    [600_000, '10:00', '10 minutes'],
+    [599_001, '10:00', '10 minutes'],
+    [61_000, '1:01', '1 minute'],
+    [59_000, '0:59', '59 seconds'],
+    [1_000, '0:01', '1 second'],
+    [-5, '0:00', '0 seconds'],
+    [3_600_000, '60:00', '1 hour'],
+    [7_200_000, '120:00', '2 hours'],
+  ])('%p ms are %p and %p', (leftMs, clock, duration) => {
+    expect(clockText(leftMs)).toBe(clock);
+    expect(durationText(leftMs)).toBe(duration);
+  });
+
+  test('the bar is whole at first, empty at the end, and always as long', () => {
+    expect(barText(600, 600, 4)).toBe('━━━━');
+    expect(barText(300, 600, 4)).toBe('━━┄┄');
+    expect(barText(-1, 600, 4)).toBe('┄┄┄┄');
+  });
+});
