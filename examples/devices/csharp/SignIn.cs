@@ -278,11 +278,9 @@ public sealed class SignIn
     {
         var signIn = new SignIn(args[0].TrimEnd('/'), args[1]);
         var cancel = new CancellationTokenSource();
-        Console.CancelKeyPress += (sender, key) =>
-        {
-            key.Cancel = true;
-            cancel.Cancel();
-        };
+        // Enter cancels; on a television, the Back key. At the end of the input nobody can press it.
+        var keys = new Thread(() => { if (Console.ReadLine() != null) cancel.Cancel(); }) { IsBackground = true };
+        keys.Start();
         using (new Timer(ignored => Console.Error.Write("\r{0}:{1:00} ", (int)signIn.Left.TotalMinutes, signIn.Left.Seconds), null, 0, 1000))
         {
             try

@@ -15,7 +15,7 @@ links=3         # A link that has expired is replaced, but not for ever on a for
 folder=$(mktemp -d)
 session='' ticker=''
 trap 'stop_countdown; rm -rf "$folder"' EXIT
-trap 'cancel; exit 130' INT TERM HUP
+trap cancel INT TERM HUP
 
 # field <name>: a member of the JSON in $answer. The relay writes it on one line.
 field() { printf %s "$answer" | sed -n 's/.*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p'; }
@@ -80,8 +80,10 @@ tell() {
 cancel() {
   trap '' INT TERM HUP
   stop_countdown
+  # The link then says that the device cancelled the sign-in.
   [ -z "$session" ] || tell cancel
-  session=''
+  printf '\ncancelled\n' >&2
+  exit 130
 }
 
 start() {

@@ -15,7 +15,7 @@
  * FINAL ERRORS: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
  * expired, refused, unreachable, and of refresh: invalid_grant (sign in again).
  */
-var RelaySignIn = (() => {
+var RelaySignIn = (function () {
   var WAIT_SECONDS = 25; // The relay holds a poll this long. Some proxies cut a request after 30 s.
   var TIMEOUT_MS = (WAIT_SECONDS + 15) * 1000;
   var TRIES = 6; // For a start, a refresh, an acknowledgement. A poll is repeated until the link expires.
@@ -44,7 +44,7 @@ var RelaySignIn = (() => {
         body: parsed && typeof parsed === 'object' ? parsed : null,
         text: String(text).trim().slice(0, 100),
         // At random, so that a thousand televisions do not return at the same moment.
-        pauseMs: 1000 + Math.random() * 2000 + Math.min(Number(retryAfter) || 0, 60) * 1000
+        pauseMs: 1000 + Math.random() * 2000 + Math.min(Number(retryAfter) || 0, 60) * 1000,
       });
     }
 
@@ -57,7 +57,7 @@ var RelaySignIn = (() => {
       request.open(method, url, true);
       // text/plain, because JSON would cost a preflight. The relay reads the body as JSON.
       if (body) request.setRequestHeader('Content-Type', 'text/plain');
-      request.onload = () => {
+      request.onload = function () {
         // Readable across origins only if the relay exposes it: then null, and the pause is short.
         finish(request.status, request.responseText, request.getResponseHeader('Retry-After'));
       };
@@ -78,7 +78,7 @@ var RelaySignIn = (() => {
     var tried = 0;
     function next() {
       tried += 1;
-      ask(method, url, body, (reply) => {
+      ask(method, url, body, function (reply) {
         if (handle(reply)) return;
         if (tried === TRIES) giveUp(reply);
         else setTimeout(next, reply.pauseMs);
@@ -114,7 +114,7 @@ var RelaySignIn = (() => {
     var ticking = setInterval(tick, 1000);
 
     function nowMs() {
-      return new Date().getTime();
+      return Date.now();
     }
 
     function secondsLeft() {
@@ -146,7 +146,7 @@ var RelaySignIn = (() => {
       function done(reply) {
         return reply.status === 204 || reply.status === 400 || reply.status === 410;
       }
-      repeat('GET', resultUrl(query), null, done, () => {});
+      repeat('GET', resultUrl(query), null, done, function () {});
     }
 
     function resultUrl(query) {
@@ -173,7 +173,7 @@ var RelaySignIn = (() => {
             userCode: reply.body.userCode,
             codeAddress: options.relay + '/link',
             qr: reply.body.qr,
-            expiresIn: reply.body.expiresIn
+            expiresIn: reply.body.expiresIn,
           });
           poll();
           return true;
@@ -185,7 +185,7 @@ var RelaySignIn = (() => {
         }
         return false;
       }
-      repeat('POST', options.relay + '/auth/start', body, onReply, (reply) => {
+      repeat('POST', options.relay + '/auth/start', body, onReply, function (reply) {
         if (!isOver) fail('unreachable', reply.text);
       });
     }
@@ -193,7 +193,7 @@ var RelaySignIn = (() => {
     function poll() {
       retry = null;
       var askedAtMs = nowMs();
-      polling = ask('GET', resultUrl('wait=' + WAIT_SECONDS), null, (reply) => {
+      polling = ask('GET', resultUrl('wait=' + WAIT_SECONDS), null, function (reply) {
         polling = null;
         if (isOver) return;
         if (reply.status === 200 && reply.body && reply.body.error) {
@@ -218,13 +218,13 @@ var RelaySignIn = (() => {
     document.addEventListener('visibilitychange', onVisible);
     start();
     return {
-      cancel: () => {
+      cancel: function () {
         if (isOver) return;
         end();
         if (polling) polling.abandon();
         // The link then says that the device cancelled the sign-in.
         if (secret) tell('cancel=1');
-      }
+      },
     };
   }
 
@@ -254,7 +254,7 @@ var RelaySignIn = (() => {
       }
       return false;
     }
-    repeat('POST', options.relay + '/refresh', body, onReply, (reply) => {
+    repeat('POST', options.relay + '/refresh', body, onReply, function (reply) {
       options.onError('unreachable', reply.text);
     });
   }

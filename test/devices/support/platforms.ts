@@ -68,7 +68,7 @@ export const PLATFORMS: readonly Platform[] = [
         ],
         folder,
       ),
-    install: async (folder) => installProgram(['mono', join(folder, 'SignIn.exe')]),
+    install: async (folder) => installProgram(['mono', join(folder, 'SignIn.exe')], 'Enter'),
   },
   WEB_TV,
 ];
