@@ -99,9 +99,11 @@ start() {
 }
 
 save() {
-  printf '%s\n' "$answer" >tokens.json.new && mv tokens.json.new tokens.json
   # Without a new refresh token the old one stays.
-  [ -z "$(field refreshToken)" ] || field refreshToken >refresh-token
+  if [ -z "$(field refreshToken)" ] && [ -n "$refresh_token" ]; then
+    answer="{\"refreshToken\":\"$refresh_token\",${answer#?}"
+  fi
+  printf '%s\n' "$answer" >tokens.json.new && mv tokens.json.new tokens.json
 }
 
 # 0: the tokens are saved. 1: the link has expired.
@@ -149,7 +151,7 @@ sign_in() {
 refresh() {
   tried=0
   while [ $((tried += 1)) -le "$tries" ]; do
-    ask /refresh "{\"service\":\"$service\",\"refreshToken\":\"$(cat refresh-token)\"}"
+    ask /refresh "{\"service\":\"$service\",\"refreshToken\":\"$refresh_token\"}"
     if [ "$status" = 200 ] && [ -n "$(field accessToken)" ]; then
       save
       return 0
@@ -162,5 +164,10 @@ refresh() {
   fail unreachable
 }
 
-if [ ! -s refresh-token ] || ! refresh; then sign_in; fi
+answer=$(cat tokens.json 2>/dev/null)
+refresh_token=$(field refreshToken)
+if [ -z "$refresh_token" ] || ! refresh; then
+  refresh_token=''
+  sign_in
+fi
 echo 'Signed in.'
