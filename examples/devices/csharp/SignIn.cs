@@ -281,16 +281,26 @@ public sealed class SignIn
         // Enter cancels; on a television, the Back key. At the end of the input nobody can press it.
         var keys = new Thread(() => { if (Console.ReadLine() != null) cancel.Cancel(); }) { IsBackground = true };
         keys.Start();
-        using (new Timer(ignored => Console.Error.Write("\r{0}:{1:00} ", (int)signIn.Left.TotalMinutes, signIn.Left.Seconds), null, 0, 1000))
+        var isOver = false;
+        TimerCallback tick = ignored =>
+        {
+            lock (signIn)
+            {
+                if (!isOver) Console.Error.Write("\r{0}:{1:00} ", (int)signIn.Left.TotalMinutes, signIn.Left.Seconds);
+            }
+        };
+        using (new Timer(tick, null, 0, 1000))
         {
             try
             {
                 signIn.SignInOrRefresh(cancel.Token).GetAwaiter().GetResult();
+                lock (signIn) isOver = true;
                 Console.WriteLine("Signed in.");
                 return 0;
             }
             catch (SignInException failure)
             {
+                lock (signIn) isOver = true;
                 Console.Error.WriteLine("\n" + failure.Message);
                 return failure.Code == "cancelled" ? 130 : 1;
             }

@@ -207,10 +207,15 @@ func SignIn(ctx context.Context, relay, service string, show func(*Session), sav
 			return err
 		}
 		shown, hide := context.WithCancel(ctx)
-		go countdown(shown, session)
+		done := make(chan struct{})
+		go func() {
+			countdown(shown, session)
+			close(done)
+		}()
 		show(session)
 		tokens, err := session.Wait(ctx)
 		hide()
+		<-done
 		if err == nil {
 			if err = save(tokens); err == nil {
 				session.Acknowledge()

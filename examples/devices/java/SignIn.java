@@ -278,14 +278,17 @@ public final class SignIn {
             }
         });
         Runtime.getRuntime().addShutdownHook(onInterrupt);
-        int exitCode = 0;
+        Failure failed = null;
         try {
             signIn.run();
-            System.out.println("Signed in.");
         } catch (Failure failure) {
-            System.err.println("\n" + failure.getMessage());
-            exitCode = failure.code.equals("cancelled") ? 130 : 1;
+            failed = failure;
         }
+        countdown.interrupt();
+        countdown.join();
+        System.err.println(failed == null ? "" : "\n" + failed.getMessage());
+        if (failed == null) System.out.println("Signed in.");
+        int exitCode = failed == null ? 0 : failed.code.equals("cancelled") ? 130 : 1;
         if (!signIn.isCancelled) Runtime.getRuntime().removeShutdownHook(onInterrupt);
         System.exit(exitCode);
     }

@@ -173,6 +173,7 @@ struct Session {
     secret: String,
     expires_at: Instant,
     is_cancelled: Arc<AtomicBool>,
+    is_over: Arc<AtomicBool>,
 }
 
 impl Session {
@@ -192,6 +193,7 @@ impl Session {
                     // The clock may not be set yet; Instant does not need it.
                     expires_at: Instant::now() + Duration::from_secs(seconds),
                     is_cancelled: Arc::default(),
+                    is_over: Arc::default(),
                 };
                 return Ok((session, reply.members));
             }
@@ -257,11 +259,19 @@ impl Session {
     }
 }
 
-fn sign_in(relay: &str, service: &str, show: impl Fn(&Session, &Members)) -> Result<(), Failure> {
+fn sign_in(
+    relay: &str,
+    service: &str,
+    show: impl Fn(&Session, &Members) -> thread::JoinHandle<()>,
+) -> Result<(), Failure> {
     for _ in 0..LINKS {
         let (session, started) = Session::start(relay, service, "Living room")?;
-        show(&session, &started);
-        match session.wait_for_tokens() {
+        let countdown = show(&session, &started);
+        let outcome = session.wait_for_tokens();
+        session.is_over.store(true, Ordering::SeqCst);
+        countdown.thread().unpark();
+        let _ = countdown.join();
+        match outcome {
             Ok(tokens) => {
                 save(&tokens).map_err(|error| error.to_string())?;
                 session.acknowledge();
@@ -312,17 +322,18 @@ fn save(tokens: &Members) -> io::Result<()> {
     fs::rename(written, SAVED)
 }
 
-fn show(session: &Session, started: &Members) {
+/// Returns the countdown, which ends once it is unparked.
+fn show(session: &Session, started: &Members) -> thread::JoinHandle<()> {
     println!("Open {}", started["link"]);
     println!("or type {} at {}/link", started["userCode"], session.relay);
     println!("QR code: {}", started["qr"]);
     let _ = io::stdout().flush();
     let shown = session.clone();
-    thread::spawn(move || {
-        while !shown.left().is_zero() {
+    let countdown = thread::spawn(move || {
+        while !shown.is_over.load(Ordering::SeqCst) {
             let left = shown.left().as_secs();
             eprint!("\r{}:{:02} ", left / 60, left % 60);
-            thread::sleep(Duration::from_secs(1));
+            thread::park_timeout(Duration::from_secs(1));
         }
     });
     let shown = session.clone();
@@ -332,6 +343,7 @@ fn show(session: &Session, started: &Members) {
             shown.cancel();
         }
     });
+    countdown
 }
 
 fn run(relay: &str, service: &str) -> Result<(), Failure> {

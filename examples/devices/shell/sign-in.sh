@@ -21,6 +21,7 @@ trap cancel INT TERM HUP
 field() { printf %s "$answer" | sed -n 's/.*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p'; }
 
 fail() {
+  stop_countdown
   printf '\n%s\n' "$1" >&2
   exit 1
 }
@@ -63,7 +64,7 @@ start_countdown() {
 }
 
 stop_countdown() {
-  [ -z "$ticker" ] || kill "$ticker" 2>/dev/null
+  [ -z "$ticker" ] || { kill "$ticker" && wait "$ticker"; } 2>/dev/null
   ticker=''
 }
 
