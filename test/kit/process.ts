@@ -16,6 +16,8 @@ export interface ChildOptions {
   readonly onLine?: (line: string) => void;
   /** Its output goes to a file of this name too, which the log search at the end of `npm test` reads. */
   readonly logName?: string;
+  /** It has a standard input that `write` writes to; otherwise that is empty. */
+  readonly hasInput?: boolean;
 }
 
 export interface Child {
@@ -27,6 +29,7 @@ export interface Child {
   /** True until the process ends, suspended or not. */
   isRunning(): boolean;
   kill(signal?: NodeJS.Signals): void;
+  write(text: string): void;
 }
 
 let started = 0;
@@ -35,7 +38,7 @@ export function startChild(command: readonly string[], options: ChildOptions = {
   const [program = '', ...args] = [...endingWithUs, ...limited(command, options.openFiles)];
   const child = spawn(program, args, {
     env: { PATH: process.env.PATH ?? '', ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [options.hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     ...(options.cwd !== undefined && { cwd: options.cwd }),
   });
   started += 1;
@@ -44,11 +47,11 @@ export function startChild(command: readonly string[], options: ChildOptions = {
   const log = folder && name && `${folder}/${name}-${process.pid}-${started}-${child.pid}.log`;
   const written = ['', ''];
   for (const [index, stream] of [child.stdout, child.stderr].entries()) {
-    stream.on('data', (part: Buffer) => {
+    stream?.on('data', (part: Buffer) => {
       written[index] += part.toString('utf8');
       if (log) appendFileSync(log, part);
     });
-    if (options.onLine) createInterface(stream).on('line', options.onLine);
+    if (options.onLine && stream) createInterface(stream).on('line', options.onLine);
   }
   return {
     pid: child.pid ?? 0,
@@ -61,6 +64,7 @@ export function startChild(command: readonly string[], options: ChildOptions = {
     }),
     isRunning: () => child.exitCode === null && child.signalCode === null,
     kill: (signal) => void child.kill(signal),
+    write: (text) => void child.stdin?.write(text),
   };
 }
 

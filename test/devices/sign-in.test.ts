@@ -1,0 +1,242 @@
+/**
+ * The programs of examples/devices against a relay as its operator starts it, with a
+ * proxy between that fails. A user acts at the relay's pages; the provider is a mock.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { poll } from '../kit/device.ts';
+import { serveUpstream } from '../kit/provider.ts';
+import { startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
+import { bringCode, callback, continueWithCode, decide, makeCode } from '../kit/user.ts';
+import { pollUntil } from '../kit/wait.ts';
+import type { Platform, Run } from './support/app.ts';
+import { PLATFORMS } from './support/platforms.ts';
+import { startProxy } from './support/proxy.ts';
+import { APP_ORIGIN, closeBrowser } from './support/web-tv.ts';
+
+const LONGEST_MS = 120_000;
+
+/** What the provider answers for a code or a refresh token that the test made. */
+const granted = new Map<string, object>();
+
+const provider = serveUpstream(() => {
+  const form = new URLSearchParams(provider.requests.at(-1)?.body);
+  const tokens = granted.get(form.get('code') ?? form.get('refresh_token') ?? '');
+  if (tokens !== undefined) return Response.json(tokens);
+  return Response.json({ error: 'invalid_grant' }, { status: 400 });
+});
+
+const SETTINGS = { MAL_TOKEN_URL: provider.url, START_BURST: '1000', CORS_ORIGINS: APP_ORIGIN };
+
+const [relay, hasty] = await Promise.all([
+  startRelay(SETTINGS),
+  // Its links expire before anybody opens them; a poll that waits is told so when its hold ends.
+  startRelay({ ...SETTINGS, SESSION_SECONDS: '4', POLL_SECONDS: '5' }),
+]);
+const built = mkdtempSync(join(tmpdir(), 'relay-devices-'));
+afterAll(async () => {
+  await Promise.all([closeBrowser(), relay.stop(), hasty.stop()]);
+  provider.stop();
+  rmSync(built, { recursive: true });
+});
+
+const makeToken = (kind: string) => plantSecret(`${kind}-${randomUUID()}`);
+
+/** A code, and the tokens that a device gets for it. */
+function grantTokens({ refreshable = true } = {}) {
+  const tokens = {
+    accessToken: makeToken('access'),
+    ...(refreshable && { refreshToken: makeToken('refresh') }),
+    expiresIn: 3_600,
+  };
+  const code = makeCode();
+  granted.set(code, {
+    access_token: tokens.accessToken,
+    refresh_token: tokens.refreshToken,
+    expires_in: tokens.expiresIn,
+  });
+  return { code, tokens };
+}
+
+/** A user who agrees. Returns what the device has to have then. */
+async function agree(run: Run, nth = 1, at = relay) {
+  const { code, tokens } = grantTokens();
+  const state = await continueWithCode(at, await run.link(nth));
+  const response = await bringCode(at, state, code);
+  expect(response.status).toBe(200);
+  return tokens;
+}
+
+const ENDED_WELL = { exitCode: 0, error: '' };
+
+function missingOf({ needs }: Platform): string[] {
+  const missing = Object.entries(needs).filter(([command]) =>
+    command.startsWith('/') ? !existsSync(command) : Bun.which(command) === null,
+  );
+  return [...new Set(missing.map(([, name]) => name))];
+}
+
+describe.each(PLATFORMS)('$name', (platform) => {
+  const missing = missingOf(platform);
+  if (missing.length > 0) {
+    const rule = `is not run here. Install it: apt-get install ${missing.join(' ')}`;
+    // With CI=true, as `npm test` counts it, what is not run has failed.
+    if (process.env.CI === 'true') test(rule, () => expect(missing).toEqual([]));
+    else test.skip(rule, () => {});
+    return;
+  }
+
+  beforeAll(() => platform.prepare(built), LONGEST_MS);
+
+  function rule(name: string, run: () => Promise<void>): void {
+    test.concurrent(name, run, LONGEST_MS);
+  }
+
+  rule('the user agrees: the tokens are saved for this user alone, and acknowledged', async () => {
+    await using proxy = await startProxy(relay.baseUrl);
+    await using app = await platform.install(built);
+    const run = app.run(proxy.url);
+    const tokens = await agree(run);
+    expect(await run.ended).toMatchObject(ENDED_WELL);
+    expect(await app.tokens()).toEqual(tokens);
+    expect([undefined, 0o600]).toContain(platform.name === 'C#' ? undefined : app.mode());
+    await pollUntil('the tokens are acknowledged', () => proxy.answers('ack').includes(204));
+    expect((await poll(relay, proxy.session())).status).toBe(410);
+  });
+
+  rule('the user declines', async () => {
+    await using app = await platform.install(built);
+    const run = app.run(relay.baseUrl);
+    await decide(relay, await run.link(), 'decline');
+    expect(await run.ended).toMatchObject({ exitCode: 1, error: 'access_denied' });
+    expect(await app.tokens()).toBeUndefined();
+  });
+
+  rule('the provider sends the user back with an error', async () => {
+    await using app = await platform.install(built);
+    const run = app.run(relay.baseUrl);
+    const state = await continueWithCode(relay, await run.link());
+    await callback(relay, state, 'error=server_error');
+    expect(await run.ended).toMatchObject({ exitCode: 1, error: 'authorization_failed' });
+  });
+
+  rule('the provider gives no tokens for the code', async () => {
+    await using app = await platform.install(built);
+    const run = app.run(relay.baseUrl);
+    const state = await continueWithCode(relay, await run.link());
+    await bringCode(relay, state, makeCode());
+    expect(await run.ended).toMatchObject({ exitCode: 1, error: 'exchange_failed' });
+  });
+
+  rule('a link that has expired is replaced', async () => {
+    await using app = await platform.install(built);
+    const run = app.run(hasty.baseUrl);
+    const tokens = await agree(run, 2, hasty);
+    expect(await run.ended).toMatchObject(ENDED_WELL);
+    expect(await app.tokens()).toEqual(tokens);
+  });
+
+  rule('nobody comes: three links, and no more', async () => {
+    await using app = await platform.install(built);
+    const run = app.run(hasty.baseUrl);
+    expect(await run.ended).toMatchObject({ exitCode: 1, error: 'expired' });
+    expect(run.links()).toBe(3);
+  });
+
+  rule('the response with the tokens is cut off: they are fetched again', async () => {
+    await using proxy = await startProxy(relay.baseUrl);
+    await using app = await platform.install(built);
+    proxy.fail('poll', 'cut');
+    const run = app.run(proxy.url);
+    const tokens = await agree(run);
+    expect(await run.ended).toMatchObject(ENDED_WELL);
+    expect(await app.tokens()).toEqual(tokens);
+    expect(proxy.answers('poll').filter((status) => status === 200)).toEqual([200, 200]);
+  });
+
+  rule('pages of a proxy, 429 and lost connections end nothing', async () => {
+    await using proxy = await startProxy(relay.baseUrl);
+    await using app = await platform.install(built);
+    proxy.fail('start', 'html 503', '429');
+    proxy.fail('poll', 'html 503', 'html 200', 'lost');
+    proxy.fail('ack', 'lost', 'html 503');
+    const run = app.run(proxy.url);
+    const tokens = await agree(run);
+    expect(await run.ended).toMatchObject(ENDED_WELL);
+    expect(await app.tokens()).toEqual(tokens);
+    await pollUntil('the tokens are acknowledged', () => proxy.answers('ack').includes(204));
+  });
+
+  rule('the relay refuses the start', async () => {
+    await using app = await platform.install(built);
+    const { ended } = app.run(relay.baseUrl, 'unknown');
+    expect(await ended).toMatchObject({ exitCode: 1, error: 'refused: Unknown service' });
+  });
+
+  rule('the user cancels at the device: the link is not valid any more', async () => {
+    await using proxy = await startProxy(relay.baseUrl);
+    await using app = await platform.install(built);
+    proxy.fail('cancel', 'lost');
+    const run = app.run(proxy.url);
+    const link = await run.link();
+    await pollUntil('it polls', () => proxy.session());
+    run.cancel();
+    expect(await run.ended).toMatchObject({ exitCode: 130, error: 'cancelled' });
+    await pollUntil('the relay is told', () => proxy.answers('cancel').includes(204));
+    expect((await poll(relay, proxy.session())).status).toBe(410);
+    expect((await relay.ask(link)).status).toBe(404);
+    expect(await app.tokens()).toBeUndefined();
+  });
+
+  rule('tokens are refreshed; without a new refresh token the old one stays', async () => {
+    await using proxy = await startProxy(relay.baseUrl);
+    await using app = await platform.install(built);
+    const first = app.run(proxy.url);
+    const { refreshToken = '' } = await agree(first);
+    await first.ended;
+
+    const rotated = grantTokens().tokens;
+    granted.set(refreshToken, {
+      access_token: rotated.accessToken,
+      refresh_token: rotated.refreshToken,
+    });
+    proxy.fail('refresh', 'html 503', '429', 'lost');
+    const second = app.run(proxy.url);
+    expect(await second.ended).toMatchObject(ENDED_WELL);
+    expect(second.links()).toBe(0);
+    const { accessToken, refreshToken: kept = '' } = rotated;
+    expect(await app.tokens()).toMatchObject({ accessToken, refreshToken: kept });
+
+    const last = makeToken('access');
+    granted.set(kept, { access_token: last });
+    expect(await app.run(proxy.url).ended).toMatchObject(ENDED_WELL);
+    expect(await app.tokens()).toMatchObject({ accessToken: last, refreshToken: kept });
+  });
+
+  rule('a refresh token that the provider refuses: the user signs in again', async () => {
+    await using app = await platform.install(built);
+    const first = app.run(relay.baseUrl);
+    await agree(first);
+    await first.ended;
+    const second = app.run(relay.baseUrl);
+    const tokens = await agree(second);
+    expect(await second.ended).toMatchObject(ENDED_WELL);
+    expect(await app.tokens()).toEqual(tokens);
+  });
+
+  rule('a relay that cannot be reached takes no tokens away', async () => {
+    await using proxy = await startProxy(relay.baseUrl);
+    await using app = await platform.install(built);
+    const first = app.run(relay.baseUrl);
+    const tokens = await agree(first);
+    await first.ended;
+    proxy.fail('refresh', ...Array<'lost'>(20).fill('lost'));
+    const { exitCode, error } = await app.run(proxy.url).ended;
+    expect({ exitCode, error }).toEqual({ exitCode: 1, error: 'unreachable' });
+    expect(await app.tokens()).toEqual(tokens);
+  });
+});

@@ -1,0 +1,74 @@
+/** How each program of examples/devices is compiled and started. */
+import { join } from 'node:path';
+import { runChild } from '../../kit/process.ts';
+import { ROOT } from '../../kit/relay.ts';
+import { installProgram, type Platform } from './app.ts';
+import { WEB_TV } from './web-tv.ts';
+
+const SOURCES = join(ROOT, 'examples/devices');
+
+/** Of the system: another Python that comes first in PATH may be too old. */
+const PYTHON = '/usr/bin/python3';
+
+async function compile(command: readonly string[], cwd: string): Promise<void> {
+  // HOME, because compilers look there for themselves and for what they keep.
+  const env = { HOME: process.env.HOME ?? cwd, GOCACHE: join(cwd, 'go-cache'), GO111MODULE: 'off' };
+  const { exitCode, output } = await runChild(command, { cwd, env });
+  if (exitCode !== 0) throw new Error(`${command.join(' ')}\n${output}`);
+}
+
+export const PLATFORMS: readonly Platform[] = [
+  {
+    name: 'Python',
+    needs: { [PYTHON]: 'python3' },
+    prepare: async () => {},
+    install: async () => installProgram([PYTHON, join(SOURCES, 'python/sign_in.py')]),
+  },
+  {
+    name: 'shell',
+    needs: { sh: 'dash', curl: 'curl' },
+    prepare: async () => {},
+    install: async () => installProgram(['sh', join(SOURCES, 'shell/sign-in.sh')]),
+  },
+  {
+    name: 'Go',
+    needs: { go: 'golang-go' },
+    prepare: (folder) =>
+      compile(['go', 'build', '-o', 'sign-in-go', join(SOURCES, 'go/signin.go')], folder),
+    install: async (folder) => installProgram([join(folder, 'sign-in-go')]),
+  },
+  {
+    name: 'Rust',
+    needs: { rustc: 'rustc', curl: 'curl' },
+    prepare: (folder) =>
+      compile(['rustc', '-o', 'sign-in-rust', join(SOURCES, 'rust/sign_in.rs')], folder),
+    install: async (folder) => installProgram([join(folder, 'sign-in-rust')], 'Enter'),
+  },
+  {
+    name: 'Java',
+    needs: { javac: 'default-jdk-headless', java: 'default-jdk-headless' },
+    prepare: (folder) => compile(['javac', '-d', '.', join(SOURCES, 'java/SignIn.java')], folder),
+    install: async (folder) =>
+      installProgram(['java', '-XX:TieredStopAtLevel=1', '-cp', folder, 'SignIn']),
+  },
+  {
+    name: 'C#',
+    needs: {
+      mcs: 'mono-mcs',
+      mono: 'mono-runtime',
+      '/usr/lib/mono/4.5/System.Net.Http.dll': 'libmono-system-net-http4.0-cil',
+      '/usr/lib/mono/4.5/System.Runtime.Serialization.dll':
+        'libmono-system-runtime-serialization4.0-cil',
+    },
+    prepare: (folder) =>
+      compile(
+        [
+          ...['mcs', '-out:SignIn.exe', '-r:System.Net.Http', '-r:System.Runtime.Serialization'],
+          join(SOURCES, 'csharp/SignIn.cs'),
+        ],
+        folder,
+      ),
+    install: async (folder) => installProgram(['mono', join(folder, 'SignIn.exe')], 'Enter'),
+  },
+  WEB_TV,
+];

@@ -1,0 +1,129 @@
+/** The app of a web TV, in a Chromium without what the engines of old televisions do not have. */
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContext, chromium } from 'playwright-core';
+import { ROOT } from '../../kit/relay.ts';
+import { pollUntil } from '../../kit/wait.ts';
+import type { App, Platform, Run, Tokens } from './app.ts';
+
+const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+/** As the relay has to know it (CORS_ORIGINS). The page is answered by the test, so nothing listens there. */
+export const APP_ORIGIN = 'http://tv-app.example';
+
+const WITHOUT = `
+  for (const name of ['fetch', 'Promise', 'AbortController', 'Map', 'Set', 'Symbol', 'URL', 'URLSearchParams']) {
+    delete window[name];
+    if (window[name]) throw new Error(name + ' is still there');
+  }
+  delete Object.assign; delete Object.entries; delete Object.values;
+  delete Array.from; delete Array.prototype.includes; delete String.prototype.startsWith;
+`;
+
+const page = (relayUrl: string, service: string) => `<!doctype html>
+<meta charset="utf-8">
+<body>
+<script src="/sign-in.js"></script>
+<script>
+  var current;
+  function say(event) { console.log(JSON.stringify(event)); }
+  var options = {
+    relay: ${JSON.stringify(relayUrl)},
+    service: ${JSON.stringify(service)},
+    device: 'Living room',
+    onPrompt: function (prompt) { say({ link: prompt.link }); },
+    onCountdown: function () {},
+    onTokens: function (tokens) { say({ tokens: tokens }); },
+    onError: function (code, detail) {
+      if (code === 'invalid_grant') current = RelaySignIn.begin(options);
+      else say({ error: detail ? code + ': ' + detail : code });
+    }
+  };
+  document.addEventListener('keydown', function (event) {
+    if (event.keyCode === 8) current.cancel();
+  });
+  if (RelaySignIn.load()) RelaySignIn.refresh(options);
+  else current = RelaySignIn.begin(options);
+</script>`;
+
+interface Event {
+  readonly link?: string;
+  readonly tokens?: Tokens;
+  readonly error?: string;
+}
+
+let browser: Promise<Browser> | undefined;
+
+export const WEB_TV: Platform = {
+  name: 'web TV',
+  needs: { [EXECUTABLE]: 'chromium' },
+  async prepare() {
+    browser = chromium.launch({
+      executablePath: EXECUTABLE,
+      // The app's origin is a public one, for the browser; on a television it is null or file://.
+      args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-web-security=false'],
+    });
+    await browser;
+  },
+  async install() {
+    if (browser === undefined) throw new Error('not prepared');
+    return createApp(await (await browser).newContext());
+  },
+};
+
+export async function closeBrowser(): Promise<void> {
+  await (await browser)?.close();
+}
+
+async function createApp(context: BrowserContext): Promise<App> {
+  await context.addInitScript(WITHOUT);
+  let saved: Tokens | undefined;
+  return {
+    run(relayUrl, service = 'mal') {
+      const run = open(context, relayUrl, service);
+      void run.ended.then(({ tokens }) => {
+        saved = tokens ?? saved;
+      });
+      return run;
+    },
+    tokens: async () => saved,
+    mode: () => undefined,
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+}
+
+function open(context: BrowserContext, relayUrl: string, service: string) {
+  const events: Event[] = [];
+  const ended = Promise.withResolvers<{ exitCode: number; error: string; tokens?: Tokens }>();
+  const links = () => events.flatMap(({ link }) => (link ? [new URL(link).pathname] : []));
+  const shown = context.newPage().then(async (tab) => {
+    tab.on('console', (message) => {
+      if (!message.text().startsWith('{')) return;
+      const event = JSON.parse(message.text()) as Event;
+      events.push(event);
+      if (event.tokens) ended.resolve({ exitCode: 0, error: '', tokens: event.tokens });
+      if (event.error) ended.resolve({ exitCode: 1, error: event.error });
+    });
+    tab.on('pageerror', (error) => ended.reject(error));
+    await tab.route(`${APP_ORIGIN}/**`, (route) =>
+      route.request().url().endsWith('.js')
+        ? route.fulfill({ path: `${ROOT}examples/devices/web-tv/sign-in.js` })
+        : route.fulfill({ contentType: 'text/html', body: page(relayUrl, service) }),
+    );
+    await tab.goto(`${APP_ORIGIN}/`);
+    return tab;
+  });
+  shown.catch(ended.reject);
+  return {
+    links: () => links().length,
+    link: (nth = 1) => pollUntil(`link ${nth} is shown`, () => links()[nth - 1]),
+    cancel() {
+      // Back. The app is told nothing after it.
+      void shown
+        .then((tab) => tab.keyboard.press('Backspace'))
+        .then(() => ended.resolve({ exitCode: 130, error: 'cancelled' }));
+    },
+    ended: ended.promise,
+  } satisfies Run;
+}
+
+export const hasChromium = () => existsSync(EXECUTABLE);
