@@ -1,5 +1,4 @@
 /** The app of a web TV, in a Chromium without what the engines of old televisions do not have. */
-import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 import { ROOT } from '../../kit/relay.ts';
 import { pollUntil } from '../../kit/wait.ts';
@@ -7,7 +6,7 @@ import type { App, Platform, Run, Tokens } from './app.ts';
 
 const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-/** As the relay has to know it (CORS_ORIGINS). The page is answered by the test, so nothing listens there. */
+/** As the relay has to know it (CORS_ORIGINS). The test answers for it, so nothing listens there. A packaged app has `null` or `file://`. */
 export const APP_ORIGIN = 'http://tv-app.example';
 
 const WITHOUT = `
@@ -59,8 +58,7 @@ export const WEB_TV: Platform = {
   async prepare() {
     browser = chromium.launch({
       executablePath: EXECUTABLE,
-      // The app's origin is a public one, for the browser; on a television it is null or file://.
-      args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-web-security=false'],
+      args: ['--headless', '--no-sandbox', '--disable-gpu'],
     });
     await browser;
   },
@@ -125,5 +123,3 @@ function open(context: BrowserContext, relayUrl: string, service: string) {
     ended: ended.promise,
   } satisfies Run;
 }
-
-export const hasChromium = () => existsSync(EXECUTABLE);
