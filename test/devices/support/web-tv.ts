@@ -6,8 +6,22 @@ import type { App, Platform, Run, Tokens } from './app.ts';
 
 const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-/** As the relay has to know it (CORS_ORIGINS). The test answers for it, so nothing listens there. A packaged app has `null` or `file://`. */
-export const APP_ORIGIN = 'http://tv-app.example';
+const server = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  fetch(request) {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === '/sign-in.js') {
+      return new Response(Bun.file(`${ROOT}examples/devices/web-tv/sign-in.js`));
+    }
+    const html = page(searchParams.get('relay') ?? '', searchParams.get('service') ?? '');
+    return new Response(html, { headers: { 'Content-Type': 'text/html' } });
+  },
+});
+server.unref();
+
+/** The relay has to know it (CORS_ORIGINS). A packaged app has `null` or `file://` in its place. */
+export const APP_ORIGIN = server.url.origin;
 
 const WITHOUT = `
   for (const name of ['fetch', 'Promise', 'AbortController', 'Map', 'Set', 'Symbol', 'URL', 'URLSearchParams']) {
@@ -102,12 +116,7 @@ function open(context: BrowserContext, relayUrl: string, service: string) {
       if (event.error) ended.resolve({ exitCode: 1, error: event.error });
     });
     tab.on('pageerror', (error) => ended.reject(error));
-    await tab.route(`${APP_ORIGIN}/**`, (route) =>
-      route.request().url().endsWith('.js')
-        ? route.fulfill({ path: `${ROOT}examples/devices/web-tv/sign-in.js` })
-        : route.fulfill({ contentType: 'text/html', body: page(relayUrl, service) }),
-    );
-    await tab.goto(`${APP_ORIGIN}/`);
+    await tab.goto(`${APP_ORIGIN}/?${new URLSearchParams({ relay: relayUrl, service })}`);
     return tab;
   });
   shown.catch(ended.reject);
