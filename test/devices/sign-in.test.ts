@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { poll } from '../kit/device.ts';
+import { poll, pollOnce } from '../kit/device.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
@@ -16,7 +16,7 @@ import { pollUntil } from '../kit/wait.ts';
 import type { Platform, Run } from './support/app.ts';
 import { PLATFORMS } from './support/platforms.ts';
 import { startProxy } from './support/proxy.ts';
-import { APP_ORIGIN, closeBrowser } from './support/web-tv.ts';
+import { APP_ORIGIN, closeBrowser, WEB_TV } from './support/web-tv.ts';
 
 const LONGEST_MS = 120_000;
 
@@ -139,6 +139,26 @@ describe.each(PLATFORMS)('$name', (platform) => {
     expect(await run.ended).toMatchObject(ENDED_WELL);
     expect(await app.tokens()).toEqual(tokens);
   });
+
+  // Chromium goes on while its page is hidden, as no television does.
+  if (platform !== WEB_TV)
+    rule('a device that slept until its link had expired shows another one', async () => {
+      await using proxy = await startProxy(hasty.baseUrl);
+      await using app = await platform.install(built);
+      const run = app.run(proxy.url);
+      await run.link();
+      await pollUntil('it polls', () => proxy.session());
+      run.suspend?.();
+      await pollUntil('the link has expired', async () => {
+        const response = await pollOnce(hasty, proxy.session());
+        return response.status === 410;
+      });
+      proxy.fail('poll', 'lost');
+      run.resume?.();
+      const tokens = await agree(run, 2, hasty);
+      expect(await run.ended).toMatchObject(ENDED_WELL);
+      expect(await app.tokens()).toEqual(tokens);
+    });
 
   rule('nobody comes: three links, and no more', async () => {
     await using app = await platform.install(built);

@@ -18,6 +18,9 @@ export interface Run {
   links(): number;
   /** What the user does who has changed their mind: Ctrl-C, Enter, or Back. */
   cancel(): void;
+  /** The device sleeps, and wakes. Not in a browser. */
+  suspend?(): void;
+  resume?(): void;
   /** `error` is the last line of the errors, empty if it ended well. */
   readonly ended: Promise<{ readonly exitCode: number; readonly error: string }>;
 }
@@ -66,6 +69,8 @@ function runProgram(command: readonly string[], cwd: string, cancelsBy: 'SIGINT'
   return {
     links: () => links().length,
     link: (nth = 1) => pollUntil(`link ${nth} is shown`, () => links()[nth - 1]),
+    suspend: () => child.kill('SIGSTOP'),
+    resume: () => child.kill('SIGCONT'),
     cancel() {
       if (cancelsBy === 'Enter') child.write('\n');
       else child.kill('SIGINT');

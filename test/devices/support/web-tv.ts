@@ -1,5 +1,4 @@
 /** The app of a web TV, in a Chromium without what the engines of old televisions do not have. */
-import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 import { ROOT } from '../../kit/relay.ts';
 import { pollUntil } from '../../kit/wait.ts';
@@ -7,8 +6,22 @@ import type { App, Platform, Run, Tokens } from './app.ts';
 
 const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-/** As the relay has to know it (CORS_ORIGINS). The page is answered by the test, so nothing listens there. */
-export const APP_ORIGIN = 'http://tv-app.example';
+const server = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  fetch(request) {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === '/sign-in.js') {
+      return new Response(Bun.file(`${ROOT}examples/devices/web-tv/sign-in.js`));
+    }
+    const html = page(searchParams.get('relay') ?? '', searchParams.get('service') ?? '');
+    return new Response(html, { headers: { 'Content-Type': 'text/html' } });
+  },
+});
+server.unref();
+
+/** The relay has to know it (CORS_ORIGINS). A packaged app has `null` or `file://` in its place. */
+export const APP_ORIGIN = server.url.origin;
 
 const WITHOUT = `
   for (const name of ['fetch', 'Promise', 'AbortController', 'Map', 'Set', 'Symbol', 'URL', 'URLSearchParams']) {
@@ -59,8 +72,7 @@ export const WEB_TV: Platform = {
   async prepare() {
     browser = chromium.launch({
       executablePath: EXECUTABLE,
-      // The app's origin is a public one, for the browser; on a television it is null or file://.
-      args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-web-security=false'],
+      args: ['--headless', '--no-sandbox', '--disable-gpu'],
     });
     await browser;
   },
@@ -104,12 +116,7 @@ function open(context: BrowserContext, relayUrl: string, service: string) {
       if (event.error) ended.resolve({ exitCode: 1, error: event.error });
     });
     tab.on('pageerror', (error) => ended.reject(error));
-    await tab.route(`${APP_ORIGIN}/**`, (route) =>
-      route.request().url().endsWith('.js')
-        ? route.fulfill({ path: `${ROOT}examples/devices/web-tv/sign-in.js` })
-        : route.fulfill({ contentType: 'text/html', body: page(relayUrl, service) }),
-    );
-    await tab.goto(`${APP_ORIGIN}/`);
+    await tab.goto(`${APP_ORIGIN}/?${new URLSearchParams({ relay: relayUrl, service })}`);
     return tab;
   });
   shown.catch(ended.reject);
@@ -125,5 +132,3 @@ function open(context: BrowserContext, relayUrl: string, service: string) {
     ended: ended.promise,
   } satisfies Run;
 }
-
-export const hasChromium = () => existsSync(EXECUTABLE);
