@@ -3,7 +3,7 @@
  * for every secret. The last line is `N passed, N failed`: checks, tests and the cases
  * of the conformance suite. With CI=true a skipped test or case is a failure.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { searchLogs } from './kit/secrets.ts';
@@ -18,6 +18,19 @@ const COMMANDS: Readonly<Record<string, string>> = {
   'redis-cli': 'redis-tools',
   'redis-server': 'redis-server',
   script: 'bsdutils',
+  /* For the programs of examples/devices. */
+  go: 'golang-go',
+  rustc: 'rustc',
+  javac: 'default-jdk-headless',
+  mcs: 'mono-mcs',
+  mono: 'mono-runtime',
+};
+
+/** Files that the tests need, and the Debian packages that have them. */
+const FILES: Readonly<Record<string, string>> = {
+  '/usr/lib/mono/4.5/System.Net.Http.dll': 'libmono-system-net-http4.0-cil',
+  '/usr/lib/mono/4.5/System.Runtime.Serialization.dll':
+    'libmono-system-runtime-serialization4.0-cil',
 };
 
 /** The same for modules of Debian's Python. */
@@ -153,7 +166,8 @@ async function installMissing(): Promise<void> {
 function missingPackages(): string[] {
   const commands = Object.entries(COMMANDS).filter(([command]) => Bun.which(command) === null);
   const modules = Object.entries(PYTHON_MODULES).filter(([module]) => !canImport(module));
-  return [...commands, ...modules].map(([, name]) => name);
+  const files = Object.entries(FILES).filter(([path]) => !existsSync(path));
+  return [...commands, ...modules, ...files].map(([, name]) => name);
 }
 
 function canImport(module: string): boolean {
