@@ -5,7 +5,7 @@ import { type Exchange, type Fate, startFaultProxy } from '../kit/fault-proxy.ts
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { testSeed } from '../kit/random.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { bringCodeWhenPossible, makeCode } from '../kit/user.ts';
 
 let provider: TokenEndpoint;
 let relay: RelayProcess;
@@ -33,7 +33,7 @@ async function signInOver(url: string): Promise<{ code: string; tokens: Tokens |
     code: false,
     onPrompt({ link }) {
       const state = new URL(link).searchParams.get('state') ?? '';
-      void bringCode(relay, state, code);
+      void bringCodeWhenPossible([relay], state, code);
     },
   });
   return { code, tokens };
