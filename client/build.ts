@@ -1,10 +1,10 @@
-/** Makes dist/ of src/: `bun build.ts`. */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** Makes dist/ of src/: `bun build.ts`, or `bun build.ts FOLDER` for another folder. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Options, transformSync } from '@swc/core';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-const DIST = `${HERE}dist/`;
+const DIST = `${process.argv[2] ?? `${HERE}dist`}/`;
 
 /** All modules in one, without their types. */
 async function bundle(entry: string): Promise<string> {
@@ -38,6 +38,7 @@ function writeTypes(): void {
 }
 
 rmSync(DIST, { recursive: true, force: true });
+mkdirSync(DIST);
 writeTypes();
 writeFileSync(`${DIST}index.js`, minify(await bundle('index.ts'), 'es2022'));
 writeFileSync(`${DIST}tv.js`, minify(`(function () {${await bundle('tv.ts')}})();`, 'es5'));

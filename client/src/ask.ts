@@ -14,10 +14,10 @@ export interface Reply {
 }
 
 /** Not what a relay answers, or it will pass: ask again, after a pause that grows each time. */
-export const AGAIN = -1;
+export const AGAIN = null;
 
 /** What is to be done with a response. A number: ask again in so many milliseconds, or `AGAIN`. Undefined: this was the last. */
-export type Take = (reply: Reply) => number | undefined;
+export type Take = (reply: Reply) => number | typeof AGAIN | undefined;
 
 /** A relay may wait 15 s for the provider. */
 const REQUEST_MS = 17_000;

@@ -70,12 +70,9 @@ const platform: Platform = {
       receive(...reply);
     };
     const timer = setTimeout(finish, timeoutMs, 0, '', null);
-    const init = {
-      signal,
-      method: body ? 'POST' : 'GET',
-      body: body as string,
-      headers: isForm ? { 'Content-Type': 'application/x-www-form-urlencoded' } : {},
-    };
+    const form = isForm && { 'Content-Type': 'application/x-www-form-urlencoded' };
+    // What is undefined here is as if it were not here.
+    const init = { signal, body, method: body && 'POST', headers: form } as RequestInit;
     const ask = async () => {
       const response = await fetch(url, init);
       return [response.status, await response.text(), response.headers.get('Retry-After')] as const;

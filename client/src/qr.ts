@@ -41,7 +41,7 @@ function encode(link: string, version: number): string {
   while (bits.length < (DATA[version] as number) * 8) bits += '1110110000010001';
   const data = (bits.match(/.{8}/g) as string[])
     .slice(0, DATA[version])
-    .map((byte) => Number.parseInt(byte, 2));
+    .map((byte) => parseInt(byte, 2));
   return data
     .concat(correctionOf(data, CORRECTION[version] as number))
     .map(binary)
@@ -93,15 +93,15 @@ function draw(bits: string, size: number, mask: number): boolean[][] {
   };
 
   for (let index = 0; index < size; index += 1) {
-    set(6, index, index % 2 < 1);
-    set(index, 6, index % 2 < 1);
+    set(6, index, !(index % 2));
+    set(index, 6, !(index % 2));
   }
   square(3, 3, 4, 2);
   square(3, size - 4, 4, 2);
   square(size - 4, 3, 4, 2);
   if (size > 21) square(size - 7, size - 7, 2, 1);
   for (let bit = 0; bit < 15; bit += 1) {
-    const isDark = (((FORMATS[mask] as number) >> bit) & 1) > 0;
+    const isDark = !!(((FORMATS[mask] as number) >> bit) & 1);
     set(bit < 6 ? bit : bit < 8 ? bit + 1 : size - 15 + bit, 8, isDark);
     set(8, bit < 8 ? size - 1 - bit : bit < 9 ? 7 : 14 - bit, isDark);
   }

@@ -1,7 +1,7 @@
 /** A sign-in over the relay's own protocol, with what the relay offers on request. */
 import { AGAIN, ask, stop } from './ask.ts';
 import { type Failure, fail, isCode } from './errors.ts';
-import type { Call, Done, Operation, Platform } from './platform.ts';
+import type { Call, Done, Operation } from './platform.ts';
 import { createQr, type Qr } from './qr.ts';
 import { addressOf, type Place, requestTokens, type Tokens, tokensOf } from './tokens.ts';
 
@@ -18,6 +18,8 @@ export interface StartOptions extends Place {
    * `true`: fail with `refused` rather than do without. `false`: only if the relay demands it.
    */
   readonly blind?: boolean | undefined;
+  /** The provider's token endpoint, if the app knows it: then a code and its verifier are sent nowhere else. */
+  readonly tokenUrl?: string | undefined;
 }
 
 export interface Service {
@@ -124,7 +126,7 @@ export const start: Operation<StartOptions, Session> = (call, options, done) => 
         ({ status, json, refusal }) => {
           if (refusal) done(refusal);
           else if (status === 200 && json.session && json.url) {
-            done(undefined, sessionOf(platform, relay, extensions, json as never, verifier));
+            done(undefined, sessionOf(call, options, extensions, json as never, verifier));
           } else return AGAIN;
           return undefined;
         },
@@ -143,14 +145,14 @@ interface Started {
 }
 
 function sessionOf(
-  platform: Platform,
-  relay: string,
+  { platform }: Call,
+  options: StartOptions,
   extensions: readonly string[],
   { session, url, link = url, userCode, expiresIn }: Started,
   verifier: string | undefined,
 ): Session {
   const endMs = platform.now() + expiresIn * 1_000 + GRACE_MS;
-  const resultUrl = `${relay}/auth/result?session=${encodeURIComponent(session)}`;
+  const resultUrl = `${addressOf(options.relay)}/auth/result?session=${encodeURIComponent(session)}`;
   const offers = (name: string) => extensions.indexOf(name) >= 0;
 
   const tell = (what: string, call: Call, done: Done<void>) =>
@@ -182,7 +184,8 @@ function sessionOf(
         call,
         { url: resultUrl + wait + (offers('progress') ? '&progress=1' : '') },
         ({ status, json, refusal, tookMs }) => {
-          const gapMs = Math.max(0, POLL_GAP_MS - tookMs);
+          // Negative after a poll that was held: at once.
+          const gapMs = POLL_GAP_MS - tookMs;
           if (status === 204) return gapMs;
           // Other refusals are of a proxy: the relay has no more than these for a poll.
           if (refusal && /400|405|410/.test(`${status}`)) {
@@ -190,7 +193,8 @@ function sessionOf(
             return undefined;
           }
           if (status !== 200) return AGAIN;
-          const { progress, error, code, tokenUrl, clientId, redirectUri } = json;
+          const { progress, error, code, clientId, redirectUri } = json;
+          const tokenUrl = options.tokenUrl || json.tokenUrl;
           if (progress) {
             if (wasOpened) return gapMs;
             wasOpened = true;

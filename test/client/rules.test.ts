@@ -1,11 +1,17 @@
 /** What the SDK makes of each response, by the fake clock. Both builds share this logic. */
 import { describe, expect, test } from 'bun:test';
+import { hash } from 'node:crypto';
+import fc from 'fast-check';
 import { stop } from '../../client/src/ask.ts';
 import { type Failure, fail } from '../../client/src/errors.ts';
 import type { Call, Platform } from '../../client/src/platform.ts';
+import { createQr } from '../../client/src/qr.ts';
+import { sha256 } from '../../client/src/sha256.ts';
 import { type Prompt, type SignInOptions, signIn } from '../../client/src/sign-in.ts';
 import { createKeeper, refresh, type Tokens } from '../../client/src/tokens.ts';
 import { createFakeClock } from '../kit/clock.ts';
+import { scan } from '../kit/qr.ts';
+import { property } from '../kit/random.ts';
 
 type Answer = readonly [status: number, text?: string, retryAfter?: string];
 
@@ -502,3 +508,42 @@ describe('keeping tokens', () => {
     expect([keeper.given, keeper.asked]).toEqual([['old'], []]);
   });
 });
+
+describe('what the TV build has of its own', () => {
+  test('SHA-256 is the standard one', () => {
+    for (let length = 0; length < 56; length += 1) {
+      const text = 'A-z_0~9.'.repeat(7).slice(0, length);
+      expect(Buffer.from(sha256(text)).toString('hex')).toBe(hash('sha256', text));
+    }
+  });
+});
+
+describe('the QR code', () => {
+  test('is read back, for links of every length that fits', () => {
+    property(
+      fc.string({ unit: fc.constantFrom(...LINK_CHARACTERS), minLength: 1, maxLength: 106 }),
+      (link) => {
+        expect(scan(pictureOf(createQr(link)?.matrix ?? []))).toBe(link);
+      },
+    );
+    for (let length = 1; length <= 106; length += 1) {
+      const link = 'https://relay.example/L/BCDF-GHJK?'.repeat(4).slice(0, length);
+      expect(scan(pictureOf(createQr(link)?.matrix ?? []))).toBe(link);
+    }
+    expect(createQr('x'.repeat(107))).toBeUndefined();
+  });
+});
+
+const LINK_CHARACTERS = 'ABCXYZabcxyz0189-._~:/?#[]@!$&()*+,;=%'.split('');
+
+/** Four pixels a module, with the quiet zone. */
+function pictureOf(matrix: readonly (readonly boolean[])[]) {
+  const sizePx = (matrix.length + 8) * 4;
+  const rgba = new Uint8ClampedArray(sizePx * sizePx * 4).fill(255);
+  for (let pixel = 0; pixel < sizePx * sizePx; pixel += 1) {
+    const row = Math.floor(pixel / sizePx / 4) - 4;
+    const column = Math.floor((pixel % sizePx) / 4) - 4;
+    if (matrix[row]?.[column]) rgba.fill(0, pixel * 4, pixel * 4 + 3);
+  }
+  return { widthPx: sizePx, heightPx: sizePx, rgba };
+}
