@@ -10,7 +10,7 @@ import { dirname, join, normalize } from 'node:path';
 import { GROUPS } from '../../conformance/groups/index.ts';
 
 const ROOT = join(import.meta.dir, '../..');
-const TOP = 'src|test|conformance|bench|demo|examples|scripts|deploy|docs';
+const TOP = 'src|test|conformance|bench|demo|examples|scripts|deploy|docs|client';
 const ENDINGS = 'ts|tsx|mjs|py|sh|md|json|yaml|conf|acl|png|svg';
 
 /** Citations in these are not held to the one form of headings, nor to the folder before a page's name. */

@@ -1,0 +1,43 @@
+/** Every way in which a sign-in or a refresh can fail, and what the app shows for it. */
+
+const FAILED = 'Sign-in failed. Please try again.';
+
+const SHOWN = {
+  /** The user declined. */
+  access_denied: 'Sign-in was declined.',
+  /** The provider sent the user back with another error. */
+  authorization_failed: FAILED,
+  /** The provider sent the user back with neither a code nor an error. */
+  missing_code: FAILED,
+  /** The provider gave no tokens for the code. */
+  exchange_failed: FAILED,
+  /** Nobody signed in in time, or the relay does not know the session any more. */
+  expired: 'The link has expired. Please try again.',
+  /** No response of the relay. */
+  unreachable: 'No connection. Please try again later.',
+  /** The relay answers, but cannot serve: full, restarting, too many requests. */
+  busy: 'Too busy. Please try again later.',
+  /** What the app asks for cannot be had from this relay, or not on this device. `detail` says more. */
+  refused: 'Sign-in is not available here.',
+  /** The refresh token does not work any more, or there is none. */
+  invalid_grant: 'Please sign in again.',
+} as const;
+
+export type SignInErrorCode = keyof typeof SHOWN;
+
+export interface Failure {
+  readonly code: SignInErrorCode;
+  /** What the app shows, in English. For other languages, translate by `code`. */
+  readonly show: string;
+  /** For the app's developer. */
+  readonly detail: string;
+}
+
+export const fail = (code: SignInErrorCode, detail = ''): Failure => ({
+  code,
+  show: SHOWN[code],
+  detail,
+});
+
+export const isCode = (code: unknown): code is SignInErrorCode =>
+  typeof SHOWN[code as SignInErrorCode] === 'string';

@@ -1,0 +1,549 @@
+/** What the SDK makes of each response, by the fake clock. Both builds share this logic. */
+import { describe, expect, test } from 'bun:test';
+import { hash } from 'node:crypto';
+import fc from 'fast-check';
+import { stop } from '../../client/src/ask.ts';
+import { type Failure, fail } from '../../client/src/errors.ts';
+import type { Call, Platform } from '../../client/src/platform.ts';
+import { createQr } from '../../client/src/qr.ts';
+import { sha256 } from '../../client/src/sha256.ts';
+import { type Prompt, type SignInOptions, signIn } from '../../client/src/sign-in.ts';
+import { createKeeper, refresh, type Tokens } from '../../client/src/tokens.ts';
+import { createFakeClock } from '../kit/clock.ts';
+import { scan } from '../kit/qr.ts';
+import { property } from '../kit/random.ts';
+
+type Answer = readonly [status: number, text?: string, retryAfter?: string];
+
+const RELAY = 'https://relay.test';
+const LINK = `${RELAY}/auth/mal?state=s`;
+const STARTED: Answer = [200, JSON.stringify({ session: 'secret', url: LINK, expiresIn: 600 })];
+const OFFER = (extensions: readonly string[]): Answer => [
+  200,
+  JSON.stringify({ services: [{ service: 'mal', name: 'MAL', blind: 'no' }], extensions }),
+];
+const NOT_FOUND: Answer = [404, '404 page not found\n'];
+const GRANTED: Answer = [200, '{"accessToken":"a","refreshToken":"r","expiresIn":3600}'];
+const GONE: Answer = [410, 'Session not found\n'];
+const HTML = '\n<!doctype html><title>Bad gateway</title>';
+
+interface Asked {
+  readonly atMs: number;
+  readonly url: string;
+  readonly body: string | undefined;
+}
+
+/** Answers each request after 10 ms; undefined: never. Each address has its own list, whose last answer is repeated. */
+function createNetwork(answers: Readonly<Record<string, readonly (Answer | undefined)[]>>) {
+  const clock = createFakeClock(0);
+  const asked: Asked[] = [];
+  const used = new Map<string, number>();
+  let randomness = 0;
+
+  function nextAnswer(url: string): Answer | undefined {
+    const name = Object.keys(answers).find((part) => url.includes(part)) ?? '';
+    const list = answers[name] ?? [NOT_FOUND];
+    const nth = used.get(name) ?? 0;
+    used.set(name, nth + 1);
+    return list[Math.min(nth, list.length - 1)];
+  }
+
+  const platform: Platform = {
+    send({ url, body }, timeoutMs, receive) {
+      asked.push({ atMs: clock.now(), url, body });
+      const answer = nextAnswer(url);
+      const [status, text = '', retryAfter = null] = answer ?? [0];
+      return clock.setTimer(answer ? 10 : timeoutMs, () => receive(status, text, retryAfter));
+    },
+    now: clock.now,
+    later: clock.setTimer,
+    random: () => randomness,
+    attempt: (run, done) => done(undefined, run() as never),
+    isPage: false,
+  };
+  return {
+    ...{ platform, clock, asked },
+    asksOf: (part: string) => asked.filter(({ url }) => url.includes(part)),
+    setRandom(value: number) {
+      randomness = value;
+    },
+  };
+}
+
+type Network = ReturnType<typeof createNetwork>;
+
+/** A sign-in in progress, and what has come of it so far. */
+function begin(network: Network, options: Partial<SignInOptions> = {}) {
+  const call: Call = { platform: network.platform };
+  const seen = {
+    prompts: [] as Prompt[],
+    opened: 0,
+    ends: [] as { failure: unknown; tokens?: Tokens }[],
+  };
+  signIn(
+    call,
+    {
+      ...{ relay: `${RELAY}/`, service: 'mal' },
+      onPrompt: (prompt) => seen.prompts.push(prompt),
+      onOpened: () => {
+        seen.opened += 1;
+      },
+      ...options,
+    },
+    (failure, tokens) => seen.ends.push({ failure, ...(tokens && { tokens }) }),
+  );
+  return { ...seen, seen, call };
+}
+
+const codeOf = (failure: unknown) => (failure as Failure).code;
+
+describe('waiting for the result', () => {
+  const TRANSIENT: readonly (readonly [string, Answer])[] = [
+    ['no response', [0]],
+    ['not yet', [204]],
+    ['a proxy without the relay', [502, HTML]],
+    ['a captive portal', [200, HTML]],
+    ['a response that is cut', [200, '{"accessToken":"a']],
+    ['JSON of something else', [200, '{"session":"other"}']],
+    ['a list', [200, '[]']],
+    ['a full relay', [503, 'Server busy\n']],
+    ['a bug', [500, 'oops']],
+    ['a gateway timeout', [504, '']],
+    ['a limit', [429, 'Rate limited\n', '3']],
+    ['a proxy that refuses', [403, 'forbidden']],
+    ['a proxy without a route', NOT_FOUND],
+    ['HTML with the status of an end', [410, HTML]],
+    ['an early request', [425, '']],
+    ['a slow request', [408, '']],
+  ];
+
+  test.each(TRANSIENT)('%s is no end', (_name, answer) => {
+    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [answer, GRANTED] });
+    const { ends, prompts } = begin(network);
+    network.clock.advance(5_000);
+    expect(ends.map(({ tokens }) => tokens?.accessToken)).toEqual(['a']);
+    expect(prompts.length).toBe(1);
+  });
+
+  const FINAL: readonly (readonly [Failure['code'], Answer])[] = [
+    ['access_denied', [200, '{"error":"access_denied"}']],
+    ['authorization_failed', [200, '{"error":"authorization_failed"}']],
+    ['missing_code', [200, '{"error":"missing_code"}']],
+    ['exchange_failed', [200, '{"error":"exchange_failed"}']],
+    ['authorization_failed', [200, '{"error":"toString"}']],
+    ['refused', [400, 'Invalid wait: a whole number from 0 to 50\n']],
+    ['refused', [405, 'Method not allowed\n']],
+  ];
+
+  test.each(FINAL)('%s is final', (code, answer) => {
+    const network = createNetwork({
+      '/auth/start': [STARTED],
+      '&ack=1': [[204]],
+      '/auth/result': [answer],
+    });
+    const { ends } = begin(network);
+    network.clock.advance(600_000);
+    expect(ends.map(({ failure }) => codeOf(failure))).toEqual([code]);
+    expect(network.asksOf('/auth/start').length).toBe(1);
+  });
+
+  test('a response without a result is asked for again at once, but not more often than every 2 s', () => {
+    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
+    begin(network);
+    network.clock.advance(60_000);
+    const asks = network.asksOf('/auth/result').map(({ atMs }) => atMs);
+    expect(asks.length).toBe(30);
+    expect(asks.slice(1).map((atMs, index) => atMs - (asks[index] ?? 0))).toEqual(
+      Array(29).fill(2_000),
+    );
+  });
+
+  test('pauses double up to 8 s, half of each is random, and Retry-After is a minimum', () => {
+    const answers = [
+      ...Array(6).fill([502]),
+      [429, '', '20'],
+      [503, '', 'Thu, 01 Jan 2026 00:00:00 GMT'],
+      GRANTED,
+    ];
+    for (const randomness of [0, 1]) {
+      const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': answers });
+      network.setRandom(randomness);
+      begin(network);
+      network.clock.advance(100_000);
+      const asks = network.asksOf('?session=secret').map(({ atMs }) => atMs);
+      const pauses = asks.slice(1, 9).map((atMs, index) => atMs - (asks[index] ?? 0) - 10);
+      const whole = [500, 1_000, 2_000, 4_000, 8_000, 8_000, 20_000, 8_000];
+      expect(pauses).toEqual(
+        whole.map((pauseMs) => (pauseMs === 20_000 ? pauseMs : (pauseMs * (1 + randomness)) / 2)),
+      );
+    }
+  });
+
+  test('a result is acknowledged until the relay has heard it, and the app does not wait for that', () => {
+    const network = createNetwork({
+      '/auth/start': [STARTED],
+      '&ack=1': [[0], [503, 'Server busy\n'], [204]],
+      '/auth/result': [GRANTED],
+    });
+    const { ends } = begin(network);
+    network.clock.advance(35);
+    expect(ends.length).toBe(1);
+    network.clock.advance(60_000);
+    expect(network.asksOf('&ack=1').length).toBe(3);
+  });
+});
+
+describe('starting', () => {
+  test.each([
+    ['Unknown service', 400],
+    ['Challenge required', 400],
+    ['404 page not found', 404],
+  ])('%s is final, and the developer reads why', (text, status) => {
+    const network = createNetwork({ '/auth/start': [[status, `${text}\n`]] });
+    const { ends } = begin(network);
+    network.clock.advance(600_000);
+    expect(ends.map(({ failure }) => failure)).toEqual([fail('refused', `${status} ${text}\n`)]);
+    expect(network.asksOf('/auth/start').length).toBe(1);
+  });
+
+  test.each([
+    ['unreachable', [0]],
+    ['unreachable', [502, HTML]],
+    ['unreachable', [200, HTML]],
+    ['busy', [503, 'Server busy\n']],
+    ['busy', [429, 'Rate limited\n', '1']],
+  ] as const)('is given up after a minute as %s', (code, answer) => {
+    const network = createNetwork({ '/auth/start': [answer] });
+    const { ends } = begin(network);
+    network.clock.advance(50_000);
+    expect(ends).toEqual([]);
+    network.clock.advance(20_000);
+    expect(ends.map(({ failure }) => codeOf(failure))).toEqual([code]);
+  });
+
+  test('asks for a code, for delivery that survives a lost response, and names the device', () => {
+    const network = createNetwork({ '/auth/start': [STARTED] });
+    begin(network, { device: 'x'.repeat(200), details: true });
+    network.clock.advance(30);
+    expect(JSON.parse(network.asksOf('/auth/start')[0]?.body ?? '')).toEqual({
+      ...{ service: 'mal', code: true, ack: true, details: true },
+      device: 'x'.repeat(40),
+    });
+  });
+
+  test('the prompt has what the user needs, and no secret', () => {
+    const started = { session: 'secret', url: LINK, expiresIn: 600, userCode: 'BCDF-GHJK' };
+    const link = `${RELAY}/base/L/BCDF-GHJK`;
+    const answer: Answer = [200, JSON.stringify({ ...started, link })];
+    const { prompts } = (() => {
+      const network = createNetwork({ '/auth/start': [answer], '/auth/result': [undefined] });
+      const begun = begin(network);
+      network.clock.advance(30);
+      return begun;
+    })();
+    expect(prompts).toMatchObject([
+      { link, userCode: 'BCDF-GHJK', verificationUrl: `${RELAY}/base/link`, expiresIn: 600 },
+    ]);
+    expect(JSON.stringify(prompts)).not.toContain('secret');
+  });
+});
+
+describe('a session that ends', () => {
+  test('is renewed in silence, with a new prompt, as often as it takes', () => {
+    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
+    const { ends, prompts } = begin(network);
+    network.clock.advance(3_000_000);
+    expect(prompts.length).toBe(5);
+    expect(ends).toEqual([]);
+  });
+
+  test('is renewed when the relay has lost it', () => {
+    const answers = [...Array(10).fill([204]), GONE, GRANTED];
+    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': answers });
+    const { ends, prompts } = begin(network);
+    network.clock.advance(60_000);
+    expect([prompts.length, ends[0]?.tokens?.accessToken]).toEqual([2, 'a']);
+  });
+
+  test('is an error for an app that does not want another', () => {
+    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[0]] });
+    const { ends, prompts } = begin(network, { renew: false });
+    network.clock.advance(599_000);
+    expect(ends).toEqual([]);
+    network.clock.advance(60_000);
+    expect([prompts.length, codeOf(ends[0]?.failure)]).toEqual([1, 'expired']);
+  });
+
+  test('is an error if the relay never knew it: another would fare no better', () => {
+    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GONE] });
+    const { ends } = begin(network);
+    network.clock.advance(600_000);
+    expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['expired']);
+    expect(network.asksOf('/auth/start').length).toBe(1);
+  });
+
+  test('a machine that slept through the end shows a new link when it wakes', () => {
+    const network = createNetwork({
+      '/auth/start': [STARTED],
+      '/auth/result': [undefined, GRANTED],
+    });
+    const { ends, prompts } = begin(network);
+    network.clock.advance(1_000);
+    network.clock.stall(8 * 3_600_000);
+    network.clock.advance(1_000);
+    expect([prompts.length, ends[0]?.tokens?.accessToken]).toEqual([2, 'a']);
+  });
+});
+
+describe('cancelling', () => {
+  const PENDING = {
+    '/auth/start': [STARTED],
+    '&cancel=1': [[0], [204]] as Answer[],
+    '/auth/result': [[204]] as Answer[],
+  };
+
+  test('ends all requests, calls nothing back, and tells the relay if that was offered', () => {
+    const network = createNetwork({ '/services': [OFFER(['cancel'])], ...PENDING });
+    const { ends, call } = begin(network);
+    network.clock.advance(5_000);
+    const before = network.asksOf('/auth/result').length;
+    stop(call);
+    network.clock.advance(600_000);
+    expect(network.asksOf('&cancel=1').length).toBe(2);
+    expect(network.asksOf('/auth/result').length).toBe(before + 2);
+    expect(ends).toEqual([]);
+    expect(network.clock.timers).toBe(0);
+  });
+
+  test('is not told to an older relay, which would take it for a poll', () => {
+    const network = createNetwork(PENDING);
+    const { call } = begin(network);
+    network.clock.advance(5_000);
+    stop(call);
+    network.clock.advance(600_000);
+    expect(network.asksOf('&cancel=1')).toEqual([]);
+  });
+
+  test('what the app throws from a callback ends the sign-in and cancels it', () => {
+    const network = createNetwork({ '/services': [OFFER(['cancel'])], ...PENDING });
+    const trouble = new Error('no screen');
+    const { ends } = begin(network, {
+      onPrompt() {
+        throw trouble;
+      },
+    });
+    network.clock.advance(600_000);
+    expect(ends).toEqual([{ failure: trouble }]);
+    expect(network.asksOf('&cancel=1').length).toBe(2);
+  });
+});
+
+describe('what the relay offers', () => {
+  test.each([
+    ['an older relay', NOT_FOUND],
+    ['a proxy that passes on /auth/ alone', [404, HTML]],
+    ['a relay that refuses the address', [405, 'Method not allowed\n']],
+  ] as [string, Answer][])('%s is asked for nothing but the plain protocol', (_name, answer) => {
+    const network = createNetwork({
+      '/services': [answer],
+      '/auth/start': [STARTED],
+      '/auth/result': [GRANTED],
+    });
+    const { ends } = begin(network);
+    network.clock.advance(1_000);
+    expect(ends.length).toBe(1);
+    expect(network.asksOf('/auth/result')[0]?.url).toBe(`${RELAY}/auth/result?session=secret`);
+  });
+
+  test('a user who opened the link is told once', () => {
+    const opened: Answer = [200, '{"progress":"opened"}'];
+    const network = createNetwork({
+      '/services': [OFFER(['progress', 'wait'])],
+      '/auth/start': [STARTED],
+      '/auth/result': [[204], opened, opened, GRANTED],
+    });
+    const { seen, ends } = begin(network);
+    network.clock.advance(10_000);
+    expect([seen.opened, ends.length]).toEqual([1, 1]);
+    expect(network.asksOf('progress=1')[0]?.url).toBe(
+      `${RELAY}/auth/result?session=secret&wait=25&progress=1`,
+    );
+  });
+
+  test('a connection that died is noticed 10 s after the poll should have ended', () => {
+    const network = createNetwork({
+      '/services': [OFFER(['wait'])],
+      '/auth/start': [STARTED],
+      '/auth/result': [undefined, GRANTED],
+    });
+    const { ends } = begin(network);
+    network.clock.advance(36_000);
+    expect(ends.length).toBe(1);
+  });
+
+  test('who must be blind and cannot is refused, as is who wants to be and may not', () => {
+    const must = '{"services":[{"service":"mal","name":"M","blind":"must"}],"extensions":[]}';
+    for (const [answer, options] of [
+      [[200, must], {}],
+      [NOT_FOUND, { blind: true }],
+    ] as [Answer, Partial<SignInOptions>][]) {
+      const network = createNetwork({ '/services': [answer], '/auth/start': [STARTED] });
+      const { ends } = begin(network, options);
+      network.clock.advance(1_000);
+      expect(ends.map(({ failure }) => failure)).toEqual([fail('refused', 'blind')]);
+      expect(network.asksOf('/auth/start')).toEqual([]);
+    }
+  });
+});
+
+const OLD: Tokens = { accessToken: 'old', refreshToken: 'r1', expiresIn: 3_600, expiresAt: 0 };
+
+describe('refreshing', () => {
+  function refreshOnce(answers: readonly Answer[], tokens: Tokens = OLD) {
+    const network = createNetwork({ '/refresh': answers });
+    const ends: { failure: unknown; tokens: Tokens | undefined }[] = [];
+    refresh(
+      { platform: network.platform },
+      { relay: RELAY, service: 'mal', tokens },
+      (failure, fresh) => ends.push({ failure, tokens: fresh }),
+    );
+    network.clock.advance(120_000);
+    return { ...network, ends };
+  }
+
+  test('keeps the old refresh token unless there is a new one', () => {
+    const [first] = refreshOnce([[200, '{"accessToken":"b"}']]).ends;
+    expect(first?.tokens).toEqual({ accessToken: 'b', refreshToken: 'r1' });
+    const [second] = refreshOnce([
+      [200, '{"accessToken":"b","refreshToken":"r2","expiresIn":60}'],
+    ]).ends;
+    expect(second?.tokens).toMatchObject({ accessToken: 'b', refreshToken: 'r2', expiresIn: 60 });
+    expect(second?.tokens?.expiresAt).toBeGreaterThan(Date.now());
+  });
+
+  test('only the provider says that a token no longer works', () => {
+    for (const answer of [[503, 'Server busy\n', '1'], [0], [429, ''], [502, HTML]] as Answer[]) {
+      const { ends } = refreshOnce([answer, [400, '{"error":"invalid_grant"}']]);
+      expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['invalid_grant']);
+    }
+    expect(codeOf(refreshOnce([[400, '{"error":"invalid_client"}']]).ends[0]?.failure)).toBe(
+      'refused',
+    );
+    expect(codeOf(refreshOnce([[503, '']]).ends[0]?.failure)).toBe('busy');
+    expect(codeOf(refreshOnce([[0]]).ends[0]?.failure)).toBe('unreachable');
+  });
+
+  test('asks nobody without a refresh token', () => {
+    const { ends, asked } = refreshOnce([], { accessToken: 'a' });
+    expect([codeOf(ends[0]?.failure), asked.length]).toEqual(['invalid_grant', 0]);
+  });
+});
+
+describe('keeping tokens', () => {
+  function keep(stored: Tokens | undefined, answers: readonly Answer[]) {
+    const network = createNetwork({ '/refresh': answers });
+    const saved: Tokens[] = [];
+    const get = createKeeper(network.platform, {
+      ...{ relay: RELAY, service: 'mal' },
+      load: () => saved.at(-1) ?? stored,
+      save: (tokens) => saved.push(tokens),
+    });
+    const given: unknown[] = [];
+    const take = (rejected?: string) =>
+      get((failure, token) => given.push(failure ? codeOf(failure) : token), rejected);
+    return { ...network, saved, given, take };
+  }
+
+  const inSeconds = (seconds: number): Tokens => ({
+    ...OLD,
+    expiresAt: Date.now() + seconds * 1_000,
+  });
+  const FRESH: Answer = [200, '{"accessToken":"new","refreshToken":"r2","expiresIn":3600}'];
+
+  test('gives a token that is good for a while', () => {
+    const keeper = keep(inSeconds(120), []);
+    keeper.take();
+    expect([keeper.given, keeper.asked]).toEqual([['old'], []]);
+  });
+
+  test('refreshes a minute early, once for many callers, and saves before it gives', () => {
+    const keeper = keep(inSeconds(50), [FRESH]);
+    for (let caller = 0; caller < 5; caller += 1) keeper.take();
+    keeper.clock.advance(1_000);
+    expect(keeper.given).toEqual(Array(5).fill('new'));
+    expect(keeper.saved).toMatchObject([{ accessToken: 'new', refreshToken: 'r2' }]);
+    expect(keeper.asked.length).toBe(1);
+  });
+
+  test('refreshes a token that the API rejected, but not its successor', () => {
+    const keeper = keep(inSeconds(3_000), [FRESH]);
+    keeper.take('old');
+    keeper.take('old');
+    keeper.clock.advance(1_000);
+    keeper.take('old');
+    expect(keeper.given).toEqual(['new', 'new', 'new']);
+    expect(keeper.asked.length).toBe(1);
+  });
+
+  test('gives a token that is still good while nobody can refresh it', () => {
+    const keeper = keep(inSeconds(50), [[503, 'Server busy\n']]);
+    keeper.take();
+    keeper.clock.advance(120_000);
+    expect([keeper.given, keeper.saved]).toEqual([['old'], []]);
+  });
+
+  test('fails with what the app needs to know', () => {
+    const none = keep(undefined, []);
+    none.take();
+    expect(none.given).toEqual(['invalid_grant']);
+    const expired = keep(inSeconds(-5), [[0]]);
+    expired.take();
+    expired.clock.advance(120_000);
+    expect(expired.given).toEqual(['unreachable']);
+  });
+
+  test('does not refresh a short-lived token for every caller', () => {
+    const keeper = keep({ ...inSeconds(25), expiresIn: 40 }, []);
+    keeper.take();
+    expect([keeper.given, keeper.asked]).toEqual([['old'], []]);
+  });
+});
+
+describe('what the TV build has of its own', () => {
+  test('SHA-256 is the standard one', () => {
+    for (let length = 0; length < 56; length += 1) {
+      const text = 'A-z_0~9.'.repeat(7).slice(0, length);
+      expect(Buffer.from(sha256(text)).toString('hex')).toBe(hash('sha256', text));
+    }
+  });
+});
+
+describe('the QR code', () => {
+  test('is read back, for links of every length that fits', () => {
+    property(
+      fc.string({ unit: fc.constantFrom(...LINK_CHARACTERS), minLength: 1, maxLength: 106 }),
+      (link) => {
+        expect(scan(pictureOf(createQr(link)?.matrix ?? []))).toBe(link);
+      },
+    );
+    for (let length = 1; length <= 106; length += 1) {
+      const link = 'https://relay.example/L/BCDF-GHJK?'.repeat(4).slice(0, length);
+      expect(scan(pictureOf(createQr(link)?.matrix ?? []))).toBe(link);
+    }
+    expect(createQr('x'.repeat(107))).toBeUndefined();
+  });
+});
+
+const LINK_CHARACTERS = 'ABCXYZabcxyz0189-._~:/?#[]@!$&()*+,;=%'.split('');
+
+/** Four pixels a module, with the quiet zone. */
+function pictureOf(matrix: readonly (readonly boolean[])[]) {
+  const sizePx = (matrix.length + 8) * 4;
+  const rgba = new Uint8ClampedArray(sizePx * sizePx * 4).fill(255);
+  for (let pixel = 0; pixel < sizePx * sizePx; pixel += 1) {
+    const row = Math.floor(pixel / sizePx / 4) - 4;
+    const column = Math.floor((pixel % sizePx) / 4) - 4;
+    if (matrix[row]?.[column]) rgba.fill(0, pixel * 4, pixel * 4 + 3);
+  }
+  return { widthPx: sizePx, heightPx: sizePx, rgba };
+}

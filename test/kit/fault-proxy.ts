@@ -1,0 +1,133 @@
+/** A proxy that does to a connection what a bad network does. Each connection carries one exchange. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+
+export interface Exchange {
+  /** From 0, in the order of arrival. */
+  readonly nth: number;
+  readonly method: string;
+  readonly path: string;
+}
+
+export interface Fate {
+  /** The request never arrives. */
+  readonly losesRequest?: boolean;
+  /** The request arrives twice, and the second response is passed on, twice over. */
+  readonly isDoubled?: boolean;
+  readonly delayMs?: number;
+  /** So many bytes of the response are passed on; below 1, this part of them. */
+  readonly cutAfter?: number;
+  /** Answers in place of the relay. */
+  readonly response?: Response;
+}
+
+export interface FaultProxy extends Disposable {
+  readonly url: string;
+  /** Exchanges so far, and how many of them were cut or lost. */
+  readonly counts: { exchanges: number; cut: number };
+}
+
+export async function startFaultProxy(
+  target: string,
+  decide: (exchange: Exchange) => Fate,
+): Promise<FaultProxy> {
+  const sockets = new Set<Socket>();
+  const counts = { exchanges: 0, cut: 0 };
+
+  async function carry(socket: Socket, request: RawRequest): Promise<void> {
+    const { method, path, headers, body } = request;
+    const {
+      losesRequest,
+      isDoubled,
+      delayMs = 0,
+      cutAfter,
+      ...fate
+    } = decide({
+      nth: counts.exchanges++,
+      method,
+      path,
+    });
+    if (losesRequest || cutAfter !== undefined) counts.cut += 1;
+    if (losesRequest) return void socket.destroy();
+    const left = new AbortController();
+    socket.once('close', () => left.abort());
+    const send = () =>
+      fetch(target + path, {
+        ...{ method, headers, redirect: 'manual', signal: left.signal },
+        ...(body !== '' && { body }),
+      });
+    const [first, second] = [fate.response ?? send(), isDoubled ? send() : undefined];
+    if (second !== undefined) void Promise.resolve(first).catch(() => {});
+    const bytes = await toBytes(await (second ?? first));
+    if (delayMs > 0) await Bun.sleep(delayMs);
+    if (cutAfter === undefined) return void socket.end(isDoubled ? bytes + bytes : bytes);
+    const length = cutAfter < 1 ? Math.floor(cutAfter * bytes.length) : cutAfter;
+    socket.write(bytes.slice(0, length), () => socket.destroy());
+  }
+
+  const server = createServer((socket) => {
+    let received = '';
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('data', (chunk) => {
+      received += chunk;
+      const request = parseRequest(received);
+      if (request === undefined) return;
+      socket.removeAllListeners('data');
+      socket.resume();
+      carry(socket, request).catch(() => socket.destroy());
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    counts,
+    [Symbol.dispose]() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+interface RawRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** Undefined until the whole request is there. */
+function parseRequest(received: string): RawRequest | undefined {
+  const [head = '', ...rest] = received.split('\r\n\r\n');
+  if (rest.length === 0) return undefined;
+  const [line = '', ...fields] = head.split('\r\n');
+  const headers: Record<string, string> = {};
+  for (const field of fields) {
+    const [name = '', value = ''] = field.split(/: ?(.*)/);
+    headers[name.toLowerCase()] = value;
+  }
+  const body = rest.join('\r\n\r\n');
+  if (body.length < Number(headers['content-length'] ?? 0)) return undefined;
+  const [method = '', path = ''] = line.split(' ');
+  for (const name of ['host', 'connection', 'content-length', 'accept-encoding']) {
+    delete headers[name];
+  }
+  return { method, path, headers, body };
+}
+
+async function toBytes(response: Response): Promise<string> {
+  const body = await response.text();
+  const fields = [...response.headers]
+    .filter(([name]) => !/^(connection|content-length|transfer-encoding|keep-alive)$/.test(name))
+    .map(([name, value]) => `${name}: ${value}`);
+  const length = response.status === 204 ? [] : [`content-length: ${body.length}`];
+  return [
+    `HTTP/1.1 ${response.status} X`,
+    'connection: close',
+    ...fields,
+    ...length,
+    '',
+    body,
+  ].join('\r\n');
+}
