@@ -106,7 +106,13 @@ function createCarryOut(
     const { service, browserState } = found;
     const enabled = providers.get(service);
     if (enabled === undefined) return pages.tell('link_invalid', req);
-    if (enabled === 'undiscovered') return pages.tell('undiscovered', req, RETRY_DISCOVERY);
+    if (enabled === 'undiscovered') {
+      const answer = pages.tell('undiscovered', req, RETRY_DISCOVERY);
+      // The code is used by now: only the cookie leads this browser back.
+      const isUsed = decision === 'continue' && req.method === 'POST' && userCode !== undefined;
+      if (isUsed) continued.remember(answer, found, userCode);
+      return answer;
+    }
     if (decision === 'ask') {
       const shownCode = isReturning ? undefined : userCode;
       return pages.confirm(req, found, enabled.provider.displayName, shownCode);
