@@ -106,6 +106,12 @@ function createCarryOut(
     const { service, browserState } = found;
     const enabled = providers.get(service);
     if (enabled === undefined) return pages.tell('link_invalid', req);
+    if (decision === 'decline') {
+      const isTold = await relay.decline(service, browserState);
+      if (!isTold) return pages.tell('link_invalid', req);
+      log.info('sign_in_finished', { requestId, service, outcome: 'declined' });
+      return pages.tell('declined', req);
+    }
     if (enabled === 'undiscovered') {
       const answer = pages.tell('undiscovered', req, RETRY_DISCOVERY);
       // The code is used by now: only the cookie leads this browser back.
@@ -116,12 +122,6 @@ function createCarryOut(
     if (decision === 'ask') {
       const shownCode = isReturning ? undefined : userCode;
       return pages.confirm(req, found, enabled.provider.displayName, shownCode);
-    }
-    if (decision === 'decline') {
-      const isTold = await relay.decline(service, browserState);
-      if (!isTold) return pages.tell('link_invalid', req);
-      log.info('sign_in_finished', { requestId, service, outcome: 'declined' });
-      return pages.tell('declined', req);
     }
     const opened = await relay.open(service, browserState);
     if (opened === undefined) return pages.tell('link_invalid', req);
