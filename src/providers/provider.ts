@@ -35,6 +35,8 @@ export interface ProviderConfig {
 export interface Provider {
   readonly name: string;
   readonly displayName: string;
+  /** Where users sign in, as they know it. */
+  readonly host: string;
   /** Whether a new session needs a verifier. */
   readonly usesPkce: boolean;
   /** The address at which the user signs in. RFC 6749 §4.1.1, RFC 7636 §4.3. */
@@ -78,6 +80,7 @@ export function createProvider(
   return {
     name,
     displayName,
+    host: new URL(config.authorizeUrl).host.replace(/^www\./, ''),
     usesPkce: pkce !== 'none',
 
     authorizeUrl(browserState, verifier) {

@@ -39,8 +39,10 @@ export interface CodeExchanger<Failure> {
 /** How a callback ended. 'link_invalid': the session could not take the result. 'busy': the code is not spent. */
 export type Completion = 'signed_in' | 'link_invalid' | 'busy' | ErrorResult['error'];
 
+/** The device's name is for the page that the user sees. */
 export interface CodeCompletion<Failure> {
   readonly completion: Completion;
+  readonly deviceName?: string | undefined;
   readonly failure?: Failure;
 }
 
@@ -58,7 +60,7 @@ export interface Relay {
     service: string,
     browserState: string,
     error: ErrorResult['error'],
-  ): Promise<Completion>;
+  ): Promise<CodeCompletion<never>>;
   readonly waitForResult: Polls['wait'];
   /** Lets every parked poll return 'pending'. Takes no new session and no new code. Polls may park again. */
   drain(): void;
@@ -119,14 +121,15 @@ export function createRelay(options: RelayOptions): Relay {
         const { name } = exchanger;
         const leased = await store.lease(name, browserState);
         if (leased === undefined) return { completion: 'link_invalid' };
-        const outcome = await exchanger.exchange(code, leased.verifier);
+        const { verifier, deviceName } = leased;
+        const outcome = await exchanger.exchange(code, verifier);
         const result = outcome.ok ? outcome.tokens : EXCHANGE_FAILED;
         const isStored = await store.complete(name, browserState, result);
         if (!outcome.ok) {
           const completion = isStored ? 'exchange_failed' : 'link_invalid';
-          return { completion, failure: outcome.failure };
+          return { completion, deviceName, failure: outcome.failure };
         }
-        return { completion: isStored ? 'signed_in' : 'link_invalid' };
+        return { completion: isStored ? 'signed_in' : 'link_invalid', deviceName };
       } finally {
         exchanger.release();
         exchanges -= 1;
@@ -135,8 +138,10 @@ export function createRelay(options: RelayOptions): Relay {
     },
 
     async completeWithError(service, browserState, error) {
+      // Before the session ends, which removes the name.
+      const session = await store.getSession({ browserState });
       const isStored = await store.fail(service, browserState, { error });
-      return isStored ? error : 'link_invalid';
+      return { completion: isStored ? error : 'link_invalid', deviceName: session?.deviceName };
     },
 
     waitForResult: polls.wait,

@@ -56,6 +56,7 @@ export const SETTINGS: Settings & { baseUrl: string } = {
   startBurst: 3,
   startRatePerSecond: 1,
   confirm: 'code',
+  branding: {},
   corsOrigins: [],
   logLevel: 'info',
   logFormat: 'json',
