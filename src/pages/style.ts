@@ -38,11 +38,11 @@ input,button{width:100%;min-height:max(3rem,44px);border-radius:.5rem;font:inher
 input,.code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-weight:600;letter-spacing:.08em}
 input{padding:.25rem .5rem;border:2px solid var(--line);background:var(--card);color:var(--text);font-size:max(min(1.75rem,8vw),17px);letter-spacing:.12em;text-align:center;text-transform:uppercase}
 input::placeholder{color:var(--quiet);opacity:1;font-weight:400}
-button{margin-top:.75rem;padding:.5rem;border:2px solid var(--accent);background:var(--accent);color:var(--on-accent);font-weight:600;overflow-wrap:break-word;cursor:pointer}
+button{margin-top:.75rem;padding:.5rem;border:2px solid var(--accent);background:var(--accent);color:var(--on-accent);font-weight:600;overflow-wrap:anywhere;cursor:pointer}
 button.outlined{border-color:var(--text);background:transparent;color:var(--text)}
 :focus-visible{outline:3px solid var(--text);outline-offset:3px}
 .choice{display:flex;flex-wrap:wrap;gap:.5rem}
-.choice button{flex:1 1 7rem;width:auto;margin:0;font-size:1rem}
+.choice button{flex:1 1 7rem;width:auto;max-width:100%;margin:0;font-size:1rem}
 dl{margin-block:1rem 0}
 dl>div{display:flex;flex-wrap:wrap;align-items:baseline;column-gap:1rem;padding:.25rem 0;border-bottom:1px solid var(--rule)}
 dl>div:last-child{border:0}
@@ -51,8 +51,8 @@ dd{margin-block:0;margin-inline:auto 0;font-weight:600;text-align:end}
 .warning{color:var(--text);font-weight:600}
 .aside{padding:.5rem;border:2px solid var(--line);border-radius:.5rem}
 .link{display:block;user-select:all;-webkit-user-select:all;color:var(--text);font-weight:600}
-footer{display:flex;flex-wrap:wrap;justify-content:center;column-gap:1rem;padding-top:.25rem;font-size:.9375rem}
-footer a{display:inline-flex;align-items:center;min-width:44px;min-height:44px;color:var(--text)}
+footer{max-width:100%;overflow-wrap:anywhere;text-align:center;display:flex;flex-wrap:wrap;justify-content:center;column-gap:1rem;padding-top:.25rem;font-size:.9375rem}
+footer a{max-width:100%;display:inline-flex;align-items:center;min-width:44px;min-height:44px;color:var(--text)}
 @media (forced-colors:active){main{border:1px solid}}
 `.trim();
 

@@ -21,13 +21,19 @@ export const BRANDED: Branding = {
   },
 };
 
+/** Names as long as they may be, which no line has room for. */
+export const LONGEST: Branding = {
+  ...BRANDED,
+  appName: 'Fernsehfernbedienungsherstellerverband-TV'.slice(0, 40),
+};
+
 function logoOf(svg: string) {
   const picture = readPicture(svg);
   if ('problem' in picture) throw new Error(picture.problem);
   return picture;
 }
 
-const REQUEST = {
+const USUAL = {
   provider: 'MyAnimeList',
   providerHost: 'myanimelist.net',
   ageMs: 125_000,
@@ -36,9 +42,6 @@ const REQUEST = {
   proof: 'a-digest',
 };
 
-const NAMES = { deviceName: REQUEST.deviceName, provider: REQUEST.provider };
-const FAILED = { ...NAMES, reference: 'x7f3kq-2a' };
-
 /** By name, in the order in which a user may meet them. */
 export function renderEveryPage(
   language: Language,
@@ -46,6 +49,16 @@ export function renderEveryPage(
 ): Readonly<Record<string, string>> {
   const { find } = createPagesFor(branding);
   const pages = find(language);
+  const isLongest = branding === LONGEST;
+  const longest = {
+    deviceName: 'W'.repeat(40),
+    provider: 'Fernsehprogrammzeitschriftenverlagskonto',
+  };
+  const REQUEST = isLongest
+    ? { ...USUAL, ...longest, providerHost: `${'konto'.repeat(9)}.example` }
+    : USUAL;
+  const NAMES = { deviceName: REQUEST.deviceName, provider: REQUEST.provider };
+  const FAILED = { ...NAMES, reference: 'x7f3kq-2a' };
   const inApp = { link: 'https://relay.example/L/WDJB-MJHT' };
   return {
     home: pages.home,
