@@ -84,7 +84,9 @@ export function createPages({ branding, basePath, providers }: PagesOptions): Pa
 
 /** In place of a name while a page is rendered for all. No name has these characters (shown-name.ts). */
 const PLACES = { deviceName: '\uE000', provider: '\uE001', reference: '\uE002' } as const;
-const PLACE = /[\uE000-\uE002]/g;
+const PLACE = /([\uE000-\uE002])/;
+
+const NO_NAMES: Names = {};
 
 type Describe = (
   words: Messages,
@@ -162,13 +164,16 @@ function createLanguagePages(
   const words: Messages = CATALOGUE[language];
   const app = frame.appName === undefined ? {} : { app: isolate(frame.appName) };
   const form = { language, words, frame, action };
-  const templates = new Map<string, string>();
+  /** By outcome, then by which names are known. */
+  const templates = new Map<OutcomeName, (readonly string[])[]>();
 
   /** A page with places for the names that are known: with and without each it says something else. */
-  function templateOf(name: OutcomeName, { deviceName, provider, reference }: Names): string {
-    const key = `${name}${deviceName ? '+device' : ''}${provider ? '+provider' : ''}${reference ? '+reference' : ''}`;
-    const known = templates.get(key);
-    if (known !== undefined) return known;
+  function templateOf(name: OutcomeName, { deviceName, provider, reference }: Names) {
+    const known = (deviceName ? 1 : 0) + (provider ? 2 : 0) + (reference ? 4 : 0);
+    const ofOutcome = templates.get(name) ?? [];
+    templates.set(name, ofOutcome);
+    const rendered = ofOutcome[known];
+    if (rendered !== undefined) return rendered;
     const describe: Describe = OUTCOMES[name];
     const places = {
       deviceName: deviceName && PLACES.deviceName,
@@ -177,21 +182,22 @@ function createLanguagePages(
     };
     const device = deviceName && { device: isolate(PLACES.deviceName) };
     const said = describe(words, { ...app, ...device, provider: isolate(PLACES.provider) });
-    const template = renderOutcome({ language, words, frame, ...said, ...places });
-    templates.set(key, template);
+    const template = renderOutcome({ language, words, frame, ...said, ...places }).split(PLACE);
+    ofOutcome[known] = template;
     return template;
   }
 
   const { home } = words;
   return {
-    outcome(name, names = {}) {
-      const template = templateOf(name, names);
-      const { deviceName = '', provider = '', reference = '' } = names;
-      if (!deviceName && !provider && !reference) return template;
-      return template.replace(PLACE, (place) => {
-        if (place === PLACES.deviceName) return escapeHtml(deviceName);
-        return escapeHtml(place === PLACES.provider ? provider : reference);
-      });
+    outcome(name, names = NO_NAMES) {
+      let page = '';
+      for (const part of templateOf(name, names)) {
+        if (part === PLACES.deviceName) page += escapeHtml(names.deviceName);
+        else if (part === PLACES.provider) page += escapeHtml(names.provider);
+        else if (part === PLACES.reference) page += escapeHtml(names.reference);
+        else page += part;
+      }
+      return page;
     },
     home: renderCodeForm({
       ...form,
@@ -218,6 +224,6 @@ const ESCAPED: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-function escapeHtml(text: string): string {
+function escapeHtml(text = ''): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPED[character] ?? '');
 }

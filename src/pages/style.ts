@@ -16,7 +16,7 @@ const STYLE = `
 @media (prefers-color-scheme:dark){:root{--page:#0b0f14;--card:#161b22;--text:#f3f4f6;--quiet:#cbd5e1;--line:#94a3b8;--rule:#374151;--good:#86efac;--bad:#fca5a5}}
 *{box-sizing:border-box}
 body{margin:0;min-height:100vh;min-height:100svh;display:flex;flex-direction:column;align-items:center;justify-content:center;padding:min(1rem,4vw);background:var(--page);color:var(--text);font:1.0625rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-main{width:100%;max-width:26rem;padding:2rem min(1.5rem,6vw);border-radius:1rem;background:var(--card);border-top:.25rem solid var(--accent);text-align:center;overflow-wrap:anywhere}
+main{width:100%;max-width:26rem;padding:2rem min(1.5rem,6vw);border-radius:1rem;background:linear-gradient(var(--accent) .25rem,transparent 0) var(--card);text-align:center;overflow-wrap:anywhere}
 svg{width:3.5rem;height:3.5rem;fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .logo{display:block;max-width:min(12rem,100%);height:3rem;object-fit:contain;margin:0 auto .75rem}
 .done{color:var(--good)}.failed{color:var(--bad)}.stopped{color:var(--quiet)}
@@ -26,9 +26,9 @@ p+p{margin-top:.625rem}
 h1,p,small{text-wrap:balance}
 .whole{display:inline-block;max-width:100%}
 :lang(ko){word-break:keep-all}:lang(ja){word-break:auto-phrase}
-main.ask{padding-block:1.25rem;line-height:1.4}
+main.ask{padding-block:1rem;line-height:1.35}
 .ask h1{margin-top:0}
-.ask :is(p,dl,form){margin-block:.625rem 0}
+.ask :is(p,dl,form){margin-block:.5rem 0}
 strong{display:block;color:var(--text)}
 [role=alert]{padding:.75rem;border:2px solid var(--bad);border-radius:.5rem;text-align:start;text-wrap:wrap}
 [role=alert] strong{color:var(--bad)}
@@ -48,6 +48,7 @@ dl>div{display:flex;flex-wrap:wrap;align-items:baseline;column-gap:1rem;padding:
 dl>div:last-child{border:0}
 dt{text-align:start;color:var(--quiet);font-size:.9375rem}
 dd{margin-block:0;margin-inline:auto 0;font-weight:600;text-align:end}
+.ask dl>div{padding-block:.0625rem}
 .warning{color:var(--text);font-weight:600}
 .aside{padding:.5rem;border:2px solid var(--line);border-radius:.5rem}
 .link{display:block;user-select:all;-webkit-user-select:all;color:var(--text);font-weight:600}

@@ -205,7 +205,7 @@ function measure(page: Page) {
     const hasText = ({ childNodes }: Element) =>
       [...childNodes].some((node) => node instanceof Text && node.data.trim() !== '');
     const texts = [...document.querySelectorAll('body *')].filter(hasText);
-    const targets = [...document.querySelectorAll('button, input, a')];
+    const targets = [...document.querySelectorAll('button, input:not([type=hidden]), a')];
     const boxes = targets.map((target) => target.getBoundingClientRect());
     const root = document.documentElement;
     return {
