@@ -26,10 +26,11 @@ describe('the page at the end', () => {
     for (const name of [SHOWN_TV, 'MyAnimeList']) expect(text).toContain(name);
   });
 
-  test('without a name of the device names none', async () => {
+  test('is that of /auth/done if the device has no name', async () => {
     const service = createTestService();
     const { state } = await start(service);
-    expect(await textOf(await callback(service, state))).not.toContain('Device');
+    const page = await (await callback(service, state)).text();
+    expect(page).toBe(await (await service.ask('/auth/done')).text());
   });
 
   test('is one string for all who have the same names, and nobody gets the names of others', async () => {

@@ -12,7 +12,7 @@ export const BRANDED: Branding = {
   appName: 'Acme TV',
   accent: { light: '#c2410c', dark: '#fdba74' },
   logo: logoOf(
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 172 40"><style>text{fill:#7c2d12}@media (prefers-color-scheme:dark){text{fill:#fed7aa}}</style><circle cx="20" cy="20" r="17" fill="#ea580c"/><path d="M15 11v18l15-9z" fill="#fff"/><text x="48" y="29" font-family="sans-serif" font-size="26" font-weight="700">Acme TV</text></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 180 40"><style>text{fill:#7c2d12}@media (prefers-color-scheme:dark){text{fill:#fed7aa}}</style><circle cx="20" cy="20" r="17" fill="#ea580c"/><path d="M15 11v18l15-9z" fill="#fff"/><text x="48" y="29" font-family="sans-serif" font-size="26" font-weight="700">Acme TV</text></svg>',
   ),
   links: {
     privacy: 'https://acme.example/privacy',

@@ -55,6 +55,10 @@ export function createCallback(
     if (completion === 'link_invalid' || completion === 'busy') {
       return respondWithPage(completion, request);
     }
+    // Without a name it is the page of /auth/done, as the protocol says.
+    if (completion === 'signed_in' && deviceName === undefined) {
+      return respondWithPage(completion, request);
+    }
     const hasFailed = completion !== 'signed_in' && completion !== 'access_denied';
     const names = {
       deviceName,
