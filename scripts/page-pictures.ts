@@ -10,6 +10,8 @@ import type { Page } from 'playwright-core';
 import { launchChromium, showPage } from '../test/kit/chromium.ts';
 import { BRANDED, renderEveryPage } from '../test/kit/pages.ts';
 
+const SHADE = 255 / 31;
+
 const PHONE = { width: 360, height: 640 };
 
 /** Which pages, and how they look. */
@@ -69,13 +71,13 @@ async function writeSheet(
   writeFileSync(path, withFewColours(await page.screenshot({ fullPage: true })));
 }
 
-/** Half the size: 16 shades of each colour, and no transparency. */
+/** Half the size: 32 shades of each colour, and no transparency. */
 function withFewColours(png: Uint8Array): Uint8Array {
   const { width, height, channels, data } = decode(png);
   const pixels = new Uint8Array(width * height * 3);
   for (let at = 0; at < width * height; at += 1) {
     for (let part = 0; part < 3; part += 1) {
-      pixels[at * 3 + part] = Math.round((data[at * channels + part] ?? 0) / 17) * 17;
+      pixels[at * 3 + part] = Math.round((data[at * channels + part] ?? 0) / SHADE) * SHADE;
     }
   }
   return encode({ width, height, channels: 3, data: pixels }, { zlib: { level: 9 } });
