@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { serve } from '@hono/node-server';
 import { describeFaults, readSettings, startService, systemClock } from '../dist/sign-in-relay.js';
 
-const read = readSettings(process.env, (path) => readFileSync(path, 'utf8'));
+const read = readSettings(process.env, readFileSync);
 if (!read.ok) throw new Error(describeFaults(read.faults, read.warnings));
 const { settings } = read;
 

@@ -29,6 +29,9 @@ export const USER_CODE_LENGTH = 8;
 /** Characters of a name that a user sees (device, app, provider). A line on a phone has room for no more. */
 export const SHOWN_NAME_CHARACTERS = 40;
 
+/** The operator's logo. It is sent to every user's phone, and kept in memory. */
+export const LOGO_BYTES = 131_072;
+
 /** How often expired entries are removed. This frees memory only: lookups check expiry themselves. */
 export const SWEEP_INTERVAL_MS = 30 * SECOND_MS;
 

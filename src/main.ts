@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   if (options.version) return print(`${packageJson.version}\n`);
 
-  const read = readSettings(process.env, (path) => readFileSync(path, 'utf8'));
+  const read = readSettings(process.env, readFileSync);
   if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
   const { settings, warnings } = read;
   startLog({

@@ -179,7 +179,13 @@ export function createService(
   settings.providers.forEach(enable);
   sweepLater();
   const parts = { relay, store, refreshes, providers, offered, rateLimits, clock };
-  const routes = createRoutes(settings, { ...parts, isDraining: () => draining });
+  const providerNames = [...settings.providers, ...settings.discoveries].map(
+    ({ displayName }) => displayName,
+  );
+  const routes = createRoutes(
+    { ...settings, providerNames },
+    { ...parts, isDraining: () => draining },
+  );
 
   return {
     handle: createApp(routes, {

@@ -27,7 +27,7 @@ export interface Route {
   readonly path: string;
   /** By method. Absent: the route answers `refusal` whatever the method. */
   readonly methods?: Readonly<Record<string, Handler>>;
-  readonly refusal?: () => Response;
+  readonly refusal?: (request: RelayRequest) => Response;
   /** Whether the open segment has a known value. If not, the next route is tried. */
   readonly isKnown?: (parameter: string) => boolean;
   /** Answers any other method. The response lists those that are allowed. RFC 9110 §15.5.6. */
@@ -161,12 +161,12 @@ function createLocalPath(routes: readonly Route[], basePath: string): (path: str
 }
 
 /** A path that no route has. */
-const MISPLACED = '/misplaced metadata';
+const MISPLACED = '/.well-known/misplaced metadata';
 
 function run(row: TableRow, request: RelayRequest): Response | Promise<Response> {
   const { route, allow } = row;
   const { methods, refusal, refuseMethod = refuseWithText } = route;
-  if (methods === undefined) return refusal?.() ?? refuse('not_found');
+  if (methods === undefined) return forMethod(request, refusal?.(request) ?? refuse('not_found'));
   const handler = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   if (handler === undefined) return forMethod(request, refuseMethod(allow));
   try {

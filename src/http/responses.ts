@@ -5,8 +5,10 @@
  * Headers are plain objects. A `Headers` object that several responses share would stay
  * one object under @hono/node-server, and a cookie set in it would go to every user.
  */
+import { Buffer } from 'node:buffer';
 import { DISCOVERY_RETRY_MS } from '../limits.ts';
-import type { FindPages, LanguagePages } from '../pages/pages.ts';
+import type { LanguagePages, Names, OutcomeName, Pages } from '../pages/pages.ts';
+import type { Picture } from '../pages/picture.ts';
 import { contentSecurityPolicy } from '../pages/style.ts';
 import type { ProviderError } from '../providers/token-endpoint.ts';
 import type { Completion } from '../relay/relay.ts';
@@ -33,27 +35,6 @@ const JSON_RESPONSE = {
   headers: { ...DATA_HEADERS, 'Content-Type': 'application/json' },
 };
 const EMPTY_RESPONSE = { status: 204, headers: DATA_HEADERS };
-
-const PAGE_HEADERS = {
-  ...EVERYWHERE,
-  'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': contentSecurityPolicy("'none'"),
-} as const;
-
-/** With `no-referrer` a browser also hides the Origin of a form, by which another site's form is recognized. */
-const WITH_ORIGIN = { 'Referrer-Policy': 'same-origin' } as const;
-
-/** For a page whose form is answered by the relay. */
-export const FORM_HEADERS = {
-  ...WITH_ORIGIN,
-  'Content-Security-Policy': contentSecurityPolicy("'self'"),
-} as const;
-
-/** For a page whose form redirects to a provider. */
-export const LEAVING_FORM_HEADERS = {
-  ...WITH_ORIGIN,
-  'Content-Security-Policy': contentSecurityPolicy(),
-} as const;
 
 export function jsonResponse(body: object): Response {
   return new Response(JSON.stringify(body), JSON_RESPONSE);
@@ -86,12 +67,6 @@ export function textResponseWithoutNewline(status: number, text: string): Respon
 /** A redirect that a browser follows with GET; after a POST it is 303. RFC 9700 §4.12. */
 export function redirectResponse(location: string, status: 302 | 303 = 302): Response {
   return new Response(null, { status, headers: { ...DATA_HEADERS, Location: location } });
-}
-
-/** Without `headers` the page has those for a page without a form. */
-export function pageResponse(status: number, page: string, headers?: Headers): Response {
-  const all = headers === undefined ? PAGE_HEADERS : { ...PAGE_HEADERS, ...headers };
-  return new Response(page, { status, headers: all });
 }
 
 const REFUSALS = {
@@ -137,9 +112,11 @@ export function describeTokens(tokens: TokenResult, details: boolean): object {
 const PAGES = {
   signed_in: { status: 200, page: 'signedIn' },
   access_denied: { status: 200, page: 'cancelled' },
-  authorization_failed: { status: 200, page: 'failed' },
+  authorization_failed: { status: 200, page: 'failedThere' },
+  authorization_refused: { status: 200, page: 'failedRefused' },
   missing_code: { status: 400, page: 'incomplete' },
-  exchange_failed: { status: 502, page: 'notCompleted' },
+  exchange_failed: { status: 502, page: 'notExchanged' },
+  exchange_refused: { status: 502, page: 'notExchangedRefused' },
   link_invalid: { status: 404, page: 'linkInvalid' },
   /** The device ended the sign-in. */
   cancelled: { status: 404, page: 'cancelledOnDevice' },
@@ -147,23 +124,66 @@ const PAGES = {
   busy: { status: 503, page: 'notCompleted' },
   undiscovered: { status: 503, page: 'notCompleted' },
   fault: { status: 503, page: 'notCompleted' },
-  declined: { status: 200, page: 'declined' },
   too_many_tries: { status: 429, page: 'tooManyTries' },
 } as const satisfies Record<
-  Completion | 'undiscovered' | 'fault' | 'declined' | 'too_many_tries',
-  { status: number; page: keyof LanguagePages }
+  | Completion
+  | 'undiscovered'
+  | 'fault'
+  | 'too_many_tries'
+  | `${'authorization' | 'exchange'}_refused`,
+  { status: number; page: OutcomeName }
 >;
 
-/** Responds with the page of an outcome, in the language of the request. */
+/** Whether a page has a form, and who answers it: the relay, or the provider to which the relay redirects. */
+export type FormKind = 'none' | 'answered' | 'leaving';
+
+export interface PageResponses {
+  pagesFor(request: RelayRequest): LanguagePages;
+  respond(status: number, page: string, form: FormKind): Response;
+  /** Responds with the page of an outcome, in the language of the request. */
+  readonly respondWithPage: RespondWithPage;
+}
+
 export type RespondWithPage = (
   outcome: keyof typeof PAGES,
   request: RelayRequest,
-  headers?: Headers,
+  more?: { readonly names?: Names; readonly headers?: Headers },
 ) => Response;
 
-export function createRespondWithPage(findPages: FindPages): RespondWithPage {
-  return (outcome, request, headers) => {
-    const { status, page } = PAGES[outcome];
-    return pageResponse(status, findPages(request.header('accept-language'))[page], headers);
+export function createPageResponses({ find, style }: Pages): PageResponses {
+  const policy = (formAction?: "'none'" | "'self'") => ({
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': contentSecurityPolicy(style, formAction),
+  });
+  // With `no-referrer` a browser also hides the Origin of a form, by which another site's form is recognized.
+  const withOrigin = { ...EVERYWHERE, 'Referrer-Policy': 'same-origin' };
+  const headersOf: Readonly<Record<FormKind, Headers>> = {
+    none: { ...EVERYWHERE, ...policy("'none'") },
+    answered: { ...withOrigin, ...policy("'self'") },
+    leaving: { ...withOrigin, ...policy() },
   };
+  const pagesFor = (request: RelayRequest) => find(request.header('accept-language'));
+
+  return {
+    pagesFor,
+    respond: (status, page, form) => new Response(page, { status, headers: headersOf[form] }),
+    respondWithPage(outcome, request, { names, headers } = {}) {
+      const { status, page } = PAGES[outcome];
+      const all = headers === undefined ? headersOf.none : { ...headersOf.none, ...headers };
+      return new Response(pagesFor(request).outcome(page, names), { status, headers: all });
+    },
+  };
+}
+
+/** A picture of the pages: the same for everyone, and without a secret in its address. */
+export function createPictureResponse({ mediaType, base64 }: Picture): () => Response {
+  const bytes = Buffer.from(base64, 'base64');
+  const headers = {
+    ...EVERYWHERE,
+    'Cache-Control': 'public, max-age=86400',
+    'Content-Type': mediaType,
+    // An SVG that a user opens alone runs nothing, and loads nothing.
+    'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+  };
+  return () => new Response(bytes, { headers });
 }

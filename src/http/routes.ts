@@ -1,6 +1,7 @@
-/** Every route of the relay, in one table: path, methods, what a fault answers, deadline, who may use it. */
+/** Every route of the relay in one table: path, methods, response to a fault, deadline, CORS. */
 import { HANDLER_DEADLINE_MS } from '../limits.ts';
-import { createPages } from '../pages/pages.ts';
+import { type Branding, createPages } from '../pages/pages.ts';
+import { createIcon } from '../pages/style.ts';
 import type { BlindPolicy, Providers } from '../providers/provider.ts';
 import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
 import type { Refreshes } from '../relay/refresh.ts';
@@ -25,14 +26,21 @@ import { createServices, type OfferedService } from './endpoints/services.ts';
 import { createStart } from './endpoints/start.ts';
 import { createVerification } from './endpoints/verification.ts';
 import { refuseOAuth } from './oauth-responses.ts';
-import { basePathOf, createBodyReader } from './request.ts';
-import { createRespondWithPage, refuse, textResponseWithoutNewline } from './responses.ts';
+import { basePathOf, createBodyReader, type RelayRequest } from './request.ts';
+import {
+  createPageResponses,
+  createPictureResponse,
+  refuse,
+  textResponseWithoutNewline,
+} from './responses.ts';
 import { createSignInLog } from './sign-in-log.ts';
 
 export interface RouteSettings {
   /** Without trailing slashes. */
   readonly baseUrl: string;
-  readonly appName?: string;
+  readonly branding: Branding;
+  /** Names of the providers, for the home page. */
+  readonly providerNames: readonly string[];
   readonly trustedProxyCidrs: readonly string[];
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
@@ -66,10 +74,13 @@ export interface RouteParts {
 }
 
 export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[] {
-  const { baseUrl, appName, sessionSeconds, pollSeconds, confirm } = settings;
+  const { baseUrl, branding, sessionSeconds, pollSeconds, confirm } = settings;
   const { relay, store, providers, rateLimits, clock } = parts;
-  const findPages = createPages({ appName, codeAction: `${basePathOf(baseUrl)}/link` });
-  const respondWithPage = createRespondWithPage(findPages);
+  const basePath = basePathOf(baseUrl);
+  const pages = createPageResponses(
+    createPages({ branding, basePath, providers: settings.providerNames }),
+  );
+  const { respondWithPage } = pages;
   const admission = createAdmission(settings.trustedProxyCidrs);
   const bodies = createBodyReader(clock);
   const cookies = createContinueCookies(baseUrl, sessionSeconds, confirm === 'always');
@@ -81,15 +92,18 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
   const callback = createCallback(providers, relay, cookies, respondWithPage);
   const done: Handler = (request) => respondWithPage('signed_in', request);
   const result = createResult(store, relay, pollSeconds);
-  const pages = createVerification({ ...shared, findPages, respondWithPage, cookies });
-  const link =
-    confirm === 'always' ? { GET: pages.confirmLink, POST: pages.confirmLink } : { GET: authorize };
+  const verification = createVerification({ ...shared, pages, cookies });
+  const { home, codeForm, takeCode, shortLink, confirmLink, notFound } = verification;
+  const link = confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: authorize };
   const metadata = { GET: createMetadata(baseUrl) };
   const qr = createQr(store, admission, rateLimits.qrLimits, baseUrl);
   const openApi = createOpenApi(baseUrl);
   const services = createServices(parts.offered, providers, settings.blind);
 
-  const page = { onFault: (request: Parameters<Handler>[0]) => respondWithPage('fault', request) };
+  const page = {
+    onFault: (request: RelayRequest) =>
+      respondWithPage('fault', request, { names: { reference: request.id } }),
+  };
   const forDevices = { isForDevices: true };
   const oauth = {
     ...forDevices,
@@ -144,20 +158,28 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     { path: '/oauth2/*', ...oauthNotFound },
     { path: '/.well-known/oauth-authorization-server/*', ...oauthNotFound },
 
-    { path: '/', methods: { GET: pages.home, HEAD: pages.home }, ...page },
-    {
-      path: '/link',
-      methods: { GET: pages.codeForm, HEAD: pages.codeForm, POST: pages.takeCode },
-      ...page,
-    },
-    { path: '/L/:code', methods: { GET: pages.shortLink, POST: pages.shortLink }, ...page },
+    { path: '/', methods: { GET: home, HEAD: home }, ...page },
+    { path: '/link', methods: { GET: codeForm, HEAD: codeForm, POST: takeCode }, ...page },
+    { path: '/L/:code', methods: { GET: shortLink, POST: shortLink }, ...page },
     // For users who type the whole address in lower case.
-    { path: '/l/:code', methods: { GET: pages.shortLink, POST: pages.shortLink }, ...page },
+    { path: '/l/:code', methods: { GET: shortLink, POST: shortLink }, ...page },
+    ...createPictureRoutes(branding),
 
     { path: '/qr/:file', methods: { GET: qr }, ...forDevices },
     { path: '/openapi.json', methods: { GET: openApi }, ...forDevices },
     healthRoute(parts.isDraining),
+    // What devices and programs ask for is refused in plain text.
+    ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
+    { path: '/*', refusal: notFound },
   ];
+}
+
+/** The logo, and the picture that a browser shows beside a title. */
+function createPictureRoutes({ logo, accent }: Branding): Route[] {
+  const respond = createPictureResponse(logo ?? createIcon(accent));
+  const methods = { GET: respond, HEAD: respond };
+  const icon = { path: '/favicon.ico', methods };
+  return logo === undefined ? [icon] : [icon, { path: '/logo', methods }];
 }
 
 /** Without a base URL the relay is disabled: it answers only that it is not configured. */

@@ -4,34 +4,54 @@
  * because several would break pasting and screen readers. It has no `maxlength`, which
  * would cut a code that is pasted with blanks in it.
  */
-import { renderPage } from './layout.tsx';
+import { Fact, type Frame, renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
 import type { Messages, Notice } from './messages/messages.ts';
+import { Words } from './words.tsx';
 
 export interface CodeForm {
   readonly language: Language;
-  readonly words: Messages['codeForm'];
+  readonly words: Messages;
+  readonly frame: Frame;
   /** Where the form is sent: a path, so that it works under any host name of the relay. */
   readonly action: string;
-  /** Replaces the form's own title: what this service is. */
-  readonly about?: { readonly title: string; readonly text: string };
+  /** The home page: what this service is, what it does with data, and where users may have accounts. */
+  readonly home?: {
+    readonly title: string;
+    readonly about: string;
+    readonly data: string;
+    readonly providers: string;
+  };
   /** Why the form is shown again. */
   readonly notice?: Notice;
   /** What the user typed, to be corrected. */
   readonly written?: string;
 }
 
+/** What a code looks like. The same in all languages. */
+const EXAMPLE = 'XXXX-XXXX';
+
 export function renderCodeForm(form: CodeForm): string {
-  const { language, words, action, about, notice, written = '' } = form;
-  const heading = about?.title ?? words.title;
+  const { language, frame, action, home, notice, written = '' } = form;
+  const words = form.words.codeForm;
+  const heading = home?.title ?? words.title;
   return renderPage({
     language,
+    words: form.words.links,
+    frame,
     title: notice?.title ?? heading,
     isAsking: true,
+    isPublic: home !== undefined,
     body: (
       <>
-        <h1>{heading}</h1>
-        {about && <p>{about.text}</p>}
+        <h1>
+          <Words>{heading}</Words>
+        </h1>
+        {home && (
+          <p>
+            <Words>{home.about}</Words>
+          </p>
+        )}
         {notice && (
           <p role="alert" id="notice">
             <strong>{notice.title}</strong> {notice.message}
@@ -43,20 +63,34 @@ export function renderCodeForm(form: CodeForm): string {
             id="code"
             name="code"
             value={written}
+            placeholder={EXAMPLE}
             dir="ltr"
             autocapitalize="characters"
-            autocomplete="off"
+            // Not kept in the history of the field, and offered where a code was copied from.
+            autocomplete="one-time-code"
             spellcheck={false}
             enterkeyhint="go"
             required
             aria-describedby={notice ? 'notice hint' : 'hint'}
             aria-invalid={notice ? 'true' : undefined}
             // Not if there is text to read first: a keyboard on the screen would cover it.
-            autofocus={written === '' && !about && !notice}
+            autofocus={written === '' && !home && !notice}
           />
           <small id="hint">{words.hint}</small>
           <button type="submit">{words.submit}</button>
         </form>
+        {home && (
+          <>
+            <p>
+              <Words>{home.data}</Words>
+            </p>
+            {home.providers !== '' && (
+              <dl>
+                <Fact name={form.words.home.providers}>{home.providers}</Fact>
+              </dl>
+            )}
+          </>
+        )}
       </>
     ),
   });

@@ -7,31 +7,83 @@ import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { directionOf } from './language.ts';
 import type { Language } from './messages/catalogue.ts';
-import { STYLE } from './style.ts';
+import type { Messages } from './messages/messages.ts';
+import { withoutMarks } from './words.tsx';
+
+/** What the operator has put on every page. */
+export interface Frame {
+  readonly style: string;
+  readonly appName: string | undefined;
+  /** Addresses on the relay. Absent: no logo. */
+  readonly logo: string | undefined;
+  readonly icon: string;
+  readonly links: Links;
+}
+
+/** Pages of the operator's own. */
+export interface Links {
+  readonly privacy?: string;
+  readonly terms?: string;
+  readonly support?: string;
+}
 
 export interface Document {
   readonly language: Language;
+  readonly words: Messages['links'];
+  readonly frame: Frame;
   readonly title: string;
   /** Whether the page has a form. */
   readonly isAsking?: boolean;
+  /** Whether search engines may list the page: only what says what this service is. */
+  readonly isPublic?: boolean;
   readonly body: Child;
 }
 
+const LINKS = ['privacy', 'terms', 'support'] as const;
+
 /** Returns the whole document as text. JSX escapes everything in it except the style. */
-export function renderPage({ language, title, isAsking = false, body }: Document): string {
+export function renderPage(page: Document): string {
+  const { language, words, frame, title, isAsking = false, isPublic = false, body } = page;
+  const links = LINKS.flatMap((name) => {
+    const address = frame.links[name];
+    return address === undefined ? [] : [<a href={address}>{words[name]}</a>];
+  });
   const document = (
     <html lang={language} dir={directionOf(language)}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
-        <title>{title}</title>
-        <style>{raw(STYLE)}</style>
+        {!isPublic && <meta name="robots" content="noindex" />}
+        <title>{withoutMarks(title)}</title>
+        <link rel="icon" href={frame.icon} />
+        <style>{raw(frame.style)}</style>
       </head>
       <body>
-        <main class={isAsking ? 'ask' : undefined}>{body}</main>
+        <main class={isAsking ? 'ask' : undefined}>
+          {frame.logo && <img class="logo" src={frame.logo} alt={frame.appName ?? ''} />}
+          {body}
+        </main>
+        {links.length > 0 && <footer>{links}</footer>}
       </body>
     </html>
   );
   return `<!doctype html>${document}`;
+}
+
+/** A row of a list. Isolates the value, because a name may be in a script of the other direction. */
+export function Fact(fact: { name: string; isCode?: boolean; children: string }) {
+  return (
+    <div>
+      <dt>{fact.name}</dt>
+      <dd>
+        {fact.isCode ? (
+          <bdi dir="ltr" class="code whole">
+            {fact.children}
+          </bdi>
+        ) : (
+          <bdi>{fact.children}</bdi>
+        )}
+      </dd>
+    </div>
+  );
 }

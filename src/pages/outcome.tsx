@@ -1,7 +1,9 @@
 /** @jsxImportSource hono/jsx */
-/** The page at the end of a sign-in: a mark, a heading, a sentence. docs/protocol.md §5. */
-import { renderPage } from './layout.tsx';
+/** The page at the end of a sign-in: a mark, a heading, what happened, and to which device. docs/protocol.md §5. */
+import { Fact, type Frame, renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
+import type { Messages } from './messages/messages.ts';
+import { Words } from './words.tsx';
 
 /** Paths within a circle. The name is also the CSS class. */
 const MARKS = {
@@ -13,15 +15,25 @@ const MARKS = {
 
 export interface Outcome {
   readonly language: Language;
+  readonly words: Messages;
+  readonly frame: Frame;
   readonly mark: keyof typeof MARKS;
   readonly title: string;
   readonly heading: string;
-  readonly message: string;
+  readonly messages: readonly string[];
+  readonly deviceName?: string | undefined;
+  readonly provider?: string | undefined;
+  /** By which the operator finds the request in the log. */
+  readonly reference?: string | undefined;
 }
 
-export function renderOutcome({ language, mark, title, heading, message }: Outcome): string {
+export function renderOutcome(outcome: Outcome): string {
+  const { language, words, frame, mark, title, heading, messages } = outcome;
+  const { deviceName, provider, reference } = outcome;
   return renderPage({
     language,
+    words: words.links,
+    frame,
     title,
     body: (
       <>
@@ -29,8 +41,25 @@ export function renderOutcome({ language, mark, title, heading, message }: Outco
           <circle cx="12" cy="12" r="10" />
           <path d={MARKS[mark]} />
         </svg>
-        <h1>{heading}</h1>
-        <p>{message}</p>
+        <h1>
+          <Words>{heading}</Words>
+        </h1>
+        {messages.map((message) => (
+          <p>
+            <Words>{message}</Words>
+          </p>
+        ))}
+        {(deviceName || provider || reference) && (
+          <dl>
+            {deviceName && <Fact name={words.confirm.device}>{deviceName}</Fact>}
+            {provider && <Fact name={words.confirm.account}>{provider}</Fact>}
+            {reference && (
+              <Fact name={words.failed.reference} isCode>
+                {reference}
+              </Fact>
+            )}
+          </dl>
+        )}
       </>
     ),
   });

@@ -1,32 +1,52 @@
 /**
- * Every page that a user may see, in the user's language. Pages that are the same for all
- * users are rendered once, because every sign-in ends with one of them.
+ * Every page that a user may see, in the user's language. A page that is the same for
+ * all users is rendered once; so is the page at the end of a sign-in, with places in it
+ * for the names.
  */
+import { CODE_LIMIT_PER_ADDRESS } from '../limits.ts';
+import type { Accent } from './accent.ts';
 import { renderCodeForm } from './code-form.tsx';
 import { type Request, renderConfirm } from './confirm.tsx';
 import { chooseLanguage } from './language.ts';
+import type { Frame, Links } from './layout.tsx';
 import { CATALOGUE, type Language } from './messages/catalogue.ts';
-import type { Messages, Notice } from './messages/messages.ts';
-import { renderOutcome } from './outcome.tsx';
+import type { Messages } from './messages/messages.ts';
+import { type Outcome, renderOutcome } from './outcome.tsx';
+import type { Picture } from './picture.ts';
+import { createStyle } from './style.ts';
+import { isolate } from './words.tsx';
 
-export interface PagesOptions {
-  readonly appName: string | undefined;
-  /** Path to which the code form is sent. */
-  readonly codeAction: string;
+/** What an operator puts on the pages. */
+export interface Branding {
+  readonly appName?: string;
+  readonly logo?: Picture;
+  readonly accent?: Accent;
+  readonly links?: Links;
 }
 
+export interface PagesOptions {
+  readonly branding: Branding;
+  /** Path of the public address; empty without one. */
+  readonly basePath: string;
+  /** Names of the providers at which users may sign in. */
+  readonly providers: readonly string[];
+}
+
+/** What is known of the sign-in that a page is about. */
+export interface Names {
+  readonly deviceName?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly reference?: string | undefined;
+}
+
+export type OutcomeName = keyof typeof OUTCOMES;
+
 export interface LanguagePages {
-  readonly signedIn: string;
-  readonly cancelled: string;
-  readonly failed: string;
-  readonly incomplete: string;
-  readonly notCompleted: string;
-  readonly linkInvalid: string;
-  readonly declined: string;
-  readonly cancelledOnDevice: string;
-  readonly tooManyTries: string;
+  /** The page at the end of a sign-in, or where it cannot go on. */
+  outcome(name: OutcomeName, names?: Names): string;
   readonly home: string;
   readonly codeForm: string;
+  readonly notFound: string;
   codeIncomplete(written: string): string;
   codeUnknown(written: string): string;
   confirm(request: Request): string;
@@ -35,55 +55,181 @@ export interface LanguagePages {
 /** The pages for an `Accept-Language` header. */
 export type FindPages = (acceptLanguage: string | undefined) => LanguagePages;
 
-export function createPages(options: PagesOptions): FindPages {
+export interface Pages {
+  readonly find: FindPages;
+  readonly style: string;
+}
+
+export function createPages({ branding, basePath, providers }: PagesOptions): Pages {
+  const { appName, accent, logo, links = {} } = branding;
+  const style = createStyle(accent);
+  const frame: Frame = {
+    style,
+    appName,
+    logo: logo && `${basePath}/logo`,
+    icon: `${basePath}/favicon.ico`,
+    links,
+  };
   const rendered = new Map<Language, LanguagePages>();
-  return (acceptLanguage) => {
+  function find(acceptLanguage: string | undefined): LanguagePages {
     const language = chooseLanguage(acceptLanguage);
-    const pages = rendered.get(language) ?? renderPages(language, options);
+    const known = rendered.get(language);
+    if (known !== undefined) return known;
+    const pages = createLanguagePages(language, frame, `${basePath}/link`, providers);
     rendered.set(language, pages);
     return pages;
+  }
+  return { find, style };
+}
+
+/** In place of a name while a page is rendered for all. No name has these characters (shown-name.ts). */
+const PLACES = { deviceName: '\uE000', provider: '\uE001', reference: '\uE002' } as const;
+const PLACE = /([\uE000-\uE002])/;
+
+const NO_NAMES: Names = {};
+
+type Describe = (
+  words: Messages,
+  names: { app?: string; device?: string; provider: string },
+) => Pick<Outcome, 'mark' | 'title' | 'heading' | 'messages'>;
+
+function failure(say: (...given: Parameters<Describe>) => string[]): Describe {
+  return (words, names) => ({
+    mark: 'failed',
+    title: words.failed.title,
+    heading: words.failed.title,
+    messages: say(words, names),
+  });
+}
+
+/** The pages of docs/protocol.md §5: what happened, whose fault it may be, and what to do. */
+const OUTCOMES = {
+  signedIn: ({ signedIn: { title, heading, message } }, { app }) => ({
+    mark: 'done',
+    title,
+    heading,
+    messages: [message(app)],
+  }),
+  /** The same whether the user declined here or at the provider. */
+  cancelled: ({ failed }) => ({
+    mark: 'stopped',
+    title: failed.title,
+    heading: failed.title,
+    messages: [failed.cancelled, failed.notSignedIn],
+  }),
+  failedThere: failure(({ failed }, { provider, device }) => [
+    failed.tryAgain,
+    failed.providerFault(provider),
+    failed.startAgain(device),
+  ]),
+  failedRefused: failure(({ failed }, { provider, device }) => [
+    failed.tryAgain,
+    failed.refused(provider),
+    failed.startAgain(device),
+  ]),
+  incomplete: failure(({ failed }, { provider, device }) => [
+    failed.incomplete,
+    failed.providerFault(provider),
+    failed.startAgain(device),
+  ]),
+  notExchanged: failure(({ failed }, { provider, device }) => [
+    failed.notCompleted,
+    failed.providerFault(provider),
+    failed.startAgain(device),
+  ]),
+  notExchangedRefused: failure(({ failed }, { provider, device }) => [
+    failed.notCompleted,
+    failed.refused(provider),
+    failed.startAgain(device),
+  ]),
+  notCompleted: failure(({ failed }) => [failed.notCompleted, failed.ownFault]),
+  linkInvalid: failure(({ failed }, { app }) => [failed.linkInvalid(app)]),
+  cancelledOnDevice: ({ cancelledOnDevice: { title, message } }) => ({
+    mark: 'stopped',
+    title,
+    heading: title,
+    messages: [message],
+  }),
+  tooManyTries: ({ tooManyTries: { title, message } }) => ({
+    mark: 'failed',
+    title,
+    heading: title,
+    messages: [message(SECONDS_PER_TRY)],
+  }),
+} as const satisfies Record<string, Describe>;
+
+/** The longest that anyone has to wait for the next try. */
+const SECONDS_PER_TRY = Math.ceil(1 / CODE_LIMIT_PER_ADDRESS.ratePerSecond);
+
+function createLanguagePages(
+  language: Language,
+  frame: Frame,
+  action: string,
+  providers: readonly string[],
+): LanguagePages {
+  const words: Messages = CATALOGUE[language];
+  const app = frame.appName === undefined ? {} : { app: isolate(frame.appName) };
+  const form = { language, words, frame, action };
+  /** By outcome, then by which names are known. */
+  const templates = new Map<OutcomeName, (readonly string[])[]>();
+
+  /** A page with places for the names that are known: with and without each it says something else. */
+  function templateOf(name: OutcomeName, { deviceName, provider, reference }: Names) {
+    const known = (deviceName ? 1 : 0) + (provider ? 2 : 0) + (reference ? 4 : 0);
+    const ofOutcome = templates.get(name) ?? [];
+    templates.set(name, ofOutcome);
+    const rendered = ofOutcome[known];
+    if (rendered !== undefined) return rendered;
+    const describe: Describe = OUTCOMES[name];
+    const places = {
+      deviceName: deviceName && PLACES.deviceName,
+      provider: provider && PLACES.provider,
+      reference: reference && PLACES.reference,
+    };
+    const device = deviceName && { device: isolate(PLACES.deviceName) };
+    const said = describe(words, { ...app, ...device, provider: isolate(PLACES.provider) });
+    const template = renderOutcome({ language, words, frame, ...said, ...places }).split(PLACE);
+    ofOutcome[known] = template;
+    return template;
+  }
+
+  const { home } = words;
+  return {
+    outcome(name, names = NO_NAMES) {
+      let page = '';
+      for (const part of templateOf(name, names)) {
+        if (part === PLACES.deviceName) page += escapeHtml(names.deviceName);
+        else if (part === PLACES.provider) page += escapeHtml(names.provider);
+        else if (part === PLACES.reference) page += escapeHtml(names.reference);
+        else page += part;
+      }
+      return page;
+    },
+    home: renderCodeForm({
+      ...form,
+      home: {
+        title: home.title(app.app),
+        about: home.about(app.app),
+        data: home.data(app.app),
+        providers: providers.join(', '),
+      },
+    }),
+    codeForm: renderCodeForm(form),
+    notFound: renderCodeForm({ ...form, notice: words.notFound }),
+    codeIncomplete: (written) => renderCodeForm({ ...form, notice: words.codeIncomplete, written }),
+    codeUnknown: (written) => renderCodeForm({ ...form, notice: words.codeUnknown, written }),
+    confirm: (request) => renderConfirm({ ...request, language, words, frame }),
   };
 }
 
-function renderPages(language: Language, { appName, codeAction }: PagesOptions): LanguagePages {
-  const words: Messages = CATALOGUE[language];
-  const { signedIn, failed, home } = words;
+const ESCAPED: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
-  const renderFailure = (message: string) =>
-    renderOutcome({
-      language,
-      mark: 'failed',
-      title: failed.title,
-      heading: failed.title,
-      message,
-    });
-  const renderNotice = ({ title, message }: Notice, mark: 'failed' | 'stopped') =>
-    renderOutcome({ language, mark, title, heading: title, message });
-  const form = { language, words: words.codeForm, action: codeAction };
-
-  return {
-    signedIn: renderOutcome({
-      language,
-      mark: 'done',
-      title: signedIn.title,
-      heading: signedIn.heading,
-      message: signedIn.message(appName),
-    }),
-    cancelled: renderFailure(failed.cancelled),
-    failed: renderFailure(failed.tryAgain),
-    incomplete: renderFailure(failed.incomplete),
-    notCompleted: renderFailure(failed.notCompleted),
-    linkInvalid: renderFailure(failed.linkInvalid(appName)),
-    declined: renderNotice(words.declined, 'stopped'),
-    cancelledOnDevice: renderNotice(words.cancelledOnDevice, 'stopped'),
-    tooManyTries: renderNotice(words.tooManyTries, 'failed'),
-    home: renderCodeForm({
-      ...form,
-      about: { title: home.title(appName), text: home.about(appName) },
-    }),
-    codeForm: renderCodeForm(form),
-    codeIncomplete: (written) => renderCodeForm({ ...form, notice: words.codeIncomplete, written }),
-    codeUnknown: (written) => renderCodeForm({ ...form, notice: words.codeUnknown, written }),
-    confirm: (request) => renderConfirm({ ...request, language, words: words.confirm, appName }),
-  };
+function escapeHtml(text = ''): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPED[character] ?? '');
 }

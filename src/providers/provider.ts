@@ -67,6 +67,8 @@ export interface Provider {
   readonly displayName: string;
   /** Whether a device may bring its own challenge. */
   readonly takesChallenge: boolean;
+  /** Where users sign in, as they know it. */
+  readonly host: string;
   /** Whether a new session needs a verifier. */
   readonly usesPkce: boolean;
   /** Where the user's browser signs in. RFC 6749 §4.1.1, RFC 7636 §4.3. */
@@ -112,6 +114,7 @@ export function createProvider(
   return {
     name,
     displayName,
+    host: new URL(config.authorizeUrl).host.replace(/^www\./, ''),
     usesPkce: pkce !== 'none',
     takesChallenge: mayTakeChallenge(config),
 

@@ -47,8 +47,10 @@ export type LinkRefusal = 'link_invalid' | 'cancelled';
 /** How a callback ended. A LinkRefusal: the session could not take the result. 'busy': the code is not spent. */
 export type Completion = 'signed_in' | 'busy' | LinkRefusal | ErrorResult['error'];
 
+/** The device's name is for the page that the user sees. */
 export interface CodeCompletion<Failure> {
   readonly completion: Completion;
+  readonly deviceName?: string | undefined;
   readonly failure?: Failure;
 }
 
@@ -66,7 +68,7 @@ export interface Relay {
     service: string,
     browserState: string,
     error: ErrorResult['error'],
-  ): Promise<Completion>;
+  ): Promise<CodeCompletion<never>>;
   readonly waitForResult: Polls['wait'];
   /** Lets every parked poll return 'pending'. Takes no new session and no new code. Polls may park again. */
   drain(): void;
@@ -130,14 +132,20 @@ export function createRelay(options: RelayOptions): Relay {
         if (leased.challenge !== undefined) {
           // The device has the verifier, so nobody else can exchange the code.
           const isStored = await store.complete(name, browserState, exchanger.codeForDevice(code));
-          return { completion: isStored ? 'signed_in' : 'link_invalid' };
+          return {
+            completion: isStored ? 'signed_in' : 'link_invalid',
+            deviceName: leased.deviceName,
+          };
         }
+        const { deviceName } = leased;
         const outcome = await exchanger.exchange(code, leased.verifier);
         const result = outcome.ok ? withDetails(outcome.tokens, leased) : EXCHANGE_FAILED;
         const isStored = await store.complete(name, browserState, result);
         const ended = outcome.ok ? 'signed_in' : 'exchange_failed';
         const completion = isStored ? ended : await findLinkRefusal(store, { browserState });
-        return outcome.ok ? { completion } : { completion, failure: outcome.failure };
+        return outcome.ok
+          ? { completion, deviceName }
+          : { completion, deviceName, failure: outcome.failure };
       } finally {
         exchanger.release();
         exchanges -= 1;
@@ -146,8 +154,11 @@ export function createRelay(options: RelayOptions): Relay {
     },
 
     async completeWithError(service, browserState, error) {
+      // Before the session ends, which removes the name.
+      const session = await store.getSession({ browserState });
       const isStored = await store.fail(service, browserState, { error });
-      return isStored ? error : findLinkRefusal(store, { browserState });
+      const completion = isStored ? error : await findLinkRefusal(store, { browserState });
+      return { completion, deviceName: session?.deviceName };
     },
 
     waitForResult: polls.wait,

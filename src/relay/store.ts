@@ -38,6 +38,11 @@ export interface Authorization {
   readonly details?: boolean;
 }
 
+/** What a lease gives: how to exchange the code, and which device to name on the page that follows. */
+export interface Leased extends Authorization {
+  readonly deviceName: string | undefined;
+}
+
 export type SessionKey = { readonly browserState: string } | { readonly userCode: string };
 
 /** What a page shows of a session, and the browser state to continue it. */
@@ -102,7 +107,7 @@ export interface SessionStore {
    * one gets the lease, and with it the verifier, which the store forgets. Never
    * gives a second lease for one session.
    */
-  lease(service: string, browserState: string): Awaitable<Authorization | undefined>;
+  lease(service: string, browserState: string): Awaitable<Leased | undefined>;
 
   /**
    * Atomic: exchanging -> completed, called by the holder of the lease. Returns

@@ -1,6 +1,14 @@
 /** Which values each setting accepts, and what they are converted to. */
 import ipaddr from 'ipaddr.js';
 import { IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS, SHOWN_NAME_CHARACTERS } from '../limits.ts';
+import {
+  type Accent,
+  CARDS,
+  contrast,
+  MIN_ACCENT_CONTRAST,
+  nearestClear,
+  parseColour,
+} from '../pages/accent.ts';
 import { cleanName, hasUnseen } from '../pages/shown-name.ts';
 import {
   findAddressProblem,
@@ -62,6 +70,11 @@ export const RELAY_CHECKS = {
   CONFIRM: oneOf('always', 'code', 'never'),
   BLIND: oneOf('allow', 'never', 'always'),
   APP_NAME: textUnless(findShownNameProblem),
+  LOGO: textUnless(),
+  ACCENT: checkAccent,
+  PRIVACY_URL: textUnless(findLinkProblem),
+  TERMS_URL: textUnless(findLinkProblem),
+  SUPPORT_URL: textUnless((text) => (isMailAddress(text) ? undefined : findLinkProblem(text))),
   CORS_ORIGINS: checkOrigins,
   LOG_LEVEL: checkLogLevel,
   LOG_FORMAT: oneOf('json', 'text'),
@@ -229,6 +242,44 @@ function findShownNameProblem(name: string): string | undefined {
   return cleanName(name) === name.replace(/\s+/g, ' ')
     ? undefined
     : `must be 1 to ${SHOWN_NAME_CHARACTERS} visible characters`;
+}
+
+/** One colour for both colour schemes, or one for each. */
+function checkAccent(text: string): Checked<Accent> {
+  const written = splitList(text);
+  const [light, dark = light] = written.map(parseColour);
+  if (written.length > 2 || light === undefined || dark === undefined) {
+    return { problems: ['must be a colour such as #c2410c, or two, for light and for dark'] };
+  }
+  const problems =
+    light === dark
+      ? findAccentProblems(light, ['light', 'dark'])
+      : [...findAccentProblems(light, ['light']), ...findAccentProblems(dark, ['dark'])];
+  return problems.length > 0 ? { problems } : { value: { light, dark } };
+}
+
+function findAccentProblems(colour: string, schemes: readonly (keyof Accent)[]): string[] {
+  const cards = schemes.map((scheme) => CARDS[scheme]);
+  const unclear = schemes.filter((scheme) => contrast(colour, CARDS[scheme]) < MIN_ACCENT_CONTRAST);
+  if (unclear.length === 0) return [];
+  const found = unclear.map(
+    (scheme) => `${contrast(colour, CARDS[scheme]).toFixed(2)}:1 on the ${scheme} page`,
+  );
+  const hint = schemes.length > 1 ? '; or set two colours, for light and for dark' : '';
+  return [
+    `must have a contrast of at least ${MIN_ACCENT_CONTRAST}:1 (WCAG 1.4.11), and ${colour} has ${found.join(' and ')}: the nearest colour that passes is ${nearestClear(colour, cards)}${hint}`,
+  ];
+}
+
+function findLinkProblem(text: string): string | undefined {
+  const url = parseAddress(text);
+  return url?.protocol === 'https:' && !hasUserInfo(text)
+    ? undefined
+    : 'must be an https address, without user name';
+}
+
+function isMailAddress(text: string): boolean {
+  return /^mailto:[^\s@?]+@[^\s@?]+$/i.test(text);
 }
 
 /** Sent by sandboxed frames and for local files, which some web views on televisions call `file://`. */

@@ -1,4 +1,5 @@
 /** Reads the environment into checked settings, or a list of everything that is wrong with it. */
+import type { Branding } from '../pages/pages.ts';
 import { isLoopback } from '../providers/address.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
 import { type BlindPolicy, mayTakeChallenge, type ProviderConfig } from '../providers/provider.ts';
@@ -10,7 +11,9 @@ import type { SettingFault, SettingWarning } from './problems.ts';
 import { readProvider } from './providers.ts';
 import {
   type Environment,
+  type ReadFile,
   type Reading,
+  readLogo,
   readTable,
   reject,
   withoutBlank,
@@ -53,6 +56,8 @@ export interface Settings {
   readonly blind: BlindPolicy;
   /** What the pages call the app that users sign in to; absent: they name none. */
   readonly appName?: string;
+  /** What the operator puts on the pages: the app's name, its logo and colour, and links. */
+  readonly branding: Branding;
   /** Origins as a browser sends them, or `*` alone; empty: no page of another origin may call. */
   readonly corsOrigins: readonly string[];
   readonly logLevel: 'debug' | 'info' | 'warning' | 'error';
@@ -68,16 +73,14 @@ export type SettingsReading = { readonly warnings: readonly SettingWarning[] } &
 
 /**
  * Reads the settings and reports everything that is wrong with them at once.
- * Pure, except for `readFile`, which is called for secrets and may throw.
+ * Pure, except for `readFile`, which is called for secrets and the logo, and may throw.
  */
-export function readSettings(
-  environment: Environment,
-  readFile: (path: string) => string,
-): SettingsReading {
+export function readSettings(environment: Environment, readFile: ReadFile): SettingsReading {
   const reading: Reading = { env: withoutBlank(environment), readFile, faults: [], warnings: [] };
   const { env, faults, warnings } = reading;
   rejectDangerousEnvironment(reading);
   const relay = readTable(reading, '', RELAY_SETTINGS, RELAY_CHECKS);
+  const logo = relay.LOGO === undefined ? undefined : readLogo(reading, relay.LOGO);
   const enabled = relay.PROVIDERS.flatMap((name) => readProvider(reading, name) ?? []);
   warnings.push(...findMisspeltNames(env, relay.PROVIDERS));
   if (relay.OAUTH_BASE_URL && enabled.length === 0) rejectMissingClientId(reading, relay.PROVIDERS);
@@ -103,6 +106,16 @@ export function readSettings(
     confirm: relay.CONFIRM,
     blind: relay.BLIND,
     appName: relay.APP_NAME,
+    branding: withoutUndefined({
+      appName: relay.APP_NAME,
+      logo,
+      accent: relay.ACCENT,
+      links: withoutUndefined({
+        privacy: relay.PRIVACY_URL,
+        terms: relay.TERMS_URL,
+        support: relay.SUPPORT_URL,
+      }),
+    }),
     corsOrigins: relay.CORS_ORIGINS ?? [],
     logLevel: relay.LOG_LEVEL,
     logFormat: relay.LOG_FORMAT,

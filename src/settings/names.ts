@@ -134,6 +134,32 @@ export const RELAY_SETTINGS = {
     example: 'Acme TV',
     shown: 'all',
   },
+  LOGO: {
+    meaning:
+      'Logo on the pages: path of a PNG, JPEG, WebP or SVG of 128 KiB at most, or a data: URI.',
+    example: '/etc/relay/logo.svg',
+    shown: 'all',
+  },
+  ACCENT: {
+    meaning: 'Colour of the main button, or two: for light and for dark.',
+    example: '#c2410c,#fdba74',
+    shown: 'all',
+  },
+  PRIVACY_URL: {
+    meaning: 'Your privacy policy, linked from every page.',
+    example: 'https://acme.example/privacy',
+    shown: 'address',
+  },
+  TERMS_URL: {
+    meaning: 'Your terms of service, linked from every page.',
+    example: 'https://acme.example/terms',
+    shown: 'address',
+  },
+  SUPPORT_URL: {
+    meaning: 'Where users find help, linked from every page: https or mailto.',
+    example: 'mailto:help@acme.example',
+    shown: 'all',
+  },
   CORS_ORIGINS: {
     meaning: 'Origins whose pages may call the relay, as browsers send them; * alone for all.',
     example: 'https://tv.example,file://',

@@ -1,15 +1,19 @@
 /** Reads settings from the environment or from files, whatever they mean. */
+import { type Picture, readDataUri, readPicture } from '../pages/picture.ts';
 import type { Check, ValueOf } from './checks.ts';
 import type { SettingsTable } from './names.ts';
 import { type SettingFault, type SettingWarning, showValue } from './problems.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** A picture is read as ISO 8859-1, so that each character is one byte. `readFileSync` of node:fs is one. */
+export type ReadFile = (path: string, encoding: 'utf8' | 'latin1') => string;
+
 /** One reading of the environment, with the faults and warnings found so far. */
 export interface Reading {
   /** Without blank settings. */
   readonly env: Environment;
-  readonly readFile: (path: string) => string;
+  readonly readFile: ReadFile;
   readonly faults: SettingFault[];
   readonly warnings: SettingWarning[];
 }
@@ -84,13 +88,35 @@ function readSecret(reading: Reading, setting: string): string | undefined {
   };
   if (given !== undefined) return rejectFile(`must not be set together with ${setting}`);
   try {
-    const secret = reading.readFile(path).replace(/\r?\n$/, '');
+    const secret = reading.readFile(path, 'utf8').replace(/\r?\n$/, '');
     return secret || rejectFile('must name a file that is not empty');
   } catch (error) {
-    // The code alone, such as ENOENT: the message may contain more.
-    const code = error instanceof Error && 'code' in error ? error.code : 'unreadable';
-    return rejectFile(`must name a file that can be read (${code})`);
+    return rejectFile(`must name a file that can be read (${codeOf(error)})`);
   }
+}
+
+/** The code alone, such as ENOENT: the message may contain more. */
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : 'unreadable';
+}
+
+/** The picture that `LOGO` names, or contains as a `data:` URI. */
+export function readLogo(reading: Reading, logo: string): Picture | undefined {
+  const isData = /^data:/i.test(logo);
+  let bytes: string | undefined;
+  try {
+    bytes = isData ? readDataUri(logo) : reading.readFile(logo, 'latin1');
+  } catch (error) {
+    reject(reading, 'LOGO', `must name a file that can be read (${codeOf(error)})`);
+    return undefined;
+  }
+  const picture =
+    bytes === undefined
+      ? { problem: 'must be a data: URI with a picture in it' }
+      : readPicture(bytes);
+  if (!('problem' in picture)) return picture;
+  reject(reading, 'LOGO', picture.problem);
+  return undefined;
 }
 
 type Present<T> = {

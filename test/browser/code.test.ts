@@ -2,6 +2,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   agree,
+  CANCELLED,
   comeBack,
   type Device,
   follow,
@@ -27,6 +28,8 @@ afterAll(stop);
 const { baseUrl } = relay;
 const FIELD = 'Code shown on your device';
 const CONFIRMATION = { status: 200, title: 'Sign in to Plezy?', heading: 'Sign in to Plezy?' };
+/** As the relay names the providers. */
+const ACCOUNTS = { demo: 'Demo', bare: 'Bare', mal: 'MyAnimeList' };
 const NOT_VALID = { status: 404, title: 'This code is not valid' };
 
 async function expectDelivered({ poll }: Device, service: Service) {
@@ -51,7 +54,10 @@ test.each(SERVICES)('%s: typed, continued, signed in: the device gets tokens', a
   expect(await follow(page, () => press(page, 'Next'))).toMatchObject(CONFIRMATION);
   expect(page.url()).toBe(device.shortUrl);
   const facts = (await page.locator('dl').innerText()).replaceAll(/\s+/g, ' ');
-  expect(facts).toBe(`Device Television Started now Code on the device ${device.userCode}`);
+  const { host } = new URL(providers[service].authorizeUrl);
+  expect(facts).toBe(
+    `Account ${ACCOUNTS[service]} Device Television Started just now Code on the device ${device.userCode} Next sign in at ${host}`,
+  );
   await pressContinue(page);
   expect(await comeBack(page, () => agree(page, service))).toMatchObject(SIGNED_IN);
 
@@ -92,7 +98,7 @@ test('the keyboard alone is enough, and the focus is visible', async () => {
   await expectDelivered(device, 'mal');
 });
 
-test('Decline looks like Continue, and the device that polls learns of it at once', async () => {
+test('Decline is as large and as legible as Continue, and the device that polls learns of it at once', async () => {
   const device = await startDeviceWithCode('mal');
   const polled = device.poll();
   const { page } = await openPhone();
@@ -100,15 +106,16 @@ test('Decline looks like Continue, and the device that polls learns of it at onc
   const looks = await page.getByRole('button').evaluateAll((buttons) =>
     buttons.map((button) => {
       const { width, height } = button.getBoundingClientRect();
-      const { color, backgroundColor, fontSize, fontWeight, border } = getComputedStyle(button);
-      return { width, height, color, backgroundColor, fontSize, fontWeight, border };
+      const { backgroundColor, fontSize, fontWeight, borderWidth } = getComputedStyle(button);
+      const isFilled = backgroundColor !== 'rgba(0, 0, 0, 0)';
+      return { isFilled, look: { width, height, fontSize, fontWeight, borderWidth } };
     }),
   );
-  expect(looks).toHaveLength(2);
-  expect(looks[0]).toEqual(looks[1] as never);
+  expect(looks.map(({ isFilled }) => isFilled)).toEqual([true, false]);
+  expect(looks[0]?.look).toEqual(looks[1]?.look as never);
 
   const declined = await follow(page, () => press(page, 'Decline'));
-  expect(declined).toMatchObject({ status: 200, heading: 'Sign-in declined' });
+  expect(declined).toMatchObject(CANCELLED);
   expect(await polled).toEqual({ status: 200, error: 'access_denied' });
   expect(await open(page, device.shortUrl)).toMatchObject(NOT_VALID);
 });

@@ -5,14 +5,14 @@
 import { describe, expect, test } from 'bun:test';
 import { poll, start, startWithCode } from '../kit/device.ts';
 import { createTestService } from '../kit/service.ts';
-import { callback, cookiesOf, createUser, decide } from '../kit/user.ts';
+import { callback, cookiesOf, createUser, decide, textOf } from '../kit/user.ts';
 
 const CALLBACK = '/auth/mal/callback';
 const WRONG = '/L/BCDF-GHJK';
 
 async function expectLinkInvalid(answer: Response): Promise<void> {
   expect(answer.status).toBe(404);
-  expect(await answer.text()).toContain('This sign-in link is no longer valid.');
+  expect(await textOf(answer)).toContain('This sign-in link is no longer valid.');
 }
 
 describe('CONFIRM=always', () => {

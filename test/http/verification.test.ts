@@ -84,7 +84,7 @@ describe('a code is accepted', () => {
 
 describe('the confirmation page', () => {
   test('names the app, the provider and when the device started; opening it changes nothing', async () => {
-    const service = createTestService({ appName: 'Plezy' });
+    const service = createTestService({ branding: { appName: 'Plezy' } });
     const started = await startWithCode(service, { device: 'Living room TV' });
     service.clock.advance(125_000);
     for (let visits = 0; visits < 30; visits += 1) {
@@ -185,7 +185,7 @@ describe('CONFIRM', () => {
     const { url, state, session } = await start(service);
     expectAuthorize(await decide(service, url), 303, state);
     const waiting = poll(service, session);
-    expect(await textOf(await decide(service, url, 'decline'))).toContain('Sign-in declined');
+    expect(await textOf(await decide(service, url, 'decline'))).toContain('Sign-in was cancelled.');
     expect(await (await waiting).json()).toEqual({ error: 'access_denied' });
     expect((await decide(service, url)).status).toBe(404);
   });

@@ -1,6 +1,9 @@
 /** A real browser: Debian's Chromium at the pages of a real relay and of real providers. */
+
+import { Buffer } from 'node:buffer';
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, type Page, type Response } from 'playwright-core';
+import type { Branding } from '../../src/pages/pages.ts';
 import { poll, type Started, start, startWithCode } from './device.ts';
 import { PLAIN_OWNER, type RealProvider, startOpenId, startPlainPkce } from './openid.ts';
 import { findFreePort } from './process.ts';
@@ -15,13 +18,29 @@ const FLAGS = [
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
 ];
 
-function launchChromium(): Promise<Browser> {
+export function launchChromium(): Promise<Browser> {
   if (!existsSync(EXECUTABLE)) {
     throw new Error(
       `There is no Chromium at ${EXECUTABLE}. Install it (apt-get install chromium), or set CHROMIUM to its path.`,
     );
   }
   return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
+}
+
+const PAGE_ADDRESS = 'https://relay.example/page';
+
+/** Shows a page without a relay; its pictures are there. */
+export async function showPage(page: Page, html: string, { logo }: Branding): Promise<void> {
+  await page.unrouteAll();
+  await page.route('**/*', (route) => {
+    if (route.request().url() === PAGE_ADDRESS) {
+      return route.fulfill({ contentType: 'text/html; charset=utf-8', body: html });
+    }
+    return route.request().url().endsWith('/logo') && logo
+      ? route.fulfill({ contentType: logo.mediaType, body: Buffer.from(logo.base64, 'base64') })
+      : route.fulfill({ status: 404 });
+  });
+  await page.goto(PAGE_ADDRESS);
 }
 
 /** As the relay names them: OpenID found by its issuer, OpenID without a secret, PKCE `plain`. */

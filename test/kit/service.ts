@@ -58,6 +58,7 @@ export const SETTINGS: Settings & { baseUrl: string } = {
   startRatePerSecond: 1,
   confirm: 'code',
   blind: 'allow',
+  branding: {},
   corsOrigins: [],
   logLevel: 'info',
   logFormat: 'json',

@@ -73,7 +73,8 @@ export function createTestStore(store: SessionStore) {
     fail: async ({ service = 'mal', browserState }: Of, error: ErrorResult = DENIED) =>
       store.fail(service, browserState, error),
     async lease({ service = 'mal', browserState }: Of) {
-      return authorizationOf(await store.lease(service, browserState));
+      const leased = await store.lease(service, browserState);
+      return leased && { verifier: leased.verifier, deviceName: leased.deviceName };
     },
     complete: async ({ service = 'mal', browserState }: Of, result: SessionResult = TOKENS) =>
       store.complete(service, browserState, result),

@@ -87,8 +87,15 @@ export function cookiesOf({ headers }: Response): SetCookie[] {
 
 /** The text of a page, without its head and its tags. */
 export async function textOf(response: Response): Promise<string> {
-  const page = await response.text();
-  return page.replace(/<head>.*<\/head>/s, '').replaceAll(/<[^>]+>/g, ' ');
+  return sentencesOf(await response.text());
+}
+
+export function sentencesOf(page: string): string {
+  // Elements within a sentence keep its words whole.
+  const sentences = page
+    .replace(/<head>.*<\/head>/s, '')
+    .replaceAll(/<\/?(?:bdi|span|wbr)\b[^>]*>/g, '');
+  return sentences.replaceAll(/<[^>]+>/g, ' ');
 }
 
 /** Between two tries; a user or a device is not faster. */

@@ -1,7 +1,9 @@
 /** The messages of each language: complete, in that language, with the names in their places. */
 import { describe, expect, test } from 'bun:test';
 import { CATALOGUE, LANGUAGES, type Language } from '../../src/pages/messages/catalogue.ts';
-import { createPages } from '../../src/pages/pages.ts';
+import { isolate, withoutMarks } from '../../src/pages/words.tsx';
+import { createPagesFor, renderEveryPage } from '../kit/pages.ts';
+import { sentencesOf } from '../kit/user.ts';
 
 const APP = 'Plezy & <Friends>';
 const APP_ESCAPED = 'Plezy &amp; &lt;Friends&gt;';
@@ -18,24 +20,20 @@ function textsOf(language: Language, app?: string): Record<string, string> {
   return texts;
 }
 
-type Speak = (...names: (string | undefined)[]) => string;
+type Speak = (...given: unknown[]) => string;
 
+/** Names come marked; what is said is compared without the marks. */
 function say(name: string, speak: Speak, app?: string): string {
-  return name === 'consequence' ? speak(PROVIDER, app) : speak(app);
-}
-
-/** Every page in that language. */
-function renderAll(language: Language, appName?: string): Record<string, string> {
-  const pages = createPages({ appName, codeAction: '/link' })(language);
-  const request = { provider: PROVIDER, ageMs: 125_000, deviceName: 'TV', userCode: 'WDJB-MJHT' };
-  const inApp = { link: 'https://relay.test/L/WDJB-MJHT' };
-  return {
-    ...pages,
-    codeIncomplete: pages.codeIncomplete('x'),
-    codeUnknown: pages.codeUnknown('WDJBMJHT'),
-    confirm: pages.confirm(request),
-    confirmInApp: pages.confirm({ ...request, inApp }),
+  const appName = app && isolate(app);
+  const given: Record<string, unknown[]> = {
+    consequence: [PROVIDER, appName],
+    providerFault: [PROVIDER],
+    refused: [PROVIDER],
+    startAgain: [app && 'Küche'],
+    signInAt: ['acme.example'],
   };
+  const said = name === 'message' && speak.toString().includes('seconds');
+  return withoutMarks(said ? speak(10) : speak(...(given[name] ?? [appName])));
 }
 
 describe.each(LANGUAGES)('%s', (language) => {
@@ -48,7 +46,7 @@ describe.each(LANGUAGES)('%s', (language) => {
 
   test('is declared on every page, with its direction', () => {
     const start = `<!doctype html><html lang="${language}" dir="${language === 'ar' ? 'rtl' : 'ltr'}">`;
-    for (const page of Object.values(renderAll(language))) expect(page).toStartWith(start);
+    for (const page of Object.values(renderEveryPage(language))) expect(page).toStartWith(start);
   });
 
   test('names the provider, and the app if it has a name, escaped', () => {
@@ -65,24 +63,27 @@ describe.each(LANGUAGES)('%s', (language) => {
       expect(textsOf(language)[key]).not.toContain(APP);
     }
     expect(texts['confirm.consequence']).toContain(PROVIDER);
-    const pages = renderAll(language, APP);
-    for (const name of ['signedIn', 'linkInvalid', 'home', 'confirm']) {
+    const pages = renderEveryPage(language, { appName: APP });
+    for (const name of ['signed-in', 'link-invalid', 'home', 'confirm']) {
       expect(pages[name]).toContain(APP_ESCAPED);
       expect(pages[name]).not.toContain('<Friends>');
     }
   });
 
   test('tells how long ago the sign-in started', () => {
-    const pages = createPages({ appName: undefined, codeAction: '/link' })(language);
-    const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+    const pages = createPagesFor().find(language);
+    const format = new Intl.RelativeTimeFormat(language, { numeric: 'always' });
+    const { justNow } = CATALOGUE[language].confirm;
     for (const [ageMs, said] of [
-      [-3_000, format.format(0, 'second')],
-      [59_999, format.format(0, 'second')],
+      [-3_000, justNow],
+      [59_999, justNow],
       [60_000, format.format(-1, 'minute')],
       [3_599_999, format.format(-59, 'minute')],
       [7_200_000, format.format(-2, 'hour')],
     ] as const) {
-      expect(pages.confirm({ provider: PROVIDER, ageMs })).toContain(`<bdi>${said}</bdi>`);
+      expect(pages.confirm({ provider: PROVIDER, providerHost: 'acme.example', ageMs })).toContain(
+        `<bdi>${said}</bdi>`,
+      );
     }
   });
 });
@@ -95,8 +96,8 @@ test.each(LANGUAGES.filter((language) => language !== 'en'))(
     expect(same).toEqual([]);
     // None of these words exists in any of the other languages.
     const left = /\b(the|your|you|this|please|sign(ed)?|if|was|and|or|ago|now)\b/i;
-    for (const page of Object.values(renderAll(language))) {
-      const said = page.replace(/<style>.*<\/style>/s, '').replaceAll(/<[^>]*>/g, ' ');
+    for (const page of Object.values(renderEveryPage(language))) {
+      const said = sentencesOf(page).replaceAll('acme.example', '');
       expect(said).not.toMatch(left);
     }
   },
@@ -116,15 +117,16 @@ test('the English texts are those of docs/protocol.md', () => {
 });
 
 test('a page that is the same for everyone is rendered once', () => {
-  const find = createPages({ appName: undefined, codeAction: '/link' });
+  const { find } = createPagesFor();
   expect(find('de-AT')).toBe(find('de'));
   expect(find('de')).not.toBe(find('fr'));
 });
 
 test('the name of a device is escaped, and cannot change the direction of the text around it', () => {
   const deviceName = '<script>x</script>\u202e';
-  const page = createPages({ appName: undefined, codeAction: '/link' })('en').confirm({
+  const page = createPagesFor().find('en').confirm({
     provider: PROVIDER,
+    providerHost: 'acme.example',
     ageMs: 0,
     deviceName,
   });

@@ -63,6 +63,7 @@ test.each(all.map(([name, { example }]) => [name.replace('<NAME>', 'ACME'), exam
   (name, example) => {
     const files = {
       '/run/secrets/acme': 'secret',
+      '/etc/relay/logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
       '/run/secrets/redis-url': 'redis://redis.example:6379',
     };
     const acme = {

@@ -1,5 +1,6 @@
 /** The relay's own settings. */
 import { describe, expect, test } from 'bun:test';
+import type { Branding } from '../../src/pages/pages.ts';
 import type { Settings } from '../../src/settings/index.ts';
 import { UNSEEN } from '../kit/random.ts';
 import { faultsOf, type Rule, read, settingsOf, testRules } from './read.ts';
@@ -20,6 +21,7 @@ test('an empty environment gives the limits of the protocol and a disabled relay
     startRatePerSecond: 1,
     confirm: 'code',
     blind: 'allow',
+    branding: { links: {} },
     corsOrigins: [],
     logLevel: 'info',
   });
@@ -229,5 +231,149 @@ describe('an environment that would give secrets away is refused', () => {
     expect(faultsOf({ BUN_CONFIG_VERBOSE_FETCH: value })).toEqual([
       expect.stringMatching(/^BUN_CONFIG_VERBOSE_FETCH must not be set/),
     ]);
+  });
+});
+
+const LINK = 'must be an https address, without user name';
+
+const brandingRules: readonly Rule<Branding>[] = [
+  {
+    setting: 'APP_NAME',
+    field: 'appName',
+    keeps:
+      'A | Acme TV | Acme\u00a0TV | アニメ | 👨‍👩‍👧‍👦 TV | ❤️‍🔥 | تلویزیون می‌بینم | טלוויזיה | শ্রী র‍্যাব',
+    reads: { [` ${'📺'.repeat(40)} `]: '📺'.repeat(40) },
+    refuses: {
+      'must be 1 to 40 visible characters': [
+        ...['x'.repeat(41), '\u0301', '\u0301Acme', `Acme${'\u0301'.repeat(5)}`],
+      ],
+      'must not contain invisible characters': UNSEEN.map((unseen) => `Acme${unseen}TV`),
+    },
+  },
+  {
+    setting: 'ACCENT',
+    field: 'accent',
+    reads: {
+      '#E50914': { light: '#e50914', dark: '#e50914' },
+      ' #c2410c, #fdba74 ': { light: '#c2410c', dark: '#fdba74' },
+      '#13c #9CF': { light: '#1133cc', dark: '#99ccff' },
+    },
+    refuses: {
+      'must be a colour such as #c2410c, or two, for light and for dark':
+        'red | c2410c | #12345 | #12345678 | #123,#456,#789',
+      // Each names the nearest that passes, which the next test checks.
+      'must have a contrast of at least 3:1 (WCAG 1.4.11), and #1db954 has 2.': '#1db954',
+      'must have a contrast of at least 3:1 (WCAG 1.4.11), and #1d4ed8 has 2.': '#1d4ed8',
+      'must have a contrast of at least 3:1 (WCAG 1.4.11), and #ffffff has 1.00:1 on the light page':
+        '#fff | #fff,#9cf',
+    },
+  },
+];
+testRules(brandingRules, {}, ({ branding }) => branding);
+
+test.each([
+  ['#1db954', 'light'],
+  ['#1d4ed8', 'dark'],
+  ['#ffff00', 'light'],
+  ['#000000', 'dark'],
+])(
+  'ACCENT=%s is too faint on the %s page, and the colour that the message names is accepted',
+  (colour, scheme) => {
+    const [fault = ''] = faultsOf({ ACCENT: colour });
+    expect(fault).toContain(`on the ${scheme} page`);
+    const [, nearest = ''] = /the nearest colour that passes is (#[0-9a-f]{6})/.exec(fault) ?? [];
+    expect(nearest).not.toBe(colour);
+    expect(faultsOf({ ACCENT: nearest })).toEqual([]);
+  },
+);
+
+test.each(['PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'])('%s is an https address', (setting) => {
+  expect(faultsOf({ [setting]: 'https://acme.example/page?x=y#z' })).toEqual([]);
+  for (const wrong of [
+    'http://acme.example',
+    'acme.example',
+    'javascript:alert(1)',
+    'https://me@acme.example',
+  ]) {
+    expect(faultsOf({ [setting]: wrong })).toEqual([`${setting} ${LINK}`]);
+  }
+});
+
+test('SUPPORT_URL may be a mail address', () => {
+  const { branding } = settingsOf({ SUPPORT_URL: 'mailto:help@acme.example' });
+  expect(branding.links).toEqual({ support: 'mailto:help@acme.example' });
+});
+
+describe('LOGO', () => {
+  const PNG = '\x89PNG\r\n\x1a\n\0\xff';
+  const SVG =
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z" style="fill:url(#g)"/></svg>';
+  const base64 = (bytes: string) => Buffer.from(bytes, 'latin1').toString('base64');
+
+  test.each([
+    ['image/png', PNG],
+    ['image/jpeg', '\xff\xd8\xff\xe0'],
+    ['image/webp', 'RIFF\0\0\0\0WEBPVP8 '],
+    ['image/svg+xml', SVG],
+    ['image/svg+xml', `<?xml version="1.0"?>\n<!-- made by hand -->\n${SVG}`],
+  ])(
+    '%s: from a file byte by byte, or from a data: URI; the type is told from the bytes',
+    (mediaType, bytes) => {
+      const logo = { mediaType, base64: base64(bytes) };
+      expect(settingsOf({ LOGO: '/logo' }, { '/logo': bytes }).branding.logo).toEqual(logo);
+      const uri = `data:text/html;base64,${logo.base64}`;
+      expect(settingsOf({ LOGO: uri }).branding.logo).toEqual(logo);
+    },
+  );
+
+  test('a data: URI may be percent-encoded', () => {
+    const { branding } = settingsOf({ LOGO: `data:image/svg+xml,${encodeURIComponent(SVG)}` });
+    expect(branding.logo?.base64).toBe(base64(SVG));
+  });
+
+  test.each([
+    ['a script', '<script>1</script>', 'a <script> element'],
+    ['a script of another prefix', '<s:script xmlns:s="x"/>', 'a <script> element'],
+    ['an event handler', '<g onload="x()"/>', 'an event handler'],
+    ['an event handler without a blank before it', '<g id="x"onload="x()"/>', 'an event handler'],
+    ['HTML', '<foreignObject/>', 'HTML (<foreignObject>)'],
+    ['an entity', '<!ENTITY x "y">', 'a document type or an entity'],
+    ['a style sheet', '<?xml-stylesheet href="x"?>', 'a processing instruction'],
+    [
+      'a picture from elsewhere',
+      '<image href="https://evil.example/x.png"/>',
+      'a link to elsewhere',
+    ],
+    ['a picture without quotes', '<image href=//evil.example/x.png />', 'a link to elsewhere'],
+    [
+      'a picture from elsewhere, with single quotes',
+      "<use xlink:href='x.svg#y'/>",
+      'a link to elsewhere',
+    ],
+    [
+      'a font from elsewhere',
+      '<style>@font-face{src:url(x)}</style>',
+      'a style that loads something',
+    ],
+    ['a style from elsewhere', '<style>@import "x"</style>', 'a style that loads something'],
+  ])('an SVG with %s is refused', (_, part, what) => {
+    const files = { '/logo': SVG.replace('</svg>', `${part}</svg>`) };
+    const [fault = ''] = faultsOf({ LOGO: '/logo' }, files);
+    expect(fault).toStartWith(`LOGO must be an SVG without ${what}`);
+  });
+
+  test.each([
+    ['no file', '/nowhere', 'must name a file that can be read (ENOENT)'],
+    ['text', '/text', 'must be a PNG, JPEG, WebP or SVG picture'],
+    ['HTML', '/html', 'must be a PNG, JPEG, WebP or SVG picture'],
+    ['too large', '/large', 'must have at most 128 KiB, not 129 KiB'],
+    ['an empty data: URI', 'data:image/png;base64,', 'must be a data: URI with a picture in it'],
+  ])('%s is refused', (_, logo, problem) => {
+    const files = {
+      '/text': 'Acme',
+      '/html': '<html><svg></svg>',
+      '/large': PNG + 'x'.repeat(131_072),
+    };
+    expect(faultsOf({ LOGO: logo }, files)).toEqual([`LOGO ${problem}`]);
   });
 });

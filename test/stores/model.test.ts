@@ -175,6 +175,8 @@ test('such sequences reach every outcome there is', async () => {
   const claims = results.map((result) => ({ state: 'claimed', result }));
   const outcomes = [
     ...['registered', 'busy', 'collision', true, false, null, {}],
+    // A lease has the name of the device too.
+    ...[{ verifier: '', deviceName: 'Fernseher 📺' }, { deviceName: 'Fernseher 📺' }],
     ...[{ verifier: '' }, { state: 'pending' }, { state: 'gone' }, ...claims, ...sessions],
     ...['acknowledged', 'early', 'gone', 'cancelled'],
   ];

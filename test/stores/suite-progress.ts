@@ -64,7 +64,7 @@ export function testProgress(open: OpenStores): void {
     expect(await store.getAuthorization(session)).toEqual(verifier);
     expect(await store.tellOpened(pollSecret)).toBe(true);
     expect(await store.claim(pollSecret)).toEqual(PENDING);
-    expect(await store.lease(session)).toEqual(verifier);
+    expect(await store.lease(session)).toEqual({ ...verifier, deviceName: session.deviceName });
     expect(await store.complete(session)).toBe(true);
     expect(await store.claim(pollSecret)).toEqual(CLAIMED);
     expect(await store.tellOpened(pollSecret)).toBe(false);

@@ -22,7 +22,7 @@ export function testContract(open: OpenStores): void {
     const verifier = { verifier: String(session.verifier) };
     expect(await store.getAuthorization(session)).toEqual(verifier);
     expect(await store.claim(session.pollSecret)).toEqual(PENDING);
-    expect(await store.lease(session)).toEqual(verifier);
+    expect(await store.lease(session)).toMatchObject(verifier);
     expect(await store.claim(session.pollSecret)).toEqual(PENDING);
     expect(await store.complete(session)).toBe(true);
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
@@ -34,7 +34,13 @@ export function testContract(open: OpenStores): void {
     const { store } = await open();
     const session = await register(store, { verifier: undefined });
     expect(await store.getAuthorization(session)).toEqual({ verifier: undefined });
-    expect(await store.lease(session)).toEqual({ verifier: undefined });
+    expect((await store.lease(session))?.verifier).toBeUndefined();
+  });
+
+  test('the lease has the name of the device, for the page that follows', async () => {
+    const { store } = await open();
+    const session = await register(store, { deviceName: 'Küche 📺' });
+    expect(await store.lease(session)).toMatchObject({ deviceName: 'Küche 📺' });
   });
 
   test('nothing is found by a state or a secret that no session has', async () => {

@@ -17,7 +17,7 @@ export function createAuthorize(
     const provider = providers.get(service);
     if (provider === undefined) return refuse('not_found');
     if (provider === 'undiscovered') {
-      return respondWithPage('undiscovered', request, RETRY_DISCOVERY);
+      return respondWithPage('undiscovered', request, { headers: RETRY_DISCOVERY });
     }
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);

@@ -5,7 +5,8 @@
  */
 import { log } from '../../log.ts';
 import type { Providers } from '../../providers/provider.ts';
-import type { Completion, Relay } from '../../relay/relay.ts';
+import type { TokenFailure } from '../../providers/token-endpoint.ts';
+import type { CodeCompletion, Completion, Relay } from '../../relay/relay.ts';
 import { isCapability } from '../../relay/secrets.ts';
 import type { ErrorResult } from '../../relay/session.ts';
 import type { Handler } from '../app.ts';
@@ -23,7 +24,7 @@ export function createCallback(
     const provider = providers.get(service);
     if (provider === undefined) return refuse('not_found');
     if (provider === 'undiscovered') {
-      return respondWithPage('undiscovered', request, RETRY_DISCOVERY);
+      return respondWithPage('undiscovered', request, { headers: RETRY_DISCOVERY });
     }
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
@@ -33,29 +34,55 @@ export function createCallback(
     }
     const error = request.query('error');
     const code = request.query('code');
-    let completion: Completion;
+    let ended: CodeCompletion<TokenFailure>;
     // A non-empty error is evaluated first, then an empty code, then the exchange.
     if (error || !code) {
-      completion = await relay.completeWithError(service, browserState, errorOf(error));
-      if (error && completion === 'authorization_failed') {
+      ended = await relay.completeWithError(service, browserState, errorOf(error));
+      if (error && ended.completion === 'authorization_failed') {
         const providerError = STANDARD_ERRORS.has(error) ? error : 'other';
         log.warning('authorization_failed', { requestId: request.id, service, providerError });
       }
     } else {
-      const outcome = await relay.completeWithCode(provider, browserState, code);
-      completion = outcome.completion;
-      if (outcome.failure !== undefined) {
-        log.warning('exchange_failed', { requestId: request.id, service, ...outcome.failure });
+      ended = await relay.completeWithCode(provider, browserState, code);
+      if (ended.failure !== undefined) {
+        log.warning('exchange_failed', { requestId: request.id, service, ...ended.failure });
       }
     }
+    const { completion, deviceName } = ended;
     // Stale links are routine, and after 'busy' the sign-in has not ended.
     const level = NO_END.has(completion) ? 'debug' : 'info';
     log[level]('sign_in_finished', { requestId: request.id, service, outcome: completion });
-    return respondWithPage(completion, request);
+    if (NO_END.has(completion)) return respondWithPage(completion, request);
+    // Without a name it is the page of /auth/done, as the protocol says.
+    if (completion === 'signed_in' && deviceName === undefined) {
+      return respondWithPage(completion, request);
+    }
+    const hasFailed = completion !== 'signed_in' && completion !== 'access_denied';
+    const names = {
+      deviceName,
+      provider: provider.displayName,
+      // By which the operator finds the reason in the log.
+      reference: hasFailed ? request.id : undefined,
+    };
+    return respondWithPage(pageOf(ended, error), request, { names });
   };
 }
 
 const NO_END: ReadonlySet<Completion> = new Set(['link_invalid', 'cancelled', 'busy']);
+
+/** Says whose fault it may be: a provider that refuses has a reason, one that does not answer has a fault. */
+function pageOf({ completion, failure }: CodeCompletion<TokenFailure>, error: string | undefined) {
+  if (completion === 'authorization_failed') {
+    return error === 'server_error' || error === 'temporarily_unavailable'
+      ? completion
+      : 'authorization_refused';
+  }
+  const { status = 0, providerError } = failure ?? {};
+  // 429: too many ask, and a later try may succeed. RFC 6585 §4.
+  const isRefused =
+    providerError !== undefined || (status >= 400 && status < 500 && status !== 429);
+  return completion === 'exchange_failed' && isRefused ? 'exchange_refused' : completion;
+}
 
 function errorOf(error: string | undefined): ErrorResult['error'] {
   if (!error) return 'missing_code';

@@ -4,9 +4,9 @@
  * and the provider. It says which app and device ask. A GET changes nothing, so link
  * previews do no harm. docs/person.md.
  */
+import { hash } from 'node:crypto';
 import { log } from '../../log.ts';
-import type { FindPages, LanguagePages } from '../../pages/pages.ts';
-import type { Providers } from '../../providers/provider.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
 import type { RateLimitPair } from '../../relay/rate-limit.ts';
 import { findLinkRefusal } from '../../relay/relay.ts';
 import { isCapability } from '../../relay/secrets.ts';
@@ -18,11 +18,8 @@ import type { ContinueCookies } from '../continue-cookies.ts';
 import { formatUserCode, parseUserCode, shortLinkOf } from '../links.ts';
 import { type BodyReader, basePathOf, type RelayRequest } from '../request.ts';
 import {
-  FORM_HEADERS,
-  LEAVING_FORM_HEADERS,
-  pageResponse,
+  type PageResponses,
   RETRY_DISCOVERY,
-  type RespondWithPage,
   redirectResponse,
   refuse,
   retryAfter,
@@ -32,8 +29,7 @@ import {
 const MAX_FORM_BYTES = 512;
 
 export interface VerificationParts {
-  readonly findPages: FindPages;
-  readonly respondWithPage: RespondWithPage;
+  readonly pages: PageResponses;
   readonly admission: Admission;
   /** Limits on wrong user codes. RFC 8628 §5.1, docs/person.md "Guessing codes". */
   readonly codeLimits: RateLimitPair;
@@ -54,53 +50,69 @@ export interface Verification {
   readonly shortLink: Handler;
   /** `/auth/<service>?state=` with CONFIRM=always, by GET and POST. */
   readonly confirmLink: Handler;
+  /** Any address that the relay does not have: a mistyped code or a mistyped `/link` leads on. */
+  notFound(request: RelayRequest): Response;
 }
 
 type Decision = 'continue' | 'decline' | 'ask';
 
 export function createVerification(parts: VerificationParts): Verification {
-  const { findPages, respondWithPage, admission, codeLimits, bodies, providers } = parts;
+  const { pages, admission, codeLimits, bodies, providers } = parts;
   const { store, cookies, clock, baseUrl, confirm } = parts;
+  const { pagesFor, respond, respondWithPage } = pages;
   const basePath = basePathOf(baseUrl);
   const { origin } = new URL(baseUrl);
   // With CONFIRM=never a typed code redirects to the provider without a confirmation page.
-  const formHeaders = confirm === 'never' ? LEAVING_FORM_HEADERS : FORM_HEADERS;
-
-  function pagesFor(request: RelayRequest): LanguagePages {
-    return findPages(request.header('accept-language'));
-  }
+  const codeForm = confirm === 'never' ? 'leaving' : 'answered';
 
   /** Does not say whether the code is unknown, used or expired. Of a cancelled sign-in the page says so. */
   function respondWithUnknownCode(request: RelayRequest, typed = ''): Response {
-    return pageResponse(404, pagesFor(request).codeUnknown(typed), formHeaders);
+    return respond(404, pagesFor(request).codeUnknown(typed), codeForm);
   }
 
   async function respondWithLinkRefusal(request: RelayRequest, key: SessionKey): Promise<Response> {
     return respondWithPage(await findLinkRefusal(store, key), request);
   }
 
-  /** Undefined for a GET, another site's form, or an unknown choice: nothing is decided then. */
-  async function readChoice(request: RelayRequest): Promise<'continue' | 'decline' | undefined> {
-    if (request.method !== 'POST' || !isSameOrigin(request, origin)) return undefined;
-    const choice = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('choice');
-    return choice === 'continue' || choice === 'decline' ? choice : undefined;
+  /** No choice for a GET, another site's form, or an unknown choice: nothing is decided then. */
+  async function readDecision(request: RelayRequest): Promise<Decided> {
+    if (request.method !== 'POST' || !isSameOrigin(request, origin)) return UNDECIDED;
+    const form = await bodies.readForm(request.raw, MAX_FORM_BYTES);
+    const choice = form.get('choice');
+    if (choice !== 'continue' && choice !== 'decline') return UNDECIDED;
+    return { choice, proof: form.get('proof') ?? '' };
+  }
+
+  /**
+   * Whether the form comes from a confirmation page of this code. Such a user has been
+   * right before, so a neighbour's wrong codes must not keep them from deciding. Without
+   * the proof, which nobody can guess, the response is that of a limited guess.
+   */
+  async function wasShown(userCode: string, proof: string): Promise<boolean> {
+    if (proof === '') return false;
+    const session = await store.getSession({ userCode });
+    return session !== undefined && proof === proofOf(session.browserState);
   }
 
   function ask(
     request: RelayRequest,
-    { startedAtMs, deviceName }: SessionInfo,
-    provider: string,
+    { startedAtMs, deviceName, browserState }: SessionInfo,
+    { displayName, host }: Provider,
     userCode: string | undefined,
   ): Response {
     const link = userCode === undefined ? {} : { link: shortLinkOf(baseUrl, userCode) };
     const page = pagesFor(request).confirm({
-      provider,
+      provider: displayName,
+      providerHost: host,
       ageMs: clock.now() - startedAtMs,
       ...(deviceName !== undefined && { deviceName }),
-      ...(userCode !== undefined && { userCode: formatUserCode(userCode) }),
+      ...(userCode !== undefined && {
+        userCode: formatUserCode(userCode),
+        proof: proofOf(browserState),
+      }),
       ...(isInApp(request.header('user-agent')) && { inApp: link }),
     });
-    return pageResponse(200, page, LEAVING_FORM_HEADERS);
+    return respond(200, page, 'leaving');
   }
 
   /**
@@ -122,13 +134,17 @@ export function createVerification(parts: VerificationParts): Verification {
       const isDeclined = await store.fail(service, browserState, { error: 'access_denied' });
       if (!isDeclined) return respondWithLinkRefusal(request, { browserState });
       log.info('sign_in_finished', { requestId: request.id, service, outcome: 'declined' });
-      return respondWithPage('declined', request);
+      const names = {
+        deviceName: session.deviceName,
+        provider: provider === 'undiscovered' ? undefined : provider.displayName,
+      };
+      return respondWithPage('access_denied', request, { names });
     }
     let response: Response;
     if (provider === 'undiscovered') {
-      response = respondWithPage('undiscovered', request, RETRY_DISCOVERY);
+      response = respondWithPage('undiscovered', request, { headers: RETRY_DISCOVERY });
     } else if (decision === 'ask') {
-      return ask(request, session, provider.displayName, isReturning ? undefined : usedCode);
+      return ask(request, session, provider, isReturning ? undefined : usedCode);
     } else {
       const authorization = await store.getAuthorization(service, browserState);
       if (authorization === undefined) return respondWithLinkRefusal(request, { browserState });
@@ -151,30 +167,31 @@ export function createVerification(parts: VerificationParts): Verification {
   }
 
   return {
-    home: (request) => pageResponse(200, pagesFor(request).home, formHeaders),
+    home: (request) => respond(200, pagesFor(request).home, codeForm),
 
-    codeForm: (request) => pageResponse(200, pagesFor(request).codeForm, formHeaders),
+    /** A code in the query is taken as if it were typed. */
+    codeForm(request) {
+      const typed = request.query('code') ?? request.query('user_code');
+      return typed
+        ? takeTyped(request, typed, 302)
+        : respond(200, pagesFor(request).codeForm, codeForm);
+    },
 
     /** Needs no rate limit, because it looks nothing up. The short link to which it redirects has one. */
     async takeCode(request) {
       const typed = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('code') ?? '';
-      const userCode = parseUserCode(typed);
-      if (userCode === undefined) {
-        return pageResponse(400, pagesFor(request).codeIncomplete(typed), formHeaders);
-      }
-      // Only the path, because the browser may use another host name of the relay.
-      return redirectResponse(shortLinkOf(basePath, userCode), 303);
+      return takeTyped(request, typed, 303);
     },
 
     async shortLink(request) {
       const userCode = parseUserCode(request.parameter);
-      if (userCode === undefined) return respondWithUnknownCode(request);
+      if (userCode === undefined) return respondWithUnknownCode(request, decode(request.parameter));
       // One address for each code, because a cookie belongs to one path, which cannot contain `;`.
       if (request.path !== shortLinkOf('', userCode)) {
         const location = shortLinkOf(basePath, userCode);
         return redirectResponse(location, request.method === 'GET' ? 302 : 303);
       }
-      const choice = await readChoice(request);
+      const { choice, proof } = await readDecision(request);
       const decision = choice ?? (confirm === 'never' ? 'continue' : 'ask');
       // A browser that returns does not try a code: it gets the response of its own sign-in,
       // whatever the code. So the code is neither looked up nor counted.
@@ -183,10 +200,17 @@ export function createVerification(parts: VerificationParts): Verification {
       if (returning !== undefined) {
         return carryOut(request, decision, returning, userCode, true);
       }
+      if (choice && (await wasShown(userCode, proof))) {
+        const session = await store.useCode(userCode);
+        return session === undefined
+          ? respondWithUnknownCode(request, formatUserCode(userCode))
+          : carryOut(request, decision, session, userCode);
+      }
       // Before the lookup, so that a refusal says nothing about the code.
       const admitted = await admission.admitToPair(request, codeLimits);
       if (admitted.refusal === 'rate_limited') {
-        return respondWithPage('too_many_tries', request, retryAfter(admitted.retryAfterMs));
+        const headers = retryAfter(admitted.retryAfterMs);
+        return respondWithPage('too_many_tries', request, { headers });
       }
       if (admitted.refusal !== undefined) return refuse(admitted.refusal);
       const session = await (choice ? store.useCode(userCode) : store.getSession({ userCode }));
@@ -203,14 +227,60 @@ export function createVerification(parts: VerificationParts): Verification {
     async confirmLink(request) {
       const service = request.parameter;
       if (!providers.has(service)) return refuse('not_found');
-      const decision = (await readChoice(request)) ?? 'ask';
+      const decision = (await readDecision(request)).choice ?? 'ask';
       const browserState = request.query('state') ?? '';
       if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
       const session = await store.getSession({ browserState });
       if (session?.service !== service) return respondWithLinkRefusal(request, { browserState });
       return carryOut(request, decision, session);
     },
+
+    notFound(request) {
+      const [, isForm, rest] = MISTYPED.exec(withoutBase(request.path)) ?? [];
+      const userCode = parseUserCode(decode(rest ?? ''));
+      if (userCode !== undefined) return redirectResponse(shortLinkOf(basePath, userCode));
+      if (isForm !== undefined) return redirectResponse(`${basePath}/link`);
+      return respond(404, pagesFor(request).notFound, codeForm);
+    },
   };
+
+  function takeTyped(request: RelayRequest, typed: string, status: 302 | 303): Response {
+    const userCode = parseUserCode(typed);
+    if (userCode === undefined) {
+      const kept = typed.slice(0, MAX_FORM_BYTES);
+      return respond(400, pagesFor(request).codeIncomplete(kept), codeForm);
+    }
+    // Only the path, because the browser may use another host name of the relay.
+    return redirectResponse(shortLinkOf(basePath, userCode), status);
+  }
+
+  function withoutBase(path: string): string {
+    return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path;
+  }
+}
+
+interface Decided {
+  readonly choice: 'continue' | 'decline' | undefined;
+  readonly proof: string;
+}
+
+const UNDECIDED: Decided = { choice: undefined, proof: '' };
+
+/** `/LINK`, `/link/`, `/L`, `/link/wdjb-mjht`, `/WDJBMJHT`: what may be meant for the form or for a code. */
+const MISTYPED = /^\/(?:(l|link)(?:\/+|$))?([^/]*)\/*$/i;
+
+/** A digest, so that the page does not contain the browser state. */
+function proofOf(browserState: string): string {
+  return hash('sha256', `shown:${browserState}`, 'base64url');
+}
+
+/** A segment of an address as the user typed it. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 /**

@@ -10,31 +10,50 @@ export const de: Messages = {
   failed: {
     title: 'Anmeldung fehlgeschlagen',
     cancelled: 'Die Anmeldung wurde abgebrochen.',
+    notSignedIn: 'Ihr Gerät wurde nicht angemeldet. Sie können diesen Tab schließen.',
     tryAgain: 'Die Anmeldung ist fehlgeschlagen. Bitte versuchen Sie es noch einmal.',
     incomplete: 'Die Antwort des Anbieters war unvollständig. Bitte versuchen Sie es noch einmal.',
     notCompleted:
       'Die Anmeldung konnte nicht abgeschlossen werden. Bitte versuchen Sie es noch einmal.',
     linkInvalid: (app = 'der App') =>
       `Dieser Anmeldelink ist nicht mehr gültig. Bitte beginnen Sie in ${app} von vorn.`,
+    providerFault: (provider) =>
+      `${provider} hat nicht richtig geantwortet. Der Fehler liegt wahrscheinlich dort. Versuchen Sie es in einigen Minuten noch einmal.`,
+    refused: (provider) =>
+      `${provider} hat die Anmeldung nicht angenommen. Vielleicht hat sie zu lange gedauert. Wenn das wieder geschieht, ist dieser Dienst womöglich falsch eingerichtet. Nennen Sie dem Betreiber dann die Referenz.`,
+    ownFault:
+      'Der Fehler liegt bei diesem Dienst, nicht bei Ihnen. Warten Sie einen Moment, und laden Sie diese Seite dann neu.',
+    startAgain: (device) =>
+      device
+        ? `Beginnen Sie auf dem Gerät ${device} von vorn.`
+        : 'Beginnen Sie auf Ihrem Gerät von vorn.',
+    reference: 'Referenz',
   },
   home: {
     title: (app) => (app ? `Bei ${app} anmelden` : 'Mit einem Code anmelden'),
     about: (app = 'einer App') =>
-      `Mit diesem Dienst melden Sie sich am Telefon bei ${app} auf einem Fernseher oder einem anderen Gerät an. Das geschieht beim Anbieter selbst: Ihr Passwort kommt nie hierher.`,
+      `Mit diesem Dienst melden Sie sich über Ihr Telefon bei ${app} an, auf einem Fernseher oder einem anderen Gerät. Das geschieht beim Anbieter selbst: Ihr Passwort kommt nie hierher.`,
+    data: (app = 'Die App') =>
+      `${app} erhält nur dann Zugriff auf Ihr Konto, wenn Sie zustimmen. Dieser Dienst gibt den Zugriff an Ihr Gerät weiter und behält davon nichts.`,
+    providers: 'Anmeldung mit',
   },
   codeForm: {
     title: 'Code eingeben',
     label: 'Code, den Ihr Gerät anzeigt',
-    hint: 'Acht Buchstaben; Leerzeichen und Striche sind gleichgültig.',
+    hint: 'Acht Buchstaben, groß oder klein. Der Bindestrich kann entfallen.',
     submit: 'Weiter',
   },
   confirm: {
     title: (app) => (app ? `Bei ${app} anmelden?` : 'Auf Ihrem Gerät anmelden?'),
     consequence: (provider, app = 'die App') =>
       `Wenn Sie fortfahren, erhält ${app} Zugriff auf Ihr Konto bei ${provider}.`,
+    account: 'Konto',
     device: 'Gerät',
     started: 'Begonnen',
+    justNow: 'gerade eben',
     code: 'Code auf dem Gerät',
+    next: 'Danach',
+    signInAt: (host) => `Anmeldung bei ${host}`,
     warning:
       'Fahren Sie nur fort, wenn Sie das selbst begonnen haben. Hat Ihnen jemand den Link oder den Code geschickt, lehnen Sie ab.',
     continue: 'Fortfahren',
@@ -49,18 +68,20 @@ export const de: Messages = {
   codeUnknown: {
     title: 'Dieser Code ist nicht gültig',
     message:
-      'Vielleicht ist er abgelaufen oder schon benutzt. Prüfen Sie ihn, oder beginnen Sie auf dem Gerät von vorn.',
+      'Vielleicht ist er abgelaufen oder wurde schon benutzt. Prüfen Sie ihn, oder beginnen Sie auf dem Gerät von vorn.',
+  },
+  notFound: {
+    title: 'Diese Seite gibt es nicht',
+    message: 'Prüfen Sie die Adresse, oder geben Sie den Code ein, den Ihr Gerät anzeigt.',
   },
   tooManyTries: {
     title: 'Zu viele Versuche',
-    message: 'Bitte warten Sie ein wenig, und laden Sie diese Seite dann neu.',
-  },
-  declined: {
-    title: 'Anmeldung abgelehnt',
-    message: 'Das Gerät wurde nicht angemeldet. Sie können diesen Tab schließen.',
+    message: (seconds) =>
+      `Bitte warten Sie ${seconds} Sekunden, und laden Sie diese Seite dann neu.`,
   },
   cancelledOnDevice: {
     title: 'Anmeldung abgebrochen',
     message: 'Die Anmeldung wurde auf dem Gerät abgebrochen. Sie können diesen Tab schließen.',
   },
+  links: { privacy: 'Datenschutz', terms: 'Nutzungsbedingungen', support: 'Hilfe' },
 };

@@ -9,30 +9,45 @@ export const en: Messages = {
   failed: {
     title: 'Sign-in failed',
     cancelled: 'Sign-in was cancelled.',
+    notSignedIn: 'Your device was not signed in. You can close this tab.',
     tryAgain: 'Sign-in failed. Please try again.',
     incomplete: 'Sign-in response was incomplete. Please try again.',
     notCompleted: "Couldn't complete sign-in. Please try again.",
     linkInvalid: (app = 'the app') =>
       `This sign-in link is no longer valid. Please start again from ${app}.`,
+    providerFault: (provider) =>
+      `${provider} did not answer as it should. The fault is probably there: try again in a few minutes.`,
+    refused: (provider) =>
+      `${provider} refused the sign-in. Perhaps it took too long. If it happens again, this service may be set up wrongly: tell its operator the reference.`,
+    ownFault: 'The fault is with this service, not with you. Wait a moment, then reload this page.',
+    startAgain: (device = 'your device') => `Start again on ${device}.`,
+    reference: 'Reference',
   },
   home: {
     title: (app) => (app ? `Sign in to ${app}` : 'Sign in with a code'),
     about: (app = 'an app') =>
-      `With this service you sign in on your phone to ${app} on a television or another device. You do so at the provider itself: your password never passes through here.`,
+      `With this service you sign in to ${app} on a television or another device, using your phone. You do so at the provider itself: your password never passes through here.`,
+    data: (app = 'The app') =>
+      `${app} gets access to your account only if you agree. This service passes the access on to your device, and keeps none of it.`,
+    providers: 'Sign-in with',
   },
   codeForm: {
     title: 'Enter the code',
     label: 'Code shown on your device',
-    hint: 'Eight letters; spaces and dashes do not matter.',
+    hint: 'Eight letters, upper or lower case. The dash is optional.',
     submit: 'Next',
   },
   confirm: {
     title: (app) => (app ? `Sign in to ${app}?` : 'Sign in on your device?'),
     consequence: (provider, app = 'the app') =>
       `If you continue, ${app} gets access to your ${provider} account.`,
+    account: 'Account',
     device: 'Device',
     started: 'Started',
+    justNow: 'just now',
     code: 'Code on the device',
+    next: 'Next',
+    signInAt: (host) => `sign in at ${host}`,
     warning:
       'Only continue if you started this yourself. If somebody sent you the link or the code, decline.',
     continue: 'Continue',
@@ -48,16 +63,17 @@ export const en: Messages = {
     title: 'This code is not valid',
     message: 'It may have expired or been used already. Check it, or start again on the device.',
   },
+  notFound: {
+    title: 'This page does not exist',
+    message: 'Check the address, or enter the code that your device shows.',
+  },
   tooManyTries: {
     title: 'Too many tries',
-    message: 'Please wait a little, then reload this page.',
-  },
-  declined: {
-    title: 'Sign-in declined',
-    message: 'The device was not signed in. You can close this tab.',
+    message: (seconds) => `Please wait ${seconds} seconds, then reload this page.`,
   },
   cancelledOnDevice: {
     title: 'Sign-in cancelled',
     message: 'The sign-in was cancelled on the device. You can close this tab.',
   },
+  links: { privacy: 'Privacy policy', terms: 'Terms of service', support: 'Help' },
 };

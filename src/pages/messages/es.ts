@@ -9,30 +9,49 @@ export const es: Messages = {
   failed: {
     title: 'Error al iniciar sesión',
     cancelled: 'Se canceló el inicio de sesión.',
+    notSignedIn: 'No se ha iniciado sesión en tu dispositivo. Puedes cerrar esta pestaña.',
     tryAgain: 'No se pudo iniciar sesión. Inténtalo de nuevo.',
     incomplete: 'La respuesta del proveedor estaba incompleta. Inténtalo de nuevo.',
     notCompleted: 'No se pudo completar el inicio de sesión. Inténtalo de nuevo.',
     linkInvalid: (app = 'la aplicación') =>
       `Este enlace para iniciar sesión ya no es válido. Vuelve a empezar desde ${app}.`,
+    providerFault: (provider) =>
+      `${provider} no ha respondido como debía. Probablemente el fallo esté allí: inténtalo de nuevo dentro de unos minutos.`,
+    refused: (provider) =>
+      `${provider} ha rechazado el inicio de sesión. Puede que haya tardado demasiado. Si vuelve a ocurrir, quizá este servicio esté mal configurado: indica la referencia a su responsable.`,
+    ownFault:
+      'El fallo es de este servicio, no tuyo. Espera un momento y vuelve a cargar esta página.',
+    startAgain: (device) =>
+      device
+        ? `Vuelve a empezar en el dispositivo ${device}.`
+        : 'Vuelve a empezar en tu dispositivo.',
+    reference: 'Referencia',
   },
   home: {
     title: (app) => (app ? `Iniciar sesión en ${app}` : 'Iniciar sesión con un código'),
     about: (app = 'una aplicación') =>
-      `Con este servicio inicias sesión desde el teléfono en ${app} de un televisor u otro dispositivo. Lo haces en la página del propio proveedor: tu contraseña nunca pasa por aquí.`,
+      `Con este servicio usas el teléfono para iniciar sesión en ${app}, en un televisor u otro dispositivo. Lo haces en la página del propio proveedor: tu contraseña nunca pasa por aquí.`,
+    data: (app = 'La aplicación') =>
+      `${app} solo tendrá acceso a tu cuenta si lo aceptas. Este servicio transmite ese acceso a tu dispositivo y no conserva nada.`,
+    providers: 'Inicio de sesión con',
   },
   codeForm: {
     title: 'Introduce el código',
     label: 'Código que muestra tu dispositivo',
-    hint: 'Ocho letras; los espacios y los guiones no importan.',
+    hint: 'Ocho letras, mayúsculas o minúsculas. El guion es opcional.',
     submit: 'Siguiente',
   },
   confirm: {
     title: (app) => (app ? `¿Iniciar sesión en ${app}?` : '¿Iniciar sesión en tu dispositivo?'),
     consequence: (provider, app = 'la aplicación') =>
       `Si continúas, ${app} tendrá acceso a tu cuenta de ${provider}.`,
+    account: 'Cuenta',
     device: 'Dispositivo',
-    started: 'Inicio',
-    code: 'Código del dispositivo',
+    started: 'Iniciado',
+    justNow: 'ahora mismo',
+    code: 'Código en el dispositivo',
+    next: 'Después',
+    signInAt: (host) => `iniciar sesión en ${host}`,
     warning:
       'Continúa solo si lo has empezado tú. Si alguien te ha enviado el enlace o el código, rechaza la solicitud.',
     continue: 'Continuar',
@@ -49,16 +68,17 @@ export const es: Messages = {
     message:
       'Puede que haya caducado o que ya se haya usado. Compruébalo o vuelve a empezar en el dispositivo.',
   },
+  notFound: {
+    title: 'Esta página no existe',
+    message: 'Comprueba la dirección o introduce el código que muestra tu dispositivo.',
+  },
   tooManyTries: {
     title: 'Demasiados intentos',
-    message: 'Espera un poco y vuelve a cargar esta página.',
-  },
-  declined: {
-    title: 'Inicio de sesión rechazado',
-    message: 'No se ha iniciado sesión en el dispositivo. Puedes cerrar esta pestaña.',
+    message: (seconds) => `Espera ${seconds} segundos y vuelve a cargar esta página.`,
   },
   cancelledOnDevice: {
     title: 'Inicio de sesión cancelado',
     message: 'El inicio de sesión se canceló desde el dispositivo. Puedes cerrar esta pestaña.',
   },
+  links: { privacy: 'Política de privacidad', terms: 'Condiciones de uso', support: 'Ayuda' },
 };

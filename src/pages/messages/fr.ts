@@ -12,21 +12,34 @@ export const fr: Messages = {
   failed: {
     title: 'Échec de la connexion',
     cancelled: 'La connexion a été annulée.',
+    notSignedIn: 'Votre appareil n’a pas été connecté. Vous pouvez fermer cet onglet.',
     tryAgain: 'La connexion a échoué. Veuillez réessayer.',
     incomplete: 'La réponse du fournisseur était incomplète. Veuillez réessayer.',
     notCompleted: 'Impossible de terminer la connexion. Veuillez réessayer.',
     linkInvalid: (app = 'l’application') =>
       `Ce lien de connexion n’est plus valable. Veuillez recommencer depuis ${app}.`,
+    providerFault: (provider) =>
+      `${provider} n’a pas répondu comme prévu. Le problème vient sans doute de là${BEFORE_MARK}: réessayez dans quelques minutes.`,
+    refused: (provider) =>
+      `${provider} a refusé la connexion. Elle a peut-être pris trop de temps. Si cela se reproduit, ce service est peut-être mal configuré${BEFORE_MARK}: indiquez la référence à son responsable.`,
+    ownFault:
+      'Le problème vient de ce service, pas de vous. Patientez un instant, puis rechargez cette page.',
+    startAgain: (device) =>
+      device ? `Recommencez sur l’appareil ${device}.` : 'Recommencez sur votre appareil.',
+    reference: 'Référence',
   },
   home: {
     title: (app) => (app ? `Se connecter à ${app}` : 'Se connecter avec un code'),
     about: (app = 'une application') =>
-      `Avec ce service, vous vous connectez depuis votre téléphone à ${app} sur un téléviseur ou un autre appareil. Cela se passe chez le fournisseur lui-même${BEFORE_MARK}: votre mot de passe ne passe jamais par ici.`,
+      `Avec ce service, vous vous connectez à ${app} sur un téléviseur ou un autre appareil, à l’aide de votre téléphone. Cela se passe chez le fournisseur lui-même${BEFORE_MARK}: votre mot de passe ne passe jamais par ici.`,
+    data: (app = 'L’application') =>
+      `${app} n’a accès à votre compte que si vous l’acceptez. Ce service transmet cet accès à votre appareil et n’en conserve rien.`,
+    providers: 'Connexion avec',
   },
   codeForm: {
     title: 'Saisissez le code',
     label: 'Code affiché sur votre appareil',
-    hint: `Huit lettres${BEFORE_MARK}; les espaces et les tirets ne comptent pas.`,
+    hint: 'Huit lettres, majuscules ou minuscules. Le tiret est facultatif.',
     submit: 'Suivant',
   },
   confirm: {
@@ -36,9 +49,13 @@ export const fr: Messages = {
         : `Se connecter sur votre appareil${BEFORE_MARK}?`,
     consequence: (provider, app = 'l’application') =>
       `Si vous continuez, ${app} aura accès à votre compte ${provider}.`,
+    account: 'Compte',
     device: 'Appareil',
-    started: 'Début',
+    started: 'Demandé',
+    justNow: 'à l’instant',
     code: 'Code sur l’appareil',
+    next: 'Ensuite',
+    signInAt: (host) => `connexion sur ${host}`,
     warning:
       'Ne continuez que si la demande vient de vous. Si quelqu’un vous a envoyé le lien ou le code, refusez.',
     continue: 'Continuer',
@@ -52,16 +69,20 @@ export const fr: Messages = {
   },
   codeUnknown: {
     title: 'Ce code n’est pas valable',
-    message:
-      'Il a peut-être expiré ou déjà servi. Vérifiez le code, ou recommencez sur l’appareil.',
+    message: 'Il a peut-être expiré ou déjà servi. Vérifiez-le, ou recommencez sur l’appareil.',
+  },
+  notFound: {
+    title: 'Cette page n’existe pas',
+    message: 'Vérifiez l’adresse, ou saisissez le code affiché sur votre appareil.',
   },
   tooManyTries: {
     title: 'Trop de tentatives',
-    message: 'Veuillez patienter un peu, puis recharger cette page.',
+    message: (seconds) => `Veuillez patienter ${seconds} secondes, puis recharger cette page.`,
   },
-  declined: {
-    title: 'Connexion refusée',
-    message: 'L’appareil n’a pas été connecté. Vous pouvez fermer cet onglet.',
+  links: {
+    privacy: 'Politique de confidentialité',
+    terms: 'Conditions d’utilisation',
+    support: 'Aide',
   },
   cancelledOnDevice: {
     title: 'Connexion annulée',

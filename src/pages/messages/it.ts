@@ -9,30 +9,47 @@ export const it: Messages = {
   failed: {
     title: 'Accesso non riuscito',
     cancelled: 'L’accesso è stato annullato.',
+    notSignedIn: 'L’accesso sul tuo dispositivo non è avvenuto. Puoi chiudere questa scheda.',
     tryAgain: 'L’accesso non è riuscito. Riprova.',
     incomplete: 'La risposta del provider era incompleta. Riprova.',
     notCompleted: 'Non è stato possibile completare l’accesso. Riprova.',
     linkInvalid: (app) =>
       `Questo link di accesso non è più valido. Ricomincia ${app ? `da ${app}` : 'dall’app'}.`,
+    providerFault: (provider) =>
+      `${provider} non ha risposto come previsto. Probabilmente il problema è lì: riprova tra qualche minuto.`,
+    refused: (provider) =>
+      `${provider} ha rifiutato l’accesso. Forse è passato troppo tempo. Se succede di nuovo, questo servizio potrebbe essere configurato male: comunica il riferimento a chi lo gestisce.`,
+    ownFault:
+      'Il problema è di questo servizio, non tuo. Aspetta un momento, poi ricarica questa pagina.',
+    startAgain: (device) =>
+      device ? `Ricomincia sul dispositivo ${device}.` : 'Ricomincia sul tuo dispositivo.',
+    reference: 'Riferimento',
   },
   home: {
     title: (app) => (app ? `Accedi a ${app}` : 'Accedi con un codice'),
     about: (app) =>
-      `Con questo servizio accedi dal telefono ${app ? `a ${app}` : 'a un’app'} su un televisore o un altro dispositivo. L’accesso avviene sulla pagina del provider stesso: la tua password non passa mai di qui.`,
+      `Con questo servizio usi il telefono per accedere ${app ? `a ${app}` : 'a un’app'} su un televisore o un altro dispositivo. L’accesso avviene sulla pagina del provider stesso: la tua password non passa mai di qui.`,
+    data: (app = 'L’app') =>
+      `${app} avrà accesso al tuo account solo se acconsenti. Questo servizio trasmette l’accesso al tuo dispositivo e non ne conserva nulla.`,
+    providers: 'Accesso con',
   },
   codeForm: {
     title: 'Inserisci il codice',
     label: 'Codice mostrato dal dispositivo',
-    hint: 'Otto lettere; spazi e trattini non contano.',
+    hint: 'Otto lettere, maiuscole o minuscole. Il trattino è facoltativo.',
     submit: 'Avanti',
   },
   confirm: {
     title: (app) => (app ? `Accedere a ${app}?` : 'Accedere sul tuo dispositivo?'),
     consequence: (provider, app = 'l’app') =>
       `Se continui, ${app} avrà accesso al tuo account ${provider}.`,
+    account: 'Il tuo account',
     device: 'Dispositivo',
-    started: 'Inizio',
+    started: 'Richiesto',
+    justNow: 'proprio ora',
     code: 'Codice sul dispositivo',
+    next: 'Poi',
+    signInAt: (host) => `accesso su ${host}`,
     warning:
       'Continua solo se hai iniziato tu. Se qualcuno ti ha mandato il link o il codice, rifiuta.',
     continue: 'Continua',
@@ -48,13 +65,18 @@ export const it: Messages = {
     title: 'Questo codice non è valido',
     message: 'Forse è scaduto o è già stato usato. Controllalo, oppure ricomincia sul dispositivo.',
   },
+  notFound: {
+    title: 'Questa pagina non esiste',
+    message: 'Controlla l’indirizzo, oppure inserisci il codice mostrato dal dispositivo.',
+  },
   tooManyTries: {
     title: 'Troppi tentativi',
-    message: 'Aspetta un po’, poi ricarica questa pagina.',
+    message: (seconds) => `Aspetta ${seconds} secondi, poi ricarica questa pagina.`,
   },
-  declined: {
-    title: 'Accesso rifiutato',
-    message: 'Sul dispositivo non è stato effettuato l’accesso. Puoi chiudere questa scheda.',
+  links: {
+    privacy: 'Informativa sulla privacy',
+    terms: 'Termini di servizio',
+    support: 'Assistenza',
   },
   cancelledOnDevice: {
     title: 'Accesso annullato',

@@ -14,30 +14,46 @@ export const ko: Messages = {
   failed: {
     title: '로그인 실패',
     cancelled: '로그인이 취소되었습니다.',
+    notSignedIn: '기기에서 로그인되지 않았습니다. 이 탭을 닫아도 됩니다.',
     tryAgain: '로그인하지 못했습니다. 다시 시도해 주세요.',
-    incomplete: '제공업체의 응답이 불완전합니다. 다시 시도해 주세요.',
+    incomplete: '받은 응답이 불완전합니다. 다시 시도해 주세요.',
     notCompleted: '로그인을 완료하지 못했습니다. 다시 시도해 주세요.',
     linkInvalid: (app) =>
       `이 로그인 링크는 더 이상 유효하지 않습니다. ${named(app)}에서 다시 시작해 주세요.`,
+    providerFault: (provider) =>
+      `${provider}에서 올바른 응답을 받지 못했습니다. 그쪽의 문제일 수 있으니 몇 분 후에 다시 시도해 주세요.`,
+    refused: (provider) =>
+      `${provider}에서 로그인을 받아들이지 않았습니다. 시간이 너무 오래 걸렸을 수 있습니다. 같은 문제가 반복되면 이 서비스의 설정이 잘못되었을 수 있으니, 서비스 운영자에게 참조 번호를 알려 주세요.`,
+    ownFault:
+      '사용자의 잘못이 아니라 이 서비스의 문제입니다. 잠시 기다린 뒤 이 페이지를 새로 고쳐 주세요.',
+    startAgain: (device = '기기') => `${device}에서 다시 시작해 주세요.`,
+    reference: '참조 번호',
   },
   home: {
     title: (app) => (app ? `${named(app)}에 로그인` : '코드로 로그인'),
     about: (app) =>
-      `TV나 다른 기기의 ${named(app)}에 휴대전화로 로그인하는 서비스입니다. 로그인은 제공업체의 페이지에서 이루어지므로 비밀번호는 이곳을 거치지 않습니다.`,
+      `휴대전화를 사용해 TV나 다른 기기의 ${named(app)}에 로그인하는 서비스입니다. 로그인은 사용하는 계정의 사이트에서 이루어지므로 비밀번호는 이곳을 거치지 않습니다.`,
+    data: (app) =>
+      `${named(app)}은 사용자가 동의한 경우에만 계정에 접근할 수 있습니다. 이 서비스는 접근 권한을 기기에 전달할 뿐, 저장하지 않습니다.`,
+    providers: '로그인할 수 있는 계정',
   },
   codeForm: {
     title: '코드 입력',
     label: '기기에 표시된 코드',
-    hint: '영문자 8자이며, 공백과 하이픈은 있어도 없어도 됩니다.',
+    hint: '영문자 8자. 대소문자는 구분하지 않으며 하이픈은 생략할 수 있습니다.',
     submit: '다음',
   },
   confirm: {
     title: (app) => (app ? `${named(app)}에 로그인할까요?` : '기기에서 로그인할까요?'),
     consequence: (provider, app) =>
       `계속하면 ${named(app)}이 ${provider} 계정에 접근할 수 있게 됩니다.`,
+    account: '계정',
     device: '기기',
-    started: '시작',
+    started: '시작 시각',
+    justNow: '방금',
     code: '기기의 코드',
+    next: '다음 단계',
+    signInAt: (host) => `${host}에서 로그인`,
     warning: '직접 시작한 경우에만 계속하세요. 누군가 링크나 코드를 보냈다면 거부하세요.',
     continue: '계속',
     decline: '거부',
@@ -53,16 +69,17 @@ export const ko: Messages = {
     message:
       '만료되었거나 이미 사용되었을 수 있습니다. 코드를 확인하거나 기기에서 다시 시작해 주세요.',
   },
+  notFound: {
+    title: '존재하지 않는 페이지입니다',
+    message: '주소를 확인하거나 기기에 표시된 코드를 입력해 주세요.',
+  },
   tooManyTries: {
     title: '시도 횟수가 너무 많습니다',
-    message: '잠시 기다린 뒤 이 페이지를 새로 고쳐 주세요.',
-  },
-  declined: {
-    title: '로그인을 거부했습니다',
-    message: '기기에서 로그인되지 않았습니다. 이 탭을 닫아도 됩니다.',
+    message: (seconds) => `${seconds}초 기다린 뒤 이 페이지를 새로 고쳐 주세요.`,
   },
   cancelledOnDevice: {
     title: '로그인이 취소되었습니다',
     message: '기기에서 로그인이 취소되었습니다. 이 탭을 닫아도 됩니다.',
   },
+  links: { privacy: '개인정보처리방침', terms: '이용약관', support: '도움말' },
 };

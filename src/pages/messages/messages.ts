@@ -1,7 +1,8 @@
 /**
  * All texts of the pages. Each language has one file with one of these. `app` is the
- * operator's `APP_NAME`; without it a sentence says "the app". The English texts of the
- * outcomes are those of docs/protocol.md §5.
+ * operator's `APP_NAME`; without it a sentence says "the app". Names come marked, and the
+ * page keeps them whole (words.tsx). The English texts of the outcomes are those of
+ * docs/protocol.md §5.
  */
 export interface Messages {
   readonly signedIn: {
@@ -13,15 +14,30 @@ export interface Messages {
     /** Also the heading. */
     readonly title: string;
     readonly cancelled: string;
+    /** After `cancelled`: what that means. */
+    readonly notSignedIn: string;
     readonly tryAgain: string;
     readonly incomplete: string;
     readonly notCompleted: string;
     readonly linkInvalid: (app?: string) => string;
+    /** The provider did not do its part. */
+    readonly providerFault: (provider: string) => string;
+    /** The provider refused: too late, or the relay is not set up as it should be. */
+    readonly refused: (provider: string) => string;
+    /** This service did not do its part. The sign-in may go on. */
+    readonly ownFault: string;
+    readonly startAgain: (device?: string) => string;
+    /** Label of the number by which the operator finds the request in the log. */
+    readonly reference: string;
   };
-  /** What this service is, in two sentences. */
+  /** What this service is and does: big providers demand that of an app's home page. */
   readonly home: {
     readonly title: (app?: string) => string;
     readonly about: (app?: string) => string;
+    /** For what the access is used, and what is kept of it. */
+    readonly data: (app?: string) => string;
+    /** Label of the list of providers. */
+    readonly providers: string;
   };
   readonly codeForm: {
     readonly title: string;
@@ -33,9 +49,14 @@ export interface Messages {
   readonly confirm: {
     readonly title: (app?: string) => string;
     readonly consequence: (provider: string, app?: string) => string;
+    readonly account: string;
     readonly device: string;
     readonly started: string;
+    /** Less than a minute ago. */
+    readonly justNow: string;
     readonly code: string;
+    readonly next: string;
+    readonly signInAt: (host: string) => string;
     readonly warning: string;
     readonly continue: string;
     readonly decline: string;
@@ -45,10 +66,12 @@ export interface Messages {
   readonly codeIncomplete: Notice;
   /** The same for unknown, used and expired codes, so that it does not reveal which. */
   readonly codeUnknown: Notice;
-  readonly tooManyTries: Notice;
-  readonly declined: Notice;
   /** The device has ended the sign-in, and the user opens its link, its code, or comes back from the provider. */
   readonly cancelledOnDevice: Notice;
+  /** An address that does not exist. */
+  readonly notFound: Notice;
+  readonly tooManyTries: { readonly title: string; readonly message: (seconds: number) => string };
+  readonly links: { readonly privacy: string; readonly terms: string; readonly support: string };
 }
 
 export interface Notice {

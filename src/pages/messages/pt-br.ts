@@ -10,30 +10,46 @@ export const ptBr: Messages = {
   failed: {
     title: 'Falha no login',
     cancelled: 'O login foi cancelado.',
+    notSignedIn: 'O login não foi feito no seu dispositivo. Você pode fechar esta aba.',
     tryAgain: 'O login falhou. Tente novamente.',
     incomplete: 'A resposta do provedor estava incompleta. Tente novamente.',
     notCompleted: 'Não foi possível concluir o login. Tente novamente.',
     linkInvalid: (app) =>
       `Este link de login não é mais válido. Comece de novo ${app ? `em ${app}` : 'pelo aplicativo'}.`,
+    providerFault: (provider) =>
+      `${provider} não respondeu como deveria. O problema provavelmente está lá: tente de novo em alguns minutos.`,
+    refused: (provider) =>
+      `${provider} recusou o login. Talvez tenha demorado demais. Se acontecer de novo, este serviço pode estar mal configurado: informe a referência ao responsável por ele.`,
+    ownFault: 'O problema é deste serviço, não seu. Espere um momento e recarregue esta página.',
+    startAgain: (device) =>
+      device ? `Comece de novo no dispositivo ${device}.` : 'Comece de novo no seu dispositivo.',
+    reference: 'Referência',
   },
   home: {
     title: (app) => (app ? `Fazer login em ${app}` : 'Fazer login com um código'),
     about: (app = 'um aplicativo') =>
-      `Com este serviço você faz login pelo celular em ${app} de uma TV ou de outro dispositivo. O login acontece na página do próprio provedor: sua senha nunca passa por aqui.`,
+      `Com este serviço você usa o celular para fazer login em ${app}, em uma TV ou outro dispositivo. O login acontece na página do próprio provedor: sua senha nunca passa por aqui.`,
+    data: (app = 'O aplicativo') =>
+      `${app} só terá acesso à sua conta se você concordar. Este serviço repassa esse acesso ao seu dispositivo e não guarda nada dele.`,
+    providers: 'Login com',
   },
   codeForm: {
     title: 'Digite o código',
     label: 'Código mostrado no seu dispositivo',
-    hint: 'Oito letras; espaços e traços não importam.',
+    hint: 'Oito letras, maiúsculas ou minúsculas. O hífen é opcional.',
     submit: 'Avançar',
   },
   confirm: {
     title: (app) => (app ? `Fazer login em ${app}?` : 'Fazer login no seu dispositivo?'),
     consequence: (provider, app = 'o aplicativo') =>
       `Se você continuar, ${app} terá acesso à sua conta ${provider}.`,
+    account: 'Conta',
     device: 'Dispositivo',
-    started: 'Início',
+    started: 'Iniciado',
+    justNow: 'agora mesmo',
     code: 'Código no dispositivo',
+    next: 'Depois',
+    signInAt: (host) => `login em ${host}`,
     warning:
       'Só continue se foi você quem começou. Se alguém enviou o link ou o código para você, recuse.',
     continue: 'Continuar',
@@ -50,16 +66,17 @@ export const ptBr: Messages = {
     message:
       'Talvez ele tenha expirado ou já tenha sido usado. Confira o código ou comece de novo no dispositivo.',
   },
+  notFound: {
+    title: 'Esta página não existe',
+    message: 'Confira o endereço ou digite o código mostrado no seu dispositivo.',
+  },
   tooManyTries: {
     title: 'Tentativas demais',
-    message: 'Espere um pouco e recarregue esta página.',
-  },
-  declined: {
-    title: 'Login recusado',
-    message: 'O login não foi feito no dispositivo. Você pode fechar esta aba.',
+    message: (seconds) => `Espere ${seconds} segundos e recarregue esta página.`,
   },
   cancelledOnDevice: {
     title: 'Login cancelado',
     message: 'O login foi cancelado no dispositivo. Você pode fechar esta aba.',
   },
+  links: { privacy: 'Política de privacidade', terms: 'Termos de serviço', support: 'Ajuda' },
 };

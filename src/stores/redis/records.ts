@@ -82,11 +82,14 @@ export function foundOf(
   const [service = '', sealedVerifier = '', startedAtMs, sealedName = ''] = reply;
   // Opens for the service of the session alone.
   openedOf(session, service, sealedVerifier);
-  const deviceName =
-    sealedName === ''
-      ? undefined
-      : unseal(session.key, nameContext(session.id), sealedName).toString();
+  const deviceName = nameOf(session, sealedName);
   return { service, browserState, startedAtMs: Number(startedAtMs), deviceName };
+}
+
+/** The name of the device; empty if it gave none. */
+export function nameOf(session: Derived, sealedName: string): string | undefined {
+  if (sealedName === '') return undefined;
+  return unseal(session.key, nameContext(session.id), sealedName).toString();
 }
 
 export function browserStateOf(code: Derived, sealed: string): string {

@@ -9,7 +9,7 @@ import type { TimeOf } from './clock.ts';
 import type { RedisCommands } from './commands.ts';
 import type { RedisKeys } from './keys.ts';
 import type { Wake } from './messages.ts';
-import { openedOf, sealResult } from './records.ts';
+import { nameOf, openedOf, sealResult } from './records.ts';
 import { COMPLETE, DEVICE_KEY, LEASE, UNDO_LEASE } from './scripts.ts';
 import { type Derived, deriveFromBrowserState } from './seal.ts';
 
@@ -79,9 +79,10 @@ export function createRedisResults(
         commands.run(LEASE, [sessionKey], [timeOf(), ...args]),
       );
       if (!Array.isArray(reply)) return undefined;
-      const [sealedVerifier = '', sealedDeviceKey = ''] = reply as string[];
+      const [sealedVerifier = '', sealedDeviceKey = '', sealedName = ''] = reply as string[];
       deviceKeys.keep(session.id, sealedDeviceKey);
-      return openedOf(session, service, sealedVerifier);
+      const { verifier } = openedOf(session, service, sealedVerifier);
+      return { verifier, deviceName: nameOf(session, sealedName) };
     },
 
     /** Repeated while the store is away; a repetition of what was carried out succeeds. */

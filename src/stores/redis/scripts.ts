@@ -78,14 +78,14 @@ return 1
 
 /**
  * ARGV: now, service, milliseconds of the lease, its id. Under one id only:
- * returns the sealed verifier and the device's sealed key.
+ * returns the sealed verifier, the device's sealed key and its sealed name.
  */
 export const LEASE = script(`${SESSION}
 local again = at[1] == 'x' and now <= tonumber(at[5]) and redis.call('HGET', KEYS[1], 'i') == ARGV[4]
 if at[1] ~= 'p' and not again then return false end
 ${evenIfFull('KEYS[1]')}
 redis.call('HSET', KEYS[1], 's', 'x', 'l', now + ARGV[3], 'i', ARGV[4])
-return {at[4] or '', at[7] or ''}
+return {at[4] or '', at[7] or '', redis.call('HGET', KEYS[1], 'm') or ''}
 `);
 
 /** ARGV: now, service, id of the lease. As if it had not been given, unless it has run out. */

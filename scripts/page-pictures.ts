@@ -1,0 +1,84 @@
+/**
+ * Takes pictures of every page that a user may see, and writes them to docs/images:
+ * npx bun scripts/page-pictures.ts. With a folder as argument, one picture for each page
+ * and state goes there instead, to look at closely.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { decode, encode } from 'fast-png';
+import type { Page } from 'playwright-core';
+import { launchChromium, showPage } from '../test/kit/chromium.ts';
+import { BRANDED, renderEveryPage } from '../test/kit/pages.ts';
+
+const SHADE = 255 / 31;
+
+const PHONE = { width: 360, height: 640 };
+
+/** Which pages, and how they look. */
+const SHEETS = {
+  light: { scheme: 'light', language: 'en', branding: {} },
+  dark: { scheme: 'dark', language: 'en', branding: {} },
+  branded: { scheme: 'light', language: 'en', branding: BRANDED },
+  arabic: { scheme: 'light', language: 'ar', branding: BRANDED },
+} as const;
+
+/** What the README shows. */
+const CHOSEN = ['branded home', 'branded confirm', 'branded signed-in', 'dark not-exchanged'];
+const chosen = new Map<string, string>();
+
+const [folder] = process.argv.slice(2);
+const browser = await launchChromium();
+for (const [name, { scheme, language, branding }] of Object.entries(SHEETS)) {
+  const context = await browser.newContext({ viewport: PHONE, colorScheme: scheme });
+  const page = await context.newPage();
+  const cells: string[] = [];
+  for (const [title, html] of Object.entries(renderEveryPage(language, branding))) {
+    await showPage(page, html, branding);
+    const picture = await page.screenshot({ fullPage: folder !== undefined });
+    if (folder) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, `${name}-${title}.png`), picture);
+    }
+    const cell = cellOf(title, picture.toString('base64'));
+    cells.push(cell);
+    if (CHOSEN.includes(`${name} ${title}`)) chosen.set(`${name} ${title}`, cell);
+  }
+  if (!folder) await writeSheet(page, cells, 6, `docs/images/pages-${name}.png`);
+  await context.close();
+}
+if (!folder) {
+  const page = await browser.newPage();
+  const cells = CHOSEN.map((name) => (chosen.get(name) ?? '').replace(/<figcaption>.*</, '<'));
+  await writeSheet(page, cells, 4, 'docs/images/pages.png');
+}
+await browser.close();
+
+function cellOf(title: string, picture: string): string {
+  return `<figure><img src="data:image/png;base64,${picture}"><figcaption>${title}</figcaption></figure>`;
+}
+
+async function writeSheet(
+  page: Page,
+  cells: readonly string[],
+  columns: number,
+  path: string,
+): Promise<void> {
+  await page.setViewportSize({ width: 1_080, height: 400 });
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setContent(
+    `<style>body{margin:8px;display:grid;grid-template-columns:repeat(${columns},1fr);gap:8px;font:12px sans-serif;text-align:center}figure{margin:0}img{width:100%;border:1px solid #d1d5db;border-radius:6px}</style>${cells.join('')}`,
+  );
+  writeFileSync(path, withFewColours(await page.screenshot({ fullPage: true })));
+}
+
+/** Half the size: 32 shades of each colour, and no transparency. */
+function withFewColours(png: Uint8Array): Uint8Array {
+  const { width, height, channels, data } = decode(png);
+  const pixels = new Uint8Array(width * height * 3);
+  for (let at = 0; at < width * height; at += 1) {
+    for (let part = 0; part < 3; part += 1) {
+      pixels[at * 3 + part] = Math.round((data[at * channels + part] ?? 0) / SHADE) * SHADE;
+    }
+  }
+  return encode({ width, height, channels: 3, data: pixels }, { zlib: { level: 9 } });
+}

@@ -1,0 +1,77 @@
+/**
+ * The operator's colour, which fills the main button. It must be told from the card
+ * around it (WCAG 2.2, 1.4.11), in light and in dark; the text on it is black or white,
+ * whichever contrasts more, which is always enough (1.4.3).
+ */
+
+/** `#rrggbb`, for each colour scheme. */
+export interface Accent {
+  readonly light: string;
+  readonly dark: string;
+}
+
+/** The card in each colour scheme, as style.ts has it. */
+export const CARDS: Accent = { light: '#ffffff', dark: '#161b22' };
+
+/** Without an `ACCENT`: text on it has a contrast of more than 7:1. */
+export const DEFAULT_ACCENT: Accent = { light: '#1e40af', dark: '#93c5fd' };
+
+/** WCAG 2.2, 1.4.11: what a control needs, so that one sees where it is. */
+export const MIN_ACCENT_CONTRAST = 3;
+
+const INKS = ['#ffffff', '#000000'] as const;
+
+/** The colour of text on it: white or black. */
+export function inkOn(colour: string): string {
+  const [white, black] = INKS;
+  return contrast(colour, white) >= contrast(colour, black) ? white : black;
+}
+
+/** `#rgb` or `#rrggbb`, written out. Undefined for anything else. */
+export function parseColour(text: string): string | undefined {
+  const [, short, long] = /^#(?:([0-9a-f]{3})|([0-9a-f]{6}))$/i.exec(text) ?? [];
+  const digits = short?.replace(/./g, '$&$&') ?? long;
+  return digits && `#${digits.toLowerCase()}`;
+}
+
+/** From 1 to 21. https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio */
+export function contrast(one: string, other: string): number {
+  const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
+/** The cards from which this colour cannot be told. */
+export function findUnclearCards(colour: string, cards: readonly string[]): string[] {
+  return cards.filter((card) => contrast(colour, card) < MIN_ACCENT_CONTRAST);
+}
+
+/** The nearest colour that can be told from every card: mixed with as little black or white as that takes. */
+export function nearestClear(colour: string, cards: readonly string[]): string {
+  for (let step = 1; step <= STEPS; step += 1) {
+    const mixed = INKS.map((ink) => mix(colour, ink, step / STEPS));
+    const clear = mixed.find((each) => findUnclearCards(each, cards).length === 0);
+    if (clear !== undefined) return clear;
+  }
+  return colour;
+}
+
+/** Every shade that can be written. */
+const STEPS = 255;
+
+function mix(colour: string, ink: string, part: number): string {
+  const inks = channels(ink);
+  const mixed = channels(colour).map((value, at) => value + ((inks[at] ?? 0) - value) * part);
+  return `#${mixed.map((value) => Math.round(value).toString(16).padStart(2, '0')).join('')}`;
+}
+
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = channels(colour).map((value) => {
+    const part = value / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function channels(colour: string): number[] {
+  return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+}

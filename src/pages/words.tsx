@@ -1,0 +1,37 @@
+/** @jsxImportSource hono/jsx */
+/**
+ * A sentence of the pages as HTML. A name within it is marked by the characters that
+ * isolate text of the other direction (Unicode UAX #9, FSI and PDI). No line breaks
+ * within a name, or within a word such as "Sign-in", unless it is longer than a line.
+ */
+
+const KEPT_WHOLE =
+  /(\p{P}*)\u2068([^\u2069]*)\u2069(\p{P}*)|[^\s\u2068\u2069]*\p{L}-\p{L}[^\s\u2068\u2069]*/gu;
+
+/** Marks a name for a sentence. */
+export function isolate(name: string): string {
+  return `\u2068${name}\u2069`;
+}
+
+/** For a title, which has no elements. */
+export function withoutMarks(sentence: string): string {
+  return sentence.replaceAll(/[\u2068\u2069]/g, '');
+}
+
+export function Words({ children }: { children: string }) {
+  const parts: (string | object)[] = [];
+  let end = 0;
+  for (const { 0: all, 1: before, 2: name, 3: after, index } of children.matchAll(KEPT_WHOLE)) {
+    parts.push(children.slice(end, index));
+    parts.push(
+      <span class="whole">{name === undefined ? all : [before, <bdi>{name}</bdi>, after]}</span>,
+    );
+    end = index + all.length;
+  }
+  return (
+    <>
+      {parts}
+      {children.slice(end)}
+    </>
+  );
+}

@@ -1,0 +1,117 @@
+/**
+ * Every page in every language and look, in one browser: nothing is cut off on a small
+ * screen or with large text, no word is broken that must not be, and axe-core finds
+ * nothing wrong. WCAG 2.2, 1.4.4 and 1.4.10.
+ */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import { LANGUAGES } from '../../src/pages/messages/catalogue.ts';
+import type { Branding } from '../../src/pages/pages.ts';
+import { launchChromium } from '../kit/chromium.ts';
+import { BRANDED, LONGEST, renderEveryPage } from '../kit/pages.ts';
+
+setDefaultTimeout(120_000);
+
+const browser = await launchChromium();
+afterAll(() => browser.close());
+
+/** The logo is in the page, because there is no relay. */
+async function show(page: Page, html: string, { logo }: Branding): Promise<void> {
+  const uri = logo && `data:${logo.mediaType};base64,${logo.base64}`;
+  await page.setContent(html.replace('src="/logo"', `src="${uri}"`));
+}
+
+/** The narrowest window of 1.4.10. */
+const NARROW = { width: 320, height: 568 };
+const narrow = await (await browser.newContext({ viewport: NARROW })).newPage();
+
+/** What reaches beyond the window, and words that are on two lines although one has room for them. */
+function findFaults(page: Page) {
+  return page.evaluate(() => {
+    const root = document.documentElement;
+    const faults: string[] = [];
+    for (const fontSize of ['100%', '200%']) {
+      root.style.fontSize = fontSize;
+      if (root.scrollWidth > root.clientWidth) faults.push(`${fontSize}: scrolls sideways`);
+      for (const element of document.querySelectorAll('main *, footer *')) {
+        const { left, right } = element.getBoundingClientRect();
+        const isOutside = left < -0.5 || right > root.clientWidth + 0.5;
+        const isCut = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0;
+        if (isOutside || isCut) faults.push(`${fontSize}: ${element.outerHTML.slice(0, 80)}`);
+      }
+    }
+    root.style.fontSize = '';
+    for (const whole of document.querySelectorAll<HTMLElement>('.whole')) {
+      const { height, width } = whole.getBoundingClientRect();
+      const isBroken = height > 1.9 * Number.parseFloat(getComputedStyle(whole).fontSize);
+      const room = whole.parentElement?.clientWidth ?? 0;
+      if (isBroken && width < 0.75 * room) faults.push(`broken: ${whole.textContent}`);
+    }
+    return faults;
+  });
+}
+
+test.each(LANGUAGES)(
+  '%s: no page is cut off at 320 px, or with text at 200 %',
+  async (language) => {
+    const faults: Record<string, string[]> = {};
+    for (const [look, branding] of Object.entries({
+      plain: {},
+      branded: BRANDED,
+      longest: LONGEST,
+    })) {
+      for (const [name, html] of Object.entries(renderEveryPage(language, branding))) {
+        await show(narrow, html, branding);
+        const found = await findFaults(narrow);
+        if (found.length > 0) faults[`${look} ${name}`] = found;
+      }
+    }
+    expect(faults).toEqual({});
+  },
+);
+
+test('a page that is cut off is found', async () => {
+  await narrow.setContent(
+    '<main><p>too<span style="white-space:nowrap">'.concat('long '.repeat(40)),
+  );
+  expect(await findFaults(narrow)).not.toEqual([]);
+});
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+declare global {
+  var axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+}
+
+/** WCAG 2.2 A and AA, and the best practices of axe-core. */
+async function findViolations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const { violations } = await axe.run();
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  });
+}
+
+test.each([
+  ['light', 'light', 'en', {}],
+  ['dark', 'dark', 'en', {}],
+  ['branded', 'light', 'en', BRANDED],
+  ['branded and dark', 'dark', 'de', BRANDED],
+  ['right to left', 'light', 'ar', BRANDED],
+] as const)(
+  '%s: axe-core finds nothing wrong on any page',
+  async (_, colorScheme, language, branding) => {
+    const context = await browser.newContext({ colorScheme });
+    const page = await context.newPage();
+    const violations: Record<string, string[]> = {};
+    for (const [name, html] of Object.entries(renderEveryPage(language, branding))) {
+      await show(page, html, branding);
+      const found = await findViolations(page);
+      if (found.length > 0) violations[name] = found;
+    }
+    expect(violations).toEqual({});
+    await context.close();
+  },
+);

@@ -1,0 +1,334 @@
+/** What the pages say of a sign-in, what an operator puts on them, and where a mistyped address leads. docs/person.md. */
+import { describe, expect, test } from 'bun:test';
+import { startLog } from '../../src/log.ts';
+import { start, startWithCode } from '../kit/device.ts';
+import { CODE_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
+import { BRANDED } from '../kit/pages.ts';
+import { createEventLog } from '../kit/relay.ts';
+import { createTestService, type Fetch } from '../kit/service.ts';
+import { callback, decide, decision, deny, sentencesOf, textOf } from '../kit/user.ts';
+
+const TV = 'Living room TV <1>';
+const asked = { device: TV };
+/** As in textOf, which does not unescape. */
+const SHOWN_TV = 'Living room TV &lt;1&gt;';
+
+const answering =
+  (status: number, body: object): Fetch =>
+  async () =>
+    Response.json(body, { status });
+
+describe('the page at the end', () => {
+  test('names the device and the account, whichever way the user came', async () => {
+    const service = createTestService();
+    const { state } = await start(service, 'mal', asked);
+    const text = await textOf(await callback(service, state));
+    for (const name of [SHOWN_TV, 'MyAnimeList']) expect(text).toContain(name);
+  });
+
+  test('is that of /auth/done if the device has no name', async () => {
+    const service = createTestService();
+    const { state } = await start(service);
+    const page = await (await callback(service, state)).text();
+    expect(page).toBe(await (await service.ask('/auth/done')).text());
+  });
+
+  test('is one string for all who have the same names, and nobody gets the names of others', async () => {
+    const service = createTestService();
+    const pages: string[] = [];
+    for (const device of ['$& one', 'two', '$& one']) {
+      const { state } = await start(service, 'mal', { device });
+      pages.push(await textOf(await callback(service, state)));
+      service.clock.advance(10_000);
+    }
+    expect(pages[0]).toContain('$&amp; one');
+    expect(pages[1]).toContain('two');
+    expect(pages[1]).not.toContain('one');
+    expect(pages[2]).toBe(pages[0] ?? '');
+  });
+
+  test('declining here and at the provider lead to the same page', async () => {
+    const service = createTestService();
+    const [here, there] = [
+      await startWithCode(service, asked),
+      await startWithCode(service, asked),
+    ];
+    const declined = await decide(service, here.link, 'decline');
+    const denied = await deny(service, there.state);
+    expect([declined.status, denied.status]).toEqual([200, 200]);
+    const page = await declined.text();
+    expect(page).toBe(await denied.text());
+    for (const said of ['Sign-in was cancelled.', 'was not signed in', SHOWN_TV]) {
+      expect(sentencesOf(page)).toContain(said);
+    }
+  });
+
+  const THEIRS = 'MyAnimeList did not answer as it should.';
+  const REFUSED = 'MyAnimeList refused the sign-in.';
+  test.each<[string, Fetch, string]>([
+    ['no answer', () => Promise.reject(new Error('ECONNREFUSED')), THEIRS],
+    ['a fault of the provider', answering(500, {}), THEIRS],
+    ['too many requests', answering(429, {}), THEIRS],
+    ['an answer without tokens', answering(200, {}), THEIRS],
+    ['a code that is too old', answering(400, { error: 'invalid_grant' }), REFUSED],
+    ['a wrong client secret', answering(401, { error: 'invalid_client' }), REFUSED],
+    ['an error with status 200', answering(200, { error: 'invalid_grant' }), REFUSED],
+  ])(
+    'after %s says whose fault it may be, where to start again, and the id of the request in the log',
+    async (_, fetch, fault) => {
+      const log = createEventLog();
+      startLog({ level: 'info', format: 'json', write: log.take });
+      const service = createTestService({}, { fetch });
+      const { state } = await start(service, 'mal', asked);
+      const answer = await callback(service, state);
+      expect(answer.status).toBe(502);
+      const text = await textOf(answer);
+      expect(text).toContain('complete sign-in. Please try again.');
+      expect(text).toContain(fault);
+      expect(text).toContain(`Start again on ${SHOWN_TV}.`);
+      const logged = log.events.find(({ event }) => event === 'exchange_failed');
+      expect(text).toContain(` ${logged?.requestId} `);
+    },
+  );
+
+  test.each([
+    ['error=server_error', THEIRS],
+    ['error=temporarily_unavailable', THEIRS],
+    ['error=invalid_scope', REFUSED],
+    ['', THEIRS],
+  ])('after a callback with "%s" too', async (query, fault) => {
+    const service = createTestService();
+    const { state } = await start(service, 'mal', asked);
+    const text = await textOf(await callback(service, state, query));
+    for (const said of [fault, `Start again on ${SHOWN_TV}.`, 'Reference'])
+      expect(text).toContain(said);
+  });
+
+  test('after a fault of the relay says that it is the relay, and to reload', async () => {
+    const beforeVerb = (verb: string) => {
+      if (verb === 'lease') throw new Error('a bug');
+    };
+    const service = createTestService({}, { beforeVerb });
+    const { state } = await start(service);
+    const answer = await callback(service, state);
+    expect(answer.status).toBe(503);
+    const text = await textOf(answer);
+    for (const said of ['The fault is with this service', 'reload', 'Reference']) {
+      expect(text).toContain(said);
+    }
+  });
+});
+
+describe('the confirmation page', () => {
+  test('has rows for the account and for what comes next', async () => {
+    const service = createTestService();
+    const { link } = await startWithCode(service);
+    const text = (await textOf(await service.ask(link))).replaceAll(/\s+/g, ' ');
+    expect(text).toContain('Account MyAnimeList');
+    expect(text).toContain('Started just now');
+    expect(text).toContain('Next sign in at mal.test');
+  });
+
+  const NEIGHBOUR = '203.0.113.9';
+  const useUp = async ({ ask }: ReturnType<typeof createTestService>) => {
+    for (let tries = 0; tries < CODE_LIMIT_PER_ADDRESS.burst; tries += 1) {
+      await ask('/L/BCDF-GHJK', {}, NEIGHBOUR);
+    }
+    const refused = await ask('/L/BCDF-GHJK', {}, NEIGHBOUR);
+    expect(refused.status).toBe(429);
+    return refused;
+  };
+  const proofIn = (page: string) => /name="proof" value="([\w-]{43})"/.exec(page)?.[1] ?? '';
+  const deciding = (choice: string, proof: string) => {
+    const { headers } = decision(choice);
+    return { method: 'POST', headers, body: new URLSearchParams({ choice, proof }) } as RequestInit;
+  };
+
+  test.each(['continue', 'decline'])(
+    'once it was shown, its user may %s, although a neighbour has used up the tries of their address',
+    async (choice) => {
+      const service = createTestService();
+      const { link } = await startWithCode(service);
+      const proof = proofIn(await (await service.ask(link, {}, NEIGHBOUR)).text());
+      await useUp(service);
+      const decided = await service.ask(link, deciding(choice, proof), NEIGHBOUR);
+      expect(decided.status).toBe(choice === 'continue' ? 303 : 200);
+    },
+  );
+
+  test('the proof of one code is none for another, and a wrong one does not tell whether a code exists', async () => {
+    const service = createTestService();
+    const [one, other] = [await startWithCode(service), await startWithCode(service)];
+    const page = await (await service.ask(one.link, {}, NEIGHBOUR)).text();
+    const proof = proofIn(page);
+    const refused = await (await useUp(service)).text();
+    for (const [link, wrong] of [
+      [other.link, proof],
+      [one.link, 'x'.repeat(43)],
+      [one.link, ''],
+      ['/L/BCDF-GHJK', proof],
+    ] as const) {
+      const answer = await service.ask(link, deciding('continue', wrong), NEIGHBOUR);
+      expect(answer.status).toBe(429);
+      expect(await answer.text()).toBe(refused);
+    }
+    // The proof is no way to the sign-in.
+    for (const secret of [one.state, one.session]) expect(page).not.toContain(secret);
+  });
+
+  test('the long link is never limited: nobody can guess it', async () => {
+    for (const confirm of ['code', 'always'] as const) {
+      const service = createTestService({ confirm });
+      const { url } = await startWithCode(service);
+      await useUp(service);
+      const { status } = await service.ask(url, {}, NEIGHBOUR);
+      expect(status).toBe(confirm === 'code' ? 302 : 200);
+    }
+  });
+
+  test('too many tries: the page says how long to wait', async () => {
+    const refused = await useUp(createTestService());
+    expect(await textOf(refused)).toContain('Please wait 10 seconds, then reload this page.');
+    expect(refused.headers.get('retry-after')).toBe('10');
+  });
+});
+
+describe.each(['', '/relay'])('a mistyped address under "%s"', (basePath) => {
+  const service = createTestService({ baseUrl: `https://relay.test${basePath}` });
+  const FORM = `${basePath}/link`;
+  const CODE = `${basePath}/L/WDJB-MJHT`;
+
+  test.each([
+    ['/LINK', FORM],
+    ['/Link', FORM],
+    ['/link/', FORM],
+    ['/L', FORM],
+    ['/l', FORM],
+    ['/L/', FORM],
+    ['/l//', FORM],
+    ['/link/wdjb-mjht', CODE],
+    ['/LINK/WDJBMJHT/', CODE],
+    ['/L/WDJB-MJHT/', CODE],
+    ['/wdjb-mjht', CODE],
+    ['/WDJB%20MJHT', CODE],
+    ['/link?code=wdjb-mjht', CODE],
+    ['/link?user_code=WDJBMJHT', CODE],
+  ])('%s leads to %s', async (path, location) => {
+    const answer = await service.ask(basePath + path);
+    expect([answer.status, answer.headers.get('location')]).toEqual([302, location]);
+  });
+
+  test.each([
+    ['/L/WDJB-MJH', 404, 'This code is not valid'],
+    ['/L/WDJB-MJHT0', 404, 'This code is not valid'],
+    ['/l/%E0%A4%A', 404, 'This code is not valid'],
+    ['/link?code=WDJB', 400, 'That is not a whole code'],
+    ['/nowhere', 404, 'This page does not exist'],
+    ['/link/nowhere/else', 404, 'This page does not exist'],
+    ['/%E0%A4%A', 404, 'This page does not exist'],
+  ])('%s is %d, with the form', async (path, status, said) => {
+    const answer = await service.ask(basePath + path);
+    expect(answer.status).toBe(status);
+    const page = await answer.text();
+    expect(sentencesOf(page)).toContain(said);
+    expect(page).toContain(`<form method="post" action="${FORM}">`);
+  });
+
+  test('what was typed is in the field, to be corrected', async () => {
+    const page = await (await service.ask(`${basePath}/L/wdjb%22mj`)).text();
+    expect(page).toContain('value="wdjb&quot;mj"');
+  });
+});
+
+test.each(['/auth/', '/auth/x/y/z', '/auth/nosuch', '/qr/x/y', '/.well-known/x'])(
+  '%s is not for users: 404 as text',
+  async (path) => {
+    const answer = await createTestService().ask(path);
+    expect(answer.status).toBe(404);
+    expect(await answer.text()).toBe('404 page not found\n');
+  },
+);
+
+describe('the code form', () => {
+  test('has one field that looks like a code, and that no browser corrects, fills in or cuts', async () => {
+    const page = await (await createTestService().ask('/link')).text();
+    const [field = '', ...others] = page.match(/<input[^>]*>/g) ?? [];
+    expect(others).toEqual([]);
+    for (const attribute of [
+      'placeholder="XXXX-XXXX"',
+      'autocapitalize="characters"',
+      'autocomplete="one-time-code"',
+      'spellcheck="false"',
+      'aria-describedby="hint"',
+    ]) {
+      expect(field).toContain(attribute);
+    }
+    expect(field).not.toContain('maxlength');
+    expect(page).toContain('<label for="code">');
+  });
+});
+
+describe('the brand', () => {
+  const service = createTestService({ branding: BRANDED });
+
+  test('is on every page: logo, colour, icon, links', async () => {
+    const { link } = await startWithCode(service);
+    for (const path of ['/', '/link', link, '/nowhere', '/auth/mal?state=x', '/auth/done']) {
+      const page = await (await service.ask(path)).text();
+      expect(page).toContain('<img class="logo" src="/logo" alt="Acme TV"/>');
+      expect(page).toContain('<link rel="icon" href="/favicon.ico"/>');
+      expect(page).toContain('--accent:#c2410c;--on-accent:#ffffff');
+      expect(page).toContain('--accent:#fdba74;--on-accent:#000000');
+      for (const name of ['privacy', 'terms', 'help']) {
+        expect(page).toContain(`<a href="https://acme.example/${name}">`);
+      }
+    }
+  });
+
+  test.each(['/logo', '/favicon.ico'])(
+    '%s is the logo, which runs and loads nothing',
+    async (path) => {
+      const answer = await service.ask(path);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toBe('image/svg+xml');
+      expect(answer.headers.get('content-security-policy')).toBe(
+        "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+      );
+      expect(Buffer.from(await answer.bytes()).toString('base64')).toBe(BRANDED.logo?.base64 ?? '');
+    },
+  );
+
+  test('only pictures may be kept by a cache', async () => {
+    const { link, url } = await startWithCode(service);
+    for (const path of ['/', '/link', link, url, '/nowhere', '/auth/done', '/openapi.json']) {
+      const { headers } = await service.ask(path);
+      expect(headers.get('cache-control')).toBe('no-store, private');
+    }
+    const { headers } = await service.ask('/logo');
+    expect(headers.get('cache-control')).toBe('public, max-age=86400');
+  });
+
+  test('without one there is an icon, no logo, no footer, and no link', async () => {
+    const plain = createTestService();
+    const page = await (await plain.ask('/')).text();
+    expect(page).not.toMatch(/<img|<footer|<a /);
+    expect((await plain.ask('/logo')).status).toBe(404);
+    expect((await plain.ask('/favicon.ico')).headers.get('content-type')).toBe('image/svg+xml');
+  });
+
+  test('the home page says what the service does, for whom, with which providers, and may be listed', async () => {
+    const page = await (await service.ask('/')).text();
+    const text = sentencesOf(page);
+    for (const said of [
+      'you sign in to Acme TV',
+      'Acme TV gets access to your account only if you agree',
+      'keeps none of it',
+      'MyAnimeList, AniList',
+      'Privacy policy',
+    ]) {
+      expect(text).toContain(said);
+    }
+    expect(page).not.toContain('noindex');
+    expect(await (await service.ask('/link')).text()).toContain('noindex');
+  });
+});
