@@ -1,9 +1,11 @@
 /**
- * `bun run build` writes dist/ for Node: the relay as a program (dist/cli/) and as a module
- * to embed (dist/sign-in-relay.js). `buildExecutable` makes a program that needs no runtime.
+ * `npm run build` writes dist/ for Node: the relay as a program (dist/cli/) and as a module
+ * to embed (dist/sign-in-relay.js). With `--executable=FILE` it writes a program that needs
+ * no runtime, for this machine.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 
 const ROOT = join(import.meta.dir, '..');
 
@@ -55,17 +57,22 @@ async function buildForNode(): Promise<void> {
   });
 }
 
-/** Bun fetches the runtime of another target from the npm registry. */
-export async function buildExecutable(target: ExecutableTarget, file: string): Promise<void> {
+/** Without a target: for this machine. Bun fetches the runtime of another one from the npm registry. */
+export function buildExecutable(file: string, target?: ExecutableTarget): void {
   const defines = Object.entries(definitions()).map(([name, value]) => `--define=${name}=${value}`);
   const command = [
-    ...[process.execPath, 'build', 'src/main.ts', '--compile', `--target=${target}`],
+    ...[process.execPath, 'build', 'src/main.ts', '--compile'],
+    ...(target ? [`--target=${target}`] : []),
     // Neither settings nor code from the folder in which the relay happens to be started.
     ...['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'],
     ...[...defines, `--outfile=${file}`],
   ];
   const { exitCode, stderr } = Bun.spawnSync(command, { cwd: ROOT });
-  if (exitCode !== 0) throw new Error(`cannot build ${target}:\n${stderr}`);
+  if (exitCode !== 0) throw new Error(`cannot build ${file}:\n${stderr}`);
 }
 
-if (import.meta.main) await buildForNode();
+if (import.meta.main) {
+  const { executable } = parseArgs({ options: { executable: { type: 'string' } } }).values;
+  if (executable) buildExecutable(executable);
+  else await buildForNode();
+}

@@ -94,7 +94,11 @@ function raiseFetchLimit(): void {
   const isExecutable = argv[1]?.startsWith('/$bunfs/') ?? false;
   if (!isExecutable || env.BUN_CONFIG_MAX_HTTP_REQUESTS) return;
   const raised = { ...env, BUN_CONFIG_MAX_HTTP_REQUESTS: String(FETCHES_AT_ONCE) };
-  process.execve?.(execPath, [execPath, ...argv.slice(2)], raised);
+  try {
+    process.execve?.(execPath, [execPath, ...argv.slice(2)], raised);
+  } catch {
+    // Then the lower limit holds, which the relay knows.
+  }
 }
 
 function print(text: string): void {

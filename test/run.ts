@@ -10,6 +10,7 @@ import { searchLogs } from './kit/secrets.ts';
 
 /** Commands that the tests need, and the Debian packages that have them. */
 const COMMANDS: Readonly<Record<string, string>> = {
+  buildah: 'buildah',
   chromium: 'chromium',
   curl: 'curl',
   nginx: 'nginx-light',
@@ -18,6 +19,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   'redis-cli': 'redis-tools',
   'redis-server': 'redis-server',
   script: 'bsdutils',
+  'systemd-analyze': 'systemd',
 };
 
 /** The same for modules of Debian's Python. */

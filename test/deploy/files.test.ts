@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import lockFile from '../../package-lock.json' with { type: 'json' };
+import { FETCHES_AT_ONCE } from '../../src/limits.ts';
 import { RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { DEFAULT_POLL_SECONDS } from '../kit/limits.ts';
 import { readAcl } from '../kit/redis/acl.ts';
@@ -51,8 +52,16 @@ test('deploy/nginx.conf is the only configuration of nginx: documents link to it
 
 test('the image has the version of Bun that the tests run with', () => {
   expect(read('Dockerfile')).toContain(
-    `FROM oven/bun:${packageJson.optionalDependencies.bun}-slim`,
+    `FROM docker.io/oven/bun:${packageJson.optionalDependencies.bun}-slim`,
   );
+});
+
+test('whatever starts the relay lets Bun make as many requests at once', () => {
+  const setting = `BUN_CONFIG_MAX_HTTP_REQUESTS=${FETCHES_AT_ONCE}`;
+  for (const file of ['Dockerfile', 'debian/sign-in-relay.service']) {
+    expect(read(file)).toContain(setting);
+  }
+  expect(readFileSync(`${ROOT}bin/sign-in-relay`, 'utf8')).toContain(`:-${FETCHES_AT_ONCE}}`);
 });
 
 test('the user in Valkey has the rights of docs/scaling.md, and no others', () => {
