@@ -35,6 +35,21 @@ test('the relays trust the network of the proxy', () => {
   expect(compose.networks.relays.ipam).toEqual({ config: [{ subnet: trusted }] });
 });
 
+test('the relay of a home server trusts the network of Caddy, and differs in nothing else that protects it', () => {
+  const home = Bun.YAML.parse(read('compose.home.yaml')) as {
+    readonly services: { readonly relay: Record<string, unknown> };
+    readonly networks: { readonly relay: { readonly ipam: unknown } };
+  };
+  const { environment, read_only, cap_drop, security_opt, stop_grace_period } = home.services
+    .relay as Record<string, unknown> & { readonly environment: Record<string, string> };
+  expect(home.networks.relay.ipam).toEqual({
+    config: [{ subnet: environment.TRUSTED_PROXY_CIDRS }],
+  });
+  expect(compose.services['relay-1']).toMatchObject({
+    ...{ read_only, cap_drop, security_opt, stop_grace_period },
+  });
+});
+
 test('the proxy waits longer than a poll is held', () => {
   const [, seconds] = /proxy_read_timeout (\d+)s;/.exec(read('nginx.conf')) ?? [];
   expect(Number(seconds)).toBeGreaterThan(DEFAULT_POLL_SECONDS + 10);
