@@ -58,7 +58,7 @@ function controlOf(architecture: DebianArchitecture): string {
 Version: ${packageJson.version}
 Architecture: ${architecture}
 Maintainer: ${MAINTAINER}
-Depends: libc6 (>= 2.31)
+Depends: libc6 (>= 2.17)
 Recommends: systemd
 Section: net
 Priority: optional

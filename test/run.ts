@@ -11,6 +11,7 @@ import { searchLogs } from './kit/secrets.ts';
 /** Commands that the tests need, and the Debian packages that have them. */
 const COMMANDS: Readonly<Record<string, string>> = {
   buildah: 'buildah',
+  caddy: 'caddy',
   chromium: 'chromium',
   curl: 'curl',
   nginx: 'nginx-light',

@@ -1,12 +1,14 @@
 /** The files of deploy/ and package.json agree with each other and with the relay. */
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import lockFile from '../../package-lock.json' with { type: 'json' };
 import { FETCHES_AT_ONCE } from '../../src/limits.ts';
 import { RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { DEFAULT_POLL_SECONDS } from '../kit/limits.ts';
+import { runChild } from '../kit/process.ts';
 import { readAcl } from '../kit/redis/acl.ts';
 import { ROOT } from '../kit/relay.ts';
 
@@ -48,6 +50,14 @@ test('the relay of a home server trusts the network of Caddy, and differs in not
   expect(compose.services['relay-1']).toMatchObject({
     ...{ read_only, cap_drop, security_opt, stop_grace_period },
   });
+});
+
+test('Caddy accepts its configuration', async () => {
+  const command = ['caddy', 'validate', '--adapter=caddyfile', `--config=${ROOT}deploy/Caddyfile`];
+  const { exitCode, output } = await runChild(command, {
+    env: { RELAY_HOST: 'localhost', HOME: tmpdir() },
+  });
+  expect([exitCode, output]).toEqual([0, expect.stringContaining('Valid configuration')]);
 });
 
 test('the proxy waits longer than a poll is held', () => {
