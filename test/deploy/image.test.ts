@@ -3,7 +3,7 @@
  * one with the Bun and the commands of this machine stands in for it. The relay runs as the
  * image says, in a chroot with nothing to write to.
  */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -119,6 +119,8 @@ test('a sign-in succeeds, as that user and with a root that is read-only', async
   const env = Object.fromEntries(config.Env.map((line) => line.split(/=(.*)/s).slice(0, 2)));
   const settings = { ...env, PATH: process.env.PATH ?? '', MAL_TOKEN_URL: provider.tokenUrl };
   const relay = await launchRelay(settings, { command: inImage() });
+  // The kernel forgets to end it with us, since its user changes.
+  onTestFinished(() => relay.stop('SIGKILL').then(() => {}));
   await relay.waitForEvent('listening');
   const status = await Bun.file(`/proc/${relay.pid}/status`).text();
   expect(status).toMatch(/^Uid:\t65534\t65534\t65534\t65534$/m);

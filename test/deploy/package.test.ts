@@ -1,5 +1,13 @@
 /** The npm package, the executable and the Debian package: made, installed, run and removed, each as docs/install.md says. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import {
+  afterAll,
+  beforeAll,
+  describe,
+  expect,
+  onTestFinished,
+  setDefaultTimeout,
+  test,
+} from 'bun:test';
 import {
   cpSync,
   existsSync,
@@ -209,6 +217,8 @@ describe('the Debian package', () => {
     const command = [...user, ...rights, '/usr/bin/sign-in-relay'];
     const port = await findFreePort();
     const relay = await launchRelay({ ...env, PORT: `${port}` }, { command, port });
+    // The kernel forgets to end it with us, since its user changes.
+    onTestFinished(() => relay.stop('SIGKILL').then(() => {}));
     const { url } = await relay.waitForEvent('listening');
     expect(url).toBe(`http://127.0.0.1:${port}`);
     expect(relay.events('setting')).toEqual([]);
