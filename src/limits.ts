@@ -61,6 +61,12 @@ export const REQUEST_BODY_BYTES = 1_048_576;
 /** How long a request body may take to arrive. A device sends some 30 bytes. */
 export const REQUEST_BODY_DEADLINE_MS = 10 * SECOND_MS;
 
+/** How long the headers of a request may take to arrive. Bun has the same limit built in. */
+export const HEADERS_DEADLINE_MS = 10 * SECOND_MS;
+
+/** How often the files of a certificate are looked at. Renewals come weeks before the end. */
+export const CERTIFICATE_CHECK_MS = 5 * SECOND_MS;
+
 /** How much longer than a poll is held an idle connection stays open. */
 export const IDLE_MARGIN_SECONDS = 25;
 
@@ -122,9 +128,12 @@ export const EXCHANGE_LEASE_MS = EXCHANGE_TIMEOUT_MS + 5 * SECOND_MS;
 /** How long a handler may take, besides the time for which it holds a poll. Only a store that does not answer takes so long. */
 export const HANDLER_DEADLINE_MS = EXCHANGE_TIMEOUT_MS + 5 * SECOND_MS;
 
+/** How many outgoing requests Bun makes at once; bin/sign-in-relay and deploy/ set the same. */
+export const FETCHES_AT_ONCE = 5_000;
+
 /**
- * Requests in progress at all providers together: below the 5000 that the runtime may
- * make at once under `npm start`. Each takes a socket and some 10 KB.
+ * Requests in progress at all providers together: below FETCHES_AT_ONCE. Each takes a
+ * socket and some 10 KB.
  */
 export const UPSTREAM_REQUESTS = 4_000;
 

@@ -1,27 +1,27 @@
-#!/usr/bin/env bun
 /** The command line: a command, help and version, or reads the environment and serves. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import packageJson from '../package.json' with { type: 'json' };
+import { CertificateProblem } from './certificate.ts';
+import { FETCHES_AT_ONCE } from './limits.ts';
 import { createLogOutput, describeError, log, startLog } from './log.ts';
 import { StoreUnavailable } from './relay/store.ts';
 import { serve } from './serve.ts';
 import { describeFaults, readSettings, type Settings, settingsHelp } from './settings/index.ts';
+import { DESCRIPTION, VERSION } from './version.ts';
 
-const USAGE = `sign-in-relay ${packageJson.version}: ${packageJson.description}
+const USAGE = `sign-in-relay ${VERSION}: ${DESCRIPTION}
 
-Usage: npm start                 serve, configured by the environment
-       npm start -- --help       this text
-       npm start -- --version
+Usage: sign-in-relay             serve, configured by the environment
+       sign-in-relay --help      this text
+       sign-in-relay --version
 
-       npm run dev               a relay and a provider to try an app against
-       npm run login -- SERVICE  sign in from this terminal, and get the tokens
-       npm start -- providers [NAME]  what is known of providers, or of one
-
-As an installed package: sign-in-relay, followed by dev, login, providers or an option.
+       sign-in-relay dev               a relay and a provider to try an app against
+       sign-in-relay login SERVICE     sign in from this terminal, and get the tokens
+       sign-in-relay providers [NAME]  what is known of providers, or of one
 `;
 
 async function main(): Promise<void> {
+  raiseFetchLimit();
   // Whoever reads them may close them at any time. Each write handles its own failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const [command = '', ...args] = process.argv.slice(2);
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   }
   const options = readOptions();
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
-  if (options.version) return print(`${packageJson.version}\n`);
+  if (options.version) return print(`${VERSION}\n`);
 
   const read = readSettings(process.env, readFileSync);
   if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
@@ -67,7 +67,11 @@ const COMMANDS = {
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const { host = 'every address', port } = settings;
+  if (error instanceof CertificateProblem) return `${error.message}\n`;
   if (error instanceof StoreUnavailable) return `REDIS_URL: ${error.message}\n`;
+  if (host.startsWith('unix:') && code !== undefined) {
+    return `HOST is ${host}: the relay cannot listen there (${code})\n`;
+  }
   if (code === 'EADDRINUSE') return `PORT is ${port}: another program listens there already\n`;
   if (code === 'EACCES') return `PORT is ${port}: only root may listen below 1024\n`;
   return typeof code === 'string' && NO_SUCH_ADDRESS.has(code)
@@ -100,6 +104,22 @@ function readOptions() {
     return parseArgs({ options }).values;
   } catch (error) {
     return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+  }
+}
+
+/**
+ * Bun reads its limit of outgoing requests when it starts. An executable has no launcher
+ * that could set it (bin/sign-in-relay), so it starts itself again, in the same process.
+ */
+function raiseFetchLimit(): void {
+  const { execPath, argv, env } = process;
+  const isExecutable = argv[1]?.startsWith('/$bunfs/') ?? false;
+  if (!isExecutable || env.BUN_CONFIG_MAX_HTTP_REQUESTS) return;
+  const raised = { ...env, BUN_CONFIG_MAX_HTTP_REQUESTS: String(FETCHES_AT_ONCE) };
+  try {
+    process.execve?.(execPath, [execPath, ...argv.slice(2)], raised);
+  } catch {
+    // Then the lower limit holds, which the relay knows.
   }
 }
 

@@ -1,16 +1,9 @@
-/** Listens with Bun.serve until a signal ends the process. Only this file and dev/listen.ts use Bun. */
+/** Runs the relay until a signal ends the process. */
 import { randomBytes } from 'node:crypto';
-import { lookup } from 'node:dns/promises';
-import { refuse } from './http/responses.ts';
-import {
-  DRAIN_FLUSH_MS,
-  IDLE_MARGIN_SECONDS,
-  MAX_IDLE_SECONDS,
-  REQUEST_BODY_BYTES,
-  SIGNAL_ECHO_MS,
-} from './limits.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from './limits.ts';
+import { type Listener, listen, loadRuntime } from './listen.ts';
 import { describeError, log } from './log.ts';
-import type { Fetch } from './providers/token-endpoint.ts';
 import { systemClock } from './relay/time.ts';
 import { type Service, startService } from './service.ts';
 import type { Settings } from './settings/index.ts';
@@ -19,94 +12,27 @@ import type { Settings } from './settings/index.ts';
 export async function serve(settings: Settings): Promise<void> {
   const running: Running = {};
   endOnSignal(running);
-  const world = {
-    clock: systemClock,
-    randomBytes,
-    fetch: fetchUpstream,
-    fetchesAtOnce: readFetchesAtOnce(),
-  };
-  running.service = await startService(settings, world);
-  running.server = await listen(settings, running.service);
+  const runtime = await loadRuntime();
+  const { fetch, fetchesAtOnce } = runtime;
+  const world = { clock: systemClock, randomBytes, fetch, ...(fetchesAtOnce && { fetchesAtOnce }) };
+  const service = await startService(settings, world);
+  running.service = service;
+  running.listener = await listen(runtime, settings, {
+    handle: service.handle,
+    idleSeconds: settings.pollSeconds + IDLE_MARGIN_SECONDS,
+  });
   log.info('listening', {
-    url: running.server.url.origin,
+    url: running.listener.url,
     baseUrl: settings.baseUrl ?? null,
-    redirectUris: running.service.redirectUris(),
+    redirectUris: service.redirectUris(),
   });
 }
 
 /** What a drain has to stop, as far as it has started. */
 interface Running {
   service?: Service;
-  server?: Bun.Server<unknown>;
+  listener?: Listener;
 }
-
-/**
- * Listens on the first address that this machine has. An address that another
- * program has taken is an error: the runtime alone would skip it and listen on the
- * next, and two programs would share the port.
- */
-async function listen(settings: Settings, service: Service) {
-  const addresses = await addressesOf(settings.host);
-  const last = addresses.pop() ?? '';
-  for (const address of addresses) {
-    try {
-      return listenOn(address, settings, service);
-    } catch (error) {
-      if (!isMissingAddress(error)) throw error;
-    }
-  }
-  return listenOn(last, settings, service);
-}
-
-/** `::` accepts IPv4 too. A machine without IPv6 has only `0.0.0.0`. */
-async function addressesOf(host: string | undefined): Promise<string[]> {
-  if (host === undefined) return ['::', '0.0.0.0'];
-  const found = await lookup(host, { all: true });
-  return found.map(({ address }) => address);
-}
-
-/** Such as `::1` for `localhost` on a machine without IPv6. */
-function isMissingAddress(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
-}
-
-function listenOn(hostname: string, settings: Settings, service: Service) {
-  return Bun.serve({
-    hostname,
-    port: settings.port,
-    // Outside development Bun sets SO_REUSEPORT, with which two relays share a port unnoticed.
-    reusePort: false,
-    // Longer than a poll is held, and than the 60 s after which balancers give up on an
-    // idle connection. Never 0, which would keep dead connections for ever.
-    idleTimeout: Math.min(settings.pollSeconds + IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS),
-    maxRequestBodySize: REQUEST_BODY_BYTES,
-    // In development Bun's error page would show the error to the client.
-    development: false,
-    fetch: service.handle,
-    error(error) {
-      log.error('request_fault', describeError(error));
-      return refuse('busy');
-    },
-  });
-}
-
-/** Checks certificates whatever the environment says. Neither decompresses nor prints anything. */
-export const fetchUpstream: Fetch = (url, init) =>
-  fetch(url, {
-    ...init,
-    decompress: false,
-    verbose: false,
-    tls: { rejectUnauthorized: true },
-  });
-
-/** Bun reads the variable when the process starts, so it cannot be set from here. */
-function readFetchesAtOnce(): number {
-  return Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || BUN_FETCHES_AT_ONCE;
-}
-
-/** Bun's default. */
-const BUN_FETCHES_AT_ONCE = 256;
 
 /**
  * The first signal drains, the second ends the process at once. An uncaught error
@@ -149,13 +75,12 @@ function endOnSignal(running: Running): void {
 }
 
 /** Responses in progress are sent; whatever still hangs after that is cut off. */
-async function drain({ service, server }: Running): Promise<void> {
+async function drain({ service, listener }: Running): Promise<void> {
   await service?.drain();
   // No new request from here on, so the store's work comes to an end.
-  const answered = server?.stop();
+  const answered = listener?.stop();
   await service?.settled();
-  await Promise.race([answered, Bun.sleep(DRAIN_FLUSH_MS)]);
-  // Not awaited: while half a body is missing it never resolves (Bun 1.4.5).
-  server?.stop(true).catch(() => {});
+  await Promise.race([answered, sleep(DRAIN_FLUSH_MS)]);
+  listener?.cut();
   service?.close();
 }

@@ -10,6 +10,8 @@ import { searchLogs } from './kit/secrets.ts';
 
 /** Commands that the tests need, and the Debian packages that have them. */
 const COMMANDS: Readonly<Record<string, string>> = {
+  buildah: 'buildah',
+  caddy: 'caddy',
   chromium: 'chromium',
   curl: 'curl',
   nginx: 'nginx-light',
@@ -24,6 +26,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   javac: 'default-jdk-headless',
   mcs: 'mono-mcs',
   mono: 'mono-runtime',
+  'systemd-analyze': 'systemd',
 };
 
 /** Files that the tests need, and the Debian packages that have them. */

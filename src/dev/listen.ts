@@ -1,6 +1,8 @@
-/** Listens with Bun.serve, closes and listens again. The only file of `dev` that uses Bun. */
-import type { Peers } from '../http/request.ts';
-import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from '../limits.ts';
+/** Listens as the relay does, closes and listens again. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { HandleRequest } from '../http/app.ts';
+import { MAX_IDLE_SECONDS } from '../limits.ts';
+import { loadRuntime, type Listener as Running } from '../listen.ts';
 import type { Certificate } from './certificate.ts';
 
 export interface Listener {
@@ -12,31 +14,28 @@ export interface ListenOptions {
   readonly hostname: string;
   readonly port: number;
   readonly tls: Certificate | undefined;
-  handle(request: Request, peers: Peers): Promise<Response>;
+  readonly handle: HandleRequest;
 }
 
+/** What is in progress at the end gets this long to be sent, then it is cut off. */
+const CLOSE_MS = 300;
+
 export function createListener({ hostname, port, tls, handle }: ListenOptions): Listener {
-  let server: Bun.Server<unknown> | undefined;
+  let running: Running | undefined;
   return {
     async open() {
-      server = Bun.serve({
-        ...{ hostname, port, reusePort: false, development: false },
-        ...(tls !== undefined && { tls: { key: tls.key, cert: tls.cert } }),
-        idleTimeout: MAX_IDLE_SECONDS,
-        maxRequestBodySize: REQUEST_BODY_BYTES,
-        fetch: handle,
-        // A response that is broken off on request is no fault.
-        error: () => new Response('fault of the dev relay\n', { status: 500 }),
-      });
+      const runtime = await loadRuntime();
+      const options = { handle, idleSeconds: MAX_IDLE_SECONDS };
+      running = await runtime.listen(
+        { hostname, port },
+        tls === undefined ? options : { ...options, certificate: { key: tls.key, cert: tls.cert } },
+      );
     },
     async close() {
-      const closing = server;
-      server = undefined;
-      // What is in progress gets a moment to be sent, then it is cut off.
-      await Promise.race([closing?.stop(), Bun.sleep(CLOSE_MS)]);
-      closing?.stop(true).catch(() => {});
+      const closing = running;
+      running = undefined;
+      await Promise.race([closing?.stop(), pause(CLOSE_MS)]);
+      closing?.cut();
     },
   };
 }
-
-const CLOSE_MS = 300;

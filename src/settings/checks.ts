@@ -35,8 +35,11 @@ export interface Checked<V> {
 
 export type ValueOf<C> = C extends Check<infer V> ? V : never;
 
-/** A check for every setting of the table. The content of `X_FILE` is checked as `X`. */
-type ChecksOf<T extends SettingsTable> = Record<Exclude<keyof T, `${string}_FILE`>, Check<unknown>>;
+/** A check for every setting of the table. The content of `X_FILE` is checked as `X`, if there is an `X`. */
+type ChecksOf<T extends SettingsTable> = Record<
+  Exclude<keyof T, `${keyof T & string}_FILE`>,
+  Check<unknown>
+>;
 
 type FindProblem = (text: string) => string | undefined;
 
@@ -45,6 +48,8 @@ export const RELAY_CHECKS = {
   OAUTH_BASE_URL: converted(textUnless(findBaseUrlProblem), withoutTrailingSlashes),
   HOST: textUnless(findHostProblem),
   PORT: wholeNumber(0, 65_535),
+  TLS_CERT_FILE: textUnless(findControlCharacter),
+  TLS_KEY_FILE: textUnless(findControlCharacter),
   TRUSTED_PROXY_CIDRS: checkCidrs,
   PROVIDERS: checkProviderNames,
   PROVIDER_KEEP_ALIVE: converted(oneOf('on', 'off'), (word) => word === 'on'),
@@ -180,10 +185,18 @@ const ENDPOINT =
 
 /** Refuses a zone (`fe80::1%eth0`), with which the runtime cannot tell the address of its socket. */
 function findHostProblem(name: string): string | undefined {
+  if (name.startsWith('unix:')) return findSocketProblem(name.slice('unix:'.length));
   const isAddress = ipaddr.isValid(name) && !name.includes('%');
   return isAddress || /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(name)
     ? undefined
     : 'must be an address or host name alone, such as 127.0.0.1 or ::; PORT sets the port';
+}
+
+/** A Linux address of a socket has room for 107 bytes. */
+function findSocketProblem(path: string): string | undefined {
+  return path.startsWith('/') && Buffer.byteLength(path) <= 107
+    ? undefined
+    : 'must be unix: and an absolute path of at most 107 bytes, such as unix:/run/sign-in-relay/relay.sock';
 }
 
 /** Items are separated by commas, spaces or both. */

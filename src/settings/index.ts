@@ -24,13 +24,23 @@ export type { ProviderToDiscover } from '../providers/discovery.ts';
 export { settingsHelp } from './names.ts';
 export { describeFaults, type SettingFault, type SettingWarning } from './problems.ts';
 
+/** Stands for whoever connects to a Unix socket: a proxy on this machine, with the right to do so. */
+export const SOCKET_PEER = '127.0.0.1';
+
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
 /** All settings, checked and frozen. */
 export interface Settings {
   /** `OAUTH_BASE_URL` without trailing slashes; absent: the relay is disabled. */
   readonly baseUrl?: string;
-  /** Absent: every address of the machine. */
+  /** An address, a name, or `unix:` and a path. Absent: every address of the machine. */
   readonly host?: string;
   readonly port: number;
+  /** Absent: plain HTTP. */
+  readonly tls?: TlsFiles;
   /** CIDRs and single addresses as written, each checked; IPv4 or IPv6. */
   readonly trustedProxyCidrs: readonly string[];
   /** Enabled providers whose addresses are known. */
@@ -85,13 +95,20 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
   warnings.push(...findMisspeltNames(env, relay.PROVIDERS));
   if (relay.OAUTH_BASE_URL && enabled.length === 0) rejectMissingClientId(reading, relay.PROVIDERS);
   if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, enabled);
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = relay;
+  if (certFile && !keyFile) reject(reading, 'TLS_KEY_FILE', 'must be set: TLS_CERT_FILE is set');
+  if (keyFile && !certFile) reject(reading, 'TLS_CERT_FILE', 'must be set: TLS_KEY_FILE is set');
   if (faults.length > 0) return { ok: false, faults, warnings };
 
   const settings: Settings = withoutUndefined({
     baseUrl: relay.OAUTH_BASE_URL,
     host: relay.HOST,
     port: relay.PORT,
-    trustedProxyCidrs: relay.TRUSTED_PROXY_CIDRS ?? [],
+    tls: certFile && keyFile ? { certFile, keyFile } : undefined,
+    trustedProxyCidrs: [
+      ...(relay.TRUSTED_PROXY_CIDRS ?? []),
+      ...(relay.HOST?.startsWith('unix:') ? [SOCKET_PEER] : []),
+    ],
     providers: enabled.filter((provider): provider is ProviderConfig => !('issuer' in provider)),
     discoveries: enabled.filter((provider) => 'issuer' in provider),
     providerOrder: relay.PROVIDERS,

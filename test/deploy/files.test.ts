@@ -1,11 +1,14 @@
 /** The files of deploy/ and package.json agree with each other and with the relay. */
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import lockFile from '../../package-lock.json' with { type: 'json' };
+import { FETCHES_AT_ONCE } from '../../src/limits.ts';
 import { RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { DEFAULT_POLL_SECONDS } from '../kit/limits.ts';
+import { runChild } from '../kit/process.ts';
 import { readAcl } from '../kit/redis/acl.ts';
 import { ROOT } from '../kit/relay.ts';
 
@@ -34,6 +37,29 @@ test('the relays trust the network of the proxy', () => {
   expect(compose.networks.relays.ipam).toEqual({ config: [{ subnet: trusted }] });
 });
 
+test('the relay of a home server trusts the network of Caddy, and differs in nothing else that protects it', () => {
+  const home = Bun.YAML.parse(read('compose.home.yaml')) as {
+    readonly services: { readonly relay: Record<string, unknown> };
+    readonly networks: { readonly relay: { readonly ipam: unknown } };
+  };
+  const { environment, read_only, cap_drop, security_opt, stop_grace_period } = home.services
+    .relay as Record<string, unknown> & { readonly environment: Record<string, string> };
+  expect(home.networks.relay.ipam).toEqual({
+    config: [{ subnet: environment.TRUSTED_PROXY_CIDRS }],
+  });
+  expect(compose.services['relay-1']).toMatchObject({
+    ...{ read_only, cap_drop, security_opt, stop_grace_period },
+  });
+});
+
+test('Caddy accepts its configuration', async () => {
+  const command = ['caddy', 'validate', '--adapter=caddyfile', `--config=${ROOT}deploy/Caddyfile`];
+  const { exitCode, output } = await runChild(command, {
+    env: { RELAY_HOST: 'localhost', HOME: tmpdir() },
+  });
+  expect([exitCode, output]).toEqual([0, expect.stringContaining('Valid configuration')]);
+});
+
 test('the proxy waits longer than a poll is held', () => {
   const [, seconds] = /proxy_read_timeout (\d+)s;/.exec(read('nginx.conf')) ?? [];
   expect(Number(seconds)).toBeGreaterThan(DEFAULT_POLL_SECONDS + 10);
@@ -50,7 +76,17 @@ test('deploy/nginx.conf is the only configuration of nginx: documents link to it
 });
 
 test('the image has the version of Bun that the tests run with', () => {
-  expect(read('Dockerfile')).toContain(`FROM oven/bun:${packageJson.devDependencies.bun}-slim`);
+  expect(read('Dockerfile')).toContain(
+    `FROM docker.io/oven/bun:${packageJson.optionalDependencies.bun}-slim`,
+  );
+});
+
+test('whatever starts the relay lets Bun make as many requests at once', () => {
+  const setting = `BUN_CONFIG_MAX_HTTP_REQUESTS=${FETCHES_AT_ONCE}`;
+  for (const file of ['Dockerfile', 'debian/sign-in-relay.service']) {
+    expect(read(file)).toContain(setting);
+  }
+  expect(readFileSync(`${ROOT}bin/sign-in-relay`, 'utf8')).toContain(`:-${FETCHES_AT_ONCE}}`);
 });
 
 test('the user in Valkey has the rights of docs/scaling.md, and no others', () => {

@@ -28,7 +28,9 @@ test.each([...new Set(walk)])('the walk of a request opens a file that is there:
   expect(existsSync(join(ROOT, 'src', `${file}.ts`))).toBe(true);
 });
 
-test.each(Object.keys({ ...packageJson.dependencies, ...packageJson.devDependencies }))(
+const { dependencies: needed, optionalDependencies, devDependencies } = packageJson;
+
+test.each(Object.keys({ ...needed, ...optionalDependencies, ...devDependencies }))(
   '%s has one line that says what it is for',
   (name) => {
     const rows = dependencies.split('\n').filter((row) => row.includes(`\`${name}\``));

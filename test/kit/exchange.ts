@@ -6,9 +6,9 @@ import {
 } from '../../src/providers/provider.ts';
 import { createTokenEndpoint } from '../../src/providers/token-endpoint.ts';
 import { systemClock } from '../../src/relay/time.ts';
-import { fetchUpstream } from '../../src/serve.ts';
+import { bun } from '../../src/runtime-bun.ts';
 
-export { fetchUpstream };
+export const { fetch: fetchUpstream } = bun;
 
 export const CODE = 'the code';
 const BASE_URL = 'https://relay.test';

@@ -67,6 +67,8 @@ test.each(all.map(([name, { example }]) => [name.replace('<NAME>', 'ACME'), exam
       '/run/secrets/redis-url': 'redis://redis.example:6379',
     };
     const acme = {
+      // Neither is set without the other.
+      ...{ TLS_CERT_FILE: '/c.pem', TLS_KEY_FILE: '/k.pem' },
       PROVIDERS: 'acme',
       ACME_CLIENT_ID: 'id',
       ACME_AUTHORIZE_URL: 'https://acme.example/a',

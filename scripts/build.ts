@@ -1,0 +1,78 @@
+/**
+ * `npm run build` writes dist/ for Node: the relay as a program (dist/cli/) and as a module
+ * to embed (dist/sign-in-relay.js). With `--executable=FILE` it writes a program that needs
+ * no runtime, for this machine.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const ROOT = join(import.meta.dir, '..');
+
+/** Targets of `bun build --compile`, and how the executables are called. */
+export const EXECUTABLES = {
+  'bun-linux-x64': 'linux-x64',
+  'bun-linux-x64-baseline': 'linux-x64-baseline',
+  'bun-linux-arm64': 'linux-arm64',
+  'bun-linux-x64-musl': 'linux-x64-musl',
+  'bun-linux-x64-musl-baseline': 'linux-x64-musl-baseline',
+  'bun-linux-arm64-musl': 'linux-arm64-musl',
+} as const;
+
+export type ExecutableTarget = keyof typeof EXECUTABLES;
+
+/** `-changed` if files differ from the commit. Undefined outside a checkout, unless SIGN_IN_RELAY_COMMIT says it. */
+export function findCommit(): string | undefined {
+  const { SIGN_IN_RELAY_COMMIT: given } = process.env;
+  if (given) return given;
+  const git = (...args: string[]) => {
+    const { success, stdout } = Bun.spawnSync(['git', ...args], { cwd: ROOT, stderr: 'ignore' });
+    return success ? stdout.toString().trim() : undefined;
+  };
+  const commit = git('rev-parse', '--short=12', 'HEAD');
+  return commit && git('status', '--porcelain', '--untracked-files=no')
+    ? `${commit}-changed`
+    : commit;
+}
+
+function definitions(): Record<string, string> {
+  const commit = findCommit();
+  return commit ? { BUILD_COMMIT: JSON.stringify(commit) } : {};
+}
+
+async function buildForNode(): Promise<void> {
+  const cli = join(ROOT, 'dist/cli');
+  rmSync(cli, { recursive: true, force: true });
+  const common = { root: ROOT, target: 'node', define: definitions() } as const;
+  // Splitting keeps the client of Redis out of a relay that does not use it.
+  await Bun.build({
+    ...common,
+    ...{ entrypoints: [join(ROOT, 'src/main.ts')], outdir: cli, naming: '[name].[ext]' },
+    ...{ splitting: true, packages: 'external' },
+  });
+  await Bun.build({
+    ...common,
+    ...{ entrypoints: [join(ROOT, 'src/embed.ts')], outdir: join(ROOT, 'dist') },
+    naming: 'sign-in-relay.[ext]',
+  });
+}
+
+/** Without a target: for this machine. Bun fetches the runtime of another one from the npm registry. */
+export function buildExecutable(file: string, target?: ExecutableTarget): void {
+  const defines = Object.entries(definitions()).map(([name, value]) => `--define=${name}=${value}`);
+  const command = [
+    ...[process.execPath, 'build', 'src/main.ts', '--compile'],
+    ...(target ? [`--target=${target}`] : []),
+    // Neither settings nor code from the folder in which the relay happens to be started.
+    ...['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'],
+    ...[...defines, `--outfile=${file}`],
+  ];
+  const { exitCode, stderr } = Bun.spawnSync(command, { cwd: ROOT });
+  if (exitCode !== 0) throw new Error(`cannot build ${file}:\n${stderr}`);
+}
+
+if (import.meta.main) {
+  const { executable } = parseArgs({ options: { executable: { type: 'string' } } }).values;
+  if (executable) buildExecutable(executable);
+  else await buildForNode();
+}

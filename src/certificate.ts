@@ -1,0 +1,85 @@
+/** Reads the certificate and its key from files, and again when they change. */
+import { readFileSync, statSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { CERTIFICATE_CHECK_MS } from './limits.ts';
+import type { Certificate } from './listen.ts';
+import { log } from './log.ts';
+import type { TlsFiles } from './settings/index.ts';
+
+/** The files cannot be used. The message begins with the setting and contains nothing of a file. */
+export class CertificateProblem extends Error {}
+
+export interface CertificateWatch {
+  readonly current: Certificate;
+  /** Calls with each new certificate that can be used: soon after its files change, and at SIGHUP. */
+  onChange(renew: (certificate: Certificate) => void): void;
+}
+
+/** Throws CertificateProblem if the files cannot be used now. */
+export function watchCertificate(files: TlsFiles): CertificateWatch {
+  let known = stateOf(files);
+  let current = readCertificate(files);
+
+  /** A new certificate and its key are two files, so for a moment they may not match: the old pair stays. */
+  function check(renew: (certificate: Certificate) => void): void {
+    known = stateOf(files);
+    try {
+      const read = readCertificate(files);
+      if (read.cert === current.cert && read.key === current.key) return;
+      current = read;
+      renew(current);
+      log.info('certificate_renewed');
+    } catch (error) {
+      const problem = error instanceof CertificateProblem ? error.message : 'cannot be used';
+      log.warning('certificate_unusable', { problem });
+    }
+  }
+
+  return {
+    current,
+    onChange(renew) {
+      process.on('SIGHUP', () => check(renew));
+      // Not fs.watch: certbot and Kubernetes replace a symbolic link somewhere on the path.
+      const timer = setInterval(() => {
+        if (stateOf(files) !== known) check(renew);
+      }, CERTIFICATE_CHECK_MS);
+      timer.unref();
+    },
+  };
+}
+
+/** Differs once one of the files was replaced or written to. */
+function stateOf({ certFile, keyFile }: TlsFiles): string {
+  return [certFile, keyFile]
+    .map((path) => {
+      const { ino, mtimeMs, size } = statSync(path, { throwIfNoEntry: false }) ?? {};
+      return [ino, mtimeMs, size].join(' ');
+    })
+    .join();
+}
+
+function readCertificate({ certFile, keyFile }: TlsFiles): Certificate {
+  const cert = readPem('TLS_CERT_FILE', certFile, 'CERTIFICATE');
+  const key = readPem('TLS_KEY_FILE', keyFile, 'PRIVATE KEY');
+  try {
+    createSecureContext({ cert, key });
+  } catch {
+    // Its message may quote the file.
+    throw new CertificateProblem(
+      'TLS_KEY_FILE must hold the key of TLS_CERT_FILE, without a passphrase',
+    );
+  }
+  return { cert, key };
+}
+
+function readPem(setting: string, path: string, label: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : 'unreadable';
+    throw new CertificateProblem(`${setting} must name a file that can be read (${code})`);
+  }
+  if (new RegExp(`-----BEGIN [A-Z ]*${label}-----`).test(text)) return text;
+  throw new CertificateProblem(`${setting} must name a PEM file with a ${label.toLowerCase()}`);
+}

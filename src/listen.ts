@@ -1,0 +1,122 @@
+/** Listens where HOST and PORT say, with the certificate of TLS_CERT_FILE, on Bun or on Node. */
+
+import { lookup } from 'node:dns/promises';
+import { unlinkSync } from 'node:fs';
+import { connect } from 'node:net';
+import { watchCertificate } from './certificate.ts';
+import type { HandleRequest } from './http/app.ts';
+import type { Fetch } from './providers/token-endpoint.ts';
+import { type Settings, SOCKET_PEER } from './settings/index.ts';
+
+/** What the relay needs of the program that runs it: runtime-bun.ts or runtime-node.ts. */
+export interface Runtime {
+  /** For requests to providers. Checks certificates whatever the environment says. */
+  readonly fetch: Fetch;
+  readonly fetchesAtOnce?: number;
+  /** Rejects with the code of the system call that failed. */
+  listen(at: ListenAddress, options: ListenOptions): Promise<Listener>;
+}
+
+export type ListenAddress =
+  | { readonly hostname: string; readonly port: number }
+  /** The path of a Unix domain socket. */
+  | { readonly unix: string };
+
+export interface ListenOptions {
+  readonly handle: HandleRequest;
+  /** Longer than a poll is held, and than the 60 s after which balancers give up on an idle connection. */
+  readonly idleSeconds: number;
+  readonly certificate?: Certificate;
+}
+
+/** Both in PEM. The first part of `cert` is the server's own certificate. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface Listener {
+  readonly url: string;
+  /** New connections get this one; those that have a request keep theirs. */
+  renew(certificate: Certificate): void;
+  /** Accepts nothing more. Resolves once every request is answered. */
+  stop(): Promise<unknown>;
+  /** Cuts off whatever is in progress. */
+  cut(): void;
+}
+
+export const loadRuntime = async (): Promise<Runtime> =>
+  'Bun' in globalThis
+    ? (await import('./runtime-bun.ts')).bun
+    : (await import('./runtime-node.ts')).node;
+
+/**
+ * Listens on the first address that this machine has. An address that another
+ * program has taken is an error: the runtime alone would skip it and listen on the
+ * next, and two programs would share the port.
+ */
+export async function listen(
+  runtime: Runtime,
+  { host, port, tls }: Pick<Settings, 'host' | 'port' | 'tls'>,
+  options: Omit<ListenOptions, 'certificate'>,
+): Promise<Listener> {
+  const watch = tls && watchCertificate(tls);
+  const withTls = { ...options, ...(watch && { certificate: watch.current }) };
+  const listener = await listenAtFirst(runtime, await addressesOf(host, port), withTls);
+  watch?.onChange(listener.renew);
+  return listener;
+}
+
+async function listenAtFirst(
+  runtime: Runtime,
+  [address, ...others]: readonly ListenAddress[],
+  options: ListenOptions,
+): Promise<Listener> {
+  if (address === undefined) throw new Error('no address to listen on');
+  try {
+    if (!('unix' in address)) return await runtime.listen(address, options);
+    await removeStaleSocket(address.unix);
+    const handle: HandleRequest = (request) => options.handle(request, SOCKET_PEERS);
+    return await runtime.listen(address, { ...options, handle });
+  } catch (error) {
+    if (others.length === 0 || !isMissingAddress(error)) throw error;
+    return listenAtFirst(runtime, others, options);
+  }
+}
+
+/** A Unix socket has no client address. The settings trust this one as a proxy then. */
+const SOCKET_PEERS = { requestIP: () => ({ address: SOCKET_PEER }) };
+
+/** `::` accepts IPv4 too. A machine without IPv6 has only `0.0.0.0`. */
+async function addressesOf(
+  host: string | undefined,
+  port: number,
+): Promise<readonly ListenAddress[]> {
+  if (host?.startsWith('unix:')) return [{ unix: host.slice('unix:'.length) }];
+  const names =
+    host === undefined
+      ? ['::', '0.0.0.0']
+      : (await lookup(host, { all: true })).map(({ address }) => address);
+  return names.map((hostname) => ({ hostname, port }));
+}
+
+/** Such as `::1` for `localhost` on a machine without IPv6. */
+function isMissingAddress(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
+}
+
+/** A relay that was killed leaves its socket behind. One that answers belongs to a program that runs. */
+function removeStaleSocket(path: string): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED') unlinkSync(path);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,71 @@
+/** The relay on Bun. The only file that uses it. */
+import { refuse } from './http/responses.ts';
+import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from './limits.ts';
+import type { ListenAddress, Listener, ListenOptions, Runtime } from './listen.ts';
+import { describeError, log } from './log.ts';
+
+export const bun: Runtime = {
+  /** Neither decompresses nor prints anything. */
+  fetch: (url, init) =>
+    fetch(url, {
+      ...init,
+      decompress: false,
+      verbose: false,
+      tls: { rejectUnauthorized: true },
+    }),
+  // Bun reads the variable when the process starts, so it cannot be set from here.
+  fetchesAtOnce: Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || 256,
+  listen: async (at, options) => listen(at, options),
+};
+
+function listen(at: ListenAddress, options: ListenOptions): Listener {
+  let server = serve(at, options, false);
+  // A port may be 0: the one that was free then.
+  const place = 'unix' in at ? at : { ...at, port: server.port ?? at.port };
+  const stopping: Promise<unknown>[] = [];
+  if (options.certificate) {
+    // Nobody else has the port. From now on only a program of the same user could share it,
+    // and a second relay would not: it tries as above.
+    server.stop(true).catch(() => {});
+    server = serve(place, options, true);
+  }
+  return {
+    url: 'unix' in at ? `unix:${at.unix}` : server.url.origin,
+    renew(certificate) {
+      const old = server;
+      // Bun 1.4.5 cannot give a server another certificate: `reload` ignores it. So a second
+      // server takes the port. The first one finishes the requests that it has.
+      server = serve(place, { ...options, certificate }, true);
+      stopping.push(old.stop());
+    },
+    stop: () => Promise.all([...stopping, server.stop()]),
+    cut() {
+      // Not awaited: while half a body is missing it never resolves (Bun 1.4.5).
+      server.stop(true).catch(() => {});
+    },
+  };
+}
+
+function serve(
+  at: ListenAddress,
+  { handle, idleSeconds, certificate }: ListenOptions,
+  reusePort: boolean,
+): Bun.Server<unknown> {
+  const options = {
+    // Outside development Bun sets SO_REUSEPORT, with which two relays share a port unnoticed.
+    ...('unix' in at ? at : { ...at, reusePort }),
+    // Never 0, which would keep dead connections for ever.
+    idleTimeout: Math.min(idleSeconds, MAX_IDLE_SECONDS),
+    maxRequestBodySize: REQUEST_BODY_BYTES,
+    // In development Bun's error page would show the error to the client.
+    development: false,
+    fetch: handle,
+    error(error: unknown) {
+      log.error('request_fault', describeError(error));
+      return refuse('busy');
+    },
+    ...(certificate && { tls: certificate }),
+  };
+  // The types know no idle timeout of a Unix socket, but it has one (Bun 1.4.5).
+  return Bun.serve(options as Bun.Serve.Options<unknown>);
+}

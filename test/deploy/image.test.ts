@@ -1,0 +1,140 @@
+/**
+ * deploy/Dockerfile, built by buildah as it is. The image that it begins with is not pulled:
+ * one with the Bun and the commands of this machine stands in for it. The relay runs as the
+ * image says, in a chroot with nothing to write to.
+ */
+import { afterAll, beforeAll, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { poll, start } from '../kit/device.ts';
+import { runChild } from '../kit/process.ts';
+import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { launchRelay, ROOT } from '../kit/relay.ts';
+import { bringCode, makeCode } from '../kit/user.ts';
+
+setDefaultTimeout(120_000);
+
+const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-image-'));
+const storage = [`--root=${folder}/storage`, `--runroot=${folder}/run`, '--storage-driver=vfs'];
+
+async function run(...command: string[]): Promise<string> {
+  const env = { HOME: folder, TMPDIR: folder };
+  const { exitCode, output } = await runChild(command, { env, cwd: ROOT });
+  if (exitCode !== 0) throw new Error(`${command.join(' ')} failed:\n${output}`);
+  return output.trim();
+}
+
+const buildah = (command: string, ...args: string[]) =>
+  run('buildah', ...storage, command, ...args);
+
+interface Config {
+  readonly User: string;
+  readonly Env: readonly string[];
+  readonly Entrypoint: readonly string[];
+  readonly Healthcheck: { readonly Test: readonly string[] };
+}
+
+let config: Config;
+/** The files of the image. */
+let root = '';
+let container = '';
+
+beforeAll(async () => {
+  await makeBase('docker.io/oven/bun:1.4.5-slim');
+  const offline = ['--pull=never', '--isolation=chroot', '--network=host', '--layers=false'];
+  const context = ['--file=deploy/Dockerfile', '--ignorefile=deploy/Dockerfile.dockerignore'];
+  const options = ['--format=docker', '--build-arg=COMMIT=1a2b3c4', '--tag=sign-in-relay'];
+  await buildah('build', ...offline, ...context, ...options, '.');
+  container = await buildah('from', '--pull=never', 'sign-in-relay');
+  root = await buildah('mount', container);
+  config = JSON.parse(await buildah('inspect', 'sign-in-relay')).Docker.config;
+});
+
+afterAll(async () => {
+  await buildah('umount', container);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What the steps of the file use, with the libraries that it needs. */
+async function makeBase(name: string): Promise<void> {
+  const base = join(folder, 'base');
+  const place = (from: string, to: string) => {
+    mkdirSync(dirname(join(base, to)), { recursive: true });
+    copyFileSync(from, join(base, to));
+  };
+  place(process.execPath, '/bin/bun');
+  const commands = ['sh', 'bash', 'cp', 'mkdir', 'grep', 'xargs', 'ldd', 'cat'];
+  for (const command of commands) place(Bun.which(command) ?? command, `/bin/${command}`);
+  const programs = [process.execPath, ...commands.map((command) => Bun.which(command) ?? command)];
+  for (const program of programs) {
+    // A script, such as ldd, has none.
+    const { output } = await runChild(['ldd', program]);
+    for (const [library] of output.matchAll(/\/\S+\.so\S*/g)) place(library, library);
+  }
+  const { NODE_EXTRA_CA_CERTS: authorities } = process.env;
+  if (authorities) place(authorities, '/authorities.pem');
+  writeFileSync(join(base, 'bin/.keep'), '');
+  mkdirSync(join(base, 'tmp'));
+  const working = await buildah('from', 'scratch');
+  await buildah('add', working, base, '/');
+  const env = ['--env=PATH=/bin', '--env=NODE_EXTRA_CA_CERTS=/authorities.pem'];
+  await buildah('config', ...env, working);
+  await buildah('commit', '--rm', working, name);
+}
+
+test('has a program, its libraries, and no shell', async () => {
+  const found = (await run('find', root, '-type', 'f', '-printf', '%P\n')).split('\n').sort();
+  const libraries = /^lib(64)?\/.*(ld-linux|libc|libm|libdl|libpthread)[-.].*so/;
+  expect(found.filter((file) => !libraries.test(file))).toEqual([
+    'etc/nsswitch.conf',
+    'sign-in-relay',
+  ]);
+});
+
+test('says who runs it, and how to ask whether it is well', () => {
+  const { User, Entrypoint, Healthcheck } = config;
+  expect(User).toBe('65534:65534');
+  expect(Entrypoint).toEqual(['/sign-in-relay']);
+  expect(Healthcheck.Test).toEqual(['CMD', '/sign-in-relay', 'health']);
+});
+
+/** In namespaces of its own; the mounts end with it. */
+function inImage(...args: string[]): string[] {
+  const [uid = '', gid = ''] = config.User.split(':');
+  const steps = [
+    `mount --bind ${root} ${root}`,
+    `mkdir -p ${root}/proc ${root}/dev`,
+    `mount -t proc proc ${root}/proc`,
+    `mount --bind /dev ${root}/dev`,
+    `mount -o remount,bind,ro ${root}`,
+    `exec setpriv --no-new-privs chroot --userspec=${uid}:${gid} ${root} "$@"`,
+  ];
+  const command = [...config.Entrypoint, ...args];
+  return ['unshare', '--mount', 'sh', '-c', steps.join(' && '), 'sh', ...command];
+}
+
+test('a sign-in succeeds, as that user and with a root that is read-only', async () => {
+  using provider = startTokenEndpoint();
+  const env = Object.fromEntries(config.Env.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+  const settings = { ...env, PATH: process.env.PATH ?? '', MAL_TOKEN_URL: provider.tokenUrl };
+  const relay = await launchRelay(settings, { command: inImage() });
+  // The kernel forgets to end it with us, since its user changes.
+  onTestFinished(() => relay.stop('SIGKILL').then(() => {}));
+  await relay.waitForEvent('listening');
+  const status = await Bun.file(`/proc/${relay.pid}/status`).text();
+  expect(status).toMatch(/^Uid:\t65534\t65534\t65534\t65534$/m);
+  expect(status).toMatch(/^CapEff:\t0+$/m);
+  // Its fifth and sixth columns are the place, as the process sees it, and the options.
+  expect(await Bun.file(`/proc/${relay.pid}/mountinfo`).text()).toMatch(/^(\S+ ){4}\/ ro,/m);
+  const { session, state } = await start(relay);
+  const polled = poll(relay, session);
+  const code = makeCode();
+  expect((await bringCode(relay, state, code)).status).toBe(200);
+  expect(await (await polled).json()).toMatchObject(tokensFor(code));
+  expect(await relay.stop()).toBe(0);
+});
+
+test('names the version and the commit', async () => {
+  expect(await run(...inImage('--version'))).toMatch(/^\d+\.\d+\.\d+ \(commit 1a2b3c4\)$/);
+});

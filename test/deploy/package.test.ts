@@ -1,0 +1,227 @@
+/** The npm package, the executable and the Debian package: made, installed, run and removed, each as docs/install.md says. */
+import {
+  afterAll,
+  beforeAll,
+  describe,
+  expect,
+  onTestFinished,
+  setDefaultTimeout,
+  test,
+} from 'bun:test';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
+import { buildExecutable, findCommit } from '../../scripts/build.ts';
+import { buildDebianPackage } from '../../scripts/debian.ts';
+import { findFreePort, runChild, startChild } from '../kit/process.ts';
+import { createEventLog, launchRelay, ROOT, untilHealthy } from '../kit/relay.ts';
+
+setDefaultTimeout(120_000);
+
+const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-install-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const EXECUTABLE = join(folder, 'sign-in-relay');
+const VERSION = new RegExp(`^${packageJson.version} \\(commit ${findCommit()}\\)$`, 'm');
+buildExecutable(EXECUTABLE);
+
+/** Node and npm without the Bun of this checkout, which the tests have in PATH. */
+const NODE_ALONE = (process.env.PATH ?? '')
+  .split(':')
+  .filter((path) => !existsSync(join(path, 'bun')))
+  .join(':');
+
+/** What npm needs here besides: its cache, and who signs for its registry. */
+const npmEnv = {
+  PATH: NODE_ALONE,
+  HOME: process.env.HOME ?? folder,
+  NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS ?? '',
+  npm_config_audit: 'false',
+  npm_config_fund: 'false',
+  npm_config_prefer_offline: 'true',
+};
+
+async function run(command: readonly string[], env: Record<string, string> = {}, cwd = ROOT) {
+  const { exitCode, output } = await runChild(command, { env: { ...npmEnv, ...env }, cwd });
+  if (exitCode !== 0) throw new Error(`${command.join(' ')} failed:\n${output}`);
+  return output;
+}
+
+/** Starts a program that runs a relay, until that answers; then ends the relay. Resolves with its command line. */
+async function expectToServe(
+  command: readonly string[],
+  env: Record<string, string>,
+  cwd: string,
+): Promise<string> {
+  const port = await findFreePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const log = createEventLog();
+  const listen = { OAUTH_BASE_URL: baseUrl, HOST: '127.0.0.1', PORT: `${port}` };
+  const options = { env: { ...listen, MAL_CLIENT_ID: 'x', ...env }, cwd, onLine: log.take };
+  const child = startChild(command, { ...options, logName: 'relay' });
+  const end = () => log.end(new Error(`the relay ended. Its output:\n${child.output()}`));
+  child.exited.then(end, end);
+  await log.waitFor(({ event }) => event === 'listening');
+  await untilHealthy(baseUrl);
+  const relay = findLastDescendant(child.pid);
+  const commandLine = readFileSync(`/proc/${relay}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+  // Not npx, which would end without the relay: its shell does not pass on the signal.
+  process.kill(relay, 'SIGTERM');
+  await log.waitFor(({ event }) => event === 'stopped');
+  await child.exited;
+  return commandLine;
+}
+
+/** npx starts a shell, which starts the relay. */
+function findLastDescendant(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  const [child] = children.split(' ').filter(Boolean);
+  return child === undefined ? pid : findLastDescendant(Number(child));
+}
+
+describe('the npm package', () => {
+  const tarball = join(folder, `sign-in-relay-${packageJson.version}.tgz`);
+  const empty = join(folder, 'empty');
+  const npx = ['npx', '--yes', `--package=${tarball}`, 'sign-in-relay'];
+
+  beforeAll(async () => {
+    mkdirSync(empty);
+    // As `npm pack` does, whose first step would write dist/ while other tests read it.
+    const options = ['--silent', '--ignore-scripts', '--pack-destination', folder];
+    await run([process.execPath, 'scripts/build.ts']);
+    await run(['npm', 'pack', ...options]);
+  });
+
+  test('contains what was built, and no test, bench or image', async () => {
+    const files = (await run(['tar', '-tzf', tarball])).trim().split('\n').sort();
+    expect(
+      files.filter((file) => !/^package\/dist\/cli\/(chunk-\w+|main)\.js$/.test(file)),
+    ).toEqual([
+      'package/CHANGELOG.md',
+      'package/LICENSE',
+      'package/README.md',
+      'package/bin/sign-in-relay',
+      'package/dist/sign-in-relay.js',
+      'package/package.json',
+    ]);
+  });
+
+  test('npx in an empty folder serves on Node where there is no Bun', async () => {
+    const env = { ...npmEnv, npm_config_omit: 'optional' };
+    expect(await expectToServe(npx, env, empty)).toMatch(/^node .*\/dist\/cli\/main\.js$/);
+  });
+
+  test('npx names the version and the commit', async () => {
+    const env = { npm_config_omit: 'optional' };
+    expect(await run([...npx, '--version'], env, empty)).toMatch(VERSION);
+  });
+
+  test('npx takes a Bun that is in PATH', async () => {
+    const bin = join(folder, 'bin');
+    mkdirSync(bin);
+    cpSync(process.execPath, join(bin, 'bun'));
+    const env = { ...npmEnv, npm_config_omit: 'optional', PATH: `${bin}:${NODE_ALONE}` };
+    expect(await expectToServe(npx, env, empty)).toMatch(/^bun .*\/dist\/cli\/main\.js$/);
+  });
+
+  test('a checkout serves after npm ci --omit=dev && npm start', async () => {
+    const checkout = join(folder, 'checkout');
+    for (const part of ['package.json', 'package-lock.json', 'tsconfig.json', 'bin', 'src']) {
+      cpSync(join(ROOT, part), join(checkout, part), { recursive: true });
+    }
+    await run(['npm', 'ci', '--omit=dev'], {}, checkout);
+    expect(existsSync(join(checkout, 'node_modules/typescript'))).toBe(false);
+    expect(await expectToServe(['npm', 'start'], npmEnv, checkout)).toMatch(
+      /bun.* .*src\/main\.ts$/,
+    );
+  });
+});
+
+describe('the executable', () => {
+  test('names the version and the commit', async () => {
+    expect(await run([EXECUTABLE, '--version'])).toMatch(VERSION);
+  });
+
+  test('may make 5000 requests at once, in the process that was started', async () => {
+    const relay = await launchRelay({}, { command: [EXECUTABLE] });
+    await relay.waitForEvent('listening');
+    const environment = readFileSync(`/proc/${relay.pid}/environ`, 'utf8').split('\0');
+    expect(environment).toContain('BUN_CONFIG_MAX_HTTP_REQUESTS=5000');
+    expect(await relay.stop()).toBe(0);
+  });
+
+  test('reads no file .env and no bunfig.toml of the folder in which it is started', async () => {
+    const strange = join(folder, 'strange');
+    mkdirSync(strange);
+    await Bun.write(join(strange, '.env'), 'PORT=none\n');
+    await Bun.write(join(strange, 'bunfig.toml'), 'preload = ["./nothing.ts"]\n');
+    const relay = await launchRelay(
+      { PORT: '' },
+      { command: [EXECUTABLE, '--version'], cwd: strange },
+    );
+    expect(await relay.exited).toBe(0);
+  });
+});
+
+describe('the Debian package', () => {
+  const file = join(folder, 'sign-in-relay.deb');
+  const UNIT = '/usr/lib/systemd/system/sign-in-relay.service';
+
+  beforeAll(async () => {
+    // It would be removed at the end.
+    if (existsSync('/etc/sign-in-relay'))
+      throw new Error('this machine has a sign-in-relay already');
+    buildDebianPackage(EXECUTABLE, 'amd64', file);
+    await run(['dpkg', '--install', file]);
+  });
+  afterAll(async () => {
+    await run(['dpkg', '--purge', 'sign-in-relay']);
+    for (const path of ['/usr/bin/sign-in-relay', '/etc/sign-in-relay', UNIT]) {
+      expect(existsSync(path)).toBe(false);
+    }
+  });
+
+  test('installs the program, and a folder for secrets that only root can read', async () => {
+    expect(await run(['/usr/bin/sign-in-relay', '--version'])).toMatch(VERSION);
+    const { mode, uid } = statSync('/etc/sign-in-relay/secrets');
+    expect([mode & 0o777, uid]).toEqual([0o700, 0]);
+  });
+
+  test('systemd accepts the unit, and rates its exposure at 1.3 or less', async () => {
+    expect(await run(['systemd-analyze', 'verify', UNIT])).toBe('');
+    const report = await run(['systemd-analyze', 'security', '--offline=yes', '--no-pager', UNIT]);
+    const [, exposure] =
+      /Overall exposure level for sign-in-relay.service: ([\d.]+)/.exec(report) ?? [];
+    expect(Number(exposure)).toBeLessThanOrEqual(1.3);
+  });
+
+  test('the settings that it brings start a relay, as a user without any right', async () => {
+    const settings = readFileSync('/etc/sign-in-relay/environment', 'utf8');
+    const env = Object.fromEntries(
+      [...settings.matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [
+        name,
+        value,
+      ]),
+    );
+    const user = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+    const rights = ['--inh-caps=-all', '--bounding-set=-all', '--no-new-privs'];
+    const command = [...user, ...rights, '/usr/bin/sign-in-relay'];
+    const port = await findFreePort();
+    const relay = await launchRelay({ ...env, PORT: `${port}` }, { command, port });
+    // The kernel forgets to end it with us, since its user changes.
+    onTestFinished(() => relay.stop('SIGKILL').then(() => {}));
+    const { url } = await relay.waitForEvent('listening');
+    expect(url).toBe(`http://127.0.0.1:${port}`);
+    expect(relay.events('setting')).toEqual([]);
+    expect(await relay.stop()).toBe(0);
+  });
+});

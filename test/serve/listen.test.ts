@@ -1,0 +1,225 @@
+/** HOST=unix:, TLS_CERT_FILE and TLS_KEY_FILE, on Bun and on Node: processes, sockets and certificates, all real. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type PeerCertificate } from 'node:tls';
+import { start, startRequest, type Target } from '../kit/device.ts';
+import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { buildForNode, launchRelay, type RelayProcess, ROOT, runRelay } from '../kit/relay.ts';
+import { makeSelfSigned } from '../kit/tls.ts';
+import { bringCode, makeCode } from '../kit/user.ts';
+
+setDefaultTimeout(60_000);
+await buildForNode();
+
+const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-listen-'));
+const relays: RelayProcess[] = [];
+const provider = startTokenEndpoint();
+afterAll(async () => {
+  for (const relay of relays) await relay.stop('SIGKILL');
+  provider.stop();
+  rmSync(folder, { recursive: true });
+});
+
+let files = 0;
+function newPath(): string {
+  files += 1;
+  return join(folder, String(files));
+}
+
+const RUNTIMES = [
+  ['Bun', [process.execPath, `${ROOT}src/main.ts`]],
+  ['Node', ['node', `${ROOT}dist/cli/main.js`]],
+] as const;
+
+describe.each(RUNTIMES)('on %s', (_, command) => {
+  async function startRelay(env: Record<string, string>): Promise<RelayProcess> {
+    const relay = await launchRelay({ MAL_TOKEN_URL: provider.tokenUrl, ...env }, { command });
+    relays.push(relay);
+    await relay.waitForEvent('listening');
+    return relay;
+  }
+
+  describe('at a Unix socket', () => {
+    const socketPath = newPath();
+    let relay: RelayProcess & Target;
+    beforeAll(async () => {
+      const started = await startRelay({ HOST: `unix:${socketPath}` });
+      relay = { ...started, ask: (path, init) => askSocket(socketPath, path, init) };
+    });
+
+    test('a sign-in succeeds, and the log names the socket', async () => {
+      const { session, state } = await start(relay);
+      const polled = relay.ask(`/auth/result?session=${session}`);
+      const code = makeCode();
+      expect((await bringCode(relay, state, code)).status).toBe(200);
+      expect(await (await polled).json()).toMatchObject(tokensFor(code));
+      expect(relay.events('listening')).toMatchObject([{ url: `unix:${socketPath}` }]);
+    });
+
+    test('whoever may connect is trusted as a proxy: each client that it names has a rate limit', async () => {
+      const statusFor = async (client: string) => {
+        const headers = { 'X-Forwarded-For': client };
+        return (await relay.ask('/auth/start', { ...startRequest(), headers })).status;
+      };
+      const statuses = [];
+      for (let count = 0; count < 5; count += 1) statuses.push(await statusFor('192.0.2.1'));
+      expect(statuses.at(-1)).toBe(429);
+      expect(await statusFor('192.0.2.2')).toBe(200);
+      expect(relay.events('forwarded_header_ignored')).toEqual([]);
+    });
+
+    test('a second relay does not start, and leaves the first one alone', async () => {
+      const env = { OAUTH_BASE_URL: 'http://127.0.0.1:1', HOST: `unix:${socketPath}` };
+      const { exitCode, output } = await runRelay(env, { command });
+      expect([exitCode, output]).toEqual([1, expect.stringContaining('EADDRINUSE')]);
+      expect((await relay.ask('/health')).status).toBe(200);
+    });
+
+    test('the socket of a relay that was killed is no obstacle', async () => {
+      await relay.stop('SIGKILL');
+      expect(existsSync(socketPath)).toBe(true);
+      const next = await startRelay({ HOST: `unix:${socketPath}` });
+      expect((await askSocket(socketPath, '/health')).status).toBe(200);
+      expect(await next.stop()).toBe(0);
+      expect(existsSync(socketPath)).toBe(false);
+    });
+  });
+
+  describe('with a certificate', () => {
+    const [certFile, keyFile] = [newPath(), newPath()];
+    const env = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile };
+    let relay: RelayProcess;
+    beforeAll(async () => {
+      await install();
+      relay = await startRelay(env);
+    });
+
+    /** As certbot does: each file is replaced by another one. */
+    async function install(): Promise<string> {
+      const { cert, key } = await makeSelfSigned();
+      for (const [file, text] of [
+        [keyFile, key],
+        [certFile, cert],
+      ] as const) {
+        writeFileSync(`${file}.new`, text);
+        renameSync(`${file}.new`, file);
+      }
+      return cert;
+    }
+
+    const shownCertificate = () => readShownCertificate(relay.port);
+
+    test('it speaks HTTPS, and says so in the log', async () => {
+      expect((await askTls(relay.port, '/health')).status).toBe(200);
+      expect(relay.events('listening')).toMatchObject([{ url: `https://127.0.0.1:${relay.port}` }]);
+    });
+
+    test('a second relay does not share its port', async () => {
+      const second = { OAUTH_BASE_URL: relay.baseUrl, HOST: '127.0.0.1', PORT: `${relay.port}` };
+      const { exitCode, output } = await runRelay({ ...second, ...env }, { command });
+      expect([exitCode, output]).toEqual([1, expect.stringContaining(`PORT is ${relay.port}`)]);
+    });
+
+    test.each([
+      ['by themselves', () => {}],
+      ['at SIGHUP', () => process.kill(relay.pid, 'SIGHUP')],
+    ])('changed files are taken up %s, and no poll is dropped', async (_, notify) => {
+      const tlsRelay = {
+        ask: (path: string, init?: RequestInit) => askTls(relay.port, path, init),
+      };
+      const { session, state } = await start(tlsRelay);
+      const parked = relay.events('poll_waiting').length;
+      const polled = askTls(relay.port, `/auth/result?session=${session}`);
+      await relay.untilParked(parked + 1);
+      const before = (await shownCertificate()).fingerprint256;
+      const renewals = relay.events('certificate_renewed').length;
+      await install();
+      notify();
+      let seen = 0;
+      await relay.waitForEvent(({ event }) => event === 'certificate_renewed' && ++seen > renewals);
+      expect((await shownCertificate()).fingerprint256).not.toBe(before);
+      const code = makeCode();
+      expect((await bringCode(tlsRelay, state, code)).status).toBe(200);
+      expect(await (await polled).json()).toMatchObject(tokensFor(code));
+    });
+
+    test('a certificate without its key is not taken up', async () => {
+      const before = (await shownCertificate()).fingerprint256;
+      const saved = newPath();
+      copyFileSync(certFile, saved);
+      writeFileSync(certFile, (await makeSelfSigned()).cert);
+      process.kill(relay.pid, 'SIGHUP');
+      const { problem } = await relay.waitForEvent('certificate_unusable');
+      expect(problem).toContain('TLS_KEY_FILE must hold the key of TLS_CERT_FILE');
+      expect((await shownCertificate()).fingerprint256).toBe(before);
+      copyFileSync(saved, certFile);
+    });
+
+    test('SIGTERM ends it, also after renewals', async () => {
+      expect(await relay.stop()).toBe(0);
+    });
+
+    test.each<[string, Record<string, string>, string]>([
+      ['a file that is not there', { TLS_CERT_FILE: '/nowhere.pem' }, 'TLS_CERT_FILE must name'],
+      [
+        'a file that is no certificate',
+        { TLS_CERT_FILE: keyFile },
+        'TLS_CERT_FILE must name a PEM',
+      ],
+      ['a certificate alone', { TLS_KEY_FILE: '' }, 'TLS_KEY_FILE (not set): must be set'],
+    ])('it does not start because of %s, and says so', async (_, wrong, problem) => {
+      const base = { OAUTH_BASE_URL: 'https://127.0.0.1', HOST: '127.0.0.1', PORT: '0' };
+      const { exitCode, output } = await runRelay({ ...base, ...env, ...wrong }, { command });
+      expect([exitCode, output]).toEqual([1, expect.stringContaining(problem)]);
+    });
+  });
+});
+
+function askSocket(socketPath: string, path: string, init: RequestInit = {}): Promise<Response> {
+  return respond((done) => requestHttp({ socketPath, ...optionsOf(path, init) }, done), init);
+}
+
+function askTls(port: number, path: string, init: RequestInit = {}): Promise<Response> {
+  const at = { host: '127.0.0.1', port, rejectUnauthorized: false, agent: false } as const;
+  return respond((done) => requestHttps({ ...at, ...optionsOf(path, init) }, done), init);
+}
+
+function optionsOf(path: string, { method = 'GET', headers }: RequestInit) {
+  return { path, method, headers: Object.fromEntries(new Headers(headers)) };
+}
+
+function respond(
+  send: (
+    done: (response: import('node:http').IncomingMessage) => void,
+  ) => import('node:http').ClientRequest,
+  { body }: RequestInit,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const request = send((response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.on('error', reject);
+      response.on('end', () => {
+        const status = response.statusCode ?? 0;
+        const text = status === 204 ? null : Buffer.concat(parts).toString();
+        resolve(new Response(text, { status }));
+      });
+    });
+    request.on('error', reject);
+    request.end(body ?? undefined);
+  });
+}
+
+function readShownCertificate(port: number): Promise<PeerCertificate> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate());
+      socket.end();
+    });
+    socket.once('error', reject);
+  });
+}
