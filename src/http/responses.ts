@@ -6,10 +6,12 @@
  * one object under @hono/node-server, and a cookie set in it would go to every user.
  */
 import { DISCOVERY_RETRY_MS } from '../limits.ts';
+import { withSignInId } from '../pages/outcome.tsx';
 import type { FindPages, LanguagePages } from '../pages/pages.ts';
 import { contentSecurityPolicy } from '../pages/style.ts';
 import type { ProviderError } from '../providers/token-endpoint.ts';
 import type { Completion } from '../relay/relay.ts';
+import { isCapability, signInIdOf } from '../relay/secrets.ts';
 import type { TokenResult } from '../relay/session.ts';
 import type { RelayRequest } from './request.ts';
 
@@ -154,16 +156,29 @@ const PAGES = {
   { status: number; page: keyof LanguagePages }
 >;
 
-/** Responds with the page of an outcome, in the language of the request. */
+/** Outcomes that are no error, so their page shows no id. */
+const GOOD: ReadonlySet<keyof typeof PAGES> = new Set(['signed_in', 'declined']);
+
+/**
+ * Responds with the page of an outcome, in the language of the request. The page of an
+ * error shows the id of the sign-in, where `browserState` is one.
+ */
 export type RespondWithPage = (
   outcome: keyof typeof PAGES,
   request: RelayRequest,
   headers?: Headers,
+  browserState?: string,
 ) => Response;
 
 export function createRespondWithPage(findPages: FindPages): RespondWithPage {
-  return (outcome, request, headers) => {
+  return (outcome, request, headers, browserState = request.query('state')) => {
     const { status, page } = PAGES[outcome];
-    return pageResponse(status, findPages(request.header('accept-language'))[page], headers);
+    const text = findPages(request.header('accept-language'))[page];
+    const hasId = !GOOD.has(outcome) && browserState !== undefined && isCapability(browserState);
+    return pageResponse(
+      status,
+      hasId ? withSignInId(text, signInIdOf(browserState)) : text,
+      headers,
+    );
   };
 }

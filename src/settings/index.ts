@@ -1,11 +1,16 @@
 /** Reads the environment into checked settings, or a list of everything that is wrong with it. */
 import { isLoopback } from '../providers/address.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
-import { type BlindPolicy, mayTakeChallenge, type ProviderConfig } from '../providers/provider.ts';
+import {
+  type BlindPolicy,
+  mayTakeChallenge,
+  type ProviderConfig,
+  prefixOf,
+} from '../providers/provider.ts';
 import type { RedisTarget } from '../stores/redis/url.ts';
 import { RELAY_CHECKS } from './checks.ts';
 import { findMisspeltNames, findOtherBaseUrls } from './misspelt.ts';
-import { prefixOf, RELAY_SETTINGS } from './names.ts';
+import { RELAY_SETTINGS } from './names.ts';
 import type { SettingFault, SettingWarning } from './problems.ts';
 import { readProvider } from './providers.ts';
 import {

@@ -11,7 +11,8 @@ import {
   findBuiltIn,
   findInCatalogue,
 } from '../providers/catalogue.ts';
-import { PROVIDER_SETTINGS, prefixOf, RELAY_SETTINGS } from './names.ts';
+import { prefixOf } from '../providers/provider.ts';
+import { PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import type { Environment } from './reading.ts';
 

@@ -217,11 +217,6 @@ export const PROVIDER_SETTINGS = {
   },
 } satisfies SettingsTable;
 
-/** The prefix of a provider's settings: `MY_ACME_` for `my-acme`. */
-export function prefixOf(provider: string): string {
-  return `${provider.toUpperCase().replaceAll('-', '_')}_`;
-}
-
 /** How much of a setting's value may be shown, by its full name. Of unknown names nothing. */
 export function shownOf(setting: string): SettingDescription['shown'] {
   const relay: SettingsTable = RELAY_SETTINGS;

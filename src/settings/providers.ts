@@ -7,10 +7,10 @@ import {
   SUBDOMAIN,
 } from '../providers/catalogue.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
-import type { ProviderConfig } from '../providers/provider.ts';
+import { type ProviderConfig, prefixOf } from '../providers/provider.ts';
 import { PROVIDER_CHECKS } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
-import { PROVIDER_SETTINGS, prefixOf } from './names.ts';
+import { PROVIDER_SETTINGS } from './names.ts';
 import { type Reading, readTable, reject, type Values, withoutUndefined } from './reading.ts';
 
 /**

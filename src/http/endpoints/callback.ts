@@ -6,16 +6,18 @@
 import { log } from '../../log.ts';
 import type { Providers } from '../../providers/provider.ts';
 import type { Completion, Relay } from '../../relay/relay.ts';
-import { isCapability } from '../../relay/secrets.ts';
+import { isCapability, signInIdOf } from '../../relay/secrets.ts';
 import type { ErrorResult } from '../../relay/session.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
 import { RETRY_DISCOVERY, type RespondWithPage, refuse } from '../responses.ts';
+import type { SignInLog } from '../sign-in-log.ts';
 
 export function createCallback(
   providers: Providers,
   relay: Relay,
   cookies: ContinueCookies,
+  signInLog: SignInLog,
   respondWithPage: RespondWithPage,
 ): Handler {
   return async (request) => {
@@ -28,7 +30,8 @@ export function createCallback(
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
     if (!cookies.mayComplete(request, browserState)) {
-      log.debug('callback_without_cookie', { requestId: request.id, service });
+      const signIn = signInIdOf(browserState);
+      log.debug('callback_without_cookie', { requestId: request.id, service, signIn });
       return respondWithPage('link_invalid', request);
     }
     const error = request.query('error');
@@ -37,25 +40,21 @@ export function createCallback(
     // A non-empty error is evaluated first, then an empty code, then the exchange.
     if (error || !code) {
       completion = await relay.completeWithError(service, browserState, errorOf(error));
-      if (error && completion === 'authorization_failed') {
-        const providerError = STANDARD_ERRORS.has(error) ? error : 'other';
-        log.warning('authorization_failed', { requestId: request.id, service, providerError });
+      if (completion === 'authorization_failed' || completion === 'missing_code') {
+        const shown = error && (STANDARD_ERRORS.has(error) ? error : 'other');
+        signInLog.authorizationFailed(request, provider, browserState, shown || 'none');
       }
     } else {
       const outcome = await relay.completeWithCode(provider, browserState, code);
       completion = outcome.completion;
       if (outcome.failure !== undefined) {
-        log.warning('exchange_failed', { requestId: request.id, service, ...outcome.failure });
+        signInLog.exchangeFailed(request, provider, browserState, outcome.failure);
       }
     }
-    // Stale links are routine, and after 'busy' the sign-in has not ended.
-    const level = NO_END.has(completion) ? 'debug' : 'info';
-    log[level]('sign_in_finished', { requestId: request.id, service, outcome: completion });
+    signInLog.finished(request, { service, browserState }, completion);
     return respondWithPage(completion, request);
   };
 }
-
-const NO_END: ReadonlySet<Completion> = new Set(['link_invalid', 'cancelled', 'busy']);
 
 function errorOf(error: string | undefined): ErrorResult['error'] {
   if (!error) return 'missing_code';

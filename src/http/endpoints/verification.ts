@@ -4,7 +4,6 @@
  * and the provider. It says which app and device ask. A GET changes nothing, so link
  * previews do no harm. docs/person.md.
  */
-import { log } from '../../log.ts';
 import type { FindPages, LanguagePages } from '../../pages/pages.ts';
 import type { Providers } from '../../providers/provider.ts';
 import type { RateLimitPair } from '../../relay/rate-limit.ts';
@@ -27,6 +26,7 @@ import {
   refuse,
   retryAfter,
 } from '../responses.ts';
+import type { SignInLog } from '../sign-in-log.ts';
 
 /** How much of a form is read: a code with room for blanks, or a choice. */
 const MAX_FORM_BYTES = 512;
@@ -41,6 +41,7 @@ export interface VerificationParts {
   readonly providers: Providers;
   readonly store: SessionStore;
   readonly cookies: ContinueCookies;
+  readonly signInLog: SignInLog;
   readonly clock: Clock;
   readonly baseUrl: string;
   readonly confirm: 'always' | 'code' | 'never';
@@ -60,7 +61,7 @@ type Decision = 'continue' | 'decline' | 'ask';
 
 export function createVerification(parts: VerificationParts): Verification {
   const { findPages, respondWithPage, admission, codeLimits, bodies, providers } = parts;
-  const { store, cookies, clock, baseUrl, confirm } = parts;
+  const { store, cookies, signInLog, clock, baseUrl, confirm } = parts;
   const basePath = basePathOf(baseUrl);
   const { origin } = new URL(baseUrl);
   // With CONFIRM=never a typed code redirects to the provider without a confirmation page.
@@ -76,7 +77,8 @@ export function createVerification(parts: VerificationParts): Verification {
   }
 
   async function respondWithLinkRefusal(request: RelayRequest, key: SessionKey): Promise<Response> {
-    return respondWithPage(await findLinkRefusal(store, key), request);
+    const browserState = 'browserState' in key ? key.browserState : undefined;
+    return respondWithPage(await findLinkRefusal(store, key), request, undefined, browserState);
   }
 
   /** Undefined for a GET, another site's form, or an unknown choice: nothing is decided then. */
@@ -121,17 +123,18 @@ export function createVerification(parts: VerificationParts): Verification {
     if (decision === 'decline') {
       const isDeclined = await store.fail(service, browserState, { error: 'access_denied' });
       if (!isDeclined) return respondWithLinkRefusal(request, { browserState });
-      log.info('sign_in_finished', { requestId: request.id, service, outcome: 'declined' });
+      signInLog.finished(request, session, 'declined');
       return respondWithPage('declined', request);
     }
     let response: Response;
     if (provider === 'undiscovered') {
-      response = respondWithPage('undiscovered', request, RETRY_DISCOVERY);
+      response = respondWithPage('undiscovered', request, RETRY_DISCOVERY, browserState);
     } else if (decision === 'ask') {
       return ask(request, session, provider.displayName, isReturning ? undefined : usedCode);
     } else {
       const authorization = await store.getAuthorization(service, browserState);
       if (authorization === undefined) return respondWithLinkRefusal(request, { browserState });
+      signInLog.opened(request, session);
       const location = provider.authorizeUrl(browserState, authorization);
       response = redirectResponse(location, request.method === 'GET' ? 302 : 303);
     }
@@ -184,7 +187,7 @@ export function createVerification(parts: VerificationParts): Verification {
         return carryOut(request, decision, returning, userCode, true);
       }
       // Before the lookup, so that a refusal says nothing about the code.
-      const admitted = await admission.admitToPair(request, codeLimits);
+      const admitted = await admission.admitToPair(request, codeLimits, 'code');
       if (admitted.refusal === 'rate_limited') {
         return respondWithPage('too_many_tries', request, retryAfter(admitted.retryAfterMs));
       }
