@@ -1,6 +1,7 @@
 /** Listens with Bun.serve until a signal ends the process. The only file that uses Bun. */
 import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
+import type { Admin } from './admin/admin.ts';
 import { refuse } from './http/responses.ts';
 import {
   DRAIN_FLUSH_MS,
@@ -12,21 +13,28 @@ import {
 import { describeError, log } from './log.ts';
 import type { Fetch } from './providers/token-endpoint.ts';
 import { systemClock } from './relay/time.ts';
-import { type Service, startService } from './service.ts';
+import { listInOrder, type Service, startService } from './service.ts';
 import type { Settings } from './settings/index.ts';
 
 /** Resolves once the relay listens. A signal or an uncaught error then ends the process. */
 export async function serve(settings: Settings): Promise<void> {
   const running: Running = {};
   endOnSignal(running);
+  const admin = await createAdminOf(settings);
   const world = {
+    ...(admin !== undefined && { monitor: admin.monitor }),
     clock: systemClock,
     randomBytes,
     fetch: fetchUpstream,
     fetchesAtOnce: readFetchesAtOnce(),
   };
   running.service = await startService(settings, world);
-  running.server = await listen(settings, running.service);
+  const { service } = running;
+  if (admin !== undefined) {
+    admin.watch(service.readPresent);
+    await listenForAdmin(settings, admin);
+  }
+  running.server = await listen(settings.host, (address) => listenOn(address, settings, service));
   log.info('listening', {
     url: running.server.url.origin,
     baseUrl: settings.baseUrl ?? null,
@@ -45,17 +53,53 @@ interface Running {
  * program has taken is an error: the runtime alone would skip it and listen on the
  * next, and two programs would share the port.
  */
-async function listen(settings: Settings, service: Service) {
-  const addresses = await addressesOf(settings.host);
+async function listen(
+  host: string | undefined,
+  listenAt: (address: string) => Bun.Server<unknown>,
+): Promise<Bun.Server<unknown>> {
+  const addresses = await addressesOf(host);
   const last = addresses.pop() ?? '';
   for (const address of addresses) {
     try {
-      return listenOn(address, settings, service);
+      return listenAt(address);
     } catch (error) {
       if (!isMissingAddress(error)) throw error;
     }
   }
-  return listenOn(last, settings, service);
+  return listenAt(last);
+}
+
+/** Undefined without ADMIN_PORT: then nothing of it is loaded. */
+async function createAdminOf(settings: Settings) {
+  if (settings.adminPort === undefined) return undefined;
+  const { createAdmin } = await import('./admin/admin.ts');
+  const { maxSessions } = settings;
+  return createAdmin({ clock: systemClock, services: listInOrder(settings), maxSessions });
+}
+
+/** Stays until the process ends, so that a drain can be watched. */
+async function listenForAdmin({ adminHost, adminPort = 0 }: Settings, admin: Admin) {
+  const options = {
+    port: adminPort,
+    reusePort: false,
+    development: false,
+    fetch: admin.handle,
+    error(error: Error) {
+      log.error('request_fault', describeError(error));
+      return refuse('busy');
+    },
+  };
+  try {
+    const server = await listen(adminHost, (hostname) => Bun.serve({ ...options, hostname }));
+    log.info('admin_listening', { url: server.url.origin });
+  } catch (error) {
+    throw new AdminPortError('the admin port', { cause: error });
+  }
+}
+
+/** The cause is why it cannot listen. */
+export class AdminPortError extends Error {
+  override readonly name = 'AdminPortError';
 }
 
 /** `::` accepts IPv4 too. A machine without IPv6 has only `0.0.0.0`. */

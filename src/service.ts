@@ -79,8 +79,18 @@ export interface Service {
    * exchange or refresh is in progress and devices had time to claim their tokens.
    */
   drain(): Promise<void>;
+  /** What the admin port shows of the present. */
+  readPresent(): Promise<Present>;
   /** Resolves once no change to the store is in progress. To be called after the last request. */
   settled(): Promise<void>;
+}
+
+export interface Present {
+  /** Undefined: the store does not answer. */
+  readonly liveSessions: number | undefined;
+  readonly parkedPolls: number;
+  /** Why `/ready` answers 503. */
+  readonly unreadiness: string | undefined;
 }
 
 type EnabledSettings = Settings & { readonly baseUrl: string };
@@ -252,6 +262,13 @@ export function createService(
       await Promise.all([relay.delivered(), refreshes.settled()]);
       relay.close();
     },
+    async readPresent() {
+      // Removed first, or sessions in memory would count after they expired.
+      await Promise.resolve(store.sweep()).catch(() => {});
+      const liveSessions = await Promise.resolve(store.countLive()).catch(() => undefined);
+      const unreadiness = findUnreadiness();
+      return { liveSessions, parkedPolls: relay.countParked(), unreadiness };
+    },
     async settled() {
       await store.settled();
     },
@@ -259,7 +276,7 @@ export function createService(
 }
 
 /** Every enabled provider, in the order of `PROVIDERS`. */
-function listInOrder({ providers, discoveries, providerOrder }: Settings) {
+export function listInOrder({ providers, discoveries, providerOrder }: Settings) {
   const placeOf = ({ name }: { readonly name: string }) => providerOrder.indexOf(name);
   return [...providers, ...discoveries].toSorted((a, b) => placeOf(a) - placeOf(b));
 }
@@ -304,6 +321,11 @@ function createDisabledService({ clock }: World): Service {
     redirectUris: () => ({}),
     close: () => {},
     drain: async () => {},
+    readPresent: async () => ({
+      liveSessions: 0,
+      parkedPolls: 0,
+      unreadiness: 'not configured: OAUTH_BASE_URL is not set',
+    }),
     settled: async () => {},
   };
 }

@@ -68,6 +68,7 @@ export interface Relay {
     error: ErrorResult['error'],
   ): Promise<Completion>;
   readonly waitForResult: Polls['wait'];
+  readonly countParked: Polls['countParked'];
   /** Lets every parked poll return 'pending'. Takes no new session and no new code. Polls may park again. */
   drain(): void;
   /**
@@ -151,6 +152,7 @@ export function createRelay(options: RelayOptions): Relay {
     },
 
     waitForResult: polls.wait,
+    countParked: polls.countParked,
 
     drain() {
       draining = true;

@@ -37,6 +37,8 @@ export const RELAY_CHECKS = {
   OAUTH_BASE_URL: converted(textUnless(findBaseUrlProblem), withoutTrailingSlashes),
   HOST: textUnless(findHostProblem),
   PORT: wholeNumber(0, 65_535),
+  ADMIN_PORT: wholeNumber(1, 65_535),
+  ADMIN_HOST: textUnless(findHostProblem),
   TRUSTED_PROXY_CIDRS: checkCidrs,
   PROVIDERS: checkProviderNames,
   PROVIDER_KEEP_ALIVE: converted(oneOf('on', 'off'), (word) => word === 'on'),

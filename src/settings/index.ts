@@ -33,6 +33,9 @@ export interface Settings {
   /** Absent: every address of the machine. */
   readonly host?: string;
   readonly port: number;
+  /** Absent: there is no admin port. */
+  readonly adminPort?: number;
+  readonly adminHost: string;
   /** CIDRs and single addresses as written, each checked; IPv4 or IPv6. */
   readonly trustedProxyCidrs: readonly string[];
   /** Enabled providers whose addresses are known. */
@@ -87,12 +90,17 @@ export function readSettings(
   warnings.push(...findMisspeltNames(env, relay.PROVIDERS));
   if (relay.OAUTH_BASE_URL && enabled.length === 0) rejectMissingClientId(reading, relay.PROVIDERS);
   if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, enabled);
+  if (relay.ADMIN_PORT !== undefined && relay.ADMIN_PORT === relay.PORT) {
+    reject(reading, 'ADMIN_PORT', 'must not be the same as PORT');
+  }
   if (faults.length > 0) return { ok: false, faults, warnings };
 
   const settings: Settings = withoutUndefined({
     baseUrl: relay.OAUTH_BASE_URL,
     host: relay.HOST,
     port: relay.PORT,
+    adminPort: relay.ADMIN_PORT,
+    adminHost: relay.ADMIN_HOST,
     trustedProxyCidrs: relay.TRUSTED_PROXY_CIDRS ?? [],
     providers: enabled.filter((provider): provider is ProviderConfig => !('issuer' in provider)),
     discoveries: enabled.filter((provider) => 'issuer' in provider),

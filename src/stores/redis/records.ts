@@ -1,8 +1,7 @@
 /** What the store holds of a session, sealed, and how it opens. The construction is docs/sealing.md. */
 import type { Buffer } from 'node:buffer';
 import { type RandomBytes, signInIdOf } from '../../relay/secrets.ts';
-import type { SessionResult } from '../../relay/session.ts';
-import type { ExpiredStage } from '../../relay/session.ts';
+import type { ExpiredStage, SessionResult } from '../../relay/session.ts';
 import type {
   Authorization,
   ExpiredSession,
