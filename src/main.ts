@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
 import { createLogOutput, describeError, log, startLog } from './log.ts';
 import { StoreUnavailable } from './relay/store.ts';
-import { AdminPortError, serve } from './serve.ts';
+import { AdminPortError, fetchUpstream, serve } from './serve.ts';
 import { describeFaults, readSettings, type Settings, settingsHelp } from './settings/index.ts';
 
 const USAGE = `sign-in-relay ${packageJson.version}: ${packageJson.description}
@@ -25,15 +25,15 @@ async function main(): Promise<void> {
   if (options.version) return print(`${packageJson.version}\n`);
 
   const read = readSettings(process.env, (path) => readFileSync(path, 'utf8'));
+  if (command === 'check') {
+    const { check } = await import('./check/check.ts');
+    return end(await check({ read, fetch: fetchUpstream, asJson: options.json === true }));
+  }
   if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
   const { settings, warnings } = read;
   if (command === 'health') {
     const { askHealth } = await import('./health.ts');
     return end(await askHealth(settings, options.ready ? '/ready' : '/health'));
-  }
-  if (command === 'check') {
-    const { check } = await import('./check/check.ts');
-    return end(await check({ settings, warnings, asJson: options.json === true }));
   }
   startLog({
     level: settings.logLevel,

@@ -3,10 +3,10 @@
  * docs/operating.md lists each; deploy/alerts.yaml and deploy/grafana.json use them.
  * @see https://prometheus.io/docs/practices/naming/
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { cpuUsage, memoryUsage } from 'node:process';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import packageJson from '../../package.json' with { type: 'json' };
+import { readFileDescriptors } from '../file-descriptors.ts';
 import type { Monitor } from '../monitor.ts';
 import type { Present } from '../service.ts';
 
@@ -188,19 +188,4 @@ function createProcessMetrics(registers: Registry[]) {
       if (max !== undefined) maxFiles.set(max);
     },
   };
-}
-
-/** Undefined where there is no /proc. */
-export function readFileDescriptors(): {
-  readonly open: number | undefined;
-  readonly max: number | undefined;
-} {
-  try {
-    const open = readdirSync('/proc/self/fd').length;
-    const [, soft] =
-      /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
-    return { open, max: soft === undefined ? undefined : Number(soft) };
-  } catch {
-    return { open: undefined, max: undefined };
-  }
 }

@@ -47,6 +47,7 @@ svg text{fill:var(--quiet);font-size:9px}
 .good{fill:var(--good);color:var(--good)}.user{fill:var(--user);color:var(--user)}.bad{fill:var(--bad);color:var(--bad)}.gone{fill:var(--gone);color:var(--gone)}
 .axis{stroke:var(--rule)}.track{fill:var(--rule)}
 .quiet{color:var(--quiet)}
+#failures :is(th,td):nth-child(-n+4){white-space:nowrap}
 .stale main{opacity:.5}.stale::before{content:'The relay does not answer. These numbers are old.';display:block;padding:.5rem;color:var(--bad);font-weight:600}
 `;
 
@@ -60,6 +61,8 @@ export const PAGE_HEADERS = {
     `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
     `script-src 'sha256-${hash('sha256', SCRIPT, 'base64')}'`,
     "connect-src 'self'",
+    // The empty icon, without which a browser asks for one.
+    'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
@@ -177,7 +180,7 @@ const FunnelTable = ({ funnels }: { funnels: readonly Funnel[] }) => (
 const LatencyTable = ({ latencies }: { latencies: readonly Latency[] }) => (
   <table id="latencies">
     <tr>
-      <th> </th>
+      <th class="text">of</th>
       <th>number</th>
       <th>half within</th>
       <th>99 % within</th>
@@ -196,8 +199,8 @@ const LatencyTable = ({ latencies }: { latencies: readonly Latency[] }) => (
 const Sessions = ({ live, max }: { live: number | undefined; max: number }) => (
   <>
     <p>
-      Open sign-ins: <b id="live">{live ?? 'not known: the store does not answer'}</b> of {max} (
-      MAX_SESSIONS)
+      Open sign-ins: <b id="live">{live ?? 'not known: the store does not answer'}</b>
+      {` of ${max} (MAX_SESSIONS)`}
     </p>
     <svg viewBox="0 0 300 8" role="img" aria-label={`${live ?? 0} of ${max}`}>
       <rect class="track" width="300" height="8" rx="4" />
@@ -230,7 +233,7 @@ const Legend = () => (
   </p>
 );
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM] = [620, 90, 20, 14];
+const [WIDTH, HEIGHT, LEFT, BOTTOM] = [620, 66, 20, 12];
 const BAR = (WIDTH - LEFT) / MINUTES;
 
 /** One bar for each minute, whose parts are the outcomes. */

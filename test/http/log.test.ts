@@ -1,8 +1,9 @@
 /** What an operator reads in the log (docs/operating.md). */
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { startLog } from '../../src/log.ts';
 import { runReady } from '../kit/clock.ts';
 import { poll, start, startRequest } from '../kit/device.ts';
+import { findUndocumented } from '../kit/log-document.ts';
 import { createEventLog } from '../kit/relay.ts';
 import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
 import { callback, deny, textOf } from '../kit/user.ts';
@@ -11,6 +12,10 @@ let log: ReturnType<typeof createEventLog>;
 beforeEach(() => {
   log = createEventLog();
   startLog({ level: 'info', format: 'json', write: log.take });
+});
+
+afterEach(() => {
+  expect(log.events.flatMap(findUndocumented)).toEqual([]);
 });
 
 const eventsNamed = (name: string) => log.events.filter(({ event }) => event === name);
