@@ -4,16 +4,6 @@
  * secret. The relay works the same whether anybody listens.
  */
 
-export interface UpstreamAnswer {
-  readonly service: string;
-  readonly grant: 'exchange' | 'refresh';
-  /** `granted`, or the reason of the failure. */
-  readonly outcome: string;
-  /** Absent: the provider did not answer. */
-  readonly status: number | undefined;
-  readonly tookMs: number;
-}
-
 export type RateLimitKind = 'start' | 'refresh' | 'code' | 'qr' | 'poll';
 
 export interface FailureEvent {
@@ -29,7 +19,14 @@ export interface Monitor {
   /** The link was opened for the first time. */
   opened(service: string): void;
   calledBack(service: string): void;
-  answered(answer: UpstreamAnswer): void;
+  /** `outcome` is `granted` or the reason of the failure; `status` 0 without an answer. */
+  answered(
+    service: string,
+    grant: 'exchange' | 'refresh',
+    outcome: string,
+    status: number,
+    tookMs: number,
+  ): void;
   /** A result was delivered for the first time. */
   delivered(service: string, waitedMs: number): void;
   /** `outcome` as in the log's `sign_in_finished`; also `cancelled` and `expired`. */

@@ -6,6 +6,7 @@
 import type { Monitor } from '../monitor.ts';
 import type { Clock } from '../relay/time.ts';
 import type { Present } from '../service.ts';
+import { createCounts } from './counts.ts';
 import { createMetrics } from './metrics.ts';
 import { PAGE_HEADERS, renderNow, renderWholePage } from './page.tsx';
 import { createRecent } from './recent.ts';
@@ -32,19 +33,16 @@ const STARTING: Present = { liveSessions: undefined, parkedPolls: 0, unreadiness
 export function createAdmin({ clock, services, maxSessions }: AdminOptions): Admin {
   let readNow = async () => STARTING;
   const readPresent = () => readNow();
-  const metrics = createMetrics({
-    services: services.map(({ name }) => name),
-    maxSessions,
-    readPresent,
-  });
+  const counts = createCounts(services.map(({ name }) => name));
+  const metrics = createMetrics({ counts, maxSessions, readPresent });
   const recent = createRecent(clock);
-  const readStatus = createStatus({ clock, services, maxSessions, metrics, recent, readPresent });
+  const readStatus = createStatus({ clock, services, maxSessions, counts, recent, readPresent });
 
   return {
     monitor: {
-      ...metrics.monitor,
+      ...counts.monitor,
       ended(service, outcome) {
-        metrics.monitor.ended(service, outcome);
+        counts.monitor.ended(service, outcome);
         recent.ended(service, outcome);
       },
       failed: recent.failed,

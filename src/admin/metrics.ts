@@ -1,99 +1,154 @@
 /**
- * The metrics, by the conventions of Prometheus: base units, `_total` for counters.
- * docs/operating.md lists each; deploy/alerts.yaml and deploy/grafana.json use them.
+ * The metrics, by the conventions of Prometheus: base units, `_total` for counters. Each
+ * takes its values from counts.ts when it is read. docs/operating.md lists each;
+ * deploy/alerts.yaml and deploy/grafana.json use them.
  * @see https://prometheus.io/docs/practices/naming/
  */
 import { cpuUsage, memoryUsage } from 'node:process';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, type Histogram, Registry } from 'prom-client';
 import packageJson from '../../package.json' with { type: 'json' };
 import { readFileDescriptors } from '../file-descriptors.ts';
-import type { Monitor } from '../monitor.ts';
 import type { Present } from '../service.ts';
+import type { Counts, Distribution, ProviderCounts } from './counts.ts';
 
 export interface MetricsOptions {
-  readonly services: readonly string[];
+  readonly counts: Counts;
   readonly maxSessions: number;
   readonly readPresent: () => Promise<Present>;
 }
 
-export type Metrics = ReturnType<typeof createMetrics>;
+export interface Metrics {
+  readonly contentType: string;
+  write(): Promise<string>;
+}
 
-/** From what memory takes to when a device gives up. */
-const DELIVERY_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60];
-/** Up to EXCHANGE_TIMEOUT_MS. */
-const UPSTREAM_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
-/** Up to STORE_DEADLINE_MS. */
-const STORE_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1, 2];
+type Labels = Readonly<Record<string, string | number>>;
 
-export function createMetrics({ services, maxSessions, readPresent }: MetricsOptions) {
-  const registers = [new Registry()];
-  const [registry = new Registry()] = registers;
+/** A value and its labels. */
+type Sample = readonly [labels: Labels, value: number];
 
-  /** Zero from the start, or the first event of a provider would be no increase. */
-  function byProvider(step: string, help: string) {
-    const name = `sign_in_relay_sign_ins_${step}_total`;
-    const counter = new Counter({ name, help, labelNames: ['provider'], registers });
-    for (const provider of services) counter.inc({ provider }, 0);
-    return counter;
+/** Distributions and their labels. */
+type DistributionSample = readonly [labels: Labels, distribution: Distribution];
+
+export function createMetrics({ counts, maxSessions, readPresent }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const { providers, rateLimited, store } = counts;
+
+  function counter(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => Iterable<Sample>,
+  ): void {
+    new Counter({
+      name: `sign_in_relay_${name}_total`,
+      ...{ help, labelNames, registers },
+      collect() {
+        this.reset();
+        for (const [labels, value] of read()) this.inc(labels, value);
+      },
+    });
   }
 
-  const started = byProvider('started', 'Sign-ins that devices started.');
-  const opened = byProvider('opened', 'Sign-ins whose link led a user to the provider.');
-  const calledBack = byProvider('called_back', 'Sign-ins whose user came back from the provider.');
-  const exchanged = byProvider('exchanged', 'Sign-ins whose code the provider exchanged.');
-  const delivered = byProvider('delivered', 'Sign-ins whose result a device fetched.');
-  const expired = new Counter({
-    name: 'sign_in_relay_sign_ins_expired_total',
-    help: 'Sign-ins that expired, by how far they came: started, opened or called_back.',
-    labelNames: ['provider', 'stage'],
-    registers,
-  });
-  const ended = new Counter({
-    name: 'sign_in_relay_sign_ins_ended_total',
-    help: 'Sign-ins that came to an end, by outcome as in the log, or cancelled, or expired.',
-    labelNames: ['provider', 'outcome'],
-    registers,
-  });
-  const deliveryWait = new Histogram({
-    name: 'sign_in_relay_delivery_wait_seconds',
-    help: 'From the result in the store to its delivery.',
-    labelNames: ['provider'],
-    buckets: DELIVERY_BUCKETS,
-    registers,
-  });
-  const upstreamRequests = new Counter({
-    name: 'sign_in_relay_upstream_requests_total',
-    help: 'Requests to token endpoints, by grant (exchange or refresh), outcome, and status (0: no answer).',
-    labelNames: ['provider', 'grant', 'outcome', 'status'],
-    registers,
-  });
-  const upstreamDuration = new Histogram({
-    name: 'sign_in_relay_upstream_request_duration_seconds',
-    help: 'Requests to token endpoints, to the last byte of the answer.',
-    labelNames: ['provider', 'grant'],
-    buckets: UPSTREAM_BUCKETS,
-    registers,
-  });
-  const rateLimited = new Counter({
-    name: 'sign_in_relay_rate_limited_total',
-    help: 'Requests that a rate limit refused, by kind.',
-    labelNames: ['kind'],
-    registers,
-  });
-  for (const kind of ['start', 'refresh', 'code', 'qr', 'poll']) rateLimited.inc({ kind }, 0);
-  const storeDuration = new Histogram({
-    name: 'sign_in_relay_store_command_duration_seconds',
-    help: 'Scripts that Redis carried out.',
-    buckets: STORE_BUCKETS,
-    registers,
-  });
-  const storeErrors = new Counter({
-    name: 'sign_in_relay_store_errors_total',
-    help: 'Scripts that Redis refused, or did not answer (unreachable).',
-    labelNames: ['reason'],
-    registers,
-  });
-  for (const reason of ['refused', 'unreachable']) storeErrors.inc({ reason }, 0);
+  /** All that the registry needs of a histogram: prom-client's own must count itself. */
+  function histogram(name: string, help: string, read: () => Iterable<DistributionSample>): void {
+    const full = `sign_in_relay_${name}_seconds`;
+    const get = async () => ({
+      ...{ name: full, help, type: 'histogram', aggregator: 'sum' },
+      values: [...read()].flatMap(([labels, each]) => samplesOf(full, labels, each)),
+    });
+    registry.registerMetric({ name: full, get } as unknown as Histogram);
+  }
+
+  function gauge(name: string, help: string): Gauge {
+    return new Gauge({ name: `sign_in_relay_${name}`, help, registers });
+  }
+
+  const byProvider = (read: (counts: ProviderCounts) => number) => () =>
+    [...providers].map(([provider, each]): Sample => [{ provider }, read(each)]);
+  const byProviderAnd =
+    (label: string, read: (counts: ProviderCounts) => Map<string, number>) => () =>
+      [...providers].flatMap(([provider, each]) =>
+        [...read(each)].map(([name, value]): Sample => [{ provider, [label]: name }, value]),
+      );
+
+  const provider = ['provider'];
+  counter(
+    'sign_ins_started',
+    'Sign-ins that devices started.',
+    provider,
+    byProvider((each) => each.started),
+  );
+  counter(
+    'sign_ins_opened',
+    'Sign-ins whose link led a user to the provider.',
+    provider,
+    byProvider((each) => each.opened),
+  );
+  counter(
+    'sign_ins_called_back',
+    'Sign-ins whose user came back from the provider.',
+    provider,
+    byProvider((each) => each.calledBack),
+  );
+  counter(
+    'sign_ins_exchanged',
+    'Sign-ins whose code the provider exchanged.',
+    provider,
+    byProvider((each) => each.exchanged),
+  );
+  counter(
+    'sign_ins_delivered',
+    'Sign-ins whose result a device fetched.',
+    provider,
+    byProvider((each) => each.delivered),
+  );
+  counter(
+    'sign_ins_expired',
+    'Sign-ins that expired, by how far they came: started, opened or called_back.',
+    ['provider', 'stage'],
+    byProviderAnd('stage', (each) => each.expired),
+  );
+  counter(
+    'sign_ins_ended',
+    'Sign-ins that came to an end, by outcome as in the log, or cancelled, or expired.',
+    ['provider', 'outcome'],
+    byProviderAnd('outcome', (each) => each.ended),
+  );
+  histogram('delivery_wait', 'From the result in the store to its delivery.', () =>
+    [...providers].map(([name, { wait }]): DistributionSample => [{ provider: name }, wait]),
+  );
+  counter(
+    'upstream_requests',
+    'Requests to token endpoints, by grant (exchange or refresh), outcome, and status (0: no answer).',
+    ['provider', 'grant', 'outcome', 'status'],
+    () => readAnswers(providers),
+  );
+  histogram(
+    'upstream_request_duration',
+    'Requests to token endpoints, to the last byte of the answer.',
+    () =>
+      [...providers].flatMap(([name, { exchange, refresh }]): DistributionSample[] => [
+        [{ provider: name, grant: 'exchange' }, exchange.duration],
+        [{ provider: name, grant: 'refresh' }, refresh.duration],
+      ]),
+  );
+  counter('rate_limited', 'Requests that a rate limit refused, by kind.', ['kind'], () =>
+    Object.entries(rateLimited).map(([kind, value]): Sample => [{ kind }, value]),
+  );
+  histogram('store_command_duration', 'Scripts that Redis carried out.', () => [
+    [{}, store.duration],
+  ]);
+  counter(
+    'store_errors',
+    'Scripts that Redis refused, or did not answer (unreachable).',
+    ['reason'],
+    () => [
+      [{ reason: 'refused' }, store.refused],
+      [{ reason: 'unreachable' }, store.unreachable],
+    ],
+  );
 
   const liveSessions = gauge('live_sessions', 'Open sign-ins, of all instances with Redis.');
   const parkedPolls = gauge('parked_polls', 'Polls that this instance holds open.');
@@ -105,87 +160,82 @@ export function createMetrics({ services, maxSessions, readPresent }: MetricsOpt
     labelNames: ['version'],
     registers,
   }).set({ version: packageJson.version }, 1);
-  const process = createProcessMetrics(registers);
-
-  function gauge(name: string, help: string) {
-    return new Gauge({ name: `sign_in_relay_${name}`, help, registers });
-  }
-
-  const monitor: Omit<Monitor, 'failed'> = {
-    started: (provider) => started.inc({ provider }),
-    opened: (provider) => opened.inc({ provider }),
-    calledBack: (provider) => calledBack.inc({ provider }),
-    answered({ service: provider, grant, outcome, status = 0, tookMs }) {
-      if (grant === 'exchange' && outcome === 'granted') exchanged.inc({ provider });
-      upstreamRequests.inc({ provider, grant, outcome, status });
-      upstreamDuration.observe({ provider, grant }, tookMs / 1_000);
-    },
-    delivered(provider, waitedMs) {
-      delivered.inc({ provider });
-      deliveryWait.observe({ provider }, waitedMs / 1_000);
-    },
-    ended: (provider, outcome) => ended.inc({ provider, outcome }),
-    expired: (provider, stage) => expired.inc({ provider, stage }),
-    rateLimited: (kind) => rateLimited.inc({ kind }),
-    storeAnswered: (tookMs) => storeDuration.observe(tookMs / 1_000),
-    storeFailed: (reason) => storeErrors.inc({ reason }),
-  };
+  addProcessMetrics(registers);
 
   return {
-    monitor,
     contentType: registry.contentType,
-    /** For the page. */
-    ...{ started, opened, calledBack, exchanged, delivered, expired },
-    ...{ deliveryWait, upstreamDuration, storeDuration },
-    async write(): Promise<string> {
+    async write() {
       const present = await readPresent();
       // A gauge that is not known is left out: its last value would be taken for the present one.
       if (present.liveSessions === undefined) liveSessions.remove();
       else liveSessions.set(present.liveSessions);
       parkedPolls.set(present.parkedPolls);
       ready.set(present.unreadiness === undefined ? 1 : 0);
-      process.read();
       return registry.metrics();
     },
   };
 }
 
+function readAnswers(providers: ReadonlyMap<string, ProviderCounts>): Sample[] {
+  return [...providers].flatMap(([provider, counts]) =>
+    (['exchange', 'refresh'] as const).flatMap((grant) =>
+      [...counts[grant].answers].flatMap(([outcome, byStatus]) =>
+        [...byStatus].map(
+          ([status, value]): Sample => [{ provider, grant, outcome, status }, value],
+        ),
+      ),
+    ),
+  );
+}
+
+/** The buckets of Prometheus are cumulative. */
+function samplesOf(name: string, labels: Labels, { bounds, counts, sum }: Distribution) {
+  let below = 0;
+  const buckets = [...counts].map((count, index) => {
+    below += count;
+    const le = bounds[index] ?? '+Inf';
+    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: below };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: below },
+  ];
+}
+
 /** By the names that every client library uses. prom-client's own are those of Node, of which Bun has no values. */
-function createProcessMetrics(registers: Registry[]) {
-  const cpu = new Counter({
+function addProcessMetrics(registers: Registry[]): void {
+  new Counter({
     name: 'process_cpu_seconds_total',
     help: 'Processor time, of user and system.',
     registers,
-  });
-  const memory = new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory.',
-    registers,
-  });
-  const openFiles = new Gauge({
-    name: 'process_open_fds',
-    help: 'Open file descriptors, which includes connections.',
-    registers,
-  });
-  const maxFiles = new Gauge({
-    name: 'process_max_fds',
-    help: 'File descriptors that the process may open.',
-    registers,
-  });
-  new Gauge({
-    name: 'process_start_time_seconds',
-    help: 'When the process started, in seconds since 1970.',
-    registers,
-  }).set(Math.round(performance.timeOrigin / 1_000));
-  return {
-    read(): void {
+    collect() {
       const { user, system } = cpuUsage();
-      cpu.reset();
-      cpu.inc((user + system) / 1e6);
-      memory.set(memoryUsage().rss);
-      const { open, max } = readFileDescriptors();
-      if (open !== undefined) openFiles.set(open);
-      if (max !== undefined) maxFiles.set(max);
+      this.reset();
+      this.inc((user + system) / 1e6);
     },
-  };
+  });
+  const gauge = (name: string, help: string, read: () => number | undefined) =>
+    new Gauge({
+      ...{ name, help, registers },
+      collect() {
+        const value = read();
+        if (value === undefined) this.remove();
+        else this.set(value);
+      },
+    });
+  gauge('process_resident_memory_bytes', 'Resident memory.', () => memoryUsage().rss);
+  gauge(
+    'process_open_fds',
+    'Open file descriptors, which includes connections.',
+    () => readFileDescriptors().open,
+  );
+  gauge(
+    'process_max_fds',
+    'File descriptors that the process may open.',
+    () => readFileDescriptors().max,
+  );
+  gauge('process_start_time_seconds', 'When the process started, in seconds since 1970.', () =>
+    Math.round(performance.timeOrigin / 1_000),
+  );
 }

@@ -37,7 +37,7 @@ interface Ring {
 
 /** There are as many rings as providers and outcomes, both of which are few. */
 export function createRecent(clock: Clock): Recent {
-  const rings = new Map<string, Ring>();
+  const rings = new Map<string, Map<string, Ring>>();
   const failures: RecentFailure[] = [];
   const minuteNow = () => Math.floor(clock.now() / MINUTE_MS);
 
@@ -52,11 +52,15 @@ export function createRecent(clock: Clock): Recent {
   return {
     ended(service, outcome) {
       const minute = minuteNow();
-      const key = `${service} ${outcome}`;
-      let ring = rings.get(key);
+      let byOutcome = rings.get(service);
+      if (byOutcome === undefined) {
+        byOutcome = new Map();
+        rings.set(service, byOutcome);
+      }
+      let ring = byOutcome.get(outcome);
       if (ring === undefined) {
         ring = { service, outcome, counts: new Array<number>(MINUTES).fill(0), minute };
-        rings.set(key, ring);
+        byOutcome.set(outcome, ring);
       }
       if (ring.minute !== minute) turn(ring, minute);
       ring.counts[minute % MINUTES] = (ring.counts[minute % MINUTES] ?? 0) + 1;
@@ -69,7 +73,8 @@ export function createRecent(clock: Clock): Recent {
 
     readHour() {
       const minute = minuteNow();
-      return [...rings.values()].map((ring) => {
+      const all = [...rings.values()].flatMap((byOutcome) => [...byOutcome.values()]);
+      return all.map((ring) => {
         turn(ring, minute);
         const minutes = Array.from(
           { length: MINUTES },

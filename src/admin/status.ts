@@ -1,7 +1,7 @@
 /** What the admin page shows, as data: the funnel, the last hour, latencies, sessions, failures. */
 import type { Clock } from '../relay/time.ts';
 import type { Present } from '../service.ts';
-import type { Metrics } from './metrics.ts';
+import { type Counts, Distribution, ProviderCounts } from './counts.ts';
 import type { HourOf, Recent, RecentFailure } from './recent.ts';
 
 /** One provider's sign-ins since the process started. */
@@ -38,74 +38,69 @@ export interface StatusOptions {
   readonly clock: Clock;
   readonly services: readonly { readonly name: string; readonly displayName: string }[];
   readonly maxSessions: number;
-  readonly metrics: Metrics;
+  readonly counts: Counts;
   readonly recent: Recent;
   readonly readPresent: () => Promise<Present>;
 }
 
-interface Value {
-  readonly value: number;
-  readonly labels: Partial<Record<string, string | number>>;
-  readonly metricName?: string;
-}
-
-interface Readable {
-  get(): Promise<{ readonly values: readonly Value[] }>;
-}
+const NONE = new ProviderCounts();
 
 export function createStatus(options: StatusOptions): () => Promise<Status> {
-  const { clock, services, maxSessions, metrics, recent, readPresent } = options;
+  const { clock, services, maxSessions, counts, recent, readPresent } = options;
   const startedAtMs = clock.now();
 
-  async function readFunnel({ name, displayName }: (typeof services)[number]): Promise<Funnel> {
-    const count = (metric: Readable) => sumOf(metric, name);
+  function readFunnel({ name, displayName }: (typeof services)[number]): Funnel {
+    const own = counts.providers.get(name) ?? NONE;
+    const { started, opened, calledBack, exchanged, delivered } = own;
+    const expired = [...own.expired.values()].reduce((sum, count) => sum + count, 0);
     return {
       service: name,
       displayName,
-      started: await count(metrics.started),
-      opened: await count(metrics.opened),
-      calledBack: await count(metrics.calledBack),
-      exchanged: await count(metrics.exchanged),
-      delivered: await count(metrics.delivered),
-      expired: await count(metrics.expired),
+      started,
+      opened,
+      calledBack,
+      exchanged,
+      delivered,
+      expired,
     };
   }
 
-  return async () => ({
-    ...(await readPresent()),
-    nowMs: clock.now(),
-    upSeconds: Math.round((clock.now() - startedAtMs) / 1_000),
-    maxSessions,
-    funnels: await Promise.all(services.map(readFunnel)),
-    hour: recent.readHour(),
-    latencies: await Promise.all([
-      readLatency('Exchange or refresh at a provider', metrics.upstreamDuration),
-      readLatency('Delivery, from result to device', metrics.deliveryWait),
-      readLatency('Redis command', metrics.storeDuration),
-    ]),
-    failures: recent.readFailures(),
-  });
+  return async () => {
+    const all = [...counts.providers.values()];
+    const upstream = all.flatMap(({ exchange, refresh }) => [exchange.duration, refresh.duration]);
+    return {
+      ...(await readPresent()),
+      nowMs: clock.now(),
+      upSeconds: Math.round((clock.now() - startedAtMs) / 1_000),
+      maxSessions,
+      funnels: services.map(readFunnel),
+      hour: recent.readHour(),
+      latencies: [
+        readLatency('Exchange or refresh at a provider', upstream),
+        readLatency(
+          'Delivery, from result to device',
+          all.map(({ wait }) => wait),
+        ),
+        readLatency('Redis command', [counts.store.duration]),
+      ],
+      failures: recent.readFailures(),
+    };
+  };
 }
 
-async function sumOf(metric: Readable, provider: string): Promise<number> {
-  const { values } = await metric.get();
-  return values
-    .filter(({ labels }) => labels.provider === provider)
-    .reduce((sum, { value }) => sum + value, 0);
-}
-
-/** Of all labels together. The buckets of a histogram are cumulative. */
-async function readLatency(name: string, histogram: Readable): Promise<Latency> {
-  const upTo = new Map<number, number>();
-  for (const { value, labels, metricName = '' } of (await histogram.get()).values) {
-    if (!metricName.endsWith('_bucket')) continue;
-    const bound = labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le);
-    upTo.set(bound, (upTo.get(bound) ?? 0) + value);
-  }
-  const count = upTo.get(Number.POSITIVE_INFINITY) ?? 0;
+/** Of all distributions together, which have the same bounds. */
+function readLatency(name: string, distributions: readonly Distribution[]): Latency {
+  const { bounds } = distributions[0] ?? new Distribution([]);
+  const sumAt = (index: number) =>
+    distributions.reduce((sum, { counts }) => sum + (counts[index] ?? 0), 0);
+  const sums = Array.from({ length: bounds.length + 1 }, (_, index) => sumAt(index));
+  const count = sums.reduce((sum, each) => sum + each, 0);
   const quantile = (part: number) => {
-    const [bound] = [...upTo].find(([, below]) => count > 0 && below >= part * count) ?? [];
-    return bound === Number.POSITIVE_INFINITY ? undefined : bound;
+    let below = 0;
+    return bounds.find((_, index) => {
+      below += sums[index] ?? 0;
+      return count > 0 && below >= part * count;
+    });
   };
   return { name, count, p50: quantile(0.5), p99: quantile(0.99) };
 }

@@ -21,9 +21,8 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
   try {
     const stores = await openRedis({
       ...redis,
-      // Of its own, but below the prefix, which an ACL may demand.
-      prefix: `${redis.prefix}check:${randomBytes(6).toString('hex')}:`,
-      maxSessions: 10,
+      // Among the sessions of the relays, because an ACL may allow nothing else.
+      maxSessions: Number.MAX_SAFE_INTEGER,
       clock: systemClock,
       randomBytes,
       onEvent: (event) => events.push(event),
@@ -51,7 +50,10 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
   ];
 }
 
-/** Each verb once, so that a right that is missing shows. */
+/**
+ * Each verb once, so that a right that is missing shows. Not `sweep`: it would take from the
+ * relays what they log. The session is removed by its acknowledgement.
+ */
 async function signIn({
   sessions,
   refreshes,
@@ -76,7 +78,6 @@ async function signIn({
   await sessions.cancel(pollSecret);
   await sessions.isCancelled({ browserState });
   await sessions.countLive();
-  await sessions.sweep();
   await createRateLimiter('check', { burst: 1, ratePerSecond: 1 }).take('check');
   await refreshes.begin(browserState);
   await refreshes.finish(browserState, undefined);

@@ -17,18 +17,17 @@ import { signInIdOf } from '../relay/secrets.ts';
 import type { StoreObserver } from '../relay/store.ts';
 import type { RelayRequest } from './request.ts';
 
-/** The sign-in that a line is about. */
-export interface SignIn {
-  readonly service: string;
-  readonly browserState: string;
-}
-
 export interface SignInLog {
   started(request: RelayRequest, service: string, started: Started | 'busy' | 'draining'): void;
   /** The user was led on to the provider, not necessarily for the first time. */
-  opened(request: RelayRequest, signIn: SignIn): void;
+  opened(request: RelayRequest, service: string, browserState: string): void;
   /** A browser came back, or the user declined on the page of the relay. */
-  finished(request: RelayRequest, signIn: SignIn, outcome: Completion | 'declined'): void;
+  finished(
+    request: RelayRequest,
+    service: string,
+    browserState: string,
+    outcome: Completion | 'declined',
+  ): void;
   /** `error` is one of a standard, `other`, or `none` if the provider sent neither error nor code. */
   authorizationFailed(
     request: RelayRequest,
@@ -78,13 +77,13 @@ export function createSignInLog(providers: Providers, monitor: Monitor): SignInL
       log.debug('sign_in_started', { requestId: request.id, service, signIn });
     },
 
-    opened(request, { service, browserState }) {
+    opened(request, service, browserState) {
       if (!log.isEnabledFor('debug')) return;
       const signIn = signInIdOf(browserState);
       log.debug('sign_in_opened', { requestId: request.id, service, signIn });
     },
 
-    finished(request, { service, browserState }, outcome) {
+    finished(request, service, browserState, outcome) {
       const isEnd = !NO_END.has(outcome);
       if (isEnd) {
         if (outcome !== 'declined') monitor.calledBack(service);

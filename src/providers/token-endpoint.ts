@@ -103,7 +103,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
 
     async request(provider, kind, grant) {
       const startedAtMs = clock.now();
-      let status: number | undefined;
+      let status = 0;
       let outcome: ExchangeOutcome<TokenFailure>;
       const timeout = new RequestTimeout();
       deadlines.add(timeout);
@@ -136,13 +136,8 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         );
       }
       deadlines.cancel(timeout);
-      monitor.answered({
-        service: provider.name,
-        grant: kind,
-        outcome: outcome.ok ? 'granted' : outcome.failure.reason,
-        status,
-        tookMs: clock.now() - startedAtMs,
-      });
+      const reason = outcome.ok ? 'granted' : outcome.failure.reason;
+      monitor.answered(provider.name, kind, reason, status, clock.now() - startedAtMs);
       return outcome;
     },
   };

@@ -41,7 +41,7 @@ export function createAuthorize(
         respondWithPage(refusal, request),
       );
     }
-    signInLog.opened(request, { service: provider.name, browserState });
+    signInLog.opened(request, provider.name, browserState);
     return redirectResponse(provider.authorizeUrl(browserState, authorization));
   }
 }

@@ -51,7 +51,7 @@ export function createCallback(
         signInLog.exchangeFailed(request, provider, browserState, outcome.failure);
       }
     }
-    signInLog.finished(request, { service, browserState }, completion);
+    signInLog.finished(request, service, browserState, completion);
     return respondWithPage(completion, request);
   };
 }

@@ -123,7 +123,7 @@ export function createVerification(parts: VerificationParts): Verification {
     if (decision === 'decline') {
       const isDeclined = await store.fail(service, browserState, { error: 'access_denied' });
       if (!isDeclined) return respondWithLinkRefusal(request, { browserState });
-      signInLog.finished(request, session, 'declined');
+      signInLog.finished(request, service, browserState, 'declined');
       return respondWithPage('declined', request);
     }
     let response: Response;
@@ -134,7 +134,7 @@ export function createVerification(parts: VerificationParts): Verification {
     } else {
       const authorization = await store.getAuthorization(service, browserState);
       if (authorization === undefined) return respondWithLinkRefusal(request, { browserState });
-      signInLog.opened(request, session);
+      signInLog.opened(request, service, browserState);
       const location = provider.authorizeUrl(browserState, authorization);
       response = redirectResponse(location, request.method === 'GET' ? 302 : 303);
     }
