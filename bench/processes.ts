@@ -24,7 +24,7 @@ const LAST_CORE = availableParallelism() - 1;
 export const isPinned = LAST_CORE > 0 && Bun.which('taskset') !== null;
 if (isPinned) Bun.spawnSync(['taskset', '-acp', String(LAST_CORE), String(process.pid)]);
 
-type Env = Readonly<Record<string, string>>;
+export type Env = Readonly<Record<string, string>>;
 
 function launch(command: readonly string[], env: Env = {}, isMeasured = false) {
   // The kernel ends the process with this one, however this one ends.
@@ -51,7 +51,7 @@ function launch(command: readonly string[], env: Env = {}, isMeasured = false) {
   return { pid: child.pid, stop };
 }
 
-function findFreePort(): number {
+export function findFreePort(): number {
   const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   listener.stop(true);
   // A node of a Cluster also takes the port 10,000 above.

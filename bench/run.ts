@@ -20,7 +20,13 @@ import { profile } from './profile.ts';
 import { measureMemory, measureParking, measureStartUp } from './sections/memory.ts';
 import { measureRedis } from './sections/redis.ts';
 import { measureRequests } from './sections/requests.ts';
-import { measureCost, measureObjects, measureTls, measureWakeUp } from './sections/sign-in.ts';
+import {
+  measureCost,
+  measureMetrics,
+  measureObjects,
+  measureTls,
+  measureWakeUp,
+} from './sections/sign-in.ts';
 import { measureFlood, measureLiveSessions, plotLiveSessions } from './sections/under-load.ts';
 
 /** How much of everything. */
@@ -66,6 +72,7 @@ const QUICK: Plan = {
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   cost: measureCost,
   objects: measureObjects,
+  metrics: measureMetrics,
   'wake-up': measureWakeUp,
   'live-sessions': measureLiveSessions,
   tls: measureTls,

@@ -162,6 +162,9 @@ export const DRAIN_FLUSH_MS = 2 * SECOND_MS;
 /** A second signal within this time is the first one delivered twice, as npm does. No operator is as quick. */
 export const SIGNAL_ECHO_MS = 300;
 
+/** How long `sign-in-relay health` waits. Docker gives a health check 30 s, Kubernetes 1 s unless told. */
+export const HEALTH_TIMEOUT_MS = 3 * SECOND_MS;
+
 /* A shared store. */
 
 /** How long a start tries to connect. After that the process exits, and its supervisor starts it again. */

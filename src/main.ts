@@ -1,11 +1,12 @@
 /** The command line: a command, help and version, or reads the environment and serves. */
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { CertificateProblem } from './certificate.ts';
 import { FETCHES_AT_ONCE } from './limits.ts';
+import { loadRuntime } from './listen.ts';
 import { createLogOutput, describeError, log, startLog } from './log.ts';
 import { StoreUnavailable } from './relay/store.ts';
-import { serve } from './serve.ts';
+import { AdminPortError, serve } from './serve.ts';
 import { describeFaults, readSettings, type Settings, settingsHelp } from './settings/index.ts';
 import { DESCRIPTION, VERSION } from './version.ts';
 
@@ -15,6 +16,8 @@ Usage: sign-in-relay             serve, configured by the environment
        sign-in-relay --help      this text
        sign-in-relay --version
 
+       sign-in-relay check             check the settings and what they lead to (--json)
+       sign-in-relay health            ask the relay on this machine whether it is alive (--ready: ready)
        sign-in-relay dev               a relay and a provider to try an app against
        sign-in-relay login SERVICE     sign in from this terminal, and get the tokens
        sign-in-relay providers [NAME]  what is known of providers, or of one
@@ -34,7 +37,7 @@ async function main(): Promise<void> {
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   if (options.version) return print(`${VERSION}\n`);
 
-  const read = readSettings(process.env, readFileSync);
+  const read = readEnvironment();
   if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
   const { settings, warnings } = read;
   startLog({
@@ -61,21 +64,48 @@ const COMMANDS = {
     if (!isFound) fail(text);
     print(text);
   },
+  async check(args: readonly string[]) {
+    const { json = false } = readFlags(args, { json: { type: 'boolean' } });
+    const { check } = await import('./check/check.ts');
+    const { fetch } = await loadRuntime();
+    end(await check({ read: readEnvironment(), fetch, asJson: json }));
+  },
+  async health(args: readonly string[]) {
+    const { ready } = readFlags(args, { ready: { type: 'boolean' } });
+    const read = readEnvironment();
+    if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
+    const { askHealth } = await import('./health.ts');
+    end(await askHealth(read.settings, ready ? '/ready' : '/health'));
+  },
 } as const;
 
 /** The setting that this machine cannot satisfy. Undefined when no setting is the cause. */
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const { host = 'every address', port } = settings;
   if (error instanceof CertificateProblem) return `${error.message}\n`;
-  if (error instanceof StoreUnavailable) return `REDIS_URL: ${error.message}\n`;
-  if (host.startsWith('unix:') && code !== undefined) {
-    return `HOST is ${host}: the relay cannot listen there (${code})\n`;
+  if (error instanceof AdminPortError) {
+    const { adminHost, adminPort } = settings;
+    return describeListenFailure(error.cause, 'ADMIN_', adminHost, adminPort);
   }
-  if (code === 'EADDRINUSE') return `PORT is ${port}: another program listens there already\n`;
-  if (code === 'EACCES') return `PORT is ${port}: only root may listen below 1024\n`;
+  if (error instanceof StoreUnavailable) return `REDIS_URL: ${error.message}\n`;
+  return describeListenFailure(error, '', settings.host, settings.port);
+}
+
+function describeListenFailure(
+  error: unknown,
+  prefix: '' | 'ADMIN_',
+  host = 'every address',
+  port = 0,
+): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (host.startsWith('unix:') && code !== undefined) {
+    return `${prefix}HOST is ${host}: the relay cannot listen there (${code})\n`;
+  }
+  if (code === 'EADDRINUSE') {
+    return `${prefix}PORT is ${port}: another program listens there already\n`;
+  }
+  if (code === 'EACCES') return `${prefix}PORT is ${port}: only root may listen below 1024\n`;
   return typeof code === 'string' && NO_SUCH_ADDRESS.has(code)
-    ? `HOST is ${host}: this machine has no such address\n`
+    ? `${prefix}HOST is ${host}: this machine has no such address\n`
     : undefined;
 }
 
@@ -96,15 +126,25 @@ function describeUnexpected(error: unknown): string {
 }
 
 function readOptions() {
+  return readFlags(process.argv.slice(2), {
+    help: { type: 'boolean', short: 'h' },
+    version: { type: 'boolean' },
+  });
+}
+
+function readFlags<const Options extends NonNullable<ParseArgsConfig['options']>>(
+  args: readonly string[],
+  options: Options,
+) {
   try {
-    const options = {
-      help: { type: 'boolean', short: 'h' },
-      version: { type: 'boolean' },
-    } as const;
-    return parseArgs({ options }).values;
+    return parseArgs({ args: [...args], options }).values;
   } catch (error) {
     return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
   }
+}
+
+function readEnvironment() {
+  return readSettings(process.env, readFileSync);
 }
 
 /**
@@ -121,6 +161,11 @@ function raiseFetchLimit(): void {
   } catch {
     // Then the lower limit holds, which the relay knows.
   }
+}
+
+/** Ends at once: nothing of a command goes on after its answer. */
+function end({ text, exitCode }: { readonly text: string; readonly exitCode: number }): void {
+  process.stdout.write(`${text}\n`, () => process.exit(exitCode));
 }
 
 function print(text: string): void {

@@ -1,11 +1,12 @@
 /** Runs the relay until a signal ends the process. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Admin } from './admin/admin.ts';
 import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from './limits.ts';
-import { type Listener, listen, loadRuntime } from './listen.ts';
+import { type Listener, listen, loadRuntime, type Runtime } from './listen.ts';
 import { describeError, log } from './log.ts';
 import { systemClock } from './relay/time.ts';
-import { type Service, startService } from './service.ts';
+import { listInOrder, type Service, startService } from './service.ts';
 import type { Settings } from './settings/index.ts';
 
 /** Resolves once the relay listens. A signal or an uncaught error then ends the process. */
@@ -14,13 +15,22 @@ export async function serve(settings: Settings): Promise<void> {
   endOnSignal(running);
   const runtime = await loadRuntime();
   const { fetch, fetchesAtOnce } = runtime;
-  const world = { clock: systemClock, randomBytes, fetch, ...(fetchesAtOnce && { fetchesAtOnce }) };
+  const admin = await createAdminOf(settings);
+  const world = {
+    ...(admin !== undefined && { monitor: admin.monitor }),
+    clock: systemClock,
+    randomBytes,
+    fetch,
+    ...(fetchesAtOnce && { fetchesAtOnce }),
+  };
   const service = await startService(settings, world);
   running.service = service;
-  running.listener = await listen(runtime, settings, {
-    handle: service.handle,
-    idleSeconds: settings.pollSeconds + IDLE_MARGIN_SECONDS,
-  });
+  if (admin !== undefined) {
+    admin.watch(service.readPresent);
+    await listenForAdmin(runtime, settings, admin);
+  }
+  const idleSeconds = settings.pollSeconds + IDLE_MARGIN_SECONDS;
+  running.listener = await listen(runtime, settings, { handle: service.handle, idleSeconds });
   log.info('listening', {
     url: running.listener.url,
     baseUrl: settings.baseUrl ?? null,
@@ -32,6 +42,41 @@ export async function serve(settings: Settings): Promise<void> {
 interface Running {
   service?: Service;
   listener?: Listener;
+}
+
+/**
+/** Undefined without ADMIN_PORT: then nothing of it is loaded. */
+async function createAdminOf(settings: Settings) {
+  if (settings.adminPort === undefined) return undefined;
+  const { createAdmin } = await import('./admin/admin.ts');
+  const { maxSessions } = settings;
+  return createAdmin({ clock: systemClock, services: listInOrder(settings), maxSessions });
+}
+
+/** Stays until the process ends, so that a drain can be watched. */
+async function listenForAdmin(
+  runtime: Runtime,
+  { adminHost: host, adminPort: port = 0 }: Settings,
+  { handle }: Admin,
+): Promise<void> {
+  try {
+    const listener = await listen(
+      runtime,
+      { host, port },
+      { handle, idleSeconds: ADMIN_IDLE_SECONDS },
+    );
+    log.info('admin_listening', { url: listener.url });
+  } catch (error) {
+    throw new AdminPortError('the admin port', { cause: error });
+  }
+}
+
+/** Longer than the interval at which Prometheus asks. */
+const ADMIN_IDLE_SECONDS = 120;
+
+/** The cause is why it cannot listen. */
+export class AdminPortError extends Error {
+  override readonly name = 'AdminPortError';
 }
 
 /**

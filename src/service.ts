@@ -6,6 +6,7 @@ import { createApp, type HandleRequest } from './http/app.ts';
 import { createCors } from './http/cors.ts';
 import { basePathOf } from './http/request.ts';
 import { createDisabledRoutes, createRoutes, type RateLimits } from './http/routes.ts';
+import { createSignInLog } from './http/sign-in-log.ts';
 import {
   CODE_LIMIT_OVERALL,
   CODE_LIMIT_PER_ADDRESS,
@@ -17,6 +18,7 @@ import {
   SWEEP_INTERVAL_MS,
 } from './limits.ts';
 import { log, warnOnce } from './log.ts';
+import { type Monitor, NO_MONITOR } from './monitor.ts';
 import { discoverProvider, type ProviderToDiscover } from './providers/discovery.ts';
 import {
   type BlindPolicy,
@@ -46,6 +48,8 @@ export interface World {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly fetch: Fetch;
+  /** Absent: nobody counts. */
+  readonly monitor?: Monitor;
   /** How many outgoing requests the runtime makes at once; more would wait. Absent: any number. */
   readonly fetchesAtOnce?: number;
 }
@@ -55,6 +59,8 @@ export interface Stores {
   readonly refreshes: RefreshStore;
   /** The name keeps the buckets of several limits apart. */
   createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
+  /** Why sign-ins fail at the store now. Absent: they never do. */
+  findProblem?(): string | undefined;
   close(): void;
 }
 
@@ -73,8 +79,18 @@ export interface Service {
    * exchange or refresh is in progress and devices had time to claim their tokens.
    */
   drain(): Promise<void>;
+  /** What the admin port shows of the present. */
+  readPresent(): Promise<Present>;
   /** Resolves once no change to the store is in progress. To be called after the last request. */
   settled(): Promise<void>;
+}
+
+export interface Present {
+  /** Undefined: the store does not answer. */
+  readonly liveSessions: number | undefined;
+  readonly parkedPolls: number;
+  /** Why `/ready` answers 503. */
+  readonly unreadiness: string | undefined;
 }
 
 type EnabledSettings = Settings & { readonly baseUrl: string };
@@ -106,7 +122,30 @@ async function openStores(settings: Settings, world: World): Promise<Stores> {
   }
   // Loaded only where it is used: the client is larger than the rest of the relay.
   const { openRedis } = await import('./stores/redis/open.ts');
-  return openRedis({ ...redis, ...world, maxSessions, onEvent: logRedisEvent });
+  const { monitor = NO_MONITOR } = world;
+  const { onEvent, findProblem } = createStoreWatch();
+  const stores = await openRedis({ ...redis, ...world, monitor, maxSessions, onEvent });
+  return { ...stores, findProblem };
+}
+
+/** Logs what a store says of itself, and remembers what is wrong now. */
+function createStoreWatch() {
+  let isLost = false;
+  const refusals = new Set<string>();
+  return {
+    onEvent(event: RedisEvent): void {
+      logRedisEvent(event);
+      if (event.type === 'store_lost') isLost = true;
+      if (event.type === 'store_back') isLost = false;
+      if (event.type === 'store_refuses') refusals.add(event.reason);
+      if (event.type === 'store_accepts') refusals.delete(event.reason);
+    },
+    findProblem(): string | undefined {
+      if (isLost) return 'store: Redis is unreachable';
+      const [reason] = refusals;
+      return reason === undefined ? undefined : `store: Redis refuses commands (${reason})`;
+    },
+  };
 }
 
 function logRedisEvent({ type, ...fields }: RedisEvent): void {
@@ -128,7 +167,7 @@ export function createService(
   stores: Stores,
 ): DiscoveringService {
   const { baseUrl } = settings;
-  const { clock } = world;
+  const { clock, monitor = NO_MONITOR } = world;
   const store = stores.sessions;
   const relay = createRelay({ ...settings, ...world, store });
   const refreshes = createRefreshes(stores.refreshes, clock);
@@ -139,8 +178,11 @@ export function createService(
     keepAlive: settings.providerKeepAlive,
     fetchesAtOnce: world.fetchesAtOnce ?? Number.POSITIVE_INFINITY,
     onFull: warnOnce('providers_full', PROVIDERS_FULL_HINT),
+    monitor,
   });
   const providers = new Map<string, Provider | 'undiscovered'>();
+  const signInLog = createSignInLog(providers, monitor);
+  store.observe(signInLog.observer);
   let draining = false;
   let closed = false;
 
@@ -174,6 +216,16 @@ export function createService(
     later(DISCOVERY_RETRY_MS, () => void discover(asked));
   }
 
+  function findUnreadiness(): string | undefined {
+    if (draining) return 'draining';
+    const problem = stores.findProblem?.();
+    if (problem !== undefined) return problem;
+    const asked = [...providers].filter(([, provider]) => provider === 'undiscovered');
+    // While others can be used, one whose issuer is down must not stop them.
+    if (asked.length === 0 || asked.length < providers.size) return undefined;
+    return `discovering: no issuer has answered yet (${asked.map(([name]) => name).join(', ')})`;
+  }
+
   const offered = listInOrder(settings);
   for (const { name } of settings.discoveries) providers.set(name, 'undiscovered');
   settings.providers.forEach(enable);
@@ -184,7 +236,7 @@ export function createService(
   );
   const routes = createRoutes(
     { ...settings, providerNames },
-    { ...parts, isDraining: () => draining },
+    { ...parts, monitor, signInLog, findUnreadiness, isDraining: () => draining },
   );
 
   return {
@@ -213,6 +265,13 @@ export function createService(
       await Promise.all([relay.delivered(), refreshes.settled()]);
       relay.close();
     },
+    async readPresent() {
+      // Removed first, or sessions in memory would count after they expired.
+      await Promise.resolve(store.sweep()).catch(() => {});
+      const liveSessions = await Promise.resolve(store.countLive()).catch(() => undefined);
+      const unreadiness = findUnreadiness();
+      return { liveSessions, parkedPolls: relay.countParked(), unreadiness };
+    },
     async settled() {
       await store.settled();
     },
@@ -220,7 +279,7 @@ export function createService(
 }
 
 /** Every enabled provider, in the order of `PROVIDERS`. */
-function listInOrder({ providers, discoveries, providerOrder }: Settings) {
+export function listInOrder({ providers, discoveries, providerOrder }: Settings) {
   const placeOf = ({ name }: { readonly name: string }) => providerOrder.indexOf(name);
   return [...providers, ...discoveries].toSorted((a, b) => placeOf(a) - placeOf(b));
 }
@@ -265,6 +324,11 @@ function createDisabledService({ clock }: World): Service {
     redirectUris: () => ({}),
     close: () => {},
     drain: async () => {},
+    readPresent: async () => ({
+      liveSessions: 0,
+      parkedPolls: 0,
+      unreadiness: 'not configured: OAUTH_BASE_URL is not set',
+    }),
     settled: async () => {},
   };
 }

@@ -3,8 +3,8 @@ import { CATALOGUE_NAMES, findInCatalogue, type ProviderFacts } from './provider
 import { writeGuide } from './providers/profiles/guide.ts';
 import { findProfile, PROFILE_NAMES } from './providers/profiles/index.ts';
 import { findUnverified, type Profile } from './providers/profiles/profile.ts';
+import { prefixOf } from './providers/provider.ts';
 import { didYouMean } from './settings/misspelt.ts';
-import { prefixOf } from './settings/names.ts';
 
 export interface Shown {
   readonly isFound: boolean;

@@ -3,9 +3,18 @@
  * for every secret. The last line is `N passed, N failed`: checks, tests and the cases
  * of the conformance suite. With CI=true a skipped test or case is a failure.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findUndocumented } from './kit/log-document.ts';
 import { searchLogs } from './kit/secrets.ts';
 
 /** Commands that the tests need, and the Debian packages that have them. */
@@ -128,9 +137,29 @@ function checkLogs(logFolder: string, secretsFile: string): Counts {
   const { secrets, logs, findings } = searchLogs(logFolder, secretsFile);
   console.log(`\nsearch of ${logs} logs for ${secrets} secrets:`);
   for (const finding of findings) console.log(finding);
+  const undocumented = [...findUndocumentedIn(logFolder)];
+  for (const each of undocumented) console.log(`docs/operating.md lacks ${each}`);
   const isEmpty = logs === 0 || secrets < MIN_SECRETS;
   if (isEmpty) console.log('too few secrets or logs to search');
-  return countOne(findings.length === 0 && !isEmpty);
+  return countOne(findings.length === 0 && undocumented.length === 0 && !isEmpty);
+}
+
+/** Every event and field of every relay, against the table of docs/operating.md. */
+function findUndocumentedIn(logFolder: string): ReadonlySet<string> {
+  const relayLogs = readdirSync(logFolder).filter((name) => name.startsWith('relay-'));
+  const lines = relayLogs.flatMap((name) =>
+    readFileSync(join(logFolder, name), 'utf8').split('\n'),
+  );
+  return new Set(lines.filter((line) => line.startsWith('{"time"')).flatMap(readUndocumented));
+}
+
+/** A process that was killed may have written half a line. */
+function readUndocumented(line: string): readonly string[] {
+  try {
+    return findUndocumented(JSON.parse(line) as Record<string, unknown>);
+  } catch {
+    return [];
+  }
 }
 
 function countOne(isGood: boolean): Counts {

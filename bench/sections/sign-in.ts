@@ -7,6 +7,8 @@ import {
   type Bench,
   type Column,
   cpuOfSignIn,
+  type Env,
+  findFreePort,
   inTurns,
   measureCpu,
   providerEnv,
@@ -87,30 +89,60 @@ const COUNTED_SIGN_INS = 2_000;
 
 /** A count that the noise of the machine does not influence. No garbage is collected meanwhile. */
 export async function measureObjects(bench: Bench): Promise<void> {
+  for (const column of ['bare handlers', 'memory'] as const) {
+    const each = await countObjects(bench, column);
+    record('Objects that a sign-in makes', column, 'objects', each);
+  }
+}
+
+async function countObjects(bench: Bench, column: Column, more: Env = {}): Promise<number> {
   const file = join(temporaryFolder, 'objects');
   const settings = {
     BUN_OPTIONS: `--preload ${join(ROOT, 'bench/heap-count.ts')}`,
     BUN_JSC_useGC: '0',
     HEAP_COUNT_FILE: file,
+    ...more,
   };
-  for (const column of ['bare handlers', 'memory'] as const) {
-    const { ports, pids, stop } = await start(bench, column, settings);
-    const amount = { count: COUNTED_SIGN_INS, atOnce: bench.plan.atOnce };
-    async function countObjects(): Promise<number> {
-      process.kill(pids[0] ?? 0, 'SIGUSR2');
-      while (!existsSync(file)) await Bun.sleep(10);
-      const objects = Number(readFileSync(file, 'utf8'));
-      rmSync(file);
-      return objects;
-    }
-    // Objects that are made only once exist after the first sign-ins.
-    await signIns(ports, amount);
-    const before = await countObjects();
-    await signIns(ports, amount);
-    const each = ((await countObjects()) - before) / COUNTED_SIGN_INS;
-    record('Objects that a sign-in makes', column, 'objects', each);
-    await stop();
+  const { ports, pids, stop } = await start(bench, column, settings);
+  const amount = { count: COUNTED_SIGN_INS, atOnce: bench.plan.atOnce };
+  async function countNow(): Promise<number> {
+    process.kill(pids[0] ?? 0, 'SIGUSR2');
+    while (!existsSync(file)) await Bun.sleep(10);
+    const objects = Number(readFileSync(file, 'utf8'));
+    rmSync(file);
+    return objects;
   }
+  // Objects that are made only once exist after the first sign-ins.
+  await signIns(ports, amount);
+  const before = await countNow();
+  await signIns(ports, amount);
+  const each = ((await countNow()) - before) / COUNTED_SIGN_INS;
+  await stop();
+  return each;
+}
+
+const METRICS = 'What metrics cost';
+
+/** The same relay with and without an admin port. Fresh ones, because two of the same differ by 5 %. */
+export async function measureMetrics(bench: Bench): Promise<void> {
+  const { plan } = bench;
+  const add = (row: string, value: number) => record(METRICS, 'memory', row, value);
+  const withMetrics = () => ({ ADMIN_PORT: String(findFreePort()) });
+  for (let fresh = 0; fresh < plan.freshRelays; fresh += 1) {
+    const plain = await startWarm(bench, 'memory');
+    const counting = await startWarm(bench, 'memory', withMetrics());
+    const works = [plain, counting].map((target) => () => cpuOfSignIn(bench, target));
+    const ratios: number[] = [];
+    await inTurns(plan.rounds, works, (without = 0, counted = 0) => {
+      add('CPU of a sign-in without ADMIN_PORT, µs', without);
+      add('CPU of a sign-in with ADMIN_PORT, µs', counted);
+      ratios.push(counted / without);
+    });
+    add('with, times without', median(ratios));
+    await Promise.all([plain, counting].map((target) => target.stop()));
+  }
+  add('objects without', await countObjects(bench, 'memory'));
+  add('objects with', await countObjects(bench, 'memory', withMetrics()));
 }
 
 const WAKE_UP = 'Delivery from relay to relay';

@@ -12,6 +12,7 @@ import type { Picture } from '../pages/picture.ts';
 import { contentSecurityPolicy } from '../pages/style.ts';
 import type { ProviderError } from '../providers/token-endpoint.ts';
 import type { Completion } from '../relay/relay.ts';
+import { isCapability, signInIdOf } from '../relay/secrets.ts';
 import type { TokenResult } from '../relay/session.ts';
 import type { RelayRequest } from './request.ts';
 
@@ -134,6 +135,9 @@ const PAGES = {
   { status: number; page: OutcomeName }
 >;
 
+/** Outcomes that are no error, so their page shows no id. */
+const GOOD: ReadonlySet<keyof typeof PAGES> = new Set(['signed_in', 'access_denied', 'cancelled']);
+
 /** Whether a page has a form, and who answers it: the relay, or the provider to which the relay redirects. */
 export type FormKind = 'none' | 'answered' | 'leaving';
 
@@ -147,7 +151,12 @@ export interface PageResponses {
 export type RespondWithPage = (
   outcome: keyof typeof PAGES,
   request: RelayRequest,
-  more?: { readonly names?: Names; readonly headers?: Headers },
+  more?: {
+    readonly names?: Names;
+    readonly headers?: Headers;
+    /** Of the sign-in whose id the page of an error shows. Absent: `state` of the request. */
+    readonly browserState?: string | undefined;
+  },
 ) => Response;
 
 export function createPageResponses({ find, style }: Pages): PageResponses {
@@ -167,10 +176,18 @@ export function createPageResponses({ find, style }: Pages): PageResponses {
   return {
     pagesFor,
     respond: (status, page, form) => new Response(page, { status, headers: headersOf[form] }),
-    respondWithPage(outcome, request, { names, headers } = {}) {
+    respondWithPage(outcome, request, more = {}) {
       const { status, page } = PAGES[outcome];
+      const { names, headers, browserState = request.query('state') } = more;
+      const hasId = !GOOD.has(outcome) && browserState !== undefined && isCapability(browserState);
       const all = headers === undefined ? headersOf.none : { ...headersOf.none, ...headers };
-      return new Response(pagesFor(request).outcome(page, names), { status, headers: all });
+      return new Response(
+        pagesFor(request).outcome(
+          page,
+          hasId ? { ...names, reference: signInIdOf(browserState) } : names,
+        ),
+        { status, headers: all },
+      );
     },
   };
 }

@@ -1,5 +1,6 @@
 /** Every route of the relay in one table: path, methods, response to a fault, deadline, CORS. */
 import { HANDLER_DEADLINE_MS } from '../limits.ts';
+import type { Monitor } from '../monitor.ts';
 import { type Branding, createPages } from '../pages/pages.ts';
 import { createIcon } from '../pages/style.ts';
 import type { BlindPolicy, Providers } from '../providers/provider.ts';
@@ -33,7 +34,7 @@ import {
   refuse,
   textResponseWithoutNewline,
 } from './responses.ts';
-import { createSignInLog } from './sign-in-log.ts';
+import type { SignInLog } from './sign-in-log.ts';
 
 export interface RouteSettings {
   /** Without trailing slashes. */
@@ -71,25 +72,28 @@ export interface RouteParts {
   readonly rateLimits: RateLimits;
   readonly clock: Clock;
   readonly isDraining: () => boolean;
+  readonly monitor: Monitor;
+  readonly signInLog: SignInLog;
+  /** Why requests should go elsewhere. Undefined: they need not. */
+  readonly findUnreadiness: () => string | undefined;
 }
 
 export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[] {
   const { baseUrl, branding, sessionSeconds, pollSeconds, confirm } = settings;
-  const { relay, store, providers, rateLimits, clock } = parts;
+  const { relay, store, providers, rateLimits, clock, monitor, signInLog } = parts;
   const basePath = basePathOf(baseUrl);
   const pages = createPageResponses(
     createPages({ branding, basePath, providers: settings.providerNames }),
   );
   const { respondWithPage } = pages;
-  const admission = createAdmission(settings.trustedProxyCidrs);
+  const admission = createAdmission(settings.trustedProxyCidrs, monitor);
   const bodies = createBodyReader(clock);
   const cookies = createContinueCookies(baseUrl, sessionSeconds, confirm === 'always');
   const shared = { ...settings, ...parts, ...rateLimits, admission, bodies };
-  const starting = { ...shared, signInLog: createSignInLog() };
 
-  const start = createStart(starting);
-  const authorize = createAuthorize(providers, store, respondWithPage);
-  const callback = createCallback(providers, relay, cookies, respondWithPage);
+  const start = createStart(shared);
+  const authorize = createAuthorize(providers, store, signInLog, respondWithPage);
+  const callback = createCallback(providers, relay, cookies, signInLog, respondWithPage);
   const done: Handler = (request) => respondWithPage('signed_in', request);
   const result = createResult(store, relay, pollSeconds);
   const verification = createVerification({ ...shared, pages, cookies });
@@ -143,10 +147,10 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     { path: '/auth/:service', methods: link, ...page },
     { path: '/auth/:service/callback', methods: { GET: callback }, ...page },
 
-    { path: '/oauth2/:service/token', methods: { POST: createToken({ ...starting }) }, ...token },
+    { path: '/oauth2/:service/token', methods: { POST: createToken(shared) }, ...token },
     {
       path: '/oauth2/:service/device_authorization',
-      methods: { POST: createDeviceAuthorization(starting) },
+      methods: { POST: createDeviceAuthorization(shared) },
       ...oauth,
     },
     { path: '/oauth2/:service/.well-known/openid-configuration', methods: metadata, ...oauth },
@@ -168,6 +172,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     { path: '/qr/:file', methods: { GET: qr }, ...forDevices },
     { path: '/openapi.json', methods: { GET: openApi }, ...forDevices },
     healthRoute(parts.isDraining),
+    readyRoute(parts.findUnreadiness),
     // What devices and programs ask for is refused in plain text.
     ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
     { path: '/*', refusal: notFound },
@@ -187,11 +192,23 @@ export function createDisabledRoutes(): Route[] {
   const notConfigured = () => refuse('not_configured');
   return [
     healthRoute(() => false),
+    readyRoute(() => 'not configured: OAUTH_BASE_URL is not set'),
     { path: '/services', refusal: notConfigured },
     { path: '/refresh', refusal: notConfigured },
     { path: '/auth/*', refusal: notConfigured },
     { path: '/oauth2/*', refusal: notConfigured },
   ];
+}
+
+/** 503 with the reason, so that a load balancer sends new sign-ins elsewhere. docs/operating.md "Health". */
+function readyRoute(findUnreadiness: () => string | undefined): Route {
+  const ready: Handler = () => {
+    const reason = findUnreadiness();
+    return reason === undefined
+      ? textResponseWithoutNewline(200, 'ready')
+      : textResponseWithoutNewline(503, reason);
+  };
+  return { path: '/ready', methods: { GET: ready, HEAD: ready } };
 }
 
 /** 503 while draining, so that a load balancer stops sending requests here. */

@@ -6,6 +6,7 @@
 import { readAtMost } from '../body.ts';
 import { DISCOVERY_BYTES, DISCOVERY_TIMEOUT_MS } from '../limits.ts';
 import { findAddressProblem, findAuthorizeUrlProblem, findTokenUrlProblem } from './address.ts';
+import { codeOf } from './connect-problem.ts';
 import type { ClientAuthentication, PkceMethod, ProviderConfig } from './provider.ts';
 import type { Fetch } from './token-endpoint.ts';
 
@@ -76,7 +77,9 @@ async function readMetadata(
     if (isCut) return failed(`is longer than ${DISCOVERY_BYTES} bytes`);
     return parseMetadata(text) ?? failed('is not a discovery document');
   } catch (error) {
-    return failed(signal.aborted ? 'took too long' : `could not be read (${codeOf(error)})`);
+    return failed(
+      signal.aborted ? 'took too long' : `could not be read (${codeOf(error) || 'no connection'})`,
+    );
   }
 }
 
@@ -107,12 +110,6 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
 
 const isString = (value: unknown): value is string => typeof value === 'string';
 const isStringList = (value: unknown) => Array.isArray(value) && value.every(isString);
-
-/** The code alone: the message may quote what the issuer sent. */
-function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : 'no connection';
-}
 
 function describeProvider(asked: ProviderToDiscover, metadata: Metadata): Discovery {
   const { issuer, ...given } = asked;

@@ -71,6 +71,11 @@ export interface Provider {
   readonly host: string;
   /** Whether a new session needs a verifier. */
   readonly usesPkce: boolean;
+  /** What the operator registers at the provider. */
+  readonly redirectUri: string;
+  /** Host and port of the token endpoint, for the operator. */
+  readonly tokenHost: string;
+  readonly hasClientSecret: boolean;
   /** Where the user's browser signs in. RFC 6749 §4.1.1, RFC 7636 §4.3. */
   authorizeUrl(browserState: string, authorization: Authorization): string;
   /** Reserves a place for one request. Returns false when there is none. */
@@ -86,6 +91,11 @@ export interface Provider {
 
 /** 'undiscovered': enabled, but its issuer has not told its addresses yet. */
 export type Providers = ReadonlyMap<string, Provider | 'undiscovered'>;
+
+/** The prefix of a provider's settings: `MY_ACME_` for `my-acme`. */
+export function prefixOf(provider: string): string {
+  return `${provider.toUpperCase().replaceAll('-', '_')}_`;
+}
 
 /** The redirect URI, as the operator must register it at the provider. */
 export function redirectUriOf(name: string, baseUrl: string): string {
@@ -117,6 +127,9 @@ export function createProvider(
     host: new URL(config.authorizeUrl).host.replace(/^www\./, ''),
     usesPkce: pkce !== 'none',
     takesChallenge: mayTakeChallenge(config),
+    redirectUri,
+    tokenHost: new URL(config.tokenUrl).host,
+    hasClientSecret: config.clientSecret !== undefined,
 
     authorizeUrl(browserState, { verifier, challenge }) {
       // All are base64url: there is nothing to escape.
@@ -135,14 +148,14 @@ export function createProvider(
     exchange(code, verifier) {
       const grant = `grant_type=authorization_code&code=${formEncode(code)}${redirectParameter}`;
       const proof = verifier === undefined ? '' : `&code_verifier=${verifier}`;
-      return tokenEndpoint.request(config, grant + proof);
+      return tokenEndpoint.request(config, 'exchange', grant + proof);
     },
 
     refresh(refreshToken, narrowerScope) {
       const grant = `grant_type=refresh_token&refresh_token=${formEncode(refreshToken)}`;
       const scopes = narrowerScope === undefined ? '' : `&scope=${formEncode(narrowerScope)}`;
       const redirect = config.quirks?.refreshesWithRedirectUri ? redirectParameter : '';
-      return tokenEndpoint.request(config, grant + scopes + redirect);
+      return tokenEndpoint.request(config, 'refresh', grant + scopes + redirect);
     },
   };
 }

@@ -5,9 +5,11 @@
 import { Buffer } from 'node:buffer';
 import { readAtMost } from '../body.ts';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
+import type { Monitor } from '../monitor.ts';
 import type { ExchangeOutcome } from '../relay/relay.ts';
 import type { TokenResult } from '../relay/session.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
+import { type ConnectProblem, codeOf, describeConnectProblem } from './connect-problem.ts';
 import type { ProviderConfig, ProviderQuirks } from './provider.ts';
 
 /** One provider may have this part of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
@@ -21,6 +23,9 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 /** Why there are no tokens. Safe to log, and to tell a device. */
 export interface TokenFailure {
   readonly reason: 'timeout' | 'unreachable' | 'status' | 'too_large' | 'not_json' | 'no_token';
+  /* Where it is 'unreachable'. The code is the runtime's, such as ENOTFOUND. */
+  readonly cause?: ConnectProblem;
+  readonly code?: string;
   readonly status?: number;
   /** The provider's `error`, where it is one of RFC 6749 §5.2. */
   readonly providerError?: ProviderError;
@@ -37,7 +42,11 @@ export interface TokenEndpoint {
    * once, never redirected, within EXCHANGE_TIMEOUT_MS to the last byte of the
    * response. Never rejects: an error of fetch holds the address, and may hold more.
    */
-  request(provider: ProviderConfig, grant: string): Promise<ExchangeOutcome<TokenFailure>>;
+  request(
+    provider: ProviderConfig,
+    kind: 'exchange' | 'refresh',
+    grant: string,
+  ): Promise<ExchangeOutcome<TokenFailure>>;
 }
 
 export interface TokenEndpointOptions {
@@ -49,10 +58,11 @@ export interface TokenEndpointOptions {
   readonly fetchesAtOnce: number;
   /** Called when there is no place for a request. */
   readonly onFull: () => void;
+  readonly monitor: Monitor;
 }
 
 export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
-  const { fetch, clock, keepAlive, onFull } = options;
+  const { fetch, clock, keepAlive, onFull, monitor } = options;
   /**
    * Addresses that have answered. Keep-alive connections save a TLS handshake, which
    * costs more than the rest of a sign-in. A provider may close one just as it is used
@@ -91,7 +101,10 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
       allInProgress -= 1;
     },
 
-    async request(provider, grant) {
+    async request(provider, kind, grant) {
+      const startedAtMs = clock.now();
+      let status = 0;
+      let outcome: ExchangeOutcome<TokenFailure>;
       const timeout = new RequestTimeout();
       deadlines.add(timeout);
       const { tokenUrl } = provider;
@@ -113,12 +126,19 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
           response = await fetch(tokenUrl, { ...init, keepalive: false });
         }
         answered.add(tokenUrl);
-        return parseResponse(response.status, await readText(response));
-      } catch {
-        return failed({ reason: timeout.signal.aborted ? 'timeout' : 'unreachable' });
-      } finally {
-        deadlines.cancel(timeout);
+        status = response.status;
+        outcome = parseResponse(status, await readText(response));
+      } catch (error) {
+        outcome = failed(
+          timeout.signal.aborted
+            ? { reason: 'timeout' }
+            : { reason: 'unreachable', ...describeConnectProblem(error) },
+        );
       }
+      deadlines.cancel(timeout);
+      const reason = outcome.ok ? 'granted' : outcome.failure.reason;
+      monitor.answered(provider.name, kind, reason, status, clock.now() - startedAtMs);
+      return outcome;
     },
   };
 }
@@ -131,11 +151,8 @@ class RequestTimeout extends AbortController implements Deadline {
   }
 }
 
-/** Bun's error has the code, Node's has it in its cause. */
 function isReset(error: unknown): boolean {
-  return [error, error instanceof Error && error.cause].some(
-    (each) => each instanceof Error && 'code' in each && RESETS.has(each.code),
-  );
+  return RESETS.has(codeOf(error));
 }
 
 const RESETS: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);

@@ -25,6 +25,8 @@ export interface Polls {
   ): Awaitable<PollOutcome>;
   /** Lets every parked poll return now. Others may park after it. */
   release(): void;
+  /** How many polls are parked. */
+  countParked(): number;
   /** As `release`, and from now on no poll parks. */
   close(): void;
 }
@@ -101,6 +103,7 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
         ? claimNow(store, pollSecret, signal, wantsProgress)
         : park(pollSecret, signal, holdSeconds, wantsProgress),
     release: releaseAll,
+    countParked: () => [...queues.values()].reduce((sum, { size }) => sum + size, 0),
     close() {
       closed = true;
       releaseAll();

@@ -70,6 +70,7 @@ export interface Relay {
     error: ErrorResult['error'],
   ): Promise<CodeCompletion<never>>;
   readonly waitForResult: Polls['wait'];
+  readonly countParked: Polls['countParked'];
   /** Lets every parked poll return 'pending'. Takes no new session and no new code. Polls may park again. */
   drain(): void;
   /**
@@ -162,6 +163,7 @@ export function createRelay(options: RelayOptions): Relay {
     },
 
     waitForResult: polls.wait,
+    countParked: polls.countParked,
 
     drain() {
       draining = true;

@@ -43,6 +43,16 @@ export function createUserCode(randomBytes: RandomBytes): string {
   return code;
 }
 
+/**
+ * What the log and the pages call a sign-in, the same at every instance: 32 bits of a
+ * digest of its browser state, which has 144. docs/operating.md "The id of a sign-in"
+ * says why it may be read out.
+ */
+export function signInIdOf(browserState: string): string {
+  const digits = hash('sha256', `sign-in:${browserState}`, 'hex');
+  return `${digits.slice(0, 4)}-${digits.slice(4, 8)}`;
+}
+
 /** All that is kept of a secret. A lookup by digest also reveals nothing, by its timing, of how close a guess was. */
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'base64url');

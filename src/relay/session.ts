@@ -51,6 +51,9 @@ export interface ErrorResult {
 
 export type SessionResult = TokenResult | CodeResult | ErrorResult;
 
+/** How far a session came that expired: nobody opened its link, came back from the provider, or fetched its result. */
+export type ExpiredStage = 'started' | 'opened' | 'called_back';
+
 interface Common {
   readonly service: string;
   /** SHA-256 of the poll secret: all that is kept of it. */
@@ -85,6 +88,7 @@ export interface Exchanging extends Common {
 export interface Completed extends Common {
   readonly state: 'completed';
   readonly result: SessionResult;
+  readonly completedAtMs: number;
 }
 
 export interface Delivered extends Common {
@@ -108,6 +112,24 @@ export type SessionRefusal =
   | 'still_pending'
   | 'not_to_be_told'
   | 'cancelled';
+
+/**
+ * How far a session came that has expired, if its sign-in came to nothing. Undefined
+ * if it was cancelled or delivered, or may have been: an error that stays.
+ */
+export function stageOf(session: Session): ExpiredStage | undefined {
+  switch (session.state) {
+    case 'pending':
+      return session.opening === undefined ? 'started' : 'opened';
+    case 'exchanging':
+      return 'called_back';
+    case 'completed':
+      return session.keepsErrors && 'error' in session.result ? undefined : 'called_back';
+    case 'delivered':
+    case 'cancelled':
+      return undefined;
+  }
+}
 
 /** A session is alive up to and including its last millisecond. Expiry does not depend on removal. */
 export function isExpired(session: Session, nowMs: number): boolean {
@@ -140,7 +162,7 @@ export function fail(
   nowMs: number,
 ): Completed | SessionRefusal {
   const pending = find(session, nowMs);
-  return typeof pending === 'string' ? pending : completed(pending, error);
+  return typeof pending === 'string' ? pending : completed(pending, error, nowMs);
 }
 
 /** An authorization code came: only the caller may exchange it. The verifier is not kept. */
@@ -172,7 +194,7 @@ export function complete(
 ): Completed | SessionRefusal {
   const current = stateAt(session, nowMs);
   if (current?.state === 'pending') return 'not_leased';
-  return current?.state === 'exchanging' ? completed(current, result) : refusalOf(current);
+  return current?.state === 'exchanging' ? completed(current, result, nowMs) : refusalOf(current);
 }
 
 /** The device is told, once, that the user has opened the link. A result says more, so it is not told after that. */
@@ -252,7 +274,7 @@ function afterDelivery(session: Completed, nowMs: number): Completed | Delivered
 function stateAt(session: Session, nowMs: number): Session | undefined {
   if (isExpired(session, nowMs)) return undefined;
   return session.state === 'exchanging' && nowMs > session.leaseEndsAtMs
-    ? completed(session, { error: 'exchange_failed' })
+    ? completed(session, { error: 'exchange_failed' }, session.leaseEndsAtMs)
     : session;
 }
 
@@ -263,7 +285,11 @@ function refusalOf(current: Exclude<Session, Pending> | undefined): SessionRefus
 }
 
 /** Lists the fields that stay, so that a verifier is never kept after its use. */
-function completed(session: Pending | Exchanging, result: SessionResult): Completed {
+function completed(
+  session: Pending | Exchanging,
+  result: SessionResult,
+  completedAtMs: number,
+): Completed {
   const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = session;
   const { userCode, opening } = session;
   return {
@@ -277,5 +303,6 @@ function completed(session: Pending | Exchanging, result: SessionResult): Comple
     userCode,
     opening,
     result,
+    completedAtMs,
   };
 }

@@ -5,7 +5,7 @@
  * or a public key. It has its own clock. The suite in test/stores tests every store
  * against this contract.
  */
-import type { ErrorResult, SessionResult } from './session.ts';
+import type { ErrorResult, ExpiredStage, SessionResult } from './session.ts';
 
 /** A store in this process returns a value, a shared one a promise. */
 export type Awaitable<T> = T | Promise<T>;
@@ -78,6 +78,38 @@ export interface Waiter {
   readonly wantsProgress?: boolean;
   notify(notice: Notice): void;
 }
+
+export interface ExpiredSession {
+  readonly service: string;
+  readonly stage: ExpiredStage;
+  /** As signInIdOf has it. Undefined if another release started the session. */
+  readonly signIn: string | undefined;
+}
+
+/** What a store tells besides what its verbs return, for the log and the metrics. */
+export interface StoreObserver {
+  /** The user was led on to the provider for the first time. */
+  opened(service: string): void;
+  /** A result was delivered for the first time, so long after it was stored. */
+  delivered(service: string, waitedMs: number): void;
+  /** By its device, for the first time. */
+  cancelled(service: string): void;
+  /**
+   * Told once by the instance that removes the session, some time after it expired.
+   * Never of a session that was delivered or cancelled. A fault may lose it.
+   */
+  expired(session: ExpiredSession): void;
+}
+
+const ignore = () => {};
+
+/** Until a store is observed. */
+export const NO_OBSERVER: StoreObserver = {
+  opened: ignore,
+  delivered: ignore,
+  cancelled: ignore,
+  expired: ignore,
+};
 
 export interface SessionStore {
   /**
@@ -160,6 +192,12 @@ export interface SessionStore {
 
   /** Resolves once no change is in progress, including what a verb continues after it has returned. */
   settled(): Awaitable<void>;
+
+  /** From now on tells this observer, and no other. */
+  observe(observer: StoreObserver): void;
+
+  /** Sessions that count against the limit. */
+  countLive(): Awaitable<number>;
 
   /** Removes expired entries. Lookups check expiry themselves. */
   sweep(): Awaitable<void>;

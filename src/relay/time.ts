@@ -39,6 +39,7 @@ export interface DeadlineQueue {
   cancel(deadline: Deadline): void;
   /** Lets every deadline fall due now. */
   releaseAll(): void;
+  readonly size: number;
 }
 
 /**
@@ -90,5 +91,8 @@ export function createDeadlineQueue(clock: Clock, durationMs: number): DeadlineQ
       queue.delete(deadline);
     },
     releaseAll: () => release(Number.POSITIVE_INFINITY),
+    get size() {
+      return queue.size;
+    },
   };
 }

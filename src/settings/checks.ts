@@ -50,6 +50,8 @@ export const RELAY_CHECKS = {
   PORT: wholeNumber(0, 65_535),
   TLS_CERT_FILE: textUnless(findControlCharacter),
   TLS_KEY_FILE: textUnless(findControlCharacter),
+  ADMIN_PORT: wholeNumber(1, 65_535),
+  ADMIN_HOST: textUnless(findHostProblem),
   TRUSTED_PROXY_CIDRS: checkCidrs,
   PROVIDERS: checkProviderNames,
   PROVIDER_KEEP_ALIVE: converted(oneOf('on', 'off'), (word) => word === 'on'),

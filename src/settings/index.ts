@@ -2,11 +2,16 @@
 import type { Branding } from '../pages/pages.ts';
 import { isLoopback } from '../providers/address.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
-import { type BlindPolicy, mayTakeChallenge, type ProviderConfig } from '../providers/provider.ts';
+import {
+  type BlindPolicy,
+  mayTakeChallenge,
+  type ProviderConfig,
+  prefixOf,
+} from '../providers/provider.ts';
 import type { RedisTarget } from '../stores/redis/url.ts';
 import { RELAY_CHECKS } from './checks.ts';
 import { findMisspeltNames, findOtherBaseUrls } from './misspelt.ts';
-import { prefixOf, RELAY_SETTINGS } from './names.ts';
+import { RELAY_SETTINGS } from './names.ts';
 import type { SettingFault, SettingWarning } from './problems.ts';
 import { readProvider } from './providers.ts';
 import {
@@ -41,6 +46,9 @@ export interface Settings {
   readonly port: number;
   /** Absent: plain HTTP. */
   readonly tls?: TlsFiles;
+  /** Absent: there is no admin port. */
+  readonly adminPort?: number;
+  readonly adminHost: string;
   /** CIDRs and single addresses as written, each checked; IPv4 or IPv6. */
   readonly trustedProxyCidrs: readonly string[];
   /** Enabled providers whose addresses are known. */
@@ -98,12 +106,17 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = relay;
   if (certFile && !keyFile) reject(reading, 'TLS_KEY_FILE', 'must be set: TLS_CERT_FILE is set');
   if (keyFile && !certFile) reject(reading, 'TLS_CERT_FILE', 'must be set: TLS_KEY_FILE is set');
+  if (relay.ADMIN_PORT !== undefined && relay.ADMIN_PORT === relay.PORT) {
+    reject(reading, 'ADMIN_PORT', 'must not be the same as PORT');
+  }
   if (faults.length > 0) return { ok: false, faults, warnings };
 
   const settings: Settings = withoutUndefined({
     baseUrl: relay.OAUTH_BASE_URL,
     host: relay.HOST,
     port: relay.PORT,
+    adminPort: relay.ADMIN_PORT,
+    adminHost: relay.ADMIN_HOST,
     tls: certFile && keyFile ? { certFile, keyFile } : undefined,
     trustedProxyCidrs: [
       ...(relay.TRUSTED_PROXY_CIDRS ?? []),

@@ -6,7 +6,8 @@
 import { distance } from 'fastest-levenshtein';
 import { parseAddress } from '../providers/address.ts';
 import { DEFAULT_NAMES, findFacts, KNOWN_NAMES } from '../providers/catalogue.ts';
-import { PROVIDER_SETTINGS, prefixOf, RELAY_SETTINGS } from './names.ts';
+import { prefixOf } from '../providers/provider.ts';
+import { PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import type { Environment } from './reading.ts';
 

@@ -56,6 +56,17 @@ export const RELAY_SETTINGS = {
     example: '/etc/sign-in-relay/privkey.pem',
     shown: 'all',
   },
+  ADMIN_PORT: {
+    meaning: 'Port for metrics and a status page, 1 to 65535. Unset: there is none.',
+    example: '9090',
+    shown: 'all',
+  },
+  ADMIN_HOST: {
+    meaning: 'Address of ADMIN_PORT. Whoever reaches it can read it: it has no password.',
+    example: '10.0.0.5',
+    default: '127.0.0.1',
+    shown: 'all',
+  },
   TRUSTED_PROXY_CIDRS: {
     meaning: 'Proxies whose X-Forwarded-For is trusted: CIDRs or single addresses.',
     example: '10.0.0.0/8,fd00::/8',
@@ -259,11 +270,6 @@ export const PROVIDER_SETTINGS = {
     shown: 'all',
   },
 } satisfies SettingsTable;
-
-/** The prefix of a provider's settings: `MY_ACME_` for `my-acme`. */
-export function prefixOf(provider: string): string {
-  return `${provider.toUpperCase().replaceAll('-', '_')}_`;
-}
 
 /** How much of a setting's value may be shown, by its full name. Of unknown names nothing. */
 export function shownOf(setting: string): SettingDescription['shown'] {

@@ -9,10 +9,10 @@ import {
 import type { ProviderToDiscover } from '../providers/discovery.ts';
 import { findProfile } from '../providers/profiles/index.ts';
 import { findUnverified, type Profile } from '../providers/profiles/profile.ts';
-import type { ProviderConfig } from '../providers/provider.ts';
+import { type ProviderConfig, prefixOf } from '../providers/provider.ts';
 import { PROVIDER_CHECKS } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
-import { PROVIDER_SETTINGS, prefixOf } from './names.ts';
+import { PROVIDER_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import { type Reading, readTable, reject, type Values, withoutUndefined } from './reading.ts';
 

@@ -11,9 +11,15 @@ import {
   type RateLimitPolicy,
 } from '../relay/rate-limit.ts';
 import type { RefreshStore } from '../relay/refresh.ts';
-import { digestOf } from '../relay/secrets.ts';
+import { digestOf, signInIdOf } from '../relay/secrets.ts';
 import * as machine from '../relay/session.ts';
-import type { Claim, SessionInfo, SessionKey, SessionStore } from '../relay/store.ts';
+import {
+  type Claim,
+  NO_OBSERVER,
+  type SessionInfo,
+  type SessionKey,
+  type SessionStore,
+} from '../relay/store.ts';
 import { type Clock, createDeadlineQueue } from '../relay/time.ts';
 import { createWaiters } from './waiters.ts';
 
@@ -37,6 +43,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
   /** By `repeatMs`, so that each set is in the order of expiry. There are as many as endpoints that start sign-ins. */
   const delivered = new Map<number, Set<Entry>>();
   const waiters = createWaiters();
+  let observer = NO_OBSERVER;
 
   /** Removes the keys by which a user reaches the session. */
   function removeLink(entry: Entry): void {
@@ -50,6 +57,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       if (!machine.isExpired(entry.session, nowMs)) break;
       removeLink(entry);
       byPollDigest.delete(entry.session.pollDigest);
+      tellExpired(entry);
     }
     for (const entries of delivered.values()) {
       for (const entry of entries) {
@@ -57,6 +65,12 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
         removeDelivered(entry);
       }
     }
+  }
+
+  function tellExpired({ browserState, session }: Entry): void {
+    const stage = machine.stageOf(session);
+    if (stage === undefined) return;
+    observer.expired({ service: session.service, stage, signIn: signInIdOf(browserState) });
   }
 
   function keepDelivered(entry: Entry, session: machine.Delivered): void {
@@ -144,6 +158,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       if (typeof pending === 'string') return undefined;
       if (pending !== before) {
         entry.session = pending;
+        observer.opened(service);
         waiters.notify(pending.pollDigest, 'opened');
       }
       return pending;
@@ -190,7 +205,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       const entry = byPollDigest.get(digestOf(pollSecret));
       if (entry === undefined) return GONE;
       const before = entry.session;
-      const claimed = machine.claim(before, clock.now());
+      const nowMs = clock.now();
+      const claimed = machine.claim(before, nowMs);
       if (claimed === 'still_pending') return PENDING;
       if (typeof claimed === 'string') return GONE;
       const { result, next } = claimed;
@@ -200,6 +216,9 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
         removeLink(entry);
         if (next === undefined) byPollDigest.delete(before.pollDigest);
         else keepDelivered(entry, next);
+        // Without a result of its own the lease ran out, which is the result.
+        const readyAtMs = 'completedAtMs' in before ? before.completedAtMs : nowMs;
+        observer.delivered(before.service, nowMs - readyAtMs);
       }
       return { state: 'claimed', result };
     },
@@ -224,6 +243,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       const entry = byPollDigest.get(digestOf(pollSecret));
       const cancelled = entry && machine.cancel(entry.session, clock.now());
       if (entry === undefined || typeof cancelled !== 'object') return 'gone';
+      if (cancelled !== entry.session) observer.cancelled(cancelled.service);
       entry.session = cancelled;
       waiters.notify(cancelled.pollDigest, 'completed');
       return 'cancelled';
@@ -250,6 +270,12 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
     },
 
     settled() {},
+
+    observe(by) {
+      observer = by;
+    },
+
+    countLive: () => byPollDigest.size,
 
     sweep() {
       removeExpired(clock.now());

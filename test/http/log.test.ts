@@ -1,15 +1,21 @@
 /** What an operator reads in the log (docs/operating.md). */
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { startLog } from '../../src/log.ts';
-import { start, startRequest } from '../kit/device.ts';
+import { runReady } from '../kit/clock.ts';
+import { poll, start, startRequest } from '../kit/device.ts';
+import { findUndocumented } from '../kit/log-document.ts';
 import { createEventLog } from '../kit/relay.ts';
-import { createTestService } from '../kit/service.ts';
-import { callback, deny } from '../kit/user.ts';
+import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
+import { callback, deny, textOf } from '../kit/user.ts';
 
 let log: ReturnType<typeof createEventLog>;
 beforeEach(() => {
   log = createEventLog();
   startLog({ level: 'info', format: 'json', write: log.take });
+});
+
+afterEach(() => {
+  expect(log.events.flatMap(findUndocumented)).toEqual([]);
 });
 
 const eventsNamed = (name: string) => log.events.filter(({ event }) => event === name);
@@ -99,5 +105,185 @@ describe('the end of a sign-in', () => {
     );
     expect(ids[0]).toEqual(expect.any(String));
     expect(ids[0]).not.toBe(ids[1]);
+  });
+});
+
+/** The errors of runtimes: Bun's has the code, Node's has it in its cause. */
+const failWith = (code: string, isInCause: boolean) => async () => {
+  const coded = Object.assign(new Error('a message that is never logged'), { code });
+  throw isInCause ? new TypeError('fetch failed', { cause: coded }) : coded;
+};
+
+const answer = (status: number, body: object | string) => async () =>
+  typeof body === 'string' ? new Response(body, { status }) : Response.json(body, { status });
+
+describe('a failure has a hint that names what to change', () => {
+  const [MAL, ANILIST] = SETTINGS.providers;
+
+  test.each([
+    ['a name that is unknown', failWith('ENOTFOUND', false), 'dns', 'MAL_TOKEN_URL'],
+    ['the same under Node', failWith('EAI_AGAIN', true), 'dns', 'cannot resolve the name mal.test'],
+    ['nothing listens', failWith('ECONNREFUSED', false), 'refused', 'nothing listens at mal.test'],
+    ['a certificate', failWith('DEPTH_ZERO_SELF_SIGNED_CERT', false), 'tls', 'NODE_EXTRA_CA_CERTS'],
+    ['no TLS there', failWith('EPROTO', false), 'tls', 'no trusted TLS with mal.test (EPROTO)'],
+    ['closed', failWith('ECONNRESET', true), 'closed', 'mal.test closes the connection'],
+    ['anything else', failWith('E with spaces', false), 'other', 'could not be reached'],
+  ])('no connection: %s', async (_, fetch, cause, words) => {
+    const service = createTestService({}, { fetch });
+    await callback(service, (await start(service)).state);
+    const [failed] = eventsNamed('exchange_failed');
+    expect(failed).toMatchObject({ reason: 'unreachable', cause });
+    expect(failed?.hint).toContain(words);
+    expect(JSON.stringify(log.events)).not.toContain('never logged');
+    expect(JSON.stringify(log.events)).not.toContain('with spaces');
+  });
+
+  test.each([
+    [401, { error: 'invalid_client' }, 'AniList refuses ANILIST_CLIENT_SECRET'],
+    [401, { error: 'invalid_client' }, 'is not https://relay.test/auth/anilist/callback'],
+    [400, { error: 'invalid_grant' }, 'redirect URI https://relay.test/auth/anilist/callback'],
+    [400, { error: 'unauthorized_client' }, 'ANILIST_CLIENT_ID'],
+    [400, { error: 'invalid_scope' }, 'correct ANILIST_SCOPE'],
+    [400, { error: 'unsupported_grant_type' }, 'correct ANILIST_TOKEN_URL'],
+    [400, { error: 'invalid_request' }, 'ANILIST_PKCE and ANILIST_CLIENT_AUTH'],
+    [400, { error: 'own words' }, 'answered 400 without a standard error'],
+    [302, '', 'redirects: correct ANILIST_TOKEN_URL'],
+    [403, '', 'may block the address of your server'],
+    [404, '', 'there is no token endpoint: correct ANILIST_TOKEN_URL'],
+    [429, '', 'limits requests'],
+    [503, { error: 'invalid_client' }, 'has a fault of its own (503)'],
+    [200, '<html>', 'no token endpoint: correct ANILIST_TOKEN_URL'],
+    [200, { token: 'none' }, 'without an access token'],
+  ])('an answer %p %p: %s', async (status, body, words) => {
+    const service = createTestService({}, { fetch: answer(status, body) });
+    const { state } = await start(service, 'anilist');
+    await callback(service, state, 'code=c', 'anilist');
+    expect(eventsNamed('exchange_failed')[0]?.hint).toContain(words);
+    expect(JSON.stringify(log.events)).not.toContain('own words');
+  });
+
+  test('a client without a secret is told that one may be needed', async () => {
+    const service = createTestService({}, { fetch: answer(401, {}) });
+    await callback(service, (await start(service)).state);
+    expect(eventsNamed('exchange_failed')[0]?.hint).toContain('MAL_CLIENT_SECRET is not set');
+  });
+
+  test.each([
+    ['error=invalid_scope', 'invalid_scope', 'correct MAL_SCOPE'],
+    ['error=unauthorized_client', 'unauthorized_client', 'MAL_CLIENT_ID'],
+    ['error=invalid_request', 'invalid_request', 'https://relay.test/auth/mal/callback'],
+    ['error=login_required', 'login_required', 'MAL_AUTHORIZE_PARAMS'],
+    ['error=server_error', 'server_error', 'a fault of its own'],
+    ['error=own+words', 'other', 'try the sign-in yourself'],
+    ['', 'none', 'MAL_AUTHORIZE_URL'],
+  ])('a user who comes back with %p', async (query, providerError, words) => {
+    const service = createTestService();
+    await callback(service, (await start(service)).state, query);
+    const [failed] = eventsNamed('authorization_failed');
+    expect(failed).toMatchObject({ level: 'warning', providerError });
+    expect(failed?.hint).toContain(words);
+  });
+
+  test('a refresh', async () => {
+    const service = createTestService({}, { fetch: answer(400, { error: 'invalid_grant' }) });
+    const body = JSON.stringify({ service: 'mal', refreshToken: 'a-refresh-token' });
+    await service.ask('/refresh', { method: 'POST', body });
+    expect(eventsNamed('refresh_failed')[0]?.hint).toContain('the user signs in again');
+  });
+
+  test('names the display name and the settings of a provider with a dash', async () => {
+    const acme = { ...(MAL ?? ANILIST), name: 'my-acme', displayName: 'Acme' } as typeof MAL & {};
+    const service = createTestService(
+      { providers: [acme as never] },
+      { fetch: answer(401, { error: 'invalid_client' }) },
+    );
+    const { state } = await start(service, 'my-acme');
+    await callback(service, state, 'code=c', 'my-acme');
+    expect(eventsNamed('exchange_failed')[0]?.hint).toStartWith('Acme refuses MY_ACME_CLIENT_ID');
+  });
+});
+
+describe('sign-ins that expire are logged with how far they came', () => {
+  /** Until the sweep that follows the end of every session. */
+  const expire = ({ clock }: TestService) => {
+    for (let seconds = 0; seconds < 640; seconds += 10) clock.advance(10_000);
+  };
+
+  test('not opened, opened, and called back, each with a hint', async () => {
+    const service = createTestService();
+    await start(service);
+    const opened = await start(service, 'anilist');
+    await service.ask(opened.url);
+    const calledBack = await start(service);
+    await service.ask(calledBack.url);
+    await callback(service, calledBack.state);
+    expire(service);
+    const [finished] = eventsNamed('sign_in_finished');
+    expect(eventsNamed('sign_in_expired')).toMatchObject([
+      { level: 'info', service: 'mal', stage: 'started' },
+      { level: 'info', service: 'anilist', stage: 'opened' },
+      { level: 'info', service: 'mal', stage: 'called_back', signIn: finished?.signIn },
+    ]);
+    expect(eventsNamed('sign_in_expired').map(({ hint }) => hint)).toEqual([
+      expect.stringContaining('nobody opened the link'),
+      expect.stringContaining('https://relay.test/auth/anilist/callback'),
+      expect.stringContaining('did not fetch its result'),
+    ]);
+  });
+
+  test('an exchange that never ended counts as called back', async () => {
+    const service = createTestService({}, { fetch: () => new Promise(() => {}) });
+    const { state } = await start(service);
+    void callback(service, state);
+    await runReady();
+    expire(service);
+    expect(eventsNamed('sign_in_expired')).toMatchObject([{ stage: 'called_back' }]);
+  });
+
+  test('not those that were delivered or cancelled', async () => {
+    const service = createTestService();
+    const delivered = await start(service);
+    await callback(service, delivered.state);
+    await poll(service, delivered.session);
+    const kept = await start(service, 'mal', { ack: true });
+    await callback(service, kept.state);
+    await poll(service, kept.session);
+    const { session } = await start(service);
+    await service.ask(`/auth/result?session=${session}&cancel=1`);
+    expire(service);
+    expect(eventsNamed('sign_in_expired')).toEqual([]);
+  });
+});
+
+describe('the id of a sign-in', () => {
+  const ID = /^[0-9a-f]{4}-[0-9a-f]{4}$/;
+
+  test('is in each of its lines and on its error page, at every instance', async () => {
+    startLog({ level: 'debug', format: 'json', write: log.take });
+    const one = createTestService({}, { fetch: async () => new Response('', { status: 500 }) });
+    const other = createTestService(
+      {},
+      { sharing: one, fetch: async () => new Response('', { status: 500 }) },
+    );
+    const { state, url } = await start(one);
+    await other.ask(url);
+    const page = await callback(other, state);
+    const lines = log.events.filter(({ signIn }) => signIn !== undefined);
+    expect(lines.map(({ event }) => event)).toEqual([
+      ...['sign_in_started', 'sign_in_opened', 'exchange_failed', 'sign_in_finished'],
+    ]);
+    const [id = ''] = new Set(lines.map(({ signIn }) => String(signIn)));
+    expect(new Set(lines.map(({ signIn }) => signIn)).size).toBe(1);
+    expect(id).toMatch(ID);
+    expect(await textOf(page)).toContain(id);
+    // Later too: the link is no longer valid.
+    expect(await textOf(await one.ask(url))).toContain(id);
+  });
+
+  test('is on no page of a sign-in that succeeded, and on none without a state', async () => {
+    const service = createTestService();
+    const { state } = await start(service);
+    expect(await textOf(await callback(service, state))).not.toContain('ID');
+    expect(await textOf(await callback(service, 'no-state'))).not.toContain('ID');
   });
 });

@@ -74,7 +74,7 @@ describe('the page at the end', () => {
     ['a wrong client secret', answering(401, { error: 'invalid_client' }), REFUSED],
     ['an error with status 200', answering(200, { error: 'invalid_grant' }), REFUSED],
   ])(
-    'after %s says whose fault it may be, where to start again, and the id of the request in the log',
+    'after %s says whose fault it may be, where to start again, and the id of the sign-in in the log',
     async (_, fetch, fault) => {
       const log = createEventLog();
       startLog({ level: 'info', format: 'json', write: log.take });
@@ -87,7 +87,7 @@ describe('the page at the end', () => {
       expect(text).toContain(fault);
       expect(text).toContain(`Start again on ${SHOWN_TV}.`);
       const logged = log.events.find(({ event }) => event === 'exchange_failed');
-      expect(text).toContain(` ${logged?.requestId} `);
+      expect(text).toContain(` ${logged?.signIn} `);
     },
   );
 

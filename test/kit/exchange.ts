@@ -1,4 +1,5 @@
 /** The relay's own token request, with the fetch that it has in production. */
+import { NO_MONITOR } from '../../src/monitor.ts';
 import {
   createProvider,
   type ProviderConfig,
@@ -36,6 +37,7 @@ export function createExchange({ keepAlive = true }: ExchangeOptions = {}) {
     clock: systemClock,
     keepAlive,
     fetchesAtOnce: Number.POSITIVE_INFINITY,
+    monitor: NO_MONITOR,
     onFull: () => {},
   });
   return (tokenUrl: string, overrides: Partial<ProviderConfig> = {}, code = CODE) => {

@@ -1,6 +1,7 @@
 /** The whole service behind its fetch handler, in this process, with a fake clock and a fake provider. */
 import { randomBytes } from 'node:crypto';
 import template from '../../src/http/endpoints/openapi.json' with { type: 'json' };
+import type { Monitor } from '../../src/monitor.ts';
 import type { ProviderConfig } from '../../src/providers/provider.ts';
 import type { Fetch } from '../../src/providers/token-endpoint.ts';
 import type { SessionStore } from '../../src/relay/store.ts';
@@ -45,6 +46,7 @@ const ANILIST: ProviderConfig = {
 export const SETTINGS: Settings & { baseUrl: string } = {
   baseUrl: BASE_URL,
   port: 0,
+  adminHost: '127.0.0.1',
   trustedProxyCidrs: [],
   providers: [MAL, ANILIST],
   discoveries: [],
@@ -95,6 +97,7 @@ export interface TestServiceOptions {
   readonly createRateLimiter?: Stores['createRateLimiter'];
   readonly randomBytes?: (length: number) => Buffer;
   readonly fetchesAtOnce?: number;
+  readonly monitor?: Monitor;
 }
 
 export type TestService = ReturnType<typeof createTestService>;
@@ -133,6 +136,7 @@ export function createTestService(
       clock,
       randomBytes: options.randomBytes ?? randomBytes,
       ...(options.fetchesAtOnce !== undefined && { fetchesAtOnce: options.fetchesAtOnce }),
+      ...(options.monitor !== undefined && { monitor: options.monitor }),
       fetch: (url, init) => {
         exchanges.push(new URLSearchParams(String(init.body)));
         return fetch(url, init);

@@ -93,6 +93,8 @@ export function createTestStore(store: SessionStore) {
       new Promise<Notice>((notify) =>
         store.addWaiter(pollSecret, { ...createWaiter(notify), wantsProgress: true }),
       ),
+    observe: store.observe,
+    countLive: async () => store.countLive(),
     hasUndelivered: store.hasUndelivered,
     sweep: async () => store.sweep(),
   };

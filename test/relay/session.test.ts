@@ -28,7 +28,11 @@ const EXCHANGING: machine.Session = {
   ...{ ...CORE, state: 'exchanging' },
   leaseEndsAtMs: EXCHANGE_LEASE_MS,
 };
-const COMPLETED: machine.Completed = { ...CORE, state: 'completed', result: TOKENS };
+const COMPLETED: machine.Completed = {
+  ...{ ...CORE, state: 'completed' },
+  result: TOKENS,
+  completedAtMs: 0,
+};
 const DELIVERED: machine.Session = { ...COMPLETED, state: 'delivered' };
 const CANCELLED: machine.Session = { ...CORE, state: 'cancelled' };
 

@@ -8,6 +8,7 @@ import { faultsOf, type Rule, read, settingsOf, testRules } from './read.ts';
 test('an empty environment gives the limits of the protocol and a disabled relay', () => {
   expect(settingsOf({})).toEqual({
     port: 8080,
+    adminHost: '127.0.0.1',
     trustedProxyCidrs: [],
     providers: [],
     discoveries: [],
@@ -25,6 +26,12 @@ test('an empty environment gives the limits of the protocol and a disabled relay
     corsOrigins: [],
     logLevel: 'info',
   });
+});
+
+test('ADMIN_PORT must not be PORT', () => {
+  expect(faultsOf({ PORT: '9090', ADMIN_PORT: '9090' })).toEqual([
+    'ADMIN_PORT must not be the same as PORT',
+  ]);
 });
 
 test('an empty or blank setting counts as not set', () => {
@@ -89,6 +96,13 @@ const rules: readonly Rule<Settings>[] = [
     },
   },
   wholeNumber('PORT', 'port', 0, 65_535),
+  wholeNumber('ADMIN_PORT', 'adminPort', 1, 65_535),
+  {
+    setting: 'ADMIN_HOST',
+    field: 'adminHost',
+    keeps: '127.0.0.1 | :: | localhost',
+    refuses: { 'must be an address or host name alone': '0.0.0.0:80 | http://localhost | [::]' },
+  },
   wholeNumber('SESSION_SECONDS', 'sessionSeconds', 1, 86_400),
   wholeNumber('POLL_SECONDS', 'pollSeconds', 1, 230),
   wholeNumber('DEVICE_GRANT_REPEAT_SECONDS', 'deviceGrantRepeatSeconds', 0, 600),

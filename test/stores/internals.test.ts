@@ -5,6 +5,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { ErrorReply } from '@redis/client';
+import { NO_MONITOR } from '../../src/monitor.ts';
 import { type Clock, systemClock } from '../../src/relay/time.ts';
 import { connectRedis, type RedisClient, reasonOf } from '../../src/stores/redis/client.ts';
 import { createStoreClock } from '../../src/stores/redis/clock.ts';
@@ -283,7 +284,7 @@ describe('a claim with several attempts', async () => {
     };
     const clock = systemClock;
     const refusals = createRefusals(clock, () => {});
-    const commands = createRedisCommands({ client, clock, onCut, refusals });
+    const commands = createRedisCommands({ client, clock, onCut, refusals, monitor: NO_MONITOR });
     const instance = 'instance';
     const publish = async () => 0;
     const wake = async () => {};

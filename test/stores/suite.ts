@@ -5,6 +5,7 @@
 import { afterEach, describe } from 'bun:test';
 import type { TestStores } from '../kit/stores.ts';
 import { testRateLimiter, testRefreshes } from './suite-limits.ts';
+import { testObserver } from './suite-observer.ts';
 import { testCancellations, testProgress } from './suite-progress.ts';
 import {
   testAcknowledgements,
@@ -46,6 +47,7 @@ export function runStoreSuite(
     if (isRemote) describe('undone claims:', () => testUndoneClaims(open));
     describe('progress:', () => testProgress(open));
     describe('cancellations:', () => testCancellations(open));
+    describe('observer:', () => testObserver(open));
     describe('rate limiter:', () => testRateLimiter(open));
     describe('refreshes:', () => testRefreshes(open));
   });

@@ -6,10 +6,12 @@ import type { Authorization, SessionStore } from '../../relay/store.ts';
 import type { Handler } from '../app.ts';
 import type { RelayRequest } from '../request.ts';
 import { RETRY_DISCOVERY, type RespondWithPage, redirectResponse, refuse } from '../responses.ts';
+import type { SignInLog } from '../sign-in-log.ts';
 
 export function createAuthorize(
   providers: Providers,
   store: SessionStore,
+  signInLog: SignInLog,
   respondWithPage: RespondWithPage,
 ): Handler {
   return (request) => {
@@ -34,10 +36,12 @@ export function createAuthorize(
     browserState: string,
     authorization: Authorization | undefined,
   ): Response | Promise<Response> {
-    return authorization === undefined
-      ? findLinkRefusal(store, { browserState }).then((refusal) =>
-          respondWithPage(refusal, request),
-        )
-      : redirectResponse(provider.authorizeUrl(browserState, authorization));
+    if (authorization === undefined) {
+      return findLinkRefusal(store, { browserState }).then((refusal) =>
+        respondWithPage(refusal, request),
+      );
+    }
+    signInLog.opened(request, provider.name, browserState);
+    return redirectResponse(provider.authorizeUrl(browserState, authorization));
   }
 }

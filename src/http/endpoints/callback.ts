@@ -7,16 +7,18 @@ import { log } from '../../log.ts';
 import type { Providers } from '../../providers/provider.ts';
 import type { TokenFailure } from '../../providers/token-endpoint.ts';
 import type { CodeCompletion, Completion, Relay } from '../../relay/relay.ts';
-import { isCapability } from '../../relay/secrets.ts';
+import { isCapability, signInIdOf } from '../../relay/secrets.ts';
 import type { ErrorResult } from '../../relay/session.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
 import { RETRY_DISCOVERY, type RespondWithPage, refuse } from '../responses.ts';
+import type { SignInLog } from '../sign-in-log.ts';
 
 export function createCallback(
   providers: Providers,
   relay: Relay,
   cookies: ContinueCookies,
+  signInLog: SignInLog,
   respondWithPage: RespondWithPage,
 ): Handler {
   return async (request) => {
@@ -29,7 +31,8 @@ export function createCallback(
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
     if (!cookies.mayComplete(request, browserState)) {
-      log.debug('callback_without_cookie', { requestId: request.id, service });
+      const signIn = signInIdOf(browserState);
+      log.debug('callback_without_cookie', { requestId: request.id, service, signIn });
       return respondWithPage('link_invalid', request);
     }
     const error = request.query('error');
@@ -38,32 +41,24 @@ export function createCallback(
     // A non-empty error is evaluated first, then an empty code, then the exchange.
     if (error || !code) {
       ended = await relay.completeWithError(service, browserState, errorOf(error));
-      if (error && ended.completion === 'authorization_failed') {
-        const providerError = STANDARD_ERRORS.has(error) ? error : 'other';
-        log.warning('authorization_failed', { requestId: request.id, service, providerError });
+      if (ended.completion === 'authorization_failed' || ended.completion === 'missing_code') {
+        const shown = error && (STANDARD_ERRORS.has(error) ? error : 'other');
+        signInLog.authorizationFailed(request, provider, browserState, shown || 'none');
       }
     } else {
       ended = await relay.completeWithCode(provider, browserState, code);
       if (ended.failure !== undefined) {
-        log.warning('exchange_failed', { requestId: request.id, service, ...ended.failure });
+        signInLog.exchangeFailed(request, provider, browserState, ended.failure);
       }
     }
     const { completion, deviceName } = ended;
-    // Stale links are routine, and after 'busy' the sign-in has not ended.
-    const level = NO_END.has(completion) ? 'debug' : 'info';
-    log[level]('sign_in_finished', { requestId: request.id, service, outcome: completion });
+    signInLog.finished(request, service, browserState, completion);
     if (NO_END.has(completion)) return respondWithPage(completion, request);
     // Without a name it is the page of /auth/done, as the protocol says.
     if (completion === 'signed_in' && deviceName === undefined) {
       return respondWithPage(completion, request);
     }
-    const hasFailed = completion !== 'signed_in' && completion !== 'access_denied';
-    const names = {
-      deviceName,
-      provider: provider.displayName,
-      // By which the operator finds the reason in the log.
-      reference: hasFailed ? request.id : undefined,
-    };
+    const names = { deviceName, provider: provider.displayName };
     return respondWithPage(pageOf(ended, error), request, { names });
   };
 }

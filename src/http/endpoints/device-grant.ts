@@ -3,6 +3,7 @@
  * device authorization (RFC 8628 §3.1), token polling (§3.4), refresh (RFC 6749 §6)
  * and metadata (RFC 8414). docs/device-grant.md.
  */
+import type { Monitor } from '../../monitor.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { RateLimiter } from '../../relay/rate-limit.ts';
@@ -18,7 +19,6 @@ import {
   refuseUndiscovered,
 } from '../oauth-responses.ts';
 import { type BodyReader, parseMembers, parseParameters, type RelayRequest } from '../request.ts';
-import type { SignInLog } from '../sign-in-log.ts';
 import { MAX_REFRESH_BODY_BYTES, type RefreshParts, refreshTokens } from './refresh.ts';
 
 /** RFC 8628 §3.2, and its default. */
@@ -35,7 +35,7 @@ export interface DeviceGrantParts extends RefreshParts {
   /** Of polls, by device code. */
   readonly pollLimiter: RateLimiter;
   readonly relay: Relay;
-  readonly signInLog: SignInLog;
+  readonly monitor: Monitor;
   readonly baseUrl: string;
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
@@ -55,7 +55,7 @@ export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
     const service = request.parameter;
     const provider = providers.get(service);
     if (provider === undefined || provider === 'undiscovered') return refuseUndiscovered();
-    const refused = await admission.admit(request, startLimiter);
+    const refused = await admission.admit(request, startLimiter, 'start');
     if (refused !== undefined) return refuseOAuthAdmission(refused);
     const parameters = await readParameters(request.raw, bodies);
     if (parameters === undefined) return refuseOAuth('invalid_request');
@@ -109,7 +109,7 @@ export function createToken(parts: DeviceGrantParts): Handler {
 async function poll(
   request: RelayRequest,
   deviceCode: string | undefined,
-  { relay, pollLimiter, pollSeconds }: DeviceGrantParts,
+  { relay, pollLimiter, pollSeconds, monitor }: DeviceGrantParts,
 ): Promise<Response> {
   if (deviceCode === undefined) {
     return refuseOAuth('invalid_request', { description: 'device_code is missing' });
@@ -124,6 +124,7 @@ async function poll(
       return refuseOAuth('expired_token');
     case 'pending': {
       const isEarly = (await pollLimiter.take(digestOf(deviceCode))) > 0;
+      if (isEarly) monitor.rateLimited('poll');
       return refuseOAuth(isEarly ? 'slow_down' : 'authorization_pending', { headers });
     }
     case 'claimed': {

@@ -39,7 +39,7 @@ export function createQr(
     if (sizePx === undefined) return refuse('invalid_size');
     const [, name = '', extension = ''] = /^(.+)\.([a-z]+)$/.exec(request.parameter) ?? [];
     if (!isFormat(extension)) return refuse('not_found');
-    const admitted = await admission.admitToPair(request, limits);
+    const admitted = await admission.admitToPair(request, limits, 'qr');
     if (admitted.refusal === 'rate_limited') {
       return refuse('rate_limited', retryAfter(admitted.retryAfterMs));
     }

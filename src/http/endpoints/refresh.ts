@@ -4,7 +4,6 @@
  * share one limit and one request to the provider.
  */
 import { EXCHANGE_LEASE_MS, REQUEST_BODY_DEADLINE_MS } from '../../limits.ts';
-import { log } from '../../log.ts';
 import type { BlindPolicy, Provider, Providers } from '../../providers/provider.ts';
 import type { ProviderError } from '../../providers/token-endpoint.ts';
 import type { RateLimiter } from '../../relay/rate-limit.ts';
@@ -21,6 +20,7 @@ import {
   refuse,
   retryAfter,
 } from '../responses.ts';
+import type { SignInLog } from '../sign-in-log.ts';
 
 /** Refresh tokens of 4 KB have been seen. */
 export const MAX_REFRESH_BODY_BYTES = 16_384;
@@ -37,6 +37,7 @@ export interface RefreshParts {
   readonly bodies: BodyReader;
   readonly providers: Providers;
   readonly refreshes: Refreshes;
+  readonly signInLog: SignInLog;
   readonly blind: BlindPolicy;
 }
 
@@ -53,15 +54,15 @@ export async function refreshTokens(
   request: RelayRequest,
   provider: Provider,
   { refreshToken, scope }: { readonly refreshToken: string; readonly scope: string | undefined },
-  { admission, refreshLimiter, refreshes }: RefreshParts,
+  { admission, refreshLimiter, refreshes, signInLog }: RefreshParts,
 ): Promise<RefreshOutcome> {
-  const refused = await admission.admit(request, refreshLimiter);
+  const refused = await admission.admit(request, refreshLimiter, 'refresh');
   if (refused !== undefined) return { state: 'not_admitted', refused };
   const outcome = await refreshes.refresh(provider, refreshToken, scope);
   if (outcome === undefined) return { state: 'unavailable' };
   if (outcome.ok) return { state: 'refreshed', tokens: outcome.tokens };
   const { failure } = outcome;
-  log.warning('refresh_failed', { requestId: request.id, service: provider.name, ...failure });
+  signInLog.refreshFailed(request, provider, failure);
   return failure.refusal === undefined
     ? { state: 'unavailable' }
     : { state: 'refused', error: failure.refusal };

@@ -46,7 +46,7 @@ export interface StartParts {
 export function createStart(parts: StartParts): Handler {
   const { admission, startLimiter, bodies, providers, relay, signInLog, blind } = parts;
   return async (request) => {
-    const admitted = admission.admit(request, startLimiter);
+    const admitted = admission.admit(request, startLimiter, 'start');
     const refused = admitted instanceof Promise ? await admitted : admitted;
     if (refused?.refusal === 'rate_limited') {
       return refuse('rate_limited', retryAfter(refused.retryAfterMs));

@@ -5,7 +5,6 @@
  * previews do no harm. docs/person.md.
  */
 import { hash } from 'node:crypto';
-import { log } from '../../log.ts';
 import type { Provider, Providers } from '../../providers/provider.ts';
 import type { RateLimitPair } from '../../relay/rate-limit.ts';
 import { findLinkRefusal } from '../../relay/relay.ts';
@@ -24,6 +23,7 @@ import {
   refuse,
   retryAfter,
 } from '../responses.ts';
+import type { SignInLog } from '../sign-in-log.ts';
 
 /** How much of a form is read: a code with room for blanks, or a choice. */
 const MAX_FORM_BYTES = 512;
@@ -37,6 +37,7 @@ export interface VerificationParts {
   readonly providers: Providers;
   readonly store: SessionStore;
   readonly cookies: ContinueCookies;
+  readonly signInLog: SignInLog;
   readonly clock: Clock;
   readonly baseUrl: string;
   readonly confirm: 'always' | 'code' | 'never';
@@ -58,7 +59,7 @@ type Decision = 'continue' | 'decline' | 'ask';
 
 export function createVerification(parts: VerificationParts): Verification {
   const { pages, admission, codeLimits, bodies, providers } = parts;
-  const { store, cookies, clock, baseUrl, confirm } = parts;
+  const { store, cookies, signInLog, clock, baseUrl, confirm } = parts;
   const { pagesFor, respond, respondWithPage } = pages;
   const basePath = basePathOf(baseUrl);
   const { origin } = new URL(baseUrl);
@@ -71,7 +72,8 @@ export function createVerification(parts: VerificationParts): Verification {
   }
 
   async function respondWithLinkRefusal(request: RelayRequest, key: SessionKey): Promise<Response> {
-    return respondWithPage(await findLinkRefusal(store, key), request);
+    const browserState = 'browserState' in key ? key.browserState : undefined;
+    return respondWithPage(await findLinkRefusal(store, key), request, { browserState });
   }
 
   /** No choice for a GET, another site's form, or an unknown choice: nothing is decided then. */
@@ -133,7 +135,7 @@ export function createVerification(parts: VerificationParts): Verification {
     if (decision === 'decline') {
       const isDeclined = await store.fail(service, browserState, { error: 'access_denied' });
       if (!isDeclined) return respondWithLinkRefusal(request, { browserState });
-      log.info('sign_in_finished', { requestId: request.id, service, outcome: 'declined' });
+      signInLog.finished(request, service, browserState, 'declined');
       const names = {
         deviceName: session.deviceName,
         provider: provider === 'undiscovered' ? undefined : provider.displayName,
@@ -142,12 +144,16 @@ export function createVerification(parts: VerificationParts): Verification {
     }
     let response: Response;
     if (provider === 'undiscovered') {
-      response = respondWithPage('undiscovered', request, { headers: RETRY_DISCOVERY });
+      response = respondWithPage('undiscovered', request, {
+        headers: RETRY_DISCOVERY,
+        browserState,
+      });
     } else if (decision === 'ask') {
       return ask(request, session, provider, isReturning ? undefined : usedCode);
     } else {
       const authorization = await store.getAuthorization(service, browserState);
       if (authorization === undefined) return respondWithLinkRefusal(request, { browserState });
+      signInLog.opened(request, service, browserState);
       const location = provider.authorizeUrl(browserState, authorization);
       response = redirectResponse(location, request.method === 'GET' ? 302 : 303);
     }
@@ -207,7 +213,7 @@ export function createVerification(parts: VerificationParts): Verification {
           : carryOut(request, decision, session, userCode);
       }
       // Before the lookup, so that a refusal says nothing about the code.
-      const admitted = await admission.admitToPair(request, codeLimits);
+      const admitted = await admission.admitToPair(request, codeLimits, 'code');
       if (admitted.refusal === 'rate_limited') {
         const headers = retryAfter(admitted.retryAfterMs);
         return respondWithPage('too_many_tries', request, { headers });

@@ -8,10 +8,11 @@ import { evenIfFull, GARBAGE_MS, NOW, script, WAKE } from './script.ts';
  * gets the same answer. Without an attempt nothing is claimed, the instance only
  * registers as waiting, unless the result is kept for whoever asks. An error that
  * stays until the session expires is returned and nothing is changed.
- * Leaves: at, how ('kept'), stays (milliseconds).
+ * Leaves: at, how ('kept'), stays, waited (milliseconds since the result was stored).
  */
 const CLAIM_OR_RETURN = `
-local at = redis.call('HMGET', session, 's', 'e', 'l', 'r', 'c', 'a', 'f')
+local at = redis.call('HMGET', session, 's', 'e', 'l', 'r', 'c', 'a', 'f', 'n', 'z')
+local waited = at[9] and now - tonumber(at[9]) or 0
 if not at[1] or at[1] == 'q' or now > tonumber(at[2]) then return {'gone'} end
 local lapsed = at[1] == 'x' and now > tonumber(at[3])
 if at[1] == 'f' or lapsed and at[7] then return {'claimed', at[4] or '', value, 'kept again'} end
@@ -25,7 +26,7 @@ if at[1] == 'd' then
     if not isOurs then redis.call('HDEL', session, 'c') end
     return {'claimed', at[4], value, 'kept again'}
   end
-  if isOurs then return {'claimed', at[4], value, 'again'} end
+  if isOurs then return {'claimed', at[4], value, 'again', 0, at[8], waited} end
   redis.call('HSET', session, 'w:' .. instance, '')
   return {'taken', at[5]}
 end
@@ -46,7 +47,8 @@ redis.call('PEXPIRE', session, stays)
  * KEYS: poll pointer, live sessions. ARGV: now, attempt, instance, prefix of
  * sessions. Finds the session by its pointer, which only one that is no Cluster
  * allows. Returns gone | pending; taken, and the attempt that has it; or claimed,
- * the sealed result, the pointer's value, and how: 'again' when this claim had it.
+ * the sealed result, the pointer's value, and how: 'again' when this claim had it;
+ * then how long it stays, the service, and how long the result waited.
  */
 export const CLAIM_BY_POINTER = script(`${NOW}
 local value = redis.call('GET', KEYS[1])
@@ -60,14 +62,14 @@ if how == 'kept' then
 else
   redis.call('ZREM', KEYS[2], id)
 end
-return {'claimed', at[4] or '', value, how}
+return {'claimed', at[4] or '', value, how, stays, at[8], waited}
 `);
 
-/** KEYS: session. ARGV: now, attempt, instance, the pointer's value. Returns as CLAIM_BY_POINTER, and how long it stays. */
+/** KEYS: session. ARGV: now, attempt, instance, the pointer's value. Returns as CLAIM_BY_POINTER. */
 export const CLAIM_SESSION = script(`${NOW}
 local session, attempt, instance, value = KEYS[1], ARGV[2], ARGV[3], ARGV[4]
 ${CLAIM_OR_RETURN}
-return {'claimed', at[4] or '', value, how, stays}
+return {'claimed', at[4] or '', value, how, stays, at[8], waited}
 `);
 
 /**
@@ -163,10 +165,11 @@ export const TELL_OPENED_SESSION = bySession(TELL_OPENED);
 
 /**
  * The session stays cancelled until it expires, with nothing in it but its service
- * and times. Returns whom to wake: the poll id and the instances.
+ * and times. Returns whom to wake: the poll id and the instances; and the service,
+ * the first time.
  */
 const CANCEL = `
-local at = redis.call('HMGET', session, 's', 'e', 'a')
+local at = redis.call('HMGET', session, 's', 'e', 'a', 'n')
 if not at[1] or now > tonumber(at[2]) then return false end
 if at[1] == 'd' then
   -- Delivered: whatever claim it was, nobody may undo it any more.
@@ -177,7 +180,7 @@ ${evenIfFull('session')}
 redis.call('HDEL', session, 'v', 'r', 'm', 'k', 'l', 'i')
 redis.call('HSET', session, 's', 'q')
 ${WAKE}
-return {poll, waiting}
+return {poll, waiting, at[1] ~= 'q' and at[4] or ''}
 `;
 export const CANCEL_BY_POINTER = byPointer(CANCEL);
 export const CANCEL_SESSION = bySession(CANCEL);

@@ -13,7 +13,7 @@ import type { TimeOf } from './clock.ts';
 import type { RedisCommands } from './commands.ts';
 import type { RedisKeys } from './keys.ts';
 import type { OpenClaims, Wake } from './messages.ts';
-import { openResult } from './records.ts';
+import { type Observed, openResult } from './records.ts';
 import { FORGET, KEEP_PLACE, LEAVE_PLACE, RETURN_PLACE } from './register-scripts.ts';
 import type { HoldBack } from './replication-gate.ts';
 import { deriveFromPollSecret } from './seal.ts';
@@ -30,6 +30,7 @@ export interface RedisClaimsOptions {
   readonly openClaims: OpenClaims;
   readonly wake: Wake;
   readonly holdBack: HoldBack;
+  readonly observed: Observed;
 }
 
 interface Attempt {
@@ -50,12 +51,15 @@ interface ClaimReply {
   readonly kept: boolean;
   /** For how long, where this claim was the first. */
   readonly staysMs: number;
+  readonly service: string;
+  /** Since the result was stored. */
+  readonly waitedMs: number;
   /** The attempt that has it. */
   readonly takenBy: string;
 }
 
 export function createClaim(options: RedisClaimsOptions): SessionStore['claim'] {
-  const { commands, keys, clock, timeOf, createId, instance, openClaims } = options;
+  const { commands, keys, clock, timeOf, createId, instance, openClaims, observed } = options;
   const attemptClaim = createAttemptClaim(options);
   const undoAttempts = createUndoAttempts(options);
 
@@ -108,8 +112,11 @@ export function createClaim(options: RedisClaimsOptions): SessionStore['claim'] 
     const pollKey = keys.poll(poll);
     let closedClaim: string | undefined;
     while (!signal?.aborted) {
-      const { state, sealed, pointer, takenBy } = await commands.track(claimOnce(pollKey, signal));
+      const reply = await commands.track(claimOnce(pollKey, signal));
+      const { state, sealed, pointer, takenBy } = reply;
       if (state === 'claimed') {
+        // Not what stays and was delivered before.
+        if (reply.service) observed.by.delivered(reply.service, reply.waitedMs);
         return { state, result: openResult({ pollSecret, poll }, pointer, sealed) };
       }
       if (state !== 'taken') return { state };
@@ -208,7 +215,7 @@ function createUndoAttempts({ client, commands, keys, wake }: RedisClaimsOptions
 }
 
 function parseReply(reply: unknown): ClaimReply {
-  const [state, second = '', pointer = '', how = '', staysMs] = reply as [
+  const [state, second = '', pointer = '', how = '', staysMs, service, waitedMs] = reply as [
     ClaimReply['state'],
     ...string[],
   ];
@@ -221,6 +228,8 @@ function parseReply(reply: unknown): ClaimReply {
     again: how.endsWith('again'),
     kept: how.startsWith('kept'),
     staysMs: Number(staysMs ?? 0),
+    service: service ?? '',
+    waitedMs: Number(waitedMs ?? 0),
   };
 }
 

@@ -7,6 +7,7 @@ import {
   STORE_RETRY_MS,
   STORE_UNDO_MS,
 } from '../../limits.ts';
+import type { Monitor } from '../../monitor.ts';
 import { StoreUnavailable } from '../../relay/store.ts';
 import { type Clock, createDeadlineQueue, type Deadline, pause } from '../../relay/time.ts';
 import {
@@ -66,10 +67,11 @@ export interface RedisCommandsOptions {
   /** Called whenever there was no answer. */
   readonly onCut: () => void;
   readonly refusals: Refusals;
+  readonly monitor: Monitor;
 }
 
 export function createRedisCommands(options: RedisCommandsOptions): RedisCommands {
-  const { client, clock, onCut, refusals } = options;
+  const { client, clock, onCut, refusals, monitor } = options;
   const deadlines = createDeadlineQueue(clock, STORE_DEADLINE_MS);
   const inProgress = new Set<Promise<unknown>>();
   let isClosed = false;
@@ -138,6 +140,20 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
     }
   }
 
+  /** Counts what a script took, and why one failed. A command that came too late is repeated. */
+  async function counted(work: Promise<unknown>): Promise<unknown> {
+    const startedAtMs = performance.now();
+    try {
+      const reply = await work;
+      monitor.storeAnswered(performance.now() - startedAtMs);
+      return reply;
+    } catch (error) {
+      const cause = error instanceof StoreUnavailable ? error.cause : error;
+      if (!isTooLate(cause)) monitor.storeFailed(isAnswer(cause) ? 'refused' : 'unreachable');
+      throw error;
+    }
+  }
+
   async function evaluate(script: Script, call: ScriptCall, runner: ScriptRunner) {
     try {
       const reply = await evalShaOrText(script, call, runner);
@@ -161,7 +177,7 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
       isClosed = true;
     },
     run: (script, keys, args, runner = client) =>
-      track(within(evaluate(script, { keys, arguments: args.map(String) }, runner))),
+      track(counted(within(evaluate(script, { keys, arguments: args.map(String) }, runner)))),
   };
 }
 

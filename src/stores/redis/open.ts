@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer';
 import { setTimeout } from 'node:timers/promises';
 import { STORE_CONNECT_MS, STORE_RETRY_MS, STORE_SILENCE_MS } from '../../limits.ts';
+import { type Monitor, NO_MONITOR } from '../../monitor.ts';
 import type { RateLimiter, RateLimitPolicy } from '../../relay/rate-limit.ts';
 import type { RefreshStore } from '../../relay/refresh.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
@@ -29,6 +30,8 @@ export interface RedisOptions {
   readonly maxSessions: number;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
+  /** Counts commands. Absent: nobody does. */
+  readonly monitor?: Monitor;
   /** What the operator should know; holds no secret. */
   readonly onEvent: (event: RedisEvent) => void;
   /** Only a test sets the time. Otherwise the store's clock is that of all instances. */
@@ -150,7 +153,8 @@ async function startStores(
   };
   const client = await connectRedis(target, onCut, signal);
   const refusals = createRefusals(clock, onEvent);
-  const commands = createRedisCommands({ client, clock, onCut, refusals });
+  const { monitor = NO_MONITOR } = options;
+  const commands = createRedisCommands({ client, clock, onCut, refusals, monitor });
   const storeClock = createStoreClock(client, commands, clock);
   const problems = findProblems(await commands.within(client.describe()));
   const publish = createPublish({ client, commands, keys });

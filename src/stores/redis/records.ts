@@ -1,8 +1,14 @@
 /** What the store holds of a session, sealed, and how it opens. The construction is docs/sealing.md. */
 import type { Buffer } from 'node:buffer';
-import type { RandomBytes } from '../../relay/secrets.ts';
-import type { SessionResult } from '../../relay/session.ts';
-import type { Authorization, NewSession, SessionInfo } from '../../relay/store.ts';
+import { type RandomBytes, signInIdOf } from '../../relay/secrets.ts';
+import type { ExpiredStage, SessionResult } from '../../relay/session.ts';
+import type {
+  Authorization,
+  ExpiredSession,
+  NewSession,
+  SessionInfo,
+  StoreObserver,
+} from '../../relay/store.ts';
 import {
   type Derived,
   deriveFromBrowserState,
@@ -20,6 +26,11 @@ const verifierContext = (sessionId: string, service: string) => `verifier ${sess
 const nameContext = (sessionId: string) => `device name ${sessionId}`;
 const keyContext = (sessionId: string) => `device key ${sessionId}`;
 const resultContext = (sessionId: string) => `result ${sessionId}`;
+
+/** Whom a store tells, which may change. */
+export interface Observed {
+  by: StoreObserver;
+}
 
 /** All that a registration writes. */
 export interface SessionRecord {
@@ -46,7 +57,7 @@ export function recordOf(newSession: NewSession, randomBytes: RandomBytes): Sess
     verifierContext(session.id, service),
     writeAuthorization(newSession),
   );
-  const fields = ['n', service, 'd', poll.id, 'v', sealedVerifier];
+  const fields = ['n', service, 'd', poll.id, 'v', sealedVerifier, 'g', signInIdOf(browserState)];
   if (deviceName !== undefined) fields.push('m', sealed(nameContext(session.id), deviceName));
   if (newSession.repeatMs !== undefined) fields.push('a', String(newSession.repeatMs));
   if (newSession.keepsErrors) fields.push('f', '');
@@ -71,6 +82,26 @@ function writeAuthorization({ verifier = '', challenge, details }: NewSession): 
 function readAuthorization(text: string): Authorization {
   if (text.startsWith('{')) return JSON.parse(text) as Authorization;
   return { verifier: text === '' ? undefined : text };
+}
+
+/** By the states of scripts.ts. An error that stays was probably delivered. */
+const STAGES: Readonly<Record<string, ExpiredStage>> = {
+  p: 'started',
+  x: 'called_back',
+  c: 'called_back',
+};
+
+/** What TELL_EXPIRED leaves. Undefined for a session that has come to its end, or that is forgotten. */
+export function expiredOf([service = '', state = '', opened, signIn]: readonly string[]):
+  | ExpiredSession
+  | undefined {
+  const stage = STAGES[state];
+  if (stage === undefined) return undefined;
+  return {
+    service,
+    stage: stage === 'started' && opened ? 'opened' : stage,
+    signIn: signIn || undefined,
+  };
 }
 
 /** What FIND returns, as the user is to see it. */

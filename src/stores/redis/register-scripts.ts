@@ -1,5 +1,5 @@
 /** Scripts by which a session comes into the store, and its place among the live. */
-import { GARBAGE_MS, NOW, script } from './script.ts';
+import { GARBAGE_MS, NOW, SWEPT_AT_ONCE, script } from './script.ts';
 
 /** Expired sessions that one registration throws away. More than one, or they would pile up. */
 const TRIM = 16;
@@ -13,7 +13,8 @@ if redis.call('ZCOUNT', KEYS[1], now, '+inf') >= tonumber(ARGV[3]) then return 0
 -- The first to write, so that a full store refuses it: what removes comes after.
 redis.call('ZADD', KEYS[1], now + ARGV[4], ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[4] + ${GARBAGE_MS})
-local stale = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now, 'LIMIT', 0, ${TRIM})
+-- Later than a sweep, which tells of what it removes.
+local stale = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. (now - ${GARBAGE_MS}), 'LIMIT', 0, ${TRIM})
 if #stale > 0 then redis.call('ZREM', KEYS[1], unpack(stale)) end
 `;
 
@@ -97,9 +98,31 @@ export const KEEP_PLACE = script(`${NOW}
 return redis.call('ZADD', KEYS[1], 'XX', now + ARGV[3], ARGV[2])
 `);
 
-/** KEYS: live sessions. ARGV: now. */
+/** Needs: session. Leaves: told, what the log says of it: service, state, 1 if it was opened, the sign-in's id. */
+const TELL_EXPIRED = `
+local at = redis.call('HMGET', session, 'n', 's', 'b', 'g')
+local told = {at[1] or '', at[2] or '', at[3] and '1' or '', at[4] or ''}
+`;
+
+/**
+ * KEYS: live sessions. ARGV: now, prefix of sessions ('' in a Cluster, where the
+ * caller asks for each). Removes expired sessions from the index. Returns the ids,
+ * and what the log says of each.
+ */
 export const TRIM_EXPIRED = script(`${NOW}
-local stale = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now, 'LIMIT', 0, 1000)
+local stale = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now, 'LIMIT', 0, ${SWEPT_AT_ONCE})
 if #stale > 0 then redis.call('ZREM', KEYS[1], unpack(stale)) end
-return #stale
+local all = {}
+for i, id in ipairs(ARGV[2] ~= '' and stale or {}) do
+  local session = ARGV[2] .. id
+  ${TELL_EXPIRED}
+  all[i] = told
+end
+return {stale, all}
 `);
+
+/** KEYS: session. */
+export const DESCRIBE_EXPIRED = script(`local session = KEYS[1]${TELL_EXPIRED}return told`);
+
+/** KEYS: live sessions. ARGV: now. */
+export const COUNT_LIVE = script(`${NOW}return redis.call('ZCOUNT', KEYS[1], now, '+inf')`);

@@ -14,6 +14,9 @@ export function script(text: string): Script {
 /** Kept this much longer than it is alive: dying is decided by the record itself, this is only the cleaning. */
 export const GARBAGE_MS = 60_000;
 
+/** Expired sessions that one sweep script removes: about a millisecond. */
+export const SWEPT_AT_ONCE = 250;
+
 /** How the answer begins to a command that came too late, and was not carried out. */
 export const TOO_LATE = 'LATE';
 

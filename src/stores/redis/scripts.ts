@@ -12,6 +12,7 @@
  *   a how long the result stays after it was first claimed (ms; absent: it is claimed once), f set when errors stay
  *   i id of the lease: whoever repeats it under the same one gets the same answer
  *   c attempt that claimed it (claim-scripts.ts), o what e was before the claim
+ *   g id of the sign-in in the log, z when it completed (ms)
  *   b when the user was first led on to the provider (ms)
  *   h asked: a device waits to be told of that; told: it was
  *   w:<instance> set while a poll of that instance waits
@@ -30,18 +31,19 @@ if not at[1] or at[2] ~= ARGV[2] or now > tonumber(at[3]) then return false end
 /**
  * ARGV: now, service, prefix of the instances' channels ('' in a Cluster, where the
  * caller publishes). The first time is noted, and published where a device waits
- * to be told. Returns the sealed verifier; then the poll id and the instances.
+ * to be told. Returns the sealed verifier; the poll id and the instances; and
+ * 1 the first time.
  */
 export const OPEN = script(`${SESSION}
 if at[1] ~= 'p' then return false end
 local session, channels, verifier = KEYS[1], ARGV[3], at[4] or ''
 local opening = redis.call('HMGET', session, 'b', 'h')
-if opening[1] then return {verifier, '', {}} end
+if opening[1] then return {verifier, '', {}, 0} end
 ${evenIfFull('session')}
 redis.call('HSET', session, 'b', now)
-if opening[2] ~= 'asked' then return {verifier, '', {}} end
+if opening[2] ~= 'asked' then return {verifier, '', {}, 1} end
 ${WAKE_OPENED}
-return {verifier, poll, waiting}
+return {verifier, poll, waiting, 1}
 `);
 
 /** ARGV: now. Returns 1 for a session that its device has cancelled. */
@@ -113,7 +115,7 @@ if at[6] ~= ARGV[4] then
   if at[1] ~= ARGV[3] or lapsed then return false end
   ${evenIfFull('KEYS[1]')}
   local stays = ARGV[6] == 'error' and redis.call('HGET', KEYS[1], 'f')
-  redis.call('HSET', KEYS[1], 's', stays and 'f' or 'c', 'r', ARGV[4])
+  redis.call('HSET', KEYS[1], 's', stays and 'f' or 'c', 'r', ARGV[4], 'z', now)
   redis.call('HDEL', KEYS[1], 'v', 'm')
 end
 local session, channels = KEYS[1], ARGV[5]

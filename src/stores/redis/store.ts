@@ -7,7 +7,7 @@
  */
 import { Buffer } from 'node:buffer';
 import type { RandomBytes } from '../../relay/secrets.ts';
-import type { SessionStore } from '../../relay/store.ts';
+import { type ExpiredSession, NO_OBSERVER, type SessionStore } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import type { Waiters } from '../waiters.ts';
 import * as scripts from './claim-scripts.ts';
@@ -18,12 +18,12 @@ import { createRedisCodes } from './codes.ts';
 import type { RedisCommands } from './commands.ts';
 import type { RedisKeys } from './keys.ts';
 import type { OpenClaims, Wake } from './messages.ts';
-import { openedOf } from './records.ts';
-import { TRIM_EXPIRED } from './register-scripts.ts';
+import { expiredOf, type Observed, openedOf } from './records.ts';
+import { COUNT_LIVE, DESCRIBE_EXPIRED, TRIM_EXPIRED } from './register-scripts.ts';
 import { createRegister } from './registration.ts';
 import type { HoldBack } from './replication-gate.ts';
 import { createRedisResults } from './results.ts';
-import { OPENED, type Script } from './script.ts';
+import { OPENED, type Script, SWEPT_AT_ONCE } from './script.ts';
 import { OPEN } from './scripts.ts';
 import { deriveFromBrowserState, deriveFromPollSecret } from './seal.ts';
 
@@ -50,6 +50,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
   const { run } = commands;
   const register = createRegister(options);
   const acknowledge = createAcknowledge(options);
+  const observed: Observed = { by: NO_OBSERVER };
 
   /** The reply, or false when the poll secret leads nowhere. */
   async function runForDevice(byPointer: Script, bySession: Script, pollSecret: string) {
@@ -61,6 +62,19 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
     const [, sessionId] = pointer?.split('.') ?? [];
     if (sessionId === undefined) return false;
     return run(bySession, [keys.sessionPrefix + sessionId], [timeOf()]);
+  }
+
+  async function removeExpired(): Promise<(ExpiredSession | undefined)[]> {
+    const prefix = client.isCluster ? '' : keys.sessionPrefix;
+    const reply = await run(TRIM_EXPIRED, [keys.live], [timeOf(), prefix]);
+    const [ids, told] = reply as [string[], string[][]];
+    if (!client.isCluster) return told.map(expiredOf);
+    const describing = ids.map((id) => run(DESCRIBE_EXPIRED, [keys.sessionPrefix + id], []));
+    // One that cannot be described is not told of.
+    const described = await Promise.allSettled(describing);
+    return described.map((each) =>
+      each.status === 'fulfilled' ? expiredOf(each.value as string[]) : undefined,
+    );
   }
 
   return {
@@ -78,12 +92,13 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
       const channels = client.isCluster ? '' : keys.channelPrefix;
       const reply = await run(OPEN, [keys.session(session)], [timeOf(), service, channels]);
       if (!Array.isArray(reply)) return undefined;
-      const [sealed, pollId, waiting] = reply as [string, string, string[]];
+      const [sealed, pollId, waiting, isFirst] = reply as [string, string, string[], number];
+      if (isFirst === 1) observed.by.opened(service);
       if (client.isCluster) for (const each of waiting) void wake(each, OPENED + pollId);
       return openedOf(session, service, sealed);
     },
 
-    claim: createClaim(options),
+    claim: createClaim({ ...options, observed }),
 
     /** Not repeated: the device may confirm again, and what nobody confirms goes by itself. */
     acknowledge: (pollSecret) => acknowledge(keys.poll(deriveFromPollSecret(pollSecret)), timeOf()),
@@ -99,7 +114,8 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
       const { CANCEL_BY_POINTER, CANCEL_SESSION } = scripts;
       const reply = await runForDevice(CANCEL_BY_POINTER, CANCEL_SESSION, pollSecret);
       if (!Array.isArray(reply)) return 'gone';
-      const [pollId, waiting] = reply as [string, string[]];
+      const [pollId, waiting, service] = reply as [string, string[], string];
+      if (service !== '') observed.by.cancelled(service);
       if (client.isCluster) for (const each of waiting) void wake(each, pollId);
       return 'cancelled';
     },
@@ -113,11 +129,27 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 
     settled: commands.settled,
 
+    observe(by) {
+      observed.by = by;
+    },
+
+    async countLive() {
+      return Number(await run(COUNT_LIVE, [keys.live], [timeOf()]));
+    },
+
+    /** Of several instances one removes a session from the index, and tells of it. */
     async sweep() {
-      await run(TRIM_EXPIRED, [keys.live], [timeOf()]);
+      for (let scripts = 0; scripts < MAX_SWEEP_SCRIPTS; scripts += 1) {
+        const expired = await removeExpired();
+        for (const session of expired) if (session !== undefined) observed.by.expired(session);
+        if (expired.length < SWEPT_AT_ONCE) return;
+      }
     },
   };
 }
+
+/** Of one sweep: as many as 10,000 sessions. */
+const MAX_SWEEP_SCRIPTS = 40;
 
 /** Unlike any other caller's. */
 export function createRequestId(randomBytes: RandomBytes): string {

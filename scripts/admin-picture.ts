@@ -1,0 +1,64 @@
+/** `bun scripts/admin-picture.ts` draws docs/images/admin.png: the admin page after an hour that is made up. */
+import { chromium } from 'playwright-core';
+import { createAdmin } from '../src/admin/admin.ts';
+
+const MINUTE_MS = 60_000;
+const END_MS = Date.UTC(2026, 0, 9, 20, 0, 31);
+
+let nowMs = END_MS - 59 * MINUTE_MS;
+const services = [
+  { name: 'mal', displayName: 'MyAnimeList' },
+  { name: 'anilist', displayName: 'AniList' },
+];
+const clock = { now: () => nowMs, setTimer: () => () => {} };
+const admin = createAdmin({ clock, services, maxSessions: 5_000 });
+const { monitor } = admin;
+let seed = 7;
+/** The same picture each time. Numerical Recipes, "Quick and Dirty Generators". */
+const random = () => {
+  seed = (seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
+  return seed / 2 ** 32;
+};
+
+function signIn(service: string, isBroken: boolean) {
+  monitor.started(service);
+  if (random() < 0.1) return end(service, 'started');
+  monitor.opened(service);
+  if (isBroken || random() < 0.06) return end(service, 'opened');
+  monitor.calledBack(service);
+  if (random() < 0.05) return monitor.ended(service, 'access_denied');
+  const tookMs = 80 + random() * 300;
+  monitor.answered(service, 'exchange', 'granted', 200, tookMs);
+  monitor.ended(service, 'signed_in');
+  monitor.delivered(service, 1 + random() * 4);
+}
+
+function end(service: string, stage: 'started' | 'opened') {
+  monitor.expired(service, stage);
+  monitor.ended(service, 'expired');
+}
+
+for (; nowMs <= END_MS; nowMs += MINUTE_MS) {
+  const isBroken = END_MS - nowMs < 12 * MINUTE_MS;
+  for (let count = 12 + random() * 14; count > 0; count -= 1) signIn('mal', false);
+  for (let count = 4 + random() * 8; count > 0; count -= 1) signIn('anilist', isBroken);
+}
+nowMs = END_MS;
+monitor.failed({
+  event: 'sign_in_expired',
+  service: 'anilist',
+  signIn: '7c1f-09ab',
+  hint: 'the user did not come back from AniList: if it is so for all, the redirect URI registered there is not https://relay.example/auth/anilist/callback, or ANILIST_CLIENT_ID is wrong',
+});
+admin.watch(async () => ({ liveSessions: 214, parkedPolls: 187, unreadiness: undefined }));
+
+const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: admin.handle });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox'],
+});
+const page = await browser.newPage({ viewport: { width: 1_060, height: 400 } });
+await page.goto(server.url.href);
+await page.screenshot({ path: 'docs/images/admin.png', fullPage: true });
+await browser.close();
+await server.stop(true);

@@ -1,0 +1,301 @@
+/** @jsxImportSource hono/jsx */
+/**
+ * The admin page. It is drawn here, and its script only fetches it again every two
+ * seconds: no build step, nothing from elsewhere, no token, code, state or address.
+ */
+import { hash } from 'node:crypto';
+import { raw } from 'hono/html';
+import { type HourOf, MINUTES } from './recent.ts';
+import type { Funnel, Latency, Status } from './status.ts';
+
+const REFRESH_MS = 2_000;
+
+/** A page that is not refreshed says so, because old numbers look like new ones. */
+const SCRIPT = `
+const main = document.querySelector('main');
+async function refresh() {
+  try {
+    const response = await fetch('now', { cache: 'no-store' });
+    if (!response.ok) throw new Error();
+    main.innerHTML = await response.text();
+    document.body.className = '';
+  } catch {
+    document.body.className = 'stale';
+  }
+  setTimeout(refresh, ${REFRESH_MS});
+}
+setTimeout(refresh, ${REFRESH_MS});
+`;
+
+const STYLE = `
+:root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#111827;--quiet:#4b5563;--rule:#d1d5db;--good:#15803d;--user:#a16207;--bad:#b91c1c;--gone:#6b7280}
+@media (prefers-color-scheme:dark){:root{--page:#0b0f14;--card:#161b22;--text:#f3f4f6;--quiet:#9ca3af;--rule:#374151;--good:#4ade80;--user:#facc15;--bad:#f87171;--gone:#9ca3af}}
+*{box-sizing:border-box}
+body{margin:0;padding:1rem;background:var(--page);color:var(--text);font:.9375rem/1.4 system-ui,sans-serif}
+main{display:grid;gap:1rem;max-width:70rem;margin:auto;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr))}
+header,section{padding:1rem;border-radius:.75rem;background:var(--card);overflow-x:auto}
+header,.wide{grid-column:1/-1}
+h1,h2{margin:0 0 .5rem;font-size:1.0625rem}
+h1{display:inline;margin-inline-end:.75rem}
+p{margin:.25rem 0}
+table{width:100%;border-collapse:collapse}
+th,td{padding:.25rem .5rem;border-bottom:1px solid var(--rule);text-align:end;font-variant-numeric:tabular-nums;vertical-align:top}
+th{color:var(--quiet);font-weight:600}
+th:first-child,td:first-child,.text{text-align:start}
+svg{display:block;width:100%;height:auto}
+svg text{fill:var(--quiet);font-size:9px}
+.good{fill:var(--good);color:var(--good)}.user{fill:var(--user);color:var(--user)}.bad{fill:var(--bad);color:var(--bad)}.gone{fill:var(--gone);color:var(--gone)}
+.axis{stroke:var(--rule)}.track{fill:var(--rule)}
+.quiet{color:var(--quiet)}
+#failures :is(th,td):nth-child(-n+4){white-space:nowrap}
+.stale main{opacity:.5}.stale::before{content:'The relay does not answer. These numbers are old.';display:block;padding:.5rem;color:var(--bad);font-weight:600}
+`;
+
+export const PAGE_HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
+    `script-src 'sha256-${hash('sha256', SCRIPT, 'base64')}'`,
+    "connect-src 'self'",
+    // The empty icon, without which a browser asks for one.
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+} as const;
+
+export function renderWholePage(status: Status): string {
+  const document = (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="robots" content="noindex" />
+        <title>Sign-in Relay</title>
+        <link rel="icon" href="data:," />
+        <style>{raw(STYLE)}</style>
+      </head>
+      <body>
+        <main>{raw(renderNow(status))}</main>
+        <script>{raw(SCRIPT)}</script>
+      </body>
+    </html>
+  );
+  return `<!doctype html>${document}`;
+}
+
+/** What the script fetches. JSX escapes every text. */
+export function renderNow(status: Status): string {
+  const { unreadiness, funnels, latencies, failures } = status;
+  return String(
+    <>
+      <header>
+        <h1>Sign-in Relay</h1>
+        <span class={unreadiness === undefined ? 'good' : 'bad'}>{unreadiness ?? 'ready'}</span>
+        <p class="quiet">
+          {clockOf(status.nowMs)} UTC, up {durationOf(status.upSeconds)}
+        </p>
+      </header>
+      <section class="wide">
+        <h2>Sign-ins since the start</h2>
+        <FunnelTable funnels={funnels} />
+      </section>
+      <section class="wide">
+        <h2>The last hour, by minute</h2>
+        <Legend />
+        {funnels.map(({ service, displayName }) => (
+          <Plot title={displayName} hour={status.hour.filter((each) => each.service === service)} />
+        ))}
+      </section>
+      <section>
+        <h2>Now</h2>
+        <Sessions live={status.liveSessions} max={status.maxSessions} />
+        <p>
+          Polls that wait here: <b id="parked">{status.parkedPolls}</b>
+        </p>
+      </section>
+      <section>
+        <h2>Latencies</h2>
+        <LatencyTable latencies={latencies} />
+      </section>
+      <section class="wide">
+        <h2>Last failures</h2>
+        {failures.length === 0 ? (
+          <p class="quiet">None since the start.</p>
+        ) : (
+          <table id="failures">
+            <tr>
+              <th>UTC</th>
+              <th class="text">sign-in</th>
+              <th class="text">provider</th>
+              <th class="text">event</th>
+              <th class="text">what to do</th>
+            </tr>
+            {failures.map(({ atMs, signIn, service, event, hint }) => (
+              <tr>
+                <td>{clockOf(atMs)}</td>
+                <td class="text">{signIn ?? '–'}</td>
+                <td class="text">{service}</td>
+                <td class="text">{event}</td>
+                <td class="text">{hint}</td>
+              </tr>
+            ))}
+          </table>
+        )}
+      </section>
+    </>,
+  );
+}
+
+const FunnelTable = ({ funnels }: { funnels: readonly Funnel[] }) => (
+  <table id="funnel">
+    <tr>
+      <th>provider</th>
+      <th>started</th>
+      <th>opened</th>
+      <th>called back</th>
+      <th>exchanged</th>
+      <th>delivered</th>
+      <th>expired</th>
+    </tr>
+    {funnels.map((funnel) => (
+      <tr>
+        <td>{funnel.displayName}</td>
+        <td>{funnel.started}</td>
+        <td>{partOf(funnel.opened, funnel.started)}</td>
+        <td>{partOf(funnel.calledBack, funnel.started)}</td>
+        <td>{partOf(funnel.exchanged, funnel.started)}</td>
+        <td>{partOf(funnel.delivered, funnel.started)}</td>
+        <td>{partOf(funnel.expired, funnel.started)}</td>
+      </tr>
+    ))}
+  </table>
+);
+
+const LatencyTable = ({ latencies }: { latencies: readonly Latency[] }) => (
+  <table id="latencies">
+    <tr>
+      <th class="text">of</th>
+      <th>number</th>
+      <th>half within</th>
+      <th>99 % within</th>
+    </tr>
+    {latencies.map(({ name, count, p50, p99 }) => (
+      <tr>
+        <td>{name}</td>
+        <td>{count}</td>
+        <td>{secondsOf(count, p50)}</td>
+        <td>{secondsOf(count, p99)}</td>
+      </tr>
+    ))}
+  </table>
+);
+
+const Sessions = ({ live, max }: { live: number | undefined; max: number }) => (
+  <>
+    <p>
+      Open sign-ins: <b id="live">{live ?? 'not known: the store does not answer'}</b>
+      {` of ${max} (MAX_SESSIONS)`}
+    </p>
+    <svg viewBox="0 0 300 8" role="img" aria-label={`${live ?? 0} of ${max}`}>
+      <rect class="track" width="300" height="8" rx="4" />
+      <rect
+        class={(live ?? 0) > 0.8 * max ? 'bad' : 'good'}
+        width={Math.min(300, (300 * (live ?? 0)) / max)}
+        height="8"
+        rx="4"
+      />
+    </svg>
+  </>
+);
+
+/** Who has to do something: nobody, the user, the operator, or it is not known. */
+const KINDS = {
+  good: ['signed in', ['signed_in']],
+  user: ['ended by the user', ['access_denied', 'declined', 'cancelled']],
+  bad: ['failed', ['authorization_failed', 'missing_code', 'exchange_failed']],
+  gone: ['expired', ['expired']],
+} as const;
+
+type Kind = keyof typeof KINDS;
+const kinds = Object.keys(KINDS) as Kind[];
+
+const Legend = () => (
+  <p>
+    {kinds.map((kind) => (
+      <span class={kind}>■ {KINDS[kind][0]} </span>
+    ))}
+  </p>
+);
+
+const [WIDTH, HEIGHT, LEFT, BOTTOM] = [620, 66, 20, 12];
+const BAR = (WIDTH - LEFT) / MINUTES;
+
+/** One bar for each minute, whose parts are the outcomes. */
+const Plot = ({ title, hour }: { title: string; hour: readonly HourOf[] }) => {
+  const countOf = (kind: Kind, minute: number) =>
+    hour
+      .filter(({ outcome }) => (KINDS[kind][1] as readonly string[]).includes(outcome))
+      .reduce((sum, { minutes }) => sum + (minutes[minute] ?? 0), 0);
+  const bars = Array.from({ length: MINUTES }, (_, minute) =>
+    kinds.map((kind) => countOf(kind, minute)),
+  );
+  const most = Math.max(1, ...bars.map((bar) => bar.reduce((sum, count) => sum + count, 0)));
+  const scale = (HEIGHT - BOTTOM - 12) / most;
+  const all = hour
+    .map(({ outcome, minutes }) => `${minutes.reduce((sum, count) => sum + count, 0)} ${outcome}`)
+    .join(', ');
+  return (
+    <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`${title}: ${all || 'nothing'}`}>
+      <text x={LEFT} y="9">
+        {title}: {all || 'nothing'}
+      </text>
+      <text x={LEFT - 4} y="20" text-anchor="end">
+        {most}
+      </text>
+      <line class="axis" x1={LEFT} x2={WIDTH} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} />
+      <text x={LEFT} y={HEIGHT - 3}>
+        60 minutes ago
+      </text>
+      <text x={WIDTH} y={HEIGHT - 3} text-anchor="end">
+        now
+      </text>
+      {bars.flatMap((bar, minute) => {
+        let base = HEIGHT - BOTTOM;
+        return bar.flatMap((count, index) => {
+          if (count === 0) return [];
+          base -= count * scale;
+          const x = LEFT + minute * BAR + 1;
+          return [
+            <rect class={kinds[index]} x={x} y={base} width={BAR - 2} height={count * scale} />,
+          ];
+        });
+      })}
+    </svg>
+  );
+};
+
+function partOf(count: number, all: number): string {
+  return all === 0 ? String(count) : `${count} (${Math.round((100 * count) / all)} %)`;
+}
+
+function secondsOf(count: number, seconds: number | undefined): string {
+  if (count === 0) return '–';
+  if (seconds === undefined) return 'longer';
+  return seconds < 1 ? `${seconds * 1_000} ms` : `${seconds} s`;
+}
+
+function clockOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(11, 19);
+}
+
+function durationOf(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7_200) return `${Math.floor(seconds / 60)} min`;
+  return `${Math.floor(seconds / 3_600)} h`;
+}

@@ -1,0 +1,74 @@
+/**
+ * `sign-in-relay check`: reads the settings as a start would, and looks at what they lead
+ * to. docs/operating.md "Check" has every line.
+ */
+import { readFileDescriptors } from '../file-descriptors.ts';
+import type { Fetch } from '../providers/token-endpoint.ts';
+import type { Settings, SettingsReading } from '../settings/index.ts';
+import { describeFindings, type Finding, fault, ok, warning } from './finding.ts';
+import { checkProviders } from './providers.ts';
+import { checkPublicAddress } from './public-address.ts';
+
+export interface CheckOptions {
+  readonly read: SettingsReading;
+  readonly fetch: Fetch;
+  readonly asJson: boolean;
+}
+
+export async function check({ read, fetch, asJson }: CheckOptions) {
+  const findings = [
+    ...checkSettings(read),
+    ...(read.ok ? await checkWorld(read.settings, fetch) : []),
+  ];
+  const isGood = findings.every(({ mark }) => mark !== 'fault');
+  const text = asJson
+    ? JSON.stringify({ ok: isGood, findings }, null, 2)
+    : describeFindings(findings);
+  return { text, exitCode: isGood ? 0 : 1 };
+}
+
+function checkSettings(read: SettingsReading): Finding[] {
+  const faults = read.ok ? [] : read.faults;
+  const wrong = faults.map(({ setting, problem }) => fault('settings', `${setting} ${problem}`));
+  const doubtful = read.warnings.map(({ setting, problem }) =>
+    warning('settings', `${setting} ${problem}`),
+  );
+  return wrong.length > 0
+    ? [...wrong, ...doubtful]
+    : [ok('settings', 'the relay can start'), ...doubtful];
+}
+
+async function checkWorld(settings: Settings, fetch: Fetch): Promise<Finding[]> {
+  const { baseUrl, redis } = settings;
+  if (baseUrl === undefined) {
+    return [fault('base address', 'OAUTH_BASE_URL is not set', 'set it to the public address')];
+  }
+  const known = { ...settings, baseUrl };
+  // Loaded only where it is used, as in a start.
+  const checkStore = async () =>
+    redis === undefined ? [] : (await import('./redis.ts')).checkRedis(redis);
+  const parts = await Promise.all([
+    checkPublicAddress(known, fetch),
+    checkProviders(known, fetch),
+    checkStore(),
+    [checkFileDescriptors(settings)],
+  ]);
+  return parts.flat();
+}
+
+/** For providers, Redis, files and the log. */
+const OTHER_FILE_DESCRIPTORS = 100;
+
+function checkFileDescriptors({ maxSessions }: Settings): Finding {
+  const { max } = readFileDescriptors();
+  const what = 'file descriptors';
+  const needed = maxSessions + OTHER_FILE_DESCRIPTORS;
+  if (max === undefined) return ok(what, 'there is no /proc to read the limit from');
+  return max >= needed
+    ? ok(what, `${max}, for MAX_SESSIONS of ${maxSessions}`)
+    : fault(
+        what,
+        `${max} are fewer than MAX_SESSIONS (${maxSessions}) needs`,
+        `allow ${needed} (ulimit -n, LimitNOFILE), or lower MAX_SESSIONS`,
+      );
+}

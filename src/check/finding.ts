@@ -1,0 +1,33 @@
+/** One line of `sign-in-relay check`, and how all of them are written. No finding holds a secret. */
+
+/** `fault`: sign-ins fail. `warning`: they may. `left_out`: it could not be looked at now. */
+export type Mark = 'ok' | 'warning' | 'fault' | 'left_out';
+
+export interface Finding {
+  readonly mark: Mark;
+  /** What was looked at, such as `redis` or `client of mal`. */
+  readonly what: string;
+  readonly text: string;
+  /** What to do. Absent: nothing. */
+  readonly remedy?: string;
+}
+
+export const ok = (what: string, text: string): Finding => ({ mark: 'ok', what, text });
+
+export const fault = (what: string, text: string, remedy?: string): Finding =>
+  remedy === undefined ? { mark: 'fault', what, text } : { mark: 'fault', what, text, remedy };
+
+export const warning = (what: string, text: string, remedy?: string): Finding =>
+  remedy === undefined ? { mark: 'warning', what, text } : { mark: 'warning', what, text, remedy };
+
+export const leftOut = (what: string, text: string): Finding => ({ mark: 'left_out', what, text });
+
+const SHOWN: Readonly<Record<Mark, string>> = { ok: '✓', warning: '!', fault: '✗', left_out: '–' };
+
+export function describeFindings(findings: readonly Finding[]): string {
+  const lines = findings.map(({ mark, what, text, remedy }) =>
+    [`${SHOWN[mark]} ${what}: ${text}`, ...(remedy === undefined ? [] : [remedy])].join('; '),
+  );
+  const count = (mark: Mark) => findings.filter((each) => each.mark === mark).length;
+  return [...lines, `${count('fault')} faults, ${count('warning')} warnings`].join('\n');
+}

@@ -1,0 +1,122 @@
+/** The providers: what to register there, whether their addresses answer, and whether they accept the client. */
+import { randomBytes } from 'node:crypto';
+import { NO_MONITOR } from '../monitor.ts';
+import { describeConnectProblem } from '../providers/connect-problem.ts';
+import { discoverProvider, type ProviderToDiscover } from '../providers/discovery.ts';
+import { hintForTokenFailure } from '../providers/hints.ts';
+import {
+  createProvider,
+  type ProviderConfig,
+  prefixOf,
+  redirectUriOf,
+} from '../providers/provider.ts';
+import { createTokenEndpoint, type Fetch, type TokenFailure } from '../providers/token-endpoint.ts';
+import { createVerifier } from '../relay/secrets.ts';
+import { systemClock } from '../relay/time.ts';
+import type { Settings } from '../settings/index.ts';
+import { type Finding, fault, ok, warning } from './finding.ts';
+
+const REQUEST_TIMEOUT_MS = 10_000;
+
+export async function checkProviders(
+  settings: Settings & { readonly baseUrl: string },
+  fetch: Fetch,
+): Promise<Finding[]> {
+  const { baseUrl, providers, discoveries } = settings;
+  const checks = [
+    ...providers.map((config) => checkProvider(config, baseUrl, fetch)),
+    ...discoveries.map((asked) => checkDiscovery(asked, baseUrl, fetch)),
+  ];
+  return (await Promise.all(checks)).flat();
+}
+
+async function checkDiscovery(asked: ProviderToDiscover, baseUrl: string, fetch: Fetch) {
+  const { name } = asked;
+  const { provider, problem } = await discoverProvider(asked, fetch);
+  if (provider !== undefined) return checkProvider(provider, baseUrl, fetch);
+  const remedy = `correct ${prefixOf(name)}ISSUER, or set its addresses`;
+  return [redirectUri(name, baseUrl), fault(`issuer of ${name}`, problem, remedy)];
+}
+
+async function checkProvider(
+  config: ProviderConfig,
+  baseUrl: string,
+  fetch: Fetch,
+): Promise<Finding[]> {
+  const [authorize, client] = await Promise.all([
+    checkAuthorizeAddress(config, fetch),
+    checkClient(config, baseUrl, fetch),
+  ]);
+  return [redirectUri(config.name, baseUrl), authorize, client];
+}
+
+const redirectUri = (name: string, baseUrl: string) =>
+  ok(`redirect URI of ${name}`, `register exactly ${redirectUriOf(name, baseUrl)}`);
+
+/** Without any parameter: the provider answers with an error page, which is an answer. */
+async function checkAuthorizeAddress(
+  { name, authorizeUrl }: ProviderConfig,
+  fetch: Fetch,
+): Promise<Finding> {
+  const what = `authorize address of ${name}`;
+  const setting = `${prefixOf(name)}AUTHORIZE_URL`;
+  const { host } = new URL(authorizeUrl);
+  try {
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+    const response = await fetch(authorizeUrl, { redirect: 'manual', signal });
+    await response.body?.cancel();
+    const { status } = response;
+    if (status === 404) return fault(what, `${host} has no such page (404)`, `correct ${setting}`);
+    if (status >= 500) return warning(what, `${host} answers ${status}`, 'wait, and check again');
+    return ok(what, `${host} answers`);
+  } catch (error) {
+    const { cause, code } = describeConnectProblem(error);
+    const shown = code === undefined ? cause : `${cause}, ${code}`;
+    // Users reach it from their own network, so it may work for them.
+    return warning(what, `${host} does not answer here (${shown})`, `check ${setting}`);
+  }
+}
+
+/** A code that nobody has issued: who answers `invalid_grant` has accepted the client. RFC 6749 §5.2. */
+async function checkClient(
+  config: ProviderConfig,
+  baseUrl: string,
+  fetch: Fetch,
+): Promise<Finding> {
+  const tokenEndpoint = createTokenEndpoint({
+    fetch,
+    clock: systemClock,
+    keepAlive: false,
+    fetchesAtOnce: Number.POSITIVE_INFINITY,
+    onFull: () => {},
+    monitor: NO_MONITOR,
+  });
+  const provider = createProvider(config, baseUrl, tokenEndpoint);
+  const code = `sign-in-relay-check-${randomBytes(9).toString('hex')}`;
+  const verifier = provider.usesPkce ? createVerifier(randomBytes) : undefined;
+  const outcome = await provider.exchange(code, verifier);
+  const what = `client of ${config.name}`;
+  if (outcome.ok) {
+    const text = `${config.displayName} gives tokens for a code that nobody has issued`;
+    return warning(what, text, `check ${prefixOf(config.name)}TOKEN_URL`);
+  }
+  const { failure } = outcome;
+  const problem = describe(failure);
+  if (failure.providerError === 'invalid_grant' || failure.refusal === 'invalid_grant') {
+    return ok(what, `${config.displayName} accepts the client, and refuses the made-up code`);
+  }
+  const hint = hintForTokenFailure(provider, failure, 'exchange');
+  return isUndecided(failure) ? warning(what, problem, hint) : fault(what, problem, hint);
+}
+
+/** The provider may be down for a moment, or name a wrong code in its own way. */
+function isUndecided({ reason, status = 0, providerError, refusal }: TokenFailure): boolean {
+  if (reason !== 'status') return reason === 'timeout';
+  if (status >= 500 || status === 429) return true;
+  return status === 400 && (providerError === 'invalid_request' || refusal === undefined);
+}
+
+function describe({ reason, status, providerError, cause }: TokenFailure): string {
+  if (reason !== 'status') return cause === undefined ? reason : `${reason} (${cause})`;
+  return providerError === undefined ? `answers ${status}` : `answers ${status} ${providerError}`;
+}

@@ -1,0 +1,249 @@
+/** The public address: is it reachable, is it this relay, what cuts a poll, and who seems to be the client. */
+import { randomBytes } from 'node:crypto';
+import { createFindClientAddress } from '../http/client-address.ts';
+import { isLoopback } from '../providers/address.ts';
+import { codeOf, describeConnectProblem } from '../providers/connect-problem.ts';
+import type { Fetch } from '../providers/token-endpoint.ts';
+import type { Settings } from '../settings/index.ts';
+import { type Finding, fault, leftOut, ok, warning } from './finding.ts';
+import { type Arrival, STAND_IN_TEXT, type StandIn, startStandIn } from './stand-in.ts';
+
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** Longer than the hold: what is cut later than this is not the poll's problem. */
+const POLL_MARGIN_MS = 10_000;
+
+const BASE = 'base address';
+const POLL = 'poll';
+const CLIENT = 'client address';
+
+export async function checkPublicAddress(
+  settings: Settings & { readonly baseUrl: string },
+  fetch: Fetch,
+): Promise<Finding[]> {
+  const { baseUrl, pollSeconds } = settings;
+  const isRunning = await isRelayRunning(settings, fetch);
+  const standIn = isRunning
+    ? undefined
+    : await startStandIn(settings, pollSeconds * 1_000).catch(codeOf);
+  if (typeof standIn === 'string') {
+    return [
+      fault(
+        'port',
+        `PORT ${settings.port} cannot be listened on (${standIn})`,
+        'free it, or change PORT',
+      ),
+    ];
+  }
+  try {
+    const { finding, arrival } = await checkBase(settings, fetch, standIn);
+    const all = [finding, ...(isPlainHttp(baseUrl) ? [PLAIN_HTTP] : [])];
+    if (finding.mark !== 'ok') return all;
+    const client =
+      arrival === undefined
+        ? leftOut(CLIENT, 'the relay runs: look for forwarded_header_ignored in its log')
+        : checkClientAddress(settings, arrival);
+    const poll = standIn === undefined ? checkRealPoll : checkStandInPoll;
+    return [...all, client, await poll(settings, fetch)];
+  } finally {
+    standIn?.stop();
+  }
+}
+
+const PLAIN_HTTP = warning(
+  'https',
+  'OAUTH_BASE_URL is plain http: anyone on the network path can read the tokens',
+  'put a TLS proxy in front, and write https',
+);
+
+function isPlainHttp(baseUrl: string): boolean {
+  const url = new URL(baseUrl);
+  return url.protocol === 'http:' && !isLoopback(url);
+}
+
+/** By its own port, not the public one. */
+async function isRelayRunning({ host = '127.0.0.1', port }: Settings, fetch: Fetch) {
+  const name = host.includes(':') ? `[${host === '::' ? '::1' : host}]` : host;
+  try {
+    const response = await fetch(`http://${name}:${port}/health`, request());
+    return ['ok', 'draining'].includes(await response.text());
+  } catch {
+    return false;
+  }
+}
+
+const request = (timeoutMs = REQUEST_TIMEOUT_MS): RequestInit => ({
+  redirect: 'manual',
+  signal: AbortSignal.timeout(timeoutMs),
+});
+
+const createWord = () => `check=${randomBytes(9).toString('base64url')}`;
+
+async function checkBase(
+  settings: Settings & { readonly baseUrl: string },
+  fetch: Fetch,
+  standIn: StandIn | undefined,
+): Promise<{ finding: Finding; arrival?: Arrival }> {
+  const { baseUrl, port } = settings;
+  const word = createWord();
+  let status: number;
+  let text: string;
+  try {
+    const response = await fetch(`${baseUrl}/health?${word}`, request());
+    status = response.status;
+    text = await response.text();
+  } catch (error) {
+    return { finding: describeUnreachable(settings, error) };
+  }
+  if (standIn === undefined) return { finding: await checkIsThisRelay(settings, fetch) };
+  const [arrival] = standIn.arrivalsOf(word);
+  if (arrival === undefined || text !== STAND_IN_TEXT) {
+    const found = `${baseUrl} answers ${status}, and not from PORT ${port} of this machine`;
+    const remedy = `lead it to port ${port} here: check DNS, and the upstream of the proxy`;
+    return { finding: fault(BASE, found, remedy) };
+  }
+  return { finding: ok(BASE, `${baseUrl} leads to this machine`), arrival };
+}
+
+/** Its metadata name its own public address. */
+async function checkIsThisRelay(
+  settings: Settings & { readonly baseUrl: string },
+  fetch: Fetch,
+): Promise<Finding> {
+  const { baseUrl } = settings;
+  const [service] = [...settings.providers, ...settings.discoveries];
+  const issuer = `${baseUrl}/oauth2/${service?.name}`;
+  try {
+    const response = await fetch(`${issuer}/.well-known/openid-configuration`, request());
+    const metadata = (await response.json()) as { readonly issuer?: unknown };
+    if (metadata.issuer === issuer) return ok(BASE, `this relay answers at ${baseUrl}`);
+  } catch {
+    // The same as another answer.
+  }
+  return fault(
+    BASE,
+    `${baseUrl} answers, but it is not a relay with this OAUTH_BASE_URL`,
+    'restart the relay with these settings, or lead the address to it; a path must be in OAUTH_BASE_URL too',
+  );
+}
+
+function describeUnreachable({ baseUrl = '', port }: Settings, error: unknown): Finding {
+  const { host } = new URL(baseUrl);
+  const { cause, code } = describeConnectProblem(error);
+  const shown = code === undefined ? '' : ` (${code})`;
+  switch (cause) {
+    case 'dns':
+      return fault(BASE, `the name ${host} is unknown here${shown}`, 'create its DNS record');
+    case 'refused':
+      return fault(
+        BASE,
+        `nothing listens at ${host}${shown}`,
+        `start the proxy that leads to port ${port}`,
+      );
+    case 'tls':
+      return fault(
+        BASE,
+        `no trusted TLS at ${host}${shown}`,
+        'give the proxy a valid certificate with its whole chain',
+      );
+    case 'closed':
+      return fault(
+        BASE,
+        `${host} closes the connection${shown}`,
+        'check the upstream of the proxy, and https against http',
+      );
+    default:
+      return fault(
+        BASE,
+        `${host} does not answer${shown}`,
+        'check the firewall; some routers do not lead back to their own network',
+      );
+  }
+}
+
+function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): Finding {
+  const { peerAddress = '', forwardedFor } = arrival;
+  if (forwardedFor === undefined) {
+    return trustedProxyCidrs.length === 0
+      ? ok(CLIENT, 'no proxy adds X-Forwarded-For: the client is who connects')
+      : fault(
+          CLIENT,
+          'TRUSTED_PROXY_CIDRS is set, but X-Forwarded-For does not arrive: all devices share one rate limit',
+          'let the proxy add X-Forwarded-For',
+        );
+  }
+  const found = createFindClientAddress(trustedProxyCidrs)(peerAddress, forwardedFor);
+  if (found === undefined) {
+    return fault(
+      CLIENT,
+      'X-Forwarded-For arrives malformed: starts are answered 400',
+      'let the proxy write addresses alone',
+    );
+  }
+  const peer = peerAddress.replace(/^::ffff:/, '');
+  return found.ignoredForwarded
+    ? fault(
+        CLIENT,
+        `X-Forwarded-For comes from ${peer}, which is not trusted: all devices share one rate limit`,
+        `set TRUSTED_PROXY_CIDRS=${peer}`,
+      )
+    : ok(CLIENT, `the proxy ${peer} is trusted, and the client is seen`);
+}
+
+async function checkStandInPoll(
+  { baseUrl = '', pollSeconds }: Settings,
+  fetch: Fetch,
+): Promise<Finding> {
+  return timePoll(pollSeconds, 200, () =>
+    fetch(
+      `${baseUrl}/auth/result?hold=1&${createWord()}`,
+      request(pollSeconds * 1_000 + POLL_MARGIN_MS),
+    ),
+  );
+}
+
+/** With a sign-in of its own, which is cancelled afterwards. */
+async function checkRealPoll(settings: Settings, fetch: Fetch): Promise<Finding> {
+  const { baseUrl = '', pollSeconds } = settings;
+  const [service] = [...settings.providers, ...settings.discoveries];
+  // With BLIND=always a start needs a challenge. Nobody will use this one.
+  const challenge = settings.blind === 'always' ? { challenge: 'A'.repeat(43) } : {};
+  const body = JSON.stringify({ service: service?.name, device: STAND_IN_TEXT, ...challenge });
+  const started = await fetch(`${baseUrl}/auth/start`, { ...request(), method: 'POST', body });
+  if (started.status !== 200) {
+    return fault(POLL, `a start is answered ${started.status}`, 'read the log of the relay');
+  }
+  const { session } = (await started.json()) as { readonly session: string };
+  const address = `${baseUrl}/auth/result?session=${session}`;
+  const finding = await timePoll(pollSeconds, 204, () =>
+    fetch(address, request(pollSeconds * 1_000 + POLL_MARGIN_MS)),
+  );
+  await fetch(`${address}&cancel=1`, request()).catch(() => {});
+  return finding;
+}
+
+async function timePoll(
+  pollSeconds: number,
+  expected: number,
+  poll: () => Promise<Response>,
+): Promise<Finding> {
+  const startedAtMs = performance.now();
+  const seconds = () => Math.round((performance.now() - startedAtMs) / 1_000);
+  const remedy = () =>
+    `raise the read timeout of what is in front above ${pollSeconds} s, or set POLL_SECONDS below ${Math.max(1, seconds())}`;
+  try {
+    const response = await poll();
+    await response.arrayBuffer();
+    if (response.status === expected)
+      return ok(POLL, `held for ${seconds()} s, and nothing cut it`);
+    const server = response.headers
+      .get('server')
+      ?.replace(/[^\w./ -]/g, '')
+      .slice(0, 40);
+    const by = server ? ` by ${server}` : '';
+    return fault(POLL, `cut after ${seconds()} s${by} with ${response.status}`, remedy());
+  } catch (error) {
+    const code = codeOf(error) || 'no answer';
+    return fault(POLL, `cut after ${seconds()} s: the connection was closed (${code})`, remedy());
+  }
+}

@@ -1,0 +1,111 @@
+/** Redis: reachable, its version, whether it may forget or write to disk, and whether the user has every right. */
+import { randomBytes } from 'node:crypto';
+import { createCapability, createUserCode } from '../relay/secrets.ts';
+import { StoreUnavailable } from '../relay/store.ts';
+import { systemClock } from '../relay/time.ts';
+import type { Settings } from '../settings/index.ts';
+import { connectRedis } from '../stores/redis/client.ts';
+import { openRedis, type RedisEvent } from '../stores/redis/open.ts';
+import { type Finding, fault, ok, warning } from './finding.ts';
+
+const WHAT = 'redis';
+
+/** The oldest that is tested. docs/scaling.md "Set-up". */
+const OLDEST = '6.2';
+
+/** Sessions of this check live no longer, whatever happens. */
+const LIFETIME_MS = 5_000;
+
+export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise<Finding[]> {
+  const events: RedisEvent[] = [];
+  try {
+    const stores = await openRedis({
+      ...redis,
+      // Among the sessions of the relays, because an ACL may allow nothing else.
+      maxSessions: Number.MAX_SAFE_INTEGER,
+      clock: systemClock,
+      randomBytes,
+      onEvent: (event) => events.push(event),
+    });
+    try {
+      await signIn(stores);
+    } finally {
+      stores.close();
+    }
+  } catch (error) {
+    const refusal = events.find((event) => event.type === 'store_refuses');
+    if (refusal !== undefined) {
+      return [fault(WHAT, `refuses commands (${refusal.reason})`, refusal.remedy)];
+    }
+    if (!(error instanceof StoreUnavailable)) throw error;
+    return [fault(WHAT, error.message, 'correct REDIS_URL, or start Redis')];
+  }
+  const unfit = events.flatMap((event) =>
+    event.type === 'store_unfit' ? [warning(WHAT, event.problem)] : [],
+  );
+  return [
+    await checkVersion(redis),
+    ok(WHAT, 'every command that the relay needs is allowed'),
+    ...unfit,
+  ];
+}
+
+/**
+ * Each verb once, so that a right that is missing shows. Not `sweep`: it would take from the
+ * relays what they log. The session is removed by its acknowledgement.
+ */
+async function signIn({
+  sessions,
+  refreshes,
+  createRateLimiter,
+}: Awaited<ReturnType<typeof openRedis>>) {
+  const browserState = createCapability(randomBytes);
+  const pollSecret = createCapability(randomBytes);
+  const userCode = createUserCode(randomBytes);
+  const service = 'check';
+  await sessions.register({
+    ...{ browserState, pollSecret, userCode, service, lifetimeMs: LIFETIME_MS },
+    ...{ verifier: undefined, deviceName: undefined, repeatMs: 1_000, keepsErrors: false },
+  });
+  await sessions.getSession({ userCode });
+  await sessions.useCode(userCode);
+  await sessions.getAuthorization(service, browserState);
+  await sessions.tellOpened(pollSecret);
+  await sessions.lease(service, browserState);
+  await sessions.complete(service, browserState, { error: 'exchange_failed' });
+  await sessions.claim(pollSecret);
+  await sessions.acknowledge(pollSecret);
+  await sessions.cancel(pollSecret);
+  await sessions.isCancelled({ browserState });
+  await sessions.countLive();
+  await createRateLimiter('check', { burst: 1, ratePerSecond: 1 }).take('check');
+  await refreshes.begin(browserState);
+  await refreshes.finish(browserState, undefined);
+}
+
+async function checkVersion({ target }: NonNullable<Settings['redis']>): Promise<Finding> {
+  const end = new AbortController();
+  const client = await connectRedis(target, () => {}, end.signal);
+  try {
+    const { info } = await client.describe();
+    const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
+    const valkey = field('valkey_version');
+    const version = field('redis_version') ?? '';
+    const shown = valkey === undefined ? `Redis ${version}` : `Valkey ${valkey}`;
+    return isOlder(version, OLDEST)
+      ? warning(
+          WHAT,
+          `${shown} is older than what is tested`,
+          `use Redis ${OLDEST} or newer, or Valkey`,
+        )
+      : ok(WHAT, `${shown} answers`);
+  } finally {
+    client.close();
+  }
+}
+
+function isOlder(version: string, than: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [thanMajor = 0, thanMinor = 0] = than.split('.').map(Number);
+  return major < thanMajor || (major === thanMajor && minor < thanMinor);
+}

@@ -1,0 +1,17 @@
+/** How many file descriptors this process uses, and may use. Each connection is one. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Undefined where there is no /proc. */
+export function readFileDescriptors(): {
+  readonly open: number | undefined;
+  readonly max: number | undefined;
+} {
+  try {
+    const open = readdirSync('/proc/self/fd').length;
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const [, soft] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
+    return { open, max: soft === undefined ? undefined : Number(soft) };
+  } catch {
+    return { open: undefined, max: undefined };
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Why a connection could not be made, by the code of the error. The message of an error
+ * is never shown: it may hold the address, and more.
+ */
+
+/** `dns`: the name is unknown. `refused`: nothing listens. `tls`: no trusted TLS. `closed`: the other side hung up. */
+export type ConnectProblem = 'dns' | 'refused' | 'tls' | 'closed' | 'other';
+
+/** Bun's error has the code, Node's has it in its cause. Empty: it has none. */
+export function codeOf(error: unknown): string {
+  for (const each of [error, error instanceof Error ? error.cause : undefined]) {
+    if (each instanceof Error && 'code' in each && typeof each.code === 'string') return each.code;
+  }
+  return '';
+}
+
+export function describeConnectProblem(error: unknown): {
+  readonly cause: ConnectProblem;
+  readonly code?: string;
+} {
+  const code = codeOf(error);
+  // Codes of the runtime have only these characters.
+  return /^\w{1,60}$/.test(code) ? { cause: problemOf(code), code } : { cause: 'other' };
+}
+
+function problemOf(code: string): ConnectProblem {
+  if (DNS.has(code)) return 'dns';
+  if (code === 'ECONNREFUSED' || code === 'ConnectionRefused') return 'refused';
+  if (CLOSED.has(code)) return 'closed';
+  return TLS.test(code) ? 'tls' : 'other';
+}
+
+const DNS: ReadonlySet<string> = new Set([
+  ...['ENOTFOUND', 'EAI_AGAIN', 'ENODATA', 'ESERVFAIL', 'EAI_NODATA', 'EAI_NONAME'],
+]);
+const CLOSED: ReadonlySet<string> = new Set([
+  ...['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ConnectionClosed'],
+]);
+
+/** EPROTO is Bun's for a server that does not speak TLS. */
+const TLS = /CERT|SIGNATURE|ISSUER|SSL|TLS|^EPROTO$|^UNABLE_TO_/;

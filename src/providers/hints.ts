@@ -1,0 +1,143 @@
+/**
+ * What an operator can do about a failure, in our words: which setting to change, or what
+ * to look at. No text of a provider's is passed on. docs/operating.md lists the events.
+ */
+import { EXCHANGE_TIMEOUT_MS } from '../limits.ts';
+import type { ExpiredStage } from '../relay/session.ts';
+import { type Provider, prefixOf } from './provider.ts';
+import type { ProviderError, TokenFailure } from './token-endpoint.ts';
+
+/** What the hints say of a provider. */
+export type ProviderFacts = Pick<
+  Provider,
+  'name' | 'displayName' | 'redirectUri' | 'tokenHost' | 'hasClientSecret'
+>;
+
+export type Grant = 'exchange' | 'refresh';
+
+export function hintForTokenFailure(
+  provider: ProviderFacts,
+  failure: TokenFailure,
+  grant: Grant,
+): string {
+  const { displayName, tokenHost, name } = provider;
+  const tokenUrl = `${prefixOf(name)}TOKEN_URL`;
+  switch (failure.reason) {
+    case 'timeout':
+      return `${displayName} did not answer at ${tokenHost} within ${EXCHANGE_TIMEOUT_MS / 1_000} s: wait, or look for a firewall between here and there`;
+    case 'unreachable':
+      return hintForConnection(provider, failure);
+    case 'too_large':
+    case 'not_json':
+      return `what answers at ${tokenHost} is no token endpoint: correct ${tokenUrl}`;
+    case 'no_token':
+      return `${displayName} answered 200 without an access token: check ${tokenUrl} and ${prefixOf(name)}CLIENT_AUTH`;
+    case 'status':
+      return hintForStatus(provider, failure, grant);
+  }
+}
+
+function hintForConnection({ displayName, tokenHost, name }: ProviderFacts, failure: TokenFailure) {
+  const tokenUrl = `${prefixOf(name)}TOKEN_URL`;
+  const code = failure.code === undefined ? '' : ` (${failure.code})`;
+  switch (failure.cause) {
+    case 'dns':
+      return `this machine cannot resolve the name ${tokenHost}${code}: check its DNS, and ${tokenUrl}`;
+    case 'refused':
+      return `nothing listens at ${tokenHost}${code}: check ${tokenUrl}, and the firewall`;
+    case 'tls':
+      return `no trusted TLS with ${tokenHost}${code}: check the clock and the CA certificates of this machine; name the CA of a proxy that inspects TLS in NODE_EXTRA_CA_CERTS`;
+    case 'closed':
+      return `${tokenHost} closes the connection${code}: ${displayName} may be down, or a firewall may cut it`;
+    default:
+      return `${displayName} could not be reached at ${tokenHost}${code}: check the network of this machine`;
+  }
+}
+
+function hintForStatus(provider: ProviderFacts, failure: TokenFailure, grant: Grant): string {
+  const { displayName, name, tokenHost } = provider;
+  const { status = 0, providerError = failure.refusal } = failure;
+  const tokenUrl = `${prefixOf(name)}TOKEN_URL`;
+  if (status === 429)
+    return `${displayName} limits requests: wait, or ask there for a higher limit`;
+  if (status >= 500) return `${displayName} has a fault of its own (${status}): wait`;
+  if (providerError !== undefined) return hintForError(provider, providerError, grant);
+  if (status >= 300 && status < 400) return `${tokenHost} redirects: correct ${tokenUrl}`;
+  if (status === 404 || status === 405) return `there is no token endpoint: correct ${tokenUrl}`;
+  if (status === 403) {
+    return `${displayName} refuses this machine (403): it may block the address of your server`;
+  }
+  return `${displayName} answered ${status} without a standard error: check ${tokenUrl}, ${prefixOf(name)}CLIENT_ID and the redirect URI ${provider.redirectUri}`;
+}
+
+function hintForError(provider: ProviderFacts, error: ProviderError, grant: Grant): string {
+  const { displayName, name, redirectUri } = provider;
+  const prefix = prefixOf(name);
+  const registered = `register the redirect URI ${redirectUri} there exactly so`;
+  switch (error) {
+    case 'invalid_client':
+      if (grant === 'refresh') return `${displayName} refuses ${clientOf(provider)}`;
+      return `${displayName} refuses ${clientOf(provider)}; AniList also says so if the redirect URI registered there is not ${redirectUri}`;
+    case 'invalid_grant':
+      return grant === 'refresh'
+        ? `${displayName} refuses the refresh token: it has expired or was revoked, so the user signs in again`
+        : `${displayName} refuses the code: if this happens at every sign-in, ${registered}, and check ${prefix}PKCE`;
+    case 'unauthorized_client':
+      return `${displayName} does not allow this grant to ${prefix}CLIENT_ID: allow ${grant === 'refresh' ? 'refresh tokens' : 'the authorization code grant'} at its registration`;
+    case 'invalid_scope':
+      return `${displayName} refuses the scopes: correct ${prefix}SCOPE`;
+    case 'unsupported_grant_type':
+      return `${displayName} does not support this grant there: correct ${prefix}TOKEN_URL`;
+    case 'invalid_request':
+      return `${displayName} finds the request wrong: check ${prefix}PKCE and ${prefix}CLIENT_AUTH, and ${registered}`;
+  }
+}
+
+function clientOf({ name, hasClientSecret }: ProviderFacts): string {
+  const prefix = prefixOf(name);
+  return hasClientSecret
+    ? `${prefix}CLIENT_SECRET or ${prefix}CLIENT_ID`
+    : `${prefix}CLIENT_ID; ${prefix}CLIENT_SECRET is not set, and may be needed`;
+}
+
+/** For an error that a browser brought back from the provider. RFC 6749 §4.1.2.1. */
+export function hintForAuthorizationError(provider: ProviderFacts, error: string): string {
+  const { displayName, name, redirectUri } = provider;
+  const prefix = prefixOf(name);
+  switch (error) {
+    case 'invalid_scope':
+      return `${displayName} refuses the scopes: correct ${prefix}SCOPE`;
+    case 'unauthorized_client':
+      return `${displayName} does not allow the authorization code grant to ${prefix}CLIENT_ID: allow it at its registration`;
+    case 'unsupported_response_type':
+      return `${displayName} does not give codes there: check ${prefix}AUTHORIZE_URL, and the type of the client at its registration`;
+    case 'invalid_request':
+      return `${displayName} finds the request wrong: check ${prefix}PKCE and ${prefix}AUTHORIZE_PARAMS, and register the redirect URI ${redirectUri} there exactly so`;
+    case 'server_error':
+    case 'temporarily_unavailable':
+      return `${displayName} has a fault of its own: wait`;
+    case 'interaction_required':
+    case 'login_required':
+    case 'account_selection_required':
+    case 'consent_required':
+      return `${displayName} may not ask its user: remove prompt=none from ${prefix}AUTHORIZE_PARAMS`;
+    case 'none':
+      return `${displayName} sent the user back without a code: check ${prefix}AUTHORIZE_URL and ${prefix}AUTHORIZE_PARAMS`;
+    default:
+      return `${displayName} sent the user back with an error: try the sign-in yourself to see what it says`;
+  }
+}
+
+/** Without the provider's facts while it is undiscovered. */
+export function hintForExpired(provider: ProviderFacts | undefined, stage: ExpiredStage): string {
+  switch (stage) {
+    case 'started':
+      return 'nobody opened the link: that is usual; if it is so for all, check that users reach OAUTH_BASE_URL';
+    case 'opened':
+      return provider === undefined
+        ? 'the user did not come back from the provider'
+        : `the user did not come back from ${provider.displayName}: if it is so for all, the redirect URI registered there is not ${provider.redirectUri}, or ${prefixOf(provider.name)}CLIENT_ID is wrong`;
+    case 'called_back':
+      return 'the device did not fetch its result: it was switched off, or a proxy cuts its polls (POLL_SECONDS)';
+  }
+}

@@ -1,0 +1,278 @@
+/** What Prometheus reads at the admin port: every metric counts what its name says, and its name follows the conventions. */
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createAdmin } from '../../src/admin/admin.ts';
+import { createFakeClock, runReady } from '../kit/clock.ts';
+import { pollOnce, pollToken, start, startRequest } from '../kit/device.ts';
+import { ROOT } from '../kit/relay.ts';
+import { createTestService, SETTINGS, type TestServiceOptions } from '../kit/service.ts';
+import { callback, deny } from '../kit/user.ts';
+
+function createWatched(options: TestServiceOptions = {}, settings: Partial<typeof SETTINGS> = {}) {
+  const { providers: services, maxSessions } = { ...SETTINGS, ...settings };
+  const admin = createAdmin({ clock: createFakeClock(), services, maxSessions });
+  const service = createTestService(settings, { ...options, monitor: admin.monitor });
+  admin.watch(service.readPresent);
+  const ask = async (path: string) => {
+    const response = await admin.handle(new Request(`http://127.0.0.1${path}`));
+    return response.text();
+  };
+  return {
+    service,
+    ask,
+    /** The value of a sample, as it is written; undefined if there is none. */
+    async read(sample: string) {
+      const line = (await ask('/metrics'))
+        .split('\n')
+        .find((each) => each.startsWith(`${sample} `));
+      return line === undefined ? undefined : Number(line.slice(sample.length + 1));
+    },
+  };
+}
+
+const of = (provider: string) => (step: string) =>
+  `sign_in_relay_sign_ins_${step}_total{provider="${provider}"}`;
+const STEPS = ['started', 'opened', 'called_back', 'exchanged', 'delivered'];
+
+describe('the funnel counts', () => {
+  test('each step of a sign-in once, at its provider', async () => {
+    const { service, read } = createWatched();
+    const { url, state, session } = await start(service);
+    const seen: unknown[] = [];
+    const note = async () =>
+      seen.push(await Promise.all(STEPS.map((step) => read(of('mal')(step)))));
+    await note();
+    await service.ask(url);
+    await service.ask(url);
+    await note();
+    await callback(service, state);
+    await callback(service, state);
+    await note();
+    await pollOnce(service, session);
+    await pollOnce(service, session);
+    await note();
+    expect(seen).toEqual([
+      [1, 0, 0, 0, 0],
+      [1, 1, 0, 0, 0],
+      [1, 1, 1, 1, 0],
+      [1, 1, 1, 1, 1],
+    ]);
+    expect(await Promise.all(STEPS.map((step) => read(of('anilist')(step))))).toEqual([
+      0, 0, 0, 0, 0,
+    ]);
+  });
+
+  test('how sign-ins end', async () => {
+    const { service, read } = createWatched();
+    const ended = (outcome: string) =>
+      read(`sign_in_relay_sign_ins_ended_total{provider="mal",outcome="${outcome}"}`);
+    await callback(service, (await start(service)).state);
+    await deny(service, (await start(service)).state);
+    const { session } = await start(service);
+    await service.ask(`/auth/result?session=${session}&cancel=1`);
+    await start(service);
+    for (let seconds = 0; seconds < 640; seconds += 10) service.clock.advance(10_000);
+    for (const outcome of ['signed_in', 'access_denied', 'cancelled']) {
+      expect(await ended(outcome)).toBe(1);
+    }
+    // The one that nobody opened, and the two whose device never came for the result.
+    expect(await ended('expired')).toBe(3);
+    const expired = (stage: string) =>
+      read(`sign_in_relay_sign_ins_expired_total{provider="mal",stage="${stage}"}`);
+    expect([await expired('started'), await expired('called_back')]).toEqual([1, 2]);
+  });
+});
+
+describe('what the providers answer', () => {
+  test.each([
+    ['a refusal', async () => new Response('', { status: 401 }), 'status', '401'],
+    ['no answer', () => Promise.reject(new Error('none')), 'unreachable', '0'],
+  ])('%s', async (_, fetch, outcome, status) => {
+    const { service, read } = createWatched({ fetch });
+    await callback(service, (await start(service)).state);
+    const labels = `provider="mal",grant="exchange",outcome="${outcome}",status="${status}"`;
+    expect(await read(`sign_in_relay_upstream_requests_total{${labels}}`)).toBe(1);
+    const count = 'sign_in_relay_upstream_request_duration_seconds_count';
+    expect(await read(`${count}{provider="mal",grant="exchange"}`)).toBe(1);
+    expect(await read(of('mal')('exchanged'))).toBe(0);
+  });
+
+  test('a refresh', async () => {
+    const { service, read } = createWatched();
+    const body = JSON.stringify({ service: 'mal', refreshToken: 'a-refresh-token' });
+    await service.ask('/refresh', { method: 'POST', body });
+    const labels = 'provider="mal",grant="refresh",outcome="granted",status="200"';
+    expect(await read(`sign_in_relay_upstream_requests_total{${labels}}`)).toBe(1);
+  });
+});
+
+test('requests that a rate limit refused are counted by kind', async () => {
+  const { service, read } = createWatched();
+  const limited = (kind: string) => read(`sign_in_relay_rate_limited_total{kind="${kind}"}`);
+  for (let count = 0; count < 5; count += 1) {
+    await service.ask('/auth/start', startRequest(), '192.0.2.1');
+  }
+  for (let count = 0; count < 12; count += 1) {
+    await service.ask('/L/BCDF-GHJK', {}, '192.0.2.1');
+  }
+  const deviceCode = 'A'.repeat(24);
+  await pollToken(service, deviceCode);
+  expect([await limited('start'), await limited('code'), await limited('qr')]).toEqual([2, 2, 0]);
+});
+
+test('open sign-ins, parked polls, and whether the relay is ready', async () => {
+  const { service, read } = createWatched({}, { maxSessions: 7 });
+  const { session } = await start(service);
+  const gone = new AbortController();
+  const poll = service.ask(`/auth/result?session=${session}`, { signal: gone.signal });
+  await runReady();
+  expect(await read('sign_in_relay_live_sessions')).toBe(1);
+  expect(await read('sign_in_relay_max_sessions')).toBe(7);
+  expect(await read('sign_in_relay_parked_polls')).toBe(1);
+  expect(await read('sign_in_relay_ready')).toBe(1);
+  gone.abort();
+  await poll;
+  expect(await read('sign_in_relay_parked_polls')).toBe(0);
+  await service.drain();
+  expect(await read('sign_in_relay_ready')).toBe(0);
+});
+
+test('open sign-ins are left out while the store does not answer', async () => {
+  const admin = createAdmin({ clock: createFakeClock(), services: [], maxSessions: 1 });
+  admin.watch(async () => ({ liveSessions: undefined, parkedPolls: 0, unreadiness: 'store' }));
+  const response = await admin.handle(new Request('http://127.0.0.1/metrics'));
+  expect(await response.text()).not.toMatch(/^sign_in_relay_live_sessions /m);
+});
+
+test('the process', async () => {
+  const { read } = createWatched();
+  expect(await read('process_resident_memory_bytes')).toBeGreaterThan(1e6);
+  expect(await read('process_cpu_seconds_total')).toBeGreaterThan(0);
+  expect(await read('process_open_fds')).toBeGreaterThan(2);
+  expect(await read('process_max_fds')).toBeGreaterThan(2);
+  expect(await read('process_start_time_seconds')).toBeGreaterThan(1e9);
+});
+
+interface Metric {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+}
+
+async function readMetrics(): Promise<readonly Metric[]> {
+  const text = await createWatched().ask('/metrics');
+  return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)$/gm)].map(
+    ([, name = '', help = '', type = '']) => ({ name, help, type }),
+  );
+}
+
+const METRICS = await readMetrics();
+const OPERATING = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8').split('\n');
+
+/** The rules of `promtool check metrics`. https://prometheus.io/docs/practices/naming/ */
+describe.each(METRICS.map((metric) => [metric.name, metric] as const))(
+  '%s',
+  (name, { type, help }) => {
+    test('follows the conventions of names', () => {
+      expect(name).toMatch(/^(sign_in_relay|process)_[a-z]+(_[a-z]+)*$/);
+      expect(name.endsWith('_total')).toBe(type === 'counter');
+      expect(name).not.toMatch(
+        /_(milliseconds|ms|minutes|kilobytes|percent|ratio_total|count|sum|bucket)(_|$)/,
+      );
+      expect(name).not.toContain(type);
+      if (type === 'histogram') expect(name).toEndWith('_seconds');
+      expect(help).toMatch(/^[A-Z1].*\.$/);
+    });
+
+    test('is in docs/operating.md', () => {
+      expect(OPERATING.some((line) => line.startsWith(`| \`${name}\` |`))).toBe(true);
+    });
+  },
+);
+
+/** Every name in a query that is neither a function nor a label. */
+function metricsIn(query: string): string[] {
+  const bare = query.replaceAll(/\{[^}]*\}|"[^"]*"|\[[^\]]*\]|\b(by|without|on)\s*\([^)]*\)/g, ' ');
+  return [...bare.matchAll(/\b[a-z_]\w*\b(?!\s*\()/g)]
+    .map(([name]) => name)
+    .filter((name) => !['and', 'or', 'unless', 'by', 'bool'].includes(name));
+}
+
+const LABELS = [
+  'provider',
+  'stage',
+  'outcome',
+  'grant',
+  'status',
+  'kind',
+  'reason',
+  'le',
+  'version',
+];
+
+function labelsIn(query: string): string[] {
+  const selectors = [...query.matchAll(/\{([^}]*)\}/g)].flatMap(([, inside = '']) =>
+    [...inside.matchAll(/(\w+)\s*(?:=~|!=|!~|=)/g)].map(([, label = '']) => label),
+  );
+  const grouped = [...query.matchAll(/\b(?:by|without)\s*\(([^)]*)\)/g)].flatMap(([, list = '']) =>
+    list.split(',').map((label) => label.trim()),
+  );
+  return [...selectors, ...grouped];
+}
+
+interface AlertRule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly runbook: string };
+}
+
+const alertsText = readFileSync(join(ROOT, 'deploy/alerts.yaml'), 'utf8');
+const { groups } = Bun.YAML.parse(alertsText) as { groups: { rules: AlertRule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+
+interface Panel {
+  readonly title: string;
+  readonly targets?: readonly { readonly expr: string }[];
+}
+
+const dashboard = JSON.parse(readFileSync(join(ROOT, 'deploy/grafana.json'), 'utf8')) as {
+  readonly panels: readonly Panel[];
+};
+
+const queries = [
+  ...rules.map(({ alert, expr }) => [`alert ${alert}`, expr] as const),
+  ...dashboard.panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => [`panel ${title}`, expr] as const),
+  ),
+];
+
+describe('alerts and dashboard', () => {
+  test('there are some', () => {
+    expect(rules.length).toBeGreaterThan(5);
+    expect(dashboard.panels.length).toBeGreaterThan(5);
+  });
+
+  test.each(queries)('%s asks for metrics and labels that exist: %s', (_, query) => {
+    const known = METRICS.flatMap(({ name, type }) =>
+      type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+    );
+    const asked = metricsIn(query);
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked.filter((name) => !known.includes(name))).toEqual([]);
+    expect(labelsIn(query).filter((label) => !LABELS.includes(label))).toEqual([]);
+    const opening = [...query].filter((character) => '({['.includes(character));
+    const closing = [...query].filter((character) => ')}]'.includes(character));
+    expect(opening.length).toBe(closing.length);
+  });
+
+  test.each(rules.map((rule) => [rule.alert, rule] as const))(
+    '%s has a section in docs/operating.md that says what to do',
+    (alert, { labels, annotations }) => {
+      expect(OPERATING.some((line) => line.startsWith(`| \`${alert}\` |`))).toBe(true);
+      expect(labels.severity).toMatch(/^(warning|critical)$/);
+      expect(annotations.summary).not.toBe('');
+    },
+  );
+});

@@ -1,0 +1,99 @@
+/** The page on the admin port, in a real browser: live, complete, and nothing from elsewhere. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { agree, comeBack, declineAtProvider, setUp } from '../kit/chromium.ts';
+import { startRequest } from '../kit/device.ts';
+import { findFreePort } from '../kit/process.ts';
+
+setDefaultTimeout(60_000);
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
+
+const adminPort = await findFreePort();
+const { relay, browser, openPhone, startDevice, stop } = await setUp({
+  ADMIN_PORT: String(adminPort),
+  MAX_SESSIONS: '40',
+});
+afterAll(stop);
+const address = `http://127.0.0.1:${adminPort}/`;
+
+async function signIn(service: 'mal' | 'demo', decision = agree): Promise<string[]> {
+  const device = await startDevice(service);
+  const { page, close } = await openPhone();
+  await page.goto(device.url);
+  await comeBack(page, () => decision(page, service));
+  await close();
+  const { accessToken = '' } = await device.poll();
+  return [device.state, device.session, accessToken].filter(Boolean);
+}
+
+test('shows what happens while it is open, asks nobody else, and has no secret', async () => {
+  const context = await browser.newContext({ viewport: { width: 1_000, height: 900 } });
+  const page = await context.newPage();
+  const requests = new Set<string>();
+  const problems: string[] = [];
+  page.on('request', (request) => requests.add(new URL(request.url()).origin));
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text());
+  });
+  page.on('pageerror', (error) => problems.push(String(error)));
+  await page.goto(address);
+  const funnelOf = (name: string) =>
+    page.locator('#funnel tr', { hasText: name }).locator('td').allInnerTexts();
+  expect(await funnelOf('MyAnimeList')).toEqual(['MyAnimeList', '0', '0', '0', '0', '0', '0']);
+
+  const secrets = [
+    ...(await signIn('mal')),
+    ...(await signIn('demo')),
+    ...(await signIn('demo')),
+    ...(await signIn('mal', declineAtProvider)),
+  ];
+  const failed = await startDevice('mal');
+  secrets.push(failed.state, failed.session);
+  await relay.ask(failed.url);
+  await relay.ask(`/auth/mal/callback?state=${failed.state}&code=a-code-of-nobody`);
+  for (let count = 0; count < 9; count += 1) await relay.ask('/auth/start', startRequest('demo'));
+
+  // The page fetches itself again.
+  await page.waitForFunction(() => document.querySelector('#live')?.textContent === '10');
+  expect(await funnelOf('MyAnimeList')).toEqual([
+    ...['MyAnimeList', '3', '3 (100 %)', '3 (100 %)', '1 (33 %)', '2 (67 %)', '0 (0 %)'],
+  ]);
+  expect(await page.locator('#failures').innerText()).toContain('MAL_');
+  expect(await page.locator('#latencies').innerText()).toContain('Exchange or refresh');
+  const plot = page.getByRole('img', { name: /^MyAnimeList: / });
+  expect(await plot.getAttribute('aria-label')).toBe(
+    'MyAnimeList: 1 signed_in, 1 access_denied, 1 exchange_failed',
+  );
+  expect(await plot.locator('rect').count()).toBeGreaterThan(2);
+  const html = await page.content();
+  for (const secret of secrets) expect(html.includes(secret)).toBe(false);
+  expect([...requests]).toEqual([new URL(address).origin]);
+  expect(problems).toEqual([]);
+
+  const folder = process.env.RELAY_TEST_SHOTS;
+  if (folder) {
+    mkdirSync(folder, { recursive: true });
+    await page.screenshot({ path: join(folder, 'admin.png') });
+  }
+  await context.close();
+});
+
+test('is legible to everybody, and says when its numbers are old', async () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const context = await browser.newContext({ colorScheme, bypassCSP: true });
+    const page = await context.newPage();
+    await page.goto(address);
+    await page.addScriptTag({ content: AXE });
+    const violations = await page.evaluate(async () => {
+      const { violations } = await axe.run();
+      return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+    });
+    expect(violations).toEqual([]);
+    await context.setOffline(true);
+    await page.waitForSelector('body.stale');
+    await context.close();
+  }
+});

@@ -1,0 +1,37 @@
+/** docs/operating.md "Events" has every event of the log, and no other. test/run.ts holds it to every field. */
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DOCUMENTED, findUndocumented } from '../kit/log-document.ts';
+import { ROOT } from '../kit/relay.ts';
+
+const sources = [...new Bun.Glob('src/**/*.{ts,tsx}').scanSync(ROOT)]
+  // Metrics have names like those of events.
+  .filter((path) => !path.includes('/admin/'))
+  .map((path) => readFileSync(join(ROOT, path), 'utf8'));
+
+/** Where the name of an event stands in the source. */
+const PATTERNS = [
+  /\blog(?:\.(?!isEnabledFor)\w+|\[[^\]]+\])\(\s*'(\w+)'/g,
+  /\bwarnOnce\(\s*'(\w+)'/g,
+  /\bfail\(\s*'(\w+_failed)'/g,
+  /'(store_\w+)'/g,
+];
+
+const EVENTS = new Set(
+  sources.flatMap((source) =>
+    PATTERNS.flatMap((pattern) => [...source.matchAll(pattern)].map(([, name = '']) => name)),
+  ),
+);
+
+test('the page has each event of the source, and no other', () => {
+  expect([...DOCUMENTED.keys()].toSorted()).toEqual([...EVENTS].toSorted());
+});
+
+test('a field that the page lacks is found', () => {
+  expect(findUndocumented({ event: 'stopped', level: 'info', extra: 1 })).toEqual([
+    'stopped.extra',
+  ]);
+  expect(findUndocumented({ event: 'no_such_event' })).toEqual(['no_such_event']);
+  expect(findUndocumented({ event: 'listening', url: 'x', time: 'y' })).toEqual([]);
+});

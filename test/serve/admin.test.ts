@@ -1,0 +1,148 @@
+/** The admin port, /ready and `sign-in-relay health`, as an operator meets them. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { pollOnce, start } from '../kit/device.ts';
+import { findFreePort } from '../kit/process.ts';
+import { startSilentIssuer, startTokenEndpoint } from '../kit/provider.ts';
+import { startRedis } from '../kit/redis/server.ts';
+import { ROOT, runRelay, startRelay } from '../kit/relay.ts';
+import { bringCode, makeCode } from '../kit/user.ts';
+
+const provider = startTokenEndpoint();
+afterAll(provider.stop);
+
+describe('the admin port', () => {
+  test('is off unless it is set', async () => {
+    const relay = await startRelay();
+    expect((await relay.ask('/metrics')).status).toBe(404);
+    expect(relay.events('admin_listening')).toEqual([]);
+    await relay.stop();
+  });
+
+  test('is on loopback unless told, says nothing secret, and is none of the relay', async () => {
+    const adminPort = await findFreePort();
+    const relay = await startRelay({
+      HOST: '127.0.0.1',
+      ADMIN_PORT: String(adminPort),
+      MAL_TOKEN_URL: provider.tokenUrl,
+    });
+    const { url } = await relay.waitForEvent('admin_listening');
+    expect(url).toBe(`http://127.0.0.1:${adminPort}`);
+    const code = makeCode();
+    const { session, state, url: link } = await start(relay);
+    await relay.ask(link);
+    await bringCode(relay, state, code);
+    const result = (await (await pollOnce(relay, session)).json()) as { accessToken: string };
+    const failed = await start(relay);
+    await relay.ask(`/auth/mal/callback?state=${failed.state}&error=invalid_scope`);
+    const texts = await Promise.all(
+      ['/', '/now', '/metrics'].map(async (path) => (await fetch(`${url}${path}`)).text()),
+    );
+    const [page = '', , metrics = ''] = texts;
+    expect(metrics).toContain('sign_in_relay_sign_ins_delivered_total{provider="mal"} 1');
+    expect(page).toContain('MyAnimeList refuses the scopes: correct MAL_SCOPE');
+    for (const secret of [code, session, state, result.accessToken, failed.state, failed.session]) {
+      for (const text of texts) expect(text).not.toContain(secret);
+    }
+    expect((await fetch(`${url}/auth/start`, { method: 'POST' })).status).toBe(405);
+    expect((await fetch(`${url}/health`)).status).toBe(404);
+    await relay.stop();
+  });
+
+  test('a port that is taken is named by its own setting', async () => {
+    const relay = await startRelay();
+    const port = await findFreePort();
+    const { exitCode, output } = await runRelay({
+      ...{ OAUTH_BASE_URL: 'http://127.0.0.1', MAL_CLIENT_ID: 'id' },
+      ...{ HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(relay.port) },
+    });
+    expect(output).toContain(`ADMIN_PORT is ${relay.port}: another program listens there already`);
+    expect(exitCode).toBe(1);
+    await relay.stop();
+  });
+
+  test('a relay without OAUTH_BASE_URL says there that it is not configured', async () => {
+    const adminPort = await findFreePort();
+    const relay = await startRelay({ OAUTH_BASE_URL: '', ADMIN_PORT: String(adminPort) });
+    const page = await (await fetch(`http://127.0.0.1:${adminPort}/`)).text();
+    expect(page).toContain('not configured: OAUTH_BASE_URL is not set');
+    await relay.stop();
+  });
+});
+
+describe('/ready', () => {
+  test('says that the relay is ready, and GET and HEAD alone are answered', async () => {
+    const relay = await startRelay();
+    const response = await relay.ask('/ready');
+    expect([response.status, await response.text()]).toEqual([200, 'ready']);
+    expect((await relay.ask('/ready', { method: 'HEAD' })).status).toBe(200);
+    expect((await relay.ask('/ready', { method: 'POST' })).status).toBe(405);
+    await relay.stop();
+  });
+
+  test('503 while Redis is unreachable, and why', async () => {
+    await using redis = await startRedis();
+    const relay = await startRelay({ REDIS_URL: redis.url });
+    expect((await relay.ask('/ready')).status).toBe(200);
+    await redis.freeze();
+    await relay.waitForEvent('store_lost');
+    const response = await relay.ask('/ready');
+    expect([response.status, await response.text()]).toEqual([503, 'store: Redis is unreachable']);
+    expect((await relay.ask('/health')).status).toBe(200);
+    redis.thaw();
+    await relay.waitForEvent('store_back');
+    expect((await relay.ask('/ready')).status).toBe(200);
+    await relay.stop();
+  });
+
+  const ISSUER = { PROVIDERS: 'acme,mal', ACME_CLIENT_ID: 'id' };
+
+  test('503 while no issuer has answered, but not because of one of several providers', async () => {
+    using issuer = startSilentIssuer();
+    const env = { ...ISSUER, ACME_ISSUER: issuer.issuer };
+    const [alone, among] = await Promise.all([
+      startRelay({ ...env, MAL_CLIENT_ID: '' }),
+      startRelay(env),
+    ]);
+    const response = await alone.ask('/ready');
+    expect([response.status, await response.text()]).toEqual([
+      503,
+      'discovering: no issuer has answered yet (acme)',
+    ]);
+    expect((await among.ask('/ready')).status).toBe(200);
+    await Promise.all([alone.stop(), among.stop()]);
+  });
+
+  test('503 in a relay that is not configured', async () => {
+    const relay = await startRelay({ OAUTH_BASE_URL: '' });
+    expect((await relay.ask('/ready')).status).toBe(503);
+    expect((await relay.ask('/health')).status).toBe(200);
+    await relay.stop();
+  });
+});
+
+describe('sign-in-relay health', () => {
+  test('exits with 0 while the relay is alive, and --ready says why it is not ready', async () => {
+    const relay = await startRelay({ OAUTH_BASE_URL: '' });
+    const env = { PORT: String(relay.port) };
+    expect(await runRelay(env, { args: ['health'] })).toEqual({ exitCode: 0, output: 'ok\n' });
+    expect(await runRelay(env, { args: ['health', '--ready'] })).toEqual({
+      exitCode: 1,
+      output: 'not configured: OAUTH_BASE_URL is not set\n',
+    });
+    await relay.stop();
+    expect(await runRelay(env, { args: ['health'] })).toEqual({
+      exitCode: 1,
+      output: `no relay answers at 127.0.0.1:${relay.port} (ECONNREFUSED)\n`,
+    });
+  });
+
+  test.each([
+    [['unknown'], "Unexpected argument 'unknown'"],
+    [['health', '--json'], "Unknown option '--json'"],
+    [['--ready'], "Unknown option '--ready'"],
+  ])('%p is refused', async (args, words) => {
+    const { exitCode, output } = await runRelay({}, { args, cwd: ROOT });
+    expect(exitCode).toBe(1);
+    expect(output).toContain(words);
+  });
+});

@@ -1,0 +1,334 @@
+/** `sign-in-relay check`, against a world that fails in each way. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { findFreePort } from '../kit/process.ts';
+import { serveBytes, serveUpstream } from '../kit/provider.ts';
+import { rulesFor } from '../kit/redis/acl.ts';
+import { startRedis } from '../kit/redis/server.ts';
+import { runRelay, type StartOptions, startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
+import { makeSelfSigned } from '../kit/tls.ts';
+
+interface Finding {
+  readonly mark: string;
+  readonly what: string;
+  readonly text: string;
+  readonly remedy?: string;
+}
+
+const SECRET = plantSecret('a-client-secret-of-the-check');
+
+const good = serveUpstream(({ method }) =>
+  method === 'GET'
+    ? new Response('sign in')
+    : Response.json({ error: 'invalid_grant' }, { status: 400 }),
+);
+afterAll(good.stop);
+
+const GOOD = {
+  ...{ MAL_CLIENT_ID: 'id', MAL_CLIENT_SECRET: SECRET, HOST: '127.0.0.1', POLL_SECONDS: '1' },
+  ...{ MAL_TOKEN_URL: good.url, MAL_AUTHORIZE_URL: good.url },
+};
+
+async function runCheck(env: Record<string, string>, options: StartOptions = {}) {
+  const port = env.PORT ?? String(await findFreePort());
+  const all = { OAUTH_BASE_URL: `http://127.0.0.1:${port}`, PORT: port, ...GOOD, ...env };
+  const { exitCode, output } = await runRelay(all, { args: ['check', '--json'], ...options });
+  expect(output).not.toContain(SECRET);
+  const { ok, findings } = JSON.parse(output) as { ok: boolean; findings: Finding[] };
+  expect(exitCode).toBe(ok ? 0 : 1);
+  const marks = (mark: string) => findings.filter((each) => each.mark === mark);
+  return {
+    exitCode,
+    findings,
+    faults: marks('fault'),
+    find: (what: string) => findings.find((each) => each.what === what),
+  };
+}
+
+describe('where everything is right', () => {
+  test('before the relay runs', async () => {
+    const { exitCode, findings } = await runCheck({});
+    expect(findings.map(({ mark, what }) => `${mark} ${what}`)).toEqual([
+      'ok settings',
+      'ok base address',
+      'ok client address',
+      'ok poll',
+      'ok redirect URI of mal',
+      'ok authorize address of mal',
+      'ok client of mal',
+      'ok file descriptors',
+    ]);
+    expect(exitCode).toBe(0);
+  });
+
+  test('while it runs, and its sign-in is cancelled', async () => {
+    const relay = await startRelay({ POLL_SECONDS: '1' });
+    const { exitCode, find } = await runCheck({ PORT: String(relay.port) });
+    expect(find('base address')?.text).toContain('this relay answers');
+    expect(find('poll')?.text).toContain('held for 1 s');
+    expect(find('client address')?.mark).toBe('left_out');
+    expect(exitCode).toBe(0);
+    expect(relay.events('sign_in_cancelled')).toMatchObject([{ outcome: 'cancelled' }]);
+    await relay.stop();
+  });
+
+  test('as text, one line for each, with the exact redirect URI', async () => {
+    const port = String(await findFreePort());
+    const env = { ...GOOD, OAUTH_BASE_URL: `http://127.0.0.1:${port}`, PORT: port };
+    const { exitCode, output } = await runRelay(env, { args: ['check'] });
+    expect(output).toContain(
+      `✓ redirect URI of mal: register exactly http://127.0.0.1:${port}/auth/mal/callback\n`,
+    );
+    expect(output).toEndWith('0 faults, 0 warnings\n');
+    expect(exitCode).toBe(0);
+  });
+});
+
+test('settings: each that is wrong, and no value of a secret', async () => {
+  const { exitCode, findings } = await runCheck({
+    PORT: 'x',
+    START_BURST: '0',
+    MAL_CLIENT_SECRET: `${SECRET}\n\t`,
+  });
+  expect(exitCode).toBe(1);
+  expect(
+    findings.filter(({ mark }) => mark === 'fault').map(({ text }) => text.split(' ')[0]),
+  ).toEqual(expect.arrayContaining(['PORT', 'START_BURST', 'MAL_CLIENT_SECRET']));
+});
+
+test('settings: without OAUTH_BASE_URL', async () => {
+  const { faults } = await runCheck({ OAUTH_BASE_URL: '' });
+  expect(faults).toMatchObject([{ what: 'base address', text: 'OAUTH_BASE_URL is not set' }]);
+});
+
+describe('the base address', () => {
+  test.each([
+    ['http://no-such-host.invalid', 'is unknown here', 'DNS record'],
+    ['http://127.0.0.1:1', 'nothing listens at 127.0.0.1:1', 'start the proxy'],
+  ])('%s', async (OAUTH_BASE_URL, text, remedy) => {
+    const { find } = await runCheck({ OAUTH_BASE_URL });
+    expect(find('base address')).toMatchObject({ mark: 'fault' });
+    expect(find('base address')?.text).toContain(text);
+    expect(find('base address')?.remedy).toContain(remedy);
+  });
+
+  test('a certificate that is not trusted', async () => {
+    const tls = await makeSelfSigned();
+    using server = Bun.serve({ port: 0, tls, fetch: () => new Response('ok') });
+    const { find } = await runCheck({ OAUTH_BASE_URL: `https://localhost:${server.port}` });
+    expect(find('base address')?.text).toContain('no trusted TLS at localhost');
+  });
+
+  test('another program, and another relay', async () => {
+    const [other, port] = [await startRelay(), await findFreePort()];
+    const OAUTH_BASE_URL = good.url.replace('/token', '');
+    expect((await runCheck({ OAUTH_BASE_URL })).find('base address')).toMatchObject({
+      mark: 'fault',
+      text: expect.stringContaining('not from PORT'),
+    });
+    expect(
+      (await runCheck({ OAUTH_BASE_URL: other.baseUrl, PORT: String(port) })).find('base address')
+        ?.text,
+    ).toContain('not from PORT');
+    // The relay here runs, and the address leads to it with a path that it does not know of.
+    const wrong = await runCheck({
+      PORT: String(other.port),
+      OAUTH_BASE_URL: `${other.baseUrl}/path`,
+    });
+    expect(wrong.find('base address')?.text).toContain('not a relay with this OAUTH_BASE_URL');
+    await other.stop();
+  });
+});
+
+/** In front of a port: adds headers, and cuts what takes longer than that. */
+function startFront(port: number, headers: Record<string, string>, cutMs = 60_000) {
+  return Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 60,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const { method } = request;
+      const body = method === 'POST' ? await request.text() : undefined;
+      const init = { method, headers, signal: AbortSignal.timeout(cutMs), ...(body && { body }) };
+      return fetch(`http://127.0.0.1:${port}${pathname}${search}`, init).catch(
+        () => new Response('', { status: 504, headers: { Server: 'front/1.0' } }),
+      );
+    },
+  });
+}
+
+describe('a proxy in front', () => {
+  test.each(['before the relay runs', 'while it runs'])('that cuts polls: %s', async (when) => {
+    const port = await findFreePort();
+    using front = startFront(port, {}, 1_000);
+    const OAUTH_BASE_URL = front.url.origin;
+    const env = { OAUTH_BASE_URL, PORT: String(port), POLL_SECONDS: '4' };
+    const relay = when === 'while it runs' ? await startRelay(env, { port }) : undefined;
+    const { find, exitCode } = await runCheck(env);
+    expect(find('poll')).toMatchObject({
+      mark: 'fault',
+      text: 'cut after 1 s by front/1.0 with 504',
+      remedy: expect.stringContaining('POLL_SECONDS'),
+    });
+    expect(exitCode).toBe(1);
+    await relay?.stop();
+  });
+
+  test.each([
+    ['not trusted', { 'X-Forwarded-For': '192.0.2.1' }, '', 'set TRUSTED_PROXY_CIDRS=127.0.0.1'],
+    ['silent', {}, '127.0.0.1', 'let the proxy add X-Forwarded-For'],
+    [
+      'malformed',
+      { 'X-Forwarded-For': 'unknown' },
+      '127.0.0.1',
+      'let the proxy write addresses alone',
+    ],
+    ['trusted', { 'X-Forwarded-For': '192.0.2.1' }, '127.0.0.0/8', undefined],
+  ])('that is %s', async (_, headers, TRUSTED_PROXY_CIDRS, remedy) => {
+    const port = await findFreePort();
+    using front = startFront(port, headers as Record<string, string>);
+    const env = { OAUTH_BASE_URL: front.url.origin, PORT: String(port), TRUSTED_PROXY_CIDRS };
+    const { find } = await runCheck(env);
+    expect(find('client address')?.mark).toBe(remedy === undefined ? 'ok' : 'fault');
+    expect(find('client address')?.remedy).toBe(remedy);
+  });
+});
+
+describe('providers', () => {
+  const answers = (status: number, body: object | string) =>
+    serveUpstream(({ method }) => {
+      if (method === 'GET') return new Response('sign in');
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      return new Response(text, { status });
+    });
+
+  test('each is told apart, by what it answers to a code that nobody has issued', async () => {
+    const tls = await makeSelfSigned();
+    using untrusted = Bun.serve({ port: 0, tls, fetch: () => new Response('') });
+    using closing = await serveBytes((socket) => void socket.destroy());
+    const servers = {
+      secret: answers(401, { error: 'invalid_client' }),
+      grant: answers(400, { error: 'unauthorized_client' }),
+      page: answers(200, '<html>'),
+      missing: answers(404, ''),
+      moved: answers(302, ''),
+      down: answers(503, ''),
+      own: answers(400, { message: 'own words' }),
+      tokens: answers(200, { access_token: 'x' }),
+    };
+    const urls: Record<string, string> = {
+      ...Object.fromEntries(Object.entries(servers).map(([name, { url }]) => [name, url])),
+      dns: 'https://no-such-host.invalid/token',
+      refused: 'http://127.0.0.1:1/token',
+      untrusted: `https://localhost:${untrusted.port}/token`,
+      closing: `${closing.url}/token`,
+    };
+    const env = Object.fromEntries(
+      Object.entries(urls).flatMap(([name, url]) => [
+        [`${name.toUpperCase()}_CLIENT_ID`, 'id'],
+        [`${name.toUpperCase()}_CLIENT_SECRET`, SECRET],
+        [`${name.toUpperCase()}_TOKEN_URL`, url],
+        [`${name.toUpperCase()}_AUTHORIZE_URL`, good.url],
+      ]),
+    );
+    const { find, exitCode, findings } = await runCheck({
+      ...env,
+      PROVIDERS: Object.keys(urls).join(','),
+    });
+    const seen = Object.keys(urls).map((name) => {
+      const { mark, text, remedy = '' } = find(`client of ${name}`) ?? { mark: '', text: '' };
+      return [name, mark, text, /[A-Z]+_[A-Z_]+/.exec(remedy)?.[0]];
+    });
+    expect(seen).toEqual([
+      ['secret', 'fault', 'answers 401 invalid_client', 'SECRET_CLIENT_SECRET'],
+      ['grant', 'fault', 'answers 400 unauthorized_client', 'GRANT_CLIENT_ID'],
+      ['page', 'fault', 'not_json', 'PAGE_TOKEN_URL'],
+      ['missing', 'fault', 'answers 404', 'MISSING_TOKEN_URL'],
+      ['moved', 'fault', 'answers 302', 'MOVED_TOKEN_URL'],
+      ['down', 'warning', 'answers 503', undefined],
+      ['own', 'warning', 'answers 400', 'OWN_TOKEN_URL'],
+      ['tokens', 'warning', expect.stringContaining('gives tokens'), 'TOKENS_TOKEN_URL'],
+      ['dns', 'fault', 'unreachable (dns)', 'DNS_TOKEN_URL'],
+      ['refused', 'fault', 'unreachable (refused)', 'REFUSED_TOKEN_URL'],
+      ['untrusted', 'fault', 'unreachable (tls)', 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+      ['closing', 'fault', 'unreachable (closed)', undefined],
+    ]);
+    expect(exitCode).toBe(1);
+    expect(JSON.stringify(findings)).not.toContain('own words');
+    for (const server of Object.values(servers)) server.stop();
+  });
+
+  test('an authorize address that is wrong, and an issuer that is none', async () => {
+    using nothing = serveUpstream(() => new Response('', { status: 404 }));
+    const { find } = await runCheck({
+      PROVIDERS: 'mal,acme',
+      MAL_AUTHORIZE_URL: nothing.url,
+      ACME_CLIENT_ID: 'id',
+      ACME_ISSUER: nothing.url.replace('/token', ''),
+    });
+    expect(find('authorize address of mal')?.remedy).toBe('correct MAL_AUTHORIZE_URL');
+    expect(find('issuer of acme')?.text).toContain('answered 404');
+    expect(find('redirect URI of acme')?.text).toEndWith('/auth/acme/callback');
+  });
+});
+
+describe('redis', () => {
+  test('its version, eviction and persistence', async () => {
+    await using redis = await startRedis();
+    const fit = await runCheck({ REDIS_URL: redis.url });
+    expect(fit.exitCode).toBe(0);
+    expect(fit.find('redis')?.text).toMatch(/^(Redis|Valkey) \d.* answers$/);
+    await redis.cli('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+    await redis.cli('CONFIG', 'SET', 'appendonly', 'yes');
+    const unfit = await runCheck({ REDIS_URL: redis.url });
+    const warnings = unfit.findings.filter(({ mark }) => mark === 'warning');
+    expect(warnings.map(({ text }) => text)).toEqual([
+      expect.stringContaining('maxmemory-policy is allkeys-lru'),
+      expect.stringContaining('persistence is on'),
+    ]);
+    expect(await redis.keys('*refresh*')).toEqual([]);
+  });
+
+  test('the rights that docs/scaling.md lists suffice', async () => {
+    const rules = rulesFor('single', ['sign-in-relay:']);
+    const user = { name: 'relay', password: plantSecret('a-redis-password-of-few-rights'), rules };
+    await using redis = await startRedis({ user });
+    expect((await runCheck({ REDIS_URL: redis.url })).exitCode).toBe(0);
+  });
+
+  test('a right that is missing, a wrong password, and a server that is not there', async () => {
+    await using redis = await startRedis();
+    const password = plantSecret('a-redis-password-of-the-check');
+    await redis.cli(
+      'ACL',
+      'SETUSER',
+      'limited',
+      'on',
+      `>${password}`,
+      '~*',
+      '&*',
+      '+@all',
+      '-hset',
+    );
+    const url = (given: string) => `redis://limited:${given}@127.0.0.1:${redis.port}`;
+    const limited = await runCheck({ REDIS_URL: url(password) });
+    expect(limited.find('redis')).toMatchObject({
+      mark: 'fault',
+      text: 'refuses commands (NOPERM)',
+    });
+    const wrong = await runCheck({ REDIS_URL: url(plantSecret('a-wrong-redis-password')) });
+    expect(wrong.find('redis')?.text).toBe('the user or the password is wrong');
+    const nobody = await runCheck({ REDIS_URL: 'redis://127.0.0.1:1' });
+    expect(nobody.find('redis')?.text).toContain('nothing listens there');
+  });
+});
+
+test('file descriptors: too few for MAX_SESSIONS', async () => {
+  const { find } = await runCheck({}, { openFiles: 1_000 });
+  expect(find('file descriptors')).toMatchObject({
+    mark: 'fault',
+    text: '1000 are fewer than MAX_SESSIONS (5000) needs',
+    remedy: expect.stringContaining('5100'),
+  });
+});
