@@ -81,8 +81,8 @@ export function createRedisResults(
       if (!Array.isArray(reply)) return undefined;
       const [sealedVerifier = '', sealedDeviceKey = '', sealedName = ''] = reply as string[];
       deviceKeys.keep(session.id, sealedDeviceKey);
-      const { verifier } = openedOf(session, service, sealedVerifier);
-      return { verifier, deviceName: nameOf(session, sealedName) };
+      const authorization = openedOf(session, service, sealedVerifier);
+      return { ...authorization, deviceName: nameOf(session, sealedName) };
     },
 
     /** Repeated while the store is away; a repetition of what was carried out succeeds. */
