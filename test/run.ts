@@ -10,8 +10,10 @@ import { searchLogs } from './kit/secrets.ts';
 
 /** Commands that the tests need, and the Debian packages that have them. */
 const COMMANDS: Readonly<Record<string, string>> = {
+  caddy: 'caddy',
   chromium: 'chromium',
   curl: 'curl',
+  haproxy: 'haproxy',
   nginx: 'nginx-light',
   node: 'nodejs',
   openssl: 'openssl',
