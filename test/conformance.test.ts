@@ -10,8 +10,10 @@ import { join } from 'node:path';
 import { buildExecutable } from '../scripts/build.ts';
 import { createFindProblems, readApiDocument, type Seen } from './kit/api-document.ts';
 import { findFreePort, runChild } from './kit/process.ts';
+import { type ProxyName, startProxy } from './kit/proxies.ts';
 import { startRedis } from './kit/redis/server.ts';
 import { buildForNode, launchRelay, ROOT, untilHealthy } from './kit/relay.ts';
+import { writeCertificate } from './kit/tls.ts';
 
 const LONGEST_MS = 500_000;
 
@@ -20,18 +22,36 @@ type Env = Readonly<Record<string, string>>;
 interface Target {
   /** Options of the suite. */
   readonly options: readonly string[];
+  /** Not given: http. */
+  readonly scheme?: 'http' | 'https';
   /** Starts it at a port, and resolves once it answers. */
   start(env: Env, port: number): Promise<AsyncDisposable>;
 }
 
-/** Everything but `confirm`, which changes what a link does, and but the groups that wait for the end of sessions. */
-const ALL_BUT_EXPIRY = [
-  ...[
-    '--with',
-    'user-code,wait,ack,qr,cors,device-grant,services,refresh,details,challenge,progress,cancel',
-  ],
-  ...['--except', 'expiry,device-expiry'],
+/** Everything but `confirm`, which changes what a link does. */
+const ALL_EXTENSIONS = [
+  '--with',
+  'user-code,wait,ack,qr,cors,device-grant,services,refresh,details,challenge,progress,cancel',
 ];
+
+/** Without the groups that wait for the end of sessions. */
+const ALL_BUT_EXPIRY = [...ALL_EXTENSIONS, '--except', 'expiry,device-expiry'];
+
+/**
+ * The client addresses are those that connect to the proxy, and each has a rate limit
+ * of its own only if the relay is told of it. What is left out: `client-address`,
+ * because these proxies replace what a client claims, so no relay behind them is sent
+ * a malformed address; the end of sessions, which no proxy has a part in. Fewer open
+ * sessions, because each request is a TLS handshake.
+ */
+const BEHIND_PROXY: Omit<Target, 'start'> = {
+  scheme: 'https',
+  options: [
+    ...ALL_EXTENSIONS,
+    ...['--except', 'expiry,device-expiry,client-address', '--proxy-address', 'none'],
+    ...['--max-sessions', '400'],
+  ],
+};
 
 const TARGETS: Readonly<Record<string, Target>> = {
   // As it is installed (docs/install.md); the targets below run the sources on Bun.
@@ -44,6 +64,9 @@ const TARGETS: Readonly<Record<string, Target>> = {
     start: startBun,
   },
   confirm: { options: ['--only', 'confirm'], start: startBun },
+  'behind nginx': { ...BEHIND_PROXY, start: startBehind('nginx') },
+  'behind Caddy': { ...BEHIND_PROXY, start: startBehind('Caddy') },
+  'behind HAProxy': { ...BEHIND_PROXY, start: startBehind('HAProxy') },
 };
 
 for (const [name, target] of Object.entries(TARGETS)) {
@@ -61,7 +84,7 @@ for (const [name, target] of Object.entries(TARGETS)) {
   );
 }
 
-async function runSuite({ options, start }: Target) {
+async function runSuite({ options, scheme = 'http', start }: Target) {
   await using stack = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-conformance-'));
   stack.defer(() => rmSync(folder, { recursive: true }));
@@ -70,10 +93,10 @@ async function runSuite({ options, start }: Target) {
     await findFreePort(),
     await findFreePort(),
   ];
-  const baseUrl = `http://127.0.0.1:${port}`;
+  const baseUrl = `${scheme}://127.0.0.1:${port}`;
   const suite = [
     ...[process.execPath, `${ROOT}conformance/run.ts`, '--base-url', baseUrl],
-    ...['--unconfigured-url', `http://127.0.0.1:${unconfiguredPort}`],
+    ...['--unconfigured-url', `${scheme}://127.0.0.1:${unconfiguredPort}`],
     ...['--provider-listen', `127.0.0.1:${providerPort}`, ...options],
   ];
   const { output: printed } = await runChild([...suite, '--print-env']);
@@ -82,13 +105,16 @@ async function runSuite({ options, start }: Target) {
   stack.use(await start({ ...env, OAUTH_BASE_URL: baseUrl }, port));
   stack.use(await start({ ...env, OAUTH_BASE_URL: '' }, unconfiguredPort));
 
+  // The CA of every certificate of the tests.
+  const { caFile } = await writeCertificate(folder);
   const secretsFile = process.env.RELAY_TEST_SECRETS ?? join(folder, 'secrets.txt');
   const answersFile = join(folder, 'answers.jsonl');
   const files = ['--secrets-file', secretsFile, '--answers-file', answersFile];
   const { exitCode, output } = await runChild([...suite, ...files], {
-    env: { CI: process.env.CI ?? '' },
+    env: { CI: process.env.CI ?? '', NODE_EXTRA_CA_CERTS: caFile },
   });
-  const document = await readApiDocument({ ask: (path) => fetch(baseUrl + path) });
+  const tls = { ca: readFileSync(caFile, 'utf8') };
+  const document = await readApiDocument({ ask: (path) => fetch(baseUrl + path, { tls }) });
   return {
     cases: { exitCode, ...readReport(output) },
     problems: findProblemsOf(readFileSync(answersFile, 'utf8'), document),
@@ -151,6 +177,17 @@ async function startExecutable(env: Env, port: number) {
   // The running program keeps what it needs of its file.
   rmSync(folder, { recursive: true });
   return relay;
+}
+
+/** One relay behind a proxy as deploy/ configures it. */
+function startBehind(name: ProxyName) {
+  return async (env: Env, port: number): Promise<AsyncDisposable> => {
+    await using stack = new AsyncDisposableStack();
+    const trusting = { ...env, TRUSTED_PROXY_CIDRS: '127.0.0.1' };
+    const relay = stack.use(await startRelayWith(trusting, await findFreePort()));
+    stack.use(await startProxy(name, [relay.port], { port }));
+    return stack.move();
+  };
 }
 
 /** The relays trust this source address as a proxy. */

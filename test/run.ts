@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   caddy: 'caddy',
   chromium: 'chromium',
   curl: 'curl',
+  haproxy: 'haproxy',
   nginx: 'nginx-light',
   node: 'nodejs',
   openssl: 'openssl',

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import lockFile from '../../package-lock.json' with { type: 'json' };
-import { FETCHES_AT_ONCE } from '../../src/limits.ts';
+import { FETCHES_AT_ONCE, IDLE_MARGIN_SECONDS } from '../../src/limits.ts';
 import { RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { DEFAULT_POLL_SECONDS } from '../kit/limits.ts';
 import { runChild } from '../kit/process.ts';
@@ -60,9 +60,33 @@ test('Caddy accepts its configuration', async () => {
   expect([exitCode, output]).toEqual([0, expect.stringContaining('Valid configuration')]);
 });
 
-test('the proxy waits longer than a poll is held', () => {
-  const [, seconds] = /proxy_read_timeout (\d+)s;/.exec(read('nginx.conf')) ?? [];
-  expect(Number(seconds)).toBeGreaterThan(DEFAULT_POLL_SECONDS + 10);
+test.each([
+  ['nginx.conf', /proxy_read_timeout (\d+)s;/],
+  ['haproxy.cfg', /timeout server (\d+)s/],
+  ['haproxy.cfg', /timeout client (\d+)s/],
+  ['traefik/traefik.yaml', /responseHeaderTimeout: (\d+)s/],
+])('%s waits longer than a poll is held: %s', (file, pattern) => {
+  expect(Number(pattern.exec(read(file))?.[1])).toBeGreaterThan(DEFAULT_POLL_SECONDS + 10);
+});
+
+test.each([
+  ['Caddyfile', /keepalive (\d+)s/],
+  ['traefik/traefik.yaml', /idleConnTimeout: (\d+)s/],
+])('%s closes idle connections before the relay does: %s', (file, pattern) => {
+  const idleSeconds = DEFAULT_POLL_SECONDS + IDLE_MARGIN_SECONDS;
+  expect(Number(pattern.exec(read(file))?.[1])).toBeLessThan(idleSeconds);
+  expect(readFileSync(`${ROOT}docs/proxies.md`, 'utf8')).toContain(`the relay's ${idleSeconds} s`);
+});
+
+test.each(['traefik.yaml', 'relay.yaml'])('traefik/%s is YAML', (file) => {
+  expect(Bun.YAML.parse(read(`traefik/${file}`))).toBeObject();
+});
+
+test('every file of a proxy is in docs/proxies.md', () => {
+  const page = readFileSync(`${ROOT}docs/proxies.md`, 'utf8');
+  for (const file of ['nginx.conf', 'Caddyfile', 'haproxy.cfg', 'traefik/relay.yaml']) {
+    expect(page).toContain(`(../deploy/${file})`);
+  }
 });
 
 test('deploy/nginx.conf is the only configuration of nginx: documents link to it', () => {
@@ -72,7 +96,6 @@ test('deploy/nginx.conf is the only configuration of nginx: documents link to it
       /proxy_pass |log_format |```nginx/,
     );
   }
-  expect(readFileSync(join(folder, 'operating.md'), 'utf8')).toContain('../deploy/nginx.conf');
 });
 
 test('the image has the version of Bun that the tests run with', () => {

@@ -1,0 +1,175 @@
+/** Proxies with the files of deploy/, unchanged except for names, ports and certificates. Each has a folder of its own. */
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Target } from './device.ts';
+import { type Child, findFreePort, startChild } from './process.ts';
+import { ROOT } from './relay.ts';
+import { type CertificateFiles, writeCertificate } from './tls.ts';
+import { pollUntil } from './wait.ts';
+
+export interface ProxyProcess extends Target, AsyncDisposable {
+  readonly baseUrl: string;
+  /** The CA of its certificate. */
+  readonly caFile: string;
+  /** All that it has written of requests. */
+  accessLog(): string;
+  /** Everything else that it has written. */
+  errorLog(): string;
+  stop(): Promise<void>;
+}
+
+export interface ProxyOptions {
+  /** Not given: a free one. */
+  readonly port?: number;
+  readonly openFiles?: number;
+}
+
+/** Of one relay, or of two. */
+export type RelayPorts = readonly [number] | readonly [number, number];
+
+/** What is configured, before it runs. */
+interface Place {
+  readonly folder: string;
+  readonly port: number;
+  readonly relays: RelayPorts;
+  readonly certificate: CertificateFiles;
+}
+
+interface Program {
+  /** Writes its configuration and returns its command line and environment. */
+  configure(place: Place): readonly [command: readonly string[], env?: Record<string, string>];
+  /** What of its output, and of the files in its folder, is about requests, and what is not. */
+  readLogs(folder: string, output: string): { readonly access: string; readonly error: string };
+}
+
+const nginx: Program = {
+  configure({ folder, port, relays: [first, second], certificate }) {
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+    const paths = temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ');
+    const config = adapt('nginx.conf', {
+      'http {': `pid ${folder}/pid; http { ${paths}`,
+      'listen 443': `listen 127.0.0.1:${port}`,
+      'relay-1:8080': `127.0.0.1:${first}`,
+      'server relay-2:8080 max_fails=0;': second ? `server 127.0.0.1:${second} max_fails=0;` : '',
+      '/etc/nginx/certificates/fullchain.pem': certificate.certificateFile,
+      '/etc/nginx/certificates/privkey.pem': certificate.keyFile,
+      '/dev/stdout': `${folder}/access.log`,
+      '/dev/stderr': `${folder}/error.log`,
+    });
+    writeFileSync(join(folder, 'nginx.conf'), config);
+    return [['nginx', '-p', folder, '-c', 'nginx.conf', '-g', 'daemon off;']];
+  },
+  readLogs(folder, output) {
+    const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+    return { access: read('access.log'), error: output + read('error.log') };
+  },
+};
+
+const caddy: Program = {
+  configure({ folder, port, relays: [relay], certificate }) {
+    const config = adapt('Caddyfile', {
+      // Nothing on the ports 80 and 2019.
+      '\n{\n': '\n{\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n',
+      'reverse_proxy relay:8080': [
+        `tls ${certificate.certificateFile} ${certificate.keyFile}`,
+        `\treverse_proxy 127.0.0.1:${relay}`,
+      ].join('\n'),
+      'lb_try_duration 20s': 'lb_try_duration 1s',
+    });
+    writeFileSync(join(folder, 'Caddyfile'), config);
+    const command = ['caddy', 'run', '--adapter', 'caddyfile', '--config', `${folder}/Caddyfile`];
+    const homes = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    return [command, { ...homes, RELAY_HOST: `https://127.0.0.1:${port}` }];
+  },
+  readLogs: (_, output) => splitLog(output, /"logger":"http\.log\.access/),
+};
+
+const haproxy: Program = {
+  configure({ folder, port, relays: [first, second], certificate }) {
+    const pem = [certificate.certificateFile, certificate.keyFile].map((file) =>
+      readFileSync(file, 'utf8'),
+    );
+    writeFileSync(join(folder, 'relay.pem'), pem.join(''));
+    const config = adapt('haproxy.cfg', {
+      // Needs no more files than a test may open.
+      'maxconn 16384': 'maxconn 2000',
+      'bind :443': `bind 127.0.0.1:${port}`,
+      '/etc/haproxy/certificates/relay.pem': `${folder}/relay.pem`,
+      'relay-1:8080': `127.0.0.1:${first}`,
+      'server relay-2 relay-2:8080': second ? `server relay-2 127.0.0.1:${second}` : '',
+    });
+    writeFileSync(join(folder, 'haproxy.cfg'), config);
+    return [['haproxy', '-db', '-f', `${folder}/haproxy.cfg`]];
+  },
+  readLogs: (_, output) => splitLog(output, /^[\d.]+ \[/),
+};
+
+function splitLog(output: string, isAccess: RegExp) {
+  const lines = output.split('\n');
+  return {
+    access: lines.filter((line) => isAccess.test(line)).join('\n'),
+    error: lines.filter((line) => !isAccess.test(line)).join('\n'),
+  };
+}
+
+/** A file of deploy/ with these texts replaced. Throws if one is missing: the test would run something else than is shipped. */
+function adapt(file: string, replacements: Readonly<Record<string, string>>): string {
+  const shipped = readFileSync(`${ROOT}deploy/${file}`, 'utf8');
+  return Object.entries(replacements).reduce((changed, [from, to]) => {
+    if (!changed.includes(from)) throw new Error(`deploy/${file} does not contain ${from}`);
+    return changed.replaceAll(from, () => to);
+  }, shipped);
+}
+
+const PROGRAMS = { nginx, Caddy: caddy, HAProxy: haproxy };
+export type ProxyName = keyof typeof PROGRAMS;
+export const PROXY_NAMES = Object.keys(PROGRAMS) as readonly ProxyName[];
+
+/** Resolves once it answers, whether or not a relay does. */
+export async function startProxy(
+  name: ProxyName,
+  relays: RelayPorts,
+  { port: wanted, ...options }: ProxyOptions = {},
+): Promise<ProxyProcess> {
+  const program = PROGRAMS[name];
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-proxy-'));
+  const certificate = await writeCertificate(folder);
+  const port = wanted ?? (await findFreePort());
+  const [command, env = {}] = program.configure({ folder, port, relays, certificate });
+  const child = startChild(command, { ...options, env });
+  // The workers of nginx do not end with their master when that is killed.
+  process.once('exit', () => child.kill());
+  const baseUrl = `https://127.0.0.1:${port}`;
+  const tls = { ca: readFileSync(certificate.caFile, 'utf8') };
+  const ask = (path: string, init: RequestInit = {}) =>
+    fetch(new URL(path, baseUrl), { redirect: 'manual', ...init, tls });
+  const logs = () => program.readLogs(folder, child.output());
+  async function stop(): Promise<void> {
+    child.kill();
+    await child.exited;
+    keepLog(name, logs());
+    rmSync(folder, { recursive: true, force: true });
+  }
+  await pollUntil(`${name} answers`, () => answerOf(ask, child, name));
+  return {
+    ...{ baseUrl, caFile: certificate.caFile, ask, stop, [Symbol.asyncDispose]: stop },
+    accessLog: () => logs().access,
+    errorLog: () => logs().error,
+  };
+}
+
+/** For the search at the end of `npm test`. */
+function keepLog(
+  name: string,
+  { access, error }: { readonly access: string; readonly error: string },
+) {
+  const logFolder = process.env.RELAY_TEST_LOGS;
+  if (logFolder) writeFileSync(join(logFolder, `${name}-${randomUUID()}.log`), access + error);
+}
+
+function answerOf(ask: Target['ask'], child: Child, name: string) {
+  if (!child.isRunning()) throw new Error(`${name} ended. Its output:\n${child.output()}`);
+  return ask('/health').catch(() => undefined);
+}
