@@ -1,5 +1,6 @@
 /** A real browser: Debian's Chromium at the pages of a real relay and of real providers. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page, type Response } from 'playwright-core';
 import { poll, type Started, start, startWithCode } from './device.ts';
 import { PLAIN_OWNER, type RealProvider, startOpenId, startPlainPkce } from './openid.ts';
@@ -15,7 +16,7 @@ const FLAGS = [
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
 ];
 
-function launchChromium(): Promise<Browser> {
+export function launchChromium(): Promise<Browser> {
   if (!existsSync(EXECUTABLE)) {
     throw new Error(
       `There is no Chromium at ${EXECUTABLE}. Install it (apt-get install chromium), or set CHROMIUM to its path.`,
@@ -261,4 +262,16 @@ export async function answerLink(
   } finally {
     await close();
   }
+}
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+/** What axe-core finds wrong: the rules of WCAG 2.2 A and AA, and its best practices. */
+export async function findViolations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const found = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as {
+    id: string;
+    nodes: { html: string }[];
+  }[];
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
