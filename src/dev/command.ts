@@ -12,7 +12,7 @@ import { findLanAddresses } from './address.ts';
 import { type Certificate, createCertificate } from './certificate.ts';
 import { createListener } from './listen.ts';
 import { createDevProvider } from './provider.ts';
-import { createDevRelay } from './relay.ts';
+import { createDevRelay, DEFAULT_SERVICE } from './relay.ts';
 import { createSignIns } from './sign-ins.ts';
 import { createStory, type Story } from './story.ts';
 import { signInAutomatically } from './user.ts';
@@ -24,7 +24,7 @@ const USAGE = `sign-in-relay dev: a relay and a provider to try your app against
 Usage: sign-in-relay dev [options]
 
   --port N           port of the relay; the provider's is the next one (${DEFAULT_PORT})
-  --service NAME     what your app calls the service; several with commas (dev)
+  --service NAME     what your app calls the service; several with commas (${DEFAULT_SERVICE})
   --lan              can be reached from other devices in your network
   --address ADDRESS  with --lan: the address of this machine, if a wrong one is found
   --https            https, with a self-signed certificate of its own
@@ -157,6 +157,7 @@ function introduce({ lan, https, services }: Options, addresses: Addresses, stor
     '',
     `The relay            ${link(relayUrl)}  service ${names}`,
     `How sign-ins end     ${link(`${providerUrl}/`)}`,
+    `A television         ${link(`${providerUrl}/tv`)}`,
     ...(https
       ? [`Its certificate      ${link(`${providerUrl}/certificate.pem`)}  self-signed`]
       : []),
@@ -228,7 +229,7 @@ function readOptions(args: readonly string[]): Options | 'help' {
   if (!Number.isInteger(port) || port < 1 || port > 65_534) {
     throw new CommandError('--port is a number from 1 to 65534.');
   }
-  const services = (values.service ?? 'dev').split(',').map((name) => name.trim());
+  const services = (values.service ?? DEFAULT_SERVICE).split(',').map((name) => name.trim());
   // What the setting PROVIDERS takes; these two are paths of the relay.
   const isName = (name: string) =>
     /^[a-z][a-z0-9-]{0,31}$/.test(name) && !['start', 'result', 'done'].includes(name);

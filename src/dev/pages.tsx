@@ -137,6 +137,9 @@ export function listPage({ relayUrl, providerUrl, services, signIns, certificate
         . A device starts with
       </p>
       <pre>{`curl -X POST ${relayUrl}/auth/start -d '{"service":"${service}"}'`}</pre>
+      <p>
+        <a href="/tv">A television</a> to try it with, in this browser: arrow keys, Enter, Escape.
+      </p>
       {certificate !== undefined && (
         <p>
           Its certificate is self-signed: <a href="/certificate.pem">certificate.pem</a>.

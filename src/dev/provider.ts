@@ -18,6 +18,7 @@ import {
   type ScenarioName,
 } from './scenarios.ts';
 import type { SignIns } from './sign-ins.ts';
+import { readTvClient, readTvPage } from './tv.ts';
 
 export interface DevProviderOptions {
   readonly relayUrl: string;
@@ -247,6 +248,23 @@ export function createDevProvider(options: DevProviderOptions) {
     return redirect(((await started.json()) as { url: string }).url);
   }
 
+  /** The page learns the relay's address from its own. */
+  function showTv({ searchParams }: URL): Response {
+    if (!searchParams.has('relay'))
+      return redirect(`/tv?${new URLSearchParams({ relay: relayUrl })}`);
+    return page(200, readTvPage());
+  }
+
+  async function sendTvClient(): Promise<Response> {
+    try {
+      const headers = { ...COMMON, 'Content-Type': 'text/javascript; charset=utf-8' };
+      return new Response(await readTvClient(), { headers });
+    } catch {
+      say('the client for televisions could not be built. Run npm ci, then start again');
+      return new Response(null, { status: 503, headers: COMMON });
+    }
+  }
+
   async function route(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const { pathname } = url;
@@ -268,6 +286,11 @@ export function createDevProvider(options: DevProviderOptions) {
         return json(
           SCENARIO_NAMES.map((scenario) => ({ scenario, ...describeScenario(scenario) })),
         );
+      case '/tv':
+        return showTv(url);
+      // The page names it so, to work from a file too.
+      case '/client/dist/tv.js':
+        return sendTvClient();
       case '/certificate.pem':
         return options.certificate === undefined
           ? page(404, messagePage('No certificate', 'The dev relay was started without --https.'))

@@ -19,6 +19,9 @@ import type { Listener } from './listen.ts';
 import type { Plan } from './scenarios.ts';
 import type { RequestContext, SignIn, SignIns } from './sign-ins.ts';
 
+/** What an app calls the service, if nothing else was asked for. */
+export const DEFAULT_SERVICE = 'dev';
+
 /** What the dev relay is registered as at the dev provider. */
 export const CLIENT_ID = 'sign-in-relay-dev';
 
@@ -160,7 +163,8 @@ function settingsFor({ baseUrl, providerUrl, services }: DevRelayOptions) {
   for (const service of services) {
     const prefix = service.replaceAll('-', '_').toUpperCase();
     env[`${prefix}_CLIENT_ID`] = CLIENT_ID;
-    env[`${prefix}_DISPLAY_NAME`] = 'Dev provider';
+    // Others have the name that they have in production.
+    if (service === DEFAULT_SERVICE) env[`${prefix}_DISPLAY_NAME`] = 'Dev provider';
     // Replaced below: an operator's provider must use https, this one is in the same process.
     env[`${prefix}_AUTHORIZE_URL`] = 'http://127.0.0.1/authorize';
     env[`${prefix}_TOKEN_URL`] = 'http://127.0.0.1/token';

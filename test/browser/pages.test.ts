@@ -44,6 +44,11 @@ const PAGES: Readonly<Record<string, (page: Page) => Promise<RelayPage>>> = {
   failed: (page) => openCallback(page, 'error=server_error'),
   incomplete: (page) => openCallback(page, ''),
   'not-exchanged': (page) => openCallback(page, 'code=a-code-that-nobody-issued'),
+  'cancelled-on-device': async (page) => {
+    const { session, shortUrl } = await startDeviceWithCode('mal');
+    await relay.ask(`/auth/result?session=${session}&cancel=1`);
+    return open(page, shortUrl);
+  },
   'link-invalid': (page) => open(page, `${baseUrl}/auth/mal?state=of-no-session`),
   done: (page) => open(page, `${baseUrl}/auth/done`),
   home: (page) => open(page, `${baseUrl}/`),

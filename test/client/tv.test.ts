@@ -5,39 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { agree, declineAtProvider, type Setup, setUp } from '../kit/chromium.ts';
+import { REMOVE_NEWER } from '../kit/old-engine.ts';
 import { findFreePort, runChild } from '../kit/process.ts';
 import { readPng, scan } from '../kit/qr.ts';
 import { ROOT } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-/** What neither Chromium 38 nor 47 had, or what the build does without. */
-const NEWER = {
-  self: [
-    ...['fetch', 'Promise', 'AbortController', 'AbortSignal', 'Headers', 'Request', 'Response'],
-    ...['Symbol', 'Map', 'Set', 'WeakMap', 'WeakSet', 'Proxy', 'Reflect', 'BigInt', 'URL'],
-    ...['URLSearchParams', 'TextEncoder', 'TextDecoder', 'structuredClone', 'queueMicrotask'],
-  ],
-  Object: ['assign', 'entries', 'values', 'fromEntries', 'is', 'getOwnPropertySymbols'],
-  Array: ['from', 'of'],
-  'Array.prototype': ['includes', 'find', 'findIndex', 'findLast', 'fill', 'flat', 'at', 'keys'],
-  'String.prototype': [
-    'includes',
-    'startsWith',
-    'endsWith',
-    'repeat',
-    'padStart',
-    'at',
-    'matchAll',
-  ],
-  Number: ['isFinite', 'isInteger', 'isNaN', 'parseInt', 'parseFloat'],
-  Math: ['imul', 'trunc', 'sign', 'clz32', 'fround', 'log2', 'hypot'],
-  'Crypto.prototype': ['subtle', 'randomUUID'],
-};
-
-const REMOVE_NEWER = Object.entries(NEWER)
-  .flatMap(([owner, names]) => names.map((name) => `delete ${owner}.${name};`))
-  .join('\n');
 
 /** Every event of the page is a line. */
 const APP = `

@@ -35,7 +35,7 @@ async function install(): Promise<string> {
   return folder;
 }
 
-test('installed: dev and login work, with the dependencies of run time alone', async () => {
+test('installed: dev, its television and login work, with the dependencies of run time alone', async () => {
   const cwd = await install();
   const bunFolder = mkdtempSync(join(tmpdir(), 'sign-in-relay-bun-'));
   symlinkSync(process.execPath, join(bunFolder, 'bun'));
@@ -45,6 +45,9 @@ test('installed: dev and login work, with the dependencies of run time alone', a
   await dev.plan({ scenario: 'approve', auto: true });
   const { session } = await start(dev, 'dev');
   expect((await poll(dev, session)).status).toBe(200);
+  for (const path of ['/tv?relay=http://127.0.0.1', '/client/dist/tv.js']) {
+    expect([path, (await dev.askProvider(path)).status]).toEqual([path, 200]);
+  }
   await dev.plan({ scenario: 'deny', auto: true });
   const login = await runChild([command, 'login', 'dev', '--relay', dev.relayUrl], { cwd, env });
   expect(login.exitCode).toBe(3);

@@ -1,8 +1,7 @@
 /** The dev provider's pages as a person uses them, in Chromium. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { findViolations, launchChromium } from '../kit/chromium.ts';
 import { type DevRelayProcess, startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
 
@@ -12,11 +11,7 @@ let dev: DevRelayProcess;
 let browser: Browser;
 beforeAll(async () => {
   dev = await startDev();
-  const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-  browser = await chromium.launch({
-    executablePath,
-    args: ['--headless', '--no-sandbox', '--disable-gpu'],
-  });
+  browser = await launchChromium();
 });
 afterAll(async () => {
   await browser?.close();
@@ -74,8 +69,6 @@ test('the list: tries an ending here, and plans one for the next sign-in', async
   await page.close();
 });
 
-const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-
 test.each(['light', 'dark'] as const)(
   'the pages are accessible and fit a phone, %s',
   async (colorScheme) => {
@@ -89,12 +82,7 @@ test.each(['light', 'dark'] as const)(
       await page.goto(address);
       const isWider = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
       expect(isWider).toBe(false);
-      await page.evaluate(AXE);
-      const found = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as {
-        id: string;
-        nodes: { html: string }[];
-      }[];
-      expect(found.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      expect(await findViolations(page)).toEqual([]);
     }
     await context.close();
   },

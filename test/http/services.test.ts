@@ -1,5 +1,6 @@
 /** `GET /services`, `POST /refresh` and `details` (docs/extensions.md). */
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { poll, refresh, start } from '../kit/device.ts';
 import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
@@ -43,6 +44,10 @@ describe('GET /services', () => {
     expect(extensions).toEqual([
       ...['code', 'ack', 'device', 'wait', 'progress', 'cancel', 'details', 'challenge', 'refresh'],
     ]);
+    const page = readFileSync(new URL('../../docs/extensions.md', import.meta.url), 'utf8');
+    const [table = ''] = page.split('\n## ');
+    const rows = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+    expect(rows).toEqual(extensions);
   });
 
   test.each(['POST', 'HEAD'])('only GET, so %s is 405', async (method) => {

@@ -1,7 +1,8 @@
 /** A real browser: Debian's Chromium at the pages of a real relay and of real providers. */
 
 import { Buffer } from 'node:buffer';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page, type Response } from 'playwright-core';
 import type { Branding } from '../../src/pages/pages.ts';
 import { poll, type Started, start, startWithCode } from './device.ts';
@@ -280,4 +281,16 @@ export async function answerLink(
   } finally {
     await close();
   }
+}
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+/** What axe-core finds wrong: the rules of WCAG 2.2 A and AA, and its best practices. */
+export async function findViolations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const found = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as {
+    id: string;
+    nodes: { html: string }[];
+  }[];
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }

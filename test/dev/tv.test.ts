@@ -1,0 +1,388 @@
+/** The television of the dev relay (demo/tv.html), by its remote control, in Chromium. */
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  describe,
+  expect,
+  setDefaultTimeout,
+  test,
+} from 'bun:test';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'acorn';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { findViolations, launchChromium } from '../kit/chromium.ts';
+import { type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { REMOVE_NEWER } from '../kit/old-engine.ts';
+import { readPng, scan } from '../kit/qr.ts';
+import { ROOT, startRelay } from '../kit/relay.ts';
+import { pollUntil } from '../kit/wait.ts';
+
+setDefaultTimeout(60_000);
+
+/** Two rows of the menu. */
+const SERVICES = ['dev', 'mal', 'anilist', 'spotify', 'trakt'];
+
+let dev: DevRelayProcess;
+let browser: Browser;
+beforeAll(async () => {
+  [dev, browser] = await Promise.all([
+    startDev({ args: ['--service', SERVICES.join()] }),
+    launchChromium(),
+  ]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await dev?.stop();
+});
+
+let contexts: BrowserContext[] = [];
+const complaints: string[] = [];
+afterEach(async () => {
+  await Promise.all(contexts.map((context) => context.close()));
+  contexts = [];
+  await dev.askProvider('/next', { method: 'DELETE' });
+  expect(complaints.splice(0)).toEqual([]);
+});
+
+async function openPage(size: { width: number; height: number }): Promise<Page> {
+  const context = await browser.newContext({ viewport: size });
+  contexts.push(context);
+  const page = await context.newPage();
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  return page;
+}
+
+const openScreen = () => openPage({ width: 1_920, height: 1_080 });
+
+/** With nothing newer than ES5, at its menu. */
+async function openTv(): Promise<Page> {
+  const tv = await openScreen();
+  await tv.addInitScript(REMOVE_NEWER);
+  await tv.goto(`${dev.providerUrl}/tv`);
+  await untilShown(tv, 'Sign in');
+  return tv;
+}
+
+/** The one heading that is on the screen. */
+const headingOf = (tv: Page) => tv.locator('h1:visible').textContent();
+
+const untilShown = (tv: Page, heading: string) =>
+  tv.locator('h1:visible').getByText(heading, { exact: true }).waitFor();
+
+const focused = (tv: Page) => tv.locator('.card:focus').textContent();
+
+async function press(tv: Page, ...keys: readonly string[]): Promise<void> {
+  for (const key of keys) await tv.keyboard.press(key);
+}
+
+/** Starts the sign-in at the service that has the focus. Returns its link. */
+async function select(tv: Page): Promise<string> {
+  await press(tv, 'Enter');
+  await tv.locator('#link').waitFor();
+  return linkOf(tv);
+}
+
+const linkOf = async (tv: Page) => (await tv.locator('#qr').getAttribute('href')) ?? '';
+
+const isCancelled = async (link: string) => (await fetch(link)).status === 404;
+
+/** The user, with the link on the phone: as far as the provider's page. */
+async function openLink(link: string): Promise<Page> {
+  const phone = await openPage({ width: 390, height: 844 });
+  await phone.goto(link);
+  expect(await phone.getByText('Demo TV').count()).toBeGreaterThan(0);
+  await phone.getByRole('button', { name: 'Continue' }).click();
+  return phone;
+}
+
+const signIn = (phone: Page) => phone.getByRole('button', { name: 'Sign in' }).click();
+
+test('the own script of the page is ES5, and its style no newer than Chromium 38', () => {
+  const html = readFileSync(`${ROOT}demo/tv.html`, 'utf8');
+  const [, script = ''] = /<script>(.*?)<\/script>/s.exec(html) ?? [];
+  expect(script).toContain('SignInRelay.signIn(');
+  parse(script, { ecmaVersion: 5 });
+  const [, style = ''] = /<style>(.*)<\/style>/s.exec(html) ?? [];
+  expect(style).not.toMatch(/\bgrid\b|\bgap:|\binset:|var\(|min\(|max\(|clamp\(|:is\(|:focus-/);
+});
+
+test('a whole sign-in: menu, QR code, "continue on your phone", success', async () => {
+  const tv = await openTv();
+  expect(await focused(tv)).toBe('DDev provider');
+  await press(tv, 'ArrowRight');
+  const link = await select(tv);
+  expect(await headingOf(tv)).toBe('MyAnimeList');
+  expect(scan(readPng(await tv.locator('#qr').screenshot()))).toBe(link);
+  const code = (await tv.locator('#code').textContent()) ?? '';
+  expect(link).toEndWith(`/L/${code}`);
+  expect(await tv.locator('#address').textContent()).toBe(`${dev.relayUrl}/link`);
+  expect(await tv.locator('#time').textContent()).toMatch(/^Expires in (10:00|9:5\d)$/);
+
+  const phone = await openLink(link);
+  await untilShown(tv, 'Continue on your phone');
+  // The hint may be wrong, so the code can be had again.
+  await press(tv, 'Enter');
+  expect(await tv.locator('#code').isVisible()).toBe(true);
+  await signIn(phone);
+  await untilShown(tv, 'You’re signed in');
+  await press(tv, 'Enter');
+  expect(await focused(tv)).toBe('MMyAnimeList✓ Signed in');
+});
+
+test('the arrows move between the services and stop at the edges', async () => {
+  const tv = await openTv();
+  const steps = [
+    ...['ArrowLeft', 'ArrowUp'].map((key) => [key, 'DDev provider']),
+    ['ArrowRight', 'MMyAnimeList'],
+    ...['ArrowRight', 'ArrowRight'].map((key) => [key, 'AAniList']),
+    // The second row is shorter.
+    ...['ArrowDown', 'ArrowRight', 'ArrowDown'].map((key) => [key, 'TTrakt']),
+    ['ArrowLeft', 'SSpotify'],
+    ['ArrowUp', 'DDev provider'],
+    ['Escape', 'DDev provider'],
+  ];
+  for (const [key = '', card = ''] of steps) {
+    await press(tv, key);
+    expect([key, await focused(tv)]).toEqual([key, card]);
+  }
+});
+
+/** As the engine reports them: of webOS, of Tizen, and of two keys of a keyboard. */
+test.each([
+  ['webOS', 461],
+  ['Tizen', 10_009],
+  ['Escape', 27],
+  ['Backspace', 8],
+])('Back of %s cancels, and the link says so', async (_, windowsVirtualKeyCode) => {
+  const tv = await openTv();
+  await press(tv, 'ArrowDown');
+  const link = await select(tv);
+  const session = await tv.context().newCDPSession(tv);
+  const back = () =>
+    session.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', windowsVirtualKeyCode });
+  await back();
+  expect(await focused(tv)).toBe('SSpotify');
+  await pollUntil('the link is cancelled', () => isCancelled(link));
+
+  const next = await select(tv);
+  await openLink(next);
+  await untilShown(tv, 'Continue on your phone');
+  await back();
+  expect(await focused(tv)).toBe('SSpotify');
+  await pollUntil('the next link is cancelled', () => isCancelled(next));
+});
+
+test('Back also works while the relay does not answer', async () => {
+  const tv = await openTv();
+  await tv.route('**/auth/start', () => {});
+  await press(tv, 'Enter');
+  await untilShown(tv, 'One moment…');
+  await press(tv, 'Escape');
+  expect(await focused(tv)).toBe('DDev provider');
+});
+
+test('a link that expires is replaced by another, and that one signs in', async () => {
+  const tv = await openTv();
+  // A relay holds a poll to its end, even if the session has expired. The client asks for 25 s.
+  await tv.route('**/auth/result?**', (route) =>
+    route.continue({ url: route.request().url().replace('wait=25', 'wait=1') }),
+  );
+  await dev.plan({ scenario: 'expires', seconds: 6 });
+  const link = await select(tv);
+  const code = await tv.locator('#code').textContent();
+  await pollUntil('there is a new link', async () => (await linkOf(tv)) !== link);
+  expect(await headingOf(tv)).toBe('Dev provider');
+  expect(await tv.locator('#code').textContent()).not.toBe(code);
+  const next = await linkOf(tv);
+  expect(scan(readPng(await tv.locator('#qr').screenshot()))).toBe(next);
+  await signIn(await openLink(next));
+  await untilShown(tv, 'You’re signed in');
+});
+
+test.each([
+  ['deny', 'Sign-in was declined.'],
+  ['exchange-fails', 'Sign-in failed. Please try again.'],
+])('%s: what the client says is on the screen, and OK tries again', async (scenario, text) => {
+  const tv = await openTv();
+  await dev.plan({ scenario, auto: true });
+  await press(tv, 'Enter');
+  await untilShown(tv, text);
+  const link = await select(tv);
+  await signIn(await openLink(link));
+  await untilShown(tv, 'You’re signed in');
+});
+
+test('without a connection it says so after a minute, and OK tries again', async () => {
+  const tv = await openScreen();
+  await tv.clock.install();
+  await tv.route('**/services', (route) => route.abort());
+  await tv.goto(`${dev.providerUrl}/tv`);
+  await untilShown(tv, 'One moment…');
+  await pollUntil('a minute has passed', async () => {
+    await tv.clock.runFor(5_000);
+    return (await headingOf(tv)) === 'No connection. Please try again later.';
+  });
+  await tv.unroute('**/services');
+  await press(tv, 'Enter');
+  await untilShown(tv, 'Sign in');
+});
+
+test('a relay that does not list its services has no menu', async () => {
+  const tv = await openScreen();
+  const headers = { 'Access-Control-Allow-Origin': '*' };
+  await tv.route('**/services', (route) => route.fulfill({ status: 404, headers }));
+  await tv.goto(`${dev.providerUrl}/tv`);
+  await untilShown(tv, 'This relay does not list its services.');
+});
+
+describe('from three metres', () => {
+  /** 10 foot interfaces of webOS and Android TV begin there, at 1080p. */
+  const MIN_TEXT_PX = 28;
+  /** WCAG 2.2, 1.4.6. */
+  const MIN_CONTRAST = 7;
+  /** What a television may cut off. */
+  const OVERSCAN = 0.05;
+
+  async function expectLegible(tv: Page, name: string): Promise<void> {
+    await takePicture(tv, name);
+    const { textPx, contrast, overscan } = await tv.evaluate(measure);
+    const tooLittle = [textPx < MIN_TEXT_PX, contrast < MIN_CONTRAST, overscan < OVERSCAN];
+    expect({ name, textPx, contrast, overscan, tooLittle }).toMatchObject({
+      tooLittle: [false, false, false],
+    });
+    expect(await findViolations(tv)).toEqual([]);
+  }
+
+  test('every screen is legible, and inside of what a television shows', async () => {
+    const tv = await openScreen();
+    await tv.goto(`${dev.providerUrl}/tv`);
+    await untilShown(tv, 'Sign in');
+    await expectLegible(tv, 'menu');
+
+    await tv.route('**/auth/start', () => {});
+    await press(tv, 'Enter');
+    await untilShown(tv, 'One moment…');
+    await expectLegible(tv, 'wait');
+    await press(tv, 'Escape');
+    await tv.unroute('**/auth/start');
+
+    const link = await select(tv);
+    await expectLegible(tv, 'link');
+    const phone = await openLink(link);
+    await untilShown(tv, 'Continue on your phone');
+    await expectLegible(tv, 'opened');
+    await signIn(phone);
+    await untilShown(tv, 'You’re signed in');
+    await expectLegible(tv, 'done');
+    await press(tv, 'Enter');
+    await expectLegible(tv, 'menu-signed-in');
+
+    await dev.plan({ scenario: 'deny', auto: true });
+    await press(tv, 'Enter');
+    await untilShown(tv, 'Sign-in was declined.');
+    await expectLegible(tv, 'failed');
+  });
+
+  test.each([
+    [1_280, 720],
+    [1_440, 900],
+    [3_840, 1_600],
+  ])('%d x %d shows the same, smaller or larger', async (width, height) => {
+    const tv = await openPage({ width, height });
+    await tv.goto(`${dev.providerUrl}/tv`);
+    await untilShown(tv, 'Sign in');
+    await select(tv);
+    await takePicture(tv, `link-${width}`);
+    const { overscan } = await tv.evaluate(measure);
+    expect(overscan).toBeGreaterThanOrEqual(OVERSCAN - 0.001);
+  });
+
+  test('the address of a relay in production is short, and a phone reaches it', async () => {
+    const origin = new URL(dev.providerUrl).origin;
+    const relay = await startRelay({
+      OAUTH_BASE_URL: 'https://relay.example',
+      PROVIDERS: 'mal,anilist,spotify',
+      CORS_ORIGINS: origin,
+      ...{ ANILIST_CLIENT_ID: 'of-anilist', SPOTIFY_CLIENT_ID: 'of-spotify' },
+    });
+    const tv = await openScreen();
+    await tv.route('https://relay.example/**', async (route) => {
+      const url = route.request().url().replace('https://relay.example', relay.baseUrl);
+      await route.fulfill({ response: await route.fetch({ url }) }).catch(() => {});
+    });
+    await tv.goto(`${dev.providerUrl}/tv?relay=https://relay.example`);
+    await untilShown(tv, 'Sign in');
+    await expectLegible(tv, 'production-menu');
+    const link = await select(tv);
+    expect(link).toStartWith('https://relay.example/');
+    expect(await tv.locator('#address').textContent()).toBe('relay.example/link');
+    expect(await tv.locator('#local').isVisible()).toBe(false);
+    await expectLegible(tv, 'production-link');
+    await tv.close();
+    await relay.stop();
+  });
+});
+
+/** For people to look at, if RELAY_TEST_SHOTS names a folder. docs/images/tv.png is `tv-production-link`. */
+async function takePicture(tv: Page, name: string): Promise<void> {
+  const folder = process.env.RELAY_TEST_SHOTS;
+  if (!folder) return;
+  mkdirSync(folder, { recursive: true });
+  await tv.screenshot({ path: join(folder, `tv-${name}.png`) });
+}
+
+/** Of all text on the screen: the smallest size, the least contrast, and how near to an edge it is, of 1. */
+function measure() {
+  const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+
+  function luminance(colours: readonly string[]): number {
+    if (canvas === null) return Number.NaN;
+    for (const colour of colours) {
+      canvas.fillStyle = colour;
+      canvas.fillRect(0, 0, 1, 1);
+    }
+    const linear = (part: number) =>
+      part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    const [red = 0, green = 0, blue = 0] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) =>
+      linear(part / 255),
+    );
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  }
+
+  /** The gradient at its brightest, since the text is white; the last one on top. */
+  function backgrounds(element: Element | null): string[] {
+    if (element === null) return ['black'];
+    const { backgroundColor, backgroundImage } = getComputedStyle(element);
+    const [brightest = backgroundColor] = /rgb\([^)]*\)/.exec(backgroundImage) ?? [];
+    return [...backgrounds(element.parentElement), brightest];
+  }
+
+  function contrast(element: Element): number {
+    const behind = backgrounds(element);
+    const text = luminance([...behind, getComputedStyle(element).color]);
+    const [darker = 0, lighter = 0] = [luminance(behind), text].sort((a, b) => a - b);
+    return (lighter + 0.05) / (darker + 0.05);
+  }
+
+  /** Of 1, the nearest edge. */
+  function distance(element: Element): number {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const { left, top, right, bottom } = range.getBoundingClientRect();
+    const [width, height] = [innerWidth, innerHeight];
+    return Math.min(left / width, top / height, 1 - right / width, 1 - bottom / height);
+  }
+
+  const texts = [...document.querySelectorAll('#tv *')].filter(
+    (element) =>
+      element.checkVisibility() &&
+      [...element.childNodes].some((node) => node instanceof Text && node.data.trim() !== ''),
+  );
+  return {
+    textPx: Math.min(...texts.map((text) => Number.parseFloat(getComputedStyle(text).fontSize))),
+    contrast: Math.min(...texts.map(contrast)),
+    overscan: Math.min(...texts.map(distance)),
+  };
+}

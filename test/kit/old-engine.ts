@@ -1,0 +1,30 @@
+/** Makes an old TV engine of a new browser. */
+
+/** What neither Chromium 38 nor 47 had, or what the build does without. */
+const NEWER = {
+  self: [
+    ...['fetch', 'Promise', 'AbortController', 'AbortSignal', 'Headers', 'Request', 'Response'],
+    ...['Symbol', 'Map', 'Set', 'WeakMap', 'WeakSet', 'Proxy', 'Reflect', 'BigInt', 'URL'],
+    ...['URLSearchParams', 'TextEncoder', 'TextDecoder', 'structuredClone', 'queueMicrotask'],
+  ],
+  Object: ['assign', 'entries', 'values', 'fromEntries', 'is', 'getOwnPropertySymbols'],
+  Array: ['from', 'of'],
+  'Array.prototype': ['includes', 'find', 'findIndex', 'findLast', 'fill', 'flat', 'at', 'keys'],
+  'String.prototype': [
+    'includes',
+    'startsWith',
+    'endsWith',
+    'repeat',
+    'padStart',
+    'at',
+    'matchAll',
+  ],
+  Number: ['isFinite', 'isInteger', 'isNaN', 'parseInt', 'parseFloat'],
+  Math: ['imul', 'trunc', 'sign', 'clz32', 'fround', 'log2', 'hypot'],
+  'Crypto.prototype': ['subtle', 'randomUUID'],
+};
+
+/** Run before a page's own scripts. */
+export const REMOVE_NEWER = Object.entries(NEWER)
+  .flatMap(([owner, names]) => names.map((name) => `delete ${owner}.${name};`))
+  .join('\n');
