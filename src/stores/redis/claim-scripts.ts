@@ -177,7 +177,7 @@ if at[1] == 'd' then
   return false
 end
 ${evenIfFull('session')}
-redis.call('HDEL', session, 'v', 'r', 'm', 'k', 'l', 'i')
+redis.call('HDEL', session, 'v', 'r', 'm', 'k', 'l', 'i', 'g', 'z')
 redis.call('HSET', session, 's', 'q')
 ${WAKE}
 return {poll, waiting, at[1] ~= 'q' and at[4] or ''}
