@@ -22,7 +22,7 @@ import { pollUntil } from '../kit/wait.ts';
 setDefaultTimeout(60_000);
 
 /** Two rows of the menu. */
-const SERVICES = ['dev', 'mal', 'anilist', 'spotify', 'trakt'];
+const SERVICES = ['dev', 'mal', 'anilist', 'spotify', 'a-service-with-a-long-name'];
 
 let dev: DevRelayProcess;
 let browser: Browser;
@@ -138,7 +138,7 @@ test('the arrows move between the services and stop at the edges', async () => {
     ['ArrowRight', 'MMyAnimeList'],
     ...['ArrowRight', 'ArrowRight'].map((key) => [key, 'AAniList']),
     // The second row is shorter.
-    ...['ArrowDown', 'ArrowRight', 'ArrowDown'].map((key) => [key, 'TTrakt']),
+    ...['ArrowDown', 'ArrowRight', 'ArrowDown'].map((key) => [key, 'AA-service-with-a-long-name']),
     ['ArrowLeft', 'SSpotify'],
     ['ArrowUp', 'DDev provider'],
     ['Escape', 'DDev provider'],
@@ -229,6 +229,15 @@ test('without a connection it says so after a minute, and OK tries again', async
   await untilShown(tv, 'Sign in');
 });
 
+test('without the client, and without a relay, it says what is missing', async () => {
+  const tv = await openScreen();
+  await tv.goto(`${dev.providerUrl}/tv?relay=`);
+  await untilShown(tv, 'Name a relay in the address: ?relay=https://relay.example');
+  await tv.route('**/tv.js', (route) => route.abort());
+  await tv.goto(`${dev.providerUrl}/tv`);
+  await untilShown(tv, 'The client is not built. Run: bun client/build.ts');
+});
+
 test('a relay that does not list its services has no menu', async () => {
   const tv = await openScreen();
   const headers = { 'Access-Control-Allow-Origin': '*' };
@@ -260,6 +269,13 @@ describe('from three metres', () => {
     await tv.goto(`${dev.providerUrl}/tv`);
     await untilShown(tv, 'Sign in');
     await expectLegible(tv, 'menu');
+    // A long name is cut, and not moved out of its card.
+    const [card, name] = [tv.locator('.card').last(), tv.locator('.card span').last()];
+    const [outer, inner] = await Promise.all([card.boundingBox(), name.boundingBox()]);
+    expect(inner?.y).toBeGreaterThan(outer?.y ?? 0);
+    expect((inner?.y ?? 0) + (inner?.height ?? 0)).toBeLessThan(
+      (outer?.y ?? 0) + (outer?.height ?? 0),
+    );
 
     await tv.route('**/auth/start', () => {});
     await press(tv, 'Enter');
