@@ -13,6 +13,8 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -269,11 +271,14 @@ public final class SignIn {
         var countdown = new Thread(signIn::countDown);
         countdown.setDaemon(true);
         countdown.start();
+        var ended = new CountDownLatch(1);
         // Ctrl-C. On a television: the Back key.
         var onInterrupt = new Thread(() -> {
             try {
                 signIn.cancel();
-            } catch (InterruptedException ended) {
+                // Java ends with this thread, and the message below must be out by then.
+                ended.await(5, TimeUnit.SECONDS);
+            } catch (InterruptedException interrupted) {
                 // The system does not wait any longer.
             }
         });
@@ -288,6 +293,7 @@ public final class SignIn {
         countdown.join();
         System.err.println(failed == null ? "" : "\n" + failed.getMessage());
         if (failed == null) System.out.println("Signed in.");
+        ended.countDown();
         int exitCode = failed == null ? 0 : failed.code.equals("cancelled") ? 130 : 1;
         if (!signIn.isCancelled) Runtime.getRuntime().removeShutdownHook(onInterrupt);
         System.exit(exitCode);
