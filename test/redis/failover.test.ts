@@ -93,7 +93,10 @@ describe.each<[string, (replicas: number) => Promise<Failing>]>([
       await workers;
       const sums = tally(signIns);
       const spentTwice = signIns.filter(({ code }) => provider.requestsFor(code) > 1).length;
-      console.log(`failover ${deployment}, ${replicas} replicas:`, JSON.stringify({ ...sums, spentTwice }));
+      console.log(
+        `failover ${deployment}, ${replicas} replicas:`,
+        JSON.stringify({ ...sums, spentTwice }),
+      );
       expect(sums).toMatchObject({ doubled: 0, wrong: 0 });
     },
   );
