@@ -18,7 +18,10 @@ export const DEFAULT_MAX_SESSIONS = 5_000;
 export const DEFAULT_START_BURST = 3;
 export const DEFAULT_START_RATE_PER_SECOND = 1;
 
-/** Attempts to register a session. A second is needed only if a random secret collides with a live one. */
+/**
+ * Attempts to register a session. A second is needed only if a random secret collides
+ * with a live one, or if a Cluster has no room left for sessions of that tag.
+ */
 export const MAX_REGISTER_TRIES = 5;
 
 /** No vowels, so that no code is a word. No two letters look alike. RFC 8628 §6.1. */

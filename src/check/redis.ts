@@ -1,10 +1,10 @@
 /** Redis: reachable, its version, whether it may forget or write to disk, and whether the user has every right. */
 import { randomBytes } from 'node:crypto';
-import { createCapability, createUserCode } from '../relay/secrets.ts';
+import { createSessionSecrets } from '../relay/secrets.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import { systemClock } from '../relay/time.ts';
 import type { Settings } from '../settings/index.ts';
-import { connectRedis } from '../stores/redis/client.ts';
+import { connectRedis } from '../stores/redis/connect.ts';
 import { openRedis, type RedisEvent } from '../stores/redis/open.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
@@ -59,9 +59,9 @@ async function signIn({
   refreshes,
   createRateLimiter,
 }: Awaited<ReturnType<typeof openRedis>>) {
-  const browserState = createCapability(randomBytes);
-  const pollSecret = createCapability(randomBytes);
-  const userCode = createUserCode(randomBytes);
+  const { tags } = sessions;
+  const secrets = createSessionSecrets(randomBytes, { withUserCode: true, tags });
+  const { browserState, pollSecret, userCode = '' } = secrets;
   const service = 'check';
   await sessions.register({
     ...{ browserState, pollSecret, userCode, service, lifetimeMs: LIFETIME_MS },

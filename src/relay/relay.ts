@@ -1,7 +1,13 @@
 /** The relay: starts sign-ins, completes authorizations, and drains. Knows no HTTP and no provider. */
 import { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS, MAX_REGISTER_TRIES } from '../limits.ts';
 import { createPolls, type Polls } from './polls.ts';
-import { createCapability, createUserCode, createVerifier, type RandomBytes } from './secrets.ts';
+import {
+  createSessionSecrets,
+  createVerifier,
+  type RandomBytes,
+  type SessionSecrets,
+  tagOf,
+} from './secrets.ts';
 import type { CodeResult, ErrorResult, TokenResult } from './session.ts';
 import type { Authorization, SessionKey, SessionStore } from './store.ts';
 import { type Clock, pause } from './time.ts';
@@ -19,12 +25,8 @@ export interface StartOptions {
   readonly keepsErrors: boolean;
 }
 
-export interface Started {
-  readonly pollSecret: string;
-  readonly browserState: string;
-  /** Present when it was asked for. */
-  readonly userCode: string | undefined;
-}
+/** The user code is there if it was asked for. */
+export type Started = SessionSecrets;
 
 export type ExchangeOutcome<Failure> =
   | { readonly ok: true; readonly tokens: TokenResult }
@@ -100,22 +102,20 @@ export function createRelay(options: RelayOptions): Relay {
   return {
     async start(service, { withVerifier, withUserCode, ...asked }) {
       if (draining) return 'draining';
-      // After a collision all secrets are drawn again.
-      for (let tries = 0; tries < MAX_REGISTER_TRIES; tries += 1) {
-        const browserState = createCapability(randomBytes);
-        const pollSecret = createCapability(randomBytes);
-        const userCode = withUserCode ? createUserCode(randomBytes) : undefined;
+      const { tags = 1 } = store;
+      const full = new Set<number>();
+      // After a collision all secrets are drawn again. A full tag says nothing of the others.
+      for (let tries = 0; tries < MAX_REGISTER_TRIES && full.size < tags; tries += 1) {
+        const secrets = createSessionSecrets(randomBytes, { withUserCode, tags, without: full });
         const outcome = await store.register({
-          browserState,
-          pollSecret,
+          ...secrets,
           service,
           lifetimeMs: sessionSeconds * 1_000,
           verifier: withVerifier ? createVerifier(randomBytes) : undefined,
-          userCode,
           ...asked,
         });
-        if (outcome === 'registered') return { pollSecret, browserState, userCode };
-        if (outcome === 'busy') break;
+        if (outcome === 'registered') return secrets;
+        if (outcome === 'busy') full.add(tagOf(secrets.browserState, tags));
       }
       return 'busy';
     },

@@ -53,6 +53,49 @@ export function signInIdOf(browserState: string): string {
   return `${digits.slice(0, 4)}-${digits.slice(4, 8)}`;
 }
 
+/** What one session is reached by. */
+export interface SessionSecrets {
+  readonly browserState: string;
+  readonly pollSecret: string;
+  readonly userCode: string | undefined;
+}
+
+export interface DrawOptions {
+  readonly withUserCode: boolean;
+  /** As in SessionStore. */
+  readonly tags?: number | undefined;
+  /** Tags that have no room. */
+  readonly without?: ReadonlySet<number>;
+}
+
+/**
+ * Draws each secret until it has the tag of the others, so that a store can keep a
+ * session in one place. Each remains as random by itself as if it were the only one.
+ */
+export function createSessionSecrets(
+  randomBytes: RandomBytes,
+  { withUserCode, tags = 1, without = new Set() }: DrawOptions,
+): SessionSecrets {
+  function draw(create: (randomBytes: RandomBytes) => string, fits: (tag: number) => boolean) {
+    let secret = create(randomBytes);
+    while (!fits(tagOf(secret, tags))) secret = create(randomBytes);
+    return secret;
+  }
+  const browserState = draw(createCapability, (tag) => !without.has(tag));
+  const isSame = (tag: number) => tag === tagOf(browserState, tags);
+  const pollSecret = draw(createCapability, isSame);
+  return {
+    browserState,
+    pollSecret,
+    userCode: withUserCode ? draw(createUserCode, isSame) : undefined,
+  };
+}
+
+/** Which of `tags` tags a secret has: a few bits of a digest that is used for nothing else. docs/sealing.md "Tags". */
+export function tagOf(secret: string, tags: number): number {
+  return tags === 1 ? 0 : hash('sha256', `tag ${secret}`, 'buffer').readUInt32BE() % tags;
+}
+
 /** All that is kept of a secret. A lookup by digest also reveals nothing, by its timing, of how close a guess was. */
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'base64url');

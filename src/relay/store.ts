@@ -113,9 +113,16 @@ export const NO_OBSERVER: StoreObserver = {
 
 export interface SessionStore {
   /**
+   * Set by a store that is spread over this many places and keeps each session in one
+   * of them: all secrets of a session must have the same tag (`tagOf` in secrets.ts),
+   * and each tag has its share of the limit on live sessions. Absent: one.
+   */
+  readonly tags?: number;
+
+  /**
    * Atomic: registers the session under all its keys, or not at all. Returns
    * 'collision' when a live session has one of them, 'busy' when the limit
-   * on live sessions is reached. Never counts an expired session as alive.
+   * on live sessions is reached, for sessions of this tag at least. Never counts an expired session as alive.
    */
   register(session: NewSession): Awaitable<'registered' | 'collision' | 'busy'>;
 

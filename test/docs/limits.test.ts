@@ -87,7 +87,6 @@ test.each([
   ['docs/scaling.md', `up to ${seconds(limits.STORE_RETRY_MAX_MS)} s.`],
   ['docs/scaling.md', `has answered or ${undoSeconds} s have passed`],
   ['docs/scaling.md', `It tries for ${seconds(limits.STORE_CONNECT_MS)} seconds`],
-  ['docs/scaling.md', `for up to ${seconds(limits.STORE_PATIENCE_MS)} s. A poll`],
   ['docs/sealing.md', `stays, sealed, for ${undoSeconds} more seconds`],
   ['docs/sealing.md', `refresh id, for ${refreshSeconds} seconds`],
 ])('%s says "%s"', (path, phrase) => {

@@ -1,6 +1,13 @@
 /** Two relays on one Redis, as their operator starts them, and the mock provider of both. */
 import { randomUUID } from 'node:crypto';
-import { poll, pollUntilDone, type Result, startWithCode, UNKNOWN_SECRET } from './device.ts';
+import {
+  poll,
+  pollOnce,
+  pollUntilDone,
+  type Result,
+  startWithCode,
+  UNKNOWN_SECRET,
+} from './device.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from './provider.ts';
 import { type CuttingProxy, startCuttingProxy } from './redis/proxy.ts';
 import { type RedisServer, startRedis } from './redis/server.ts';
@@ -104,6 +111,12 @@ export async function park(relay: RelayProcess, session: string) {
   // It uses the same connection to the store, so it is answered after that look-up.
   await poll(relay, UNKNOWN_SECRET);
   return { answer };
+}
+
+/** As for a device that polled here before: the next claim of this relay is one script, and nothing goes before it. */
+export async function meetSession(relay: RelayProcess, session: string): Promise<void> {
+  const { status } = await pollOnce(relay, session);
+  if (status !== 204) throw new Error(`the session is not pending: ${status}`);
 }
 
 /** The states of a session in Redis: pending, exchanging, completed, delivered. */

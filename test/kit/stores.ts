@@ -4,7 +4,13 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { RateLimiter, RateLimitPolicy } from '../../src/relay/rate-limit.ts';
-import { createCapability, createUserCode, createVerifier } from '../../src/relay/secrets.ts';
+import {
+  createCapability,
+  createSessionSecrets,
+  createUserCode,
+  createVerifier,
+  tagOf,
+} from '../../src/relay/secrets.ts';
 import type { ErrorResult, SessionResult } from '../../src/relay/session.ts';
 import type {
   Authorization,
@@ -40,14 +46,33 @@ export const GONE = { state: 'gone' } as const;
 export const createState = () => createCapability(randomBytes);
 export const createCode = () => createUserCode(randomBytes);
 
-export function newSession(overrides: Partial<NewSession> = {}): NewSession {
+/** Those of a Cluster. Any other store takes secrets that have the same of these. */
+const TAGS = 16;
+
+interface NewSessionOptions extends Partial<NewSession> {
+  /** One that is drawn with the other secrets. */
+  readonly withUserCode?: boolean;
+  /** Not one of these tags. */
+  readonly without?: ReadonlySet<number>;
+}
+
+/** Secrets that are not given are drawn to have the tag of a given one. */
+export function newSession(options: NewSessionOptions = {}): NewSession {
+  const { without = new Set(), withUserCode = false, ...overrides } = options;
+  const { browserState, pollSecret, userCode } = overrides;
+  const [given] = [browserState, pollSecret, userCode].flatMap((secret) => secret ?? []);
+  const others = new Set(Array.from({ length: TAGS }, (_, tag) => tag));
+  if (given !== undefined) others.delete(tagOf(given, TAGS));
+  const drawn = createSessionSecrets(randomBytes, {
+    withUserCode,
+    tags: TAGS,
+    without: given === undefined ? without : others,
+  });
   return {
-    browserState: createState(),
-    pollSecret: createState(),
+    ...drawn,
     service: 'mal',
     verifier: createVerifier(randomBytes),
     lifetimeMs: LIFETIME_MS,
-    userCode: undefined,
     deviceName: undefined,
     repeatMs: undefined,
     keepsErrors: false,
@@ -64,6 +89,7 @@ export function createWaiter(notify: (notice: Notice) => void): Waiter {
 /** A session store whose verbs return promises. One that is for the user's browser is given the session, or its state. */
 export function createTestStore(store: SessionStore) {
   return {
+    tags: store.tags,
     register: async (session: NewSession) => store.register(session),
     async getAuthorization({ service = 'mal', browserState }: Of) {
       return authorizationOf(await store.getAuthorization(service, browserState));
@@ -105,14 +131,31 @@ const authorizationOf = (found: Authorization | undefined) => found && { verifie
 
 export type TestStore = ReturnType<typeof createTestStore>;
 
-export async function register(store: TestStore, overrides: Partial<NewSession> = {}) {
-  const session = newSession(overrides);
-  const outcome = await store.register(session);
+/** As the relay does it: a full tag says nothing of the others. */
+async function registerSomewhere(store: TestStore, overrides: NewSessionOptions) {
+  const full = new Set<number>();
+  for (;;) {
+    const session = newSession({ ...overrides, without: full });
+    const outcome = await store.register(session);
+    const tag = tagOf(session.browserState, TAGS);
+    if (outcome !== 'busy' || full.has(tag) || full.size === (store.tags ?? 1) - 1) {
+      return { session, outcome };
+    }
+    full.add(tag);
+  }
+}
+
+export async function tryRegister(store: TestStore, overrides: NewSessionOptions = {}) {
+  return (await registerSomewhere(store, overrides)).outcome;
+}
+
+export async function register(store: TestStore, overrides: NewSessionOptions = {}) {
+  const { session, outcome } = await registerSomewhere(store, overrides);
   if (outcome !== 'registered') throw new Error(`not registered: ${outcome}`);
   return session;
 }
 
-export async function registerCompleted(store: TestStore, overrides: Partial<NewSession> = {}) {
+export async function registerCompleted(store: TestStore, overrides: NewSessionOptions = {}) {
   const session = await register(store, overrides);
   await store.lease(session);
   await store.complete(session);

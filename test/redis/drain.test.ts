@@ -1,12 +1,12 @@
 /** SIGTERM in the middle of traffic, over Redis: for each code that was spent the tokens are delivered (docs/operating.md). */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { poll, pollUntilDone, refresh, start, UNKNOWN_SECRET } from '../kit/device.ts';
+import { poll, pollUntilDone, refresh, start } from '../kit/device.ts';
 import { DRAIN_FLUSH_MS } from '../kit/limits.ts';
 import { tokensFor } from '../kit/provider.ts';
 import { startCuttingProxy } from '../kit/redis/proxy.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import type { RelayProcess } from '../kit/relay.ts';
-import { startRelayPair, untilSessionIs } from '../kit/relay-pair.ts';
+import { meetSession, startRelayPair, untilSessionIs } from '../kit/relay-pair.ts';
 import { openRaw, statusOf } from '../kit/sockets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -72,9 +72,9 @@ test('while Redis has delivered a result to this relay, which has not read the r
   const [stopping, other] = pair.relays;
   const { session, state } = await start(other);
   const code = makeCode();
+  // Redis knows the script from here on, and this relay the session, so the claim is executed at once.
+  await meetSession(stopping, session);
   await bringCode(other, state, code);
-  // Redis knows the script from here on, so the claim is executed at once.
-  await poll(other, UNKNOWN_SECRET);
   proxy.stall('replies');
   const answer = poll(stopping, session);
   await untilSessionIs(redis, 'd');

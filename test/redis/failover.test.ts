@@ -11,20 +11,65 @@ import {
   openTestRedis,
   PENDING,
   registerCompleted,
+  tryRegister,
 } from '../kit/stores.ts';
 import { startWhenPossible } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(90_000);
 
-describe('with Sentinel', () => {
+const PATIENT = ['--cluster-node-timeout', '60000'];
+
+/** What fails over by itself, and how a test makes it do so. */
+interface Failing extends AsyncDisposable {
+  readonly url: string;
+  readonly nodes: readonly RedisServer[];
+  killPrimary(): Promise<RedisServer>;
+  /** As an operator does before an upgrade: nothing is killed. Returns the primary that steps down. */
+  replacePrimary(): Promise<RedisServer>;
+  waitForPromotion(old: RedisServer): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+/** Any key has a master: one of three fails over. */
+const KEY = 'any';
+
+async function startFailingCluster(replicas: number): Promise<Failing> {
+  const cluster = await startRedisCluster({ replicas });
+  return {
+    ...cluster,
+    async killPrimary() {
+      const killed = await cluster.ownerOf(KEY);
+      await killed.kill();
+      return killed;
+    },
+    async replacePrimary() {
+      const old = await cluster.ownerOf(KEY);
+      await (await replicaOf(old, cluster.nodes)).cli('CLUSTER', 'FAILOVER');
+      return old;
+    },
+    waitForPromotion: (old) => cluster.waitForNewOwner(KEY, old),
+  };
+}
+
+async function replicaOf(master: RedisServer, nodes: readonly RedisServer[]) {
+  const port = /^slave0:.*port=(\d+)/m.exec(await master.cli('INFO', 'replication'))?.[1];
+  const replica = nodes.find((node) => node.port === Number(port));
+  if (replica === undefined) throw new Error('a primary without a replica');
+  return replica;
+}
+
+describe.each<[string, (replicas: number) => Promise<Failing>]>([
+  ['with Sentinel', (replicas) => startRedisSentinel({ replicas, failsOver: true })],
+  ['in a Cluster', startFailingCluster],
+])('%s', (deployment, startGroup) => {
   const WORKERS = 8;
   const SIGN_INS = 100;
 
   test.each([1, 2])(
-    'the primary is killed under load; %d replicas: no tokens are delivered twice, sign-ins go on',
+    'a primary is killed under load; %d replicas: no tokens are delivered twice, sign-ins go on',
     async (replicas) => {
-      await using group = await startRedisSentinel({ replicas, failsOver: true });
+      await using group = await startGroup(replicas);
       await using pair = await startRelayPair(group.url);
       const { relays, provider } = pair;
       const signIns: SignedIn[] = [];
@@ -48,30 +93,43 @@ describe('with Sentinel', () => {
       await workers;
       const sums = tally(signIns);
       const spentTwice = signIns.filter(({ code }) => provider.requestsFor(code) > 1).length;
-      console.log(`failover, ${replicas} replicas:`, JSON.stringify({ ...sums, spentTwice }));
+      console.log(
+        `failover ${deployment}, ${replicas} replicas:`,
+        JSON.stringify({ ...sums, spentTwice }),
+      );
       expect(sums).toMatchObject({ doubled: 0, wrong: 0 });
     },
   );
+});
 
-  // No connection fails while no command is in progress, and a completion may have been announced meanwhile.
-  test('an operator replaces the primary: every parked poll is answered', async () => {
-    await using group = await startRedisSentinel({ failsOver: true });
-    await using pair = await startRelayPair(group.url);
-    const { relays } = pair;
-    const { session } = await startWhenPossible(relays[0]);
-    const parked = await Promise.all(relays.map((relay) => park(relay, session)));
-    await group.waitForPromotion(await group.replacePrimary());
-    const answers = await Promise.all(parked.map(({ answer }) => answer));
-    expect(answers.map(({ status }) => status)).toEqual([204, 204]);
-  });
+// No connection fails while no command is in progress, and a completion may have been published meanwhile.
+test('an operator replaces the primary of Sentinels: every parked poll is answered', async () => {
+  await using group = await startRedisSentinel({ failsOver: true });
+  await using pair = await startRelayPair(group.url);
+  const { relays } = pair;
+  const { session } = await startWhenPossible(relays[0]);
+  const parked = await Promise.all(relays.map((relay) => park(relay, session)));
+  await group.waitForPromotion(await group.replacePrimary());
+  const answers = await Promise.all(parked.map(({ answer }) => answer));
+  expect(answers.map(({ status }) => status)).toEqual([204, 204]);
 });
 
 /** A failover then would undo a claim. */
-describe('while no replica keeps up', async () => {
-  const group = await startRedisSentinel({ replicas: 1 });
+describe.each<[string, () => Promise<Pick<Failing, 'url' | 'nodes' | 'stop'>>]>([
+  ['with Sentinel', () => startRedisSentinel({ replicas: 1 })],
+  // Longer than the tests take, so that no failover begins meanwhile.
+  ['in a Cluster', () => startRedisCluster({ replicas: 1, args: PATIENT })],
+])('while no replica keeps up, %s', async (_, startGroup) => {
+  const group = await startGroup();
   afterAll(() => group.stop());
-  const [, replica] = group.nodes;
-  if (replica === undefined) throw new Error('no replica');
+  const replicas: RedisServer[] = [];
+  for (const node of group.nodes) {
+    if ((await node.cli('ROLE')).startsWith('slave')) replicas.push(node);
+  }
+  const freeze = () => Promise.all(replicas.map((replica) => replica.freeze()));
+  const thaw = () => {
+    for (const replica of replicas) replica.thaw();
+  };
 
   async function openReporting(maxSessions = 5_000) {
     const events: string[] = [];
@@ -87,13 +145,13 @@ describe('while no replica keeps up', async () => {
   test('a result is not delivered; its session stays live, and its poll is notified when a replica is back', async () => {
     const { store, events, replicated, close } = await openReporting(1);
     const { pollSecret } = await registerCompleted(store);
-    await replica.freeze();
+    await freeze();
     expect(await store.claim(pollSecret)).toEqual(PENDING);
     expect(events).toEqual(['store_unreplicated']);
     expect(await store.claim(pollSecret)).toEqual(PENDING);
-    expect(await store.register(newSession())).toBe('busy');
+    expect(await tryRegister(store)).toBe('busy');
     const notified = store.untilNotified(pollSecret);
-    replica.thaw();
+    thaw();
     await replicated;
     expect(await notified).toBe('perhaps');
     expect(await store.claim(pollSecret)).toEqual(CLAIMED);
@@ -109,10 +167,10 @@ describe('while no replica keeps up', async () => {
       await openTestRedis(group.url, { prefix }),
     ] as const;
     const { pollSecret } = await registerCompleted(both[0].store);
-    await replica.freeze();
+    await freeze();
     const claims = await Promise.all(both.map(({ store }) => store.claim(pollSecret)));
     expect(claims).toEqual([PENDING, PENDING]);
-    replica.thaw();
+    thaw();
     for (const { close } of both) close();
   });
 
@@ -121,31 +179,28 @@ describe('while no replica keeps up', async () => {
     const acknowledged = await registerCompleted(store, { repeatMs: ACK_MS });
     const later = await registerCompleted(store, { repeatMs: ACK_MS });
     const { pollSecret } = await registerCompleted(store);
-    await replica.freeze();
+    await freeze();
     expect(await store.claim(acknowledged.pollSecret)).toEqual(CLAIMED);
     expect(await store.claim(pollSecret)).toEqual(PENDING);
     expect(events).toEqual(['store_unreplicated']);
     expect(await store.claim(later.pollSecret)).toEqual(CLAIMED);
     expect(await store.claim(acknowledged.pollSecret)).toEqual(CLAIMED);
     expect(await store.acknowledge(acknowledged.pollSecret)).toBe('acknowledged');
-    replica.thaw();
+    thaw();
     close();
   });
 });
 
-describe('in a Cluster', () => {
+describe('polls that wait', () => {
   const PARKED = 3_000;
   const PARKED_AT_ONCE = 50;
   const COMPLETED_AT_ONCE = 2;
 
-  test('an operator has a replica take over the slot of a channel while completions are announced there: no poll is forgotten', async () => {
-    await using cluster = await startRedisCluster({ replicas: 1 });
+  test('an operator has a replica take over the slots of a master while completions are published: no poll is forgotten', async () => {
+    await using group = await startFailingCluster(1);
     const options = { prefix: 'moved:', maxSessions: 2 * PARKED };
-    const device = await openTestRedis(cluster.url, options);
-    // Of the only instance there is so far.
-    const listed = cluster.nodes.map((node) => node.cli('PUBSUB', 'SHARDCHANNELS', 'moved:*'));
-    const [channel = ''] = (await Promise.all(listed)).filter((channels) => channels !== '');
-    const browser = await openTestRedis(cluster.url, options);
+    const device = await openTestRedis(group.url, options);
+    const browser = await openTestRedis(group.url, options);
     const waiting: string[] = [];
     const notified: Promise<unknown>[] = [];
     async function parkMany(): Promise<void> {
@@ -164,24 +219,15 @@ describe('in a Cluster', () => {
       }
     }
     await Promise.all(Array.from({ length: PARKED_AT_ONCE }, parkMany));
-    const old = await cluster.ownerOf(channel);
     const completed = Promise.all(Array.from({ length: COMPLETED_AT_ONCE }, completeMany));
-    await (await replicaOf(old, cluster.nodes)).cli('CLUSTER', 'FAILOVER');
-    await cluster.waitForNewOwner(channel, old);
+    await group.waitForPromotion(await group.replacePrimary());
     const left = waiting.length;
     await completed;
     // Some before the move, some after; so some during it.
-    console.log(`${PARKED - left} of ${PARKED} were completed while the slot moved`);
+    console.log(`${PARKED - left} of ${PARKED} were completed while the slots moved`);
     expect(left).toBeWithin(1, PARKED);
     await Promise.all(notified);
     device.close();
     browser.close();
   });
-
-  async function replicaOf(master: RedisServer, nodes: readonly RedisServer[]) {
-    const port = /^slave0:.*port=(\d+)/m.exec(await master.cli('INFO', 'replication'))?.[1];
-    const replica = nodes.find((node) => node.port === Number(port));
-    if (replica === undefined) throw new Error('a master without a replica');
-    return replica;
-  }
 });

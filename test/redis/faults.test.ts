@@ -15,6 +15,7 @@ import { startRedis } from '../kit/redis/server.ts';
 import type { RelayProcess } from '../kit/relay.ts';
 import {
   LONG_POLL_SECONDS,
+  meetSession,
   park,
   type SignedIn,
   signIn,
@@ -237,7 +238,9 @@ describe.concurrent('a relay is killed with -9', () => {
   test('during a claim: nobody knows whether the device has its tokens, so nobody else gets them', async () => {
     await using pair = await startCutOffPair();
     const { redis, proxy, cutOff: killed, other } = pair;
-    const { session } = await complete(other);
+    const { session, state } = await start(other);
+    await meetSession(killed, session);
+    expect((await bringCode(other, state, makeCode())).status).toBe(200);
     proxy.stall('replies');
     const cut = poll(killed, session).catch(() => 'cut');
     await untilSessionIs(redis, 'd');

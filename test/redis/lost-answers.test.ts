@@ -3,7 +3,7 @@
  * executed the command. Most of these tests wait, so they run at the same time.
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { USE_CODE } from '../../src/stores/redis/scripts.ts';
+import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import {
   poll,
   pollOnce,
@@ -18,6 +18,7 @@ import { type RedisServer, startRedis, untilFrozen } from '../kit/redis/server.t
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import {
   type CutOffPair,
+  meetSession,
   startCutOffPair,
   startRelayPair,
   untilCodeIs,
@@ -55,9 +56,10 @@ async function takePair(): Promise<CutOffPair> {
   return { ...pair, [Symbol.asyncDispose]: giveBack };
 }
 
-/** A completed session, and what its device should receive. */
-async function complete(relay: RelayProcess) {
+/** A completed session, and what its device should receive. The relay that is cut off has met it. */
+async function complete({ cutOff, other: relay }: CutOffPair) {
   const { session, state } = await start(relay);
+  await meetSession(cutOff, session);
   const code = makeCode();
   expect((await bringCode(relay, state, code)).status).toBe(200);
   return { session, tokens: tokensFor(code) };
@@ -65,8 +67,9 @@ async function complete(relay: RelayProcess) {
 
 describe.concurrent('a claim that Redis has executed, and of which the relay does not know yet', () => {
   /** A completed session, and a poll at the relay that is cut off. */
-  async function startUnknownClaim({ redis, proxy, cutOff, other }: CutOffPair) {
-    const { session, tokens } = await complete(other);
+  async function startUnknownClaim(pair: CutOffPair) {
+    const { redis, proxy, cutOff } = pair;
+    const { session, tokens } = await complete(pair);
     proxy.stall('replies');
     const device = openRaw(cutOff.baseUrl);
     await device.send(`GET /auth/result?session=${session} HTTP/1.1\r\nHost: a\r\n\r\n`);
@@ -145,7 +148,7 @@ describe.concurrent('a claim that Redis has executed, and of which the relay doe
 describe.concurrent('a relay gives up waiting for the reply', () => {
   test('to a claim: the device is told 204, and gets its tokens at another relay', async () => {
     await using pair = await takePair();
-    const { session, tokens } = await complete(pair.other);
+    const { session, tokens } = await complete(pair);
     pair.proxy.stall('replies');
     const answer = pair.cutOff.ask(`/auth/result?session=${session}&wait=1`);
     await untilSessionIs(pair.redis, 'd');
@@ -174,7 +177,7 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
     await using pair = await takePair();
     const { redis, proxy, cutOff, other } = pair;
     const { link } = await startWithCode(other);
-    const asked = proxy.stallRepliesTo(USE_CODE.sha1);
+    const asked = proxy.stallRepliesTo(SCRIPTS.useCode.sha1);
     const page = decide(cutOff, link);
     await asked;
     expect((await page).status).toBe(503);
@@ -211,7 +214,7 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     'Redis for a claim; %s: the device gets its tokens, and is not told to poll again',
     async (meanwhile) => {
       await using pair = await takePair();
-      const { session, tokens } = await complete(pair.other);
+      const { session, tokens } = await complete(pair);
       pair.proxy.stall('replies');
       const answer = poll(pair.cutOff, session);
       await untilSessionIs(pair.redis, 'd');
@@ -224,7 +227,7 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     'Redis for a claim, whose device leaves meanwhile: its next poll gets the tokens, at the relay "%s"',
     async (name) => {
       await using pair = await takePair();
-      const { session, tokens } = await complete(pair.other);
+      const { session, tokens } = await complete(pair);
       pair.proxy.stall('replies');
       const device = new AbortController();
       const left = poll(pair.cutOff, session, { signal: device.signal });
@@ -274,7 +277,7 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
   test.each(MEANWHILE)('Redis for the use of a code; %s: the user goes on', async (meanwhile) => {
     await using pair = await takePair();
     const { link } = await startWithCode(pair.other);
-    const asked = pair.proxy.stallRepliesTo(USE_CODE.sha1);
+    const asked = pair.proxy.stallRepliesTo(SCRIPTS.useCode.sha1);
     const decided = decide(pair.cutOff, link);
     await asked;
     await untilCodeIs(pair.redis, 'used');

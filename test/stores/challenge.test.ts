@@ -1,7 +1,7 @@
 /** What a store keeps of a sign-in with `challenge` or `details`: in memory, in Redis and in a Redis Cluster. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createCapability, createVerifier } from '../../src/relay/secrets.ts';
+import { createSessionSecrets, createVerifier } from '../../src/relay/secrets.ts';
 import type { CodeResult } from '../../src/relay/session.ts';
 import type { NewSession, SessionStore } from '../../src/relay/store.ts';
 import { systemClock } from '../../src/relay/time.ts';
@@ -42,18 +42,17 @@ const RESULT: CodeResult = {
   redirectUri: 'https://relay.test/auth/acme/callback',
 };
 
-function newSession(asked: Partial<NewSession>): NewSession {
+function newSession({ userCode, ...asked }: Partial<NewSession>): NewSession {
+  const withUserCode = userCode !== undefined;
   return {
-    browserState: createCapability(randomBytes),
-    pollSecret: createCapability(randomBytes),
     service: 'acme',
     lifetimeMs: 60_000,
     verifier: undefined,
-    userCode: undefined,
     deviceName: undefined,
     repeatMs: undefined,
     keepsErrors: false,
     ...asked,
+    ...createSessionSecrets(randomBytes, { withUserCode, tags: 16 }),
   };
 }
 

@@ -7,17 +7,19 @@ import { randomBytes } from 'node:crypto';
 import { ErrorReply } from '@redis/client';
 import { NO_MONITOR } from '../../src/monitor.ts';
 import { type Clock, systemClock } from '../../src/relay/time.ts';
-import { connectRedis, type RedisClient, reasonOf } from '../../src/stores/redis/client.ts';
-import { createStoreClock } from '../../src/stores/redis/clock.ts';
-import { createRedisCommands, type RedisCommands } from '../../src/stores/redis/commands.ts';
-import { createRedisKeys } from '../../src/stores/redis/keys.ts';
-import { createOpenClaims } from '../../src/stores/redis/messages.ts';
-import { createRefusals, type RefusalEvent } from '../../src/stores/redis/refusals.ts';
-import { createHoldBack } from '../../src/stores/redis/replication-gate.ts';
-import { script } from '../../src/stores/redis/script.ts';
-import { createRedisStore, createRequestId } from '../../src/stores/redis/store.ts';
+import { createReplicationGate } from '../../src/stores/redis/claims.ts';
+import {
+  createRedisCommands,
+  createStoreClock,
+  type RedisCommands,
+} from '../../src/stores/redis/commands.ts';
+import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts';
+import { createRefusals, type RefusalEvent, reasonOf } from '../../src/stores/redis/failures.ts';
+import { createOpenClaims, listenForWakeUps } from '../../src/stores/redis/pub-sub.ts';
+import { createRedisKeys } from '../../src/stores/redis/records.ts';
+import { createScript } from '../../src/stores/redis/scripts.ts';
+import { createRedisStore } from '../../src/stores/redis/store.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
-import { listenForWakeUps } from '../../src/stores/redis/wake-ups.ts';
 import { createWaiters } from '../../src/stores/waiters.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
 import {
@@ -97,17 +99,17 @@ describe('the clock of the store, an hour ahead', () => {
 
   test('a command carries its deadline by that clock', async () => {
     const { storeClock, deadline } = createClock();
-    expect(storeClock.soon()).toBe('');
-    await storeClock.look();
-    expect(storeClock.soon()).toBe(deadline());
+    expect(storeClock.deadline()).toBe('');
+    await storeClock.probe();
+    expect(storeClock.deadline()).toBe(deadline());
   });
 
   test('an answer that was read after the process was suspended does not falsify it', async () => {
     const { clock, answering, storeClock, deadline } = createClock();
-    await storeClock.look();
+    await storeClock.probe();
     answering.now = () => clock.stall(7_000);
-    await storeClock.look();
-    expect(storeClock.soon()).toBe(deadline());
+    await storeClock.probe();
+    expect(storeClock.deadline()).toBe(deadline());
   });
 });
 
@@ -132,7 +134,7 @@ describe('refusals', () => {
     expect(reasonOf(new ErrorReply(message))).toBe(reason);
   });
 
-  const [writing, reading] = [script('return 1'), script('return 2')];
+  const [writing, reading] = [createScript('return 1'), createScript('return 2')];
 
   function listen() {
     const clock = createFakeClock();
@@ -238,8 +240,8 @@ describe('the connection that listens for completions', () => {
     const within = <T>(work: Promise<T>) => work;
     const stop = await listenForWakeUps({
       ...{ client: server.client, commands: { within } as RedisCommands, clock, waiters },
-      storeClock: { look: async () => {}, soon: () => '' },
-      openClaims: createOpenClaims({ instance: 'instance', publish: async () => 0, clock }),
+      storeClock: { probe: async () => {}, deadline: () => '' },
+      openClaims: createOpenClaims({ instance: 'instance', publish: async () => {}, clock }),
       line: { wasCut: false },
       channel: 'instance',
       onLost: () => {},
@@ -279,25 +281,24 @@ describe('a claim with several attempts', async () => {
     const single = await connectRedis(target, onCut, new AbortController().signal);
     const client: RedisClient = {
       ...single,
-      mayFailOver: true,
-      asClaimer: (run) => single.asClaimer((claimer) => run({ ...claimer, isReplicated })),
+      asClaimer: (key, run) =>
+        single.asClaimer(key, (claimer) => run({ ...claimer, mayFailOver: true, isReplicated })),
     };
     const clock = systemClock;
     const refusals = createRefusals(clock, () => {});
     const commands = createRedisCommands({ client, clock, onCut, refusals, monitor: NO_MONITOR });
     const instance = 'instance';
-    const publish = async () => 0;
-    const wake = async () => {};
+    const publish = async () => {};
     const store = createRedisStore({
-      ...{ client, commands, clock, randomBytes, instance, wake, maxSessions: 10 },
-      keys: createRedisKeys('late-undo:'),
+      ...{ client, commands, clock, randomBytes, instance, maxSessions: 10 },
+      keys: createRedisKeys('late-undo:', false),
       waiters: createWaiters(),
       openClaims: createOpenClaims({ instance, publish, clock }),
-      holdBack: createHoldBack({
+      gate: createReplicationGate({
         ...{ clock, isReplicating: async () => true, onHeld: () => {}, onReleased: () => {} },
       }),
       timeOf: () => NOW,
-      createId: () => createRequestId(randomBytes),
+      createId: () => randomBytes(12).toString('base64url'),
     });
     return { store: createTestStore(store), close: () => client.close() };
   }

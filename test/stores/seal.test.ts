@@ -12,15 +12,13 @@ import {
   deriveFromPollSecret,
   deriveFromRefresh,
   deriveFromUserCode,
+  deviceKeyOf,
   expand,
   seal,
-  unseal,
-} from '../../src/stores/redis/seal.ts';
-import {
-  deviceKeyOf,
   sealToDevice,
+  unseal,
   unsealAsDevice,
-} from '../../src/stores/redis/seal-to-device.ts';
+} from '../../src/stores/redis/sealing.ts';
 import { property } from '../kit/random.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { type NewSession, NOW, openTestRedis } from '../kit/stores.ts';

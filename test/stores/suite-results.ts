@@ -3,7 +3,6 @@ import { expect, test } from 'bun:test';
 import { ACK_MS, EXCHANGE_LEASE_MS } from '../kit/limits.ts';
 import {
   CLAIMED,
-  createCode,
   DENIED,
   type ErrorResult,
   GONE,
@@ -16,6 +15,7 @@ import {
   registerCompleted,
   type TestStore,
   type TestStores,
+  tryRegister,
 } from '../kit/stores.ts';
 import type { OpenStores } from './suite.ts';
 
@@ -132,9 +132,9 @@ export function testAcknowledgements(open: OpenStores): void {
     async (afterMs) => {
       const { store, time } = await openDelivered(afterMs);
       time.advance(ACK_MS);
-      expect(await store.register(newSession())).toBe('busy');
+      expect(await tryRegister(store)).toBe('busy');
       time.advance(1);
-      expect(await store.register(newSession())).toBe('registered');
+      expect(await tryRegister(store)).toBe('registered');
     },
   );
 
@@ -154,7 +154,7 @@ export function testAcknowledgements(open: OpenStores): void {
     expect(await store.getSession({ browserState })).toBeUndefined();
     expect(await store.lease(session)).toBeUndefined();
     await store.acknowledge(secret);
-    expect(await store.register(newSession())).toBe('registered');
+    expect(await tryRegister(store)).toBe('registered');
   });
 }
 
@@ -190,7 +190,7 @@ export function testRepeats(open: OpenStores): void {
     async (_, fail, result) => {
       const stores = await open({ maxSessions: 1 });
       const { store, time } = stores;
-      const session = await register(store, { keepsErrors: true, userCode: createCode() });
+      const session = await register(store, { keepsErrors: true, withUserCode: true });
       const { pollSecret, browserState } = session;
       await fail(stores, session);
       for (const untilMs of [0, 0, LIFETIME_MS]) {
@@ -201,11 +201,11 @@ export function testRepeats(open: OpenStores): void {
         expect(await store.lease(session)).toBeUndefined();
         expect(await store.complete(session)).toBe(false);
         await store.sweep();
-        expect(await store.register(newSession())).toBe('busy');
+        expect(await tryRegister(store)).toBe('busy');
       }
       time.advance(1);
       expect(await store.claim(pollSecret)).toEqual(GONE);
-      expect(await store.register(newSession())).toBe('registered');
+      expect(await tryRegister(store)).toBe('registered');
     },
   );
 
@@ -233,15 +233,15 @@ export function testRepeats(open: OpenStores): void {
       expect(await store.claim(pollSecret)).toEqual(CLAIMED);
     }
     time.advance(1_000);
-    expect(await store.register(newSession())).toBe('busy');
+    expect(await tryRegister(store)).toBe('busy');
     time.advance(1);
     expect(await store.claim(short.pollSecret)).toEqual(GONE);
-    expect(await store.register(newSession())).toBe('registered');
-    expect(await store.register(newSession())).toBe('busy');
+    expect(await tryRegister(store)).toBe('registered');
+    expect(await tryRegister(store)).toBe('busy');
     time.advance(ACK_MS - 1_001);
     expect(await store.claim(long.pollSecret)).toEqual(CLAIMED);
     time.advance(1);
-    expect(await store.register(newSession())).toBe('registered');
+    expect(await tryRegister(store)).toBe('registered');
   });
 
   test('polls at the same time all get a result that is kept', async () => {
@@ -279,11 +279,11 @@ export function testUndoneClaims(open: OpenStores): void {
     const notified = store.untilNotified(session.pollSecret);
     await claimAndLeave(store, session);
     await notified;
-    expect(await store.register(newSession())).toBe('busy');
+    expect(await tryRegister(store)).toBe('busy');
     time.advance(LIFETIME_MS);
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
     expect(await store.claim(session.pollSecret)).toEqual(GONE);
-    expect(await store.register(newSession())).toBe('registered');
+    expect(await tryRegister(store)).toBe('registered');
   });
 
   test('the time of a result that is kept starts when a device has received it', async () => {
@@ -293,7 +293,7 @@ export function testUndoneClaims(open: OpenStores): void {
     await claimAndLeave(store, session);
     await notified;
     time.advance(ACK_MS + 1);
-    expect(await store.register(newSession())).toBe('busy');
+    expect(await tryRegister(store)).toBe('busy');
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
     time.advance(ACK_MS);
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);

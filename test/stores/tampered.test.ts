@@ -7,8 +7,8 @@ import {
   deriveFromRefresh,
   deriveFromUserCode,
   unseal,
-} from '../../src/stores/redis/seal.ts';
-import { unsealAsDevice } from '../../src/stores/redis/seal-to-device.ts';
+  unsealAsDevice,
+} from '../../src/stores/redis/sealing.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import {
   CLAIMED,
@@ -24,8 +24,11 @@ import { failureOf } from '../kit/wait.ts';
 const redis = await startRedis();
 const PREFIX = 'stolen:';
 const { store, refreshes, close } = await openTestRedis(redis.url, { prefix: PREFIX });
+/** Another instance, which knows of a session only what is in the store. */
+const other = await openTestRedis(redis.url, { prefix: PREFIX });
 afterAll(async () => {
   close();
+  other.close();
   await redis.stop();
 });
 
@@ -59,17 +62,17 @@ describe('who can write to the store and puts in its place', () => {
   });
 
   test("another session's pointer: it does not open", async () => {
-    const [victim, other] = [await completed(), await completed()];
-    await redis.cli('SET', victim.pollKey, await redis.cli('GET', other.pollKey));
-    await expectError(store.claim(victim.pollSecret));
+    const [victim, foreign] = [await completed(), await completed()];
+    await redis.cli('SET', victim.pollKey, await redis.cli('GET', foreign.pollKey));
+    await expectError(other.store.claim(victim.pollSecret));
   });
 
   test("a pointer to another session, with the victim's key: it does not open", async () => {
-    const [victim, other] = [await completed(), await completed()];
+    const [victim, foreign] = [await completed(), await completed()];
     const [expiry, , wrapped] = (await redis.cli('GET', victim.pollKey)).split('.');
-    const id = other.sessionKey.replace(`${PREFIX}session:`, '');
+    const id = foreign.sessionKey.replace(`${PREFIX}session:`, '');
     await redis.cli('SET', victim.pollKey, `${expiry}.${id}.${wrapped}`);
-    await expectError(store.claim(victim.pollSecret));
+    await expectError(other.store.claim(victim.pollSecret));
   });
 
   test('a whole session of their own: it does not open', async () => {
@@ -183,10 +186,8 @@ describe('who can read the store and knows the user code', () => {
 
   test('has no more where one instance took the lease and another received the tokens', async () => {
     const session = await pendingWithCode();
-    const other = await openTestRedis(redis.url, { prefix: PREFIX });
     await store.lease(session);
     await other.store.complete(session);
-    other.close();
     // Sealed with an ephemeral key, for the device alone.
     expect(await read(session.sessionKey, 'r')).toContain('.');
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);

@@ -1,40 +1,55 @@
-/** How a result is delivered to one poll: read and marked in one script, and undone where no device got it. */
-import { STALL_GRACE_MS, STALL_MS } from '../../limits.ts';
+/**
+ * What a device does with its poll secret. A result is delivered to one poll: read and
+ * marked in one script, and undone where no device got it.
+ */
+import { STALL_GRACE_MS, STALL_MS, STORE_RETRY_MS } from '../../limits.ts';
 import {
-  type Acknowledgement,
+  type Awaitable,
   type Claim,
   type SessionStore,
   StoreUnavailable,
 } from '../../relay/store.ts';
 import { type Clock, pause } from '../../relay/time.ts';
-import * as scripts from './claim-scripts.ts';
-import type { Claimer, RedisClient, ScriptRunner } from './client.ts';
-import type { TimeOf } from './clock.ts';
-import type { RedisCommands } from './commands.ts';
-import type { RedisKeys } from './keys.ts';
-import type { OpenClaims, Wake } from './messages.ts';
-import { type Observed, openResult } from './records.ts';
-import { FORGET, KEEP_PLACE, LEAVE_PLACE, RETURN_PLACE } from './register-scripts.ts';
-import type { HoldBack } from './replication-gate.ts';
-import { deriveFromPollSecret } from './seal.ts';
+import type { RedisCommands, TimeOf } from './commands.ts';
+import type { Claimer, RedisClient, ScriptRunner } from './connect.ts';
+import type { OpenClaims } from './pub-sub.ts';
+import { type Observed, openResult, type RedisKeys, type SessionKeys } from './records.ts';
+import { SCRIPTS } from './scripts.ts';
+import { type Derived, deriveFromPollSecret } from './sealing.ts';
 
-export interface RedisClaimsOptions {
+export interface DeviceVerbsOptions {
   readonly client: RedisClient;
   readonly commands: RedisCommands;
   readonly keys: RedisKeys;
   readonly clock: Clock;
   readonly timeOf: TimeOf;
   readonly createId: () => string;
-  /** The channel on which this process is notified of completions. */
+  /** The channel on which this process is notified. */
   readonly instance: string;
   readonly openClaims: OpenClaims;
-  readonly wake: Wake;
-  readonly holdBack: HoldBack;
+  readonly gate: ReplicationGate;
   readonly observed: Observed;
 }
 
+export interface DeviceVerbs
+  extends Pick<SessionStore, 'claim' | 'acknowledge' | 'tellOpened' | 'cancel'> {
+  /** Saves a device that polls here the search for its session. */
+  keepPointer(pollId: string, pointer: string): void;
+}
+
+/** Sessions of which an instance remembers where their poll secrets lead: 5 MB. */
+const MAX_POINTERS = 20_000;
+
+/** A session as its poll secret leads to it. */
+interface Place {
+  readonly poll: Derived;
+  readonly pointer: string;
+  readonly sessionId: string;
+  readonly tag: SessionKeys;
+}
+
 interface Attempt {
-  readonly pollKey: string;
+  readonly place: Place;
   /** `<instance>.<claim>.<number>.`; a repetition has the same claim and another number. */
   readonly id: string;
   readonly now: number | string;
@@ -44,36 +59,110 @@ interface ClaimReply {
   /** 'taken': by another claim, which may still be undone. */
   readonly state: Claim['state'] | 'taken';
   readonly sealed: string;
-  readonly pointer: string;
+  /** The attempt that has it. */
+  readonly takenBy: string;
+  /** Whoever asks gets it, for a while. */
+  readonly isKept: boolean;
   /** This claim had it before. */
-  readonly again: boolean;
-  /** Stays for whoever asks, for a while. */
-  readonly kept: boolean;
-  /** For how long, where this claim was the first. */
-  readonly staysMs: number;
+  readonly isAgain: boolean;
+  /** Empty where the result was delivered before. */
   readonly service: string;
   /** Since the result was stored. */
   readonly waitedMs: number;
-  /** The attempt that has it. */
-  readonly takenBy: string;
 }
 
-export function createClaim(options: RedisClaimsOptions): SessionStore['claim'] {
-  const { commands, keys, clock, timeOf, createId, instance, openClaims, observed } = options;
-  const attemptClaim = createAttemptClaim(options);
-  const undoAttempts = createUndoAttempts(options);
+export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
+  const { client, commands, keys, clock, timeOf, createId, instance, openClaims, gate } = options;
+  const { observed } = options;
+  const { run } = commands;
+  const pointers = new Map<string, string>();
+
+  function keepPointer(pollId: string, pointer: string): void {
+    const [oldest] = pointers.size >= MAX_POINTERS ? pointers.keys() : [];
+    if (oldest !== undefined) pointers.delete(oldest);
+    pointers.set(pollId, pointer);
+  }
+
+  /** A pointer never changes, so it is read before a script, which needs the names of all its keys. */
+  function find(pollSecret: string): Awaitable<Place | undefined> {
+    const poll = deriveFromPollSecret(pollSecret);
+    const place = { poll, tag: keys.of(pollSecret) };
+    const pointer = pointers.get(poll.id);
+    return pointer === undefined ? search(place) : at(place, pointer);
+  }
+
+  async function search(place: Pick<Place, 'poll' | 'tag'>): Promise<Place | undefined> {
+    const key = place.tag.poll(place.poll.id);
+    const value = await commands.repeat({ insist: false }, () => commands.within(client.get(key)));
+    if (value === null) return undefined;
+    // Without the time at which it expires.
+    const pointer = value.slice(value.indexOf('.') + 1);
+    keepPointer(place.poll.id, pointer);
+    return at(place, pointer);
+  }
+
+  function at(place: Pick<Place, 'poll' | 'tag'>, pointer: string): Place {
+    return { ...place, pointer, sessionId: pointer.slice(0, pointer.indexOf('.')) };
+  }
+
+  const keysOf = ({ poll, sessionId, tag }: Place) => [
+    tag.session(sessionId),
+    tag.poll(poll.id),
+    tag.live,
+  ];
+
+  async function claimOn({ place, id, now }: Attempt, claimer: Claimer): Promise<ClaimReply> {
+    const args = [now, id, instance, place.sessionId];
+    return parseReply(await run(SCRIPTS.claim, keysOf(place), args, claimer));
+  }
+
+  async function undo({ place, id, now }: Attempt, runner?: ScriptRunner): Promise<void> {
+    const args = [now, id, place.sessionId, keys.channelPrefix];
+    await run(SCRIPTS.undoClaim, keysOf(place), args, runner);
+  }
+
+  /** So that a failover does not undo it: claimed, known to a replica, and then still claimed. */
+  async function claimForGood(attempt: Attempt, claimer: Claimer): Promise<ClaimReply> {
+    if (!claimer.mayFailOver) return claimOn(attempt, claimer);
+    const { tag } = attempt.place.tag;
+    if (gate.isHeld(tag)) return claimOn({ ...attempt, id: '' }, claimer);
+    let reply = await claimOn(attempt, claimer);
+    // A failover may undo what is kept, and does no harm: it is delivered again anyway.
+    while (reply.state === 'claimed' && !reply.isKept) {
+      // In one round trip. After a failover the new primary may not have the claim.
+      const [isReplicated, repeated] = await Promise.all([
+        commands.within(claimer.isReplicated()),
+        claimOn(attempt, claimer),
+      ]);
+      if (!isReplicated) {
+        gate.hold(tag);
+        // This attempt alone: a repetition may have been answered by now.
+        await undo(attempt, claimer);
+        return parseReply(['pending']);
+      }
+      reply = repeated;
+      if (reply.isAgain) break;
+    }
+    return reply;
+  }
+
+  /** The wait for a free connection counts too. */
+  const attemptClaim = (attempt: Attempt) =>
+    commands.within(
+      client.asClaimer(attempt.place.tag.live, (claimer) => claimForGood(attempt, claimer)),
+    );
 
   /**
    * Repeated for a while under one id. A claim that reaches no device is
    * undone: one whose outcome stays unknown, and one whose device has left.
    */
-  async function claimOnce(pollKey: string, signal?: AbortSignal) {
+  async function claimOnce(place: Place, signal?: AbortSignal): Promise<ClaimReply> {
     const claim = `${instance}.${createId()}.`;
     const askedAtMs = clock.now();
     let isUnknown = false;
 
-    function undo(): void {
-      const undoOnce = () => undoAttempts({ pollKey, id: claim, now: timeOf() });
+    function undoAll(): void {
+      const undoOnce = () => undo({ place, id: claim, now: timeOf() });
       void commands.undo(undoOnce, { isUnknown }).then(() => openClaims.close(claim));
     }
     function onUnknown(): void {
@@ -81,7 +170,7 @@ export function createClaim(options: RedisClaimsOptions): SessionStore['claim'] 
     }
     function attempt(turn: number, wasUnknown: boolean): Promise<ClaimReply> {
       isUnknown = wasUnknown;
-      return attemptClaim({ pollKey, id: `${claim}${turn}.`, now: timeOf() });
+      return attemptClaim({ place, id: `${claim}${turn}.`, now: timeOf() });
     }
     openClaims.open(claim);
     try {
@@ -91,11 +180,11 @@ export function createClaim(options: RedisClaimsOptions): SessionStore['claim'] 
         return reply;
       }
       // An earlier attempt may be carried out yet, where there is something to claim.
-      if (reply.state === 'claimed' || (isUnknown && reply.state !== 'gone')) undo();
+      if (reply.state === 'claimed' || (isUnknown && reply.state !== 'gone')) undoAll();
       else openClaims.close(claim);
       return reply.state === 'claimed' ? parseReply(['pending']) : reply;
     } catch (error) {
-      if (isUnknown) undo();
+      if (isUnknown) undoAll();
       else openClaims.close(claim);
       throw error;
     }
@@ -107,128 +196,76 @@ export function createClaim(options: RedisClaimsOptions): SessionStore['claim'] 
     return signal?.aborted ?? false;
   }
 
-  return async (pollSecret, signal) => {
-    const poll = deriveFromPollSecret(pollSecret);
-    const pollKey = keys.poll(poll);
-    let closedClaim: string | undefined;
-    while (!signal?.aborted) {
-      const reply = await commands.track(claimOnce(pollKey, signal));
-      const { state, sealed, pointer, takenBy } = reply;
-      if (state === 'claimed') {
-        // Not what stays and was delivered before.
-        if (reply.service) observed.by.delivered(reply.service, reply.waitedMs);
-        return { state, result: openResult({ pollSecret, poll }, pointer, sealed) };
+  return {
+    keepPointer,
+
+    async claim(pollSecret, signal) {
+      const found = find(pollSecret);
+      const place = found instanceof Promise ? await found : found;
+      if (place === undefined) return { state: 'gone' };
+      let closedClaim: string | undefined;
+      while (!signal?.aborted) {
+        const reply = await commands.track(claimOnce(place, signal));
+        const { state, sealed, takenBy } = reply;
+        if (state === 'gone') pointers.delete(place.poll.id);
+        if (state === 'claimed') {
+          if (reply.service !== '') observed.by.delivered(reply.service, reply.waitedMs);
+          const { poll, pointer, sessionId } = place;
+          return { state, result: openResult({ pollSecret, poll, pointer, sessionId }, sealed) };
+        }
+        if (state !== 'taken') return { state };
+        const claim = claimOf(takenBy);
+        // It still has the session, and nobody can undo it any more: it was delivered.
+        if (claim === closedClaim) return { state: 'gone' };
+        if (!(await openClaims.untilClosed(claim))) {
+          throw new StoreUnavailable('claimed by a poll that may still lose it');
+        }
+        closedClaim = claim;
       }
-      if (state !== 'taken') return { state };
-      const claim = claimOf(takenBy);
-      // It still has the session, and nobody can undo it any more: it was delivered.
-      if (claim === closedClaim) return { state: 'gone' };
-      if (!(await openClaims.untilClosed(claim))) {
-        throw new StoreUnavailable('claimed by a poll that may still lose it');
-      }
-      closedClaim = claim;
-    }
-    return { state: 'pending' };
+      return { state: 'pending' };
+    },
+
+    /** Not repeated: the device may confirm again, and what nobody confirms expires. */
+    async acknowledge(pollSecret) {
+      const place = await find(pollSecret);
+      if (place === undefined) return 'gone';
+      const outcome = await run(SCRIPTS.acknowledge, keysOf(place), [timeOf(), place.sessionId]);
+      return outcome as Awaited<ReturnType<SessionStore['acknowledge']>>;
+    },
+
+    /** Not repeated: what is lost is a hint. */
+    async tellOpened(pollSecret) {
+      const place = await find(pollSecret);
+      if (place === undefined) return false;
+      const [sessionKey = ''] = keysOf(place);
+      return (await run(SCRIPTS.tellOpened, [sessionKey], [timeOf()])) === 1;
+    },
+
+    /** Not repeated: the device cancels again. */
+    async cancel(pollSecret) {
+      const place = await find(pollSecret);
+      if (place === undefined) return 'gone';
+      const [sessionKey = ''] = keysOf(place);
+      const outcome = await run(SCRIPTS.cancel, [sessionKey], [timeOf(), keys.channelPrefix]);
+      if (typeof outcome !== 'string') return 'gone';
+      if (outcome !== '') observed.by.cancelled(outcome);
+      return 'cancelled';
+    },
   };
 }
 
-function createAttemptClaim(options: RedisClaimsOptions) {
-  const { client, commands, instance, holdBack } = options;
-  const { live, sessionPrefix } = options.keys;
-  const undoAttempts = createUndoAttempts(options);
-
-  async function claimAtOnce({ pollKey, id, now }: Attempt, claimer: Claimer) {
-    const args = [now, id, instance, sessionPrefix];
-    return parseReply(await commands.run(scripts.CLAIM_BY_POINTER, [pollKey, live], args, claimer));
-  }
-
-  /** So that a failover does not undo it: claimed, known to a replica, and then still claimed. */
-  async function claimForGood(attempt: Attempt, claimer: Claimer): Promise<ClaimReply> {
-    if (holdBack.isHeld) return claimAtOnce({ ...attempt, id: '' }, claimer);
-    let reply = await claimAtOnce(attempt, claimer);
-    while (reply.state === 'claimed') {
-      // A failover may undo it, and does no harm: it is delivered again anyway.
-      if (reply.kept) return reply;
-      if (!(await commands.within(claimer.isReplicated()))) {
-        holdBack.hold();
-        // This attempt alone: a repetition may have been answered by now.
-        await undoAttempts(attempt, claimer);
-        return parseReply(['pending']);
-      }
-      // After a failover the new primary may not have the claim: ask again.
-      reply = await claimAtOnce(attempt, claimer);
-      if (reply.again) return reply;
-    }
-    return reply;
-  }
-
-  async function claimInSteps({ pollKey, id, now }: Attempt): Promise<ClaimReply> {
-    const pointer = await commands.within(client.get(pollKey));
-    if (pointer === null) return parseReply(['gone']);
-    const [, sessionId = ''] = pointer.split('.');
-    const args = [now, id, instance, pointer];
-    const reply = parseReply(
-      await commands.run(scripts.CLAIM_SESSION, [sessionPrefix + sessionId], args),
-    );
-    // Moved once: each further claim of a kept result would move it again.
-    const isMoved = reply.kept && reply.again;
-    if (reply.state === 'claimed' && !isMoved) await movePlace(sessionId, now, reply);
-    return reply;
-  }
-
-  /** If this fails, the session counts as live until it would have expired. */
-  async function movePlace(sessionId: string, now: number | string, reply: ClaimReply) {
-    const moved = reply.kept
-      ? commands.run(KEEP_PLACE, [live], [now, sessionId, reply.staysMs])
-      : commands.run(LEAVE_PLACE, [live], [sessionId]);
-    await moved.catch(() => {});
-  }
-
-  if (client.isCluster) return claimInSteps;
-  const claim = client.mayFailOver ? claimForGood : claimAtOnce;
-  // The wait for a free connection counts too.
-  return (attempt: Attempt) =>
-    commands.within(client.asClaimer((claimer) => claim(attempt, claimer)));
-}
-
-/** As if it had not been claimed, if it still is by what is to be undone: an attempt, or a claim with all its attempts. */
-function createUndoAttempts({ client, commands, keys, wake }: RedisClaimsOptions) {
-  const { live, sessionPrefix, channelPrefix } = keys;
-
-  async function undoAtOnce({ pollKey, id, now }: Attempt, runner: ScriptRunner = client) {
-    const args = [now, id, sessionPrefix, channelPrefix];
-    await commands.run(scripts.UNDO_BY_POINTER, [pollKey, live], args, runner);
-  }
-
-  async function undoInSteps({ pollKey, id, now }: Attempt) {
-    const pointer = await commands.within(client.get(pollKey));
-    const [, sessionId = ''] = pointer?.split('.') ?? [];
-    const undone = await commands.run(scripts.UNDO_SESSION, [sessionPrefix + sessionId], [now, id]);
-    if (!Array.isArray(undone)) return;
-    const [expiresAtMs, pollId, waiting] = undone as [number, string, string[]];
-    // If this fails, the session is not counted as live.
-    await commands.run(RETURN_PLACE, [live], [sessionId, expiresAtMs]).catch(() => {});
-    for (const other of waiting) void wake(other, pollId);
-  }
-
-  return client.isCluster ? undoInSteps : undoAtOnce;
-}
-
 function parseReply(reply: unknown): ClaimReply {
-  const [state, second = '', pointer = '', how = '', staysMs, service, waitedMs] = reply as [
+  const [state, second = '', stays, turn, service = '', waitedMs] = reply as [
     ClaimReply['state'],
     ...string[],
   ];
-  const isTaken = state === 'taken';
   return {
     state,
-    sealed: isTaken ? '' : second,
-    takenBy: isTaken ? second : '',
-    pointer,
-    again: how.endsWith('again'),
-    kept: how.startsWith('kept'),
-    staysMs: Number(staysMs ?? 0),
-    service: service ?? '',
+    sealed: state === 'claimed' ? second : '',
+    takenBy: state === 'taken' ? second : '',
+    isKept: stays === 'kept',
+    isAgain: turn === 'again',
+    service,
     waitedMs: Number(waitedMs ?? 0),
   };
 }
@@ -238,33 +275,51 @@ function claimOf(attempt: string): string {
   return attempt.replace(/[^.]*\.$/, '');
 }
 
-export type Acknowledge = (pollKey: string, now: number | string) => Promise<Acknowledgement>;
+/**
+ * Results are delivered only while a replica confirms claims: otherwise a failover
+ * would undo a claim, and the tokens would be delivered twice. Devices keep waiting,
+ * and claim again once a replica keeps up. In a Cluster each tag is on a primary of
+ * its own.
+ */
+export interface ReplicationGate {
+  isHeld(tag: number): boolean;
+  /** From now on until a replica keeps up. */
+  hold(tag: number): void;
+  stop(): void;
+}
 
-export function createAcknowledge({
-  client,
-  commands,
-  keys,
-}: Pick<RedisClaimsOptions, 'client' | 'commands' | 'keys'>): Acknowledge {
-  const { live, sessionPrefix } = keys;
+export interface ReplicationGateOptions {
+  readonly clock: Clock;
+  /** Whether a replica of the tag's primary keeps up. */
+  readonly isReplicating: (tag: number) => Promise<boolean>;
+  /** Called for the first tag that is held. */
+  readonly onHeld: () => void;
+  /** Called for each, and told whether it was the last. */
+  readonly onReleased: (isLast: boolean) => void;
+}
 
-  async function acknowledgeAtOnce(pollKey: string, now: number | string) {
-    const args = [now, sessionPrefix];
-    const outcome = await commands.run(scripts.ACKNOWLEDGE_BY_POINTER, [pollKey, live], args);
-    return outcome as Acknowledgement;
+export function createReplicationGate(options: ReplicationGateOptions): ReplicationGate {
+  const { clock, isReplicating, onHeld, onReleased } = options;
+  const held = new Set<number>();
+  let isStopped = false;
+
+  async function release(tag: number): Promise<void> {
+    do await pause(clock, STORE_RETRY_MS);
+    while (!isStopped && !(await isReplicating(tag).catch(() => false)));
+    held.delete(tag);
+    if (!isStopped) onReleased(held.size === 0);
   }
 
-  async function acknowledgeInSteps(pollKey: string, now: number | string) {
-    const pointer = await commands.within(client.get(pollKey));
-    const [, sessionId = ''] = pointer?.split('.') ?? [];
-    const session = sessionPrefix + sessionId;
-    const outcome = await commands.run(scripts.ACKNOWLEDGE_SESSION, [session], [now]);
-    if (outcome === 'acknowledged') {
-      // Lost, they expire: the pointer leads nowhere.
-      await commands.run(LEAVE_PLACE, [live], [sessionId]).catch(() => {});
-      await commands.run(FORGET, [pollKey], []).catch(() => {});
-    }
-    return outcome as Acknowledgement;
-  }
-
-  return client.isCluster ? acknowledgeInSteps : acknowledgeAtOnce;
+  return {
+    isHeld: (tag) => held.has(tag),
+    hold(tag) {
+      if (held.has(tag)) return;
+      held.add(tag);
+      if (held.size === 1) onHeld();
+      void release(tag);
+    },
+    stop() {
+      isStopped = true;
+    },
+  };
 }

@@ -1,7 +1,12 @@
-/** Scripts with a deadline of their own: a client that has written a command waits for its answer for ever. */
+/**
+ * Scripts with a deadline of their own: a client that has written a command waits for
+ * its answer for ever. What is unanswered is repeated or undone. The store's clock says
+ * until when a command is valid.
+ */
 import {
   EXCHANGE_LEASE_MS,
   STORE_DEADLINE_MS,
+  STORE_LATEST_MS,
   STORE_PATIENCE_MS,
   STORE_RETRY_MAX_MS,
   STORE_RETRY_MS,
@@ -10,16 +15,9 @@ import {
 import type { Monitor } from '../../monitor.ts';
 import { StoreUnavailable } from '../../relay/store.ts';
 import { type Clock, createDeadlineQueue, type Deadline, pause } from '../../relay/time.ts';
-import {
-  isAnswer,
-  isRefusal,
-  type RedisClient,
-  reasonOf,
-  type ScriptCall,
-  type ScriptRunner,
-} from './client.ts';
-import type { Refusals } from './refusals.ts';
-import { type Script, TOO_LATE } from './script.ts';
+import type { RedisClient, ScriptCall, ScriptRunner } from './connect.ts';
+import { isAnswer, isRefusal, type Refusals, reasonOf } from './failures.ts';
+import { type Script, TOO_LATE } from './scripts.ts';
 
 export interface RedisCommands {
   /** Throws StoreUnavailable: offline, refused, or not answered in time; the last is 'unknown'. */
@@ -199,4 +197,48 @@ async function evalShaOrText(script: Script, call: ScriptCall, runner: ScriptRun
 function unavailable(error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
   return new StoreUnavailable('refused or out of reach', { cause: error });
+}
+
+/*
+ * The store's clock, relative to ours. A store that is paused, or that fails over, may
+ * carry out a command when nobody waits for its answer any more. A claim would then
+ * deliver the tokens to nobody. So a command says until when it is valid, and the
+ * store refuses it later. docs/scaling.md "When Redis is unreachable".
+ */
+
+/**
+ * The store's time is known to within half of a round trip. A longer round trip, such
+ * as after a pause of the relay or the store, is less exact than the margin between
+ * STORE_LATEST_MS and STORE_DEADLINE_MS.
+ */
+const MAX_ROUND_TRIP_MS = 2 * (STORE_DEADLINE_MS - STORE_LATEST_MS);
+
+/** The argument `now` of a script. */
+export type TimeOf = () => number | string;
+
+export interface StoreClock {
+  /** Asks the store what time it is. */
+  probe(): Promise<void>;
+  /** `until` and the last moment, by the store's clock, at which it may carry out the command. */
+  readonly deadline: TimeOf;
+}
+
+export function createStoreClock(
+  client: RedisClient,
+  commands: RedisCommands,
+  clock: Clock,
+): StoreClock {
+  let aheadMs: number | undefined;
+  return {
+    async probe() {
+      const askedAtMs = clock.now();
+      const storeMs = await commands.within(client.time());
+      const answeredAtMs = clock.now();
+      if (aheadMs !== undefined && answeredAtMs - askedAtMs > MAX_ROUND_TRIP_MS) return;
+      aheadMs = storeMs - (askedAtMs + answeredAtMs) / 2;
+    },
+    // Unknown only before the first probe.
+    deadline: () =>
+      aheadMs === undefined ? '' : `until ${Math.round(clock.now() + aheadMs + STORE_LATEST_MS)}`,
+  };
 }

@@ -9,19 +9,21 @@ import type { RandomBytes } from '../../relay/secrets.ts';
 import { type SessionStore, StoreUnavailable } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import { createWaiters } from '../waiters.ts';
-import { type Claimer, connectRedis } from './client.ts';
-import { type ConnectFailure, describeConnectFailure, noAnswer } from './client-failures.ts';
-import { createStoreClock } from './clock.ts';
-import { createRedisCommands } from './commands.ts';
-import { createRedisKeys } from './keys.ts';
-import { createOpenClaims, createPublish, createWake } from './messages.ts';
-import { createRedisRateLimiter } from './rate-limiter.ts';
-import { createRedisRefreshStore } from './refresh.ts';
-import { createRefusals, type RefusalEvent } from './refusals.ts';
-import { createHoldBack } from './replication-gate.ts';
-import { createRedisStore, createRequestId } from './store.ts';
+import { createReplicationGate } from './claims.ts';
+import { createRedisCommands, createStoreClock } from './commands.ts';
+import { type Claimer, connectRedis } from './connect.ts';
+import {
+  type ConnectFailure,
+  createRefusals,
+  describeConnectFailure,
+  noAnswer,
+  type RefusalEvent,
+} from './failures.ts';
+import { createRedisRateLimiter, createRedisRefreshStore } from './limits.ts';
+import { createOpenClaims, createPublish, listenForWakeUps } from './pub-sub.ts';
+import { createRedisKeys } from './records.ts';
+import { createRedisStore } from './store.ts';
 import type { RedisTarget } from './url.ts';
-import { listenForWakeUps } from './wake-ups.ts';
 
 export interface RedisOptions {
   readonly target: RedisTarget;
@@ -144,7 +146,6 @@ async function startStores(
 ): Promise<RedisStores> {
   const { target, prefix, clock, randomBytes, onEvent } = options;
   const instance = Buffer.from(randomBytes(9)).toString('base64url');
-  const keys = createRedisKeys(prefix);
   const waiters = createWaiters();
   const line = { wasCut: false };
   const onCut = (error?: unknown) => {
@@ -152,6 +153,7 @@ async function startStores(
     note(error);
   };
   const client = await connectRedis(target, onCut, signal);
+  const keys = createRedisKeys(prefix, client.isCluster);
   const refusals = createRefusals(clock, onEvent);
   const { monitor = NO_MONITOR } = options;
   const commands = createRedisCommands({ client, clock, onCut, refusals, monitor });
@@ -172,32 +174,24 @@ async function startStores(
     onBack: () => onEvent({ type: 'store_back' }),
   });
   for (const problem of problems) onEvent({ type: 'store_unfit', problem });
-  const holdBack = createHoldBack({
+  const gate = createReplicationGate({
     clock,
-    isReplicating: () => commands.within(client.asClaimer(isReplicating)),
+    isReplicating: (tag) => commands.within(client.asClaimer(keys.live[tag] ?? '', isReplicating)),
     onHeld: () => onEvent({ type: 'store_unreplicated' }),
-    onReleased() {
-      onEvent({ type: 'store_replicated' });
+    onReleased(isLast) {
+      if (isLast) onEvent({ type: 'store_replicated' });
       waiters.notifyAll();
     },
   });
-  const timeOf = () => options.testClock?.now() ?? storeClock.soon();
-  const createId = () => createRequestId(randomBytes);
-  const shared = {
-    ...options,
-    client,
-    commands,
-    keys,
-    timeOf,
-    createId,
-    wake: createWake(publish, clock),
-  };
+  const timeOf = () => options.testClock?.now() ?? storeClock.deadline();
+  const createId = () => Buffer.from(randomBytes(12)).toString('base64url');
+  const shared = { ...options, client, commands, keys, timeOf, createId };
   return {
-    sessions: createRedisStore({ ...shared, waiters, instance, openClaims, holdBack }),
+    sessions: createRedisStore({ ...shared, waiters, instance, openClaims, gate }),
     refreshes: createRedisRefreshStore(shared),
     createRateLimiter: (name, policy) => createRedisRateLimiter({ ...shared, name, policy }),
     close() {
-      holdBack.stop();
+      gate.stop();
       commands.close();
       stopListening();
       client.close();

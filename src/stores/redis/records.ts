@@ -1,6 +1,6 @@
-/** What the store holds of a session, sealed, and how it opens. The construction is docs/sealing.md. */
+/** Where the store keeps what, and what it holds of a session: sealed, and how it opens. The construction is docs/sealing.md. */
 import type { Buffer } from 'node:buffer';
-import { type RandomBytes, signInIdOf } from '../../relay/secrets.ts';
+import { type RandomBytes, signInIdOf, tagOf } from '../../relay/secrets.ts';
 import type { ExpiredStage, SessionResult } from '../../relay/session.ts';
 import type {
   Authorization,
@@ -9,15 +9,97 @@ import type {
   SessionInfo,
   StoreObserver,
 } from '../../relay/store.ts';
+import { FIELD, STATE } from './scripts.ts';
 import {
   type Derived,
   deriveFromBrowserState,
   deriveFromPollSecret,
   deriveFromUserCode,
+  deviceKeyOf,
+  isSealedToDevice,
   seal,
+  sealToDevice,
   unseal,
-} from './seal.ts';
-import { deviceKeyOf, isSealedToDevice, sealToDevice, unsealAsDevice } from './seal-to-device.ts';
+  unsealAsDevice,
+} from './sealing.ts';
+
+/** Tags of a Cluster, and so the most masters that share its sessions. */
+const CLUSTER_TAGS = 16;
+const SLOTS = 16_384;
+
+export interface RedisKeys {
+  /** As in SessionStore. */
+  readonly tags: number;
+  /** The instance's name follows. */
+  readonly channelPrefix: string;
+  /** The index of live sessions of each tag, by when they expire. */
+  readonly live: readonly string[];
+  /** All that belongs to the sessions of this secret's tag. In a Cluster it is in one slot. */
+  of(secret: string): SessionKeys;
+  /** Of a session in the index of this tag. */
+  sessionKey(tag: number, id: string): string;
+  refresh(refresh: Derived): string;
+  bucket(limit: string, address: string): string;
+}
+
+export interface SessionKeys {
+  readonly tag: number;
+  readonly live: string;
+  session(id: string): string;
+  poll(id: string): string;
+  code(id: string): string;
+}
+
+export function createRedisKeys(prefix: string, isCluster: boolean): RedisKeys {
+  // Without a tag the names are those of every version before.
+  const prefixes = isCluster
+    ? createHashTags().map((hashTag) => `${prefix}{${hashTag}}:`)
+    : [prefix];
+  const byTag = prefixes.map(
+    (own, tag): SessionKeys => ({
+      tag,
+      live: `${own}live`,
+      session: (id) => `${own}session:${id}`,
+      poll: (id) => `${own}poll:${id}`,
+      code: (id) => `${own}code:${id}`,
+    }),
+  );
+  return {
+    tags: byTag.length,
+    channelPrefix: `${prefix}wake:`,
+    live: byTag.map(({ live }) => live),
+    of(secret) {
+      const keys = byTag[tagOf(secret, byTag.length)];
+      if (keys === undefined) throw new Error('a tag without keys');
+      return keys;
+    },
+    sessionKey: (tag, id) => byTag[tag]?.session(id) ?? '',
+    refresh: ({ id }) => `${prefix}refresh:${id}`,
+    bucket: (limit, address) => `${prefix}rate:${limit}:${address}`,
+  };
+}
+
+/** For each tag the first number whose slot lies in its sixteenth, so that masters get even shares. */
+function createHashTags(): number[] {
+  return Array.from({ length: CLUSTER_TAGS }, (_, tag) => {
+    let name = 0;
+    while (Math.floor((slotOf(`${name}`) * CLUSTER_TAGS) / SLOTS) !== tag) name += 1;
+    return name;
+  });
+}
+
+/** The slot of a key in a Cluster: CRC-16/XMODEM of its hash tag. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/ */
+export function slotOf(key: string): number {
+  const [, tag = key] = /\{([^}]+)\}/.exec(key) ?? [];
+  let crc = 0;
+  for (const byte of new TextEncoder().encode(tag)) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) {
+      crc = ((crc << 1) ^ (crc & 0x8000 ? 0x1021 : 0)) & 0xffff;
+    }
+  }
+  return crc % 16_384;
+}
 
 /* What each message is sealed for, so that none opens in another's place. */
 const pointerContext = (poll: Derived, sessionId: string) => `pointer ${poll.id} ${sessionId}`;
@@ -40,7 +122,7 @@ export interface SessionRecord {
   readonly pointer: string;
   /** The way from the code to the link, when there is a code. */
   readonly code?: { readonly id: string; readonly value: string };
-  /** Names and values in turn, as scripts.ts has them. */
+  /** Names and values in turn. */
   readonly fields: readonly string[];
 }
 
@@ -57,18 +139,24 @@ export function recordOf(newSession: NewSession, randomBytes: RandomBytes): Sess
     verifierContext(session.id, service),
     writeAuthorization(newSession),
   );
-  const fields = ['n', service, 'd', poll.id, 'v', sealedVerifier, 'g', signInIdOf(browserState)];
-  if (deviceName !== undefined) fields.push('m', sealed(nameContext(session.id), deviceName));
-  if (newSession.repeatMs !== undefined) fields.push('a', String(newSession.repeatMs));
-  if (newSession.keepsErrors) fields.push('f', '');
+  const fields = [FIELD.service, service, FIELD.poll_id, poll.id, FIELD.verifier, sealedVerifier];
+  fields.push(FIELD.sign_in, signInIdOf(browserState));
+  if (deviceName !== undefined)
+    fields.push(FIELD.device_name, sealed(nameContext(session.id), deviceName));
+  if (newSession.repeatMs !== undefined) fields.push(FIELD.repeat_ms, String(newSession.repeatMs));
+  if (newSession.keepsErrors) fields.push(FIELD.keeps_errors, '');
   if (userCode === undefined) return { ...record, fields };
-  fields.push('k', sealed(keyContext(session.id), deviceKeyOf(pollSecret)));
+  fields.push(FIELD.device_key, sealed(keyContext(session.id), deviceKeyOf(pollSecret)));
   const code = deriveFromUserCode(userCode);
   const value = seal(code.key, codeContext(code), browserState, randomBytes);
   return { ...record, fields, code: { id: code.id, value } };
 }
 
-export function openedOf(session: Derived, service: string, sealedVerifier: string): Authorization {
+export function authorizationOf(
+  session: Derived,
+  service: string,
+  sealedVerifier: string,
+): Authorization {
   const context = verifierContext(session.id, service);
   return readAuthorization(unseal(session.key, context, sealedVerifier).toString());
 }
@@ -84,14 +172,20 @@ function readAuthorization(text: string): Authorization {
   return { verifier: text === '' ? undefined : text };
 }
 
-/** By the states of scripts.ts. An error that stays was probably delivered. */
+/** The name of the device; empty if it gave none. */
+export function nameOf(session: Derived, sealedName: string): string | undefined {
+  if (sealedName === '') return undefined;
+  return unseal(session.key, nameContext(session.id), sealedName).toString();
+}
+
+/** An error that stays was probably delivered, so it has no stage. */
 const STAGES: Readonly<Record<string, ExpiredStage>> = {
-  p: 'started',
-  x: 'called_back',
-  c: 'called_back',
+  [STATE.pending]: 'started',
+  [STATE.exchanging]: 'called_back',
+  [STATE.completed]: 'called_back',
 };
 
-/** What TELL_EXPIRED leaves. Undefined for a session that has come to its end, or that is forgotten. */
+/** What `describe-expired` returns. Undefined for a session that has come to its end, or that is forgotten. */
 export function expiredOf([service = '', state = '', opened, signIn]: readonly string[]):
   | ExpiredSession
   | undefined {
@@ -104,23 +198,17 @@ export function expiredOf([service = '', state = '', opened, signIn]: readonly s
   };
 }
 
-/** What FIND returns, as the user is to see it. */
-export function foundOf(
+/** What `find` returns, as the user is to see it. */
+export function sessionInfoOf(
   browserState: string,
   session: Derived,
   reply: readonly string[],
 ): SessionInfo {
   const [service = '', sealedVerifier = '', startedAtMs, sealedName = ''] = reply;
   // Opens for the service of the session alone.
-  openedOf(session, service, sealedVerifier);
+  authorizationOf(session, service, sealedVerifier);
   const deviceName = nameOf(session, sealedName);
   return { service, browserState, startedAtMs: Number(startedAtMs), deviceName };
-}
-
-/** The name of the device; empty if it gave none. */
-export function nameOf(session: Derived, sealedName: string): string | undefined {
-  if (sealedName === '') return undefined;
-  return unseal(session.key, nameContext(session.id), sealedName).toString();
 }
 
 export function browserStateOf(code: Derived, sealed: string): string {
@@ -140,14 +228,20 @@ export function sealResult(
   return sealToDevice({ sessionKey: session.key, deviceKey }, context, text, randomBytes);
 }
 
+/** A session as its device reaches it. */
+interface DevicePlace {
+  readonly pollSecret: string;
+  readonly poll: Derived;
+  readonly sessionId: string;
+  /** As in SessionRecord. */
+  readonly pointer: string;
+}
+
 /** An empty result is that of a lease that ran out: nobody was left to seal one. */
-export function openResult(
-  { pollSecret, poll }: { readonly pollSecret: string; readonly poll: Derived },
-  pointer: string,
-  sealed: string,
-): SessionResult {
+export function openResult(place: DevicePlace, sealed: string): SessionResult {
   if (sealed === '') return { error: 'exchange_failed' };
-  const [, sessionId = '', wrapped = ''] = pointer.split('.');
+  const { pollSecret, poll, sessionId, pointer } = place;
+  const wrapped = pointer.slice(pointer.indexOf('.') + 1);
   const sessionKey = unseal(poll.key, pointerContext(poll, sessionId), wrapped);
   const context = resultContext(sessionId);
   const text = isSealedToDevice(sealed)

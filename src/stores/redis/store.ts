@@ -1,31 +1,37 @@
 /**
- * Sessions in Redis or Valkey, for many instances at once. Every verb is one
- * script (the files *scripts.ts), and what it keeps is sealed (records.ts).
- * In a Cluster the keys of one session lie in three slots, because its two
- * capabilities are independent, or in four with a user code; there some verbs
- * take several steps.
+ * Sessions in Redis or Valkey, for many instances at once. Every verb is one script
+ * (scripts.ts), and what it keeps is sealed (records.ts). This file has what a start
+ * and a user do. What a device does with its poll secret is in claims.ts.
  */
-import { Buffer } from 'node:buffer';
+import { EXCHANGE_LEASE_MS } from '../../limits.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
-import { type ExpiredSession, NO_OBSERVER, type SessionStore } from '../../relay/store.ts';
+import type { SessionResult } from '../../relay/session.ts';
+import {
+  type ExpiredSession,
+  NO_OBSERVER,
+  type SessionInfo,
+  type SessionKey,
+  type SessionStore,
+} from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import type { Waiters } from '../waiters.ts';
-import * as scripts from './claim-scripts.ts';
-import { createAcknowledge, createClaim } from './claims.ts';
-import type { RedisClient } from './client.ts';
-import type { TimeOf } from './clock.ts';
-import { createRedisCodes } from './codes.ts';
-import type { RedisCommands } from './commands.ts';
-import type { RedisKeys } from './keys.ts';
-import type { OpenClaims, Wake } from './messages.ts';
-import { expiredOf, type Observed, openedOf } from './records.ts';
-import { COUNT_LIVE, DESCRIBE_EXPIRED, TRIM_EXPIRED } from './register-scripts.ts';
-import { createRegister } from './registration.ts';
-import type { HoldBack } from './replication-gate.ts';
-import { createRedisResults } from './results.ts';
-import { OPENED, type Script, SWEPT_AT_ONCE } from './script.ts';
-import { OPEN } from './scripts.ts';
-import { deriveFromBrowserState, deriveFromPollSecret } from './seal.ts';
+import { createDeviceVerbs, type ReplicationGate } from './claims.ts';
+import type { RedisCommands, TimeOf } from './commands.ts';
+import type { RedisClient } from './connect.ts';
+import type { OpenClaims } from './pub-sub.ts';
+import {
+  authorizationOf,
+  browserStateOf,
+  expiredOf,
+  nameOf,
+  type Observed,
+  type RedisKeys,
+  recordOf,
+  sealResult,
+  sessionInfoOf,
+} from './records.ts';
+import { SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
+import { deriveFromBrowserState, deriveFromPollSecret, deriveFromUserCode } from './sealing.ts';
 
 export interface RedisStoreOptions {
   readonly client: RedisClient;
@@ -34,91 +40,199 @@ export interface RedisStoreOptions {
   readonly waiters: Waiters;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  /** The channel on which this process is notified of completions. */
+  /** The channel on which this process is notified. */
   readonly instance: string;
   readonly openClaims: OpenClaims;
-  readonly wake: Wake;
   readonly maxSessions: number;
-  readonly holdBack: HoldBack;
+  readonly gate: ReplicationGate;
   readonly timeOf: TimeOf;
   /** Of one caller of a verb, who may have to call again. */
   readonly createId: () => string;
 }
 
 export function createRedisStore(options: RedisStoreOptions): SessionStore {
-  const { client, commands, keys, waiters, timeOf, wake } = options;
+  const { client, commands, keys, waiters, clock, randomBytes, maxSessions } = options;
+  const { timeOf, createId } = options;
   const { run } = commands;
-  const register = createRegister(options);
-  const acknowledge = createAcknowledge(options);
   const observed: Observed = { by: NO_OBSERVER };
+  const device = createDeviceVerbs({ ...options, observed });
+  const deviceKeys = createDeviceKeys(clock);
 
-  /** The reply, or false when the poll secret leads nowhere. */
-  async function runForDevice(byPointer: Script, bySession: Script, pollSecret: string) {
-    const pollKey = keys.poll(deriveFromPollSecret(pollSecret));
-    if (!client.isCluster) {
-      return run(byPointer, [pollKey], [timeOf(), keys.channelPrefix, keys.sessionPrefix]);
-    }
-    const pointer = await commands.within(client.get(pollKey));
-    const [, sessionId] = pointer?.split('.') ?? [];
-    if (sessionId === undefined) return false;
-    return run(bySession, [keys.sessionPrefix + sessionId], [timeOf()]);
+  /** The shares of all tags together are the limit. */
+  const shareOf = (tag: number) =>
+    Math.floor(maxSessions / keys.tags) + (tag < maxSessions % keys.tags ? 1 : 0);
+
+  /** The record that the link leads to. */
+  function atLink(browserState: string) {
+    const session = deriveFromBrowserState(browserState);
+    return { session, key: keys.of(browserState).session(session.id) };
   }
 
-  async function removeExpired(): Promise<(ExpiredSession | undefined)[]> {
-    const prefix = client.isCluster ? '' : keys.sessionPrefix;
-    const reply = await run(TRIM_EXPIRED, [keys.live], [timeOf(), prefix]);
-    const [ids, told] = reply as [string[], string[][]];
-    if (!client.isCluster) return told.map(expiredOf);
-    const describing = ids.map((id) => run(DESCRIBE_EXPIRED, [keys.sessionPrefix + id], []));
+  async function findByState(browserState: string): Promise<SessionInfo | undefined> {
+    const { session, key } = atLink(browserState);
+    const reply = await run(SCRIPTS.find, [key], [timeOf()]);
+    return Array.isArray(reply)
+      ? sessionInfoOf(browserState, session, reply as string[])
+      : undefined;
+  }
+
+  /** What leads from the code to the link. */
+  async function follow(userCode: string) {
+    const code = deriveFromUserCode(userCode);
+    const key = keys.of(userCode).code(code.id);
+    const value = await commands.within(client.get(key));
+    const [expiresAtMs, sealed = ''] = value?.split('.') ?? ['0'];
+    // Used; otherwise it lives as long as its session.
+    if (value === null || expiresAtMs === '0') return undefined;
+    return { key, value, browserState: browserStateOf(code, sealed) };
+  }
+
+  /** Another instance than the one that took the lease asks for it. */
+  async function readDeviceKey(sessionKey: string, service: string) {
+    return (await run(SCRIPTS.deviceKey, [sessionKey], [timeOf(), service])) as string | null;
+  }
+
+  async function storeResult(
+    from: 'p' | 'x',
+    { sealed, isError }: { sealed: string; isError: boolean },
+    { key, service }: { key: string; service: string },
+  ): Promise<boolean> {
+    const args = [service, from, sealed, keys.channelPrefix, isError ? 'error' : ''];
+    // After an exchange this process alone has the tokens.
+    const done = await commands.repeat({ insist: from === 'x' }, () =>
+      run(SCRIPTS.complete, [key], [timeOf(), ...args]),
+    );
+    return done === 1;
+  }
+
+  async function sweepIndex(live: string, tag: number): Promise<void> {
+    for (let scripts = 0; scripts < MAX_SWEEP_SCRIPTS; scripts += 1) {
+      const ids = (await run(SCRIPTS.removeExpired, [live], [timeOf()])) as string[];
+      for (const session of await describeExpired(ids, tag)) observed.by.expired(session);
+      if (ids.length < SWEPT_AT_ONCE) return;
+    }
+  }
+
+  async function describeExpired(ids: readonly string[], tag: number): Promise<ExpiredSession[]> {
+    const describing = ids.map((id) =>
+      run(SCRIPTS.describeExpired, [keys.sessionKey(tag, id)], []),
+    );
     // One that cannot be described is not told of.
     const described = await Promise.allSettled(describing);
-    return described.map((each) =>
-      each.status === 'fulfilled' ? expiredOf(each.value as string[]) : undefined,
+    return described.flatMap((each) =>
+      each.status === 'fulfilled' ? (expiredOf(each.value as string[]) ?? []) : [],
     );
   }
 
   return {
-    ...createRedisCodes(options),
-    ...createRedisResults(options),
+    tags: keys.tags,
 
     /** Not repeated: the device is refused, and what may have been registered expires unused. */
     async register(newSession) {
-      const outcome = await register(newSession, timeOf());
-      return outcome === 1 ? 'registered' : outcome === 0 ? 'busy' : 'collision';
+      const { browserState, pollSecret, userCode, lifetimeMs } = newSession;
+      const { session, poll, pointer, code, fields } = recordOf(newSession, randomBytes);
+      const own = keys.of(browserState);
+      const secrets = [browserState, pollSecret, ...(userCode === undefined ? [] : [userCode])];
+      if (secrets.some((secret) => keys.of(secret) !== own)) {
+        throw new Error('the secrets of a session have different tags');
+      }
+      const names = [own.live, own.session(session.id), own.poll(poll.id)];
+      if (code !== undefined) names.push(own.code(code.id));
+      const args = [timeOf(), session.id, shareOf(own.tag), lifetimeMs, pointer, code?.value ?? ''];
+      const outcome = await run(SCRIPTS.register, names, [...args, ...fields]);
+      if (outcome === 0) return 'busy';
+      if (outcome !== 1) return 'collision';
+      device.keepPointer(poll.id, pointer);
+      return 'registered';
     },
 
     async getAuthorization(service, browserState) {
-      const session = deriveFromBrowserState(browserState);
-      const channels = client.isCluster ? '' : keys.channelPrefix;
-      const reply = await run(OPEN, [keys.session(session)], [timeOf(), service, channels]);
+      const { session, key } = atLink(browserState);
+      const reply = await run(SCRIPTS.open, [key], [timeOf(), service, keys.channelPrefix]);
       if (!Array.isArray(reply)) return undefined;
-      const [sealed, pollId, waiting, isFirst] = reply as [string, string, string[], number];
+      const [sealed, isFirst] = reply as [string, number];
       if (isFirst === 1) observed.by.opened(service);
-      if (client.isCluster) for (const each of waiting) void wake(each, OPENED + pollId);
-      return openedOf(session, service, sealed);
+      return authorizationOf(session, service, sealed);
     },
 
-    claim: createClaim({ ...options, observed }),
-
-    /** Not repeated: the device may confirm again, and what nobody confirms goes by itself. */
-    acknowledge: (pollSecret) => acknowledge(keys.poll(deriveFromPollSecret(pollSecret)), timeOf()),
-
-    /** Not repeated: what is lost is a hint. */
-    async tellOpened(pollSecret) {
-      const { TELL_OPENED_BY_POINTER, TELL_OPENED_SESSION } = scripts;
-      return (await runForDevice(TELL_OPENED_BY_POINTER, TELL_OPENED_SESSION, pollSecret)) === 1;
+    async getSession(by: SessionKey) {
+      if ('browserState' in by) return findByState(by.browserState);
+      const found = await follow(by.userCode);
+      return found && findByState(found.browserState);
     },
 
-    /** Not repeated: the device cancels again. */
-    async cancel(pollSecret) {
-      const { CANCEL_BY_POINTER, CANCEL_SESSION } = scripts;
-      const reply = await runForDevice(CANCEL_BY_POINTER, CANCEL_SESSION, pollSecret);
-      if (!Array.isArray(reply)) return 'gone';
-      const [pollId, waiting, service] = reply as [string, string[], string];
-      if (service !== '') observed.by.cancelled(service);
-      if (client.isCluster) for (const each of waiting) void wake(each, pollId);
-      return 'cancelled';
+    async isCancelled(by: SessionKey) {
+      const found = 'browserState' in by ? by : await follow(by.userCode);
+      if (found === undefined) return false;
+      const { key } = atLink(found.browserState);
+      return (await run(SCRIPTS.isCancelled, [key], [timeOf()])) === 1;
     },
+
+    /**
+     * Found first: a lookup that fails uses nothing up. The use itself is one script,
+     * repeated for a while under one id; if that leaves it unknown, the use is undone,
+     * so that the user can try again.
+     */
+    async useCode(userCode) {
+      const code = await follow(userCode);
+      const found = code && (await findByState(code.browserState));
+      if (code === undefined || found === undefined) return undefined;
+      const { key, value } = code;
+      const id = createId();
+      function onUnknown(): void {
+        const undoOnce = () => run(SCRIPTS.undoUseCode, [key], [timeOf(), id, value]);
+        void commands.undo(undoOnce, { isUnknown: true });
+      }
+      const used = await commands.repeat({ insist: false, onUnknown }, () =>
+        run(SCRIPTS.useCode, [key], [timeOf(), id]),
+      );
+      return used === 1 ? found : undefined;
+    },
+
+    /** Repeated for a while. If that leaves it unknown, the user may reload, and is told when the link is used. */
+    async fail(service, browserState, result) {
+      const { session, key } = atLink(browserState);
+      // An error is no secret: the session's key alone will do.
+      const sealed = sealResult(session, '', result, randomBytes);
+      return storeResult('p', { sealed, isError: true }, { key, service });
+    },
+
+    /**
+     * Repeated for a while under one id. If that leaves it unknown, the code is not
+     * exchanged and the lease is undone, so that the user can reload the page.
+     */
+    async lease(service, browserState) {
+      const { session, key } = atLink(browserState);
+      const id = createId();
+      function onUnknown(): void {
+        const undoOnce = () => run(SCRIPTS.undoLease, [key], [timeOf(), service, id]);
+        void commands.undo(undoOnce, { isUnknown: true });
+      }
+      const reply = await commands.repeat({ insist: false, onUnknown }, () =>
+        run(SCRIPTS.lease, [key], [timeOf(), service, EXCHANGE_LEASE_MS, id]),
+      );
+      if (!Array.isArray(reply)) return undefined;
+      const [sealedVerifier = '', sealedDeviceKey = '', sealedName = ''] = reply as string[];
+      deviceKeys.keep(session.id, sealedDeviceKey);
+      const authorization = authorizationOf(session, service, sealedVerifier);
+      return { ...authorization, deviceName: nameOf(session, sealedName) };
+    },
+
+    /** Repeated while the store is unreachable; a repetition of what was carried out succeeds. */
+    async complete(service, browserState, result: SessionResult) {
+      const { session, key } = atLink(browserState);
+      const sealedDeviceKey =
+        deviceKeys.take(session.id) ??
+        (await commands.repeat({ insist: true }, () => readDeviceKey(key, service)));
+      if (sealedDeviceKey === null) return false;
+      const sealed = sealResult(session, sealedDeviceKey, result, randomBytes);
+      return storeResult('x', { sealed, isError: 'error' in result }, { key, service });
+    },
+
+    claim: device.claim,
+    acknowledge: device.acknowledge,
+    tellOpened: device.tellOpened,
+    cancel: device.cancel,
 
     addWaiter: (pollSecret, waiter) => waiters.add(deriveFromPollSecret(pollSecret).id, waiter),
 
@@ -134,24 +248,35 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
     },
 
     async countLive() {
-      return Number(await run(COUNT_LIVE, [keys.live], [timeOf()]));
+      const counting = keys.live.map((live) => run(SCRIPTS.countLive, [live], [timeOf()]));
+      return (await Promise.all(counting)).reduce<number>((sum, count) => sum + Number(count), 0);
     },
 
     /** Of several instances one removes a session from the index, and tells of it. */
     async sweep() {
-      for (let scripts = 0; scripts < MAX_SWEEP_SCRIPTS; scripts += 1) {
-        const expired = await removeExpired();
-        for (const session of expired) if (session !== undefined) observed.by.expired(session);
-        if (expired.length < SWEPT_AT_ONCE) return;
-      }
+      await Promise.all(keys.live.map(sweepIndex));
     },
   };
 }
 
-/** Of one sweep: as many as 10,000 sessions. */
+/** Of one sweep and tag: as many as 10,000 sessions. */
 const MAX_SWEEP_SCRIPTS = 40;
 
-/** Unlike any other caller's. */
-export function createRequestId(randomBytes: RandomBytes): string {
-  return Buffer.from(randomBytes(12)).toString('base64url');
+/** The key of each device, from the lease, which reads it, to the completion, which needs it. */
+function createDeviceKeys(clock: Clock) {
+  const bySession = new Map<string, { sealed: string; untilMs: number }>();
+  return {
+    keep(sessionId: string, sealed: string): void {
+      for (const [id, { untilMs }] of bySession) {
+        if (untilMs >= clock.now()) break;
+        bySession.delete(id);
+      }
+      bySession.set(sessionId, { sealed, untilMs: clock.now() + EXCHANGE_LEASE_MS });
+    },
+    take(sessionId: string): string | undefined {
+      const kept = bySession.get(sessionId);
+      bySession.delete(sessionId);
+      return kept?.sealed;
+    },
+  };
 }

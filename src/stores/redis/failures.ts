@@ -1,0 +1,176 @@
+/**
+ * What goes wrong with Redis, in words for the operator: why a connection could not be
+ * made, and why a server refuses commands. The words are chosen here, by codes: what
+ * an error says may hold a user's name, a host or what somebody else sent.
+ */
+import {
+  ClientOfflineError,
+  ConnectionTimeoutError,
+  ErrorReply,
+  SocketClosedUnexpectedlyError,
+} from '@redis/client';
+import { STORE_REFUSAL_QUIET_MS } from '../../limits.ts';
+import { StoreUnavailable } from '../../relay/store.ts';
+import type { Clock } from '../../relay/time.ts';
+import type { Script } from './scripts.ts';
+import type { RedisTarget } from './url.ts';
+
+export interface ConnectFailure {
+  /** As the rest of a sentence that begins with REDIS_URL. */
+  readonly problem: string;
+  /** Trying again does not help. */
+  readonly isFinal: boolean;
+}
+
+/** Undefined for an error that says nothing, such as one that only sums up others. */
+export function describeConnectFailure(
+  error: unknown,
+  target: RedisTarget,
+): ConnectFailure | undefined {
+  if (error instanceof ErrorReply) return describeReply(error.message, target);
+  const problem = findProblem(error, target);
+  if (problem !== undefined) return { problem, isFinal: false };
+  if (!(error instanceof Error) || error.cause === undefined) return undefined;
+  const failure = describeConnectFailure(error.cause, target);
+  // The client puts this before what it hears from the primary, and nothing before what the Sentinels say.
+  return failure !== undefined && error.message.startsWith('Master Client ')
+    ? { ...failure, problem: `the primary that the Sentinels name: ${failure.problem}` }
+    : failure;
+}
+
+/** Also of what was connected, and says nothing. */
+export function noAnswer({ tls }: RedisTarget): ConnectFailure {
+  const hint = tls ? '; does it speak TLS?' : '';
+  return { problem: `the server does not answer${hint}`, isFinal: false };
+}
+
+function findProblem(error: unknown, target: RedisTarget): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof ConnectionTimeoutError) return noAnswer(target).problem;
+  if (error instanceof StoreUnavailable && error.cause === undefined) {
+    return noAnswer(target).problem;
+  }
+  if (error instanceof SocketClosedUnexpectedlyError) return closed(target);
+  if (error.message.startsWith('Unknown RESP type')) return 'the server there is not Redis';
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (CLOSED.has(code)) return closed(target);
+  if (UNKNOWN_HOST.has(code)) return `the host name is unknown (${code})`;
+  if (code === 'ETIMEDOUT') return noAnswer(target).problem;
+  if (code === 'ECONNREFUSED') return `nothing listens there (${code})`;
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return `the server does not speak TLS (${code})`;
+  if (/CERT|SIGNATURE|ISSUER/.test(code)) return `the certificate is not trusted (${code})`;
+  return code === '' ? undefined : `no connection (${code})`;
+}
+
+const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
+const UNKNOWN_HOST = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ENODATA', 'ESERVFAIL']);
+
+function closed({ tls }: RedisTarget): string {
+  return `the server closes the connection${tls ? '' : '; one that speaks TLS wants rediss://'}`;
+}
+
+/** By the beginning of the server's own error. */
+function describeReply(reply: string, target: RedisTarget): ConnectFailure {
+  const isWrongLogin = /^(WRONGPASS|NOAUTH|ERR invalid password)/.test(reply);
+  return { problem: findReplyProblem(reply, target), isFinal: isWrongLogin };
+}
+
+function findReplyProblem(reply: string, { type, password }: RedisTarget): string {
+  const [code = ''] = /^[A-Z]+/.exec(reply) ?? [];
+  if (/^(WRONGPASS|ERR invalid password)/.test(reply)) return 'the user or the password is wrong';
+  if (code === 'NOAUTH') {
+    return type === 'sentinel' && password !== undefined
+      ? 'the Sentinels want a password, and the relay sends it to the primary alone'
+      : 'the server wants a password';
+  }
+  if (code === 'NOPERM') return 'the user lacks a right of those that docs/scaling.md lists';
+  if (/cluster support disabled/.test(reply)) return 'the server is no Cluster: name one host';
+  if (/unknown command .?SENTINEL/i.test(reply)) return 'the server is no Sentinel';
+  if (/^ERR No such master/i.test(reply)) return 'the Sentinels know no primary of that name';
+  if (/^ERR DB index/i.test(reply)) return 'the server has no database of that number';
+  return `the server refuses (${code || 'an error'})`;
+}
+
+/*
+ * Refusals are told to the operator once, and once more when they are over. Heartbeats
+ * go on working on a full server, a replica or one with too few rights, so nobody
+ * would learn of it otherwise.
+ */
+
+export type RefusalEvent =
+  /** `reason` is the first word of the server's error. */
+  | { readonly type: 'store_refuses'; readonly reason: string; readonly remedy: string }
+  | { readonly type: 'store_accepts'; readonly reason: string };
+
+export interface Refusals {
+  refused(script: Script, reason: string): void;
+  accepted(script: Script): void;
+}
+
+/** What is going on, and for how long: each reason has its own. */
+interface Refusing {
+  /** What was refused: that something else works says nothing. */
+  readonly scripts: Set<Script>;
+  lastMs: number;
+}
+
+export function createRefusals(clock: Clock, onEvent: (event: RefusalEvent) => void): Refusals {
+  const byReason = new Map<string, Refusing>();
+  return {
+    refused(script, reason) {
+      if (PASSING.has(reason)) return;
+      const known = byReason.get(reason);
+      if (known === undefined) {
+        const remedy = REMEDIES[reason] ?? 'the log of Redis may say more';
+        onEvent({ type: 'store_refuses', reason, remedy });
+      }
+      const scripts = known?.scripts ?? new Set();
+      byReason.set(reason, { scripts: scripts.add(script), lastMs: clock.now() });
+    },
+    accepted(script) {
+      for (const [reason, { scripts, lastMs }] of byReason) {
+        // In a Cluster one node may refuse what the others take.
+        if (!scripts.has(script) || clock.now() - lastMs < STORE_REFUSAL_QUIET_MS) continue;
+        byReason.delete(reason);
+        onEvent({ type: 'store_accepts', reason });
+      }
+    },
+  };
+}
+
+/** Part of the way things work: `LATE` is ours (commands.ts), the others are those of a Cluster that moves slots. */
+const PASSING: ReadonlySet<string> = new Set(['LATE', 'TRYAGAIN', 'MOVED', 'ASK']);
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  OOM: 'Redis is full, so starts are answered 503: raise its maxmemory, or lower MAX_SESSIONS',
+  READONLY: 'this is a replica: REDIS_URL must lead to the primary, or to its Sentinels',
+  NOREPLICAS: 'fewer replicas keep up than min-replicas-to-write asks for: bring them back',
+  NOPERM: 'the user of REDIS_URL lacks a right: docs/scaling.md lists those that suffice',
+  NOAUTH: 'Redis asks for a password: put it into REDIS_URL',
+  MASTERDOWN: 'this is a replica that has lost its primary: REDIS_URL must lead to a primary',
+  LOADING: 'Redis is reading its data from disk, and will answer when it has',
+  CLUSTERDOWN: 'slots of the Cluster have no node: bring the missing one back',
+  MISCONF: 'Redis cannot write its snapshot to disk: set save "", since nothing has to be written',
+  BUSY: 'a script of somebody else keeps Redis busy',
+};
+
+/** The server said no. */
+export function isAnswer(error: unknown): error is ErrorReply {
+  return error instanceof ErrorReply;
+}
+
+/** The word that a server's error begins with; of a command within a script, as far as the server has it. */
+export function reasonOf({ message }: ErrorReply): string {
+  if (NO_RIGHT.test(message)) return 'NOPERM';
+  const [, reason = 'ERR'] = REASON.exec(message) ?? [];
+  return reason;
+}
+
+/** Redis 6 puts its own words before it. */
+const REASON = /^(?:ERR Error running script.*? -)?([A-Z]+)\b/;
+const NO_RIGHT = /^\w+ The user executing the script can't/;
+
+/** The server said no, or was not asked. After any other failure it is unknown what became of the command. */
+export function isRefusal(error: unknown): boolean {
+  return isAnswer(error) || error instanceof ClientOfflineError;
+}

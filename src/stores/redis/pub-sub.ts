@@ -1,0 +1,204 @@
+/**
+ * What instances tell one another. Each has one channel, on which it is notified that
+ * a session completed or was cancelled, or that a claim of it was undone (the message
+ * is the poll id), that a user has opened a link, and what became of a claim. None of
+ * it is secret. A claim that finds its session pending registers its instance as a
+ * waiter, in the same script, and the script that completes the session publishes, so
+ * no completion is missed. In a Cluster any node passes on what another one publishes.
+ */
+import { CLAIM_DECISION_MS, HEARTBEAT_MS, HEARTBEATS_TO_REBUILD } from '../../limits.ts';
+import { type Clock, createDeadlineQueue, type Deadline } from '../../relay/time.ts';
+import type { Waiters } from '../waiters.ts';
+import type { RedisCommands, StoreClock } from './commands.ts';
+import type { RedisClient } from './connect.ts';
+import type { RedisKeys } from './records.ts';
+import { OPENED } from './scripts.ts';
+
+export interface PublishOptions {
+  readonly client: RedisClient;
+  readonly commands: RedisCommands;
+  readonly keys: RedisKeys;
+}
+
+/** Never rejects: whoever waits for an answer has a deadline. */
+export type Publish = (instance: string, message: string) => Promise<void>;
+
+export function createPublish({ client, commands, keys }: PublishOptions): Publish {
+  return async (instance, message) => {
+    await commands.within(client.publish(keys.channelPrefix + instance, message)).catch(() => {});
+  };
+}
+
+/**
+ * A claim is open from when it is asked for until its relay knows that a device
+ * has the result, or that the claim was undone. Other polls must not be answered
+ * 410 before that, so they ask the relay whose claim it is.
+ */
+export interface OpenClaims {
+  open(claim: string): void;
+  close(claim: string): void;
+  /**
+   * Of a claim of any instance. Returns false when its relay does not say so
+   * within CLAIM_DECISION_MS. Where the claim still has the session after this, it
+   * was delivered.
+   */
+  untilClosed(claim: string): Promise<boolean>;
+  /** Takes a message of another instance. Returns false when it is about something else. */
+  receive(message: string): boolean;
+}
+
+export interface OpenClaimsOptions {
+  readonly instance: string;
+  readonly publish: Publish;
+  readonly clock: Clock;
+}
+
+const ASKED = 'open?';
+const CLOSED = 'closed';
+
+/** A claim is `<instance>.<random>.`. */
+export function createOpenClaims({ instance, publish, clock }: OpenClaimsOptions): OpenClaims {
+  const open = new Set<string>();
+  const listeners = new Map<string, Set<() => void>>();
+  const deadlines = createDeadlineQueue(clock, CLAIM_DECISION_MS);
+
+  function listen(claim: string, listener: () => void): void {
+    const others = listeners.get(claim) ?? new Set();
+    listeners.set(claim, others.add(listener));
+  }
+
+  function stopListening(claim: string, listener: () => void): void {
+    const others = listeners.get(claim);
+    others?.delete(listener);
+    if (others?.size === 0) listeners.delete(claim);
+  }
+
+  function tellClosed(claim: string): void {
+    const told = listeners.get(claim);
+    listeners.delete(claim);
+    for (const listener of told ?? []) listener();
+  }
+
+  function answer(claim: string, asker: string): void {
+    const reply = () => void publish(asker, `${CLOSED} ${claim}`);
+    if (open.has(claim)) listen(claim, reply);
+    else reply();
+  }
+
+  return {
+    open: (claim) => void open.add(claim),
+    close(claim) {
+      open.delete(claim);
+      tellClosed(claim);
+    },
+    async untilClosed(claim) {
+      const [holder = ''] = claim.split('.');
+      if (holder === instance && !open.has(claim)) return true;
+      return new Promise((resolve) => {
+        const deadline: Deadline = {
+          dueAtMs: 0,
+          onDue() {
+            stopListening(claim, listener);
+            resolve(false);
+          },
+        };
+        const listener = () => {
+          deadlines.cancel(deadline);
+          resolve(true);
+        };
+        deadlines.add(deadline);
+        listen(claim, listener);
+        if (holder !== instance) void publish(holder, `${ASKED} ${claim} ${instance}`);
+      });
+    },
+    receive(message) {
+      const [kind, claim = '', asker = ''] = message.split(' ');
+      if (kind === ASKED) answer(claim, asker);
+      else if (kind === CLOSED) tellClosed(claim);
+      else return false;
+      return true;
+    },
+  };
+}
+
+const HEARTBEAT = 'heartbeat';
+
+/** So many in a row and the operator is told. */
+const HEARTBEATS_TO_LOSS = 3;
+
+export interface WakeUpOptions {
+  readonly client: RedisClient;
+  readonly commands: RedisCommands;
+  readonly clock: Clock;
+  /** Probed with every heartbeat. */
+  readonly storeClock: StoreClock;
+  readonly waiters: Waiters;
+  readonly openClaims: OpenClaims;
+  /**
+   * Since the last heartbeat a connection failed or was given up, which may have
+   * been the one that listens, or a command, which may have registered a waiter.
+   */
+  readonly line: { wasCut: boolean };
+  readonly channel: string;
+  readonly onLost: () => void;
+  readonly onBack: () => void;
+}
+
+/**
+ * Listens for completions, and to a heartbeat of its own: a connection may be
+ * up and yet deaf. After a gap everybody is notified, to claim for themselves.
+ */
+export async function listenForWakeUps(options: WakeUpOptions): Promise<() => void> {
+  const { client, commands, clock, storeClock, waiters, openClaims, line, channel } = options;
+  let missed = 0;
+  let stopped = false;
+  let cancel: () => void = () => {};
+
+  function onMessage(message: string): void {
+    if (message.startsWith(OPENED)) {
+      waiters.notify(message.slice(OPENED.length), 'opened');
+      return;
+    }
+    if (message !== HEARTBEAT) {
+      if (!openClaims.receive(message)) waiters.notify(message, 'completed');
+      return;
+    }
+    if (missed >= HEARTBEATS_TO_LOSS) options.onBack();
+    if (missed > 1 || line.wasCut) waiters.notifyAll();
+    missed = 0;
+    line.wasCut = false;
+  }
+
+  async function beat(): Promise<void> {
+    missed += 1;
+    if (missed === HEARTBEATS_TO_LOSS) options.onLost();
+    await Promise.all([commands.within(client.publish(channel, HEARTBEAT)), storeClock.probe()]);
+    // The store answers and yet nothing is heard: the connection that listens is the one to blame.
+    if (!stopped && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();
+  }
+
+  function beatLater(): void {
+    cancel = clock.setTimer(HEARTBEAT_MS, () => {
+      // Away, when it fails; the gap is seen by the heartbeat that comes after it.
+      void beat()
+        .catch(() => {})
+        .then(() => stopped || beatLater());
+    });
+  }
+
+  async function subscribe(): Promise<void> {
+    await commands.within(client.subscribe(channel, onMessage));
+    // Set last: what the old connection has just heard says nothing of the gap between the two.
+    line.wasCut = true;
+  }
+
+  await subscribe();
+  // Nobody waits yet.
+  line.wasCut = false;
+  await beat();
+  beatLater();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}

@@ -1,0 +1,26 @@
+-- The session stays cancelled until it expires, with nothing in it but its service and times. Its polls are notified.
+-- KEYS     session
+-- ARGV     clock, prefix of the instances' channels
+-- Returns  the service the first time, '' when it is repeated; 0 if there is nothing to cancel, or the result was delivered
+--- @include clock
+--- @include expiry
+--- @include memory
+--- @include waiting
+
+local now = read_clock(ARGV[1])
+if not now then return too_late() end
+local session = KEYS[1]
+local state, expires_at, repeat_ms, poll_id, service = unpack(redis.call('HMGET', session,
+  FIELD.state, FIELD.expires_at, FIELD.repeat_ms, FIELD.poll_id, FIELD.service))
+if not is_alive(expires_at, now) then return 0 end
+if state == STATE.delivered then
+  -- Whatever claim it was, nobody may undo it any more.
+  if repeat_ms then redis.call('HDEL', session, FIELD.claimed_by) else redis.call('DEL', session) end
+  return 0
+end
+allow_when_full(session)
+redis.call('HDEL', session, FIELD.verifier, FIELD.result, FIELD.device_name, FIELD.device_key,
+  FIELD.lease_ends_at, FIELD.lease_id, FIELD.sign_in, FIELD.completed_at)
+redis.call('HSET', session, FIELD.state, STATE.cancelled)
+notify(session, ARGV[2], poll_id)
+return state ~= STATE.cancelled and service or ''

@@ -1,0 +1,5 @@
+/** What a script is imported as: its text. */
+declare module '*.lua' {
+  const text: string;
+  export default text;
+}

@@ -1,0 +1,44 @@
+-- A session comes into the store with all that leads to it, or not at all.
+-- KEYS     live sessions, session, poll pointer, user code if there is one
+-- ARGV     clock, session id, most live sessions, lifetime in ms, value of the pointer,
+--          value of the code, then names and values of the session's fields
+-- Returns  1 registered; 0 as many are alive as may be; -1 a live session has one of its secrets
+--- @include clock
+--- @include expiry
+
+-- A pointer or a code begins with the time at which it expires.
+local function is_taken(key, now)
+  local value = redis.call('GET', key)
+  return value and is_alive(string.match(value, '^%d+'), now)
+end
+
+-- Removes more expired ones than it adds, or they would pile up. Later than a sweep,
+-- which tells of what it removes.
+local function remove_expired(live, now)
+  local expired = redis.call('ZRANGEBYSCORE', live, '-inf', '(' .. (now - LIMIT.garbage_ms), 'LIMIT', 0, 16)
+  if #expired > 0 then redis.call('ZREM', live, unpack(expired)) end
+end
+
+local now = read_clock(ARGV[1])
+if not now then return too_late() end
+local live, session, pointer, code = unpack(KEYS)
+local lifetime = tonumber(ARGV[4])
+local expires_at, kept_ms = now + lifetime, lifetime + LIMIT.garbage_ms
+
+local previous = redis.call('HGET', session, FIELD.expires_at)
+if is_alive(previous, now) or is_taken(pointer, now) or code and is_taken(code, now) then
+  return -1
+end
+if redis.call('ZCOUNT', live, now, '+inf') >= tonumber(ARGV[3]) then return 0 end
+
+-- This takes memory and is the first to write, so a full store refuses the session.
+redis.call('ZADD', live, expires_at, ARGV[2])
+redis.call('PEXPIRE', live, kept_ms)
+remove_expired(live, now)
+redis.call('SET', pointer, expires_at .. '.' .. ARGV[5], 'PX', kept_ms)
+if code then redis.call('SET', code, expires_at .. '.' .. ARGV[6], 'PX', kept_ms) end
+if previous then redis.call('DEL', session) end
+redis.call('HSET', session, FIELD.state, STATE.pending, FIELD.started_at, now,
+  FIELD.expires_at, expires_at, unpack(ARGV, 7))
+redis.call('PEXPIRE', session, kept_ms)
+return 1

@@ -1,0 +1,87 @@
+/**
+ * A rolling update: a relay from before scripts became files and this one share a Redis,
+ * and no sign-in is lost, whichever of them a request comes to (docs/scaling.md "Updating").
+ * test/stores/seal.test.ts reads recorded records of that version, also without its sources.
+ */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pollUntilDone, start, startWithCode } from '../kit/device.ts';
+import { tokensFor } from '../kit/provider.ts';
+import { startRedis } from '../kit/redis/server.ts';
+import { type RelayProcess, ROOT } from '../kit/relay.ts';
+import { park, signIn, startRelayPair, tally } from '../kit/relay-pair.ts';
+import { bringCode, continueWithCode, makeCode } from '../kit/user.ts';
+
+setDefaultTimeout(60_000);
+
+/** What runs in the field before the update. */
+const BEFORE = '85dd0c3';
+
+const git = (...args: string[]) => Bun.spawnSync(['git', ...args], { cwd: ROOT });
+
+if (git('cat-file', '-e', `${BEFORE}^{commit}`).exitCode !== 0) {
+  test.todo(
+    `the history here lacks ${BEFORE}, so no update from it is tested: git fetch --unshallow`,
+  );
+} else {
+  await testUpdate();
+}
+
+async function testUpdate(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-before-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  mkdirSync(folder, { recursive: true });
+  const archive = git('archive', BEFORE, 'src', 'package.json', 'tsconfig.json').stdout;
+  Bun.spawnSync(['tar', '-x', '-C', folder], { stdin: archive });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+
+  const redis = await startRedis();
+  const command = [process.execPath, join(folder, 'src/main.ts')];
+  const pair = await startRelayPair(redis.url, { each: [{ command, cwd: folder }, {}] });
+  afterAll(async () => {
+    await pair[Symbol.asyncDispose]();
+    await redis.stop();
+  });
+  const byName = { before: pair.relays[0], after: pair.relays[1] };
+  const names = ['before', 'after'] as const;
+  const WAYS = names.flatMap((started) =>
+    names.flatMap((polled) => names.map((opened) => ({ started, polled, opened }))),
+  );
+  const relaysOf = ({ started, polled, opened }: (typeof WAYS)[number]) =>
+    [byName[started], byName[polled], byName[opened]] as [RelayProcess, RelayProcess, RelayProcess];
+
+  describe('started, polled and opened at the relay before the update or after it', () => {
+    test.each(WAYS)('$started, $polled, $opened: by link, with a parked poll', async (way) => {
+      const [started, polled, opened] = relaysOf(way);
+      const { session, state } = await start(started);
+      const parked = await park(polled, session);
+      expect((await opened.ask(`/auth/mal?state=${state}`)).status).toBe(302);
+      const code = makeCode();
+      expect((await bringCode(opened, state, code)).status).toBe(200);
+      expect(await (await parked.answer).json()).toEqual(tokensFor(code));
+    });
+
+    test.each(WAYS)('$started, $polled, $opened: by code, polled afterwards', async (way) => {
+      const [started, polled, opened] = relaysOf(way);
+      const { session, link } = await startWithCode(started);
+      const state = await continueWithCode(opened, link);
+      const code = makeCode();
+      expect((await bringCode(opened, state, code)).status).toBe(200);
+      expect(await pollUntilDone([polled], session)).toEqual(tokensFor(code));
+      for (const relay of pair.relays) {
+        expect(await pollUntilDone([relay], session)).toBe('gone');
+      }
+    });
+  });
+
+  test('200 sign-ins, each polled at both at once: none is lost or delivered twice', async () => {
+    const signIns = await Promise.all(
+      Array.from({ length: 200 }, (_, nth) =>
+        signIn(nth % 2 === 0 ? pair.relays : pair.relays.toReversed()),
+      ),
+    );
+    expect(tally(signIns)).toMatchObject({ delivered: 200, doubled: 0, lost: 0, wrong: 0 });
+  });
+}
