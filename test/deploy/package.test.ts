@@ -110,6 +110,8 @@ describe('the npm package', () => {
       'package/LICENSE',
       'package/README.md',
       'package/bin/sign-in-relay',
+      'package/client/dist/tv.js',
+      'package/demo/tv.html',
       'package/dist/sign-in-relay.js',
       'package/package.json',
     ]);
