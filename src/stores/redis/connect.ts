@@ -246,9 +246,20 @@ function createClusterClaimers(target: RedisTarget, onCut: OnCut) {
   }
   const byAddress = new Map<string, ReturnType<typeof createPool>>();
   const nameOf = ({ host, port }: RedisAddress) => `${host}:${port}`;
+  let isClosed = false;
+
+  function end({ pool, connected }: ReturnType<typeof createPool>): void {
+    pool.destroy();
+    // A pool that is destroyed while it connects would keep that connection.
+    connected.then(
+      () => pool.destroy(),
+      () => {},
+    );
+  }
 
   return {
     async use<T>(address: RedisAddress, run: (claimer: Claimer) => Promise<T>): Promise<T> {
+      if (isClosed) throw new ClientOfflineError();
       const name = nameOf(address);
       const entry = byAddress.get(name) ?? createPool(address);
       byAddress.set(name, entry);
@@ -256,7 +267,7 @@ function createClusterClaimers(target: RedisTarget, onCut: OnCut) {
         await entry.connected;
       } catch (error) {
         byAddress.delete(name);
-        entry.pool.destroy();
+        end(entry);
         throw error;
       }
       const { pool, replicas } = entry;
@@ -271,14 +282,15 @@ function createClusterClaimers(target: RedisTarget, onCut: OnCut) {
     /** A server that is no master any more may never come back. */
     keepOnly(masters: readonly RedisAddress[]): void {
       const names = new Set(masters.map(nameOf));
-      for (const [name, { pool }] of byAddress) {
+      for (const [name, entry] of byAddress) {
         if (names.has(name)) continue;
         byAddress.delete(name);
-        pool.destroy();
+        end(entry);
       }
     },
     close() {
-      for (const { pool } of byAddress.values()) pool.destroy();
+      isClosed = true;
+      for (const entry of byAddress.values()) end(entry);
     },
   };
 }
