@@ -72,6 +72,12 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       expect(relay.events('forwarded_header_ignored')).toEqual([]);
     });
 
+    test('`health` asks there', async () => {
+      const env = { HOST: `unix:${socketPath}` };
+      const asked = await runRelay(env, { command: [...command, 'health'] });
+      expect(asked).toEqual({ exitCode: 0, output: 'ok\n' });
+    });
+
     test('a second relay does not start, and leaves the first one alone', async () => {
       const env = { OAUTH_BASE_URL: 'http://127.0.0.1:1', HOST: `unix:${socketPath}` };
       const { exitCode, output } = await runRelay(env, { command });
@@ -116,6 +122,14 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     test('it speaks HTTPS, and says so in the log', async () => {
       expect((await askTls(relay.port, '/health')).status).toBe(200);
       expect(relay.events('listening')).toMatchObject([{ url: `https://127.0.0.1:${relay.port}` }]);
+    });
+
+    test('`health` asks over TLS, whatever name the certificate is for', async () => {
+      const asked = await runRelay(
+        { HOST: '127.0.0.1', PORT: `${relay.port}`, ...env },
+        { command: [...command, 'health'] },
+      );
+      expect(asked).toEqual({ exitCode: 0, output: 'ok\n' });
     });
 
     test('a second relay does not share its port', async () => {
