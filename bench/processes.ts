@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RedisClient } from 'bun';
-import packageJson from '../package.json' with { type: 'json' };
+import { FETCHES_AT_ONCE } from '../src/limits.ts';
 import { connect, type Ports, signIns } from './load.ts';
 import type { Plan } from './run.ts';
 
@@ -84,11 +84,11 @@ export function providerEnv(origin: string) {
 
 const FROM_SOURCE = 'bun src/main.ts';
 
-/** As `npm start` starts the relay, with this program in the place of the source. Resolves with the first response. */
+/** As bin/sign-in-relay starts the relay, with this program in the place of the source. Resolves with the first response. */
 export async function startRelay(env: Env, program = FROM_SOURCE) {
   const port = findFreePort();
   const beginMs = performance.now();
-  const command = packageJson.scripts.start.replace(FROM_SOURCE, program);
+  const command = `exec env BUN_CONFIG_MAX_HTTP_REQUESTS=${FETCHES_AT_ONCE} ${program}`;
   const relay = launch(
     ['/bin/sh', '-c', command],
     {
