@@ -50,7 +50,7 @@ const SESSIONS_FULL_HINT =
   'the limit on open sign-ins is reached (MAX_SESSIONS): starts are answered 503 until one ends';
 
 /** Stale links are routine, and after 'busy' the sign-in has not ended. */
-const NO_END: ReadonlySet<string> = new Set(['link_invalid', 'cancelled', 'busy']);
+export const NO_END: ReadonlySet<string> = new Set(['link_invalid', 'cancelled', 'busy']);
 
 export function createSignInLog(providers: Providers, monitor: Monitor): SignInLog {
   const warnOfFull = warnOnce('sessions_full', SESSIONS_FULL_HINT);

@@ -64,11 +64,3 @@ export function renderOutcome(outcome: Outcome): string {
     ),
   });
 }
-
-/**
- * The page with the id of its sign-in at the end, which a user can read to the operator.
- * "ID" is understood in every language of the pages. `id` has nothing to escape.
- */
-export function withSignInId(page: string, id: string): string {
-  return page.replace('</main>', `<small>ID <bdi>${id}</bdi></small></main>`);
-}

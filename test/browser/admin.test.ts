@@ -1,15 +1,12 @@
 /** The page on the admin port, in a real browser: live, complete, and nothing from elsewhere. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { agree, comeBack, declineAtProvider, setUp } from '../kit/chromium.ts';
+import { agree, comeBack, declineAtProvider, findViolations, setUp } from '../kit/chromium.ts';
 import { startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 
 setDefaultTimeout(60_000);
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
 
 const adminPort = await findFreePort();
 const { relay, browser, openPhone, startDevice, stop } = await setUp({
@@ -86,12 +83,7 @@ test('is legible to everybody, and says when its numbers are old', async () => {
     const context = await browser.newContext({ colorScheme, bypassCSP: true });
     const page = await context.newPage();
     await page.goto(address);
-    await page.addScriptTag({ content: AXE });
-    const violations = await page.evaluate(async () => {
-      const { violations } = await axe.run();
-      return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-    });
-    expect(violations).toEqual([]);
+    expect(await findViolations(page)).toEqual([]);
     await context.setOffline(true);
     await page.waitForSelector('body.stale');
     await context.close();

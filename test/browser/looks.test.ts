@@ -4,12 +4,10 @@
  * nothing wrong. WCAG 2.2, 1.4.4 and 1.4.10.
  */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { LANGUAGES } from '../../src/pages/messages/catalogue.ts';
 import type { Branding } from '../../src/pages/pages.ts';
-import { launchChromium } from '../kit/chromium.ts';
+import { findViolations, launchChromium } from '../kit/chromium.ts';
 import { BRANDED, LONGEST, renderEveryPage } from '../kit/pages.ts';
 
 setDefaultTimeout(120_000);
@@ -78,21 +76,6 @@ test('a page that is cut off is found', async () => {
   );
   expect(await findFaults(narrow)).not.toEqual([]);
 });
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-declare global {
-  var axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-}
-
-/** WCAG 2.2 A and AA, and the best practices of axe-core. */
-async function findViolations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
-    const { violations } = await axe.run();
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-  });
-}
 
 test.each([
   ['light', 'light', 'en', {}],

@@ -5,7 +5,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { RateLimiter, RateLimitPolicy } from '../../src/relay/rate-limit.ts';
 import {
-  createCapability,
   createSessionSecrets,
   createUserCode,
   createVerifier,
@@ -43,7 +42,6 @@ export const CLAIMED = { state: 'claimed', result: TOKENS } as const;
 export const PENDING = { state: 'pending' } as const;
 export const GONE = { state: 'gone' } as const;
 
-export const createState = () => createCapability(randomBytes);
 export const createCode = () => createUserCode(randomBytes);
 
 /** Those of a Cluster. Any other store takes secrets that have the same of these. */

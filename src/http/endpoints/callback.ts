@@ -6,13 +6,13 @@
 import { log } from '../../log.ts';
 import type { Providers } from '../../providers/provider.ts';
 import type { TokenFailure } from '../../providers/token-endpoint.ts';
-import type { CodeCompletion, Completion, Relay } from '../../relay/relay.ts';
+import type { CodeCompletion, Relay } from '../../relay/relay.ts';
 import { isCapability, signInIdOf } from '../../relay/secrets.ts';
 import type { ErrorResult } from '../../relay/session.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
 import { RETRY_DISCOVERY, type RespondWithPage, refuse } from '../responses.ts';
-import type { SignInLog } from '../sign-in-log.ts';
+import { NO_END, type SignInLog } from '../sign-in-log.ts';
 
 export function createCallback(
   providers: Providers,
@@ -62,8 +62,6 @@ export function createCallback(
     return respondWithPage(pageOf(ended, error), request, { names });
   };
 }
-
-const NO_END: ReadonlySet<Completion> = new Set(['link_invalid', 'cancelled', 'busy']);
 
 /** Says whose fault it may be: a provider that refuses has a reason, one that does not answer has a fault. */
 function pageOf({ completion, failure }: CodeCompletion<TokenFailure>, error: string | undefined) {
