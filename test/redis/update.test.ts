@@ -4,44 +4,27 @@
  * test/stores/seal.test.ts reads recorded records of that version, also without its sources.
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pollUntilDone, start, startWithCode } from '../kit/device.ts';
+import { unpackOldRelease } from '../kit/old-release.ts';
 import { tokensFor } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { type RelayProcess, ROOT } from '../kit/relay.ts';
+import type { RelayProcess } from '../kit/relay.ts';
 import { park, signIn, startRelayPair, tally } from '../kit/relay-pair.ts';
 import { bringCode, continueWithCode, makeCode } from '../kit/user.ts';
 
 setDefaultTimeout(60_000);
 
-/** The last state before scripts became files, with the dependencies that are installed now. */
-const BEFORE = '8e15a80';
-
-const git = (...args: string[]) => Bun.spawnSync(['git', ...args], { cwd: ROOT });
-
 await testUpdate();
 
-/** The folder of the relay before the update. */
-function unpackBefore(): string {
-  if (git('cat-file', '-e', `${BEFORE}^{commit}`).exitCode !== 0) {
-    console.log(`update: the history here lacks ${BEFORE}, so this build is on both sides`);
-    return ROOT;
-  }
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-before-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
-  const archive = git('archive', BEFORE, 'src', 'package.json', 'tsconfig.json').stdout;
-  Bun.spawnSync(['tar', '-x', '-C', folder], { stdin: archive });
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  return folder;
-}
-
 async function testUpdate(): Promise<void> {
-  const folder = unpackBefore();
+  const before = await unpackOldRelease();
+  afterAll(before.remove);
   const redis = await startRedis();
-  const command = [process.execPath, join(folder, 'src/main.ts')];
-  const pair = await startRelayPair(redis.url, { each: [{ command, cwd: folder }, {}] });
+  const command = [process.execPath, before.main];
+  const pair = await startRelayPair(redis.url, {
+    each: [{ command, cwd: join(before.main, '../..') }, {}],
+  });
   afterAll(async () => {
     await pair[Symbol.asyncDispose]();
     await redis.stop();

@@ -5,9 +5,6 @@
  * either. None is lost, and no code is exchanged twice.
  */
 import { expect, test } from 'bun:test';
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import {
   acknowledge,
@@ -17,21 +14,15 @@ import {
   start,
   type Target,
 } from '../kit/device.ts';
-import { findFreePort, runChild } from '../kit/process.ts';
+import { unpackOldRelease } from '../kit/old-release.ts';
+import { findFreePort } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { testSeed } from '../kit/random.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { MAIN, type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
+import { MAIN, type RelayProcess, startRelay } from '../kit/relay.ts';
 import { LONG_POLL_SECONDS } from '../kit/relay-pair.ts';
 import { openRaw, statusOf } from '../kit/sockets.ts';
 import { bringCode, continueWithCode, makeCode } from '../kit/user.ts';
-
-/**
- * The last state before sessions knew progress, cancellations, challenges and details,
- * with the dependencies that are installed now. Until a release has a tag it stands for
- * the old release.
- */
-const OLD_COMMIT = process.env.RELAY_TEST_UPGRADE_FROM ?? '8e15a80';
 
 const SIGN_INS = 1_000;
 /** These start while the relays are replaced. */
@@ -44,26 +35,6 @@ const LONGEST_MS = 200_000;
 /** What the relays are, in order. While one is replaced, users and devices go on. */
 const PHASES = ['old and old', 'first replaced', 'new and old', 'second replaced', 'new and new'];
 type Phase = number;
-
-interface OldRelease {
-  readonly main: string;
-  remove(): void;
-}
-
-/** Undefined where the history does not reach back to it. */
-async function unpackOld(): Promise<OldRelease | undefined> {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-old-'));
-  const remove = () => rmSync(folder, { recursive: true });
-  const script = 'git -C "$1" archive "$2" src package.json tsconfig.json | tar -x -C "$3"';
-  await runChild(['/bin/sh', '-c', script, 'sh', ROOT, OLD_COMMIT, folder]);
-  const main = join(folder, 'src/main.ts');
-  if (!existsSync(main)) {
-    remove();
-    return undefined;
-  }
-  symlinkSync(`${ROOT}node_modules`, join(folder, 'node_modules'));
-  return { main, remove };
-}
 
 /**
  * For one user: sends each request to the next relay, and to the other one if that is
@@ -153,13 +124,8 @@ test(
   `${SIGN_INS} sign-ins in progress while the old release is replaced by this one: none is lost`,
   async () => {
     await using stack = new AsyncDisposableStack();
-    const old = await unpackOld();
-    if (old) stack.defer(old.remove);
-    console.log(
-      old
-        ? `upgrade: from ${OLD_COMMIT}`
-        : `upgrade: NOT RUN against an old release, because the history here does not have ${OLD_COMMIT}. This build is both sides.`,
-    );
+    const old = await unpackOldRelease();
+    stack.defer(old.remove);
     const redis = stack.use(await startRedis());
     const provider = stack.use(startTokenEndpoint());
     const env = {
@@ -177,8 +143,7 @@ test(
       stack.defer(async () => void (await relay.stop('SIGKILL')));
       return relay;
     }
-    const oldMain = old?.main ?? MAIN;
-    const relays = await Promise.all([run(oldMain, ports[0]), run(oldMain, ports[1])]);
+    const relays = await Promise.all([run(old.main, ports[0]), run(old.main, ports[1])]);
 
     async function replace(index: 0 | 1): Promise<void> {
       expect(await relays[index]?.stop('SIGTERM')).toBe(0);
