@@ -11,7 +11,7 @@ import {
 } from '../../relay/store.ts';
 import { type Clock, pause } from '../../relay/time.ts';
 import type { RedisCommands, TimeOf } from './commands.ts';
-import type { Claimer, RedisClient, ScriptRunner } from './connect.ts';
+import type { Claimer, RedisClient, Sender } from './connect.ts';
 import type { OpenClaims } from './pub-sub.ts';
 import { type Observed, openResult, type RedisKeys, type SessionKeys } from './records.ts';
 import { SCRIPTS } from './scripts.ts';
@@ -116,9 +116,9 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     return parseReply(await run(SCRIPTS.claim, keysOf(place), args, claimer));
   }
 
-  async function undo({ place, id, now }: Attempt, runner?: ScriptRunner): Promise<void> {
+  async function undo({ place, id, now }: Attempt, sender?: Sender): Promise<void> {
     const args = [now, id, place.sessionId, keys.channelPrefix];
-    await run(SCRIPTS.undoClaim, keysOf(place), args, runner);
+    await run(SCRIPTS.undoClaim, keysOf(place), args, sender);
   }
 
   /** So that a failover does not undo it: claimed, known to a replica, and then still claimed. */

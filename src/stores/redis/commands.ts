@@ -15,18 +15,13 @@ import {
 import type { Monitor } from '../../monitor.ts';
 import { StoreUnavailable } from '../../relay/store.ts';
 import { type Clock, createDeadlineQueue, type Deadline, pause } from '../../relay/time.ts';
-import type { RedisClient, ScriptCall, ScriptRunner } from './connect.ts';
+import type { RedisClient, Sender } from './connect.ts';
 import { isAnswer, isRefusal, type Refusals, reasonOf } from './failures.ts';
 import { type Script, TOO_LATE } from './scripts.ts';
 
 export interface RedisCommands {
   /** Throws StoreUnavailable: offline, refused, or not answered in time; the last is 'unknown'. */
-  run(
-    script: Script,
-    keys: string[],
-    args: (string | number)[],
-    runner?: ScriptRunner,
-  ): Promise<unknown>;
+  run(script: Script, keys: string[], args: (string | number)[], sender?: Sender): Promise<unknown>;
   /** Any other wait for the store, under the same deadline. */
   within<T>(work: Promise<T>): Promise<T>;
   /**
@@ -71,30 +66,41 @@ export interface RedisCommandsOptions {
 export function createRedisCommands(options: RedisCommandsOptions): RedisCommands {
   const { client, clock, onCut, refusals, monitor } = options;
   const deadlines = createDeadlineQueue(clock, STORE_DEADLINE_MS);
-  const inProgress = new Set<Promise<unknown>>();
+  let inProgress = 0;
+  let onSettled: (() => void)[] = [];
   let isClosed = false;
 
+  function begin(): void {
+    inProgress += 1;
+  }
+
+  function end(): void {
+    inProgress -= 1;
+    if (inProgress > 0) return;
+    for (const resolve of onSettled) resolve();
+    onSettled = [];
+  }
+
   function track<T>(work: Promise<T>): Promise<T> {
-    inProgress.add(work);
-    const end = () => void inProgress.delete(work);
+    begin();
     work.then(end, end);
     return work;
   }
 
   function within<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      function fail(error: StoreUnavailable): void {
-        if (!isAnswer(error.cause)) onCut();
-        reject(error);
+      const deadline: Deadline = { dueAtMs: 0, onDue: () => fail(undefined) };
+      function fail(error: unknown): void {
+        deadlines.cancel(deadline);
+        const failure = unavailable(error);
+        if (!isAnswer(failure.cause)) onCut();
+        reject(failure);
       }
-      const deadline: Deadline = {
-        dueAtMs: 0,
-        onDue: () => fail(new StoreUnavailable('not answered in time')),
-      };
       deadlines.add(deadline);
-      work
-        .then(resolve, (error: unknown) => fail(unavailable(error)))
-        .finally(() => deadlines.cancel(deadline));
+      work.then((reply) => {
+        deadlines.cancel(deadline);
+        resolve(reply);
+      }, fail);
     });
   }
 
@@ -138,44 +144,44 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
     }
   }
 
-  /** Counts what a script took, and why one failed. A command that came too late is repeated. */
-  async function counted(work: Promise<unknown>): Promise<unknown> {
+  async function run(
+    script: Script,
+    keys: string[],
+    args: (string | number)[],
+    sender: Sender = client,
+  ): Promise<unknown> {
+    const command = ['EVALSHA', script.sha1, String(keys.length), ...keys];
+    for (const arg of args) command.push(String(arg));
     const startedAtMs = performance.now();
+    begin();
     try {
-      const reply = await work;
+      const reply = await within(evaluate(script, command, sender));
       monitor.storeAnswered(performance.now() - startedAtMs);
-      return reply;
-    } catch (error) {
-      const cause = error instanceof StoreUnavailable ? error.cause : error;
-      if (!isTooLate(cause)) monitor.storeFailed(isAnswer(cause) ? 'refused' : 'unreachable');
-      throw error;
-    }
-  }
-
-  async function evaluate(script: Script, call: ScriptCall, runner: ScriptRunner) {
-    try {
-      const reply = await evalShaOrText(script, call, runner);
       refusals.accepted(script);
       return reply;
     } catch (error) {
-      if (isAnswer(error)) refusals.refused(script, reasonOf(error));
+      const { cause } = error as StoreUnavailable;
+      if (isAnswer(cause)) refusals.refused(script, reasonOf(cause));
+      // A command that came too late is repeated.
+      if (!isTooLate(cause)) monitor.storeFailed(isAnswer(cause) ? 'refused' : 'unreachable');
       throw error;
+    } finally {
+      end();
     }
   }
 
   return {
+    run,
     track,
     within,
     repeat: (options, attempt) => track(repeat(options, attempt)),
     undo: (undoOnce, options) => track(undo(undoOnce, options)),
     async settled() {
-      while (inProgress.size > 0) await Promise.allSettled(inProgress);
+      while (inProgress > 0) await new Promise<void>((resolve) => void onSettled.push(resolve));
     },
     close() {
       isClosed = true;
     },
-    run: (script, keys, args, runner = client) =>
-      track(counted(within(evaluate(script, { keys, arguments: args.map(String) }, runner)))),
   };
 }
 
@@ -184,19 +190,21 @@ const isTooLate = (error: unknown) => isAnswer(error) && reasonOf(error) === TOO
 
 const longer = (pauseMs: number) => Math.min(2 * pauseMs, STORE_RETRY_MAX_MS);
 
-async function evalShaOrText(script: Script, call: ScriptCall, runner: ScriptRunner) {
-  try {
-    return await runner.evalSha(script.sha1, call);
-  } catch (error) {
+function evaluate(script: Script, command: string[], sender: Sender): Promise<unknown> {
+  const [, , , key] = command;
+  return sender.send(command, key).catch((error: unknown) => {
     // A server that was restarted, or never saw it.
-    if (isAnswer(error) && reasonOf(error) === 'NOSCRIPT') return runner.eval(script.text, call);
-    throw error;
-  }
+    if (!isAnswer(error) || reasonOf(error) !== 'NOSCRIPT') throw error;
+    return sender.send(['EVAL', script.text, ...command.slice(2)], key);
+  });
 }
 
+/** Without an error: it was not answered. */
 function unavailable(error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
-  return new StoreUnavailable('refused or out of reach', { cause: error });
+  return error === undefined
+    ? new StoreUnavailable('not answered in time')
+    : new StoreUnavailable('refused or out of reach', { cause: error });
 }
 
 /*

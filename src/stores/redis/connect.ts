@@ -2,6 +2,7 @@
  * One server, a primary with Sentinels or a Cluster, behind what the store needs of
  * them. Only this file and failures.ts use @redis/client.
  */
+import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
 import {
   ClientOfflineError,
   createClient,
@@ -14,25 +15,21 @@ import { isAnswer, reasonOf } from './failures.ts';
 import { slotOf } from './records.ts';
 import type { RedisAddress, RedisTarget } from './url.ts';
 
-export interface ScriptCall {
-  readonly keys: string[];
-  readonly arguments: string[];
-}
-
-export interface ScriptRunner {
-  evalSha(sha1: string, call: ScriptCall): Promise<unknown>;
-  eval(script: string, call: ScriptCall): Promise<unknown>;
+/** Where commands go: to a server, or to whichever server has a key. */
+export interface Sender {
+  /** `key` is one that the command names, if it names any. */
+  send(command: string[], key: string | undefined): Promise<unknown>;
 }
 
 /** One connection to the server that has a certain key. */
-export interface Claimer extends ScriptRunner {
+export interface Claimer extends Sender {
   /** A replica may take over from this server, and what it does not know is undone. */
   readonly mayFailOver: boolean;
   /** Whether a replica has what was written when this claimer last asked for something. */
   isReplicated(): Promise<boolean>;
 }
 
-export interface RedisClient extends ScriptRunner {
+export interface RedisClient extends Sender {
   /** Keys are spread over several servers, by their slots. */
   readonly isCluster: boolean;
   get(key: string): Promise<string | null>;
@@ -67,6 +64,23 @@ const REPLICAS_KNOWN_MS = 1_000;
  * of the relay's processor time. commands.ts has one that costs nothing.
  */
 const NO_TIMEOUT = { commandOptions: { timeout: 0 } };
+
+/*
+ * Bun 1.4 lacks `hasSubscribers`, which Node has since 20.13, so the client would describe
+ * each command to nobody: a quarter of what a command costs.
+ */
+const tracing: object = Object.getPrototypeOf(tracingChannel('sign-in-relay'));
+if (!('hasSubscribers' in tracing)) {
+  Object.defineProperty(tracing, 'hasSubscribers', {
+    configurable: true,
+    get(this: TracingChannel) {
+      const { start, end, asyncStart, asyncEnd, error } = this;
+      const isStarted = start.hasSubscribers || end.hasSubscribers;
+      const isAsync = asyncStart.hasSubscribers || asyncEnd.hasSubscribers;
+      return isStarted || isAsync || error.hasSubscribers;
+    },
+  });
+}
 
 /**
  * Connects; later losses are repaired in the background. May reject at the first
@@ -107,13 +121,12 @@ async function connectSingle(
   signal.addEventListener('abort', close);
   await client.connect();
   isConnected = true;
-  const runner = runnerOf(client);
+  const claimer = claimerOf(client, (command) => client.sendCommand(command), false);
   return {
-    ...runner,
+    send: claimer.send,
     isCluster: false,
     get: (key) => client.get(key),
-    asClaimer: (_key, run) =>
-      run({ ...runner, mayFailOver: false, isReplicated: async () => true }),
+    asClaimer: (_key, run) => run(claimer),
     publish: (channel, message) => client.publish(channel, message),
     subscribe: subscriber.subscribe,
     time: () => timeOf(client),
@@ -154,10 +167,13 @@ async function connectSentinel(
   await sentinel.connect();
   let isSubscribed = false;
   return {
-    ...runnerOf(sentinel),
+    send: (command) => sentinel.sendCommand(false, command),
     isCluster: false,
     get: (key) => sentinel.get(key),
-    asClaimer: (_key, run) => sentinel.use((client) => run(claimerOf(client))),
+    asClaimer: (_key, run) =>
+      sentinel.use((client) =>
+        run(claimerOf(client, (command) => client.sendCommand(false, command))),
+      ),
     publish: (channel, message) => sentinel.publish(channel, message),
     async subscribe(channel, onMessage) {
       // Valkey refuses to end a subscription where there is none.
@@ -202,7 +218,7 @@ async function connectCluster(
   signal.addEventListener('abort', close);
   await cluster.connect();
   return {
-    ...runnerOf(cluster),
+    send: (command, key) => cluster.sendCommand(key, false, command),
     isCluster: true,
     get: (key) => cluster.get(key),
     async asClaimer(key, run) {
@@ -276,7 +292,7 @@ function createClusterClaimers(target: RedisTarget, onCut: OnCut) {
           replicas.are = hasReplicas(String(await client.sendCommand(['CLUSTER', 'NODES'])));
           replicas.knownUntilMs = performance.now() + REPLICAS_KNOWN_MS;
         }
-        return run(claimerOf(client, replicas.are));
+        return run(claimerOf(client, (command) => client.sendCommand(command), replicas.are));
       });
     },
     /** A server that is no master any more may never come back. */
@@ -344,21 +360,14 @@ function optionsOf({ tls, username, password, database }: RedisTarget) {
   };
 }
 
-/** Bound, because the clients' methods are not. */
-function runnerOf(client: ScriptRunner): ScriptRunner {
-  return {
-    evalSha: (sha1, call) => client.evalSha(sha1, call),
-    eval: (script, call) => client.eval(script, call),
-  };
-}
-
 /** WAIT speaks of what its own connection has written, so claims and WAIT share one. */
 function claimerOf(
-  client: ScriptRunner & { wait(replicas: number, timeoutMs: number): Promise<number> },
+  client: { wait(replicas: number, timeoutMs: number): Promise<number> },
+  send: Sender['send'],
   mayFailOver = true,
 ): Claimer {
   return {
-    ...runnerOf(client),
+    send,
     mayFailOver,
     isReplicated: async () => !mayFailOver || (await client.wait(1, REPLICA_MS)) >= 1,
   };

@@ -201,7 +201,7 @@ async function startStores(
 
 /** Speaks of what is written by now: WAIT looks back to its connection's last command. */
 async function isReplicating(claimer: Claimer): Promise<boolean> {
-  await claimer.eval('return 1', { keys: [], arguments: [] });
+  await claimer.send(['EVAL', 'return 1', '0'], undefined);
   return claimer.isReplicated();
 }
 
