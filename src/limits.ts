@@ -205,6 +205,13 @@ export const STORE_REFUSAL_QUIET_MS = 5 * SECOND_MS;
  */
 export const STORE_UNDO_MS = 20 * SECOND_MS;
 
+/**
+ * For how long a session that was found pending is taken to be so, where a relay is
+ * notified of any change: a device that has just started, or that polls again, is not
+ * looked up. Longer would find later what nobody notifies of: a lease that ran out.
+ */
+export const KNOWN_PENDING_MS = 5 * SECOND_MS;
+
 /** How long a poll waits for the outcome of another poll's claim before it claims again. */
 export const CLAIM_DECISION_MS = SECOND_MS;
 

@@ -169,9 +169,9 @@ export function createService(
   const { baseUrl } = settings;
   const { clock, monitor = NO_MONITOR } = world;
   const store = stores.sessions;
-  const relay = createRelay({ ...settings, ...world, store });
-  const refreshes = createRefreshes(stores.refreshes, clock);
   const { rateLimits, limiters } = createRateLimits(settings, stores, clock);
+  const relay = createRelay({ ...settings, ...world, ...rateLimits, store });
+  const refreshes = createRefreshes(stores.refreshes, clock);
   const tokenEndpoint = createTokenEndpoint({
     fetch: world.fetch,
     clock,

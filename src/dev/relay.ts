@@ -146,7 +146,7 @@ function createStores(signIns: SignIns, maxSessions: number): Stores {
     refreshes: createMemoryRefreshStore(systemClock),
     createRateLimiter: (name, policy) =>
       UNLIMITED.has(name)
-        ? { take: takeOnPlan, refund: () => {}, sweep: () => {} }
+        ? { policy, take: takeOnPlan, refund: () => {}, sweep: () => {} }
         : createMemoryRateLimiter(systemClock, policy),
     close: () => {},
   };

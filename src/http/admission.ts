@@ -3,6 +3,7 @@ import { warnOnce } from '../log.ts';
 import type { Monitor, RateLimitKind } from '../monitor.ts';
 import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
 import type { Awaitable } from '../relay/store.ts';
+import type { Clock } from '../relay/time.ts';
 import { createFindClientAddress } from './client-address.ts';
 import type { RelayRequest } from './request.ts';
 
@@ -11,6 +12,13 @@ export type Refused =
   | { readonly refusal: 'rate_limited'; readonly retryAfterMs: number };
 
 export interface Admission {
+  /**
+   * The address that starts a sign-in. Its token is taken when the sign-in is registered,
+   * so it is refused here only if it was refused before and has no token yet.
+   */
+  admitStart(request: RelayRequest): string | Refused;
+  /** Once the limit on starts has refused an address. */
+  refuseStart(address: string, retryAfterMs: number): Refused;
   /** Takes a token of the client address's bucket. Undefined: admitted. */
   admit(
     request: RelayRequest,
@@ -25,17 +33,28 @@ export interface Admission {
   ): Promise<Refused | { readonly refusal?: undefined; refund(): Promise<void> }>;
 }
 
+const INVALID_ADDRESS: Refused = { refusal: 'invalid_client_address' };
+
 /** The key of the bucket that all addresses share. */
 const OVERALL = 'everybody';
 
 const IGNORED_FORWARDED_HINT =
   'X-Forwarded-For came from a peer outside TRUSTED_PROXY_CIDRS: all clients behind that proxy share one rate limit';
 
-export function createAdmission(trustedProxyCidrs: readonly string[], monitor: Monitor): Admission {
+/** Forgotten together when there are more: the store then refuses them again. */
+const MAX_REFUSED_ADDRESSES = 10_000;
+
+export function createAdmission(
+  trustedProxyCidrs: readonly string[],
+  monitor: Monitor,
+  clock: Clock,
+): Admission {
+  /** Until when, so that a flood of starts does not reach the store. */
+  const refusedStarts = new Map<string, number>();
   const findClientAddress = createFindClientAddress(trustedProxyCidrs);
   const warnOfIgnoredForwarded = warnOnce('forwarded_header_ignored', IGNORED_FORWARDED_HINT);
 
-  function findBucket(request: RelayRequest): string | undefined {
+  function addressOf(request: RelayRequest): string | undefined {
     const client = findClientAddress(request.peerAddress(), request.header('x-forwarded-for'));
     if (client?.ignoredForwarded) warnOfIgnoredForwarded();
     return client?.bucket;
@@ -51,9 +70,26 @@ export function createAdmission(trustedProxyCidrs: readonly string[], monitor: M
   }
 
   return {
+    admitStart(request) {
+      const address = addressOf(request);
+      if (address === undefined) return INVALID_ADDRESS;
+      const untilMs = refusedStarts.get(address);
+      if (untilMs === undefined) return address;
+      const retryAfterMs = untilMs - clock.now();
+      if (retryAfterMs > 0) return refuse(retryAfterMs, 'start');
+      refusedStarts.delete(address);
+      return address;
+    },
+
+    refuseStart(address, retryAfterMs) {
+      if (refusedStarts.size >= MAX_REFUSED_ADDRESSES) refusedStarts.clear();
+      refusedStarts.set(address, clock.now() + retryAfterMs);
+      return refuse(retryAfterMs, 'start');
+    },
+
     admit(request, limiter, kind) {
-      const bucket = findBucket(request);
-      if (bucket === undefined) return { refusal: 'invalid_client_address' };
+      const bucket = addressOf(request);
+      if (bucket === undefined) return INVALID_ADDRESS;
       const retryAfterMs = limiter.take(bucket);
       return retryAfterMs instanceof Promise
         ? retryAfterMs.then((laterMs) => refusalFor(laterMs, kind))
@@ -61,8 +97,8 @@ export function createAdmission(trustedProxyCidrs: readonly string[], monitor: M
     },
 
     async admitToPair(request, { perAddress, overall }, kind) {
-      const bucket = findBucket(request);
-      if (bucket === undefined) return { refusal: 'invalid_client_address' };
+      const bucket = addressOf(request);
+      if (bucket === undefined) return INVALID_ADDRESS;
       const ownMs = await perAddress.take(bucket);
       if (ownMs > 0) return refuse(ownMs, kind);
       const overallMs = await overall.take(OVERALL);

@@ -16,7 +16,7 @@ import { isCapability, signInIdOf } from '../relay/secrets.ts';
 import type { TokenResult } from '../relay/session.ts';
 import type { RelayRequest } from './request.ts';
 
-type Headers = Readonly<Record<string, string>>;
+export type Headers = Readonly<Record<string, string>>;
 
 const EVERYWHERE = {
   // Addresses of the relay contain secrets in their query. RFC 9700 §4.2.4.

@@ -86,7 +86,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     createPages({ branding, basePath, providers: settings.providerNames }),
   );
   const { respondWithPage } = pages;
-  const admission = createAdmission(settings.trustedProxyCidrs, monitor);
+  const admission = createAdmission(settings.trustedProxyCidrs, monitor, clock);
   const bodies = createBodyReader(clock);
   const cookies = createContinueCookies(baseUrl, sessionSeconds, confirm === 'always');
   const shared = { ...settings, ...parts, ...rateLimits, admission, bodies };

@@ -12,13 +12,13 @@ import {
 } from '../providers/hints.ts';
 import type { Provider, Providers } from '../providers/provider.ts';
 import type { TokenFailure } from '../providers/token-endpoint.ts';
-import type { Completion, Started } from '../relay/relay.ts';
+import type { Completion, Started, StartRefusal } from '../relay/relay.ts';
 import { signInIdOf } from '../relay/secrets.ts';
 import type { StoreObserver } from '../relay/store.ts';
 import type { RelayRequest } from './request.ts';
 
 export interface SignInLog {
-  started(request: RelayRequest, service: string, started: Started | 'busy' | 'draining'): void;
+  started(request: RelayRequest, service: string, started: Started | StartRefusal): void;
   /** The user was led on to the provider, not necessarily for the first time. */
   opened(request: RelayRequest, service: string, browserState: string): void;
   /** A browser came back, or the user declined on the page of the relay. */
@@ -70,7 +70,7 @@ export function createSignInLog(providers: Providers, monitor: Monitor): SignInL
   return {
     started(request, service, started) {
       if (started === 'busy') return warnOfFull();
-      if (started === 'draining') return;
+      if (started === 'draining' || 'retryAfterMs' in started) return;
       monitor.started(service);
       if (!log.isEnabledFor('debug')) return;
       const signIn = signInIdOf(started.browserState);

@@ -63,14 +63,15 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
     const poll = new ParkedPoll(wantsProgress);
     const queue = queueOf(holdSeconds);
     // The waiter first, the claim second: a completion in between notifies it.
-    store.addWaiter(pollSecret, poll);
+    let isKnownPending = store.addWaiter(pollSecret, poll);
     queue.add(poll);
     signal.addEventListener('abort', poll);
     try {
       for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
         const noticeBefore = poll.notice;
         poll.heardOfOpening = false;
-        const claiming = claim(store, pollSecret, signal);
+        const claiming = isKnownPending ? PENDING : claim(store, pollSecret, signal);
+        isKnownPending = false;
         const found = claiming instanceof Promise ? await claiming : claiming;
         if (found?.state === 'claimed') return found;
         // After a timeout or a release the poll ends as pending, even if its session has expired

@@ -8,6 +8,7 @@ export interface RateLimitPolicy {
 }
 
 export interface RateLimiter {
+  readonly policy: RateLimitPolicy;
   /** Atomic: takes one token of the key's bucket. Returns 0, or the milliseconds until there is one. */
   take(key: string): Awaitable<number>;
   /** Atomic: undoes one `take` that turned out not to count. */
@@ -28,19 +29,23 @@ export interface RateLimitPair {
  * far beyond that it would lie, in milliseconds: 0 or less when there is a token.
  */
 export function missingMs(fullAtMs: number, nowMs: number, policy: RateLimitPolicy): number {
-  const intervalMs = 1_000 / policy.ratePerSecond;
+  const intervalMs = intervalMsOf(policy);
   const aheadMs = afterTaking(fullAtMs, nowMs, policy) - nowMs - policy.burst * intervalMs;
   // A token less than a millisecond away is there: at a rate such as 0.7 the sums are
   // rounded, and a bucket of one token would otherwise never be full.
   return aheadMs >= 1 ? Math.floor(aheadMs) : 0;
 }
 
+export function intervalMsOf({ ratePerSecond }: RateLimitPolicy): number {
+  return 1_000 / ratePerSecond;
+}
+
 /** The bucket with one token less. */
 export function afterTaking(fullAtMs: number, nowMs: number, policy: RateLimitPolicy): number {
-  return Math.max(fullAtMs, nowMs) + 1_000 / policy.ratePerSecond;
+  return Math.max(fullAtMs, nowMs) + intervalMsOf(policy);
 }
 
 /** The bucket with one token more. */
 export function afterRefund(fullAtMs: number, policy: RateLimitPolicy): number {
-  return fullAtMs - 1_000 / policy.ratePerSecond;
+  return fullAtMs - intervalMsOf(policy);
 }

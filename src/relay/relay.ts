@@ -1,6 +1,7 @@
 /** The relay: starts sign-ins, completes authorizations, and drains. Knows no HTTP and no provider. */
 import { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS, MAX_REGISTER_TRIES } from '../limits.ts';
 import { createPolls, type Polls } from './polls.ts';
+import type { RateLimiter } from './rate-limit.ts';
 import {
   createSessionSecrets,
   createVerifier,
@@ -9,7 +10,7 @@ import {
   tagOf,
 } from './secrets.ts';
 import type { CodeResult, ErrorResult, TokenResult } from './session.ts';
-import type { Authorization, SessionKey, SessionStore } from './store.ts';
+import type { Authorization, RateLimited, SessionKey, SessionStore } from './store.ts';
 import { type Clock, pause } from './time.ts';
 
 /** What a device asks for besides the service. */
@@ -23,10 +24,14 @@ export interface StartOptions {
   /** As in NewSession. */
   readonly repeatMs: number | undefined;
   readonly keepsErrors: boolean;
+  /** The address whose rate limit counts the start. */
+  readonly startedBy?: string | undefined;
 }
 
 /** The user code is there if it was asked for. */
 export type Started = SessionSecrets;
+
+export type StartRefusal = 'busy' | 'draining' | RateLimited;
 
 export type ExchangeOutcome<Failure> =
   | { readonly ok: true; readonly tokens: TokenResult }
@@ -58,7 +63,7 @@ export interface CodeCompletion<Failure> {
 
 export interface Relay {
   /** Starts a session. 'busy': the limit on sessions is reached. */
-  start(service: string, options: StartOptions): Promise<Started | 'busy' | 'draining'>;
+  start(service: string, options: StartOptions): Promise<Started | StartRefusal>;
   /** Exchanges a code and stores the result. The code is spent at most once, however often it is called. */
   completeWithCode<Failure>(
     exchanger: CodeExchanger<Failure>,
@@ -89,10 +94,12 @@ export interface RelayOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly sessionSeconds: number;
+  /** Of starts, by address. Absent: no limit. */
+  readonly startLimiter?: RateLimiter;
 }
 
 export function createRelay(options: RelayOptions): Relay {
-  const { store, clock, randomBytes, sessionSeconds } = options;
+  const { store, clock, randomBytes, sessionSeconds, startLimiter } = options;
   const polls = createPolls(store, clock);
   /** Counted from before the lease until the result is stored, because a lease cannot be undone. */
   let exchanges = 0;
@@ -113,8 +120,11 @@ export function createRelay(options: RelayOptions): Relay {
           lifetimeMs: sessionSeconds * 1_000,
           verifier: withVerifier ? createVerifier(randomBytes) : undefined,
           ...asked,
+          // One token for all tries.
+          startLimiter: tries === 0 ? startLimiter : undefined,
         });
         if (outcome === 'registered') return secrets;
+        if (typeof outcome === 'object') return outcome;
         if (outcome === 'busy') full.add(tagOf(secrets.browserState, tags));
       }
       return 'busy';

@@ -5,6 +5,7 @@
  * or a public key. It has its own clock. The suite in test/stores tests every store
  * against this contract.
  */
+import type { RateLimiter } from './rate-limit.ts';
 import type { ErrorResult, ExpiredStage, SessionResult } from './session.ts';
 
 /** A store in this process returns a value, a shared one a promise. */
@@ -29,6 +30,14 @@ export interface NewSession {
   readonly repeatMs: number | undefined;
   /** An error stays until the session expires, whatever `repeatMs` says, and nothing acknowledges it. */
   readonly keepsErrors: boolean;
+  /** Whose start it is: the limit, and the address whose bucket it takes a token of. Absent: no limit. */
+  readonly startLimiter?: RateLimiter | undefined;
+  readonly startedBy?: string | undefined;
+}
+
+/** A start that its rate limit refuses. */
+export interface RateLimited {
+  readonly retryAfterMs: number;
 }
 
 /** What the relay needs to send a browser to the provider. */
@@ -123,8 +132,10 @@ export interface SessionStore {
    * Atomic: registers the session under all its keys, or not at all. Returns
    * 'collision' when a live session has one of them, 'busy' when the limit
    * on live sessions is reached, for sessions of this tag at least. Never counts an expired session as alive.
+   * Takes the token of the start first: without one nothing else is done, and with any
+   * other answer it is taken.
    */
-  register(session: NewSession): Awaitable<'registered' | 'collision' | 'busy'>;
+  register(session: NewSession): Awaitable<'registered' | 'collision' | 'busy' | RateLimited>;
 
   /**
    * Finds a pending session whose user is led on to the provider. Never one of
@@ -190,8 +201,10 @@ export interface SessionStore {
    * wants progress is notified of the opening as well, provided that `tellOpened`
    * was asked since, and it waits on after that. A session has
    * at most MAX_POLLS_PER_SESSION waiters: one more notifies the oldest.
+   * Returns whether the session was pending at most KNOWN_PENDING_MS ago and nothing was
+   * heard of it since: the waiter is then notified without a claim.
    */
-  addWaiter(pollSecret: string, waiter: Waiter): void;
+  addWaiter(pollSecret: string, waiter: Waiter): boolean;
   removeWaiter(waiter: Waiter): void;
 
   /** Whether tokens that no device has claimed yet would be lost with this process. */

@@ -120,7 +120,12 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       const nowMs = clock.now();
       const { browserState, pollSecret, service, lifetimeMs, userCode } = asked;
       const { verifier, challenge, details = false, deviceName, repeatMs, keepsErrors } = asked;
+      const { startLimiter, startedBy } = asked;
       const pollDigest = digestOf(pollSecret);
+      if (startLimiter !== undefined && startedBy !== undefined) {
+        const retryAfterMs = startLimiter.take(startedBy) as number;
+        if (retryAfterMs > 0) return { retryAfterMs };
+      }
       let refusal = findRefusal(browserState, pollDigest, userCode);
       if (refusal !== undefined) {
         // Expired sessions may be the cause.
@@ -256,6 +261,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
 
     addWaiter(pollSecret, waiter) {
       waiters.add(digestOf(pollSecret), waiter);
+      // A claim costs nothing.
+      return false;
     },
 
     removeWaiter: waiters.remove,
@@ -326,6 +333,7 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): 
   }
 
   return {
+    policy,
     take(key) {
       const nowMs = clock.now();
       const bucket = fullAtMs.get(key) ?? nowMs;

@@ -73,6 +73,27 @@ describe('the client address', () => {
     expect(statuses).toEqual([200, 429, 200]);
   });
 
+  test('is not looked up again before it has a token, and a start that is refused otherwise costs one too', async () => {
+    let registered = 0;
+    const counting = {
+      beforeVerb(verb: string) {
+        if (verb === 'register') registered += 1;
+      },
+    };
+    const { ask, clock } = createTestService({ startBurst: 2 }, counting);
+    const statusOf = async (request: RequestInit) =>
+      (await ask('/auth/start', request, '203.0.113.9')).status;
+    const noJson = { method: 'POST', body: '{' };
+    expect(await statusOf(startRequest())).toBe(200);
+    expect(await statusOf(noJson)).toBe(400);
+    expect([await statusOf(startRequest()), registered]).toEqual([429, 2]);
+    expect(await statusOf(startRequest('unknown'))).toBe(429);
+    expect([await statusOf(startRequest()), registered]).toEqual([429, 2]);
+    clock.advance(1_000);
+    expect([await statusOf(startRequest()), registered]).toEqual([200, 3]);
+    expect(await statusOf(noJson)).toBe(429);
+  });
+
   test('is needed at every page that is limited', async () => {
     const { ask } = createTestService();
     expect((await ask('/L/BCDF-GHJK', {}, '')).status).toBe(400);

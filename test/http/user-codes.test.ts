@@ -67,6 +67,7 @@ test('a limiter that fails to refund a token does not stop the user', async () =
     {},
     {
       createRateLimiter: () => ({
+        policy: CODE_LIMIT_OVERALL,
         take: () => 0,
         refund: () => Promise.reject(new Error('away')),
         sweep: () => {},

@@ -5,6 +5,7 @@ import {
   pollOnce,
   pollUntilDone,
   type Result,
+  start,
   startWithCode,
   UNKNOWN_SECRET,
 } from './device.ts';
@@ -55,13 +56,13 @@ export async function startRelayPair(
     BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
     ...env,
   };
-  async function start({ env: own = {}, ...options }: PartOptions): Promise<RelayProcess> {
+  async function startOne({ env: own = {}, ...options }: PartOptions): Promise<RelayProcess> {
     const relay = await startRelay({ ...shared, ...own }, options);
     // A drain would ask a store that may not be there any more.
     stack.defer(async () => void (await relay.stop('SIGKILL')));
     return relay;
   }
-  const relays = await Promise.all([start(each[0]), start(each[1])]);
+  const relays = await Promise.all([startOne(each[0]), startOne(each[1])]);
   const owned = stack.move();
   return { provider, relays, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -156,6 +157,16 @@ export async function signIn(relays: readonly RelayProcess[]): Promise<SignedIn>
   const code = makeCode();
   await bringCodeWhenPossible(relays, state, code);
   return { code, results: await Promise.all(polls) };
+}
+
+/** A whole sign-in at one relay whose store does not fail, each request once. */
+export async function signInByLink(relay: RelayProcess): Promise<SignedIn> {
+  const { session, state } = await start(relay);
+  const result = pollUntilDone([relay], session);
+  await relay.ask(`/auth/mal?state=${state}`);
+  const code = makeCode();
+  await bringCode(relay, state, code);
+  return { code, results: [await result] };
 }
 
 /** How many sign-ins ended in which way. */

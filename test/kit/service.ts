@@ -123,7 +123,7 @@ export function createTestService(
     ...shared,
     addWaiter(...added) {
       waiters += 1;
-      shared.addWaiter(...added);
+      return shared.addWaiter(...added);
     },
     removeWaiter(waiter) {
       waiters -= 1;

@@ -3,7 +3,7 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { COSTS, planFor, SIGN_INS_PER_DAY, writeTable } from '../../bench/capacity.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { signIn, startRelayPair, tally } from '../kit/relay-pair.ts';
+import { signInByLink, startRelayPair, tally } from '../kit/relay-pair.ts';
 import { openTestRedis, register } from '../kit/stores.ts';
 
 setDefaultTimeout(60_000);
@@ -26,11 +26,11 @@ test('the starts of half a steepest minute of 500,000 sign-ins a day take no mor
   await using pair = await startRelayPair(redis.url);
   const [relay] = pair.relays;
   // Scripts are sent once.
-  await signIn([relay]);
+  await signInByLink(relay);
   const before = await readStats();
   const signIns = [];
   for (let left = count; left > 0; left -= 50) {
-    signIns.push(...(await Promise.all(Array.from({ length: 50 }, () => signIn([relay])))));
+    signIns.push(...(await Promise.all(Array.from({ length: 50 }, () => signInByLink(relay)))));
   }
   const after = await readStats();
   expect(tally(signIns)).toMatchObject({ doubled: 0, lost: 0, failed: 0, wrong: 0 });

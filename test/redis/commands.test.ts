@@ -6,7 +6,8 @@ import { ACK_MS } from '../kit/limits.ts';
 import { startCuttingProxy } from '../kit/redis/proxy.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
-import { createCode, newSession, openTestRedis } from '../kit/stores.ts';
+import { signInByLink, startRelayPair } from '../kit/relay-pair.ts';
+import { createCode, createWaiter, newSession, openTestRedis } from '../kit/stores.ts';
 import { decision, FROM_OWN_PAGE } from '../kit/user.ts';
 
 setDefaultTimeout(30_000);
@@ -31,14 +32,16 @@ describe('the number of commands', async () => {
   afterAll(close);
   const limiter = createRateLimiter({ burst: 3, ratePerSecond: 1 });
   const wanted = { userCode: createCode(), deviceName: 'Fernseher', repeatMs: ACK_MS };
-  const [plain, byCode] = [newSession(), newSession(wanted)];
+  const startLimit = { startLimiter: limiter, startedBy: '192.0.2.1' };
+  const [plain, byCode] = [newSession(startLimit), newSession(wanted)];
+  const waiter = createWaiter(() => {});
   const cancelled = newSession({ userCode: createCode() });
   const { browserState } = byCode;
 
   test.each<[string, number, () => unknown]>([
-    ['the rate limit of a start', 1, () => limiter.take('192.0.2.1')],
-    ['a start', 1, () => store.register(plain)],
-    ['a poll', 1, () => store.claim(plain.pollSecret)],
+    ['a start with its rate limit', 1, () => store.register(plain)],
+    ['a poll that follows it', 0, () => store.addWaiter(plain.pollSecret, waiter)],
+    ['a poll otherwise', 1, () => store.claim(plain.pollSecret)],
     ['a link', 1, () => store.getAuthorization(plain)],
     ['a callback', 1, () => store.lease(plain)],
     ['its completion', 1, () => store.complete(plain)],
@@ -63,6 +66,14 @@ describe('the number of commands', async () => {
   ])('for %s is %d', async (_, count, step) => {
     expect(await countCommands(step)).toBe(count);
   });
+});
+
+test('a sign-in over HTTP takes five: start, link, lease, result, delivery', async () => {
+  await using pair = await startRelayPair(proxy.url);
+  const [relay] = pair.relays;
+  // Redis learns the scripts.
+  await signInByLink(relay);
+  expect(await countCommands(() => signInByLink(relay))).toBe(5);
 });
 
 /** As Redis documents them. All of a hash is read: it has a dozen fields, and one for each instance that waits. */

@@ -15,7 +15,11 @@ import {
 } from '../../src/stores/redis/commands.ts';
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts';
 import { createRefusals, type RefusalEvent, reasonOf } from '../../src/stores/redis/failures.ts';
-import { createOpenClaims, listenForWakeUps } from '../../src/stores/redis/pub-sub.ts';
+import {
+  createKnownPolls,
+  createOpenClaims,
+  listenForWakeUps,
+} from '../../src/stores/redis/pub-sub.ts';
 import { createRedisKeys } from '../../src/stores/redis/records.ts';
 import { createScript } from '../../src/stores/redis/scripts.ts';
 import { createRedisStore } from '../../src/stores/redis/store.ts';
@@ -38,6 +42,7 @@ import {
   GONE,
   NOW,
   openTestRedis,
+  PENDING,
   registerCompleted,
 } from '../kit/stores.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -242,6 +247,7 @@ describe('the connection that listens for completions', () => {
       ...{ client: server.client, commands: { within } as RedisCommands, clock, waiters },
       storeClock: { probe: async () => {}, deadline: () => '' },
       openClaims: createOpenClaims({ instance: 'instance', publish: async () => {}, clock }),
+      knownPolls: createKnownPolls(clock),
       line: { wasCut: false },
       channel: 'instance',
       onLost: () => {},
@@ -289,18 +295,20 @@ describe('a claim with several attempts', async () => {
     const commands = createRedisCommands({ client, clock, onCut, refusals, monitor: NO_MONITOR });
     const instance = 'instance';
     const publish = async () => {};
+    const knownPolls = createKnownPolls(clock);
     const store = createRedisStore({
       ...{ client, commands, clock, randomBytes, instance, maxSessions: 10 },
       keys: createRedisKeys('late-undo:', false),
       waiters: createWaiters(),
       openClaims: createOpenClaims({ instance, publish, clock }),
+      knownPolls,
       gate: createReplicationGate({
         ...{ clock, isReplicating: async () => true, onHeld: () => {}, onReleased: () => {} },
       }),
       timeOf: () => NOW,
       createId: () => randomBytes(12).toString('base64url'),
     });
-    return { store: createTestStore(store), close: () => client.close() };
+    return { store: createTestStore(store), knownPolls, close: () => client.close() };
   }
 
   test('an attempt that found no replica is undone late: what a later attempt delivered is not delivered again', async () => {
@@ -323,6 +331,20 @@ describe('a claim with several attempts', async () => {
     // After the undoing, on the same connection.
     expect(await store.claim(pollSecret)).toEqual(GONE);
     expect(asked).toBeGreaterThan(1);
+    close();
+  });
+
+  test('a result that is held back for want of a replica is not taken to be pending', async () => {
+    const { store, knownPolls, close } = await openStore(async () => false);
+    const { pollSecret } = await registerCompleted(store);
+    // As if the completion had been heard.
+    knownPolls.heardNothing();
+    for (let claims = 0; claims < 2; claims += 1) {
+      expect(await store.claim(pollSecret)).toEqual(PENDING);
+      const waiter = createWaiter(() => {});
+      expect(store.addWaiter(pollSecret, waiter)).toBe(false);
+      store.removeWaiter(waiter);
+    }
     close();
   });
 });

@@ -55,10 +55,15 @@ export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
     const service = request.parameter;
     const provider = providers.get(service);
     if (provider === undefined || provider === 'undiscovered') return refuseUndiscovered();
-    const refused = await admission.admit(request, startLimiter, 'start');
-    if (refused !== undefined) return refuseOAuthAdmission(refused);
+    const startedBy = admission.admitStart(request);
+    if (typeof startedBy !== 'string') return refuseOAuthAdmission(startedBy);
     const parameters = await readParameters(request.raw, bodies);
-    if (parameters === undefined) return refuseOAuth('invalid_request');
+    if (parameters === undefined) {
+      const retryAfterMs = await startLimiter.take(startedBy);
+      return retryAfterMs > 0
+        ? refuseOAuthAdmission(admission.refuseStart(startedBy, retryAfterMs))
+        : refuseOAuth('invalid_request');
+    }
     const started = await relay.start(service, {
       withVerifier: provider.usesPkce,
       challenge: undefined,
@@ -68,9 +73,13 @@ export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
       // A standard client cannot acknowledge, and some poll twice at once: docs/device-grant.md "Repeated delivery".
       repeatMs: deviceGrantRepeatSeconds > 0 ? deviceGrantRepeatSeconds * 1_000 : undefined,
       keepsErrors: true,
+      startedBy,
     });
     signInLog.started(request, service, started);
     if (typeof started === 'string') return refuseOAuth('temporarily_unavailable');
+    if ('retryAfterMs' in started) {
+      return refuseOAuthAdmission(admission.refuseStart(startedBy, started.retryAfterMs));
+    }
     const { pollSecret, userCode = '' } = started;
     return oauthResponse({
       device_code: pollSecret,

@@ -5,11 +5,11 @@ import { cleanName } from '../../pages/shown-name.ts';
 import type { BlindPolicy, Provider, Providers } from '../../providers/provider.ts';
 import type { RateLimiter } from '../../relay/rate-limit.ts';
 import type { Relay, Started } from '../../relay/relay.ts';
-import type { Admission } from '../admission.ts';
+import type { Admission, Refused } from '../admission.ts';
 import type { Handler } from '../app.ts';
 import { formatUserCode, linkOf, qrLinkOf, shortLinkOf } from '../links.ts';
 import { type BodyReader, parseMembers, type RelayRequest } from '../request.ts';
-import { jsonResponse, RETRY_DISCOVERY, refuse, retryAfter } from '../responses.ts';
+import { type Headers, jsonResponse, RETRY_DISCOVERY, refuse, retryAfter } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';
 
 /** How much of the body is read. A longer body is cut there. */
@@ -42,33 +42,52 @@ export interface StartParts {
   readonly blind: BlindPolicy;
 }
 
-/** The checks are made in the order of docs/protocol.md §2. */
+/**
+ * The answers are those of docs/protocol.md §2, in that order. The rate limit is the
+ * store's, which takes the token of a start as it registers the session, in one round
+ * trip. So the body is read before, unless the address is known to have no token.
+ */
 export function createStart(parts: StartParts): Handler {
   const { admission, startLimiter, bodies, providers, relay, signInLog, blind } = parts;
+
+  function limited(refused: Refused): Response {
+    return refused.refusal === 'rate_limited'
+      ? refuse('rate_limited', retryAfter(refused.retryAfterMs))
+      : refuse(refused.refusal);
+  }
+
+  /** Costs a token too. */
+  async function refuseStart(
+    startedBy: string,
+    refusal: Parameters<typeof refuse>[0],
+    headers?: Headers,
+  ): Promise<Response> {
+    const retryAfterMs = await startLimiter.take(startedBy);
+    return retryAfterMs > 0
+      ? limited(admission.refuseStart(startedBy, retryAfterMs))
+      : refuse(refusal, headers);
+  }
+
   return async (request) => {
-    const admitted = admission.admit(request, startLimiter, 'start');
-    const refused = admitted instanceof Promise ? await admitted : admitted;
-    if (refused?.refusal === 'rate_limited') {
-      return refuse('rate_limited', retryAfter(refused.retryAfterMs));
-    }
-    if (refused !== undefined) return refuse(refused.refusal);
+    const startedBy = admission.admitStart(request);
+    if (typeof startedBy !== 'string') return limited(startedBy);
     let asked: Members;
     try {
       const { text, isCut } = await bodies.read(request.raw, MAX_BODY_BYTES);
       if (isCut) log.debug('start_body_cut', { requestId: request.id, readBytes: MAX_BODY_BYTES });
       asked = parseMembers(text);
     } catch {
-      return refuse('invalid_json');
+      return refuseStart(startedBy, 'invalid_json');
     }
     if (log.isEnabledFor('debug')) logIgnoredMembers(request, asked);
     // A member of a wrong type counts as missing. But not the challenge: the relay
     // would see tokens that the device wanted to keep from it.
     const service = typeof asked.service === 'string' ? asked.service : '';
     const provider = providers.get(service);
-    if (provider === undefined) return refuse('unknown_service');
-    if (provider === 'undiscovered') return refuse('busy', RETRY_DISCOVERY);
+    if (provider === undefined) return refuseStart(startedBy, 'unknown_service');
+    if (provider === 'undiscovered') return refuseStart(startedBy, 'busy', RETRY_DISCOVERY);
     const challenge = readChallenge(asked.challenge, provider, blind);
-    if (typeof challenge === 'object') return refuse(challenge.refusal);
+    if (typeof challenge === 'object') return refuseStart(startedBy, challenge.refusal);
     const started = await relay.start(service, {
       withVerifier: provider.usesPkce && challenge === undefined,
       challenge,
@@ -77,9 +96,13 @@ export function createStart(parts: StartParts): Handler {
       deviceName: cleanName(asked.device),
       repeatMs: asked.ack === true ? ACK_MS : undefined,
       keepsErrors: false,
+      startedBy,
     });
     signInLog.started(request, service, started);
     if (typeof started === 'string') return refuse('busy');
+    if ('retryAfterMs' in started) {
+      return limited(admission.refuseStart(startedBy, started.retryAfterMs));
+    }
     return jsonResponse(describeStarted(service, started, parts));
   };
 }

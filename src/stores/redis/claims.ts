@@ -10,9 +10,10 @@ import {
   StoreUnavailable,
 } from '../../relay/store.ts';
 import { type Clock, pause } from '../../relay/time.ts';
+import type { Waiters } from '../waiters.ts';
 import type { RedisCommands, TimeOf } from './commands.ts';
 import type { Claimer, RedisClient, Sender } from './connect.ts';
-import type { OpenClaims } from './pub-sub.ts';
+import type { KnownPolls, OpenClaims } from './pub-sub.ts';
 import { type Observed, openResult, type RedisKeys, type SessionKeys } from './records.ts';
 import { SCRIPTS } from './scripts.ts';
 import { type Derived, deriveFromPollSecret } from './sealing.ts';
@@ -29,16 +30,14 @@ export interface DeviceVerbsOptions {
   readonly openClaims: OpenClaims;
   readonly gate: ReplicationGate;
   readonly observed: Observed;
+  readonly waiters: Waiters;
+  readonly knownPolls: KnownPolls;
 }
 
-export interface DeviceVerbs
-  extends Pick<SessionStore, 'claim' | 'acknowledge' | 'tellOpened' | 'cancel'> {
-  /** Saves a device that polls here the search for its session. */
-  keepPointer(pollId: string, pointer: string): void;
-}
-
-/** Sessions of which an instance remembers where their poll secrets lead: 5 MB. */
-const MAX_POINTERS = 20_000;
+export type DeviceVerbs = Pick<
+  SessionStore,
+  'claim' | 'acknowledge' | 'tellOpened' | 'cancel' | 'addWaiter'
+>;
 
 /** A session as its poll secret leads to it. */
 interface Place {
@@ -73,22 +72,15 @@ interface ClaimReply {
 
 export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
   const { client, commands, keys, clock, timeOf, createId, instance, openClaims, gate } = options;
-  const { observed } = options;
+  const { observed, waiters, knownPolls } = options;
   const { run } = commands;
-  const pointers = new Map<string, string>();
-
-  function keepPointer(pollId: string, pointer: string): void {
-    const [oldest] = pointers.size >= MAX_POINTERS ? pointers.keys() : [];
-    if (oldest !== undefined) pointers.delete(oldest);
-    pointers.set(pollId, pointer);
-  }
 
   /** A pointer never changes, so it is read before a script, which needs the names of all its keys. */
   function find(pollSecret: string): Awaitable<Place | undefined> {
     const poll = deriveFromPollSecret(pollSecret);
     const place = { poll, tag: keys.of(pollSecret) };
-    const pointer = pointers.get(poll.id);
-    return pointer === undefined ? search(place) : at(place, pointer);
+    const known = knownPolls.get(poll.id);
+    return known === undefined ? search(place) : at(place, known.pointer);
   }
 
   async function search(place: Pick<Place, 'poll' | 'tag'>): Promise<Place | undefined> {
@@ -97,7 +89,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     if (value === null) return undefined;
     // Without the time at which it expires.
     const pointer = value.slice(value.indexOf('.') + 1);
-    keepPointer(place.poll.id, pointer);
+    knownPolls.add(place.poll.id, pointer);
     return at(place, pointer);
   }
 
@@ -113,7 +105,11 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
 
   async function claimOn({ place, id, now }: Attempt, claimer: Claimer): Promise<ClaimReply> {
     const args = [now, id, instance, place.sessionId];
-    return parseReply(await run(SCRIPTS.claim, keysOf(place), args, claimer));
+    const known = knownPolls.get(place.poll.id);
+    const reply = parseReply(await run(SCRIPTS.claim, keysOf(place), args, claimer));
+    // A claim that is held back finds nothing but pending sessions, and nobody would be notified of them.
+    if (reply.state === 'pending' && id !== '') knownPolls.found(place.poll.id, known);
+    return reply;
   }
 
   async function undo({ place, id, now }: Attempt, sender?: Sender): Promise<void> {
@@ -197,7 +193,11 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
   }
 
   return {
-    keepPointer,
+    addWaiter(pollSecret, waiter) {
+      const { id } = deriveFromPollSecret(pollSecret);
+      waiters.add(id, waiter);
+      return knownPolls.isPending(id);
+    },
 
     async claim(pollSecret, signal) {
       const found = find(pollSecret);
@@ -207,7 +207,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
       while (!signal?.aborted) {
         const reply = await commands.track(claimOnce(place, signal));
         const { state, sealed, takenBy } = reply;
-        if (state === 'gone') pointers.delete(place.poll.id);
+        if (state === 'gone') knownPolls.delete(place.poll.id);
         if (state === 'claimed') {
           if (reply.service !== '') observed.by.delivered(reply.service, reply.waitedMs);
           const { poll, pointer, sessionId } = place;

@@ -4,7 +4,7 @@
  * token that was sent.
  */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../../limits.ts';
-import type { RateLimiter, RateLimitPolicy } from '../../relay/rate-limit.ts';
+import { intervalMsOf, type RateLimiter, type RateLimitPolicy } from '../../relay/rate-limit.ts';
 import type { RefreshStore, RefreshTurn } from '../../relay/refresh.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
 import { StoreUnavailable } from '../../relay/store.ts';
@@ -24,8 +24,9 @@ export interface RedisRateLimiterOptions {
 
 export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLimiter {
   const { commands, keys, name, policy, timeOf } = options;
-  const intervalMs = 1_000 / policy.ratePerSecond;
+  const intervalMs = intervalMsOf(policy);
   return {
+    policy,
     /** Unknown after a timeout: a token may have been taken by a start that is refused. */
     async take(address) {
       const args = [timeOf(), policy.burst, intervalMs];

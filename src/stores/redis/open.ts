@@ -20,7 +20,7 @@ import {
   type RefusalEvent,
 } from './failures.ts';
 import { createRedisRateLimiter, createRedisRefreshStore } from './limits.ts';
-import { createOpenClaims, createPublish, listenForWakeUps } from './pub-sub.ts';
+import { createKnownPolls, createOpenClaims, createPublish, listenForWakeUps } from './pub-sub.ts';
 import { createRedisKeys } from './records.ts';
 import { createRedisStore } from './store.ts';
 import type { RedisTarget } from './url.ts';
@@ -161,6 +161,7 @@ async function startStores(
   const problems = findProblems(await commands.within(client.describe()));
   const publish = createPublish({ client, commands, keys });
   const openClaims = createOpenClaims({ instance, publish, clock });
+  const knownPolls = createKnownPolls(clock);
   const stopListening = await listenForWakeUps({
     client,
     commands,
@@ -168,6 +169,7 @@ async function startStores(
     storeClock,
     waiters,
     openClaims,
+    knownPolls,
     line,
     channel: keys.channelPrefix + instance,
     onLost: () => onEvent({ type: 'store_lost' }),
@@ -187,7 +189,7 @@ async function startStores(
   const createId = () => Buffer.from(randomBytes(12)).toString('base64url');
   const shared = { ...options, client, commands, keys, timeOf, createId };
   return {
-    sessions: createRedisStore({ ...shared, waiters, instance, openClaims, gate }),
+    sessions: createRedisStore({ ...shared, waiters, instance, openClaims, knownPolls, gate }),
     refreshes: createRedisRefreshStore(shared),
     createRateLimiter: (name, policy) => createRedisRateLimiter({ ...shared, name, policy }),
     close() {

@@ -6,7 +6,12 @@
  * waiter, in the same script, and the script that completes the session publishes, so
  * no completion is missed. In a Cluster any node passes on what another one publishes.
  */
-import { CLAIM_DECISION_MS, HEARTBEAT_MS, HEARTBEATS_TO_REBUILD } from '../../limits.ts';
+import {
+  CLAIM_DECISION_MS,
+  HEARTBEAT_MS,
+  HEARTBEATS_TO_REBUILD,
+  KNOWN_PENDING_MS,
+} from '../../limits.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../../relay/time.ts';
 import type { Waiters } from '../waiters.ts';
 import type { RedisCommands, StoreClock } from './commands.ts';
@@ -121,6 +126,64 @@ export function createOpenClaims({ instance, publish, clock }: OpenClaimsOptions
   };
 }
 
+/** Sessions that an instance remembers by their poll ids: 6 MB. */
+const MAX_KNOWN_POLLS = 20_000;
+
+interface KnownPoll {
+  readonly pointer: string;
+  /** Until then it counts as pending. */
+  pendingUntilMs: number;
+}
+
+/**
+ * What this process knows of sessions whose devices poll here: where a poll secret
+ * leads, and whether it is still pending. That is known for a while after a
+ * registration, or a claim, that has also asked for this process to be notified, until
+ * something is heard of the session, or something may have been missed.
+ */
+export interface KnownPolls {
+  get(pollId: string): KnownPoll | undefined;
+  add(pollId: string, pointer: string, options?: { isPending: boolean }): void;
+  delete(pollId: string): void;
+  isPending(pollId: string): boolean;
+  /** A claim found it pending that was asked for when the poll was known as this. */
+  found(pollId: string, when: KnownPoll | undefined): void;
+  /** Something happened to the session. What was asked for before says nothing of it. */
+  heard(pollId: string): void;
+  /** The same for every session. */
+  heardNothing(): void;
+}
+
+export function createKnownPolls(clock: Clock): KnownPolls {
+  const byId = new Map<string, KnownPoll>();
+  const forget = (pollId: string, { pointer }: KnownPoll) =>
+    byId.set(pollId, { pointer, pendingUntilMs: 0 });
+  return {
+    get: (pollId) => byId.get(pollId),
+    add(pollId, pointer, { isPending } = { isPending: false }) {
+      const [oldest] = byId.size >= MAX_KNOWN_POLLS ? byId.keys() : [];
+      if (oldest !== undefined) byId.delete(oldest);
+      const pendingUntilMs = isPending ? clock.now() + KNOWN_PENDING_MS : 0;
+      byId.set(pollId, { pointer, pendingUntilMs });
+    },
+    delete: (pollId) => void byId.delete(pollId),
+    isPending: (pollId) => clock.now() < (byId.get(pollId)?.pendingUntilMs ?? 0),
+    found(pollId, when) {
+      const known = byId.get(pollId);
+      if (known !== undefined && known === when) {
+        known.pendingUntilMs = clock.now() + KNOWN_PENDING_MS;
+      }
+    },
+    heard(pollId) {
+      const known = byId.get(pollId);
+      if (known !== undefined) forget(pollId, known);
+    },
+    heardNothing() {
+      for (const [pollId, known] of byId) forget(pollId, known);
+    },
+  };
+}
+
 const HEARTBEAT = 'heartbeat';
 
 /** So many in a row and the operator is told. */
@@ -134,6 +197,7 @@ export interface WakeUpOptions {
   readonly storeClock: StoreClock;
   readonly waiters: Waiters;
   readonly openClaims: OpenClaims;
+  readonly knownPolls: KnownPolls;
   /**
    * Since the last heartbeat a connection failed or was given up, which may have
    * been the one that listens, or a command, which may have registered a waiter.
@@ -149,7 +213,8 @@ export interface WakeUpOptions {
  * up and yet deaf. After a gap everybody is notified, to claim for themselves.
  */
 export async function listenForWakeUps(options: WakeUpOptions): Promise<() => void> {
-  const { client, commands, clock, storeClock, waiters, openClaims, line, channel } = options;
+  const { client, commands, clock, storeClock, waiters, openClaims, knownPolls } = options;
+  const { line, channel } = options;
   let missed = 0;
   let stopped = false;
   let cancel: () => void = () => {};
@@ -160,11 +225,16 @@ export async function listenForWakeUps(options: WakeUpOptions): Promise<() => vo
       return;
     }
     if (message !== HEARTBEAT) {
-      if (!openClaims.receive(message)) waiters.notify(message, 'completed');
+      if (openClaims.receive(message)) return;
+      knownPolls.heard(message);
+      waiters.notify(message, 'completed');
       return;
     }
     if (missed >= HEARTBEATS_TO_LOSS) options.onBack();
-    if (missed > 1 || line.wasCut) waiters.notifyAll();
+    if (missed > 1 || line.wasCut) {
+      knownPolls.heardNothing();
+      waiters.notifyAll();
+    }
     missed = 0;
     line.wasCut = false;
   }

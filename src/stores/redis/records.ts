@@ -126,7 +126,12 @@ export interface SessionRecord {
   readonly fields: readonly string[];
 }
 
-export function recordOf(newSession: NewSession, randomBytes: RandomBytes): SessionRecord {
+/** `instance` is notified of what happens to the session: its device probably polls where it started. */
+export function recordOf(
+  newSession: NewSession,
+  instance: string,
+  randomBytes: RandomBytes,
+): SessionRecord {
   const { browserState, pollSecret, service, userCode, deviceName } = newSession;
   const session = deriveFromBrowserState(browserState);
   const poll = deriveFromPollSecret(pollSecret);
@@ -140,7 +145,7 @@ export function recordOf(newSession: NewSession, randomBytes: RandomBytes): Sess
     writeAuthorization(newSession),
   );
   const fields = [FIELD.service, service, FIELD.poll_id, poll.id, FIELD.verifier, sealedVerifier];
-  fields.push(FIELD.sign_in, signInIdOf(browserState));
+  fields.push(FIELD.sign_in, signInIdOf(browserState), FIELD.waiting + instance, '');
   if (deviceName !== undefined)
     fields.push(FIELD.device_name, sealed(nameContext(session.id), deviceName));
   if (newSession.repeatMs !== undefined) fields.push(FIELD.repeat_ms, String(newSession.repeatMs));

@@ -19,6 +19,7 @@ import describeExpired from './scripts/describe-expired.lua' with { type: 'text'
 import deviceKey from './scripts/device-key.lua' with { type: 'text' };
 import find from './scripts/find.lua' with { type: 'text' };
 import finishRefresh from './scripts/finish-refresh.lua' with { type: 'text' };
+import bucket from './scripts/include/bucket.lua' with { type: 'text' };
 import clock from './scripts/include/clock.lua' with { type: 'text' };
 import expiry from './scripts/include/expiry.lua' with { type: 'text' };
 import leases from './scripts/include/lease.lua' with { type: 'text' };
@@ -120,6 +121,7 @@ const WORDS: Readonly<Record<string, Readonly<Record<string, string | number>>>>
   LIMIT,
 };
 const INCLUDES: Readonly<Record<string, string>> = {
+  bucket,
   clock,
   expiry,
   lease: leases,

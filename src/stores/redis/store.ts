@@ -4,6 +4,7 @@
  * and a user do. What a device does with its poll secret is in claims.ts.
  */
 import { EXCHANGE_LEASE_MS } from '../../limits.ts';
+import { intervalMsOf } from '../../relay/rate-limit.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
 import type { SessionResult } from '../../relay/session.ts';
 import {
@@ -18,7 +19,7 @@ import type { Waiters } from '../waiters.ts';
 import { createDeviceVerbs, type ReplicationGate } from './claims.ts';
 import type { RedisCommands, TimeOf } from './commands.ts';
 import type { RedisClient } from './connect.ts';
-import type { OpenClaims } from './pub-sub.ts';
+import type { KnownPolls, OpenClaims } from './pub-sub.ts';
 import {
   authorizationOf,
   browserStateOf,
@@ -31,7 +32,7 @@ import {
   sessionInfoOf,
 } from './records.ts';
 import { SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
-import { deriveFromBrowserState, deriveFromPollSecret, deriveFromUserCode } from './sealing.ts';
+import { deriveFromBrowserState, deriveFromUserCode } from './sealing.ts';
 
 export interface RedisStoreOptions {
   readonly client: RedisClient;
@@ -43,6 +44,7 @@ export interface RedisStoreOptions {
   /** The channel on which this process is notified. */
   readonly instance: string;
   readonly openClaims: OpenClaims;
+  readonly knownPolls: KnownPolls;
   readonly maxSessions: number;
   readonly gate: ReplicationGate;
   readonly timeOf: TimeOf;
@@ -52,7 +54,7 @@ export interface RedisStoreOptions {
 
 export function createRedisStore(options: RedisStoreOptions): SessionStore {
   const { client, commands, keys, waiters, clock, randomBytes, maxSessions } = options;
-  const { timeOf, createId } = options;
+  const { timeOf, createId, instance, knownPolls } = options;
   const { run } = commands;
   const observed: Observed = { by: NO_OBSERVER };
   const device = createDeviceVerbs({ ...options, observed });
@@ -127,10 +129,24 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
   return {
     tags: keys.tags,
 
-    /** Not repeated: the device is refused, and what may have been registered expires unused. */
+    /**
+     * Not repeated: the device is refused, and what may have been registered expires
+     * unused. In a Cluster the bucket of the address is in a slot of its own, so its
+     * token is taken before.
+     */
     async register(newSession) {
       const { browserState, pollSecret, userCode, lifetimeMs } = newSession;
-      const { session, poll, pointer, code, fields } = recordOf(newSession, randomBytes);
+      const { startLimiter, startedBy } = newSession;
+      let bucket: string | undefined;
+      if (startLimiter !== undefined && startedBy !== undefined) {
+        if (keys.tags === 1) {
+          bucket = keys.bucket('start', startedBy);
+        } else {
+          const retryAfterMs = await startLimiter.take(startedBy);
+          if (retryAfterMs > 0) return { retryAfterMs };
+        }
+      }
+      const { session, poll, pointer, code, fields } = recordOf(newSession, instance, randomBytes);
       const own = keys.of(browserState);
       const secrets = [browserState, pollSecret, ...(userCode === undefined ? [] : [userCode])];
       if (secrets.some((secret) => keys.of(secret) !== own)) {
@@ -138,12 +154,14 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
       }
       const names = [own.live, own.session(session.id), own.poll(poll.id)];
       if (code !== undefined) names.push(own.code(code.id));
+      if (bucket !== undefined) names.push(bucket);
+      const limit = bucket === undefined ? undefined : startLimiter?.policy;
       const args = [timeOf(), session.id, shareOf(own.tag), lifetimeMs, pointer, code?.value ?? ''];
-      const outcome = await run(SCRIPTS.register, names, [...args, ...fields]);
-      if (outcome === 0) return 'busy';
-      if (outcome !== 1) return 'collision';
-      device.keepPointer(poll.id, pointer);
-      return 'registered';
+      args.push(limit?.burst ?? '', limit === undefined ? '' : intervalMsOf(limit), ...fields);
+      const outcome = await run(SCRIPTS.register, names, args);
+      if (typeof outcome === 'number') return { retryAfterMs: outcome };
+      if (outcome === 'registered') knownPolls.add(poll.id, pointer, { isPending: true });
+      return outcome as 'registered' | 'busy' | 'collision';
     },
 
     async getAuthorization(service, browserState) {
@@ -234,7 +252,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
     tellOpened: device.tellOpened,
     cancel: device.cancel,
 
-    addWaiter: (pollSecret, waiter) => waiters.add(deriveFromPollSecret(pollSecret).id, waiter),
+    addWaiter: device.addWaiter,
 
     removeWaiter: waiters.remove,
 

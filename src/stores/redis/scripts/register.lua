@@ -1,8 +1,11 @@
 -- A session comes into the store with all that leads to it, or not at all.
--- KEYS     live sessions, session, poll pointer, user code if there is one
+-- KEYS     live sessions, session, poll pointer, user code if there is one, rate limit's bucket if there is one
 -- ARGV     clock, session id, most live sessions, lifetime in ms, value of the pointer,
---          value of the code, then names and values of the session's fields
--- Returns  1 registered; 0 as many are alive as may be; -1 a live session has one of its secrets
+--          value of the code or '', the bucket's burst or '', milliseconds for its token,
+--          then names and values of the session's fields
+-- Returns  'registered'; 'busy': as many are alive as may be; 'collision': a live session has
+--          one of its secrets; the milliseconds until the bucket has a token
+--- @include bucket
 --- @include clock
 --- @include expiry
 
@@ -21,24 +24,36 @@ end
 
 local now = read_clock(ARGV[1])
 if not now then return too_late() end
-local live, session, pointer, code = unpack(KEYS)
+local live, session, pointer = unpack(KEYS)
+local code = ARGV[6] ~= '' and KEYS[4]
+local burst, bucket = tonumber(ARGV[7]), KEYS[#KEYS]
 local lifetime = tonumber(ARGV[4])
 local expires_at, kept_ms = now + lifetime, lifetime + LIMIT.garbage_ms
 
-local previous = redis.call('HGET', session, FIELD.expires_at)
-if is_alive(previous, now) or is_taken(pointer, now) or code and is_taken(code, now) then
-  return -1
+local full_at, wait_ms
+if burst then
+  full_at, wait_ms = look_into(bucket, burst, tonumber(ARGV[8]), now)
+  if wait_ms > 0 then return wait_ms end
 end
-if redis.call('ZCOUNT', live, now, '+inf') >= tonumber(ARGV[3]) then return 0 end
+local previous = redis.call('HGET', session, FIELD.expires_at)
+local outcome = 'registered'
+if is_alive(previous, now) or is_taken(pointer, now) or code and is_taken(code, now) then
+  outcome = 'collision'
+elseif redis.call('ZCOUNT', live, now, '+inf') >= tonumber(ARGV[3]) then
+  outcome = 'busy'
+else
+  -- This takes memory and is the first to write, so a full store refuses the session.
+  redis.call('ZADD', live, expires_at, ARGV[2])
+end
+if burst then fill_at(bucket, full_at, now) end
+if outcome ~= 'registered' then return outcome end
 
--- This takes memory and is the first to write, so a full store refuses the session.
-redis.call('ZADD', live, expires_at, ARGV[2])
 redis.call('PEXPIRE', live, kept_ms)
 remove_expired(live, now)
 redis.call('SET', pointer, expires_at .. '.' .. ARGV[5], 'PX', kept_ms)
 if code then redis.call('SET', code, expires_at .. '.' .. ARGV[6], 'PX', kept_ms) end
 if previous then redis.call('DEL', session) end
 redis.call('HSET', session, FIELD.state, STATE.pending, FIELD.started_at, now,
-  FIELD.expires_at, expires_at, unpack(ARGV, 7))
+  FIELD.expires_at, expires_at, unpack(ARGV, 9))
 redis.call('PEXPIRE', session, kept_ms)
-return 1
+return outcome

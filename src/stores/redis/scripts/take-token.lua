@@ -1,16 +1,11 @@
--- A token bucket, by the arithmetic of relay/rate-limit.ts, to the last bit.
--- KEYS     bucket: when it will be full, in ms
+-- KEYS     bucket
 -- ARGV     clock, burst, milliseconds for a token
 -- Returns  0, or the milliseconds until there is a token
 --- @include clock
+--- @include bucket
 
 local now = read_clock(ARGV[1])
 if not now then return too_late() end
-local bucket, burst, interval = KEYS[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local full_at = math.max(tonumber(redis.call('GET', bucket) or 0), now) + interval
-local missing = full_at - now - burst * interval
-if missing >= 1 then return math.floor(missing) end
--- First, because a full store may be told to delete: limits hold there too.
-redis.call('DEL', bucket)
-redis.call('SET', bucket, string.format('%.17g', full_at), 'PX', math.ceil(full_at - now))
-return 0
+local full_at, wait_ms = look_into(KEYS[1], tonumber(ARGV[2]), tonumber(ARGV[3]), now)
+if wait_ms == 0 then fill_at(KEYS[1], full_at, now) end
+return wait_ms
