@@ -72,9 +72,16 @@ test('what a claim found before something was heard says nothing, even if its re
   const whenAskedAgain = knownPolls.get('poll');
   knownPolls.found('poll', whenAskedAgain);
   expect(knownPolls.isPending('poll')).toBe(true);
-  knownPolls.heardNothing();
+  knownPolls.clear();
   expect(knownPolls.isPending('poll')).toBe(false);
-  expect(knownPolls.get('poll')?.pointer).toBe('pointer');
+});
+
+test('however many come, the last 20,000 are remembered, and at most twice as many', () => {
+  const knownPolls = createKnownPolls(systemClock);
+  const ids = Array.from({ length: 70_000 }, (_, index) => `poll ${index}`);
+  for (const id of ids) knownPolls.add(id, `pointer of ${id}`);
+  expect(ids.slice(-20_000).filter((id) => knownPolls.get(id) === undefined)).toEqual([]);
+  expect(ids.filter((id) => knownPolls.get(id) !== undefined).length).toBeLessThanOrEqual(40_000);
 });
 
 test('it is forgotten after KNOWN_PENDING_MS, and after each claim known again', async () => {

@@ -287,6 +287,7 @@ describe('a claim with several attempts', async () => {
     const single = await connectRedis(target, onCut, new AbortController().signal);
     const client: RedisClient = {
       ...single,
+      isAlone: false,
       asClaimer: (key, run) =>
         single.asClaimer(key, (claimer) => run({ ...claimer, mayFailOver: true, isReplicated })),
     };
@@ -338,7 +339,7 @@ describe('a claim with several attempts', async () => {
     const { store, knownPolls, close } = await openStore(async () => false);
     const { pollSecret } = await registerCompleted(store);
     // As if the completion had been heard.
-    knownPolls.heardNothing();
+    knownPolls.clear();
     for (let claims = 0; claims < 2; claims += 1) {
       expect(await store.claim(pollSecret)).toEqual(PENDING);
       const waiter = createWaiter(() => {});

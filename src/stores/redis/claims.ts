@@ -103,10 +103,10 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     tag.live,
   ];
 
-  async function claimOn({ place, id, now }: Attempt, claimer: Claimer): Promise<ClaimReply> {
+  async function claimOn({ place, id, now }: Attempt, sender: Sender): Promise<ClaimReply> {
     const args = [now, id, instance, place.sessionId];
     const known = knownPolls.get(place.poll.id);
-    const reply = parseReply(await run(SCRIPTS.claim, keysOf(place), args, claimer));
+    const reply = parseReply(await run(SCRIPTS.claim, keysOf(place), args, sender));
     // A claim that is held back finds nothing but pending sessions, and nobody would be notified of them.
     if (reply.state === 'pending' && id !== '') knownPolls.found(place.poll.id, known);
     return reply;
@@ -144,9 +144,11 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
 
   /** The wait for a free connection counts too. */
   const attemptClaim = (attempt: Attempt) =>
-    commands.within(
-      client.asClaimer(attempt.place.tag.live, (claimer) => claimForGood(attempt, claimer)),
-    );
+    client.isAlone
+      ? claimOn(attempt, client)
+      : commands.within(
+          client.asClaimer(attempt.place.tag.live, (claimer) => claimForGood(attempt, claimer)),
+        );
 
   /**
    * Repeated for a while under one id. A claim that reaches no device is
@@ -171,7 +173,10 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     openClaims.open(claim);
     try {
       const reply = await commands.repeat({ insist: false, onUnknown }, attempt);
-      if (reply.state === 'claimed' && !(await hasLeft(askedAtMs, signal))) {
+      // After a standstill the connection of a device that has left may not have been read yet.
+      const hasStoodStill = clock.now() - askedAtMs > STALL_MS;
+      if (reply.state === 'claimed' && hasStoodStill) await pause(clock, STALL_GRACE_MS);
+      if (reply.state === 'claimed' && !signal?.aborted) {
         openClaims.close(claim);
         return reply;
       }
@@ -184,12 +189,6 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
       else openClaims.close(claim);
       throw error;
     }
-  }
-
-  async function hasLeft(askedAtMs: number, signal: AbortSignal | undefined): Promise<boolean> {
-    // After a standstill the closed connection may not have been read yet.
-    if (clock.now() - askedAtMs > STALL_MS) await pause(clock, STALL_GRACE_MS);
-    return signal?.aborted ?? false;
   }
 
   return {
@@ -207,7 +206,8 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
       while (!signal?.aborted) {
         const reply = await commands.track(claimOnce(place, signal));
         const { state, sealed, takenBy } = reply;
-        if (state === 'gone') knownPolls.delete(place.poll.id);
+        // Most devices do not ask again after that.
+        if (state === 'gone' || state === 'claimed') knownPolls.delete(place.poll.id);
         if (state === 'claimed') {
           if (reply.service !== '') observed.by.delivered(reply.service, reply.waitedMs);
           const { poll, pointer, sessionId } = place;

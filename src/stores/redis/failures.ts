@@ -128,6 +128,7 @@ export function createRefusals(clock: Clock, onEvent: (event: RefusalEvent) => v
       byReason.set(reason, { scripts: scripts.add(script), lastMs: clock.now() });
     },
     accepted(script) {
+      if (byReason.size === 0) return;
       for (const [reason, { scripts, lastMs }] of byReason) {
         // In a Cluster one node may refuse what the others take.
         if (!scripts.has(script) || clock.now() - lastMs < STORE_REFUSAL_QUIET_MS) continue;

@@ -126,13 +126,13 @@ export function createOpenClaims({ instance, publish, clock }: OpenClaimsOptions
   };
 }
 
-/** Sessions that an instance remembers by their poll ids: 6 MB. */
-const MAX_KNOWN_POLLS = 20_000;
+/** Sessions that an instance remembers by their poll ids, at least, and twice as many at most: 12 MB. */
+const KNOWN_POLLS = 20_000;
 
 interface KnownPoll {
   readonly pointer: string;
   /** Until then it counts as pending. */
-  pendingUntilMs: number;
+  readonly pendingUntilMs: number;
 }
 
 /**
@@ -146,40 +146,49 @@ export interface KnownPolls {
   add(pollId: string, pointer: string, options?: { isPending: boolean }): void;
   delete(pollId: string): void;
   isPending(pollId: string): boolean;
-  /** A claim found it pending that was asked for when the poll was known as this. */
+  /** A claim found it pending that was asked for when this was known. */
   found(pollId: string, when: KnownPoll | undefined): void;
   /** Something happened to the session. What was asked for before says nothing of it. */
   heard(pollId: string): void;
-  /** The same for every session. */
-  heardNothing(): void;
+  /** Forgets every session: something may have happened to any. */
+  clear(): void;
 }
 
 export function createKnownPolls(clock: Clock): KnownPolls {
-  const byId = new Map<string, KnownPoll>();
-  const forget = (pollId: string, { pointer }: KnownPoll) =>
-    byId.set(pollId, { pointer, pendingUntilMs: 0 });
+  // Two, because to remove the oldest of one is slow where that happens for each new one.
+  let recent = new Map<string, KnownPoll>();
+  let older = new Map<string, KnownPoll>();
+
+  const get = (pollId: string) => recent.get(pollId) ?? older.get(pollId);
+
+  function add(pollId: string, pointer: string, { isPending } = { isPending: false }): void {
+    if (recent.size >= KNOWN_POLLS) {
+      older = recent;
+      recent = new Map();
+    }
+    const pendingUntilMs = isPending ? clock.now() + KNOWN_PENDING_MS : 0;
+    recent.set(pollId, { pointer, pendingUntilMs });
+  }
+
   return {
-    get: (pollId) => byId.get(pollId),
-    add(pollId, pointer, { isPending } = { isPending: false }) {
-      const [oldest] = byId.size >= MAX_KNOWN_POLLS ? byId.keys() : [];
-      if (oldest !== undefined) byId.delete(oldest);
-      const pendingUntilMs = isPending ? clock.now() + KNOWN_PENDING_MS : 0;
-      byId.set(pollId, { pointer, pendingUntilMs });
+    get,
+    add,
+    delete(pollId) {
+      recent.delete(pollId);
+      older.delete(pollId);
     },
-    delete: (pollId) => void byId.delete(pollId),
-    isPending: (pollId) => clock.now() < (byId.get(pollId)?.pendingUntilMs ?? 0),
+    isPending: (pollId) => clock.now() < (get(pollId)?.pendingUntilMs ?? 0),
     found(pollId, when) {
-      const known = byId.get(pollId);
-      if (known !== undefined && known === when) {
-        known.pendingUntilMs = clock.now() + KNOWN_PENDING_MS;
-      }
+      const known = get(pollId);
+      if (known !== undefined && known === when) add(pollId, known.pointer, { isPending: true });
     },
     heard(pollId) {
-      const known = byId.get(pollId);
-      if (known !== undefined) forget(pollId, known);
+      const known = get(pollId);
+      if (known !== undefined) add(pollId, known.pointer);
     },
-    heardNothing() {
-      for (const [pollId, known] of byId) forget(pollId, known);
+    clear() {
+      recent.clear();
+      older.clear();
     },
   };
 }
@@ -232,7 +241,7 @@ export async function listenForWakeUps(options: WakeUpOptions): Promise<() => vo
     }
     if (missed >= HEARTBEATS_TO_LOSS) options.onBack();
     if (missed > 1 || line.wasCut) {
-      knownPolls.heardNothing();
+      knownPolls.clear();
       waiters.notifyAll();
     }
     missed = 0;

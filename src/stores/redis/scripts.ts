@@ -104,6 +104,8 @@ export const SWEPT_AT_ONCE = 250;
 const LIMIT = {
   /** Keys stay this much longer than what they hold is alive. */
   garbage_ms: 60_000,
+  /** The index of live sessions stays for a day after it was last swept. */
+  index_ms: 86_400_000,
   undo_ms: STORE_UNDO_MS,
   swept_at_once: SWEPT_AT_ONCE,
 } as const;

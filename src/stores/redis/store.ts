@@ -99,12 +99,19 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
     { sealed, isError }: { sealed: string; isError: boolean },
     { key, service }: { key: string; service: string },
   ): Promise<boolean> {
-    const args = [service, from, sealed, keys.channelPrefix, isError ? 'error' : ''];
+    const args = [service, from, sealed, keys.channelPrefix, instance, isError ? 'error' : ''];
     // After an exchange this process alone has the tokens.
-    const done = await commands.repeat({ insist: from === 'x' }, () =>
+    const pollId = await commands.repeat({ insist: from === 'x' }, () =>
       run(SCRIPTS.complete, [key], [timeOf(), ...args]),
     );
-    return done === 1;
+    if (typeof pollId !== 'string') return false;
+    // This process is not notified of what it does itself. Where the answer is lost, the
+    // connection was cut, and then everybody is notified.
+    if (pollId !== '') {
+      knownPolls.heard(pollId);
+      waiters.notify(pollId, 'completed');
+    }
+    return true;
   }
 
   async function sweepIndex(live: string, tag: number): Promise<void> {

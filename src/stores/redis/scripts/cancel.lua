@@ -22,5 +22,5 @@ allow_when_full(session)
 redis.call('HDEL', session, FIELD.verifier, FIELD.result, FIELD.device_name, FIELD.device_key,
   FIELD.lease_ends_at, FIELD.lease_id, FIELD.sign_in, FIELD.completed_at)
 redis.call('HSET', session, FIELD.state, STATE.cancelled)
-notify(session, ARGV[2], poll_id)
+notify(redis.call('HGETALL', session), ARGV[2], poll_id)
 return state ~= STATE.cancelled and service or ''

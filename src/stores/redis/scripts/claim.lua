@@ -25,12 +25,14 @@ if not state or state == STATE.cancelled or not is_alive(expires_at, now) then r
 local waited_ms = completed_at and now - tonumber(completed_at) or 0
 local lapsed = is_lapsed(state, lease_ends_at, now)
 if state == STATE.failed or lapsed and keeps_errors then return { 'claimed', result or '', 'kept', 'again' } end
-allow_when_full(session)
 
 if state == STATE.delivered then
   local claim = string.match(attempt, '^[^.]+%.[^.]+%.')
   local is_own = claim and claimed_by and string.sub(claimed_by, 1, #claim) == claim
-  if is_own then redis.call('HSET', session, FIELD.claimed_by, attempt) end
+  if is_own then
+    allow_when_full(session)
+    redis.call('HSET', session, FIELD.claimed_by, attempt)
+  end
   if repeat_ms then
     -- Delivered to another poll as well: from now on nobody may undo it.
     if not is_own then redis.call('HDEL', session, FIELD.claimed_by) end
@@ -47,11 +49,12 @@ if is_held_back or state ~= STATE.completed and not lapsed then
   return { 'pending' }
 end
 
--- An empty result is that of a lease that ran out.
-redis.call('HSET', session, FIELD.state, STATE.delivered, FIELD.claimed_by, attempt, FIELD.result, result or '')
+-- First, because a full store may be told when something expires.
 local stays_ms = repeat_ms and tonumber(repeat_ms) or LIMIT.undo_ms
 redis.call('PEXPIRE', session, stays_ms)
 redis.call('PEXPIRE', pointer, stays_ms)
+-- An empty result is that of a lease that ran out.
+redis.call('HSET', session, FIELD.state, STATE.delivered, FIELD.claimed_by, attempt, FIELD.result, result or '')
 if not repeat_ms then
   redis.call('ZREM', live, session_id)
   return { 'claimed', result or '', 'once', 'first', service, waited_ms }

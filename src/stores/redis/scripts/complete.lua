@@ -1,9 +1,10 @@
--- The session has its result, and its polls are notified.
+-- The session has its result, and its polls are notified: those at the instance that asks by the answer.
 -- KEYS     session
 -- ARGV     clock, service, the state it must be in, sealed result, prefix of the
---          instances' channels, 'error' if the result is one
--- Returns  1; the same when the call that completed it is repeated, also if the
---          result was delivered meanwhile
+--          instances' channels, instance that asks, 'error' if the result is one
+-- Returns  the poll id if the instance that asks waits, otherwise ''; the same when the
+--          call that completed it is repeated, also if the result was delivered
+--          meanwhile; nothing if it is not completed
 --- @include clock
 --- @include expiry
 --- @include lease
@@ -12,17 +13,19 @@
 
 local now = read_clock(ARGV[1])
 if not now then return too_late() end
-local session, required_state, new_result = KEYS[1], ARGV[3], ARGV[4]
-local state, service, expires_at, lease_ends_at, result, keeps_errors, poll_id = unpack(redis.call('HMGET', session,
-  FIELD.state, FIELD.service, FIELD.expires_at, FIELD.lease_ends_at, FIELD.result, FIELD.keeps_errors, FIELD.poll_id))
-if service ~= ARGV[2] or not is_alive(expires_at, now) then return 0 end
-if result ~= new_result then
-  if state ~= required_state or is_lapsed(state, lease_ends_at, now) then return 0 end
-  allow_when_full(session)
-  local stays = ARGV[6] == 'error' and keeps_errors
-  redis.call('HSET', session, FIELD.state, stays and STATE.failed or STATE.completed, FIELD.result, new_result,
-    FIELD.completed_at, now)
+local session, required_state, result = KEYS[1], ARGV[3], ARGV[4]
+local fields, record = redis.call('HGETALL', session), {}
+for i = 1, #fields, 2 do record[fields[i]] = fields[i + 1] end
+
+local state = record[FIELD.state]
+if record[FIELD.service] ~= ARGV[2] or not is_alive(record[FIELD.expires_at], now) then return false end
+if record[FIELD.result] ~= result then
+  if state ~= required_state or is_lapsed(state, record[FIELD.lease_ends_at], now) then return false end
+  -- First, because a full store may be told to delete.
   redis.call('HDEL', session, FIELD.verifier, FIELD.device_name)
+  local stays = ARGV[7] == 'error' and record[FIELD.keeps_errors]
+  redis.call('HSET', session, FIELD.state, stays and STATE.failed or STATE.completed, FIELD.result, result,
+    FIELD.completed_at, now)
 end
-notify(session, ARGV[5], poll_id)
-return 1
+local poll_id = record[FIELD.poll_id]
+return notify(fields, ARGV[5], poll_id, ARGV[6]) and poll_id or ''

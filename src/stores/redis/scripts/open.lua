@@ -16,6 +16,6 @@ if state ~= STATE.pending or service ~= ARGV[2] or not is_alive(expires_at, now)
 if not opened_at then
   allow_when_full(session)
   redis.call('HSET', session, FIELD.opened_at, now)
-  if opening == OPENING.asked then notify(session, ARGV[3], 'opened ' .. poll_id) end
+  if opening == OPENING.asked then notify(redis.call('HGETALL', session), ARGV[3], 'opened ' .. poll_id) end
 end
 return { verifier or '', opened_at and 0 or 1 }

@@ -6,10 +6,9 @@
 
 local now = read_clock(ARGV[1])
 if not now then return too_late() end
-local full_at = tonumber(redis.call('GET', KEYS[1]) or 0) - tonumber(ARGV[2])
-if full_at > now then
-  fill_at(KEYS[1], full_at, now)
-  return 1
-end
-redis.call('DEL', KEYS[1])
-return 0
+local bucket = KEYS[1]
+local full_at = tonumber(redis.call('GET', bucket) or 0) - tonumber(ARGV[2])
+redis.call('DEL', bucket)
+if full_at <= now then return 0 end
+fill_at(bucket, full_at, now)
+return 1

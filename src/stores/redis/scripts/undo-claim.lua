@@ -3,6 +3,7 @@
 -- ARGV     clock, attempt, or claim with all its attempts, session id, prefix of the instances' channels
 -- Returns  1 if the result was delivered to that attempt or claim
 --- @include clock
+--- @include memory
 --- @include waiting
 
 local now = read_clock(ARGV[1])
@@ -19,5 +20,5 @@ redis.call('HDEL', session, FIELD.claimed_by, FIELD.expires_at_before)
 redis.call('HSET', session, FIELD.state, STATE.completed, FIELD.expires_at, expires_at)
 redis.call('ZADD', live, expires_at, session_id)
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, kept_ms) end
-notify(session, ARGV[4], poll_id)
+notify(redis.call('HGETALL', session), ARGV[4], poll_id)
 return 1

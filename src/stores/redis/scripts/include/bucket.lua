@@ -7,8 +7,6 @@ local function look_into(bucket, burst, interval, now)
   return full_at, missing >= 1 and math.floor(missing) or 0
 end
 
--- Deletes it first, because a full store may be told to delete: limits hold there too.
 local function fill_at(bucket, full_at, now)
-  redis.call('DEL', bucket)
   redis.call('SET', bucket, string.format('%.17g', full_at), 'PX', math.ceil(full_at - now))
 end

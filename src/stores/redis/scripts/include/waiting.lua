@@ -1,15 +1,22 @@
 -- The instance is notified of what happens to the session.
 local function wait_for(session, instance)
+  allow_when_full(session)
   redis.call('HSET', session, FIELD.waiting .. instance, '')
 end
 
--- `channels` is the prefix of the instances' channels.
-local function notify(session, channels, message)
-  local names_and_values = redis.call('HGETALL', session)
-  for i = 1, #names_and_values, 2 do
-    local name = names_and_values[i]
-    if string.sub(name, 1, 2) == FIELD.waiting then
-      redis.call('PUBLISH', channels .. string.sub(name, 3), message)
+-- `fields` are all names and values of the session, `channels` is the prefix of the instances' channels.
+-- Not published to the instance that asks, if it is given: returns whether that one waits.
+local function notify(fields, channels, message, asking)
+  local asking_waits = false
+  for i = 1, #fields, 2 do
+    if string.sub(fields[i], 1, 2) == FIELD.waiting then
+      local instance = string.sub(fields[i], 3)
+      if instance == asking then
+        asking_waits = true
+      else
+        redis.call('PUBLISH', channels .. instance, message)
+      end
     end
   end
+  return asking_waits
 end
