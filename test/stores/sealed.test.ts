@@ -115,6 +115,9 @@ describe.each([
     await pollUntil('the poll is parked', async () => /(^| )w:/m.test(await readSessions(servers)));
     await relay.signIn(awaited.state);
     expect((await parked).status).toBe(200);
+    // What an instance does itself, and waits for, is not published; a cancellation is.
+    const cancelled = await relay.start();
+    await service.ask(`/auth/result?session=${cancelled.session}&cancel=1`);
     const messages = (await watch.messages()).map(({ bytes }) => bytes.toString());
     expect(messages.some((message) => /^[\w-]{22}$/.test(message))).toBe(true);
     await expectSealed('d');
@@ -134,9 +137,9 @@ describe.each([
     await refreshes.finish(refresh, JSON.stringify(relay.grant));
     expect(await refreshes.begin(refresh)).toMatchObject({ state: 'finished' });
     await expectSealed('d');
-    // The client secret and two tokens; three sign-ins with three secrets, two of them with a
+    // The client secret and two tokens; four sign-ins with three secrets, two of them with a
     // code; one by user code with six, and a refresh.
-    expect(relay.secrets.size).toBe(3 + 3 * 3 + 2 + 6 + 1);
+    expect(relay.secrets.size).toBe(3 + 4 * 3 + 2 + 6 + 1);
     relay.close();
     watch.stop();
   });

@@ -205,9 +205,10 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
       let closedClaim: string | undefined;
       while (!signal?.aborted) {
         const reply = await commands.track(claimOnce(place, signal));
-        const { state, sealed, takenBy } = reply;
-        // Most devices do not ask again after that.
-        if (state === 'gone' || state === 'claimed') knownPolls.delete(place.poll.id);
+        const { state, sealed, takenBy, isKept } = reply;
+        // Nobody has reason to ask again.
+        const isOver = state === 'gone' || (state === 'claimed' && !isKept);
+        if (isOver) knownPolls.delete(place.poll.id);
         if (state === 'claimed') {
           if (reply.service !== '') observed.by.delivered(reply.service, reply.waitedMs);
           const { poll, pointer, sessionId } = place;
