@@ -37,7 +37,11 @@ const COMMANDS: Readonly<Record<string, string>> = {
   mcs: 'mono-mcs',
   mono: 'mono-runtime',
   'systemd-analyze': 'systemd',
+  'valkey-server': 'valkey-server',
 };
+
+/** In Debian 12 these are in its backports alone. */
+const FROM_BACKPORTS = new Set(['valkey-server']);
 
 /** Files that the tests need, and the Debian packages that have them. */
 const FILES: Readonly<Record<string, string>> = {
@@ -188,12 +192,44 @@ async function installMissing(): Promise<void> {
   const names = packages.join(' ');
   if (Bun.which('apt-get') === null || process.getuid?.() !== 0) throw missingError(names);
   console.log(`missing, and installed now with apt-get: ${names}`);
-  const env = { DEBIAN_FRONTEND: 'noninteractive' };
-  await run(['apt-get', '--quiet', 'update'], env);
-  const install = ['install', '--yes', '--no-install-recommends', ...packages];
-  await run(['apt-get', '--quiet', ...install], env);
+  await run(['apt-get', '--quiet', 'update']);
+  await install(packages.filter((name) => !FROM_BACKPORTS.has(name) || !isDebian12()));
+  const rest = missingPackages();
+  if (rest.length > 0 && isDebian12()) await installFromBackports(rest);
   const still = missingPackages();
   if (still.length > 0) throw missingError(still.join(' '));
+}
+
+async function install(packages: readonly string[], options: readonly string[] = []) {
+  if (packages.length === 0) return;
+  const command = ['install', '--yes', '--no-install-recommends', ...packages];
+  const env = { DEBIAN_FRONTEND: 'noninteractive' };
+  await run(['apt-get', '--quiet', ...options, ...command], env);
+}
+
+function isDebian12(): boolean {
+  return /^VERSION_CODENAME=bookworm$/m.test(readFileSync('/etc/os-release', 'utf8'));
+}
+
+/** With lists of sources of its own, from the same mirror: those of the machine stay as they are. */
+async function installFromBackports(packages: readonly string[]): Promise<void> {
+  const format = '$(REPO_URI) $(CODENAME) $(COMPONENT)';
+  const { stdout } = Bun.spawnSync(['apt-get', 'indextargets', '--format', format]);
+  const [, mirror = ''] = /^(\S+) bookworm main$/m.exec(stdout.toString()) ?? [];
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-apt-'));
+  const lists = join(folder, 'lists');
+  mkdirSync(join(lists, 'partial'), { recursive: true });
+  const sources = join(folder, 'sources.list');
+  const keys = '[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]';
+  const suites = ['bookworm', 'bookworm-backports'];
+  writeFileSync(sources, suites.map((suite) => `deb ${keys} ${mirror} ${suite} main\n`).join(''));
+  const options = [
+    ...['-o', `Dir::Etc::sourcelist=${sources}`, '-o', 'Dir::Etc::sourceparts=-'],
+    ...['-o', `Dir::State::lists=${lists}`, '--target-release', 'bookworm-backports'],
+  ];
+  await run(['apt-get', '--quiet', ...options, 'update']);
+  await install(packages, options);
+  rmSync(folder, { recursive: true, force: true });
 }
 
 function missingPackages(): string[] {

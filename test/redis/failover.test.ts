@@ -34,8 +34,8 @@ interface Failing extends AsyncDisposable {
 /** Any key has a master: one of three fails over. */
 const KEY = 'any';
 
-async function startFailingCluster(replicas: number): Promise<Failing> {
-  const cluster = await startRedisCluster({ replicas });
+async function startFailingCluster(replicas: number, program?: 'valkey-server'): Promise<Failing> {
+  const cluster = await startRedisCluster({ replicas, ...(program && { program }) });
   return {
     ...cluster,
     async killPrimary() {
@@ -59,14 +59,20 @@ async function replicaOf(master: RedisServer, nodes: readonly RedisServer[]) {
   return replica;
 }
 
-describe.each<[string, (replicas: number) => Promise<Failing>]>([
-  ['with Sentinel', (replicas) => startRedisSentinel({ replicas, failsOver: true })],
-  ['in a Cluster', startFailingCluster],
-])('%s', (deployment, startGroup) => {
+const VALKEY = 'valkey-server';
+const startSentinel = (replicas: number) => startRedisSentinel({ replicas, failsOver: true });
+const startValkeyCluster = (replicas: number) => startFailingCluster(replicas, VALKEY);
+const GROUPS: [string, number[], (replicas: number) => Promise<Failing>][] = [
+  ['with Sentinel', [1, 2], startSentinel],
+  ['in a Cluster', [1, 2], startFailingCluster],
+];
+if (Bun.which(VALKEY) !== null) GROUPS.push(['in a Cluster of Valkey', [1], startValkeyCluster]);
+
+describe.each(GROUPS)('%s', (deployment, replicaCounts, startGroup) => {
   const WORKERS = 8;
   const SIGN_INS = 100;
 
-  test.each([1, 2])(
+  test.each(replicaCounts)(
     'a primary is killed under load; %d replicas: no tokens are delivered twice, sign-ins go on',
     async (replicas) => {
       await using group = await startGroup(replicas);

@@ -62,7 +62,7 @@ test('the ACL user was refused nothing', async () => {
 
 const VALKEY = 'valkey-server';
 if (Bun.which(VALKEY) === null) {
-  // Debian 12 has it in its backports alone.
+  // `npm test` installs it, or says how.
   console.log(`no ${VALKEY} here: the stores are tested on Redis`);
 } else {
   const program = VALKEY;
