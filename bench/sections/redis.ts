@@ -1,6 +1,6 @@
 /** What sessions in Redis cost: the figures of docs/scaling.md. */
 import { record } from '../figures.ts';
-import { completeWithoutPolls, hold, park, type Session, signIns } from '../load.ts';
+import { completeWithoutPolls, hold, park, requests, type Session, signIns } from '../load.ts';
 import {
   type Bench,
   inTurns,
@@ -21,6 +21,7 @@ export async function measureRedis(bench: Bench): Promise<void> {
   const [memory, shared] = [await startWarm(bench, 'memory'), await startWarm(bench, COLUMN)];
   await measureConcurrency(bench, bench.redis, memory, shared);
   await measureTraffic(bench.redis, shared);
+  await measurePolls(bench, bench.redis, shared);
   await Promise.all([memory.stop(), shared.stop()]);
   for (const bytes of ['64', '512', '4096']) await measureSessions(bench, bytes);
   await measureCluster(bench);
@@ -61,6 +62,19 @@ async function measureTraffic({ command }: Redis, { ports }: Target): Promise<vo
   for (const [row, pattern] of Object.entries(TRAFFIC)) {
     const [from, to] = [before, after].map((info) => Number(pattern.exec(info)?.[1]));
     record('Redis, traffic of a sign-in', COLUMN, row, ((to ?? 0) - (from ?? 0)) / count);
+  }
+}
+
+/** A device that polls again while its user signs in: looked up once, at the end of its hold. */
+async function measurePolls({ plan }: Bench, redis: Redis, { ports, pids }: Target) {
+  const [session] = await hold(ports, 1);
+  const amount = { count: plan.requestsPerRound, atOnce: plan.atOnce };
+  const poll = { path: `/auth/result?session=${session?.pollSecret}&wait=0` };
+  for (let round = 0; round < plan.rounds; round += 1) {
+    const work = () => requests(ports.device, poll, amount);
+    const { cpu } = await measureCpu([...pids, redis.pid], amount.count, work);
+    record('Redis, a poll that finds nothing yet', COLUMN, 'CPU of the relay, µs', cpu[0] ?? 0);
+    record('Redis, a poll that finds nothing yet', COLUMN, 'CPU of Redis, µs', cpu[1] ?? 0);
   }
 }
 

@@ -41,6 +41,7 @@ export async function measureCost(bench: Bench): Promise<void> {
       relays.forEach(({ column }, index) => {
         const cpu = relayCpus[index] ?? 0;
         add(column, 'times bare handlers', cpu / bareCpu);
+        if (index > 0) add(column, 'times memory', cpu / (relayCpus[0] ?? 0));
         add(column, 'times five static responses', cpu / staticCpu);
       });
     },
@@ -89,7 +90,9 @@ const COUNTED_SIGN_INS = 2_000;
 
 /** A count that the noise of the machine does not influence. No garbage is collected meanwhile. */
 export async function measureObjects(bench: Bench): Promise<void> {
-  for (const column of ['bare handlers', 'memory'] as const) {
+  const columns: Column[] = ['bare handlers', 'memory'];
+  if (bench.redis !== undefined) columns.push('Redis, one relay');
+  for (const column of columns) {
     const each = await countObjects(bench, column);
     record('Objects that a sign-in makes', column, 'objects', each);
   }
