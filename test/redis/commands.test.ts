@@ -3,8 +3,9 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import { DEVICE_CODE_GRANT, UNKNOWN_SECRET } from '../kit/device.ts';
 import { ACK_MS } from '../kit/limits.ts';
+import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { startCuttingProxy } from '../kit/redis/proxy.ts';
-import { startRedis } from '../kit/redis/server.ts';
+import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { signInByLink, startRelayPair } from '../kit/relay-pair.ts';
 import { createCode, createWaiter, newSession, openTestRedis } from '../kit/stores.ts';
@@ -75,6 +76,39 @@ test('a sign-in over HTTP takes five: start, link, lease, result, delivery', asy
   await signInByLink(relay);
   expect(await countCommands(() => signInByLink(relay))).toBe(5);
 });
+
+/** What makes sure that a replica has the claim: WAIT, and the claim once more, in one round trip. */
+const WITH_REPLICAS = 2;
+
+test.each<
+  [string, number, () => Promise<{ url: string; nodes: readonly RedisServer[] } & AsyncDisposable>]
+>([
+  ['with Sentinel seven', 5 + WITH_REPLICAS, () => startRedisSentinel()],
+  [
+    'in a Cluster six, because the rate limit is in a slot of its own',
+    6,
+    () => startRedisCluster(),
+  ],
+  ['in a Cluster with replicas eight', 6 + WITH_REPLICAS, () => startRedisCluster({ replicas: 1 })],
+])('%s', async (_, expected, startGroup) => {
+  await using group = await startGroup();
+  await using pair = await startRelayPair(group.url);
+  const [relay] = pair.relays;
+  // As often as every master has learnt the scripts.
+  for (let signIns = 0; signIns < 30; signIns += 1) await signInByLink(relay);
+  const before = await countOn(group.nodes);
+  await signInByLink(relay);
+  expect((await countOn(group.nodes)) - before).toBe(expected);
+});
+
+/** Scripts and WAITs that clients sent: a replica is sent what they wrote. */
+async function countOn(nodes: readonly RedisServer[]): Promise<number> {
+  const stats = await Promise.all(nodes.map((node) => node.cli('INFO', 'commandstats')));
+  const calls = stats.flatMap((text) => [
+    ...text.matchAll(/cmdstat_(?:evalsha|wait):calls=(\d+)/g),
+  ]);
+  return calls.reduce((sum, [, count]) => sum + Number(count), 0);
+}
 
 /** As Redis documents them. All of a hash is read: it has a dozen fields, and one for each instance that waits. */
 const AT_MOST_LOG_N = [
