@@ -7,15 +7,19 @@
 
 /** What one sign-in and one waiting device cost. docs/scaling.md "What it costs" says how each was measured. */
 export const COSTS = {
-  relayCpuMs: 0.45,
-  redisCpuMs: 0.1,
+  relayCpuMs: 0.4,
+  redisCpuMs: 0.12,
+  /** A poll that ends without a result. */
+  pollRelayCpuMs: 0.1,
+  pollRedisCpuMs: 0.025,
+  pollRedisKb: 0.6,
   /** Between a relay and Redis, both ways. */
-  redisKb: 5,
+  redisKb: 4,
   /** A live session, between waiting and completed, with what stays of it afterwards. */
   sessionKb: 2,
   /** A poll that waits. */
   pollKb: 7,
-  commands: 7,
+  commands: 5,
 } as const;
 
 /** How a day goes: its steepest minute has this many times the average, and users take so long. */
@@ -24,6 +28,8 @@ export const SHAPE = {
   secondsToSignIn: 60,
   neverFinish: 0.3,
   sessionSeconds: 600,
+  /** A device that waits polls again after this. */
+  pollSeconds: 50,
 } as const;
 
 /** Nothing is planned to be busier than this. */
@@ -51,8 +57,12 @@ export function planFor(signInsPerDay: number): Need {
   const liveSessions = Math.ceil(
     finishedPerSecond * SHAPE.secondsToSignIn + abandonedPerSecond * SHAPE.sessionSeconds,
   );
-  const relayCores = (startsPerSecond * COSTS.relayCpuMs) / 1_000;
-  const redisCores = (startsPerSecond * COSTS.redisCpuMs) / 1_000;
+  const pollsPerSecond = liveSessions / SHAPE.pollSeconds;
+  const coresFor = (startMs: number, pollMs: number) =>
+    (startsPerSecond * startMs + pollsPerSecond * pollMs) / 1_000;
+  const relayCores = coresFor(COSTS.relayCpuMs, COSTS.pollRelayCpuMs);
+  const redisCores = coresFor(COSTS.redisCpuMs, COSTS.pollRedisCpuMs);
+  const kilobytesPerSecond = startsPerSecond * COSTS.redisKb + pollsPerSecond * COSTS.pollRedisKb;
   const relays = Math.max(
     Math.ceil(relayCores / UTILIZATION),
     Math.ceil(liveSessions / POLLS_PER_RELAY),
@@ -65,7 +75,7 @@ export function planFor(signInsPerDay: number): Need {
     relays,
     masters,
     redisMb: Math.ceil((2 * liveSessions * COSTS.sessionKb) / 1_000) + 50,
-    megabits: (startsPerSecond * COSTS.redisKb * 8) / 1_000,
+    megabits: (kilobytesPerSecond * 8) / 1_000,
     breaksFirst:
       masters > MOST_MASTERS
         ? 'the tags of one Cluster: run two installations'
