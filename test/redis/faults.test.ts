@@ -1,5 +1,8 @@
-/** Connections to Redis are cut, Redis is away for a while, relays are killed. Each test waits long, so they run at the same time. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+/**
+ * Connections to Redis are cut, Redis is away for a while, relays are killed. Each test
+ * waits long, so those of one deployment run at the same time.
+ */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   acknowledge,
   poll,
@@ -10,26 +13,25 @@ import {
 } from '../kit/device.ts';
 import { EXCHANGE_LEASE_MS, STORE_UNDO_MS } from '../kit/limits.ts';
 import { tokensFor } from '../kit/provider.ts';
-import { startCuttingProxy } from '../kit/redis/proxy.ts';
-import { startRedis } from '../kit/redis/server.ts';
+import { DEPLOYMENTS, type RedisDeployment } from '../kit/redis/deployments.ts';
 import type { RelayProcess } from '../kit/relay.ts';
 import {
   LONG_POLL_SECONDS,
   meetSession,
+  type PairOptions,
   park,
+  type RelayPair,
   type SignedIn,
   signIn,
-  startCutOffPair,
   startRelayPair,
+  startReplicaHoldingPair,
+  startReplyHoldingPair,
   tally,
-  untilSessionIs,
 } from '../kit/relay-pair.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { bringCode, bringCodeWhenPossible, makeCode, startWhenPossible } from '../kit/user.ts';
 
-const CUTTING_MS = Number(process.env.TEST_CUTTING_MS ?? 60_000);
+const CUTTING_MS = Number(process.env.TEST_CUTTING_MS ?? 20_000);
 const OUTAGE_MS = Number(process.env.TEST_OUTAGE_MS ?? 10_000);
-/** By then everything works again. */
-const RECOVERY_MS = 1_000;
 const LONGEST_MS = Math.max(CUTTING_MS, OUTAGE_MS, STORE_UNDO_MS, EXCHANGE_LEASE_MS) + 90_000;
 
 setDefaultTimeout(LONGEST_MS);
@@ -41,246 +43,261 @@ async function complete(relay: RelayProcess) {
   return { session, code };
 }
 
-describe.concurrent('the connections to Redis are cut', () => {
-  const BETWEEN_CUTS_MS = 100;
-  const WORKERS = 6;
-  /** Between two sign-ins of one worker: their logs are searched for secrets later. */
-  const PAUSE_MS = 150;
+describe.concurrent.each(DEPLOYMENTS)('with %s', (deployment, startDeployment) => {
+  describe('the connections to Redis are cut', () => {
+    const BETWEEN_CUTS_MS = 100;
+    const WORKERS = 6;
+    /** Between two sign-ins of one worker: their logs are searched for secrets later. */
+    const PAUSE_MS = 150;
 
-  test(`every ${BETWEEN_CUTS_MS} ms: sign-ins go on, none is delivered twice, none hangs`, async () => {
-    await using redis = await startRedis();
-    await using proxy = await startCuttingProxy(redis.port);
-    await using pair = await startRelayPair(proxy.url);
-    const { relays, provider } = pair;
-    const signIns: SignedIn[] = [];
-    let isOver = false;
-    async function work(): Promise<void> {
-      while (!isOver) {
-        signIns.push(await signIn(relays));
-        await Bun.sleep(PAUSE_MS);
+    test(`every ${BETWEEN_CUTS_MS} ms: sign-ins go on, none is delivered twice, none hangs`, async () => {
+      await using redis = await startDeployment();
+      await using pair = await startRelayPair(redis.url);
+      const { relays, provider } = pair;
+      const signIns: SignedIn[] = [];
+      let isOver = false;
+      async function work(): Promise<void> {
+        while (!isOver) {
+          signIns.push(await signIn(relays));
+          await Bun.sleep(PAUSE_MS);
+        }
       }
-    }
-    const workers = Array.from({ length: WORKERS }, work);
-    for (let cuts = 0; cuts < CUTTING_MS / BETWEEN_CUTS_MS; cuts += 1) {
-      proxy.cutAll();
-      await Bun.sleep(BETWEEN_CUTS_MS);
-    }
-    isOver = true;
-    await Promise.all(workers);
-    signIns.push(await signIn(relays));
-    const sums = tally(signIns);
-    console.log('cuts:', JSON.stringify(sums));
-    expect(sums).toMatchObject({ doubled: 0, wrong: 0 });
-    expect(sums.delivered).toBeGreaterThan(WORKERS);
-    for (const { code } of signIns) expect(provider.requestsFor(code)).toBeLessThanOrEqual(1);
+      const workers = Array.from({ length: WORKERS }, work);
+      for (let cuts = 0; cuts < CUTTING_MS / BETWEEN_CUTS_MS; cuts += 1) {
+        await redis.cutConnections();
+        await Bun.sleep(BETWEEN_CUTS_MS);
+      }
+      isOver = true;
+      await Promise.all(workers);
+      signIns.push(await signIn(relays));
+      const sums = tally(signIns);
+      console.log(`cuts with ${deployment}:`, JSON.stringify(sums));
+      expect(sums).toMatchObject({ doubled: 0, wrong: 0 });
+      expect(sums.delivered).toBeGreaterThan(WORKERS);
+      for (const { code } of signIns) expect(provider.requestsFor(code)).toBeLessThanOrEqual(1);
+    });
+
+    /** Completions one after the other, from just before a cut until long after it. */
+    const COMPLETIONS = 40;
+    const BETWEEN_COMPLETIONS_MS = 10;
+    const BEFORE_CUT = 4;
+    /** The cut comes at another moment between two heartbeats each time. */
+    const ROUNDS = 8;
+
+    test('once, at any moment around a completion: the poll is notified all the same', async () => {
+      await using redis = await startDeployment();
+      const each = [{ env: { REDIS_URL: redis.urlOfOtherUser } }, {}] as const;
+      await using pair = await startRelayPair(redis.url, { each });
+      const [cutOff, other] = pair.relays;
+      async function parkOne() {
+        const { session, state } = await start(other);
+        const { answer } = await park(cutOff, session);
+        return { session, state, answer, code: makeCode() };
+      }
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const parked = await Promise.all(Array.from({ length: COMPLETIONS }, parkOne));
+        for (const [index, { state, code }] of parked.entries()) {
+          if (index === BEFORE_CUT) await redis.cutConnections('of other user');
+          expect((await bringCode(other, state, code)).status).toBe(200);
+          await Bun.sleep(BETWEEN_COMPLETIONS_MS);
+        }
+        for (const { session, answer, code } of parked) {
+          const first = await answer;
+          const result =
+            first.status === 204 ? await pollUntilDone([cutOff], session) : await first.json();
+          expect(result).toEqual(tokensFor(code));
+        }
+      }
+    });
   });
 
-  /** Completions one after the other, from just before a cut until long after it. */
-  const COMPLETIONS = 40;
-  const BETWEEN_COMPLETIONS_MS = 10;
-  const BEFORE_CUT = 4;
-  /** The cut comes at another moment between two heartbeats each time. */
-  const ROUNDS = 8;
+  describe(`Redis is away for ${OUTAGE_MS} ms`, () => {
+    /** One relay holds its polls beyond the outage, those of the other end and begin meanwhile. */
+    const OPTIONS = {
+      each: [{ env: { POLL_SECONDS: LONG_POLL_SECONDS } }, { env: { POLL_SECONDS: '2' } }],
+    } as const;
 
-  test('once, at any moment around a completion: the poll is notified all the same', async () => {
-    await using pair = await startCutOffPair();
-    const { proxy, cutOff, other } = pair;
-    async function parkOne() {
-      const { session, state } = await start(other);
-      const { answer } = await park(cutOff, session);
-      return { session, state, answer, code: makeCode() };
+    async function expectBusy(relay: RelayProcess): Promise<void> {
+      const answer = await relay.ask('/auth/start', startRequest());
+      expect([answer.status, await answer.text()]).toEqual([503, 'Server busy\n']);
     }
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const parked = await Promise.all(Array.from({ length: COMPLETIONS }, parkOne));
-      for (const [index, { state, code }] of parked.entries()) {
-        if (index === BEFORE_CUT) proxy.cutAll();
-        expect((await bringCode(other, state, code)).status).toBe(200);
-        await Bun.sleep(BETWEEN_COMPLETIONS_MS);
-      }
-      for (const { session, answer, code } of parked) {
-        const first = await answer;
+
+    /** A poll at either relay is notified of a completion at the other. */
+    async function expectAllWorks(relays: RelayPair['relays']): Promise<void> {
+      await Promise.all(relays.map(startWhenPossible));
+      for (const [waiting, finishing] of [relays, relays.toReversed()]) {
+        if (waiting === undefined || finishing === undefined) throw new Error('two relays');
+        const { session, state } = await startWhenPossible(finishing);
+        const parked = await park(waiting, session);
+        const code = makeCode();
+        expect(await bringCodeWhenPossible([finishing], state, code)).toBe(200);
+        const first = await parked.answer;
         const result =
-          first.status === 204 ? await pollUntilDone([cutOff], session) : await first.json();
+          first.status === 204 ? await pollUntilDone([waiting], session) : await first.json();
         expect(result).toEqual(tokensFor(code));
       }
     }
-  });
-});
 
-describe.concurrent(`Redis is away for ${OUTAGE_MS} ms`, () => {
-  /** One relay holds its polls beyond the outage, those of the other end and begin meanwhile. */
-  const OPTIONS = {
-    each: [{ env: { POLL_SECONDS: LONG_POLL_SECONDS } }, { env: { POLL_SECONDS: '2' } }],
-  } as const;
-
-  async function expectBusy(relay: RelayProcess): Promise<void> {
-    const answer = await relay.ask('/auth/start', startRequest());
-    expect([answer.status, await answer.text()]).toEqual([503, 'Server busy\n']);
-  }
-
-  /** A poll at either relay is notified of a completion at the other. */
-  async function expectAllWorks(relays: readonly RelayProcess[]): Promise<void> {
-    await Bun.sleep(RECOVERY_MS);
-    for (const [waiting, finishing] of [relays, relays.toReversed()]) {
-      if (waiting === undefined || finishing === undefined) throw new Error('two relays');
-      const { session, state } = await start(finishing);
-      const parked = await park(waiting, session);
+    test('killed: polls are 204, starts 503, no code is spent; it comes back empty and all works', async () => {
+      await using redis = await startDeployment();
+      await using pair = await startRelayPair(redis.url, OPTIONS);
+      const { relays, provider } = pair;
+      const [a, b] = relays;
+      const [parkedSession, calledBack] = [await start(a), await start(b)];
+      const parked = [await park(a, parkedSession.session), await park(b, parkedSession.session)];
+      await redis.kill();
+      const over = Bun.sleep(OUTAGE_MS);
       const code = makeCode();
-      expect((await bringCode(finishing, state, code)).status).toBe(200);
-      expect(await (await parked.answer).json()).toEqual(tokensFor(code));
-    }
-  }
-
-  test('killed: polls are 204, starts 503, no code is spent; it comes back empty and all works', async () => {
-    await using redis = await startRedis();
-    await using pair = await startRelayPair(redis.url, OPTIONS);
-    const { relays, provider } = pair;
-    const [a, b] = relays;
-    const [parkedSession, calledBack] = [await start(a), await start(b)];
-    const parked = [await park(a, parkedSession.session), await park(b, parkedSession.session)];
-    await redis.kill();
-    const over = Bun.sleep(OUTAGE_MS);
-    const code = makeCode();
-    for (const relay of relays) {
-      await expectBusy(relay);
-      expect((await bringCode(relay, calledBack.state, code)).status).toBe(503);
-    }
-    expect((await poll(b, calledBack.session)).status).toBe(204);
-    await over;
-    await redis.restart();
-    for (const { answer } of parked) expect((await answer).status).toBe(204);
-    // The session is lost with Redis, so its code is not brought to the provider.
-    expect((await bringCode(a, calledBack.state, code)).status).toBe(404);
-    expect(provider.requestsFor(code)).toBe(0);
-    await expectAllWorks(relays);
-  });
-
-  test('frozen: polls are 204, starts 503, no code is spent; sessions survive and all works', async () => {
-    await using redis = await startRedis();
-    await using pair = await startRelayPair(redis.url, OPTIONS);
-    const { relays, provider } = pair;
-    const [a, b] = relays;
-    const [parkedSession, calledBack, exchanging] = [
-      await start(a),
-      await start(b),
-      await start(b),
-    ];
-    const [early, late] = [makeCode(), makeCode()];
-    const completed = await complete(a);
-    const parked = [await park(a, parkedSession.session), await park(b, parkedSession.session)];
-    const exchangingPoll = await park(b, exchanging.session);
-    const held = provider.gate.close();
-    const page = bringCode(a, exchanging.state, late);
-    await held.arrived;
-
-    await redis.freeze();
-    const over = Bun.sleep(OUTAGE_MS);
-    held.release();
-    const starts = relays.map(expectBusy);
-    const callbacks = relays.map((relay) => bringCode(relay, calledBack.state, early));
-    const claims = relays.map((relay) => pollUntilDone([relay], completed.session));
-    const acknowledged = acknowledge(b, calledBack.session);
-    await Promise.all(starts);
-    for (const answer of callbacks) expect((await answer).status).toBe(503);
-    expect((await acknowledged).status).toBe(503);
-    const device = pollUntilDone([b], exchanging.session);
-    await over;
-    redis.thaw();
-
-    for (const { answer } of parked) expect((await answer).status).toBe(204);
-    expect((await page).status).toBe(200);
-    expect((await exchangingPoll.answer).status).toBe(204);
-    expect(await device).toEqual(tokensFor(late));
-    expect(await Promise.all(claims)).toContainEqual(tokensFor(completed.code));
-    expect(provider.requestsFor(early)).toBe(0);
-    expect((await bringCode(b, calledBack.state, early)).status).toBe(200);
-    expect(await pollUntilDone(relays, calledBack.session)).toEqual(tokensFor(early));
-    await expectAllWorks(relays);
-  });
-});
-
-describe.concurrent('a relay is killed with -9', () => {
-  test('with a parked poll: the device polls the other relay and is notified there', async () => {
-    await using redis = await startRedis();
-    await using pair = await startRelayPair(redis.url);
-    const [killed, other] = pair.relays;
-    const { session, state } = await start(killed);
-    const cut = await park(killed, session);
-    await killed.stop('SIGKILL');
-    expect(await cut.answer.catch(() => 'cut')).toBe('cut');
-    const parked = await park(other, session);
-    const code = makeCode();
-    expect((await bringCode(other, state, code)).status).toBe(200);
-    expect(await (await parked.answer).json()).toEqual(tokensFor(code));
-  });
-
-  test('during an exchange: the lease ends, the device is told, and no code is spent twice', async () => {
-    await using redis = await startRedis();
-    await using pair = await startRelayPair(redis.url, { env: { POLL_SECONDS: '2' } });
-    const { provider } = pair;
-    const [killed, other] = pair.relays;
-    const { session, state } = await start(killed);
-    const code = makeCode();
-    const held = provider.gate.close();
-    const page = bringCode(killed, state, code).catch(() => 'cut');
-    await held.arrived;
-    await killed.stop('SIGKILL');
-    expect(await page).toBe('cut');
-    held.release();
-    // The lease has not run out yet.
-    expect((await poll(other, session)).status).toBe(204);
-    expect((await bringCode(other, state, code)).status).toBe(404);
-    expect(await pollUntilDone([other], session)).toEqual({ error: 'exchange_failed' });
-    expect((await bringCode(other, state, code)).status).toBe(404);
-    expect(provider.requestsFor(code)).toBe(1);
-  });
-
-  test('during a claim: nobody knows whether the device has its tokens, so nobody else gets them', async () => {
-    await using pair = await startCutOffPair();
-    const { redis, proxy, cutOff: killed, other } = pair;
-    const { session, state } = await start(other);
-    await meetSession(killed, session);
-    expect((await bringCode(other, state, makeCode())).status).toBe(200);
-    proxy.stall('replies');
-    const cut = poll(killed, session).catch(() => 'cut');
-    await untilSessionIs(redis, 'd');
-    await killed.stop('SIGKILL');
-    expect(await cut).toBe('cut');
-    expect(await pollUntilDone([other], session)).toBe('gone');
-  });
-
-  const CLAIMS = 150;
-  /** Not all at once, so that some are certain to come too late. */
-  const CLAIMS_AT_ONCE = 120;
-  const ANSWERED_BEFORE_KILL = 10;
-
-  test(`during ${CLAIMS} claims: what it delivered is delivered nowhere else`, async () => {
-    await using redis = await startRedis();
-    await using pair = await startRelayPair(redis.url);
-    const [killed, other] = pair.relays;
-    const sessions = await Promise.all(Array.from({ length: CLAIMS }, () => complete(other)));
-    /** Undefined when the connection broke before the answer was whole. */
-    const tryPoll = (relay: RelayProcess, session: string): Promise<Result | undefined> =>
-      pollUntilDone([relay], session).catch(() => undefined);
-    let answered = 0;
-    const first: (Result | undefined)[] = [];
-    const left = sessions.entries();
-    async function claimInTurn(): Promise<void> {
-      for (const [index, { session }] of left) {
-        first[index] = await tryPoll(killed, session);
-        answered += 1;
-        if (answered === ANSWERED_BEFORE_KILL) process.kill(killed.pid, 'SIGKILL');
+      for (const relay of relays) {
+        await expectBusy(relay);
+        expect((await bringCode(relay, calledBack.state, code)).status).toBe(503);
       }
+      expect((await poll(b, calledBack.session)).status).toBe(204);
+      await over;
+      await redis.restart();
+      for (const { answer } of parked) expect((await answer).status).toBe(204);
+      // The session is lost with Redis, so its code is not brought to the provider.
+      expect(await bringCodeWhenPossible([a], calledBack.state, code)).toBe(404);
+      expect(provider.requestsFor(code)).toBe(0);
+      await expectAllWorks(relays);
+    });
+
+    test('frozen: polls are 204, starts 503, no code is spent; sessions survive and all works', async () => {
+      await using redis = await startDeployment();
+      await using pair = await startRelayPair(redis.url, OPTIONS);
+      const { relays, provider } = pair;
+      const [a, b] = relays;
+      const [parkedSession, calledBack, exchanging] = [
+        await start(a),
+        await start(b),
+        await start(b),
+      ];
+      const [early, late] = [makeCode(), makeCode()];
+      const completed = await complete(a);
+      const parked = [await park(a, parkedSession.session), await park(b, parkedSession.session)];
+      const exchangingPoll = await park(b, exchanging.session);
+      const held = provider.gate.close();
+      const page = bringCode(a, exchanging.state, late);
+      await held.arrived;
+
+      await redis.freeze();
+      const over = Bun.sleep(OUTAGE_MS);
+      held.release();
+      const starts = relays.map(expectBusy);
+      const callbacks = relays.map((relay) => bringCode(relay, calledBack.state, early));
+      const claims = relays.map((relay) => pollUntilDone([relay], completed.session));
+      const acknowledged = acknowledge(b, calledBack.session);
+      await Promise.all(starts);
+      for (const answer of callbacks) expect((await answer).status).toBe(503);
+      expect((await acknowledged).status).toBe(503);
+      const device = pollUntilDone([b], exchanging.session);
+      await over;
+      redis.thaw();
+
+      for (const { answer } of parked) expect((await answer).status).toBe(204);
+      expect((await page).status).toBe(200);
+      expect((await exchangingPoll.answer).status).toBe(204);
+      expect(await device).toEqual(tokensFor(late));
+      expect(await Promise.all(claims)).toContainEqual(tokensFor(completed.code));
+      expect(provider.requestsFor(early)).toBe(0);
+      expect(await bringCodeWhenPossible([b], calledBack.state, early)).toBe(200);
+      expect(await pollUntilDone(relays, calledBack.session)).toEqual(tokensFor(early));
+      await expectAllWorks(relays);
+    });
+  });
+
+  describe('a relay is killed with -9', () => {
+    let shared: Promise<RedisDeployment> | undefined;
+    afterAll(async () => (await shared)?.stop());
+    async function startPair(options?: PairOptions): Promise<RelayPair> {
+      shared ??= startDeployment();
+      return startRelayPair((await shared).url, options);
     }
-    await Promise.all(Array.from({ length: CLAIMS_AT_ONCE }, claimInTurn));
-    const second = await Promise.all(sessions.map(({ session }) => tryPoll(other, session)));
-    const deliveries = sessions.map(({ code }, index) =>
-      [first[index], second[index]].filter((result) => Bun.deepEquals(result, tokensFor(code))),
-    );
-    const lost = deliveries.filter(({ length }) => length === 0).length;
-    console.log(`killed during claims: ${CLAIMS - lost} delivered, ${lost} lost`);
-    expect(deliveries.filter(({ length }) => length > 1)).toEqual([]);
-    expect(second).not.toContain(undefined);
-    expect(first).toContain(undefined);
+
+    test('with a parked poll: the device polls the other relay and is notified there', async () => {
+      await using pair = await startPair();
+      const [killed, other] = pair.relays;
+      const { session, state } = await start(killed);
+      const cut = await park(killed, session);
+      await killed.stop('SIGKILL');
+      expect(await cut.answer.catch(() => 'cut')).toBe('cut');
+      const parked = await park(other, session);
+      const code = makeCode();
+      expect((await bringCode(other, state, code)).status).toBe(200);
+      expect(await (await parked.answer).json()).toEqual(tokensFor(code));
+    });
+
+    test('during an exchange: the lease ends, the device is told, and no code is spent twice', async () => {
+      await using pair = await startPair({ env: { POLL_SECONDS: '2' } });
+      const { provider } = pair;
+      const [killed, other] = pair.relays;
+      const { session, state } = await start(killed);
+      const code = makeCode();
+      const held = provider.gate.close();
+      const page = bringCode(killed, state, code).catch(() => 'cut');
+      await held.arrived;
+      await killed.stop('SIGKILL');
+      expect(await page).toBe('cut');
+      held.release();
+      // The lease has not run out yet.
+      expect((await poll(other, session)).status).toBe(204);
+      expect((await bringCode(other, state, code)).status).toBe(404);
+      expect(await pollUntilDone([other], session)).toEqual({ error: 'exchange_failed' });
+      expect((await bringCode(other, state, code)).status).toBe(404);
+      expect(provider.requestsFor(code)).toBe(1);
+    });
+
+    test('during a claim: nobody knows whether the device has its tokens, so nobody else gets them', async () => {
+      await using pair =
+        deployment === 'one server'
+          ? await startReplyHoldingPair()
+          : await startReplicaHoldingPair(startDeployment);
+      const [killed, other] = pair.relays;
+      const { session, state } = await start(other);
+      await meetSession(killed, session);
+      expect((await bringCode(other, state, makeCode())).status).toBe(200);
+      const { executed } = await pair.holdClaims();
+      const cut = poll(killed, session).catch(() => 'cut');
+      await executed;
+      await killed.stop('SIGKILL');
+      expect(await cut).toBe('cut');
+      expect(await pollUntilDone([other], session)).toBe('gone');
+    });
+
+    const CLAIMS = 150;
+    /** Not all at once, so that some are certain to come too late. */
+    const CLAIMS_AT_ONCE = 120;
+    const ANSWERED_BEFORE_KILL = 10;
+
+    test(`during ${CLAIMS} claims: what it delivered is delivered nowhere else`, async () => {
+      await using pair = await startPair();
+      const [killed, other] = pair.relays;
+      const sessions = await Promise.all(Array.from({ length: CLAIMS }, () => complete(other)));
+      /** Undefined when the connection broke before the answer was whole. */
+      const tryPoll = (relay: RelayProcess, session: string): Promise<Result | undefined> =>
+        pollUntilDone([relay], session).catch(() => undefined);
+      let answered = 0;
+      const first: (Result | undefined)[] = [];
+      const left = sessions.entries();
+      async function claimInTurn(): Promise<void> {
+        for (const [index, { session }] of left) {
+          first[index] = await tryPoll(killed, session);
+          answered += 1;
+          if (answered === ANSWERED_BEFORE_KILL) process.kill(killed.pid, 'SIGKILL');
+        }
+      }
+      await Promise.all(Array.from({ length: CLAIMS_AT_ONCE }, claimInTurn));
+      const second = await Promise.all(sessions.map(({ session }) => tryPoll(other, session)));
+      const deliveries = sessions.map(({ code }, index) =>
+        [first[index], second[index]].filter((result) => Bun.deepEquals(result, tokensFor(code))),
+      );
+      const lost = deliveries.filter(({ length }) => length === 0).length;
+      console.log(
+        `killed during claims, with ${deployment}: ${CLAIMS - lost} delivered, ${lost} lost`,
+      );
+      expect(deliveries.filter(({ length }) => length > 1)).toEqual([]);
+      expect(second).not.toContain(undefined);
+      expect(first).toContain(undefined);
+    });
   });
 });
