@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { ACK_MS } from '../kit/limits.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
-import type { RedisServer } from '../kit/redis/server.ts';
+import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { park, type SignedIn, signIn, startRelayPair, tally } from '../kit/relay-pair.ts';
 import {
   CLAIMED,
@@ -200,6 +200,25 @@ describe.each<[string, () => Promise<Pick<Failing, 'url' | 'nodes' | 'stop'>>]>(
     thaw();
     close();
   });
+});
+
+test('a replica that a master of a Cluster has, and the other nodes do not know of, counts', async () => {
+  await using cluster = await startRedisCluster();
+  const replicas = await Promise.all(cluster.nodes.map(() => startRedis()));
+  await using stack = new AsyncDisposableStack();
+  for (const replica of replicas) stack.use(replica);
+  for (const [index, { port }] of cluster.nodes.entries()) {
+    const replica = replicas[index];
+    await replica?.cli('REPLICAOF', '127.0.0.1', port);
+    await pollUntil('it has its master', async () =>
+      (await replica?.cli('ROLE'))?.includes('connected'),
+    );
+  }
+  const { store, close } = await openTestRedis(cluster.url);
+  const { pollSecret } = await registerCompleted(store);
+  for (const replica of replicas) await replica.freeze();
+  expect(await store.claim(pollSecret)).toEqual(PENDING);
+  close();
 });
 
 describe('polls that wait', () => {

@@ -294,7 +294,13 @@ function createClusterClaimers(target: RedisTarget, onCut: OnCut) {
       const { pool, replicas } = entry;
       return pool.execute(async (client) => {
         if (performance.now() >= replicas.knownUntilMs) {
-          replicas.are = hasReplicas(String(await client.sendCommand(['CLUSTER', 'NODES'])));
+          const asked = [
+            ['CLUSTER', 'NODES'],
+            ['INFO', 'replication'],
+          ];
+          const answers = asked.map((command) => client.sendCommand(command));
+          const [nodes, info] = await Promise.all(answers);
+          replicas.are = hasReplicas(String(nodes), String(info));
           replicas.knownUntilMs = performance.now() + REPLICAS_KNOWN_MS;
         }
         return run(claimerOf(client, (command) => client.sendCommand(command), replicas.are));
@@ -316,8 +322,13 @@ function createClusterClaimers(target: RedisTarget, onCut: OnCut) {
   };
 }
 
-/** Whether the master that answers has any, in order or not. https://redis.io/docs/latest/commands/cluster-nodes/ */
-function hasReplicas(clusterNodes: string): boolean {
+/**
+ * Whether the master that answers has any, in order or not. One that has just been
+ * attached is not among the nodes for some seconds, one that is down is nowhere else.
+ * https://redis.io/docs/latest/commands/cluster-nodes/, https://redis.io/docs/latest/commands/info/
+ */
+function hasReplicas(clusterNodes: string, info: string): boolean {
+  if (/^connected_slaves:[1-9]/m.test(info)) return true;
   const nodes = clusterNodes.split('\n').map((line) => line.split(' '));
   const [own] = nodes.find(([, , flags]) => flags?.startsWith('myself')) ?? [];
   return nodes.some(([, , , masterId]) => masterId === own);
