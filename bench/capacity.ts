@@ -8,13 +8,13 @@
 /** What one sign-in and one waiting device cost. docs/scaling.md "What it costs" says how each was measured. */
 export const COSTS = {
   relayCpuMs: 0.4,
-  redisCpuMs: 0.12,
+  redisCpuMs: 0.13,
   /** A poll that ends without a result. */
-  pollRelayCpuMs: 0.1,
-  pollRedisCpuMs: 0.025,
+  pollRelayCpuMs: 0.05,
+  pollRedisCpuMs: 0.015,
   pollRedisKb: 0.6,
   /** Between a relay and Redis, both ways. */
-  redisKb: 4,
+  redisKb: 4.5,
   /** A live session, between waiting and completed, with what stays of it afterwards. */
   sessionKb: 2,
   /** A poll that waits. */

@@ -89,7 +89,7 @@ const USAGE = `Usage: npm run bench -- [options]
   --quick          smaller and shorter: shows that it works, not what it costs
   --only a,b       only these sections: ${Object.keys(SECTIONS).join(', ')}
   --json path      writes every figure with all its samples
-  --page path      puts the tables into their places in docs/performance.md
+  --page a,b       puts the tables into their places in these pages, such as docs/performance.md
   --plot path      writes the CPU of a sign-in among many live sessions, as SVG
   --profile        instead of figures: CPU profiles of the relay, in dist/profiles
 `;
@@ -123,7 +123,7 @@ async function main(): Promise<void> {
   // An incomplete table would remove rows that were measured before.
   if (only === undefined && !quick) tables.set('Goals', goals);
 
-  if (page !== undefined) writeIntoPage(page, tables);
+  for (const path of page?.split(',') ?? []) writeIntoPage(path, tables);
   if (json !== undefined) {
     const summaries = figures.map(({ samples, ...figure }) => {
       const [min, max] = [Math.min(...samples), Math.max(...samples)];
