@@ -135,6 +135,9 @@ function isStart({ method, url }: Request): boolean {
 /** Tests of an app start and refresh more often than a household. Guessing codes stays limited. */
 const UNLIMITED: ReadonlySet<string> = new Set(['start', 'refresh']);
 
+/** Only a plan refuses: what it refused once is not refused for a while. */
+const NO_LIMIT = { burst: Number.POSITIVE_INFINITY, ratePerSecond: Number.POSITIVE_INFINITY };
+
 function createStores(signIns: SignIns, maxSessions: number): Stores {
   /** 0 unless the sign-in that is starting is planned to be refused. */
   function takeOnPlan(): number {
@@ -146,7 +149,7 @@ function createStores(signIns: SignIns, maxSessions: number): Stores {
     refreshes: createMemoryRefreshStore(systemClock),
     createRateLimiter: (name, policy) =>
       UNLIMITED.has(name)
-        ? { policy, take: takeOnPlan, refund: () => {}, sweep: () => {} }
+        ? { policy: NO_LIMIT, take: takeOnPlan, refund: () => {}, sweep: () => {} }
         : createMemoryRateLimiter(systemClock, policy),
     close: () => {},
   };

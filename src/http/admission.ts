@@ -1,7 +1,7 @@
 /** Applies rate limits to client addresses. */
 import { warnOnce } from '../log.ts';
 import type { Monitor, RateLimitKind } from '../monitor.ts';
-import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
+import { intervalMsOf, type RateLimiter, type RateLimitPair } from '../relay/rate-limit.ts';
 import type { Awaitable } from '../relay/store.ts';
 import type { Clock } from '../relay/time.ts';
 import { createFindClientAddress } from './client-address.ts';
@@ -18,7 +18,7 @@ export interface Admission {
    */
   admitStart(request: RelayRequest): string | Refused;
   /** Once the limit on starts has refused an address. */
-  refuseStart(address: string, retryAfterMs: number): Refused;
+  refuseStart(address: string, retryAfterMs: number, limiter: RateLimiter): Refused;
   /** Takes a token of the client address's bucket. Undefined: admitted. */
   admit(
     request: RelayRequest,
@@ -81,9 +81,11 @@ export function createAdmission(
       return address;
     },
 
-    refuseStart(address, retryAfterMs) {
+    refuseStart(address, retryAfterMs, { policy }) {
       if (refusedStarts.size >= MAX_REFUSED_ADDRESSES) refusedStarts.clear();
-      refusedStarts.set(address, clock.now() + retryAfterMs);
+      // A bucket has a token after one interval at the latest. Who refuses for longer has other reasons.
+      const waitMs = Math.min(retryAfterMs, intervalMsOf(policy));
+      refusedStarts.set(address, clock.now() + waitMs);
       return refuse(retryAfterMs, 'start');
     },
 

@@ -61,7 +61,7 @@ export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
     if (parameters === undefined) {
       const retryAfterMs = await startLimiter.take(startedBy);
       return retryAfterMs > 0
-        ? refuseOAuthAdmission(admission.refuseStart(startedBy, retryAfterMs))
+        ? refuseOAuthAdmission(admission.refuseStart(startedBy, retryAfterMs, startLimiter))
         : refuseOAuth('invalid_request');
     }
     const started = await relay.start(service, {
@@ -78,7 +78,9 @@ export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
     signInLog.started(request, service, started);
     if (typeof started === 'string') return refuseOAuth('temporarily_unavailable');
     if ('retryAfterMs' in started) {
-      return refuseOAuthAdmission(admission.refuseStart(startedBy, started.retryAfterMs));
+      return refuseOAuthAdmission(
+        admission.refuseStart(startedBy, started.retryAfterMs, startLimiter),
+      );
     }
     const { pollSecret, userCode = '' } = started;
     return oauthResponse({

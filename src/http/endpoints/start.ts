@@ -64,7 +64,7 @@ export function createStart(parts: StartParts): Handler {
   ): Promise<Response> {
     const retryAfterMs = await startLimiter.take(startedBy);
     return retryAfterMs > 0
-      ? limited(admission.refuseStart(startedBy, retryAfterMs))
+      ? limited(admission.refuseStart(startedBy, retryAfterMs, startLimiter))
       : refuse(refusal, headers);
   }
 
@@ -101,7 +101,7 @@ export function createStart(parts: StartParts): Handler {
     signInLog.started(request, service, started);
     if (typeof started === 'string') return refuse('busy');
     if ('retryAfterMs' in started) {
-      return limited(admission.refuseStart(startedBy, started.retryAfterMs));
+      return limited(admission.refuseStart(startedBy, started.retryAfterMs, startLimiter));
     }
     return jsonResponse(describeStarted(service, started, parts));
   };
