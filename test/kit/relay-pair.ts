@@ -158,6 +158,17 @@ export async function meetSession(relay: RelayProcess, session: string): Promise
   if (status !== 204) throw new Error(`the session is not pending: ${status}`);
 }
 
+/**
+ * Resolves when the relay has heard what the other one caused before. Until then it may
+ * take a session that it has met to be pending, and not look it up.
+ */
+export async function untilHeard(relay: RelayProcess, other: RelayProcess): Promise<void> {
+  const { session } = await start(other);
+  const { answer } = await park(relay, session);
+  await other.ask(`/auth/result?session=${session}&cancel=1`);
+  await (await answer).body?.cancel();
+}
+
 /** The states of a session in Redis: pending, exchanging, completed, delivered. */
 export type StoredState = 'p' | 'x' | 'c' | 'd';
 

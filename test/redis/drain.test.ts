@@ -6,7 +6,7 @@ import { tokensFor } from '../kit/provider.ts';
 import { startCuttingProxy } from '../kit/redis/proxy.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import type { RelayProcess } from '../kit/relay.ts';
-import { meetSession, startRelayPair, untilSessionIs } from '../kit/relay-pair.ts';
+import { meetSession, startRelayPair, untilHeard, untilSessionIs } from '../kit/relay-pair.ts';
 import { openRaw, statusOf } from '../kit/sockets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -75,6 +75,7 @@ test('while Redis has delivered a result to this relay, which has not read the r
   // Redis knows the script from here on, and this relay the session, so the claim is executed at once.
   await meetSession(stopping, session);
   await bringCode(other, state, code);
+  await untilHeard(stopping, other);
   proxy.stall('replies');
   const answer = poll(stopping, session);
   await untilSessionIs(redis, 'd');

@@ -27,6 +27,7 @@ import {
   startReplicaHoldingPair,
   startReplyHoldingPair,
   tally,
+  untilHeard,
 } from '../kit/relay-pair.ts';
 import { bringCode, bringCodeWhenPossible, makeCode, startWhenPossible } from '../kit/user.ts';
 
@@ -256,6 +257,7 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (deployment, startDeployment) =
       const { session, state } = await start(other);
       await meetSession(killed, session);
       expect((await bringCode(other, state, makeCode())).status).toBe(200);
+      await untilHeard(killed, other);
       const { executed } = await pair.holdClaims();
       const cut = poll(killed, session).catch(() => 'cut');
       await executed;

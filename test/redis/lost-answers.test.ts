@@ -22,6 +22,7 @@ import {
   startCutOffPair,
   startRelayPair,
   untilCodeIs,
+  untilHeard,
   untilSessionIs,
 } from '../kit/relay-pair.ts';
 import { openRaw, type RawConnection } from '../kit/sockets.ts';
@@ -62,6 +63,7 @@ async function complete({ cutOff, other: relay }: CutOffPair) {
   await meetSession(cutOff, session);
   const code = makeCode();
   expect((await bringCode(relay, state, code)).status).toBe(200);
+  await untilHeard(cutOff, relay);
   return { session, tokens: tokensFor(code) };
 }
 
