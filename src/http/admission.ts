@@ -17,6 +17,8 @@ export interface Admission {
    * so it is refused here only if it was refused before and has no token yet.
    */
   admitStart(request: RelayRequest): string | Refused;
+  /** Takes the token of a start that is refused for another reason. Undefined: there was one. */
+  takeStart(address: string, limiter: RateLimiter): Promise<Refused | undefined>;
   /** Once the limit on starts has refused an address. */
   refuseStart(address: string, retryAfterMs: number, limiter: RateLimiter): Refused;
   /** Takes a token of the client address's bucket. Undefined: admitted. */
@@ -69,6 +71,14 @@ export function createAdmission(
     return retryAfterMs === 0 ? undefined : refuse(retryAfterMs, kind);
   }
 
+  function refuseStart(address: string, retryAfterMs: number, { policy }: RateLimiter): Refused {
+    if (refusedStarts.size >= MAX_REFUSED_ADDRESSES) refusedStarts.clear();
+    // A bucket has a token after one interval at the latest. Who refuses for longer has other reasons.
+    const waitMs = Math.min(retryAfterMs, intervalMsOf(policy));
+    refusedStarts.set(address, clock.now() + waitMs);
+    return refuse(retryAfterMs, 'start');
+  }
+
   return {
     admitStart(request) {
       const address = addressOf(request);
@@ -81,13 +91,12 @@ export function createAdmission(
       return address;
     },
 
-    refuseStart(address, retryAfterMs, { policy }) {
-      if (refusedStarts.size >= MAX_REFUSED_ADDRESSES) refusedStarts.clear();
-      // A bucket has a token after one interval at the latest. Who refuses for longer has other reasons.
-      const waitMs = Math.min(retryAfterMs, intervalMsOf(policy));
-      refusedStarts.set(address, clock.now() + waitMs);
-      return refuse(retryAfterMs, 'start');
+    async takeStart(address, limiter) {
+      const retryAfterMs = await limiter.take(address);
+      return retryAfterMs > 0 ? refuseStart(address, retryAfterMs, limiter) : undefined;
     },
+
+    refuseStart,
 
     admit(request, limiter, kind) {
       const bucket = addressOf(request);

@@ -287,9 +287,7 @@ describe('a claim with several attempts', async () => {
     const single = await connectRedis(target, onCut, new AbortController().signal);
     const client: RedisClient = {
       ...single,
-      isAlone: false,
-      asClaimer: (key, run) =>
-        single.asClaimer(key, (claimer) => run({ ...claimer, mayFailOver: true, isReplicated })),
+      asClaimer: (_key, run) => run({ send: single.send, mayFailOver: true, isReplicated }),
     };
     const clock = systemClock;
     const refusals = createRefusals(clock, () => {});

@@ -59,10 +59,8 @@ export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
     if (typeof startedBy !== 'string') return refuseOAuthAdmission(startedBy);
     const parameters = await readParameters(request.raw, bodies);
     if (parameters === undefined) {
-      const retryAfterMs = await startLimiter.take(startedBy);
-      return retryAfterMs > 0
-        ? refuseOAuthAdmission(admission.refuseStart(startedBy, retryAfterMs, startLimiter))
-        : refuseOAuth('invalid_request');
+      const refused = await admission.takeStart(startedBy, startLimiter);
+      return refused === undefined ? refuseOAuth('invalid_request') : refuseOAuthAdmission(refused);
     }
     const started = await relay.start(service, {
       withVerifier: provider.usesPkce,

@@ -62,10 +62,8 @@ export function createStart(parts: StartParts): Handler {
     refusal: Parameters<typeof refuse>[0],
     headers?: Headers,
   ): Promise<Response> {
-    const retryAfterMs = await startLimiter.take(startedBy);
-    return retryAfterMs > 0
-      ? limited(admission.refuseStart(startedBy, retryAfterMs, startLimiter))
-      : refuse(refusal, headers);
+    const refused = await admission.takeStart(startedBy, startLimiter);
+    return refused === undefined ? refuse(refusal, headers) : limited(refused);
   }
 
   return async (request) => {

@@ -144,7 +144,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
 
   /** The wait for a free connection counts too. */
   const attemptClaim = (attempt: Attempt) =>
-    client.isAlone
+    client.asClaimer === undefined
       ? claimOn(attempt, client)
       : commands.within(
           client.asClaimer(attempt.place.tag.live, (claimer) => claimForGood(attempt, claimer)),

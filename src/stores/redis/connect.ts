@@ -32,11 +32,12 @@ export interface Claimer extends Sender {
 export interface RedisClient extends Sender {
   /** Keys are spread over several servers, by their slots. */
   readonly isCluster: boolean;
-  /** No replica takes over from the only server, so `send` will do for claims. */
-  readonly isAlone: boolean;
   get(key: string): Promise<string | null>;
-  /** Runs scripts on this key of which it matters whether a failover may forget them. */
-  asClaimer<T>(key: string, run: (claimer: Claimer) => Promise<T>): Promise<T>;
+  /**
+   * Runs scripts on this key of which it matters whether a failover may forget them.
+   * Absent where no replica takes over: then `send` will do.
+   */
+  asClaimer?<T>(key: string, run: (claimer: Claimer) => Promise<T>): Promise<T>;
   publish(channel: string, message: string): Promise<unknown>;
   /** Called again, it begins anew on another connection: the old one may be deaf. */
   subscribe(channel: string, onMessage: (message: string) => void): Promise<void>;
@@ -123,13 +124,10 @@ async function connectSingle(
   signal.addEventListener('abort', close);
   await client.connect();
   isConnected = true;
-  const send: Sender['send'] = (command) => client.sendCommand(command);
   return {
-    send,
+    send: (command) => client.sendCommand(command),
     isCluster: false,
-    isAlone: true,
     get: (key) => client.get(key),
-    asClaimer: (_key, run) => run(claimerOf(client, send, false)),
     publish: (channel, message) => client.publish(channel, message),
     subscribe: subscriber.subscribe,
     time: () => timeOf(client),
@@ -172,7 +170,6 @@ async function connectSentinel(
   return {
     send: (command) => sentinel.sendCommand(false, command),
     isCluster: false,
-    isAlone: false,
     get: (key) => sentinel.get(key),
     asClaimer: (_key, run) =>
       sentinel.use((client) =>
@@ -224,7 +221,6 @@ async function connectCluster(
   return {
     send: (command, key) => cluster.sendCommand(key, false, command),
     isCluster: true,
-    isAlone: false,
     get: (key) => cluster.get(key),
     async asClaimer(key, run) {
       const master = cluster.slots[slotOf(key)]?.master;

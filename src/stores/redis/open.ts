@@ -178,7 +178,10 @@ async function startStores(
   for (const problem of problems) onEvent({ type: 'store_unfit', problem });
   const gate = createReplicationGate({
     clock,
-    isReplicating: (tag) => commands.within(client.asClaimer(keys.live[tag] ?? '', isReplicating)),
+    // Asked only after a claim found no replica, so there is a claimer.
+    isReplicating: async (tag) =>
+      client.asClaimer !== undefined &&
+      commands.within(client.asClaimer(keys.live[tag] ?? '', isReplicating)),
     onHeld: () => onEvent({ type: 'store_unreplicated' }),
     onReleased(isLast) {
       if (isLast) onEvent({ type: 'store_replicated' });

@@ -24,7 +24,7 @@ import clock from './scripts/include/clock.lua' with { type: 'text' };
 import expiry from './scripts/include/expiry.lua' with { type: 'text' };
 import leases from './scripts/include/lease.lua' with { type: 'text' };
 import memory from './scripts/include/memory.lua' with { type: 'text' };
-import waiting from './scripts/include/waiting.lua' with { type: 'text' };
+import notify from './scripts/include/notify.lua' with { type: 'text' };
 import isCancelled from './scripts/is-cancelled.lua' with { type: 'text' };
 import lease from './scripts/lease.lua' with { type: 'text' };
 import open from './scripts/open.lua' with { type: 'text' };
@@ -128,7 +128,7 @@ const INCLUDES: Readonly<Record<string, string>> = {
   expiry,
   lease: leases,
   memory,
-  waiting,
+  notify,
 };
 
 /** Throws when a script is wrong, so that no relay starts with it. */

@@ -5,7 +5,7 @@
 --- @include clock
 --- @include expiry
 --- @include memory
---- @include waiting
+--- @include notify
 
 local now = read_clock(ARGV[1])
 if not now then return too_late() end

@@ -11,7 +11,12 @@
 --- @include expiry
 --- @include lease
 --- @include memory
---- @include waiting
+
+-- The instance is notified of what happens to the session.
+local function wait_for(session, instance)
+  allow_when_full(session)
+  redis.call('HSET', session, FIELD.waiting .. instance, '')
+end
 
 local now = read_clock(ARGV[1])
 if not now then return too_late() end

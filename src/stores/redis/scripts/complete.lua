@@ -8,8 +8,7 @@
 --- @include clock
 --- @include expiry
 --- @include lease
---- @include memory
---- @include waiting
+--- @include notify
 
 local now = read_clock(ARGV[1])
 if not now then return too_late() end

@@ -3,8 +3,7 @@
 -- ARGV     clock, attempt, or claim with all its attempts, session id, prefix of the instances' channels
 -- Returns  1 if the result was delivered to that attempt or claim
 --- @include clock
---- @include memory
---- @include waiting
+--- @include notify
 
 local now = read_clock(ARGV[1])
 if not now then return too_late() end

@@ -1,9 +1,3 @@
--- The instance is notified of what happens to the session.
-local function wait_for(session, instance)
-  allow_when_full(session)
-  redis.call('HSET', session, FIELD.waiting .. instance, '')
-end
-
 -- `fields` are all names and values of the session, `channels` is the prefix of the instances' channels.
 -- Not published to the instance that asks, if it is given: returns whether that one waits.
 local function notify(fields, channels, message, asking)
