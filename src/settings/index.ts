@@ -72,8 +72,6 @@ export interface Settings {
   readonly confirm: 'always' | 'code' | 'never';
   /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
   readonly blind: BlindPolicy;
-  /** What the pages call the app that users sign in to; absent: they name none. */
-  readonly appName?: string;
   /** What the operator puts on the pages: the app's name, its logo and colour, and links. */
   readonly branding: Branding;
   /** Origins as a browser sends them, or `*` alone; empty: no page of another origin may call. */
@@ -135,7 +133,6 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     startRatePerSecond: relay.START_RATE,
     confirm: relay.CONFIRM,
     blind: relay.BLIND,
-    appName: relay.APP_NAME,
     branding: withoutUndefined({
       appName: relay.APP_NAME,
       logo,

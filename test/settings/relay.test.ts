@@ -160,19 +160,6 @@ const rules: readonly Rule<Settings>[] = [
     refuses: { 'must be allow, never or always': 'yes | on | must' },
   },
   {
-    setting: 'APP_NAME',
-    field: 'appName',
-    keeps:
-      'A | Acme TV | Acme\u00a0TV | アニメ | 👨‍👩‍👧‍👦 TV | ❤️‍🔥 | تلویزیون می‌بینم | טלוויזיה | শ্রী র‍্যাব',
-    reads: { [` ${'📺'.repeat(40)} `]: '📺'.repeat(40) },
-    refuses: {
-      'must be 1 to 40 visible characters': [
-        ...['x'.repeat(41), '\u0301', '\u0301Acme', `Acme${'\u0301'.repeat(5)}`],
-      ],
-      'must not contain invisible characters': UNSEEN.map((unseen) => `Acme${unseen}TV`),
-    },
-  },
-  {
     setting: 'CORS_ORIGINS',
     field: 'corsOrigins',
     reads: {
