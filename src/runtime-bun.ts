@@ -3,6 +3,7 @@ import { refuse } from './http/responses.ts';
 import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from './limits.ts';
 import type { ListenAddress, Listener, ListenOptions, Runtime } from './listen.ts';
 import { describeError, log } from './log.ts';
+import { codeOf } from './providers/connect-problem.ts';
 
 export const bun: Runtime = {
   /** Neither decompresses nor prints anything. */
@@ -16,7 +17,20 @@ export const bun: Runtime = {
   // Bun reads the variable when the process starts, so it cannot be set from here.
   fetchesAtOnce: Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || 256,
   listen: async (at, options) => listen(at, options),
+  /** By fetch, because node:net on Bun 1.4.5 says ECONNREFUSED whatever the reason is. */
+  async tryToConnect(unix) {
+    const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
+    try {
+      await fetch('http://localhost/health', { unix, signal });
+    } catch (error) {
+      return codeOf(error) || undefined;
+    }
+    return undefined;
+  },
 };
+
+/** A program that accepts a connection need not answer. */
+const CONNECT_TIMEOUT_MS = 1_000;
 
 function listen(at: ListenAddress, options: ListenOptions): Listener {
   let server = serve(at, options, false);
@@ -34,9 +48,12 @@ function listen(at: ListenAddress, options: ListenOptions): Listener {
     renew(certificate) {
       const old = server;
       // Bun 1.4.5 cannot give a server another certificate: `reload` ignores it. So a second
-      // server takes the port. The first one finishes the requests that it has.
+      // server takes the port. The first one finishes the requests that it has, and removes
+      // the name of its socket, if it has one.
+      const isSocket = 'unix' in place;
+      if (isSocket) stopping.push(old.stop());
       server = serve(place, { ...options, certificate }, true);
-      stopping.push(old.stop());
+      if (!isSocket) stopping.push(old.stop());
     },
     stop: () => Promise.all([...stopping, server.stop()]),
     cut() {

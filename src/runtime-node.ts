@@ -2,16 +2,25 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { refuse } from './http/responses.ts';
 import { HEADERS_DEADLINE_MS } from './limits.ts';
 import type { ListenAddress, Listener, ListenOptions, Runtime } from './listen.ts';
 import { describeError, log } from './log.ts';
+import { codeOf } from './providers/connect-problem.ts';
 
 export const node: Runtime = {
   fetch: (url, init) => fetch(url, init),
   listen,
+  tryToConnect: (path) =>
+    new Promise((resolve) => {
+      const socket = connect(path, () => {
+        socket.destroy();
+        resolve(undefined);
+      });
+      socket.once('error', (error) => resolve(codeOf(error)));
+    }),
 };
 
 async function listen(
