@@ -66,8 +66,7 @@ const COMMANDS = {
   async check(args: readonly string[]) {
     const { json = false } = readFlags(args, { json: { type: 'boolean' } });
     const { check } = await import('./check/check.ts');
-    const { fetch } = await loadRuntime();
-    end(await check({ read: readEnvironment(), fetch, asJson: json }));
+    end(await check({ read: readEnvironment(), runtime: await loadRuntime(), asJson: json }));
   },
   async health(args: readonly string[]) {
     const { ready } = readFlags(args, { ready: { type: 'boolean' } });

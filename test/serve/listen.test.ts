@@ -21,7 +21,7 @@ import { connect, type PeerCertificate } from 'node:tls';
 import { start, startRequest, type Target } from '../kit/device.ts';
 import { startChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { buildForNode, launchRelay, type RelayProcess, ROOT, runRelay } from '../kit/relay.ts';
+import { buildForNode, launchRelay, type RelayProcess, RUNTIMES, runRelay } from '../kit/relay.ts';
 import { makeSelfSigned } from '../kit/tls.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -50,11 +50,6 @@ import socket, sys, time
 datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 datagrams.bind(sys.argv[1])
 time.sleep(60)`;
-
-const RUNTIMES = [
-  ['Bun', [process.execPath, `${ROOT}src/main.ts`]],
-  ['Node', ['node', `${ROOT}dist/cli/main.js`]],
-] as const;
 
 describe.each(RUNTIMES)('on %s', (_, command) => {
   async function startRelay(env: Record<string, string>): Promise<RelayProcess> {
