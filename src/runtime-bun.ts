@@ -76,7 +76,10 @@ function serve(
     maxRequestBodySize: REQUEST_BODY_BYTES,
     // In development Bun's error page would show the error to the client.
     development: false,
-    fetch: handle,
+    fetch: (request: Request, server: Bun.Server<unknown>) =>
+      URL.canParse(request.url)
+        ? handle(request, server)
+        : handle(withAddress(request), { requestIP: () => server.requestIP(request) }),
     error(error: unknown) {
       log.error('request_fault', describeError(error));
       return refuse('busy');
@@ -85,4 +88,11 @@ function serve(
   };
   // The types know no idle timeout of a Unix socket, but it has one (Bun 1.4.5).
   return Bun.serve(options as Bun.Serve.Options<unknown>);
+}
+
+/** Without Host, or with one that makes no address, Bun's request has only a path, or what no URL is. */
+function withAddress(request: Request): Request {
+  const { url } = request;
+  const path = url.startsWith('/') ? url : url.slice(url.indexOf('/', url.indexOf('://') + 3));
+  return new Request(new URL(`http://localhost${path}`), request);
 }
