@@ -22,7 +22,7 @@ import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { buildExecutable, findCommit } from '../../scripts/build.ts';
 import { buildDebianPackage } from '../../scripts/debian.ts';
-import { findFreePort, runChild, startChild } from '../kit/process.ts';
+import { findFreePort, PATH_WITHOUT_BUN, runChild, startChild } from '../kit/process.ts';
 import { createEventLog, launchRelay, ROOT, untilHealthy } from '../kit/relay.ts';
 
 setDefaultTimeout(120_000);
@@ -34,15 +34,9 @@ const EXECUTABLE = join(folder, 'sign-in-relay');
 const VERSION = new RegExp(`^${packageJson.version} \\(commit ${findCommit()}\\)$`, 'm');
 buildExecutable(EXECUTABLE);
 
-/** Node and npm without the Bun of this checkout, which the tests have in PATH. */
-const NODE_ALONE = (process.env.PATH ?? '')
-  .split(':')
-  .filter((path) => !existsSync(join(path, 'bun')))
-  .join(':');
-
 /** What npm needs here besides: its cache, and who signs for its registry. */
 const npmEnv = {
-  PATH: NODE_ALONE,
+  PATH: PATH_WITHOUT_BUN,
   HOME: process.env.HOME ?? folder,
   NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS ?? '',
   npm_config_audit: 'false',
@@ -131,7 +125,7 @@ describe('the npm package', () => {
     const bin = join(folder, 'bin');
     mkdirSync(bin);
     cpSync(process.execPath, join(bin, 'bun'));
-    const env = { ...npmEnv, npm_config_omit: 'optional', PATH: `${bin}:${NODE_ALONE}` };
+    const env = { ...npmEnv, npm_config_omit: 'optional', PATH: `${bin}:${PATH_WITHOUT_BUN}` };
     expect(await expectToServe(npx, env, empty)).toMatch(/^bun .*\/dist\/cli\/main\.js$/);
   });
 
@@ -171,6 +165,13 @@ describe('the executable', () => {
       { command: [EXECUTABLE, '--version'], cwd: strange },
     );
     expect(await relay.exited).toBe(0);
+  });
+
+  test('takes --env-file', async () => {
+    const file = join(folder, 'relay.env');
+    await Bun.write(file, 'LOG_LEVEL=none\n');
+    const { output } = await runChild([EXECUTABLE, '--env-file', file]);
+    expect(output).toContain('LOG_LEVEL = "none"');
   });
 });
 
