@@ -24,11 +24,13 @@ import { buildExecutable, findCommit } from '../../scripts/build.ts';
 import { buildDebianPackage } from '../../scripts/debian.ts';
 import { findFreePort, PATH_WITHOUT_BUN, runChild, startChild } from '../kit/process.ts';
 import { createEventLog, launchRelay, ROOT, untilHealthy } from '../kit/relay.ts';
+import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
 setDefaultTimeout(120_000);
 
 const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-install-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const strange = makeStrangeFolder(join(folder, 'strange'));
 
 const EXECUTABLE = join(folder, 'sign-in-relay');
 const VERSION = new RegExp(`^${packageJson.version} \\(commit ${findCommit()}\\)$`, 'm');
@@ -127,6 +129,7 @@ describe('the npm package', () => {
     cpSync(process.execPath, join(bin, 'bun'));
     const env = { ...npmEnv, npm_config_omit: 'optional', PATH: `${bin}:${PATH_WITHOUT_BUN}` };
     expect(await expectToServe(npx, env, empty)).toMatch(/^bun .*\/dist\/cli\/main\.js$/);
+    await expectUnaffected(npx, { cwd: strange, env });
   });
 
   test('a checkout serves after npm ci --omit=dev && npm start', async () => {
@@ -136,6 +139,8 @@ describe('the npm package', () => {
     }
     await run(['npm', 'ci', '--omit=dev'], {}, checkout);
     expect(existsSync(join(checkout, 'node_modules/typescript'))).toBe(false);
+    // Not even the checkout's own: only the file that --env-file names.
+    await Bun.write(join(checkout, '.env'), 'POLL_SECONDS=none\n');
     expect(await expectToServe(['npm', 'start'], npmEnv, checkout)).toMatch(
       /bun.* .*src\/main\.ts$/,
     );
@@ -155,16 +160,12 @@ describe('the executable', () => {
     expect(await relay.stop()).toBe(0);
   });
 
-  test('reads no file .env and no bunfig.toml of the folder in which it is started', async () => {
-    const strange = join(folder, 'strange');
-    mkdirSync(strange);
-    await Bun.write(join(strange, '.env'), 'PORT=none\n');
-    await Bun.write(join(strange, 'bunfig.toml'), 'preload = ["./nothing.ts"]\n');
-    const relay = await launchRelay(
-      { PORT: '' },
-      { command: [EXECUTABLE, '--version'], cwd: strange },
-    );
-    expect(await relay.exited).toBe(0);
+  test('in a folder of a stranger runs no code of it and sets no variable of it', async () => {
+    await expectUnaffected([EXECUTABLE], { cwd: strange });
+    const relay = await launchRelay({}, { command: [EXECUTABLE], cwd: strange });
+    await relay.waitForEvent('listening');
+    expect((await relay.ask('/auth/done')).status).toBe(200);
+    expect(await relay.stop()).toBe(0);
   });
 
   test('takes --env-file', async () => {
@@ -195,6 +196,7 @@ describe('the Debian package', () => {
 
   test('installs the program, and a folder for secrets that only root can read', async () => {
     expect(await run(['/usr/bin/sign-in-relay', '--version'])).toMatch(VERSION);
+    await expectUnaffected(['/usr/bin/sign-in-relay'], { cwd: strange });
     const { mode, uid } = statSync('/etc/sign-in-relay/secrets');
     expect([mode & 0o777, uid]).toEqual([0o700, 0]);
   });

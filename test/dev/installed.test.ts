@@ -8,6 +8,7 @@ import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
 import { findFreePort, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
+import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
 setDefaultTimeout(120_000);
 
@@ -68,6 +69,14 @@ describe.each([
   ['Bun', ON_BUN],
   ['Node', ON_NODE],
 ])('installed, on %s', (_, env) => {
+  test('in a folder of a stranger it runs no code of it and sets no variable of it', async () => {
+    const strange = makeStrangeFolder();
+    await expectUnaffected([command], { cwd: strange, env });
+    const relay = await startRelay(env, { command: [command], cwd: strange });
+    expect((await relay.ask('/auth/done')).status).toBe(200);
+    expect(await relay.stop()).toBe(0);
+  });
+
   test('--env-file gives what the environment lacks to a relay, to health and to check', async () => {
     const port = await findFreePort();
     const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-')), 'relay.env');
