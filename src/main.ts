@@ -22,7 +22,7 @@ Usage: sign-in-relay             serve, configured by the environment
        sign-in-relay login SERVICE     sign in from this terminal, and get the tokens
        sign-in-relay providers [NAME]  what is known of providers, or of one
 
-To serve, check and health, --env-file FILE gives settings that the environment lacks.
+The relay, check and health: --env-file FILE adds settings from a file.
 `;
 
 async function main(): Promise<void> {
