@@ -99,17 +99,17 @@ export function createSignIns(tell: Tell) {
           const { service, browserState, pollSecret, userCode, deviceName } = session;
           const signIn: SignIn = {
             ...{ number: count, service, browserState, userCode, deviceName, plan },
-            expire() {
-              // For polls and links a cancelled session is like one that has expired; see isCancelled.
-              signIn.hasExpired = true;
-              void store.cancel(pollSecret);
-            },
             ...{
               hasExpired: false,
               wasOpened: false,
               wasCut: false,
               deliveries: 0,
               state: '',
+            },
+            expire() {
+              // For polls and links a cancelled session is like one that has expired; see isCancelled.
+              signIn.hasExpired = true;
+              void store.cancel(pollSecret);
             },
           };
           add(signIn, pollSecret);

@@ -89,11 +89,11 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
         if (poll.isOver || closed || isAnswered) return PENDING;
         // Notified during the claim: it claims once more.
         if (poll.notice !== noticeBefore || poll.heardOfOpening) continue;
-        // Nobody notifies this poll of the end of its session, or, since the store registers no
-        // waiter for a claim that failed, of anything.
+        // The store registers no waiter for a claim that failed, so nobody would notify this poll;
+        // and nobody notifies it when its session expires.
         const againMs = found === undefined ? retryMs : found.endsInMs;
-        const isInTime = clock.now() + againMs < poll.dueAtMs;
-        const cancelTimer = isInTime ? clock.setTimer(againMs, () => poll.resume?.()) : undefined;
+        const isDueLater = clock.now() + againMs < poll.dueAtMs;
+        const cancelTimer = isDueLater ? clock.setTimer(againMs, () => poll.resume?.()) : undefined;
         await poll.notified();
         cancelTimer?.();
       }
