@@ -44,9 +44,8 @@ export async function startStandIn(
   const { baseUrl, pollSeconds } = settings;
   const arrivals: Arrival[] = [];
   const basePath = basePathOf(baseUrl);
-  const app = createApp(createRoutes(word, pollSeconds), {
-    ...{ clock: systemClock, cors: undefined, basePath },
-  });
+  const routes = createRoutes(word, pollSeconds);
+  const app = createApp(routes, { clock: systemClock, cors: undefined, basePath });
   const handle: HandleRequest = (request, peers) => {
     if (request.url.includes(word)) {
       arrivals.push({
