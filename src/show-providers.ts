@@ -1,5 +1,6 @@
 /** `sign-in-relay providers [name]`: what docs/providers.md and docs/providers/ say, in a terminal. */
-import { CATALOGUE_NAMES, findInCatalogue, type ProviderFacts } from './providers/catalogue.ts';
+import { ADDRESSES, type KnownAddresses } from './providers/addresses.ts';
+import { ADDRESS_NAMES } from './providers/catalogue.ts';
 import { writeGuide } from './providers/profiles/guide.ts';
 import { findProfile, PROFILE_NAMES } from './providers/profiles/index.ts';
 import { findUnverified, type Profile } from './providers/profiles/profile.ts';
@@ -16,7 +17,7 @@ export function showProviders(name: string | undefined): Shown {
   if (name === undefined) return { isFound: true, text: describeAll() };
   const profile = findProfile(name);
   if (profile) return { isFound: true, text: writeGuide(name, profile) };
-  const facts = findInCatalogue(name);
+  const facts = Object.hasOwn(ADDRESSES, name) ? ADDRESSES[name] : undefined;
   if (facts) return { isFound: true, text: describeAddresses(name, facts) };
   const text = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}\n`;
   return { isFound: false, text };
@@ -45,7 +46,7 @@ what to enter there, what to set, how to test, and what goes wrong.
 
 Addresses only; you set PKCE and scopes:
 
-${wrap(CATALOGUE_NAMES).join('\n')}
+${wrap(ADDRESS_NAMES).join('\n')}
 `;
 }
 
@@ -73,15 +74,14 @@ function wrap(names: readonly string[]): readonly string[] {
   return names.join(' ').match(/\S.{0,77}(?=\s|$)/g) ?? [];
 }
 
-function describeAddresses(name: string, facts: ProviderFacts): string {
+function describeAddresses(name: string, facts: KnownAddresses): string {
   const prefix = prefixOf(name);
   const known = [
     `users sign in at   ${facts.authorizeUrl}`,
     `tokens come from   ${facts.tokenUrl}`,
     `client secret      ${facts.clientAuth === 'basic' ? 'by HTTP Basic' : 'in the body (post)'}`,
-    ...(facts.pkce ? [`PKCE               ${facts.pkce}`] : []),
     ...(facts.quirks?.tokenRequest ? ['token requests     in JSON'] : []),
-    ...(facts.departure ? [`not standard       this provider ${facts.departure}`] : []),
+    `compared with      ${facts.source}`,
   ];
   return `Of ${name} only this is known; nobody here has signed in there:
 

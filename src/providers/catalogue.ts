@@ -1,9 +1,5 @@
-/**
- * What is known of providers before an operator registers with one: a profile where
- * somebody read a provider's documentation, else the addresses alone. The entries of
- * catalogue.json are written by scripts/update-catalogue.ts and never by hand.
- */
-import catalogue from './catalogue.json' with { type: 'json' };
+/** What is known of providers before an operator registers with one: a profile, or the addresses alone. */
+import { ADDRESSES } from './addresses.ts';
 import { findProfile, PROFILE_NAMES } from './profiles/index.ts';
 import type { Profile } from './profiles/profile.ts';
 import type { ClientAuthentication, PkceMethod, ProviderQuirks } from './provider.ts';
@@ -22,31 +18,23 @@ export interface ProviderFacts {
   readonly scope?: string;
   readonly authorizeParams?: Readonly<Record<string, string>>;
   readonly quirks?: ProviderQuirks;
-  /** How its flow deviates from the standard, where the relay does not support that. Completes "this provider …". */
-  readonly departure?: string;
 }
-
-/** Placeholder for the part of an address that differs between customers of a provider. */
-export const SUBDOMAIN = '[subdomain]';
 
 /** What `PROVIDERS` lists unless it is set. */
 export const DEFAULT_NAMES: readonly string[] = ['mal', 'anilist'];
 
-// TypeScript widens `clientAuth` in JSON to string; the catalogue's test checks the values.
-const listed = catalogue.providers as Readonly<Record<string, ProviderFacts>>;
-
 /** Providers of which little more than the addresses is known. */
-export const CATALOGUE_NAMES: readonly string[] = Object.keys(listed);
+export const ADDRESS_NAMES: readonly string[] = Object.keys(ADDRESSES);
 
-export const KNOWN_NAMES: readonly string[] = [...PROFILE_NAMES, ...CATALOGUE_NAMES];
+export const KNOWN_NAMES: readonly string[] = [...PROFILE_NAMES, ...ADDRESS_NAMES];
 
-export function findInCatalogue(name: string): ProviderFacts | undefined {
-  return Object.hasOwn(listed, name) ? listed[name] : undefined;
+export function findAddresses(name: string): ProviderFacts | undefined {
+  return Object.hasOwn(ADDRESSES, name) ? ADDRESSES[name] : undefined;
 }
 
 export function findFacts(name: string): ProviderFacts | undefined {
   const profile = findProfile(name);
-  return profile ? factsOf(profile) : findInCatalogue(name);
+  return profile ? factsOf(profile) : findAddresses(name);
 }
 
 /** Sent where a provider wants a `User-Agent` and the operator has set none. */

@@ -1,11 +1,7 @@
-/** Combines the settings of a listed provider with the catalogue: a provider to use, or one to discover by its issuer. */
+/** Combines the settings of a listed provider with what is known of it: a provider to use, or one to discover by its issuer. */
 import { findAddressProblem } from '../providers/address.ts';
-import {
-  findFacts,
-  findInCatalogue,
-  type ProviderFacts,
-  SUBDOMAIN,
-} from '../providers/catalogue.ts';
+import { SUBDOMAIN } from '../providers/addresses.ts';
+import { findAddresses, findFacts, type ProviderFacts } from '../providers/catalogue.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
 import { findProfile } from '../providers/profiles/index.ts';
 import { findUnverified, type Profile } from '../providers/profiles/profile.ts';
@@ -30,7 +26,7 @@ export function readProvider(
   const given = readTable(reading, prefix, PROVIDER_SETTINGS, PROVIDER_CHECKS);
   const facts = findFacts(name);
   if (!facts && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
-    const problem = `lists ${name}, which is not in the catalogue.${didYouMean(name)} Otherwise set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
+    const problem = `lists ${name}, which is not a known provider.${didYouMean(name)} Otherwise set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
     reject(reading, 'PROVIDERS', problem);
     return undefined;
   }
@@ -51,7 +47,7 @@ export function readProvider(
     authorizeParams: given.AUTHORIZE_PARAMS ?? {},
     quirks: given.USER_AGENT === undefined ? undefined : { userAgent: given.USER_AGENT },
   });
-  // The issuer's own addresses take precedence over the catalogue's.
+  // The issuer's own addresses take precedence over known ones.
   if (isSet('ISSUER')) return { ...common, issuer: given.ISSUER ?? '' };
   warnings.push(...findProviderWarnings(name, isSet));
   const quirks = { ...facts?.quirks, ...common.quirks };
@@ -91,7 +87,7 @@ function findProviderWarnings(
   const prefix = prefixOf(name);
   const profile = findProfile(name);
   if (profile) return findProfileWarnings(name, profile, isSet);
-  if (!findInCatalogue(name)) return [];
+  if (!findAddresses(name)) return [];
   const missing = ['PKCE', 'SCOPE'].filter((setting) => !isSet(setting));
   if (missing.length === 0 || (isSet('AUTHORIZE_URL') && isSet('TOKEN_URL'))) return [];
   const names = missing.map((setting) => prefix + setting).join(' and ');
@@ -127,30 +123,26 @@ function findProfileWarnings(
 
 type Given = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
 
-/** Both addresses, from the settings, otherwise from the catalogue and `_SUBDOMAIN`. A missing one is a fault. */
+/** Both addresses, from the settings, otherwise the known ones completed by `_SUBDOMAIN`. A missing one is a fault. */
 function readAddresses(
   reading: Reading,
   name: string,
   given: Given,
   facts: ProviderFacts | undefined,
 ): Pick<ProviderConfig, 'authorizeUrl' | 'tokenUrl'> {
-  const { env, warnings } = reading;
+  const { env } = reading;
   const prefix = prefixOf(name);
-  // An address that is set overrides the catalogue, even if it is wrong.
+  // An address that is set overrides the known one, even if it is wrong.
   const known = {
     AUTHORIZE_URL: env[`${prefix}AUTHORIZE_URL`] ? '' : facts?.authorizeUrl,
     TOKEN_URL: env[`${prefix}TOKEN_URL`] ? '' : facts?.tokenUrl,
   };
   for (const [setting, address] of Object.entries(known)) {
     if (address !== undefined) continue;
-    reject(reading, prefix + setting, `must be set: ${name} is not in the catalogue`);
+    reject(reading, prefix + setting, `must be set: ${name} is not a known provider`);
   }
   const template = Object.values(known).find((address) => address?.includes(SUBDOMAIN));
   checkSubdomain(reading, `${prefix}SUBDOMAIN`, given.SUBDOMAIN, template);
-  if (facts?.departure && (known.AUTHORIZE_URL || known.TOKEN_URL)) {
-    const problem = `belongs to a provider that ${facts.departure}: the sign-in may fail`;
-    warnings.push({ setting: `${prefix}CLIENT_ID`, problem });
-  }
   const fill = (address = '') => address.replace(SUBDOMAIN, given.SUBDOMAIN ?? '');
   return {
     authorizeUrl: given.AUTHORIZE_URL ?? fill(known.AUTHORIZE_URL),
