@@ -1,14 +1,11 @@
 import { ADDRESSES, type KnownAddresses, SUBDOMAIN } from '../src/providers/addresses.ts';
-import { findProfile, PROFILE_NAMES } from '../src/providers/profiles/index.ts';
-import { findUnverified, type Profile } from '../src/providers/profiles/profile.ts';
+import { PROFILES } from '../src/providers/known.ts';
+import { findUnverified, type Profile } from '../src/providers/profile.ts';
 
 /** Returns the text of docs/providers.md. */
 export function writeProvidersPage(): string {
-  const profiled = PROFILE_NAMES.flatMap((name) => {
-    const profile = findProfile(name);
-    return profile ? [profileRow(name, profile)] : [];
-  });
-  const others = Object.entries(ADDRESSES).map(
+  const profiled = [...PROFILES].map(([name, profile]) => profileRow(name, profile));
+  const others = [...ADDRESSES].map(
     ([name, facts]) =>
       `| \`${name}\` | ${new URL(plainAddress(facts)).host} | ${noteOf(facts)} | ${sourceOf(facts)} |`,
   );
@@ -58,11 +55,11 @@ function profileRow(name: string, profile: Profile): string {
   const cells = [
     `[\`${name}\`](providers/${name}.md)`,
     displayName,
-    pkce.value,
-    clientSecret.value,
-    scope.value === '' ? '–' : `\`${scope.value}\``,
-    refreshToken.value === 'never' ? 'never' : 'yes',
-    deviceFlow.value === 'none' ? '–' : 'yes',
+    pkce,
+    clientSecret,
+    scope === undefined ? '–' : `\`${scope}\``,
+    refreshToken === 'never' ? 'never' : 'yes',
+    deviceFlow === 'none' ? '–' : 'yes',
     findUnverified(profile).join(', ') || '–',
   ];
   return `| ${cells.join(' | ')} |`;

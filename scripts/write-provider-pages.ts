@@ -3,16 +3,16 @@
  * write-provider-pages`. The tests fail until it has been run after a change.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { writeGuide } from '../src/providers/profiles/guide.ts';
-import { findProfile, PROFILE_NAMES } from '../src/providers/profiles/index.ts';
+import { writeGuide } from '../src/providers/guide.ts';
+import { PROFILES } from '../src/providers/known.ts';
 import { writeProvidersPage } from './providers-page.ts';
 
 /** Path in docs/ -> its text, for every page that is made from what is known of providers. */
 export function writePages(): Readonly<Record<string, string>> {
-  const guides = PROFILE_NAMES.flatMap((name) => {
-    const profile = findProfile(name);
-    return profile ? [[`providers/${name}.md`, `${WRITTEN}${writeGuide(name, profile)}`]] : [];
-  });
+  const guides = [...PROFILES].map(
+    ([name, profile]) =>
+      [`providers/${name}.md`, `${WRITTEN}${writeGuide(name, profile)}`] as const,
+  );
   return {
     'providers.md': `${WRITTEN}${writeProvidersPage()}`,
     ...Object.fromEntries(guides),

@@ -5,15 +5,9 @@
  * moved is worse than none: any other provider is set by its issuer or its addresses
  * (docs/configuration.md "Providers").
  */
-import type { ClientAuthentication, ProviderQuirks } from './provider.ts';
+import type { KnownProvider } from './profile.ts';
 
-export interface KnownAddresses {
-  /** May contain SUBDOMAIN, which the operator replaces. */
-  readonly authorizeUrl: string;
-  readonly tokenUrl: string;
-  /** Absent: `post`. */
-  readonly clientAuth?: ClientAuthentication;
-  readonly quirks?: ProviderQuirks;
+export interface KnownAddresses extends KnownProvider {
   readonly source: string;
 }
 
@@ -23,7 +17,7 @@ const GOLANG = 'https://github.com/golang/oauth2/blob/master/endpoints/endpoints
 /** Placeholder for the part of an address that differs between customers of a provider. */
 export const SUBDOMAIN = '[subdomain]';
 
-export const ADDRESSES: Readonly<Record<string, KnownAddresses>> = {
+const addresses: Readonly<Record<string, KnownAddresses>> = {
   acuityscheduling: {
     authorizeUrl: 'https://acuityscheduling.com/oauth2/authorize',
     tokenUrl: 'https://acuityscheduling.com/oauth2/token',
@@ -258,3 +252,5 @@ export const ADDRESSES: Readonly<Record<string, KnownAddresses>> = {
     source: GOLANG,
   },
 };
+
+export const ADDRESSES: ReadonlyMap<string, KnownAddresses> = new Map(Object.entries(addresses));

@@ -2,12 +2,11 @@
 import { expect, test } from 'bun:test';
 import { findAddressProblem } from '../../src/providers/address.ts';
 import { ADDRESSES, SUBDOMAIN } from '../../src/providers/addresses.ts';
-import { findAddresses, findFacts, KNOWN_NAMES } from '../../src/providers/catalogue.ts';
-import { PROFILE_NAMES } from '../../src/providers/profiles/index.ts';
+import { findKnown, KNOWN_NAMES, PROFILES } from '../../src/providers/known.ts';
 
 test('known providers have valid names for PROVIDERS, and addresses that are safe for a secret', () => {
   const unfit = KNOWN_NAMES.filter((name) => {
-    const { authorizeUrl = '', tokenUrl = '' } = findFacts(name) ?? {};
+    const { authorizeUrl = '', tokenUrl = '' } = findKnown(name) ?? {};
     const addresses = [authorizeUrl, tokenUrl].map((text) => text.replace(SUBDOMAIN, 'mine'));
     return (
       !/^[a-z0-9][a-z0-9-]*$/.test(name) ||
@@ -19,21 +18,21 @@ test('known providers have valid names for PROVIDERS, and addresses that are saf
 });
 
 test('names that every object has are not known', () => {
-  expect(findFacts('constructor')).toBeUndefined();
+  expect(findKnown('constructor')).toBeUndefined();
 });
 
 test('no provider has both a profile and an entry of addresses alone', () => {
-  expect(PROFILE_NAMES.filter((name) => findAddresses(name))).toEqual([]);
+  expect([...PROFILES.keys()].filter((name) => ADDRESSES.has(name))).toEqual([]);
 });
 
 test('every address says with which source it was compared', () => {
-  const without = Object.entries(ADDRESSES).filter(([, { source }]) => !/^https:/.test(source));
+  const without = [...ADDRESSES].filter(([, { source }]) => !/^https:/.test(source));
   expect(without).toEqual([]);
 });
 
 test('no address is that of a sandbox, or known to have moved', () => {
   const addresses = KNOWN_NAMES.flatMap((name) => {
-    const { authorizeUrl = '', tokenUrl = '' } = findFacts(name) ?? {};
+    const { authorizeUrl = '', tokenUrl = '' } = findKnown(name) ?? {};
     return [authorizeUrl, tokenUrl];
   });
   const stale = /sandbox|staging|v2launch|\/\/(api\.)?twitter\.com|\/\/ssl\.reddit\.com/;
