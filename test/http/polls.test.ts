@@ -2,12 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { isPending, runReady } from '../kit/clock.ts';
 import { poll, pollOnce, start, UNKNOWN_SECRET } from '../kit/device.ts';
-import {
-  HANDLER_DEADLINE_MS,
-  MAX_POLLS_PER_SESSION,
-  STORE_RETRY_MAX_MS,
-  STORE_RETRY_MS,
-} from '../kit/limits.ts';
+import { MAX_POLLS_PER_SESSION, STORE_RETRY_MAX_MS, STORE_RETRY_MS } from '../kit/limits.ts';
 import { createTestService, StoreUnavailable, type TestService } from '../kit/service.ts';
 import { deny } from '../kit/user.ts';
 
@@ -38,7 +33,7 @@ describe('nothing is kept of a poll that', () => {
     await end({ service, state, device });
     await polled;
     expect(service.waiters()).toBe(0);
-    service.clock.advance(HOLD_MS + HANDLER_DEADLINE_MS);
+    service.clock.advance(HOLD_MS);
     expect(service.clock.timers).toBeLessThanOrEqual(timersBefore);
   });
 
