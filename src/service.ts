@@ -101,7 +101,7 @@ type EnabledSettings = Settings & { readonly baseUrl: string };
  */
 export async function startService(settings: Settings, world: World): Promise<Service> {
   const { baseUrl } = settings;
-  if (baseUrl === undefined) return createDisabledService(world);
+  if (baseUrl === undefined) return createDisabledService();
   const stores = await openStores(settings, world);
   const service = createService({ ...settings, baseUrl }, world, stores);
   await service.discover();
@@ -241,7 +241,6 @@ export function createService(
 
   return {
     handle: createApp(routes, {
-      clock,
       cors: createCors(settings.corsOrigins),
       basePath: basePathOf(baseUrl),
     }),
@@ -318,9 +317,9 @@ function createRateLimits(
 }
 
 /** Without a base URL the relay is disabled: it answers only that it is not configured. */
-function createDisabledService({ clock }: World): Service {
+function createDisabledService(): Service {
   return {
-    handle: createApp(createDisabledRoutes(), { clock, cors: undefined, basePath: '' }),
+    handle: createApp(createDisabledRoutes(), { cors: undefined, basePath: '' }),
     redirectUris: () => ({}),
     close: () => {},
     drain: async () => {},

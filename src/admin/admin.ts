@@ -7,7 +7,7 @@ import type { Monitor } from '../monitor.ts';
 import type { Clock } from '../relay/time.ts';
 import type { Present } from '../service.ts';
 import { createCounts } from './counts.ts';
-import { createMetrics } from './metrics.ts';
+import { METRICS_CONTENT_TYPE, writeMetrics } from './metrics.ts';
 import { PAGE_HEADERS, renderNow, renderWholePage } from './page.tsx';
 import { createRecent } from './recent.ts';
 import { createStatus } from './status.ts';
@@ -34,7 +34,6 @@ export function createAdmin({ clock, services, maxSessions }: AdminOptions): Adm
   let readNow = async () => STARTING;
   const readPresent = () => readNow();
   const counts = createCounts(services.map(({ name }) => name));
-  const metrics = createMetrics({ counts, maxSessions, readPresent });
   const recent = createRecent(clock);
   const readStatus = createStatus({ clock, services, maxSessions, counts, recent, readPresent });
 
@@ -60,8 +59,8 @@ export function createAdmin({ clock, services, maxSessions }: AdminOptions): Adm
         case '/now':
           return new Response(renderNow(await readStatus()), { headers: PAGE_HEADERS });
         case '/metrics':
-          return new Response(await metrics.write(), {
-            headers: { 'Content-Type': metrics.contentType, 'Cache-Control': 'no-store' },
+          return new Response(writeMetrics(counts, maxSessions, await readPresent()), {
+            headers: { 'Content-Type': METRICS_CONTENT_TYPE, 'Cache-Control': 'no-store' },
           });
         default:
           return text(404, 'There are / and /metrics');
