@@ -1,6 +1,5 @@
 /** Two relays on one Redis, as their operator starts them, and the mock provider of both. */
 import { randomUUID } from 'node:crypto';
-import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import {
   poll,
   pollOnce,
@@ -11,7 +10,6 @@ import {
   UNKNOWN_SECRET,
 } from './device.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from './provider.ts';
-import type { RedisDeployment } from './redis/deployments.ts';
 import { type CuttingProxy, startCuttingProxy } from './redis/proxy.ts';
 import { type RedisServer, startRedis } from './redis/server.ts';
 import { type RelayProcess, type StartOptions, startRelay } from './relay.ts';
@@ -100,42 +98,6 @@ export async function startCutOffPair(env: Env = {}): Promise<CutOffPair> {
     cutOff,
     other,
     provider,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
-
-/** Two relays. The next claim of the first is carried out, and that relay does not deliver its result yet. */
-export interface ClaimHoldingPair extends Pick<RelayPair, 'relays'>, AsyncDisposable {
-  holdClaims(): Promise<{ readonly executed: Promise<unknown> }>;
-}
-
-/** The reply stays in a proxy. With one server only: elsewhere clients connect to the addresses that the nodes announce. */
-export async function startReplyHoldingPair(): Promise<ClaimHoldingPair> {
-  const pair = await startCutOffPair();
-  return {
-    relays: [pair.cutOff, pair.other],
-    async holdClaims() {
-      pair.proxy.stall('replies');
-      return { executed: untilSessionIs(pair.redis, 'd') };
-    },
-    [Symbol.asyncDispose]: () => pair[Symbol.asyncDispose](),
-  };
-}
-
-/** The claim waits for a replica, and none answers. */
-export async function startReplicaHoldingPair(
-  startDeployment: () => Promise<RedisDeployment>,
-): Promise<ClaimHoldingPair> {
-  await using stack = new AsyncDisposableStack();
-  const redis = stack.use(await startDeployment());
-  const { relays } = stack.use(await startRelayPair(redis.url));
-  const owned = stack.move();
-  return {
-    relays,
-    async holdClaims() {
-      await redis.freezeReplicas();
-      return redis.watchFor(SCRIPTS.claim.sha1);
-    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -16,7 +16,7 @@ import {
 } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import type { Waiters } from '../waiters.ts';
-import { createDeviceVerbs, type ReplicationGate } from './claims.ts';
+import { createDeviceVerbs } from './claims.ts';
 import type { RedisCommands, TimeOf } from './commands.ts';
 import type { RedisClient } from './connect.ts';
 import type { KnownPolls, OpenClaims } from './pub-sub.ts';
@@ -46,7 +46,6 @@ export interface RedisStoreOptions {
   readonly openClaims: OpenClaims;
   readonly knownPolls: KnownPolls;
   readonly maxSessions: number;
-  readonly gate: ReplicationGate;
   readonly timeOf: TimeOf;
   /** Of one caller of a verb, who may have to call again. */
   readonly createId: () => string;
