@@ -167,7 +167,8 @@ export interface SessionStore {
 
   /**
    * Atomic: exchanging -> completed, called by the holder of the lease. Returns
-   * false when the session expired or the lease ran out meanwhile.
+   * false when the session expired or the lease ran out meanwhile. A session whose
+   * lease a shared store has lost takes the result of its holder all the same.
    */
   complete(service: string, browserState: string, result: SessionResult): Awaitable<boolean>;
 

@@ -129,6 +129,14 @@ describe.concurrent('a claim that Redis has executed, and of which the relay doe
     },
   );
 
+  test('its relay is killed: nobody knows whether the device has its tokens, so nobody else gets them', async () => {
+    await using pair = await startCutOffPair();
+    const { session, device } = await startUnknownClaim(pair);
+    await pair.cutOff.stop('SIGKILL');
+    await device.closed;
+    expect(await pollUntilDone([pair.other], session)).toBe('gone');
+  });
+
   test('its device stays: it gets the tokens, and a second poll is answered 410 only then', async () => {
     await using pair = await takePair();
     const { session, tokens, device } = await startUnknownClaim(pair);

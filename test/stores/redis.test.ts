@@ -102,18 +102,6 @@ describe('TLS and passwords', () => {
   });
 });
 
-test('with Sentinel: what a claim delivers, the replica knows to be delivered', async () => {
-  const prefix = 'replicated:';
-  const { store, close } = await openTestRedis(group.url, { prefix });
-  const { pollSecret } = await registerCompleted(store);
-  expect(await store.claim(pollSecret)).toEqual(CLAIMED);
-  const primary = await group.primary();
-  const replica = group.nodes.find((node) => node !== primary);
-  const [key = ''] = (await replica?.keys(`${prefix}session:*`)) ?? [];
-  expect(await replica?.cli('HGET', key, 's')).toBe('d');
-  close();
-});
-
 test('Redis itself removes turns and results of refreshes when their time is over', async () => {
   const prefix = 'expiring:';
   const { refreshes, close } = await openTestRedis(redis.url, { prefix, usesOwnTime: true });

@@ -72,7 +72,7 @@ export const FIELD = {
   lease_ends_at: 'l',
   /** Whoever repeats the lease under the same one gets the same answer. */
   lease_id: 'i',
-  /** The attempt that claimed it. */
+  /** The claim that has it. */
   claimed_by: 'c',
   expires_at_before: 'o',
   /** When the user was first led on to the provider. */

@@ -11,16 +11,12 @@ export interface AclRules {
   readonly commands: readonly string[];
 }
 
-/** The page has four lines: for every deployment, for all that fail over, for Sentinel, and for a Cluster. */
+/** The page has three lines: for every deployment, for Sentinel, and for a Cluster. */
 export function readAcl(deployment: Deployment): AclRules {
   const lines = readFileSync(PAGE, 'utf8').match(/^ACL SETUSER relay .*$/gm) ?? [];
-  if (lines.length !== 4) throw new Error(`${PAGE} has ${lines.length} lines of ACL SETUSER`);
-  const [everywhere, failingOver, sentinel, cluster] = lines;
-  const others = {
-    single: [],
-    sentinel: [failingOver, sentinel],
-    cluster: [failingOver, cluster],
-  };
+  if (lines.length !== 3) throw new Error(`${PAGE} has ${lines.length} lines of ACL SETUSER`);
+  const [everywhere, sentinel, cluster] = lines;
+  const others = { single: [], sentinel: [sentinel], cluster: [cluster] };
   const rules = [everywhere, ...others[deployment]].join(' ').split(' ');
   return {
     places: rules.filter((rule) => /^[~&]/.test(rule)),
