@@ -4,6 +4,12 @@
  * forgotten (docs/scaling.md "What can be lost").
  */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import {
+  type Failing,
+  startFailingCluster,
+  startFailingSentinel,
+  VALKEY,
+} from '../kit/redis/failing.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import type { RedisServer } from '../kit/redis/server.ts';
 import { park, type SignedIn, signIn, startRelayPair, tally } from '../kit/relay-pair.ts';
@@ -23,49 +29,9 @@ setDefaultTimeout(90_000);
 
 const PATIENT = ['--cluster-node-timeout', '60000'];
 
-/** What fails over by itself, and how a test makes it do so. */
-interface Failing extends AsyncDisposable {
-  readonly url: string;
-  readonly nodes: readonly RedisServer[];
-  killPrimary(): Promise<RedisServer>;
-  /** As an operator does before an upgrade: nothing is killed. Returns the primary that steps down. */
-  replacePrimary(): Promise<RedisServer>;
-  waitForPromotion(old: RedisServer): Promise<unknown>;
-}
-
-/** Any key has a master: one of three fails over. */
-const KEY = 'any';
-
-async function startFailingCluster(replicas: number, program?: 'valkey-server'): Promise<Failing> {
-  const cluster = await startRedisCluster({ replicas, ...(program && { program }) });
-  return {
-    ...cluster,
-    async killPrimary() {
-      const killed = await cluster.ownerOf(KEY);
-      await killed.kill();
-      return killed;
-    },
-    async replacePrimary() {
-      const old = await cluster.ownerOf(KEY);
-      await (await replicaOf(old, cluster.nodes)).cli('CLUSTER', 'FAILOVER');
-      return old;
-    },
-    waitForPromotion: (old) => cluster.waitForNewOwner(KEY, old),
-  };
-}
-
-async function replicaOf(master: RedisServer, nodes: readonly RedisServer[]) {
-  const port = /^slave0:.*port=(\d+)/m.exec(await master.cli('INFO', 'replication'))?.[1];
-  const replica = nodes.find((node) => node.port === Number(port));
-  if (replica === undefined) throw new Error('a primary without a replica');
-  return replica;
-}
-
-const VALKEY = 'valkey-server';
-const startSentinel = (replicas: number) => startRedisSentinel({ replicas, failsOver: true });
 const startValkeyCluster = (replicas: number) => startFailingCluster(replicas, VALKEY);
 const GROUPS: [string, number[], (replicas: number) => Promise<Failing>][] = [
-  ['with Sentinel', [1, 2], startSentinel],
+  ['with Sentinel', [1, 2], startFailingSentinel],
   ['in a Cluster', [1, 2], startFailingCluster],
 ];
 if (Bun.which(VALKEY) !== null) GROUPS.push(['in a Cluster of Valkey', [1], startValkeyCluster]);
