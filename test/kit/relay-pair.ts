@@ -154,7 +154,10 @@ export async function untilCodeIs(redis: RedisServer, state: 'used' | 'unused'):
 }
 
 export interface SignedIn {
+  readonly session: string;
   readonly code: string;
+  /** The status of the page that the user saw in the end: 200 says "Signed in". */
+  readonly page: number;
   /** Of two polls that raced, one at each relay. */
   readonly results: readonly Result[];
 }
@@ -166,8 +169,8 @@ export async function signIn(relays: readonly RelayProcess[]): Promise<SignedIn>
   const { session, state } = await startWhenPossible(first);
   const polls = relays.map((relay) => pollUntilDone([relay], session));
   const code = makeCode();
-  await bringCodeWhenPossible(relays, state, code);
-  return { code, results: await Promise.all(polls) };
+  const page = await bringCodeWhenPossible(relays, state, code);
+  return { session, code, page, results: await Promise.all(polls) };
 }
 
 /** A whole sign-in at one relay whose store does not fail, each request once. */
@@ -176,8 +179,8 @@ export async function signInByLink(relay: RelayProcess): Promise<SignedIn> {
   const result = pollUntilDone([relay], session);
   await relay.ask(`/auth/mal?state=${state}`);
   const code = makeCode();
-  await bringCode(relay, state, code);
-  return { code, results: [await result] };
+  const { status } = await bringCode(relay, state, code);
+  return { session, code, page: status, results: [await result] };
 }
 
 /** How many sign-ins ended in which way. */

@@ -4,13 +4,16 @@
  * forgotten (docs/scaling.md "What can be lost").
  */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { tagOf } from '../../src/relay/secrets.ts';
+import { createRedisKeys } from '../../src/stores/redis/records.ts';
 import {
   type Failing,
+  KEY,
   startFailingCluster,
   startFailingSentinel,
   VALKEY,
 } from '../kit/redis/failing.ts';
-import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
+import { type RedisCluster, startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import type { RedisServer } from '../kit/redis/server.ts';
 import { park, type SignedIn, signIn, startRelayPair, tally } from '../kit/relay-pair.ts';
 import {
@@ -27,7 +30,19 @@ import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(90_000);
 
+/** In a row, for a longer run. */
+const KILLS = Number(process.env.TEST_KILLS ?? 1);
+const SIGN_INS_A_KILL = Number(process.env.TEST_SIGN_INS_A_KILL ?? 200);
+
 const PATIENT = ['--cluster-node-timeout', '60000'];
+
+const KEYS = createRedisKeys('', true);
+
+/** Those of the sessions that this master has. */
+async function tagsOf(master: RedisServer, cluster: RedisCluster): Promise<Set<number>> {
+  const owners = await Promise.all(KEYS.live.map((key) => cluster.ownerOf(key)));
+  return new Set(owners.flatMap((owner, tag) => (owner === master ? [tag] : [])));
+}
 
 const startValkeyCluster = (replicas: number) => startFailingCluster(replicas, VALKEY);
 const GROUPS: [string, number[], (replicas: number) => Promise<Failing>][] = [
@@ -85,6 +100,49 @@ describe.each(GROUPS)('%s', (deployment, replicaCounts, startGroup) => {
     },
   );
 });
+
+// Every master refuses all commands (CLUSTERDOWN) until the one that was killed has a successor.
+test(
+  'in a Cluster, whoever saw "Signed in" gets the tokens, if another master than that of the session is killed',
+  async () => {
+    await using cluster = await startRedisCluster({ replicas: 1 });
+    await using pair = await startRelayPair(cluster.url);
+    const { relays } = pair;
+    const killedTags = await tagsOf(await cluster.ownerOf(KEY), cluster);
+    const signIns: SignedIn[] = [];
+    let isOver = false;
+    async function work(): Promise<void> {
+      while (!isOver) {
+        const signedIn = await signIn(relays);
+        if (!killedTags.has(tagOf(signedIn.session, KEYS.tags))) signIns.push(signedIn);
+      }
+    }
+    const workers = Promise.all(Array.from({ length: 8 }, work));
+    workers.catch(() => {});
+    const untilMore = async () => {
+      const enough = signIns.length + SIGN_INS_A_KILL;
+      await pollUntil(`${enough} sign-ins are over`, () => signIns.length >= enough);
+    };
+    for (let kills = 0; kills < KILLS; kills += 1) {
+      await untilMore();
+      const killed = await cluster.ownerOf(KEY);
+      await killed.kill();
+      await cluster.waitForNewOwner(KEY, killed);
+      await killed.restart();
+      await pollUntil('it has a replica again', async () =>
+        (await killed.cli('INFO', 'replication')).includes('master_link_status:up'),
+      );
+    }
+    await untilMore();
+    isOver = true;
+    await workers;
+    const shown = signIns.filter(({ page }) => page === 200);
+    const sums = tally(shown);
+    console.log(`${KILLS} kills of another master:`, JSON.stringify(sums));
+    expect(sums).toMatchObject({ lost: 0, wrong: 0 });
+  },
+  KILLS * 90_000,
+);
 
 // No connection fails while no command is in progress, and a completion may have been published meanwhile.
 test('an operator replaces the primary of Sentinels: every parked poll is answered', async () => {

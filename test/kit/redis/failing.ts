@@ -15,8 +15,8 @@ export interface Failing extends AsyncDisposable {
   waitForPromotion(old: RedisServer): Promise<RedisServer>;
 }
 
-/** Any key has a master. */
-const KEY = 'any';
+/** Any key has a master: that of this one is made to fail. */
+export const KEY = 'any';
 
 export const VALKEY = 'valkey-server';
 
