@@ -89,6 +89,67 @@ const askNode: Ask = async (link) => {
   return readClusterView(addressOf(link.name), slots as unknown as SlotsReply[], String(nodes));
 };
 
+/** Runs `work` again and again, once at a time, with a pause after each. */
+function repeat(work: () => Promise<void>, pauseMs: () => number) {
+  let isDue = false;
+  let isStopped = false;
+  let wake: () => void = () => {};
+
+  const pause = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, pauseMs());
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+
+  async function run(): Promise<void> {
+    while (!isStopped) {
+      isDue = false;
+      await work();
+      if (!isDue) await pause();
+    }
+  }
+
+  return {
+    start: () => void run(),
+    /** Without a pause, and once more if it is running. */
+    soon(): void {
+      isDue = true;
+      wake();
+    },
+    stop(): void {
+      isStopped = true;
+      wake();
+    },
+  };
+}
+
+function watchStandstills(onEnd: () => void) {
+  let tickedAtMs = performance.now();
+  let endMs = 0;
+
+  function tick(): void {
+    const nowMs = performance.now();
+    const hasStoodStill = nowMs - tickedAtMs > STANDSTILL_MS;
+    tickedAtMs = nowMs;
+    if (!hasStoodStill) return;
+    endMs = nowMs;
+    onEnd();
+  }
+
+  const timer = setInterval(tick, TICK_MS);
+  return {
+    /** By `performance.now()`. After a standstill a request may be read before any timer runs. */
+    lastEndMs(): number {
+      tick();
+      return endMs;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
 /** Keeps a connection to each primary, and says which of them may be used. */
 export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }: WatchOptions) {
   const isCluster = target.type === 'cluster';
@@ -101,39 +162,17 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
   let owners: (Primary | undefined)[] = [];
   let claimed = '';
   let lookedAtMs = 0;
-  let tickedAtMs = performance.now();
-  let resumedAtMs = 0;
-  const ticking = setInterval(tick, TICK_MS);
   const reported = new Set<string>();
-  const started = Promise.withResolvers<void>();
-  started.promise.catch(() => {});
+  const starting = { onUsable: () => {}, onFailure: (_: unknown) => {} };
+  const looking = repeat(look, () => (isSettled() ? LOOK_MS : RECONNECT_MS));
+  const standstills = watchStandstills(looking.soon);
   let turn = Math.floor(Math.random() * SLOTS);
-  let isDue = false;
   let isClosed = false;
-  let wake: () => void = () => {};
 
   const isSettled = () =>
     primaries.size > 0 && [...primaries.values()].every(({ isTrusted }) => isTrusted);
 
-  function tick(): void {
-    const nowMs = performance.now();
-    if (nowMs - tickedAtMs > STANDSTILL_MS) {
-      resumedAtMs = nowMs;
-      lookSoon();
-    }
-    tickedAtMs = nowMs;
-  }
-
-  /** A request may be read before any timer runs. */
-  function hasLooked(): boolean {
-    tick();
-    return lookedAtMs >= resumedAtMs;
-  }
-
-  function lookSoon(): void {
-    isDue = true;
-    wake();
-  }
+  const hasLooked = () => lookedAtMs >= standstills.lastEndMs();
 
   function open(access: Access, address: RedisAddress): Link {
     const name = nameOf(address);
@@ -141,17 +180,13 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
       const primary = primaries.get(name);
       if (primary === undefined) return;
       const failure = isCluster ? error : new PrimaryFailure(error);
-      started.reject(failure);
-      if (primary.isTrusted) doubt(primary);
+      starting.onFailure(failure);
+      if (primary.isTrusted) primary.doubtedAtMs = performance.now();
+      primary.isTrusted = false;
       onCut(failure);
-      lookSoon();
+      looking.soon();
     }
-    return openLink(access, address, { onOpened: lookSoon, onLost });
-  }
-
-  function doubt(primary: Primary): void {
-    primary.isTrusted = false;
-    primary.doubtedAtMs = performance.now();
+    return openLink(access, address, { onOpened: looking.soon, onLost });
   }
 
   function witness(address: RedisAddress): Link {
@@ -171,7 +206,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     return primary;
   }
 
-  /** Without an error, and with it the connection that listens. */
+  /** What is published meanwhile may be missed. */
   function leave(name: string, { link }: Primary): void {
     primaries.delete(name);
     if (!isCluster) link.close();
@@ -237,28 +272,13 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
       keepWitnesses(views);
     } else if (primaries.size === 0) {
       const [first] = answers.flatMap((each) => (each.status === 'rejected' ? each.reason : []));
-      started.reject(first ?? new ClientOfflineError());
+      starting.onFailure(first ?? new ClientOfflineError());
     }
     for (const primary of primaries.values()) judge(primary, views, askedAtMs);
     lookedAtMs = askedAtMs;
     report();
     onLooked();
-    if (isSettled()) started.resolve();
-  }
-
-  async function keepLooking(): Promise<void> {
-    while (!isClosed) {
-      isDue = false;
-      await look();
-      if (isDue) continue;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, isSettled() ? LOOK_MS : RECONNECT_MS);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
+    if (isSettled()) starting.onUsable();
   }
 
   /** Those that may be used. */
@@ -273,10 +293,13 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
       await Promise.any(opened).catch(({ errors }: AggregateError) => {
         throw errors[0];
       });
-      void keepLooking();
-      await started.promise;
+      await new Promise<void>((resolve, reject) => {
+        starting.onUsable = resolve;
+        starting.onFailure = reject;
+        looking.start();
+      });
     },
-    lookSoon,
+    lookSoon: looking.soon,
     /** At an address that a primary has redirected to. */
     connectionAt: (name: string): Promise<Connection> => witness(addressOf(name)).opened,
     /** Undefined while it is not to be used. */
@@ -295,8 +318,8 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     },
     close(): void {
       isClosed = true;
-      clearInterval(ticking);
-      wake();
+      looking.stop();
+      standstills.stop();
       for (const link of witnesses.values()) link.close();
       for (const { link } of primaries.values()) link.close();
     },
@@ -305,5 +328,4 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
 
 const SILENT =
   'it does not answer: what needs it gets a 503, polls 204, until it answers or a replica is promoted';
-const UNCONFIRMED =
-  'it answers, but it may have been replaced or have lost its data: what needs it gets a 503, polls 204, until the others confirm it, or 10 s have passed';
+const UNCONFIRMED = `it answers, but it may have been replaced or have lost its data: what needs it gets a 503, polls 204, until the others confirm it, or ${UNCONFIRMED_MS / 1_000} s have passed`;
