@@ -149,9 +149,15 @@ function createStoreWatch() {
 }
 
 function logRedisEvent({ type, ...fields }: RedisEvent): void {
-  const isGood = type === 'store_back' || type === 'store_replicated' || type === 'store_accepts';
-  log[isGood ? 'info' : 'warning'](type, fields);
+  log[GOOD_NEWS.has(type) ? 'info' : 'warning'](type, fields);
 }
+
+const GOOD_NEWS: ReadonlySet<string> = new Set([
+  'store_back',
+  'store_primary_back',
+  'store_replicated',
+  'store_accepts',
+]);
 
 export interface DiscoveringService extends Service {
   /** Asks each issuer for its addresses, within DISCOVERY_TIMEOUT_MS. Those that do not answer are asked again later. */

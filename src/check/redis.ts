@@ -84,8 +84,8 @@ async function signIn({
 }
 
 async function checkVersion({ target }: NonNullable<Settings['redis']>): Promise<Finding> {
-  const end = new AbortController();
-  const client = await connectRedis(target, () => {}, end.signal);
+  const { signal } = new AbortController();
+  const client = await connectRedis(target, { onCut: () => {}, onEvent: () => {}, signal });
   try {
     const { info } = await client.describe();
     const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];

@@ -1,19 +1,24 @@
-/**
- * One server, a primary with Sentinels or a Cluster, behind what the store needs of
- * them. Only this file and failures.ts use @redis/client.
- */
-import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
+/** One server, a primary with Sentinels or a Cluster, behind what the store needs of them. */
+import { ClientOfflineError } from '@redis/client';
+import { isAnswer, reasonOf } from './failures.ts';
 import {
-  ClientOfflineError,
-  createClient,
-  createCluster,
-  createSentinel,
-  ErrorReply,
-} from '@redis/client';
+  type Connection,
+  createConnection,
+  createSubscriber,
+  describe,
+  RECONNECT_MS,
+  timeOf,
+} from './link.ts';
+import { type PrimaryEvent, watchPrimaries } from './primaries.ts';
+import { slotOf } from './records.ts';
+import { addressOf, nameOf } from './topology.ts';
 import type { RedisAddress, RedisTarget } from './url.ts';
 
+/** A slot that moves redirects once or twice. */
+const MAX_REDIRECTIONS = 5;
+
 export interface RedisClient {
-  /** To the server that has `key`, which is one that the command names, if it names any. */
+  /** `key` is one that the command names, if it names any. */
   send(command: string[], key: string | undefined): Promise<unknown>;
   /** Keys are spread over several servers, by their slots. */
   readonly isCluster: boolean;
@@ -30,35 +35,12 @@ export interface RedisClient {
   close(): void;
 }
 
-/** A connection failed, with its error, or was given up; what it would have received is lost. */
-export type OnCut = (error?: unknown) => void;
-
-/** Constant and short: a store that is back is used within a second. */
-const RECONNECT_MS = 200;
-const CONNECT_TIMEOUT_MS = 2_000;
-/** How often the Sentinels are asked who is the primary, besides being notified. */
-const SENTINEL_SCAN_MS = 1_000;
-/**
- * The client's own, which would not stop a command that is written, costs a tenth
- * of the relay's processor time. commands.ts has one that costs nothing.
- */
-const NO_TIMEOUT = { commandOptions: { timeout: 0 } };
-
-/*
- * Bun 1.4 lacks `hasSubscribers`, which Node has since 20.13, so the client would describe
- * each command to nobody: a quarter of what a command costs.
- */
-const tracing: object = Object.getPrototypeOf(tracingChannel('sign-in-relay'));
-if (!('hasSubscribers' in tracing)) {
-  Object.defineProperty(tracing, 'hasSubscribers', {
-    configurable: true,
-    get(this: TracingChannel) {
-      const { start, end, asyncStart, asyncEnd, error } = this;
-      const isStarted = start.hasSubscribers || end.hasSubscribers;
-      const isAsync = asyncStart.hasSubscribers || asyncEnd.hasSubscribers;
-      return isStarted || isAsync || error.hasSubscribers;
-    },
-  });
+export interface ConnectOptions {
+  /** A connection failed, with its error, or was given up; what it would have received is lost. */
+  readonly onCut: (error?: unknown) => void;
+  readonly onEvent: (event: PrimaryEvent) => void;
+  /** Closes everything. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -67,204 +49,153 @@ if (!('hasSubscribers' in tracing)) {
  */
 export async function connectRedis(
   target: RedisTarget,
-  onCut: OnCut,
-  signal: AbortSignal,
+  options: ConnectOptions,
 ): Promise<RedisClient> {
-  switch (target.type) {
-    case 'single':
-      return connectSingle(target, onCut, signal);
-    case 'cluster':
-      return connectCluster(target, onCut, signal);
-    case 'sentinel':
-      return connectSentinel(target, onCut, signal);
-  }
+  return target.type === 'single'
+    ? connectSingle(target, options)
+    : connectPrimaries(target, options);
 }
 
 async function connectSingle(
   target: RedisTarget,
-  onCut: OnCut,
-  signal: AbortSignal,
+  { onCut, signal }: ConnectOptions,
 ): Promise<RedisClient> {
-  const { socket, ...options } = optionsOf(target);
   const [address] = target.addresses;
+  if (address === undefined) throw new Error('no address');
   let isConnected = false;
   // The first failure is told; only what was connected once is connected again.
-  const reconnectStrategy = () => isConnected && RECONNECT_MS;
-  const client = createClient({ ...options, socket: { ...socket, ...address, reconnectStrategy } });
-  const subscriber = createSubscriber(target, () => address, onCut);
+  const connection = createConnection(target, address, () => isConnected && RECONNECT_MS);
+  const subscriber = createSubscriber(target, onCut);
   function close(): void {
-    client.destroy();
+    connection.destroy();
     subscriber.close();
   }
-  client.on('error', onCut);
+  connection.on('error', onCut);
   signal.addEventListener('abort', close);
-  await client.connect();
+  await connection.connect();
   isConnected = true;
   return {
-    send: (command) => client.sendCommand(command),
+    send: (command) => connection.sendCommand(command),
     isCluster: false,
-    get: (key) => client.get(key),
-    publish: (channel, message) => client.publish(channel, message),
-    subscribe: subscriber.subscribe,
-    time: () => timeOf(client),
-    describe: () => describe(client),
+    get: (key) => connection.get(key),
+    publish: (channel, message) => connection.publish(channel, message),
+    subscribe: (channel, onMessage) => subscriber.subscribe(address, channel, onMessage),
+    time: () => timeOf(connection),
+    describe: () => describe(connection),
     close,
   };
 }
 
-/** A primary that Sentinels know, and its replicas. */
-async function connectSentinel(
-  target: RedisTarget,
-  onCut: OnCut,
-  signal: AbortSignal,
-): Promise<RedisClient> {
-  const { socket, ...options } = optionsOf(target);
-  const sentinel = createSentinel({
-    name: target.primaryName ?? '',
-    sentinelRootNodes: [...target.addresses],
-    nodeClientOptions: { ...options, socket },
-    sentinelClientOptions: { socket, disableClientInfo: true },
-    // One connection for all commands. Without it those that are sent at once take one
-    // each and give one back, until none is left (@redis/client 6.3.1).
-    reserveClient: true,
-    // It would send a command again, to another primary and as late as it comes.
-    maxCommandRediscovers: 0,
-    passthroughClientErrorEvents: true,
-    scanInterval: SENTINEL_SCAN_MS,
-  });
-  sentinel.on('error', onCut);
-  sentinel.on('client-error', ({ error }) => onCut(error));
-  // It leaves the old primary without an error, and with it the connection that listens.
-  sentinel.on('topology-change', ({ type }) => {
-    if (type === 'MASTER_CHANGE') onCut();
-  });
-  const close = () => void sentinel.destroy().catch(() => {});
-  signal.addEventListener('abort', close);
-  await sentinel.connect();
-  let isSubscribed = false;
-  return {
-    send: (command) => sentinel.sendCommand(false, command),
-    isCluster: false,
-    get: (key) => sentinel.get(key),
-    publish: (channel, message) => sentinel.publish(channel, message),
-    async subscribe(channel, onMessage) {
-      // Valkey refuses to end a subscription where there is none.
-      if (isSubscribed) await sentinel.unsubscribe(channel);
-      isSubscribed = false;
-      await sentinel.subscribe(channel, onMessage);
-      isSubscribed = true;
-    },
-    time: () => timeOf(sentinel),
-    describe: () => describe(sentinel),
-    describeReplication: async () => [await sentinel.info('replication')],
-    close,
-  };
+type Command<T> = (connection: Connection) => Promise<T>;
+
+/** MOVED and ASK: which of the two, and the address that it names. */
+function redirectionOf(error: unknown, from: Connection) {
+  if (!isAnswer(error)) return undefined;
+  const kind = reasonOf(error);
+  if (kind !== 'MOVED' && kind !== 'ASK') return undefined;
+  const { host, port } = addressOf(error.message.slice(error.message.lastIndexOf(' ') + 1));
+  const own = from.options?.socket as Partial<RedisAddress> | undefined;
+  // Without a host: the one that redirects.
+  return { kind, name: nameOf({ host: host || (own?.host ?? ''), port }) };
 }
 
-/** Several masters, each with its share of the slots, and with replicas or without. */
-async function connectCluster(
+/** Listens where a primary may be used, and moves on when it may not. */
+function createListener(
   target: RedisTarget,
-  onCut: OnCut,
-  signal: AbortSignal,
-): Promise<RedisClient> {
-  const { socket, ...defaults } = optionsOf(target);
-  const rootNodes = target.addresses.map((address) => ({
-    ...defaults,
-    socket: { ...socket, ...address },
-  }));
-  const cluster = createCluster({ rootNodes, defaults: { ...defaults, socket }, ...NO_TIMEOUT });
-  let turn = Math.floor(Math.random() * target.addresses.length);
-  // Any node passes on what any other one publishes. Another one each time, because one may be down.
-  const subscriber = createSubscriber(
-    target,
-    () => cluster.masters[turn++ % cluster.masters.length],
-    onCut,
-  );
-  function close(): void {
-    cluster.destroy();
-    subscriber.close();
-  }
-  cluster.on('error', onCut);
-  cluster.on('node-error', onCut);
-  signal.addEventListener('abort', close);
-  await cluster.connect();
-  const clients = () => Promise.all(cluster.masters.map((node) => cluster.nodeClient(node)));
-  return {
-    send: (command, key) => cluster.sendCommand(key, false, command),
-    isCluster: true,
-    get: (key) => cluster.get(key),
-    publish: (channel, message) => cluster.publish(channel, message),
-    subscribe: subscriber.subscribe,
-    async time() {
-      return Math.max(...(await Promise.all((await clients()).map(timeOf))));
-    },
-    async describe() {
-      const [master] = cluster.masters;
-      if (master === undefined) return { info: '', save: '' };
-      return describe(await cluster.nodeClient(master));
-    },
-    describeReplication: async () =>
-      Promise.all((await clients()).map((client) => client.info('replication'))),
-    close,
-  };
-}
-
-/** Subscribes on a connection of its own, to where `addressOf` says. */
-function createSubscriber(
-  target: RedisTarget,
-  addressOf: () => RedisAddress | undefined,
-  onCut: OnCut,
+  { onCut }: ConnectOptions,
+  watch: ReturnType<typeof watchPrimaries>,
 ) {
-  const { socket, ...options } = optionsOf(target);
-  let close: () => void = () => {};
-  return {
-    async subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
-      close();
-      const address = addressOf();
-      if (address === undefined) throw new ClientOfflineError();
-      const { host, port } = address;
-      const client = createClient({ ...options, socket: { ...socket, host, port } });
-      close = () => client.destroy();
-      client.on('error', onCut);
-      await client.connect();
-      await client.subscribe(channel, onMessage);
-    },
-    close: () => close(),
-  };
-}
+  const subscriber = createSubscriber(target, onCut);
+  let listening: { channel: string; onMessage: (message: string) => void; at: string } | undefined;
 
-function optionsOf({ tls, username, password, database }: RedisTarget) {
+  async function subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
+    const { name } = watch.anyLink();
+    listening = { channel, onMessage, at: name };
+    await subscriber.subscribe(addressOf(name), channel, onMessage);
+  }
+
   return {
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-    ...(database !== undefined && { database }),
-    // While the store is unreachable, a command fails at once and does not wait for it.
-    disableOfflineQueue: true,
-    // From Redis 7.2 on it would say what it is: one right more that an ACL has to give.
-    disableClientInfo: true,
-    ...NO_TIMEOUT,
-    socket: {
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      reconnectStrategy: () => RECONNECT_MS,
-      ...(tls && { tls: true as const }),
+    subscribe,
+    close: subscriber.close,
+    move(): void {
+      const names = watch.links().map(({ name }) => name);
+      if (listening === undefined || names.length === 0 || names.includes(listening.at)) return;
+      // Set last: what was published meanwhile was missed.
+      subscribe(listening.channel, listening.onMessage).then(onCut, () => {});
     },
   };
 }
 
-async function timeOf(client: { time(): Promise<readonly string[]> }): Promise<number> {
-  const [seconds, microseconds] = await client.time();
-  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
-}
+/** A primary that Sentinels know, or the masters of a Cluster, each with its share of the slots. */
+async function connectPrimaries(
+  target: RedisTarget,
+  options: ConnectOptions,
+): Promise<RedisClient> {
+  const isCluster = target.type === 'cluster';
+  const watch = watchPrimaries(target, { ...options, onLooked: () => listener.move() });
+  const listener = createListener(target, options, watch);
 
-async function describe(client: {
-  info(): Promise<string>;
-  configGet(name: string): Promise<Record<string, string>>;
-}) {
-  const info = await client.info();
-  const { save = '' } = await client.configGet('save').catch((error: unknown) => {
-    // An ACL may forbid CONFIG; then nothing is known, so there is no warning.
-    if (error instanceof ErrorReply) return { save: '' };
+  function close(): void {
+    watch.close();
+    listener.close();
+  }
+
+  async function perform<T>(key: string | undefined, command: Command<T>): Promise<T> {
+    const connection =
+      key === undefined
+        ? watch.anyLink().connection
+        : watch.connectionFor(isCluster ? slotOf(key) : 0);
+    if (connection === undefined) throw new ClientOfflineError();
+    try {
+      return await command(connection);
+    } catch (error) {
+      return redirect(error, connection, command, MAX_REDIRECTIONS);
+    }
+  }
+
+  async function redirect<T>(
+    error: unknown,
+    from: Connection,
+    command: Command<T>,
+    left: number,
+  ): Promise<T> {
+    const redirection = redirectionOf(error, from);
+    if (redirection === undefined || left === 0) throw error;
+    watch.lookSoon();
+    const connection = await watch.connectionAt(redirection.name);
+    const isAsk = redirection.kind === 'ASK';
+    const asking = isAsk ? connection.sendCommand(['ASKING']) : undefined;
+    try {
+      const [, reply] = await Promise.all([asking, command(connection)]);
+      return reply;
+    } catch (next) {
+      return redirect(next, connection, command, left - 1);
+    }
+  }
+
+  async function askAll<T>(command: Command<T>): Promise<T[]> {
+    const asked = watch.links().map(({ connection }) => connection && command(connection));
+    if (asked.length === 0) throw new ClientOfflineError();
+    return Promise.all(asked.filter((each) => each !== undefined));
+  }
+
+  options.signal.addEventListener('abort', close);
+  try {
+    await watch.start();
+  } catch (error) {
+    close();
     throw error;
-  });
-  return { info, save };
+  }
+  return {
+    send: (command, key) => perform(key, (connection) => connection.sendCommand(command)),
+    isCluster,
+    get: (key) => perform(key, (connection) => connection.get(key)),
+    publish: (channel, message) =>
+      perform(undefined, (connection) => connection.publish(channel, message)),
+    subscribe: listener.subscribe,
+    time: async () => Math.max(...(await askAll(timeOf))),
+    describe: () => perform(undefined, describe),
+    describeReplication: () => askAll((connection) => connection.info('replication')),
+    close,
+  };
 }

@@ -19,6 +19,7 @@ import {
   type RefusalEvent,
 } from './failures.ts';
 import { createRedisRateLimiter, createRedisRefreshStore } from './limits.ts';
+import type { PrimaryEvent } from './primaries.ts';
 import { createKnownPolls, createOpenClaims, createPublish, listenForWakeUps } from './pub-sub.ts';
 import { createRedisKeys } from './records.ts';
 import { watchReplication } from './replication.ts';
@@ -45,6 +46,7 @@ export type RedisEvent =
   /** At the start: it cannot be used yet, and is tried for so much longer. */
   | { readonly type: 'store_awaited'; readonly problem: string; readonly secondsLeft: number }
   | { readonly type: 'store_lost' | 'store_back' }
+  | PrimaryEvent
   /** A primary has no replica that keeps up, or each has one again. */
   | { readonly type: 'store_unreplicated' | 'store_replicated' }
   | { readonly type: 'store_unfit'; readonly problem: string };
@@ -152,7 +154,7 @@ async function startStores(
     line.wasCut = true;
     note(error);
   };
-  const client = await connectRedis(target, onCut, signal);
+  const client = await connectRedis(target, { onCut, onEvent, signal });
   const keys = createRedisKeys(prefix, client.isCluster);
   const refusals = createRefusals(clock, onEvent);
   const { monitor = NO_MONITOR } = options;
