@@ -129,8 +129,6 @@ export function createSignIns(tell: Tell) {
             'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState);
           return hasEnded(signIn) ? undefined : store.getSession(key);
         },
-        useCode: (userCode) =>
-          hasEnded(byUserCode.get(userCode)) ? undefined : store.useCode(userCode),
         async fail(service, browserState, error) {
           const signIn = byBrowserState.get(browserState);
           const isFailed = !hasEnded(signIn) && (await store.fail(service, browserState, error));

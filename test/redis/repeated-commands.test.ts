@@ -1,26 +1,16 @@
 /** The connection is cut after Redis has executed a command and before the relay has read the reply: the command is repeated, and has the same outcome. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Awaitable } from '../../src/relay/store.ts';
 import { ACK_MS } from '../kit/limits.ts';
 import { testSeed } from '../kit/random.ts';
 import { startCuttingProxy } from '../kit/redis/proxy.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { untilSessionIs } from '../kit/relay-pair.ts';
-import {
-  CLAIMED,
-  createCode,
-  GONE,
-  newSession,
-  openTestRedis,
-  PENDING,
-  register,
-} from '../kit/stores.ts';
+import { CLAIMED, GONE, newSession, openTestRedis, PENDING, register } from '../kit/stores.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(120_000);
-
-const REQUEST_ID_BYTES = 12;
 
 const redis = await startRedis();
 const proxy = await startCuttingProxy(redis.port);
@@ -37,8 +27,7 @@ afterAll(async () => {
 });
 
 // Redis knows every script from here on, so the first request is executed at once.
-const warmUp = await register(cutOff, { userCode: createCode() });
-await cutOff.useCode(warmUp.userCode);
+const warmUp = await register(cutOff);
 await cutOff.lease(warmUp);
 await cutOff.complete(warmUp);
 await cutOff.claim(warmUp.pollSecret);
@@ -110,30 +99,6 @@ test.each([undefined, ACK_MS])(
     expect(await other.claim(pollSecret)).toEqual(GONE);
   },
 );
-
-test('the use of a code: the same caller has the session, and nobody else', async () => {
-  const { browserState, userCode = '' } = await register(other, { userCode: createCode() });
-  // Each request makes itself an id once it has read the session, and then uses the code.
-  const named = Promise.withResolvers<void>();
-  const { store, close } = await openTestRedis(proxy.url, {
-    prefix,
-    randomBytes(length) {
-      if (length === REQUEST_ID_BYTES) {
-        proxy.stall('replies');
-        named.resolve();
-      }
-      return randomBytes(length);
-    },
-  });
-  const used = store.useCode(userCode);
-  await named.promise;
-  await pollUntil('the code is used', async () => !(await other.getSession({ userCode })));
-  proxy.cutAll();
-  proxy.stall(false);
-  expect(await used).toMatchObject({ browserState });
-  expect(await other.useCode(userCode)).toBeUndefined();
-  close();
-});
 
 test('the turn of a refresh: the same caller has it', async () => {
   const before = await redis.keys(`${prefix}refresh:*`);
