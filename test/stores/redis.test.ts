@@ -198,6 +198,16 @@ describe('REDIS_PREFIX', async () => {
   });
 });
 
+test('a code that an earlier release has marked as used is unknown, and the link goes on working', async () => {
+  const { store, close } = await openTestRedis(redis.url, { prefix: 'earlier:' });
+  const { browserState, userCode = '' } = await register(store, { userCode: createCode() });
+  const [codeKey = ''] = await redis.keys('earlier:code:*');
+  await redis.cli('SET', codeKey, '0.an-id-of-a-use-1', 'PX', 20_000);
+  expect(await store.getSession({ userCode })).toBeUndefined();
+  expect(await store.getSession({ browserState })).toMatchObject({ browserState });
+  close();
+});
+
 describe('in a Cluster', () => {
   const open = async (prefix: string, maxSessions = 5_000) => ({
     prefix,
