@@ -68,7 +68,6 @@ async function signIn({
     ...{ verifier: undefined, deviceName: undefined, repeatMs: 1_000, keepsErrors: false },
   });
   await sessions.getSession({ userCode });
-  await sessions.useCode(userCode);
   await sessions.getAuthorization(service, browserState);
   await sessions.tellOpened(pollSecret);
   await sessions.lease(service, browserState);
@@ -76,7 +75,6 @@ async function signIn({
   await sessions.claim(pollSecret);
   await sessions.acknowledge(pollSecret);
   await sessions.cancel(pollSecret);
-  await sessions.isCancelled({ browserState });
   await sessions.countLive();
   await createRateLimiter('check', { burst: 1, ratePerSecond: 1 }).take('check');
   await refreshes.begin(browserState);

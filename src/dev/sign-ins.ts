@@ -107,7 +107,7 @@ export function createSignIns(tell: Tell) {
               state: '',
             },
             expire() {
-              // For polls and links a cancelled session is like one that has expired; see isCancelled.
+              // For polls and links a cancelled session is like one that has expired; see getSession.
               signIn.hasExpired = true;
               void store.cancel(pollSecret);
             },
@@ -126,7 +126,10 @@ export function createSignIns(tell: Tell) {
           }
           return found;
         },
-        isCancelled: (key) => findBy(key)?.hasExpired !== true && store.isCancelled(key),
+        async getSession(key) {
+          const found = await store.getSession(key);
+          return found === 'cancelled' && findBy(key)?.hasExpired ? undefined : found;
+        },
         async fail(service, browserState, error) {
           const signIn = byBrowserState.get(browserState);
           const isFailed = await store.fail(service, browserState, error);

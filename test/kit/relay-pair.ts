@@ -143,16 +143,6 @@ export async function untilSessionIs(redis: RedisServer, state: StoredState): Pr
   });
 }
 
-/** Resolves when the only user code there is has been used, or can be used again. */
-export async function untilCodeIs(redis: RedisServer, state: 'used' | 'unused'): Promise<void> {
-  await pollUntil(`the code is ${state}`, async () => {
-    // Buckets of the rate limit have an address after `code:`.
-    const key = (await redis.keys('*:code:*')).find((each) => /:code:[\w-]{22}$/.test(each));
-    const isUsed = key !== undefined && (await redis.cli('GET', key)).startsWith('0.');
-    return isUsed === (state === 'used');
-  });
-}
-
 export interface SignedIn {
   readonly session: string;
   readonly code: string;

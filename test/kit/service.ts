@@ -70,7 +70,6 @@ const VERBS = [
   'register',
   'getAuthorization',
   'getSession',
-  'useCode',
   'fail',
   'lease',
   'complete',
@@ -78,7 +77,6 @@ const VERBS = [
   'acknowledge',
   'tellOpened',
   'cancel',
-  'isCancelled',
   'sweep',
 ] as const satisfies readonly (keyof SessionStore)[];
 

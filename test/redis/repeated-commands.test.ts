@@ -14,7 +14,6 @@ import { startRedis } from '../kit/redis/server.ts';
 import { type StoredState, untilSessionIs } from '../kit/relay-pair.ts';
 import {
   CLAIMED,
-  createCode,
   DENIED,
   GONE,
   newSession,
@@ -42,8 +41,7 @@ afterAll(async () => {
 });
 
 // Redis knows every script from here on, so the first request is executed at once.
-const warmUp = await register(cutOff, { userCode: createCode() });
-await cutOff.useCode(warmUp.userCode);
+const warmUp = await register(cutOff);
 await cutOff.lease(warmUp);
 await cutOff.complete(warmUp);
 await cutOff.claim(warmUp.pollSecret);
@@ -116,18 +114,6 @@ test.each([undefined, ACK_MS])(
   },
 );
 
-test('the use of a code: the same caller has the session, and nobody else', async () => {
-  const { browserState, userCode = '' } = await register(other, { userCode: createCode() });
-  const asked = proxy.stallRepliesTo(SCRIPTS.useCode.sha1);
-  const used = cutOff.useCode(userCode);
-  await asked;
-  await pollUntil('the code is used', async () => !(await other.getSession({ userCode })));
-  proxy.cutAll();
-  proxy.stall(false);
-  expect(await used).toMatchObject({ browserState });
-  expect(await other.useCode(userCode)).toBeUndefined();
-});
-
 test('the turn of a refresh: the same caller has it', async () => {
   const before = await redis.keys(`${prefix}refresh:*`);
   const key = `mal ${randomUUID()}`;
@@ -185,14 +171,6 @@ describe('the repetitions are refused', () => {
     await refuseAfter(SCRIPTS.lease, () => cutOff.lease(session), untilState('x'));
     await untilSessionIs(redis, 'p');
     expect(await other.lease(session)).toBeDefined();
-  });
-
-  test('the use of a code: it is undone, and the code works again', async () => {
-    const { browserState, userCode = '' } = await register(other, { userCode: createCode() });
-    const isUsed = async () => !(await other.getSession({ userCode }));
-    await refuseAfter(SCRIPTS.useCode, () => cutOff.useCode(userCode), isUsed);
-    await pollUntil('the code is unused', async () => !(await isUsed()));
-    expect(await other.useCode(userCode)).toMatchObject({ browserState });
   });
 
   test('fail: the device gets the error all the same', async () => {

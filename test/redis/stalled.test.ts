@@ -56,7 +56,10 @@ test.concurrent.each(DEPLOYMENTS)(
     const { body: token } = await pollToken(relay, deviceCode);
     const { status: refreshed } = await refresh(relay, 'a-refresh-token');
     expect([authorization.error, token.error, refreshed]).toEqual([
-      'temporarily_unavailable', 'authorization_pending', 503]);
+      'temporarily_unavailable',
+      'authorization_pending',
+      503,
+    ]);
     redis.thaw();
     expect(await relay.stop()).toBe(0);
   },

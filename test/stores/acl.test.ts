@@ -36,7 +36,7 @@ async function useAll(url: string, waitFor: (notified: Promise<unknown>) => Prom
 
     const options = { userCode: createCode(), deviceName: 'Fernseher', repeatMs: ACK_MS };
     const byCode = await register(store, options);
-    expect(await store.useCode(options.userCode)).toBeDefined();
+    expect(await store.getSession({ userCode: options.userCode })).toBeDefined();
     await store.fail(byCode);
     expect(await store.claim(byCode.pollSecret)).toMatchObject({ state: 'claimed' });
     expect(await store.acknowledge(byCode.pollSecret)).toBe('acknowledged');

@@ -159,9 +159,8 @@ describe('REDIS_PREFIX', async () => {
     const userCode = createCode();
     const { browserState } = await register(one.store, { userCode });
     expect(await other.store.getSession({ userCode })).toBeUndefined();
-    expect(await other.store.useCode(userCode)).toBeUndefined();
     await register(other.store, { userCode });
-    expect(await one.store.useCode(userCode)).toMatchObject({ browserState });
+    expect(await one.store.getSession({ userCode })).toMatchObject({ browserState });
     for (const { refreshes } of [one, other]) {
       expect(await refreshes.begin('mal token')).toEqual({ state: 'yours' });
     }
@@ -181,10 +180,20 @@ describe('REDIS_PREFIX', async () => {
     await other.createRateLimiter({ burst: 1, ratePerSecond: 1 }).take('192.0.2.1');
     await other.refreshes.begin('mal token');
     const keys = await redis.keys('*');
-    // Live sessions, the session, its pointer and its code, a bucket, a refresh.
-    expect(keys).toHaveLength(6);
+    // Live sessions, the session, its outcome, its pointer and its code, a bucket, a refresh.
+    expect(keys).toHaveLength(7);
     expect(keys.filter((key) => !key.startsWith('relay:2:'))).toEqual([]);
   });
+});
+
+test('a code that an earlier release has marked as used is unknown, and the link goes on working', async () => {
+  const { store, close } = await openTestRedis(redis.url, { prefix: 'earlier:' });
+  const { browserState, userCode = '' } = await register(store, { userCode: createCode() });
+  const [codeKey = ''] = await redis.keys('earlier:code:*');
+  await redis.cli('SET', codeKey, '0.an-id-of-a-use-1', 'PX', 20_000);
+  expect(await store.getSession({ userCode })).toBeUndefined();
+  expect(await store.getSession({ browserState })).toMatchObject({ browserState });
+  close();
 });
 
 describe('in a Cluster', () => {
@@ -277,16 +286,15 @@ describe('in a Cluster', () => {
     close();
   });
 
-  test('only the used code is left of a sign-in by code that was acknowledged', async () => {
+  test('only the code and the outcome are left of a sign-in by code that was acknowledged', async () => {
     const { store, close, prefix } = await open('acknowledged:');
     const session = await register(store, { userCode: createCode(), repeatMs: ACK_MS });
-    await store.useCode(session.userCode);
     await store.lease(session);
     await store.complete(session);
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
     expect(await store.acknowledge(session.pollSecret)).toBe('acknowledged');
     const left = [...(await locate(prefix)).keys()].map((key) => key.replace(tagIn(key), ''));
-    expect(left.map((key) => key.split(':')[2])).toEqual(['code']);
+    expect(left.map((key) => key.split(':')[2]).toSorted()).toEqual(['code', 'outcome']);
     close();
   });
 });

@@ -3,11 +3,12 @@
  * undo what the store had of them; a second exchange of the code would fail, and may
  * end the tokens of the first (RFC 6749 §4.1.2). Results are sealed as in the store.
  */
+import type { SessionOutcome } from '../../relay/session.ts';
 import type { Clock } from '../../relay/time.ts';
 
 export interface SealedResult {
   readonly sealed: string;
-  readonly isError: boolean;
+  readonly outcome: SessionOutcome;
 }
 
 export interface OwnLease {

@@ -6,14 +6,8 @@
 import { EXCHANGE_LEASE_MS } from '../../limits.ts';
 import { intervalMsOf } from '../../relay/rate-limit.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
-import type { SessionResult } from '../../relay/session.ts';
-import {
-  type ExpiredSession,
-  NO_OBSERVER,
-  type SessionInfo,
-  type SessionKey,
-  type SessionStore,
-} from '../../relay/store.ts';
+import { outcomeOfResult, type SessionResult } from '../../relay/session.ts';
+import { type ExpiredSession, NO_OBSERVER, type SessionStore } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import type { Waiters } from '../waiters.ts';
 import { createDeviceVerbs } from './claims.ts';
@@ -25,12 +19,12 @@ import {
   authorizationOf,
   browserStateOf,
   expiredOf,
+  foundOf,
   nameOf,
   type Observed,
   type RedisKeys,
   recordOf,
   sealResult,
-  sessionInfoOf,
 } from './records.ts';
 import { SCRIPTS, STATE, SWEPT_AT_ONCE } from './scripts.ts';
 import { deriveFromBrowserState, deriveFromUserCode } from './sealing.ts';
@@ -64,29 +58,20 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
   const shareOf = (tag: number) =>
     Math.floor(maxSessions / keys.tags) + (tag < maxSessions % keys.tags ? 1 : 0);
 
-  /** The record that the link leads to. */
+  /** The records that the link leads to. */
   function atLink(browserState: string) {
     const session = deriveFromBrowserState(browserState);
-    return { session, key: keys.of(browserState).session(session.id) };
+    const own = keys.of(browserState);
+    return { session, key: own.session(session.id), outcomeKey: own.outcome(session.id) };
   }
 
-  async function findByState(browserState: string): Promise<SessionInfo | undefined> {
-    const { session, key } = atLink(browserState);
-    const reply = await run(SCRIPTS.find, [key], [timeOf()]);
-    return Array.isArray(reply)
-      ? sessionInfoOf(browserState, session, reply as string[])
-      : undefined;
-  }
-
-  /** What leads from the code to the link. */
-  async function follow(userCode: string) {
+  /** The browser state to which the code leads. */
+  async function follow(userCode: string): Promise<string | undefined> {
     const code = deriveFromUserCode(userCode);
-    const key = keys.of(userCode).code(code.id);
-    const value = await commands.within(client.get(key));
+    const value = await commands.within(client.get(keys.of(userCode).code(code.id)));
     const [expiresAtMs, sealed = ''] = value?.split('.') ?? ['0'];
-    // Used; otherwise it lives as long as its session.
-    if (value === null || expiresAtMs === '0') return undefined;
-    return { key, value, browserState: browserStateOf(code, sealed) };
+    // 0: used up, by a relay of an earlier release.
+    return expiresAtMs === '0' ? undefined : browserStateOf(code, sealed);
   }
 
   /** Another instance than the one that took the lease asks for it. */
@@ -97,12 +82,12 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
   /** `states`: those in which the session takes it. */
   async function storeResult(
     { states, insist }: { states: string; insist: boolean },
-    { sealed, isError }: SealedResult,
-    { key, service }: { key: string; service: string },
+    { sealed, outcome }: SealedResult,
+    { key, outcomeKey, service }: { key: string; outcomeKey: string; service: string },
   ): Promise<boolean> {
-    const args = [service, states, sealed, keys.channelPrefix, instance, isError ? 'error' : ''];
+    const args = [service, states, sealed, keys.channelPrefix, instance, outcome];
     const pollId = await commands.repeat({ insist }, () =>
-      run(SCRIPTS.complete, [key], [timeOf(), ...args]),
+      run(SCRIPTS.complete, [key, outcomeKey], [timeOf(), ...args]),
     );
     if (typeof pollId !== 'string') return false;
     // This process is not notified of what it does itself. Where the answer is lost, the
@@ -183,47 +168,20 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
       return authorizationOf(session, service, sealed);
     },
 
-    async getSession(by: SessionKey) {
-      if ('browserState' in by) return findByState(by.browserState);
-      const found = await follow(by.userCode);
-      return found && findByState(found.browserState);
+    async getSession(by) {
+      const browserState = 'browserState' in by ? by.browserState : await follow(by.userCode);
+      if (browserState === undefined) return undefined;
+      const { session, key, outcomeKey } = atLink(browserState);
+      return foundOf(browserState, session, await run(SCRIPTS.find, [key, outcomeKey], [timeOf()]));
     },
 
-    async isCancelled(by: SessionKey) {
-      const found = 'browserState' in by ? by : await follow(by.userCode);
-      if (found === undefined) return false;
-      const { key } = atLink(found.browserState);
-      return (await run(SCRIPTS.isCancelled, [key], [timeOf()])) === 1;
-    },
-
-    /**
-     * Found first: a lookup that fails uses nothing up. The use itself is one script,
-     * repeated for a while under one id; if that leaves it unknown, the use is undone,
-     * so that the user can try again.
-     */
-    async useCode(userCode) {
-      const code = await follow(userCode);
-      const found = code && (await findByState(code.browserState));
-      if (code === undefined || found === undefined) return undefined;
-      const { key, value } = code;
-      const id = createId();
-      function onUnknown(): void {
-        const undoOnce = () => run(SCRIPTS.undoUseCode, [key], [timeOf(), id, value]);
-        void commands.undo(undoOnce, { isUnknown: true });
-      }
-      const used = await commands.repeat({ insist: false, onUnknown }, () =>
-        run(SCRIPTS.useCode, [key], [timeOf(), id]),
-      );
-      return used === 1 ? found : undefined;
-    },
-
-    /** Repeated for a while. If that leaves it unknown, the user may reload, and is told when the link is used. */
+    /** Repeated for a while. If that leaves it unknown, the user may reload, and sees what became of the sign-in. */
     async fail(service, browserState, result) {
-      const { session, key } = atLink(browserState);
+      const { session, ...at } = atLink(browserState);
       // An error is no secret: the session's key alone will do.
       const sealed = sealResult(session, '', result, randomBytes);
       const from = { states: STATE.pending, insist: false };
-      return storeResult(from, { sealed, isError: true }, { key, service });
+      return storeResult(from, { sealed, outcome: outcomeOfResult(result) }, { ...at, service });
     },
 
     /**
@@ -233,11 +191,13 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
      * lease takes no second one, and stores the result once more.
      */
     async lease(service, browserState) {
-      const { session, key } = atLink(browserState);
+      const { session, key, outcomeKey } = atLink(browserState);
       const own = ownLeases.get(service, session.id);
       if (own !== undefined) {
         const from = { states: FROM_OWN_LEASE, insist: false };
-        if (own.result !== undefined) await storeResult(from, own.result, { key, service });
+        if (own.result !== undefined) {
+          await storeResult(from, own.result, { key, outcomeKey, service });
+        }
         return undefined;
       }
       const id = createId();
@@ -246,7 +206,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
         void commands.undo(undoOnce, { isUnknown: true });
       }
       const reply = await commands.repeat({ insist: false, onUnknown }, () =>
-        run(SCRIPTS.lease, [key], [timeOf(), service, EXCHANGE_LEASE_MS, id]),
+        run(SCRIPTS.lease, [key, outcomeKey], [timeOf(), service, EXCHANGE_LEASE_MS, id]),
       );
       if (!Array.isArray(reply)) return undefined;
       const [sealedVerifier = '', sealedDeviceKey = '', sealedName = ''] = reply as string[];
@@ -257,18 +217,18 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 
     /** Repeated while the store is unreachable; a repetition of what was carried out succeeds. */
     async complete(service, browserState, result: SessionResult) {
-      const { session, key } = atLink(browserState);
+      const { session, ...at } = atLink(browserState);
       const own = ownLeases.get(service, session.id);
       const sealedDeviceKey =
         own?.sealedDeviceKey ??
-        (await commands.repeat({ insist: true }, () => readDeviceKey(key, service)));
+        (await commands.repeat({ insist: true }, () => readDeviceKey(at.key, service)));
       if (sealedDeviceKey === null) return false;
       const sealed = sealResult(session, sealedDeviceKey, result, randomBytes);
-      const sealedResult = { sealed, isError: 'error' in result };
+      const sealedResult = { sealed, outcome: outcomeOfResult(result) };
       if (own !== undefined) own.result = sealedResult;
       const states = own === undefined ? STATE.exchanging : FROM_OWN_LEASE;
       // This process alone has the tokens.
-      return storeResult({ states, insist: true }, sealedResult, { key, service });
+      return storeResult({ states, insist: true }, sealedResult, { ...at, service });
     },
 
     claim: device.claim,
