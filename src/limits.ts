@@ -58,7 +58,7 @@ export const DEFAULT_DEVICE_GRANT_REPEAT_SECONDS = 60;
 
 /* Requests. */
 
-/** The largest request body. The runtime itself answers 413 to a larger one, before any handler runs. */
+/** The largest request body. A larger one is answered 413 before any handler runs: by Bun itself, on Node by the relay. */
 export const REQUEST_BODY_BYTES = 1_048_576;
 
 /** How long a request body may take to arrive. A device sends some 30 bytes. */
@@ -66,6 +66,9 @@ export const REQUEST_BODY_DEADLINE_MS = 10 * SECOND_MS;
 
 /** How long the headers of a request may take to arrive. Bun has the same limit built in. */
 export const HEADERS_DEADLINE_MS = 10 * SECOND_MS;
+
+/** How often Node looks for connections beyond that. Bun does so every 4 s. */
+export const HEADERS_CHECK_MS = 4 * SECOND_MS;
 
 /** How often the files of a certificate are looked at. Renewals come weeks before the end. */
 export const CERTIFICATE_CHECK_MS = 5 * SECOND_MS;

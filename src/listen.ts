@@ -1,12 +1,12 @@
 /** Listens where HOST and PORT say, with the certificate of TLS_CERT_FILE, on Bun or on Node. */
 
 import { lookup } from 'node:dns/promises';
-import { unlinkSync } from 'node:fs';
-import { connect } from 'node:net';
-import { watchCertificate } from './certificate.ts';
+import { CertificateProblem, watchCertificate } from './certificate.ts';
 import type { HandleRequest } from './http/app.ts';
+import { codeOf } from './providers/connect-problem.ts';
 import type { Fetch } from './providers/token-endpoint.ts';
 import { type Settings, SOCKET_PEER } from './settings/index.ts';
+import { listenAtSocket, SocketPathProblem } from './unix-socket.ts';
 
 /** What the relay needs of the program that runs it: runtime-bun.ts or runtime-node.ts. */
 export interface Runtime {
@@ -15,6 +15,8 @@ export interface Runtime {
   readonly fetchesAtOnce?: number;
   /** Rejects with the code of the system call that failed. */
   listen(at: ListenAddress, options: ListenOptions): Promise<Listener>;
+  /** The code of the system call with which a connection to a Unix socket fails. Undefined: it succeeds. */
+  tryToConnect(socketPath: string): Promise<string | undefined>;
 }
 
 export type ListenAddress =
@@ -75,9 +77,8 @@ async function listenAtFirst(
   if (address === undefined) throw new Error('no address to listen on');
   try {
     if (!('unix' in address)) return await runtime.listen(address, options);
-    await removeStaleSocket(address.unix);
     const handle: HandleRequest = (request) => options.handle(request, SOCKET_PEERS);
-    return await runtime.listen(address, { ...options, handle });
+    return await listenAtSocket(runtime, address.unix, { ...options, handle });
   } catch (error) {
     if (others.length === 0 || !isMissingAddress(error)) throw error;
     return listenAtFirst(runtime, others, options);
@@ -106,17 +107,30 @@ function isMissingAddress(error: unknown): boolean {
   return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
 }
 
-/** A relay that was killed leaves its socket behind. One that answers belongs to a program that runs. */
-function removeStaleSocket(path: string): Promise<void> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve();
-    });
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNREFUSED') unlinkSync(path);
-      resolve();
-    });
-  });
+/** The setting that this machine cannot satisfy, as a sentence. Undefined: no setting is the cause. */
+export function describeListenFailure(
+  error: unknown,
+  prefix: '' | 'ADMIN_',
+  { host = 'every address', port = 0 }: Partial<Pick<Settings, 'host' | 'port'>>,
+): string | undefined {
+  if (error instanceof CertificateProblem) return error.message;
+  if (error instanceof SocketPathProblem) return `${prefix}HOST is ${host}: ${error.message}`;
+  const code = codeOf(error);
+  if (code === 'EADDRINUSE') {
+    return `${prefix}PORT is ${port}: another program listens there already`;
+  }
+  if (code === 'EACCES') return `${prefix}PORT is ${port}: only root may listen below 1024`;
+  return NO_SUCH_ADDRESS.has(code)
+    ? `${prefix}HOST is ${host}: this machine has no such address`
+    : undefined;
 }
+
+/** Errors of listening, and of resolving the host name. */
+const NO_SUCH_ADDRESS = new Set([
+  'EADDRNOTAVAIL',
+  'EAFNOSUPPORT',
+  'EINVAL',
+  'ENOTFOUND',
+  'ESERVFAIL',
+  'EAI_AGAIN',
+]);

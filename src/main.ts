@@ -1,9 +1,8 @@
 /** The command line: a command, help and version, or reads the environment and serves. */
 import { readFileSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs, parseEnv } from 'node:util';
-import { CertificateProblem } from './certificate.ts';
 import { FETCHES_AT_ONCE } from './limits.ts';
-import { loadRuntime } from './listen.ts';
+import { describeListenFailure, loadRuntime } from './listen.ts';
 import { createLogOutput, describeError, log, startLog } from './log.ts';
 import { StoreUnavailable } from './relay/store.ts';
 import { AdminPortError, serve } from './serve.ts';
@@ -72,9 +71,8 @@ const COMMANDS = {
   async check(args: readonly string[]) {
     const options = readFlags(args, { ...SETTINGS_OPTIONS, json: { type: 'boolean' } });
     const { check } = await import('./check/check.ts');
-    const { fetch } = await loadRuntime();
     const { json: asJson = false } = options;
-    end(await check({ read: readEnvironment(options), fetch, asJson }));
+    end(await check({ read: readEnvironment(options), runtime: await loadRuntime(), asJson }));
   },
   async health(args: readonly string[]) {
     const options = readFlags(args, { ...SETTINGS_OPTIONS, ready: { type: 'boolean' } });
@@ -87,43 +85,14 @@ const COMMANDS = {
 
 /** The setting that this machine cannot satisfy. Undefined when no setting is the cause. */
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {
-  if (error instanceof CertificateProblem) return `${error.message}\n`;
-  if (error instanceof AdminPortError) {
-    const { adminHost, adminPort } = settings;
-    return describeListenFailure(error.cause, 'ADMIN_', adminHost, adminPort);
-  }
   if (error instanceof StoreUnavailable) return `REDIS_URL: ${error.message}\n`;
-  return describeListenFailure(error, '', settings.host, settings.port);
+  const { adminHost, adminPort: port = 0 } = settings;
+  const sentence =
+    error instanceof AdminPortError
+      ? describeListenFailure(error.cause, 'ADMIN_', { host: adminHost, port })
+      : describeListenFailure(error, '', settings);
+  return sentence && `${sentence}\n`;
 }
-
-function describeListenFailure(
-  error: unknown,
-  prefix: '' | 'ADMIN_',
-  host = 'every address',
-  port = 0,
-): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (host.startsWith('unix:') && code !== undefined) {
-    return `${prefix}HOST is ${host}: the relay cannot listen there (${code})\n`;
-  }
-  if (code === 'EADDRINUSE') {
-    return `${prefix}PORT is ${port}: another program listens there already\n`;
-  }
-  if (code === 'EACCES') return `${prefix}PORT is ${port}: only root may listen below 1024\n`;
-  return typeof code === 'string' && NO_SUCH_ADDRESS.has(code)
-    ? `${prefix}HOST is ${host}: this machine has no such address\n`
-    : undefined;
-}
-
-/** Errors of listening, and of resolving the host name. */
-const NO_SUCH_ADDRESS = new Set([
-  'EADDRNOTAVAIL',
-  'EAFNOSUPPORT',
-  'EINVAL',
-  'ENOTFOUND',
-  'ESERVFAIL',
-  'EAI_AGAIN',
-]);
 
 /** An unexpected error, without its message, which may contain a setting. */
 function describeUnexpected(error: unknown): string {

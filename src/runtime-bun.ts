@@ -1,22 +1,64 @@
 /** The relay on Bun. The only file that uses it. */
+import { pipeline, Readable, type Transform } from 'node:stream';
+import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { refuse } from './http/responses.ts';
 import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from './limits.ts';
 import type { ListenAddress, Listener, ListenOptions, Runtime } from './listen.ts';
 import { describeError, log } from './log.ts';
+import { codeOf } from './providers/connect-problem.ts';
 
 export const bun: Runtime = {
-  /** Neither decompresses nor prints anything. */
-  fetch: (url, init) =>
-    fetch(url, {
-      ...init,
-      decompress: false,
-      verbose: false,
-      tls: { rejectUnauthorized: true },
-    }),
+  /** Prints nothing. */
+  fetch: async (url, init) =>
+    decode(
+      await fetch(url, {
+        ...init,
+        decompress: false,
+        verbose: false,
+        tls: { rejectUnauthorized: true },
+      }),
+    ),
   // Bun reads the variable when the process starts, so it cannot be set from here.
   fetchesAtOnce: Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || 256,
   listen: async (at, options) => listen(at, options),
+  /** By fetch, because node:net on Bun 1.4.5 says ECONNREFUSED whatever the reason is. */
+  async tryToConnect(unix) {
+    const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
+    try {
+      await fetch('http://localhost/health', { unix, signal });
+    } catch (error) {
+      return codeOf(error) || undefined;
+    }
+    return undefined;
+  },
 };
+
+/** A program that accepts a connection need not answer. */
+const CONNECT_TIMEOUT_MS = 1_000;
+
+/**
+ * As Node's fetch does by itself: a few KiB at a time, as they are read. Bun's would decode
+ * all that has arrived at once, which may become a thousand times as long.
+ */
+function decode(response: Response): Response {
+  const encoding = response.headers.get('content-encoding')?.toLowerCase() ?? '';
+  const decoder = DECODERS.get(encoding)?.();
+  if (decoder === undefined || response.body === null) return response;
+  // Whoever reads gets the error.
+  pipeline(response.body, decoder, () => {});
+  return new Response(Readable.toWeb(decoder) as unknown as ReadableStream, response);
+}
+
+/** Where a response is cut off, they give what has arrived, as on Node. */
+const ZLIB = { finishFlush: constants.Z_SYNC_FLUSH };
+const BROTLI = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
+
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', () => createGunzip(ZLIB)],
+  ['x-gzip', () => createGunzip(ZLIB)],
+  ['deflate', () => createInflate(ZLIB)],
+  ['br', () => createBrotliDecompress(BROTLI)],
+]);
 
 function listen(at: ListenAddress, options: ListenOptions): Listener {
   let server = serve(at, options, false);
@@ -34,9 +76,12 @@ function listen(at: ListenAddress, options: ListenOptions): Listener {
     renew(certificate) {
       const old = server;
       // Bun 1.4.5 cannot give a server another certificate: `reload` ignores it. So a second
-      // server takes the port. The first one finishes the requests that it has.
+      // server takes the port. The first one finishes the requests that it has, and removes
+      // the name of its socket, if it has one.
+      const isSocket = 'unix' in place;
+      if (isSocket) stopping.push(old.stop());
       server = serve(place, { ...options, certificate }, true);
-      stopping.push(old.stop());
+      if (!isSocket) stopping.push(old.stop());
     },
     stop: () => Promise.all([...stopping, server.stop()]),
     cut() {
@@ -59,7 +104,10 @@ function serve(
     maxRequestBodySize: REQUEST_BODY_BYTES,
     // In development Bun's error page would show the error to the client.
     development: false,
-    fetch: handle,
+    fetch: (request: Request, server: Bun.Server<unknown>) =>
+      URL.canParse(request.url)
+        ? handle(request, server)
+        : handle(withAddress(request), { requestIP: () => server.requestIP(request) }),
     error(error: unknown) {
       log.error('request_fault', describeError(error));
       return refuse('busy');
@@ -68,4 +116,11 @@ function serve(
   };
   // The types know no idle timeout of a Unix socket, but it has one (Bun 1.4.5).
   return Bun.serve(options as Bun.Serve.Options<unknown>);
+}
+
+/** Without Host, or with one that makes no address, Bun's request has only a path, or what no URL is. */
+function withAddress(request: Request): Request {
+  const { url } = request;
+  const path = url.startsWith('/') ? url : url.slice(url.indexOf('/', url.indexOf('://') + 3));
+  return new Request(new URL(`http://localhost${path}`), request);
 }

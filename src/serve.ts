@@ -44,13 +44,13 @@ interface Running {
   listener?: Listener;
 }
 
-/**
 /** Undefined without ADMIN_PORT: then nothing of it is loaded. */
 async function createAdminOf(settings: Settings) {
   if (settings.adminPort === undefined) return undefined;
   const { createAdmin } = await import('./admin/admin.ts');
-  const { maxSessions } = settings;
-  return createAdmin({ clock: systemClock, services: listInOrder(settings), maxSessions });
+  const { maxSessions, adminHost, adminNames } = settings;
+  const names = [adminHost, ...adminNames];
+  return createAdmin({ clock: systemClock, services: listInOrder(settings), maxSessions, names });
 }
 
 /** Stays until the process ends, so that a drain can be watched. */

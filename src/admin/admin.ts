@@ -3,6 +3,9 @@
  * ADMIN_PORT. Nothing here needs a password and nothing here is secret; still it is on
  * loopback unless ADMIN_HOST says otherwise. docs/operating.md "The admin port".
  */
+import { isIP } from 'node:net';
+import { createApp, type HandleRequest, type Handler } from '../http/app.ts';
+import { textResponse } from '../http/responses.ts';
 import type { Monitor } from '../monitor.ts';
 import type { Clock } from '../relay/time.ts';
 import type { Present } from '../service.ts';
@@ -17,6 +20,8 @@ export interface AdminOptions {
   /** Every enabled provider, with the name that users see. */
   readonly services: readonly { readonly name: string; readonly displayName: string }[];
   readonly maxSessions: number;
+  /** By which the port may be asked, besides addresses and names without a dot. */
+  readonly names: readonly string[];
 }
 
 export interface Admin {
@@ -24,18 +29,38 @@ export interface Admin {
   readonly monitor: Monitor;
   /** From now on the present is read here. */
   watch(readPresent: () => Promise<Present>): void;
-  handle(request: Request): Promise<Response>;
+  readonly handle: HandleRequest;
 }
 
 /** Until the service has started. */
 const STARTING: Present = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
 
-export function createAdmin({ clock, services, maxSessions }: AdminOptions): Admin {
+export function createAdmin({ clock, services, maxSessions, names }: AdminOptions): Admin {
   let readNow = async () => STARTING;
   const readPresent = () => readNow();
   const counts = createCounts(services.map(({ name }) => name));
   const recent = createRecent(clock);
+  const known = names.map((name) => name.toLowerCase());
   const readStatus = createStatus({ clock, services, maxSessions, counts, recent, readPresent });
+
+  const show = (method: Handler) => ({ GET: method, HEAD: method });
+  const page = (render: (status: Awaited<ReturnType<typeof readStatus>>) => string) =>
+    show(async () => new Response(render(await readStatus()), { headers: PAGE_HEADERS }));
+  const app = createApp(
+    [
+      { path: '/', methods: page(renderWholePage) },
+      { path: '/now', methods: page(renderNow) },
+      { path: '/metrics', methods: show(metricsResponse) },
+      { path: '/*', refusal: () => textResponse(404, 'There are / and /metrics') },
+    ],
+    { cors: undefined, basePath: '' },
+  );
+
+  async function metricsResponse(): Promise<Response> {
+    return new Response(writeMetrics(counts, maxSessions, await readPresent()), {
+      headers: { 'Content-Type': METRICS_CONTENT_TYPE, 'Cache-Control': 'no-store' },
+    });
+  }
 
   return {
     monitor: {
@@ -51,24 +76,20 @@ export function createAdmin({ clock, services, maxSessions }: AdminOptions): Adm
       readNow = readPresent;
     },
 
-    async handle(request) {
-      if (request.method !== 'GET' && request.method !== 'HEAD') return text(405, 'GET alone');
-      switch (new URL(request.url).pathname) {
-        case '/':
-          return new Response(renderWholePage(await readStatus()), { headers: PAGE_HEADERS });
-        case '/now':
-          return new Response(renderNow(await readStatus()), { headers: PAGE_HEADERS });
-        case '/metrics':
-          return new Response(writeMetrics(counts, maxSessions, await readPresent()), {
-            headers: { 'Content-Type': METRICS_CONTENT_TYPE, 'Cache-Control': 'no-store' },
-          });
-        default:
-          return text(404, 'There are / and /metrics');
-      }
-    },
+    handle: (request, peers) =>
+      isOurName(request.headers.get('host') ?? '', known)
+        ? app(request, peers)
+        : textResponse(421, 'Ask by address, or list this name in ADMIN_NAMES'),
   };
 }
 
-function text(status: number, message: string): Response {
-  return new Response(`${message}\n`, { status, headers: { 'Content-Type': 'text/plain' } });
+/**
+ * A page of any domain can give its name the address of this machine, and then read what
+ * answers there as its own (DNS rebinding). It can do so neither with an address, nor with
+ * a name without a dot, which is none of the Internet.
+ */
+function isOurName(host: string, known: readonly string[]): boolean {
+  const name = host.toLowerCase().replace(/:\d*$/, '');
+  const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
+  return isAddress || !name.includes('.') || known.includes(name);
 }

@@ -3,7 +3,7 @@
  * to. docs/operating.md "Check" has every line.
  */
 import { readFileDescriptors } from '../file-descriptors.ts';
-import type { Fetch } from '../providers/token-endpoint.ts';
+import type { Runtime } from '../listen.ts';
 import type { Settings, SettingsReading } from '../settings/index.ts';
 import { describeFindings, type Finding, fault, ok, warning } from './finding.ts';
 import { checkProviders } from './providers.ts';
@@ -11,14 +11,14 @@ import { checkPublicAddress } from './public-address.ts';
 
 export interface CheckOptions {
   readonly read: SettingsReading;
-  readonly fetch: Fetch;
+  readonly runtime: Runtime;
   readonly asJson: boolean;
 }
 
-export async function check({ read, fetch, asJson }: CheckOptions) {
+export async function check({ read, runtime, asJson }: CheckOptions) {
   const findings = [
     ...checkSettings(read),
-    ...(read.ok ? await checkWorld(read.settings, fetch) : []),
+    ...(read.ok ? await checkWorld(read.settings, runtime) : []),
   ];
   const isGood = findings.every(({ mark }) => mark !== 'fault');
   const text = asJson
@@ -38,7 +38,7 @@ function checkSettings(read: SettingsReading): Finding[] {
     : [ok('settings', 'the relay can start'), ...doubtful];
 }
 
-async function checkWorld(settings: Settings, fetch: Fetch): Promise<Finding[]> {
+async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding[]> {
   const { baseUrl, redis } = settings;
   if (baseUrl === undefined) {
     return [fault('base address', 'OAUTH_BASE_URL is not set', 'set it to the public address')];
@@ -48,8 +48,8 @@ async function checkWorld(settings: Settings, fetch: Fetch): Promise<Finding[]> 
   const checkStore = async () =>
     redis === undefined ? [] : (await import('./redis.ts')).checkRedis(redis);
   const parts = await Promise.all([
-    checkPublicAddress(known, fetch),
-    checkProviders(known, fetch),
+    checkPublicAddress(known, runtime),
+    checkProviders(known, runtime.fetch),
     checkStore(),
     [checkFileDescriptors(settings)],
   ]);

@@ -1,6 +1,8 @@
 /** The public address: is it reachable, is it this relay, what cuts a poll, and who seems to be the client. */
 import { randomBytes } from 'node:crypto';
+import { askHealth } from '../health.ts';
 import { createFindClientAddress } from '../http/client-address.ts';
+import { describeListenFailure, type Runtime } from '../listen.ts';
 import { isLoopback } from '../providers/address.ts';
 import { codeOf, describeConnectProblem } from '../providers/connect-problem.ts';
 import type { Fetch } from '../providers/token-endpoint.ts';
@@ -13,38 +15,40 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** Longer than the hold: what is cut later than this is not the poll's problem. */
 const POLL_MARGIN_MS = 10_000;
 
+const LISTENING = 'listening';
 const BASE = 'base address';
 const POLL = 'poll';
 const CLIENT = 'client address';
 
+type KnownSettings = Settings & { readonly baseUrl: string };
+
 export async function checkPublicAddress(
-  settings: Settings & { readonly baseUrl: string },
-  fetch: Fetch,
+  settings: KnownSettings,
+  runtime: Runtime,
 ): Promise<Finding[]> {
-  const { baseUrl, pollSeconds } = settings;
-  const isRunning = await isRelayRunning(settings, fetch);
-  const standIn = isRunning
-    ? undefined
-    : await startStandIn(settings, pollSeconds * 1_000).catch(codeOf);
-  if (typeof standIn === 'string') {
-    return [
-      fault(
-        'port',
-        `PORT ${settings.port} cannot be listened on (${standIn})`,
-        'free it, or change PORT',
-      ),
-    ];
+  const { baseUrl } = settings;
+  const { fetch } = runtime;
+  const word = randomBytes(18).toString('base64url');
+  let standIn: StandIn | undefined;
+  try {
+    if (!(await isRelayRunning(settings))) standIn = await startStandIn(runtime, settings, word);
+  } catch (error) {
+    const problem = describeListenFailure(error, '', settings);
+    return [fault(LISTENING, problem ?? `no address can be listened on (${codeOf(error)})`)];
   }
   try {
-    const { finding, arrival } = await checkBase(settings, fetch, standIn);
+    const { finding, arrival } = await checkBase(settings, fetch, word, standIn);
     const all = [finding, ...(isPlainHttp(baseUrl) ? [PLAIN_HTTP] : [])];
     if (finding.mark !== 'ok') return all;
     const client =
       arrival === undefined
         ? leftOut(CLIENT, 'the relay runs: look for forwarded_header_ignored in its log')
         : checkClientAddress(settings, arrival);
-    const poll = standIn === undefined ? checkRealPoll : checkStandInPoll;
-    return [...all, client, await poll(settings, fetch)];
+    const poll =
+      standIn === undefined
+        ? checkRealPoll(settings, fetch)
+        : checkStandInPoll(settings, fetch, word);
+    return [...all, client, await poll];
   } finally {
     standIn?.stop();
   }
@@ -61,15 +65,10 @@ function isPlainHttp(baseUrl: string): boolean {
   return url.protocol === 'http:' && !isLoopback(url);
 }
 
-/** By its own port, not the public one. */
-async function isRelayRunning({ host = '127.0.0.1', port }: Settings, fetch: Fetch) {
-  const name = host.includes(':') ? `[${host === '::' ? '::1' : host}]` : host;
-  try {
-    const response = await fetch(`http://${name}:${port}/health`, request());
-    return ['ok', 'draining'].includes(await response.text());
-  } catch {
-    return false;
-  }
+/** By where it listens itself, not by the public address. */
+async function isRelayRunning(settings: Settings): Promise<boolean> {
+  const { text } = await askHealth(settings, '/health');
+  return text === 'ok' || text === 'draining';
 }
 
 const request = (timeoutMs = REQUEST_TIMEOUT_MS): RequestInit => ({
@@ -77,39 +76,44 @@ const request = (timeoutMs = REQUEST_TIMEOUT_MS): RequestInit => ({
   signal: AbortSignal.timeout(timeoutMs),
 });
 
-const createWord = () => `check=${randomBytes(9).toString('base64url')}`;
-
 async function checkBase(
-  settings: Settings & { readonly baseUrl: string },
+  settings: KnownSettings,
   fetch: Fetch,
+  word: string,
   standIn: StandIn | undefined,
 ): Promise<{ finding: Finding; arrival?: Arrival }> {
-  const { baseUrl, port } = settings;
-  const word = createWord();
+  const { baseUrl } = settings;
   let status: number;
   let text: string;
   try {
-    const response = await fetch(`${baseUrl}/health?${word}`, request());
+    const response = await fetch(`${baseUrl}/health?check=${word}`, request());
     status = response.status;
     text = await response.text();
   } catch (error) {
     return { finding: describeUnreachable(settings, error) };
   }
   if (standIn === undefined) return { finding: await checkIsThisRelay(settings, fetch) };
-  const [arrival] = standIn.arrivalsOf(word);
-  if (arrival === undefined || text !== STAND_IN_TEXT) {
-    const found = `${baseUrl} answers ${status}, and not from PORT ${port} of this machine`;
-    const remedy = `lead it to port ${port} here: check DNS, and the upstream of the proxy`;
+  const [arrival] = standIn.arrivals;
+  if (arrival === undefined) {
+    const found = `${baseUrl} answers ${status}, and not from ${placeOf(settings)} of this machine`;
+    const remedy = `lead it to ${placeOf(settings)} here: check DNS, and the upstream of the proxy`;
+    return { finding: fault(BASE, found, remedy) };
+  }
+  if (text !== STAND_IN_TEXT) {
+    const found = `${baseUrl}/health arrives here as ${arrival.path}, and is answered ${status}`;
+    const remedy = 'let the proxy pass on paths and responses as they are';
     return { finding: fault(BASE, found, remedy) };
   }
   return { finding: ok(BASE, `${baseUrl} leads to this machine`), arrival };
 }
 
+/** For sentences. */
+function placeOf({ host, port }: Settings): string {
+  return host?.startsWith('unix:') ? `HOST ${host}` : `PORT ${port}`;
+}
+
 /** Its metadata name its own public address. */
-async function checkIsThisRelay(
-  settings: Settings & { readonly baseUrl: string },
-  fetch: Fetch,
-): Promise<Finding> {
+async function checkIsThisRelay(settings: KnownSettings, fetch: Fetch): Promise<Finding> {
   const { baseUrl } = settings;
   const [service] = [...settings.providers, ...settings.discoveries];
   const issuer = `${baseUrl}/oauth2/${service?.name}`;
@@ -127,8 +131,8 @@ async function checkIsThisRelay(
   );
 }
 
-function describeUnreachable({ baseUrl = '', port }: Settings, error: unknown): Finding {
-  const { host } = new URL(baseUrl);
+function describeUnreachable(settings: KnownSettings, error: unknown): Finding {
+  const { host } = new URL(settings.baseUrl);
   const { cause, code } = describeConnectProblem(error);
   const shown = code === undefined ? '' : ` (${code})`;
   switch (cause) {
@@ -138,13 +142,15 @@ function describeUnreachable({ baseUrl = '', port }: Settings, error: unknown): 
       return fault(
         BASE,
         `nothing listens at ${host}${shown}`,
-        `start the proxy that leads to port ${port}`,
+        `start the proxy that leads to ${placeOf(settings)}`,
       );
     case 'tls':
       return fault(
         BASE,
         `no trusted TLS at ${host}${shown}`,
-        'give the proxy a valid certificate with its whole chain',
+        settings.tls === undefined
+          ? 'give the proxy a valid certificate with its whole chain'
+          : 'TLS_CERT_FILE must hold a valid certificate for that name, with its whole chain',
       );
     case 'closed':
       return fault(
@@ -161,14 +167,14 @@ function describeUnreachable({ baseUrl = '', port }: Settings, error: unknown): 
   }
 }
 
-function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): Finding {
+function checkClientAddress({ trustedProxyCidrs, host }: Settings, arrival: Arrival): Finding {
   const { peerAddress = '', forwardedFor } = arrival;
   if (forwardedFor === undefined) {
     return trustedProxyCidrs.length === 0
       ? ok(CLIENT, 'no proxy adds X-Forwarded-For: the client is who connects')
       : fault(
           CLIENT,
-          'TRUSTED_PROXY_CIDRS is set, but X-Forwarded-For does not arrive: all devices share one rate limit',
+          `${host?.startsWith('unix:') ? 'HOST is a socket' : 'TRUSTED_PROXY_CIDRS is set'}, but X-Forwarded-For does not arrive: all devices share one rate limit`,
           'let the proxy add X-Forwarded-For',
         );
   }
@@ -190,21 +196,19 @@ function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): 
     : ok(CLIENT, `the proxy ${peer} is trusted, and the client is seen`);
 }
 
-async function checkStandInPoll(
-  { baseUrl = '', pollSeconds }: Settings,
+function checkStandInPoll(
+  { baseUrl, pollSeconds }: KnownSettings,
   fetch: Fetch,
+  word: string,
 ): Promise<Finding> {
   return timePoll(pollSeconds, 200, () =>
-    fetch(
-      `${baseUrl}/auth/result?hold=1&${createWord()}`,
-      request(pollSeconds * 1_000 + POLL_MARGIN_MS),
-    ),
+    fetch(`${baseUrl}/auth/result?check=${word}`, request(pollSeconds * 1_000 + POLL_MARGIN_MS)),
   );
 }
 
 /** With a sign-in of its own, which is cancelled afterwards. */
-async function checkRealPoll(settings: Settings, fetch: Fetch): Promise<Finding> {
-  const { baseUrl = '', pollSeconds } = settings;
+async function checkRealPoll(settings: KnownSettings, fetch: Fetch): Promise<Finding> {
+  const { baseUrl, pollSeconds } = settings;
   const [service] = [...settings.providers, ...settings.discoveries];
   // With BLIND=always a start needs a challenge. Nobody will use this one.
   const challenge = settings.blind === 'always' ? { challenge: 'A'.repeat(43) } : {};

@@ -2,54 +2,88 @@
  * Listens in place of the relay while the relay does not run, to see what arrives of a
  * request to the public address: whether it arrives here, with which path, and from whom.
  */
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createApp, type HandleRequest, type Handler, type Route } from '../http/app.ts';
+import { respondToResultFault } from '../http/endpoints/result.ts';
+import { refuseOAuth } from '../http/oauth-responses.ts';
+import { basePathOf, type RelayRequest, readPath } from '../http/request.ts';
+import { refuse, retryAfter, textResponseWithoutNewline } from '../http/responses.ts';
+import { IDLE_MARGIN_SECONDS } from '../limits.ts';
+import { listen, type Runtime } from '../listen.ts';
+import type { Settings } from '../settings/index.ts';
 
 export interface Arrival {
-  /** With the query. */
-  readonly url: string;
+  readonly path: string;
   readonly peerAddress: string | undefined;
   readonly forwardedFor: string | undefined;
 }
 
 export interface StandIn {
-  readonly port: number;
-  /** The requests whose query has this word. */
-  arrivalsOf(word: string): readonly Arrival[];
+  /** The requests of this run. */
+  readonly arrivals: readonly Arrival[];
   stop(): void;
 }
 
 /** In the answer, so that whoever asks knows that it came from here. */
 export const STAND_IN_TEXT = 'sign-in-relay check';
 
-/** Holds requests whose query has `hold=1` for `holdMs`. Rejects when the port is taken. */
-export function startStandIn(
-  { host, port }: { readonly host?: string; readonly port: number },
-  holdMs: number,
+/** `check` ends within a minute or so, and then the relay may be started. */
+const RETRY_MS = 30_000;
+
+/**
+ * Listens where the relay would. Only requests whose parameter `check` is `word` get 200,
+ * and polls among them are held as the relay holds them. Whoever else comes, such as a
+ * device or a balancer, is refused as by a relay that cannot serve. Rejects as `listen` does.
+ */
+export async function startStandIn(
+  runtime: Runtime,
+  settings: Settings & { readonly baseUrl: string },
+  word: string,
 ): Promise<StandIn> {
+  const { baseUrl, pollSeconds } = settings;
   const arrivals: Arrival[] = [];
-  const server = createServer((request, response) => {
-    const { url = '', socket, headers } = request;
-    arrivals.push({
-      url,
-      peerAddress: socket.remoteAddress,
-      forwardedFor: headers['x-forwarded-for']?.toString(),
-    });
-    const answer = () => void response.end(STAND_IN_TEXT);
-    if (url.includes('hold=1')) setTimeout(answer, holdMs).unref();
-    else answer();
-  });
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, ...(host !== undefined && { host }) }, () => {
-      resolve({
-        port: (server.address() as AddressInfo).port,
-        arrivalsOf: (word) => arrivals.filter(({ url }) => url.includes(word)),
-        stop() {
-          server.close();
-          server.closeAllConnections();
-        },
+  const basePath = basePathOf(baseUrl);
+  const app = createApp(createRoutes(word, pollSeconds), { cors: undefined, basePath });
+  const handle: HandleRequest = (request, peers) => {
+    if (request.url.includes(word)) {
+      arrivals.push({
+        path: readPath(request.url),
+        peerAddress: peers.requestIP(request)?.address,
+        forwardedFor: request.headers.get('x-forwarded-for') ?? undefined,
       });
-    });
-  });
+    }
+    return app(request, peers);
+  };
+  const idleSeconds = pollSeconds + IDLE_MARGIN_SECONDS;
+  const listener = await listen(runtime, settings, { handle, idleSeconds });
+  return {
+    arrivals,
+    stop() {
+      void listener.stop();
+      listener.cut();
+    },
+  };
+}
+
+function createRoutes(word: string, pollSeconds: number): readonly Route[] {
+  const isOurs = (request: RelayRequest) => request.query('check') === word;
+  const answer = () => textResponseWithoutNewline(200, STAND_IN_TEXT);
+  const refuseBusy = () => refuse('busy', retryAfter(RETRY_MS));
+  const health: Handler = (request) => (isOurs(request) ? answer() : refuseBusy());
+  const poll: Handler = async (request) => {
+    const response = isOurs(request) ? answer() : respondToResultFault(request);
+    // An acknowledgement and a cancellation are refused at once.
+    if (response.status === 503) return response;
+    const { signal } = request.raw;
+    await sleep(pollSeconds * 1_000, undefined, { signal, ref: false }).catch(() => {});
+    return response;
+  };
+  // To many clients of the device grant any other error is final.
+  const token: Handler = () => refuseOAuth('authorization_pending');
+  return [
+    { path: '/health', methods: { GET: health, HEAD: health } },
+    { path: '/auth/result', methods: { GET: poll } },
+    { path: '/oauth2/:service/token', methods: { POST: token } },
+    { path: '/*', refusal: refuseBusy },
+  ];
 }

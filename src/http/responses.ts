@@ -82,6 +82,7 @@ const REFUSALS = {
   malformed_request: { status: 400, text: 'Bad request' },
   not_found: { status: 404, text: '404 page not found' },
   method_not_allowed: { status: 405, text: 'Method not allowed' },
+  body_too_large: { status: 413, text: 'Body too large' },
   session_not_found: { status: 410, text: 'Session not found' },
   rate_limited: { status: 429, text: 'Rate limited' },
   /** The limit on sessions is reached, the relay is draining, or there was a fault. */

@@ -106,8 +106,11 @@ async function signIn(options: Options, output: Output, signal: AbortSignal): Pr
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
-const fetchInsecurely = ((url: string, init?: RequestInit) =>
-  fetch(url, { ...init, tls: { rejectUnauthorized: false } })) as typeof fetch;
+const fetchInsecurely = ((url: string, init?: RequestInit) => {
+  // Bun obeys `tls`. Node has only this variable, for the whole process, which connects to the relay alone.
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+  return fetch(url, { ...init, tls: { rejectUnauthorized: false } });
+}) as typeof fetch;
 
 /** One Ctrl-C may arrive twice, from the terminal and from npm. */
 const ECHO_MS = 500;

@@ -127,17 +127,20 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         status = response.status;
         outcome = parseResponse(status, await readText(response));
       } catch (error) {
-        outcome = failed(
-          signal.aborted
-            ? { reason: 'timeout' }
-            : { reason: 'unreachable', ...describeConnectProblem(error) },
-        );
+        outcome = failed(describeFailure(error, signal));
       }
       const reason = outcome.ok ? 'granted' : outcome.failure.reason;
       monitor.answered(provider.name, kind, reason, status, clock.now() - startedAtMs);
       return outcome;
     },
   };
+}
+
+function describeFailure(error: unknown, { aborted }: AbortSignal): TokenFailure {
+  if (aborted) return { reason: 'timeout' };
+  // The body is not compressed as its Content-Encoding says.
+  if (/^(Z_|ERR__ERROR_)/.test(codeOf(error))) return { reason: 'not_json' };
+  return { reason: 'unreachable', ...describeConnectProblem(error) };
 }
 
 /**
@@ -179,7 +182,7 @@ const HEADERS = {
   // Without it fetch adds a charset.
   'Content-Type': 'application/x-www-form-urlencoded',
   Accept: 'application/json',
-  // A compressed response could be a thousand times as long once it is decompressed.
+  // Some compress all the same. Such a response is decoded as it is read, up to the limit.
   'Accept-Encoding': 'identity',
 } as const;
 

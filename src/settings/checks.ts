@@ -52,6 +52,7 @@ export const RELAY_CHECKS = {
   TLS_KEY_FILE: textUnless(findControlCharacter),
   ADMIN_PORT: wholeNumber(1, 65_535),
   ADMIN_HOST: textUnless(findHostProblem),
+  ADMIN_NAMES: checkHostNames,
   TRUSTED_PROXY_CIDRS: checkCidrs,
   PROVIDERS: checkProviderNames,
   PROVIDER_KEEP_ALIVE: converted(oneOf('on', 'off'), (word) => word === 'on'),
@@ -185,20 +186,31 @@ function findBaseUrlProblem(text: string): string | undefined {
 const ENDPOINT =
   /^(.+?)(\/auth\/(?:start|result|done|[^/]+\/callback)|\/oauth2\/[^/]+(?:\/(?:token|device_authorization))?)$/;
 
+const HOST_NAME = /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i;
+
+function checkHostNames(text: string): Checked<readonly string[]> {
+  const names = splitList(text);
+  const wrong = names.filter((name) => !HOST_NAME.test(name)).map(hideCredentials);
+  const problems = wrong.map(
+    (name) => `must be host names alone, such as relay-1.internal; ${name} is none`,
+  );
+  return { value: names, problems };
+}
+
 /** Refuses a zone (`fe80::1%eth0`), with which the runtime cannot tell the address of its socket. */
 function findHostProblem(name: string): string | undefined {
   if (name.startsWith('unix:')) return findSocketProblem(name.slice('unix:'.length));
   const isAddress = ipaddr.isValid(name) && !name.includes('%');
-  return isAddress || /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(name)
+  return isAddress || HOST_NAME.test(name)
     ? undefined
     : 'must be an address or host name alone, such as 127.0.0.1 or ::; PORT sets the port';
 }
 
-/** A Linux address of a socket has room for 107 bytes. */
+/** An address of a socket has room for 103 bytes on macOS, 107 on Linux. A few are for unix-socket.ts. */
 function findSocketProblem(path: string): string | undefined {
-  return path.startsWith('/') && Buffer.byteLength(path) <= 107
+  return path.startsWith('/') && Buffer.byteLength(path) <= 96
     ? undefined
-    : 'must be unix: and an absolute path of at most 107 bytes, such as unix:/run/sign-in-relay/relay.sock';
+    : 'must be unix: and an absolute path of at most 96 bytes, such as unix:/run/sign-in-relay/relay.sock';
 }
 
 /** Items are separated by commas, spaces or both. */

@@ -49,6 +49,8 @@ export interface Settings {
   /** Absent: there is no admin port. */
   readonly adminPort?: number;
   readonly adminHost: string;
+  /** Host names by which the admin port may be asked, besides addresses and names without a dot. */
+  readonly adminNames: readonly string[];
   /** CIDRs and single addresses as written, each checked; IPv4 or IPv6. */
   readonly trustedProxyCidrs: readonly string[];
   /** Enabled providers whose addresses are known. */
@@ -115,6 +117,7 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     port: relay.PORT,
     adminPort: relay.ADMIN_PORT,
     adminHost: relay.ADMIN_HOST,
+    adminNames: relay.ADMIN_NAMES ?? [],
     tls: certFile && keyFile ? { certFile, keyFile } : undefined,
     trustedProxyCidrs: [
       ...(relay.TRUSTED_PROXY_CIDRS ?? []),

@@ -67,6 +67,11 @@ export const RELAY_SETTINGS = {
     default: '127.0.0.1',
     shown: 'all',
   },
+  ADMIN_NAMES: {
+    meaning: 'Host names with a dot by which ADMIN_PORT may be asked. Addresses always may.',
+    example: 'relay-1.internal',
+    shown: 'all',
+  },
   TRUSTED_PROXY_CIDRS: {
     meaning: 'Proxies whose X-Forwarded-For is trusted: CIDRs or single addresses.',
     example: '10.0.0.0/8,fd00::/8',

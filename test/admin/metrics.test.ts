@@ -9,13 +9,16 @@ import { ROOT } from '../kit/relay.ts';
 import { createTestService, SETTINGS, type TestServiceOptions } from '../kit/service.ts';
 import { callback, deny } from '../kit/user.ts';
 
+/** The admin port does not ask who it is. */
+const NOBODY = { requestIP: () => null };
+
 function createWatched(options: TestServiceOptions = {}, settings: Partial<typeof SETTINGS> = {}) {
   const { providers: services, maxSessions } = { ...SETTINGS, ...settings };
-  const admin = createAdmin({ clock: createFakeClock(), services, maxSessions });
+  const admin = createAdmin({ clock: createFakeClock(), services, maxSessions, names: [] });
   const service = createTestService(settings, { ...options, monitor: admin.monitor });
   admin.watch(service.readPresent);
   const ask = async (path: string) => {
-    const response = await admin.handle(new Request(`http://127.0.0.1${path}`));
+    const response = await admin.handle(new Request(`http://127.0.0.1${path}`), NOBODY);
     return response.text();
   };
   return {
@@ -139,16 +142,16 @@ test('open sign-ins, parked polls, and whether the relay is ready', async () => 
 });
 
 test('open sign-ins are left out while the store does not answer', async () => {
-  const admin = createAdmin({ clock: createFakeClock(), services: [], maxSessions: 1 });
+  const admin = createAdmin({ clock: createFakeClock(), services: [], maxSessions: 1, names: [] });
   admin.watch(async () => ({ liveSessions: undefined, parkedPolls: 0, unreadiness: 'store' }));
-  const response = await admin.handle(new Request('http://127.0.0.1/metrics'));
+  const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
   expect(await response.text()).not.toMatch(/^sign_in_relay_live_sessions /m);
 });
 
 test('what a label may contain does not end it', async () => {
-  const admin = createAdmin({ clock: createFakeClock(), services: [], maxSessions: 1 });
+  const admin = createAdmin({ clock: createFakeClock(), services: [], maxSessions: 1, names: [] });
   admin.monitor.started('a"b\nc\\');
-  const response = await admin.handle(new Request('http://127.0.0.1/metrics'));
+  const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
   const sample = String.raw`sign_in_relay_sign_ins_started_total{provider="a\"b\nc\\"} 1`;
   expect((await response.text()).split('\n')).toContain(sample);
 });

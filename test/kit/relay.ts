@@ -10,6 +10,12 @@ export const MAIN = `${ROOT}src/main.ts`;
 /** Loaded into a relay before its own code; TEST_FAULT says what it does there. */
 const FAULTS = `${ROOT}test/kit/faults.ts`;
 
+/** Both programs that run the relay, and how. The second one needs buildForNode. */
+export const RUNTIMES = [
+  ['Bun', [process.execPath, MAIN]],
+  ['Node', ['node', `${ROOT}dist/cli/main.js`]],
+] as const;
+
 type Env = Readonly<Record<string, string>>;
 
 export interface LogEvent {

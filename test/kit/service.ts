@@ -47,6 +47,7 @@ export const SETTINGS: Settings & { baseUrl: string } = {
   baseUrl: BASE_URL,
   port: 0,
   adminHost: '127.0.0.1',
+  adminNames: [],
   trustedProxyCidrs: [],
   providers: [MAL, ANILIST],
   discoveries: [],

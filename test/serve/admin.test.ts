@@ -43,8 +43,24 @@ describe('the admin port', () => {
     for (const secret of [code, session, state, result.accessToken, failed.state, failed.session]) {
       for (const text of texts) expect(text).not.toContain(secret);
     }
-    expect((await fetch(`${url}/auth/start`, { method: 'POST' })).status).toBe(405);
+    expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(405);
+    expect((await fetch(`${url}/auth/start`, { method: 'POST' })).status).toBe(404);
     expect((await fetch(`${url}/health`)).status).toBe(404);
+    await relay.stop();
+  });
+
+  test('may be asked by a name that is listed, and by no other', async () => {
+    const adminPort = await findFreePort();
+    const names = { ADMIN_HOST: 'localhost', ADMIN_NAMES: 'Relay-1.internal, relay.example' };
+    const relay = await startRelay({ ADMIN_PORT: String(adminPort), ...names });
+    const statusFor = async (Host: string) => {
+      const url = `http://localhost:${adminPort}/metrics`;
+      return (await fetch(url, { headers: { Host } })).status;
+    };
+    expect(await statusFor(`relay-1.INTERNAL:${adminPort}`)).toBe(200);
+    expect(await statusFor('relay.example')).toBe(200);
+    expect(await statusFor('relay-2.internal')).toBe(421);
+    expect(await statusFor('my-relay.example')).toBe(421);
     await relay.stop();
   });
 

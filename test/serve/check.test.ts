@@ -1,12 +1,23 @@
 /** `sign-in-relay check`, against a world that fails in each way. */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
-import { serveBytes, serveUpstream } from '../kit/provider.ts';
+import { serveBytes, serveUpstream, startSilentIssuer } from '../kit/provider.ts';
 import { rulesFor } from '../kit/redis/acl.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { runRelay, type StartOptions, startRelay } from '../kit/relay.ts';
+import {
+  buildForNode,
+  launchRelay,
+  RUNTIMES,
+  runRelay,
+  type StartOptions,
+  startRelay,
+} from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { makeSelfSigned } from '../kit/tls.ts';
+import { makeSelfSigned, writeCertificate } from '../kit/tls.ts';
 
 interface Finding {
   readonly mark: string;
@@ -23,6 +34,12 @@ const good = serveUpstream(({ method }) =>
     : Response.json({ error: 'invalid_grant' }, { status: 400 }),
 );
 afterAll(good.stop);
+
+await buildForNode();
+const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-check-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const TLS_NOWHERE = { TLS_CERT_FILE: '/nowhere.pem', TLS_KEY_FILE: '/nowhere.pem' };
 
 const GOOD = {
   ...{ MAL_CLIENT_ID: 'id', MAL_CLIENT_SECRET: SECRET, HOST: '127.0.0.1', POLL_SECONDS: '1' },
@@ -192,6 +209,122 @@ describe('a proxy in front', () => {
     const { find } = await runCheck(env);
     expect(find('client address')?.mark).toBe(remedy === undefined ? 'ok' : 'fault');
     expect(find('client address')?.remedy).toBe(remedy);
+  });
+});
+
+/** In front of a socket, as a proxy on this machine. */
+function startSocketFront(unix: string, headers: Record<string, string> = {}) {
+  return Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 60,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const { method } = request;
+      const body = method === 'POST' ? await request.text() : undefined;
+      const init = { unix, method, headers, ...(body && { body }) };
+      return fetch(`http://relay${pathname}${search}`, init).catch(
+        () => new Response('', { status: 502 }),
+      );
+    },
+  });
+}
+
+describe.each(RUNTIMES)('a relay that does not listen at a port alone, on %s', (_, command) => {
+  const options = { command: [...command, 'check', '--json'] };
+
+  test('at a Unix socket: before the relay runs, and while it runs', async () => {
+    const path = join(folder, `${command[0] === 'node' ? 'node' : 'bun'}.sock`);
+    using front = startSocketFront(path, { 'X-Forwarded-For': '192.0.2.1' });
+    const env = { OAUTH_BASE_URL: front.url.origin, HOST: `unix:${path}`, POLL_SECONDS: '1' };
+    const before = await runCheck(env, options);
+    expect(before.faults).toEqual([]);
+    expect(before.find('base address')?.text).toContain('leads to this machine');
+    expect(before.find('client address')?.mark).toBe('ok');
+    expect(existsSync(path)).toBe(false);
+    const relay = await startRelay(env, { command });
+    const running = await runCheck(env, options);
+    expect(running.faults).toEqual([]);
+    expect(running.find('base address')?.text).toContain('this relay answers');
+    await relay.stop();
+  });
+
+  test('with TLS of its own: before the relay runs, and while it runs', async () => {
+    const { caFile, certificateFile, keyFile } = await writeCertificate(folder);
+    const port = await findFreePort();
+    const env = {
+      ...{ OAUTH_BASE_URL: `https://localhost:${port}`, PORT: String(port), POLL_SECONDS: '1' },
+      ...{ TLS_CERT_FILE: certificateFile, TLS_KEY_FILE: keyFile, NODE_EXTRA_CA_CERTS: caFile },
+    };
+    const before = await runCheck(env, options);
+    expect(before.faults).toEqual([]);
+    expect(before.find('poll')?.text).toContain('held for 1 s');
+    const relay = await startRelay(env, { command, port });
+    const running = await runCheck(env, options);
+    expect(running.faults).toEqual([]);
+    expect(running.find('base address')?.text).toContain('this relay answers');
+    await relay.stop();
+  });
+
+  test.each<[string, Record<string, string>, string]>([
+    ['a file in place of a socket', { HOST: 'unix:/dev/null' }, 'HOST is unix:/dev/null: a file'],
+    ['no certificate', TLS_NOWHERE, 'TLS_CERT_FILE must name a file'],
+    ['an address of another machine', { HOST: '192.0.2.1' }, 'this machine has no such address'],
+    ['the port of another program', { PORT: new URL(good.url).port }, 'another program listens'],
+  ])('%s is named as at a start', async (_, env, text) => {
+    const OAUTH_BASE_URL = 'http://127.0.0.1:1';
+    const { find } = await runCheck({ OAUTH_BASE_URL, ...env }, options);
+    expect(find('listening')).toMatchObject({ mark: 'fault' });
+    expect(find('listening')?.text).toContain(text);
+  });
+});
+
+test('in place of the relay `check` answers itself alone, so that no balancer sends anybody', async () => {
+  const asked: readonly [path: string, init: RequestInit, status: number, text: string][] = [
+    ['/health', {}, 503, 'Server busy\n'],
+    ['/health', { method: 'HEAD' }, 503, ''],
+    ['/health?check=guessed', {}, 503, 'Server busy\n'],
+    ['/ready', {}, 503, 'Server busy\n'],
+    ['/', {}, 503, 'Server busy\n'],
+    ['/auth/start', startRequest(), 503, 'Server busy\n'],
+    ['/auth/mal?state=a', {}, 503, 'Server busy\n'],
+    ['/auth/result?session=a&ack=1', {}, 503, 'Server busy\n'],
+    // Deployed devices take any error as final. They poll again after this.
+    ['/auth/result?session=a', {}, 204, ''],
+    ['/oauth2/mal/token', { method: 'POST' }, 400, 'authorization_pending'],
+  ];
+  using publicAddress = startSilentIssuer();
+  const env = { ...GOOD, OAUTH_BASE_URL: publicAddress.issuer };
+  const checking = await launchRelay(env, { args: ['check'] });
+  await publicAddress.asked;
+  const answers = await Promise.all(
+    asked.map(async ([path, init]) => {
+      const response = await checking.ask(path, init);
+      return [response.status, await response.text()];
+    }),
+  );
+  for (const [index, [path, , status, text]] of asked.entries()) {
+    expect([path, ...(answers[index] ?? [])]).toEqual([
+      path,
+      status,
+      expect.stringContaining(text),
+    ]);
+  }
+  publicAddress.answer();
+  await checking.exited;
+});
+
+test('a proxy that changes the path is a fault, although requests arrive', async () => {
+  const port = await findFreePort();
+  using front = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: ({ url }) => fetch(`http://127.0.0.1:${port}/app${url.slice(url.indexOf('/', 8))}`),
+  });
+  const { find } = await runCheck({ OAUTH_BASE_URL: front.url.origin, PORT: String(port) });
+  expect(find('base address')).toMatchObject({
+    mark: 'fault',
+    text: `${front.url.origin}/health arrives here as /app/health, and is answered 503`,
   });
 });
 

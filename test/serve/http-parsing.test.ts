@@ -1,175 +1,386 @@
-/** What a socket may send to the process: strange paths, sizes and headers, and requests that a proxy might read in another way. */
-import { afterAll, describe, expect, test } from 'bun:test';
+/**
+ * What stands between the socket and the handlers, on Bun and on Node: strange paths, hosts,
+ * sizes and bodies, and requests that a proxy might read in another way. Where the runtimes
+ * differ, both are stated; docs/operating.md "What the runtime answers by itself" says so too.
+ */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { start } from '../kit/device.ts';
-import { startRelay } from '../kit/relay.ts';
-import { sendRaw, statusOf } from '../kit/sockets.ts';
+import { findFreePort } from '../kit/process.ts';
+import { buildForNode, launchRelay, RUNTIMES } from '../kit/relay.ts';
+import { openRaw, sendRaw, statusOf } from '../kit/sockets.ts';
 
-const relay = await startRelay({ START_BURST: '1000' });
-afterAll(() => relay.stop());
+setDefaultTimeout(60_000);
+await buildForNode();
 
-const send = (head: string) => sendRaw(relay.baseUrl, `${head}\r\nConnection: close\r\n\r\n`);
-
-describe('Host', () => {
-  test.each([
-    ['none in HTTP/1.1 is refused', 'GET /auth/done HTTP/1.1', 400],
-    ['none in HTTP/1.0 is a health check, and served', 'GET /auth/done HTTP/1.0', 200],
-    ['none hides no part of the path', 'GET /aa/auth/done HTTP/1.0', 404],
-    ['an empty one does not matter', 'GET /auth/done HTTP/1.1\r\nHost:', 200],
-    ['an empty one hides no part of the path', 'GET /aa/auth/done HTTP/1.1\r\nHost:', 404],
-    ['a malformed one does not matter', 'GET /auth/done HTTP/1.1\r\nHost: a b/c?d', 200],
-    ['RFC 9112 §3.2: two are refused', 'GET /auth/done HTTP/1.1\r\nHost: a\r\nHost: b', 400],
-    ['absolute form is served by its path', 'GET http://x.test/auth/done HTTP/1.1\r\nHost: a', 200],
-    ['two slashes are not a host', 'GET //x.test/auth/done HTTP/1.1\r\nHost: a', 404],
-  ])('%s', async (_, head, status) => {
-    expect(statusOf(await send(head))).toBe(status);
-  });
-
-  test('is in no address that the relay makes', async () => {
-    const body = JSON.stringify({ service: 'mal' });
-    const answer = await sendRaw(
-      relay.baseUrl,
-      `POST http://evil.test/auth/start HTTP/1.1\r\nHost: evil.test\r\nX-Forwarded-Host: evil.test\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-    );
-    expect(answer).toContain(`"url":"${relay.baseUrl}/auth/mal?state=`);
-    expect(answer).not.toContain('evil');
-  });
-});
-
-test.each(['start', 'result', 'done', 'mal', 'mal/callback'])(
-  '/auth/%s: an unknown method is not answered, and CONNECT reaches no handler',
-  async (path) => {
-    for (const method of ['FOO', 'get']) {
-      expect(await send(`${method} /auth/${path} HTTP/1.1\r\nHost: a`)).toBe('');
-    }
-    expect(statusOf(await send(`CONNECT /auth/${path} HTTP/1.1\r\nHost: a`))).toBe(405);
-  },
+const ports = await Promise.all(RUNTIMES.map(findFreePort));
+const relays = await Promise.all(
+  RUNTIMES.map(([, command], index) =>
+    launchRelay(
+      {
+        ...{ START_BURST: '1000', TRUSTED_PROXY_CIDRS: '127.0.0.1' },
+        ADMIN_PORT: String(ports[index]),
+      },
+      { command },
+    ),
+  ),
 );
+await Promise.all(relays.map((each) => each.waitForEvent('listening')));
+afterAll(() => Promise.all(relays.map((each) => each.stop())));
 
-test('the relay is no proxy: CONNECT to another host is 404', async () => {
-  const answer = await send('CONNECT provider.test:443 HTTP/1.1\r\nHost: provider.test:443');
-  expect(statusOf(answer)).toBe(404);
-});
+type Status = number | 'closed';
+/** Of every runtime, or of Bun and of Node. */
+type Expected = Status | readonly [bun: Status, node: Status];
 
-describe('sizes', () => {
-  test('a path or a header of 20 kB is 431, and the relay goes on', async () => {
-    const long = 'x'.repeat(20_000);
-    expect(statusOf(await send(`GET /auth/mal?state=${long} HTTP/1.1\r\nHost: a`))).toBe(431);
-    expect(statusOf(await send(`GET /health HTTP/1.1\r\nHost: a\r\nX: ${long}`))).toBe(431);
-    expect(statusOf(await send('GET /health HTTP/1.1\r\nHost: a'))).toBe(200);
+/** The statuses of all responses in what was received. */
+const statusesOf = (answer: string) => (answer.match(/HTTP\/1\.[01] \d+/g) ?? []).map(statusOf);
+
+describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', (_, index) => {
+  const relay = relays[index] as (typeof relays)[number];
+  const adminUrl = `http://127.0.0.1:${ports[index]}`;
+  const here = (expected: Expected): Status =>
+    typeof expected === 'object' ? (expected[index] ?? 'closed') : expected;
+  const send = (head: string, url = relay.baseUrl) =>
+    sendRaw(url, `${head}\r\nConnection: close\r\n\r\n`);
+
+  describe('Host', () => {
+    const hosts: readonly [name: string, head: string, status: number][] = [
+      ['none in HTTP/1.1 is refused', 'GET /auth/done HTTP/1.1', 400],
+      ['none in HTTP/1.0 is a health check, and served', 'GET /auth/done HTTP/1.0', 200],
+      ['none hides no part of the path', 'GET /aa/auth/done HTTP/1.0', 404],
+      ['none leaves the path as with one', 'GET /x/../auth\\done HTTP/1.0', 200],
+      ['an empty one does not matter', 'GET /auth/done HTTP/1.1\r\nHost:', 200],
+      ['an empty one hides no part of the path', 'GET /aa/auth/done HTTP/1.1\r\nHost:', 404],
+      ...['a b/c?d', 'a b', 'a/b', 'a?b', 'a#b', 'a\\b', '[::1', 'u:p@a', 'a:99999', '\xe4'].map(
+        (host): [string, string, number] => [
+          `${host} does not matter`,
+          `GET /auth/done HTTP/1.1\r\nHost: ${host}`,
+          200,
+        ],
+      ),
+      ['RFC 9112 §3.2: two are refused', 'GET /auth/done HTTP/1.1\r\nHost: a\r\nHost: b', 400],
+      ['the same one twice too', 'GET /auth/done HTTP/1.1\r\nHost: a\r\nHost: a', 400],
+      ['and one with an empty one', 'GET /auth/done HTTP/1.1\r\nHost: a\r\nHost:', 400],
+      [
+        'absolute form is served by its path',
+        'GET http://x.test/auth/done HTTP/1.1\r\nHost: a',
+        200,
+      ],
+      ['in any case of the scheme', 'GET HTTP://x.test/auth/done HTTP/1.1\r\nHost: a', 200],
+      ['whatever host it names', 'GET http://u@127.%x:9e9/auth/done HTTP/1.1\r\nHost: a', 200],
+      ['also without Host', 'GET http://x.test/auth/done HTTP/1.0', 200],
+      ['its query is no path', 'GET http://x.test?a=/auth/result HTTP/1.1\r\nHost: a', 200],
+      ['another scheme is refused', 'GET ftp://x.test/auth/done HTTP/1.1\r\nHost: a', 400],
+      ['two slashes are not a host', 'GET //x.test/auth/done HTTP/1.1\r\nHost: a', 404],
+      ['nor without Host', 'GET //x.test/auth/done HTTP/1.0', 404],
+      ['a target without a path is refused', 'GET auth/done HTTP/1.1\r\nHost: a', 400],
+      ['OPTIONS * is refused', 'OPTIONS * HTTP/1.1\r\nHost: a', 400],
+      ['OPTIONS * without Host too', 'OPTIONS * HTTP/1.0', 400],
+      ['GET * is refused', 'GET * HTTP/1.1\r\nHost: a', 400],
+    ];
+
+    test.each(hosts)('%s', async (_, head, status) => {
+      expect(statusOf(await send(head))).toBe(status);
+    });
+
+    test.each(hosts)('at the admin port: %s', async (_, head, status) => {
+      const answer = await send(
+        head.replace('/auth/done', '/metrics').replace('\\done', '/..\\metrics'),
+        adminUrl,
+      );
+      expect(statusOf(answer)).toBe(status);
+    });
+
+    /** DNS rebinding: a page of another domain gives its own name the address of this machine. */
+    test.each([
+      ['127.0.0.1:9090', 200],
+      ['[::1]:9090', 200],
+      ['10.1.2.3', 200],
+      ['localhost:9090', 200],
+      ['LOCALHOST', 200],
+      ['relay-1:9090', 200],
+      ['evil.example', 421],
+      ['evil.example:9090', 421],
+      ['127.0.0.1.evil.example', 421],
+      ['127.%x', 421],
+      ['evil.example.', 421],
+    ])('of the admin port: %s is %i', async (host, status) => {
+      for (const path of ['/', '/now', '/metrics']) {
+        const answer = await send(`GET ${path} HTTP/1.1\r\nHost: ${host}`, adminUrl);
+        expect(statusOf(answer)).toBe(status);
+        expect(answer.includes('ADMIN_NAMES')).toBe(status === 421);
+      }
+    });
+
+    test('is in no address that the relay makes', async () => {
+      const body = JSON.stringify({ service: 'mal' });
+      const answer = await sendRaw(
+        relay.baseUrl,
+        `POST http://evil.test/auth/start HTTP/1.1\r\nHost: evil.test\r\nX-Forwarded-Host: evil.test\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      );
+      expect(answer).toContain(`"url":"${relay.baseUrl}/auth/mal?state=`);
+      expect(answer).not.toContain('evil');
+    });
   });
 
-  test('198 header fields are read, one more is 431', async () => {
-    const fields = (count: number) =>
-      Array.from({ length: count }, (_, index) => `\r\nX-${index}: a`).join('');
-    // Host and Connection are two of them.
-    const sendWith = (count: number) => send(`GET /health HTTP/1.1\r\nHost: a${fields(count - 2)}`);
-    expect(statusOf(await sendWith(198))).toBe(200);
-    expect(statusOf(await sendWith(199))).toBe(431);
+  test.each(['start', 'result', 'done', 'mal', 'mal/callback'])(
+    '/auth/%s: an unknown method is not served, and CONNECT reaches no handler',
+    async (path) => {
+      for (const method of ['FOO', 'get']) {
+        const answer = await send(`${method} /auth/${path} HTTP/1.1\r\nHost: a`);
+        expect(statusOf(answer)).toBe(here(['closed', 400]));
+      }
+      for (const method of ['TRACE', 'PROPFIND', 'PATCH', 'QUERY']) {
+        const answer = await send(`${method} /auth/${path} HTTP/1.1\r\nHost: a`);
+        expect(statusOf(answer)).toBe(405);
+      }
+      const answer = await send(`CONNECT /auth/${path} HTTP/1.1\r\nHost: a`);
+      expect(statusOf(answer)).toBe(here([405, 'closed']));
+    },
+  );
+
+  test('the relay is no proxy: CONNECT to another host is refused', async () => {
+    const answer = await send('CONNECT provider.test:443 HTTP/1.1\r\nHost: provider.test:443');
+    expect(statusOf(answer)).toBe(here([404, 'closed']));
   });
 
-  test('a body of 2 MB is 413', async () => {
-    const body = ' '.repeat(2_000_000);
-    expect((await relay.ask('/auth/start', { method: 'POST', body })).status).toBe(413);
-  });
-});
-
-describe('of a path only \\ and .. are resolved, and nothing is decoded', () => {
-  test.each([
-    ['/auth\\done', 200],
-    ['/auth/.\\done', 200],
-    ['/x/../auth/done', 200],
-    ['/x/%2e%2e/auth/done', 200],
-    ['/auth/done/.%2E/../auth/done', 200],
-    ['/auth/mal/..%2fdone', 404],
-    ['/auth/mal/..%5cdone', 404],
-    ['/auth/mal%2Fcallback', 404],
-    ['/auth%5cdone', 404],
-    ['/auth/done/%2e', 404],
-    ['/auth/done%00', 404],
-    ['/auth/done;a', 404],
-    ['/auth//done', 404],
-    ['/auth/done/', 404],
-    ['/auth/%73tart', 404],
-    ['/Auth/done', 404],
-  ])('%s', async (path, status) => {
-    expect(statusOf(await send(`GET ${path} HTTP/1.1\r\nHost: a`))).toBe(status);
+  test.each<[name: string, header: string, Expected]>([
+    ['a WebSocket is not opened', 'Upgrade: websocket\r\nSec-WebSocket-Version: 13', 200],
+    ['HTTP/2 is not spoken', 'Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk', 200],
+    ['an unknown expectation: RFC 9110 §10.1.1 allows 417', 'Expect: something', [200, 417]],
+  ])('%s', async (_, header, expected) => {
+    const head = `GET /health HTTP/1.1\r\nHost: a\r\nConnection: close, Upgrade\r\n${header}`;
+    expect(statusOf(await sendRaw(relay.baseUrl, `${head}\r\n\r\n`))).toBe(here(expected));
   });
 
-  test('/auth/%6dal is not the link of mal, even with a good state', async () => {
-    const { state } = await start(relay);
-    expect((await relay.ask(`/auth/%6dal?state=${state}`)).status).toBe(404);
-  });
-});
+  describe('a connection', () => {
+    const GET = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
+    const body = JSON.stringify({ service: 'mal' });
+    const post = (path: string) =>
+      `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
-/** RFC 9112 §11.2. Where a proxy might read another request than the relay, neither is served. */
-describe('request smuggling', () => {
-  const CHUNKED = 'Transfer-Encoding: chunked';
-  const SMUGGLED = 'GET /auth/done HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+    test.each<[name: string, bytes: string, statuses: readonly Status[]]>([
+      ['two requests at once', GET, [200, 200]],
+      ['after a body that was read', post('/auth/start'), [200, 200]],
+      ['after a body that was not read', post('/auth/done'), [405, 200]],
+      ['after a GET with a body', post('/auth/done').replace('POST', 'GET'), [200, 200]],
+      ['after HEAD, which has no body', GET.replace('GET', 'HEAD'), [200, 200]],
+    ])('%s: the second is answered too', async (_, first, statuses) => {
+      const answer = await sendRaw(
+        relay.baseUrl,
+        first + GET.replace('a\r\n', 'a\r\nConnection: close\r\n'),
+      );
+      expect(statusesOf(answer)).toEqual([...statuses]);
+    });
 
-  /** A start with that header and body, and another request that some would take for a part of it. */
-  function smuggle(header: string, body = '0\r\n\r\n'): Promise<string> {
-    const head = `POST /auth/start HTTP/1.1\r\nHost: a\r\n${header}`;
-    return sendRaw(relay.baseUrl, `${head}\r\n\r\n${body}${SMUGGLED}`);
-  }
+    test('Expect: 100-continue is answered before the body, and not that of a body too large', async () => {
+      const head = (bytes: number) =>
+        `POST /auth/start HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: ${bytes}\r\n\r\n`;
+      const connection = openRaw(relay.baseUrl);
+      await connection.send(head(body.length));
+      await connection.until('100 Continue');
+      await connection.send(body);
+      expect(statusesOf(await connection.closed)).toEqual([100, 200]);
+      expect(statusesOf(await sendRaw(relay.baseUrl, head(2_000_000)))).toEqual([100, 413]);
+    });
 
-  /** The connection is closed after one response, which no handler of ours has made. */
-  function expectRefused(answer: string, status = 400): void {
-    expect(statusOf(answer)).toBe(status);
-    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
-    // Every response of ours has it.
-    expect(answer).not.toContain('Cache-Control');
-  }
+    test('that is half-closed after a request gets its answer', async () => {
+      const connection = openRaw(relay.baseUrl);
+      await connection.send(GET.replace('1.1', '1.0'));
+      connection.sendEnd();
+      expect(statusOf(await connection.closed)).toBe(200);
+    });
 
-  test.each([
-    ['a length and chunks', `Content-Length: 4\r\n${CHUNKED}`],
-    ['chunks and a length', `${CHUNKED}\r\nContent-Length: 4`],
-    ['two lengths', 'Content-Length: 4\r\nContent-Length: 5'],
-    ['two lengths in one', 'Content-Length: 4, 4'],
-    ['a length with a plus', 'Content-Length: +4'],
-    ['a negative length', 'Content-Length: -1'],
-    ['a length in hexadecimal', 'Content-Length: 0x4'],
-    ['a length beyond 64 bits', 'Content-Length: 18446744073709551620'],
-    ['an empty length', 'Content-Length:'],
-    ['a blank before the colon of a length', 'Content-Length : 4'],
-    ['gzip', 'Transfer-Encoding: gzip'],
-    ['gzip, then chunks', 'Transfer-Encoding: gzip, chunked'],
-    ['an unknown coding', 'Transfer-Encoding: xchunked'],
-    ['chunks twice', `${CHUNKED}\r\n${CHUNKED}`],
-    ['chunks twice in one', `${CHUNKED}, chunked`],
-    ['a blank before the colon of chunks', 'Transfer-Encoding : chunked'],
-    ['a folded line', 'X: a\r\n b'],
-    ['a bare LF in a header', 'X: a\nY: b'],
-    ['a bare CR in a header', 'X: a\rY: b'],
-    ['a NUL in a header', 'X: a\0b'],
-    ['a blank in a name', 'X Y: a'],
-  ])('by %s is refused', async (_, header) => {
-    expectRefused(await smuggle(header));
-  });
+    test.each(['sendEnd', 'reset', 'leave'] as const)(
+      'that ends within a body: %s',
+      async (end) => {
+        for (const header of ['Content-Length: 100', 'Transfer-Encoding: chunked']) {
+          const connection = openRaw(relay.baseUrl);
+          await connection.send(
+            `POST /auth/start HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n5\r\n{"ser`,
+          );
+          await relay.ask('/health');
+          connection[end]();
+          expect(statusOf(await connection.closed)).not.toBe(200);
+        }
+        expect((await relay.ask('/health')).status).toBe(200);
+      },
+    );
 
-  test.each([
-    ['an LF in an extension', '1;a\nb\r\nx\r\n0\r\n\r\n'],
-    ['a line that ends in LF', '1\nx\r\n0\r\n\r\n'],
-    ['a size in another notation', '0x1\r\nx\r\n0\r\n\r\n'],
-    ['a negative size', '-1\r\nx\r\n0\r\n\r\n'],
-    ['a size beyond 64 bits', '10000000000000001\r\nx\r\n0\r\n\r\n'],
-    ['more than its size', '1\r\nxy\r\n0\r\n\r\n'],
-  ])('by a chunk with %s is refused', async (_, body) => {
-    expectRefused(await smuggle(CHUNKED, body));
+    test('with half a header is closed at its deadline', async () => {
+      const answer = await sendRaw(relay.baseUrl, 'GET /auth/done HTTP/1.1\r\nHost:');
+      expect(statusOf(answer)).toBe(here(['closed', 408]));
+    });
   });
 
-  test.each([
-    ['no Host', 'GET /auth/done HTTP/1.1\r\n\r\n', 400],
-    ['lines that end in LF', 'GET /auth/done HTTP/1.1\nHost: a\n\n', 505],
-    ['HTTP/2.0', 'GET /auth/done HTTP/2.0\r\nHost: a\r\n\r\n', 505],
-    ['HTTP/1.2', 'GET /auth/done HTTP/1.2\r\nHost: a\r\n\r\n', 505],
-    ['no version', 'GET /auth/done\r\n\r\n', 505],
-  ])('after a request with %s is refused', async (_, head, status) => {
-    expectRefused(await sendRaw(relay.baseUrl, head + SMUGGLED), status);
+  describe('sizes', () => {
+    test('a path or a header of 20 kB is 431, and the relay goes on', async () => {
+      const long = 'x'.repeat(20_000);
+      expect(statusOf(await send(`GET /auth/mal?state=${long} HTTP/1.1\r\nHost: a`))).toBe(431);
+      expect(statusOf(await send(`GET /health HTTP/1.1\r\nHost: a\r\nX: ${long}`))).toBe(431);
+      expect(statusOf(await send('GET /health HTTP/1.1\r\nHost: a'))).toBe(200);
+    });
+
+    test('198 header fields are read; Bun alone refuses more', async () => {
+      const fields = (count: number) =>
+        Array.from({ length: count }, (_, index) => `\r\nX-${index}: a`).join('');
+      // Host and Connection are two of them.
+      const sendWith = (count: number) =>
+        send(`GET /health HTTP/1.1\r\nHost: a${fields(count - 2)}`);
+      expect(statusOf(await sendWith(198))).toBe(200);
+      expect(statusOf(await sendWith(199))).toBe(here([431, 200]));
+    });
+
+    test('no number of fields hides the last one, which a proxy may have added', async () => {
+      const many = '\r\na:'.repeat(2_500);
+      const answer = await send(
+        `POST /auth/start HTTP/1.1\r\nHost: a\r\nContent-Length: 0${many}\r\nX-Forwarded-For: x`,
+      );
+      expect(statusOf(answer)).toBe(here([431, 400]));
+      if (index === 1) expect(answer).toContain('Invalid client address');
+    });
+
+    test.each(['2000000', '104857600'])(
+      'a body of %s bytes is 413 before it is sent, and refused by the admin port',
+      async (bytes) => {
+        const head = `POST /auth/start HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}`;
+        expect(statusOf(await send(head))).toBe(413);
+        expect(statusOf(await send(head.replace('/auth/start', '/metrics'), adminUrl))).toBe(413);
+      },
+    );
+
+    test('a body of 2 MB is 413', async () => {
+      const body = ' '.repeat(2_000_000);
+      expect((await relay.ask('/auth/start', { method: 'POST', body })).status).toBe(413);
+    });
+
+    test('of a body of unknown length the beginning is read', async () => {
+      const { ask } = relay;
+      const endless = new ReadableStream({
+        start: (controller) => controller.enqueue(new Uint8Array(1_000).fill(0x20)),
+      });
+      const response = await ask('/auth/start', { method: 'POST', body: endless });
+      expect([response.status, await response.text()]).toEqual([400, 'Invalid JSON\n']);
+    });
   });
 
-  test('a length that is given twice is one length, and what follows it is another request', async () => {
-    const answer = await smuggle('Content-Length: 5\r\nContent-Length: 5');
-    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 200']);
-    expect(answer).toContain('Unknown service');
+  describe('of a path only \\ and .. are resolved, and nothing is decoded', () => {
+    test.each([
+      ['/auth\\done', 200],
+      ['/auth/.\\done', 200],
+      ['/x/../auth/done', 200],
+      ['/x/%2e%2e/auth/done', 200],
+      ['/auth/done/.%2E/../auth/done', 200],
+      ['/auth/mal/..%2fdone', 404],
+      ['/auth/mal/..%5cdone', 404],
+      ['/auth/mal%2Fcallback', 404],
+      ['/auth%5cdone', 404],
+      ['/auth/done/%2e', 404],
+      ['/auth/done%00', 404],
+      ['/auth/done;a', 404],
+      ['/auth//done', 404],
+      ['/auth/done/', 404],
+      ['/auth/%73tart', 404],
+      ['/Auth/done', 404],
+    ])('%s', async (path, status) => {
+      expect(statusOf(await send(`GET ${path} HTTP/1.1\r\nHost: a`))).toBe(status);
+    });
+
+    test('/auth/%6dal is not the link of mal, even with a good state', async () => {
+      const { state } = await start(relay);
+      expect((await relay.ask(`/auth/%6dal?state=${state}`)).status).toBe(404);
+    });
+  });
+
+  /** RFC 9112 §11.2. Where a proxy might read another request than the relay, neither is served. */
+  describe('request smuggling', () => {
+    const CHUNKED = 'Transfer-Encoding: chunked';
+    const SMUGGLED = 'GET /auth/done HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+
+    /** A start with that header and body, and another request that some would take for a part of it. */
+    function smuggle(header: string, body = '0\r\n\r\n'): Promise<string> {
+      const head = `POST /auth/start HTTP/1.1\r\nHost: a\r\n${header}`;
+      return sendRaw(relay.baseUrl, `${head}\r\n\r\n${body}${SMUGGLED}`);
+    }
+
+    /** The connection is closed after one response. Unless that is 200, no handler of ours has made it. */
+    function expectRefused(answer: string, expected: Expected = 400): void {
+      expect(statusOf(answer)).toBe(here(expected));
+      expect(statusesOf(answer)).toHaveLength(1);
+      // Every response of ours has it.
+      expect(answer.includes('Cache-Control')).toBe(here(expected) === 200);
+    }
+
+    test.each([
+      ['a length and chunks', `Content-Length: 4\r\n${CHUNKED}`],
+      ['chunks and a length', `${CHUNKED}\r\nContent-Length: 4`],
+      ['two lengths', 'Content-Length: 4\r\nContent-Length: 5'],
+      ['two lengths in one', 'Content-Length: 4, 4'],
+      ['a length with a plus', 'Content-Length: +4'],
+      ['a negative length', 'Content-Length: -1'],
+      ['a length in hexadecimal', 'Content-Length: 0x4'],
+      ['a length beyond 64 bits', 'Content-Length: 18446744073709551620'],
+      ['an empty length', 'Content-Length:'],
+      ['a blank before the colon of a length', 'Content-Length : 4'],
+      ['gzip', 'Transfer-Encoding: gzip'],
+      ['an unknown coding', 'Transfer-Encoding: xchunked'],
+      ['chunks twice', `${CHUNKED}\r\n${CHUNKED}`],
+      ['chunks twice in one', `${CHUNKED}, chunked`],
+      ['a blank before the colon of chunks', 'Transfer-Encoding : chunked'],
+      ['a folded line', 'X: a\r\n b'],
+      ['a bare LF in a header', 'X: a\nY: b'],
+      ['a bare CR in a header', 'X: a\rY: b'],
+      ['a NUL in a header', 'X: a\0b'],
+      ['a blank in a name', 'X Y: a'],
+    ])('by %s is refused', async (_, header) => {
+      expectRefused(await smuggle(header));
+    });
+
+    test.each([
+      ['an LF in an extension', '1;a\nb\r\nx\r\n0\r\n\r\n'],
+      ['a line that ends in LF', '1\nx\r\n0\r\n\r\n'],
+      ['a size in another notation', '0x1\r\nx\r\n0\r\n\r\n'],
+      ['a negative size', '-1\r\nx\r\n0\r\n\r\n'],
+      ['a size beyond 64 bits', '10000000000000001\r\nx\r\n0\r\n\r\n'],
+      ['more than its size', '1\r\nxy\r\n0\r\n\r\n'],
+    ])('by a chunk with %s is refused', async (_, body) => {
+      expectRefused(await smuggle(CHUNKED, body));
+    });
+
+    test.each<[name: string, head: string, Expected]>([
+      ['no Host', 'GET /auth/done HTTP/1.1\r\n\r\n', 400],
+      ['lines that end in LF', 'GET /auth/done HTTP/1.1\nHost: a\n\n', [505, 400]],
+      ['HTTP/2.0', 'GET /auth/done HTTP/2.0\r\nHost: a\r\n\r\n', [505, 200]],
+      ['HTTP/1.2', 'GET /auth/done HTTP/1.2\r\nHost: a\r\n\r\n', [505, 400]],
+      ['no version', 'GET /auth/done\r\n\r\n', [505, 200]],
+    ])('after a request with %s is not served', async (_, head, status) => {
+      expectRefused(await sendRaw(relay.baseUrl, head + SMUGGLED), status);
+    });
+
+    test('a length that is given twice is one length on Bun, and what follows it is another request', async () => {
+      const answer = await smuggle('Content-Length: 5\r\nContent-Length: 5');
+      expect(statusesOf(answer)).toEqual([[400, 200], [400]][index] ?? []);
+      expect(answer.includes('Unknown service')).toBe(index === 0);
+    });
+
+    test('chunks of what is compressed have the same ends on Node, and on Bun they are refused', async () => {
+      const answer = await smuggle('Transfer-Encoding: gzip, chunked');
+      expect(statusesOf(answer)).toEqual([[400], [400, 200]][index] ?? []);
+    });
+
+    test('the trailer of a chunked body is no request that is served', async () => {
+      const trailer = '0\r\nGET /auth/done HTTP/1.1\r\nHost: a\r\n\r\n';
+      expect(statusesOf(await smuggle(CHUNKED, trailer))).not.toContain(200);
+    });
+  });
+
+  test('nothing of that is a fault in the log', () => {
+    const faults = relay.events().filter(({ level }) => level === 'error' || level === 'warning');
+    expect(faults).toEqual([]);
+    expect(
+      relay
+        .output()
+        .split('\n')
+        .filter((line) => line && !line.startsWith('{')),
+    ).toEqual([]);
   });
 });

@@ -1,16 +1,31 @@
 /** HOST=unix:, TLS_CERT_FILE and TLS_KEY_FILE, on Bun and on Node: processes, sockets and certificates, all real. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
 import { start, startRequest, type Target } from '../kit/device.ts';
+import { runChild, startChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { buildForNode, launchRelay, type RelayProcess, ROOT, runRelay } from '../kit/relay.ts';
+import { buildForNode, launchRelay, type RelayProcess, RUNTIMES, runRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
 import { makeSelfSigned } from '../kit/tls.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
+import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
 await buildForNode();
@@ -30,10 +45,12 @@ function newPath(): string {
   return join(folder, String(files));
 }
 
-const RUNTIMES = [
-  ['Bun', [process.execPath, `${ROOT}src/main.ts`]],
-  ['Node', ['node', `${ROOT}dist/cli/main.js`]],
-] as const;
+/** Listens on it, as a system log does. */
+const DATAGRAM_SOCKET = `
+import socket, sys, time
+datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+datagrams.bind(sys.argv[1])
+time.sleep(60)`;
 
 describe.each(RUNTIMES)('on %s', (_, command) => {
   async function startRelay(env: Record<string, string>): Promise<RelayProcess> {
@@ -81,7 +98,8 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     test('a second relay does not start, and leaves the first one alone', async () => {
       const env = { OAUTH_BASE_URL: 'http://127.0.0.1:1', HOST: `unix:${socketPath}` };
       const { exitCode, output } = await runRelay(env, { command });
-      expect([exitCode, output]).toEqual([1, expect.stringContaining('EADDRINUSE')]);
+      const sentence = `HOST is unix:${socketPath}: another program listens there already`;
+      expect([exitCode, output]).toEqual([1, expect.stringContaining(sentence)]);
       expect((await relay.ask('/health')).status).toBe(200);
     });
 
@@ -92,6 +110,87 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       expect((await askSocket(socketPath, '/health')).status).toBe(200);
       expect(await next.stop()).toBe(0);
       expect(existsSync(socketPath)).toBe(false);
+    });
+
+    test('a relay whose socket was replaced removes only its own', async () => {
+      const path = newPath();
+      const [first] = [await startRelay({ HOST: `unix:${path}` }), unlinkSync(path)];
+      const second = await startRelay({ HOST: `unix:${path}` });
+      expect(await first.stop()).toBe(0);
+      expect((await askSocket(path, '/health')).status).toBe(200);
+      expect(await second.stop()).toBe(0);
+      expect(existsSync(path)).toBe(false);
+    });
+
+    test('of relays that start at once where one was killed, one listens and the others say so', async () => {
+      const path = newPath();
+      const killed = await startRelay({ HOST: `unix:${path}` });
+      await killed.stop('SIGKILL');
+      const started = await Promise.all(
+        Array.from({ length: 5 }, () => launchRelay({ HOST: `unix:${path}` }, { command })),
+      );
+      relays.push(...started);
+      const outcomes = await Promise.all(
+        started.map((each) =>
+          each.waitForEvent('listening').then(
+            () => each,
+            () => each.output(),
+          ),
+        ),
+      );
+      const listening = outcomes.filter((each) => typeof each !== 'string');
+      expect(listening).toHaveLength(1);
+      for (const output of outcomes.filter((each) => typeof each === 'string')) {
+        expect(output).toContain(`HOST is unix:${path}: another program listens there already`);
+      }
+      expect((await askSocket(path, '/health')).status).toBe(200);
+      await listening[0]?.stop();
+      expect(readdirSync(folder).filter((name) => name.startsWith('.'))).toEqual([]);
+    });
+  });
+
+  describe('where something else is at the path of the socket, it stays, and the relay says what it is', () => {
+    const keep = (path: string, create: (path: string) => unknown) => {
+      create(path);
+      return path;
+    };
+    const file = keep(newPath(), (path) => writeFileSync(path, 'a precious file'));
+
+    test.each<[string, string, string]>([
+      ['a file', file, 'a file is there, and only a socket is replaced'],
+      ['a folder', keep(newPath(), mkdirSync), 'a folder is there'],
+      [
+        'a link to a file',
+        keep(newPath(), (path) => symlinkSync(file, path)),
+        'a symbolic link is',
+      ],
+      [
+        'a link to nothing',
+        keep(newPath(), (path) => symlinkSync('/-', path)),
+        'a symbolic link is',
+      ],
+      ['no folder', join(folder, 'none/s'), `the folder ${folder}/none does not exist`],
+      ['a file for a folder', `${file}/s`, `the folder ${file} does not exist`],
+      ['a folder that takes no sockets', '/proc/relay.sock', 'no socket can be created there ('],
+    ])('%s', async (_, path, sentence) => {
+      const before = readdirSync(folder);
+      const env = { OAUTH_BASE_URL: 'http://127.0.0.1:1', HOST: `unix:${path}` };
+      const { exitCode, output } = await runRelay(env, { command });
+      expect([exitCode, output]).toEqual([1, expect.stringContaining(`HOST is unix:${path}: `)]);
+      expect(output).toContain(sentence);
+      expect(readdirSync(folder)).toEqual(before);
+      expect(readFileSync(file, 'utf8')).toBe('a precious file');
+    });
+
+    test('a socket of datagrams', async () => {
+      const path = newPath();
+      const owner = startChild(['python3', '-c', DATAGRAM_SOCKET, path]);
+      await pollUntil('the socket is there', async () => existsSync(path));
+      const env = { OAUTH_BASE_URL: 'http://127.0.0.1:1', HOST: `unix:${path}` };
+      const { output } = await runRelay(env, { command });
+      expect(output).toContain('a socket is there that the relay cannot connect to (EPROTOTYPE)');
+      expect(existsSync(path)).toBe(true);
+      owner.kill();
     });
   });
 
@@ -117,7 +216,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       return cert;
     }
 
-    const shownCertificate = () => readShownCertificate(relay.port);
+    const shownCertificate = () => readShownCertificate({ host: '127.0.0.1', port: relay.port });
 
     test('it speaks HTTPS, and says so in the log', async () => {
       expect((await askTls(relay.port, '/health')).status).toBe(200);
@@ -171,6 +270,35 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       expect(problem).toContain('TLS_KEY_FILE must hold the key of TLS_CERT_FILE');
       expect((await shownCertificate()).fingerprint256).toBe(before);
       copyFileSync(saved, certFile);
+    });
+
+    test.each([[[]], [['--insecure']]])(
+      '`login` with %p: accepts it only if told',
+      async (flags) => {
+        const tokens = { accessToken: plantSecret('a-token-of-an-untrusted-relay') };
+        const session = plantSecret('a-session-of-an-untrusted-relay');
+        const started = { session, url: 'https://relay.test/auth/mal', expiresIn: 600 };
+        using untrusted = Bun.serve({
+          ...{ port: 0, hostname: '127.0.0.1', tls: await makeSelfSigned() },
+          fetch: ({ url }) => Response.json(url.endsWith('/auth/start') ? started : tokens),
+        });
+        const args = ['login', 'mal', '--relay', untrusted.url.origin, ...flags];
+        const login = await runChild([...command, ...args], { env: { NO_PROXY: '127.0.0.1' } });
+        expect(login.exitCode).toBe(flags.length === 0 ? 6 : 0);
+        expect(login.output.includes(tokens.accessToken)).toBe(flags.length > 0);
+      },
+    );
+
+    test('changed files are taken up at a Unix socket too', async () => {
+      const path = newPath();
+      const own = await startRelay({ ...env, HOST: `unix:${path}` });
+      const before = (await readShownCertificate({ path })).fingerprint256;
+      await install();
+      process.kill(own.pid, 'SIGHUP');
+      await own.waitForEvent('certificate_renewed');
+      expect((await readShownCertificate({ path })).fingerprint256).not.toBe(before);
+      expect(await own.stop()).toBe(0);
+      expect(existsSync(path)).toBe(false);
     });
 
     test('SIGTERM ends it, also after renewals', async () => {
@@ -228,9 +356,11 @@ function respond(
   });
 }
 
-function readShownCertificate(port: number): Promise<PeerCertificate> {
+function readShownCertificate(
+  at: { readonly path: string } | { readonly host: string; readonly port: number },
+): Promise<PeerCertificate> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+    const socket = connect({ ...at, rejectUnauthorized: false }, () => {
       resolve(socket.getPeerCertificate());
       socket.end();
     });

@@ -9,6 +9,7 @@ test('an empty environment gives the limits of the protocol and a disabled relay
   expect(settingsOf({})).toEqual({
     port: 8080,
     adminHost: '127.0.0.1',
+    adminNames: [],
     trustedProxyCidrs: [],
     providers: [],
     discoveries: [],
@@ -89,10 +90,11 @@ const rules: readonly Rule<Settings>[] = [
   {
     setting: 'HOST',
     field: 'host',
-    keeps: '127.0.0.1 | :: | localhost | relay-1.internal',
+    keeps: `127.0.0.1 | :: | localhost | relay-1.internal | unix:/${'a'.repeat(95)}`,
     refuses: {
       'must be an address or host name alone, such as 127.0.0.1 or ::; PORT sets the port':
         '0.0.0.0:80 | http://localhost | [::] | a b | fe80::1%eth0',
+      'must be unix: and an absolute path of at most 96 bytes': `unix:relay.sock | unix: | unix:/${'a'.repeat(96)} | unix:/${'ä'.repeat(48)}`,
     },
   },
   wholeNumber('PORT', 'port', 0, 65_535),
@@ -102,6 +104,15 @@ const rules: readonly Rule<Settings>[] = [
     field: 'adminHost',
     keeps: '127.0.0.1 | :: | localhost',
     refuses: { 'must be an address or host name alone': '0.0.0.0:80 | http://localhost | [::]' },
+  },
+  {
+    setting: 'ADMIN_NAMES',
+    field: 'adminNames',
+    reads: { 'relay-1.internal, Relay.svc': ['relay-1.internal', 'Relay.svc'] },
+    refuses: {
+      'must be host names alone, such as relay-1.internal;':
+        'relay.internal:9090 | http://relay.internal | *.internal | .internal',
+    },
   },
   wholeNumber('SESSION_SECONDS', 'sessionSeconds', 1, 86_400),
   wholeNumber('POLL_SECONDS', 'pollSeconds', 1, 230),

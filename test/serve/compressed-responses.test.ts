@@ -1,0 +1,84 @@
+/** Providers that compress their responses although the relay asks them not to, on Bun and on Node. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { pollOnce, start } from '../kit/device.ts';
+import { serveUpstream } from '../kit/provider.ts';
+import { buildForNode, launchRelay, RUNTIMES } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
+import { bringCode } from '../kit/user.ts';
+
+setDefaultTimeout(60_000);
+await buildForNode();
+
+const accessToken = plantSecret('a-token-that-was-compressed');
+const json = JSON.stringify({ access_token: accessToken });
+const BOMB_BYTES = 300_000_000;
+
+/** Encoding and body, by what the code begins with. */
+const BODIES: Readonly<Record<string, readonly [encoding: string, body: Uint8Array]>> = {
+  gzip: ['gzip', gzipSync(json)],
+  upper: ['GZIP', gzipSync(json)],
+  deflate: ['deflate', deflateSync(json)],
+  brotli: ['br', brotliCompressSync(json)],
+  identity: ['identity', Buffer.from(json)],
+  long: ['gzip', gzipSync(json + ' '.repeat(70_000))],
+  bomb: ['gzip', gzipSync(new Uint8Array(BOMB_BYTES))],
+  damaged: ['gzip', Buffer.from('what is no gzip')],
+  garbled: ['br', Buffer.from('what is no brotli')],
+  cut: ['gzip', gzipSync(json).subarray(0, 30)],
+  unknown: ['constructor', Buffer.from('what nobody can decode')],
+};
+
+const provider = serveUpstream(() => {
+  const code = new URLSearchParams(provider.requests.at(-1)?.body).get('code') ?? '';
+  const [encoding, body] = BODIES[code.split('-')[0] ?? ''] ?? [];
+  return new Response(body as BodyInit, { headers: { 'Content-Encoding': encoding ?? '' } });
+});
+afterAll(provider.stop);
+
+describe.each(RUNTIMES)('on %s', (_, command) => {
+  const launched = launchRelay({ START_BURST: '100', MAL_TOKEN_URL: provider.url }, { command });
+  afterAll(async () => void (await (await launched).stop()));
+
+  async function signIn(kind: string) {
+    const relay = await launched;
+    await relay.waitForEvent('listening');
+    const { session, state } = await start(relay);
+    const { status } = await bringCode(relay, state, plantSecret(`${kind}-${state}`));
+    const result = await (await pollOnce(relay, session)).json();
+    return { relay, status, result };
+  }
+
+  test.each(['gzip', 'upper', 'deflate', 'brotli', 'identity'])(
+    '%s: the device gets its tokens',
+    async (kind) => {
+      const { result } = await signIn(kind);
+      expect(result).toEqual({ accessToken });
+      expect(provider.requests.at(-1)?.headers.get('accept-encoding')).toBe('identity');
+    },
+  );
+
+  test.each([
+    ['long', 'too_large'],
+    ['damaged', 'not_json'],
+    ['garbled', 'not_json'],
+    ['cut', 'not_json'],
+    ['unknown', 'not_json'],
+  ])('%s: the exchange fails as %s, and the hint blames no network', async (kind, reason) => {
+    const { relay, status, result } = await signIn(kind);
+    expect([status, result]).toEqual([502, { error: 'exchange_failed' }]);
+    expect(relay.events('exchange_failed').at(-1)).toMatchObject({
+      reason,
+      hint: expect.stringContaining('is no token endpoint: correct MAL_TOKEN_URL'),
+    });
+  });
+
+  test('what would be 300 MB is read up to the limit', async () => {
+    const relay = await launched;
+    await signIn('long');
+    const before = relay.residentBytes();
+    await signIn('bomb');
+    expect(relay.events('exchange_failed').at(-1)).toMatchObject({ reason: 'too_large' });
+    expect(relay.residentBytes() - before).toBeLessThan(BOMB_BYTES / 10);
+  });
+});
