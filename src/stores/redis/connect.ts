@@ -141,6 +141,7 @@ async function connectPrimaries(
   }
 
   async function perform<T>(key: string | undefined, command: Command<T>): Promise<T> {
+    if (!watch.hasLooked()) await watch.untilLooked();
     const connection =
       key === undefined
         ? watch.anyLink().connection

@@ -66,6 +66,10 @@ export interface Link {
   readonly connection: Connection | undefined;
   /** When this one was made, by `performance.now()`. */
   readonly openedAtMs: number;
+  /** Until then nothing had been answered for so long, on the connection before. */
+  readonly silentMs: number;
+  /** The process of the server. */
+  readonly serverId: string;
   /** The attempt to connect that is in progress, or was the last. */
   readonly opened: Promise<Connection>;
   /** Gives the connection up when there is no answer in time. */
@@ -73,9 +77,11 @@ export interface Link {
   close(): void;
 }
 
-export interface LinkListener {
-  onOpened(): void;
-  onLost(error: unknown): void;
+export interface LinkOptions {
+  /** Asked on each new connection, before it is used. */
+  readonly identify: (connection: Connection) => Promise<string>;
+  readonly onOpened: () => void;
+  readonly onLost: (error: unknown) => void;
 }
 
 /** What was sent before this is not carried out any more (commands.ts). */
@@ -92,22 +98,29 @@ function inTime<T>(work: Promise<T>): Promise<T> {
   });
 }
 
-export function openLink(access: Access, address: RedisAddress, on: LinkListener): Link {
+export function openLink(access: Access, address: RedisAddress, options: LinkOptions): Link {
+  const { identify, onOpened, onLost } = options;
   let current: Connection | undefined;
   let opened: Promise<Connection>;
   let isOpen = false;
   let openedAtMs = 0;
+  let answeredAtMs = Number.NEGATIVE_INFINITY;
+  let silentMs = Number.POSITIVE_INFINITY;
+  let serverId = '';
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   function open(): void {
     const connection = createConnection(access, address, () => false);
     current = connection;
     connection.on('error', (error) => lose(connection, error));
-    opened = inTime(connection.connect()).then(() => {
+    opened = inTime(connection.connect().then(identify)).then((id) => {
       if (current !== connection) throw new ClientOfflineError();
       isOpen = true;
+      serverId = id;
       openedAtMs = performance.now();
-      on.onOpened();
+      silentMs = openedAtMs - answeredAtMs;
+      answeredAtMs = openedAtMs;
+      onOpened();
       return connection;
     });
     opened.catch((error) => lose(connection, error));
@@ -115,9 +128,11 @@ export function openLink(access: Access, address: RedisAddress, on: LinkListener
 
   function lose(connection: Connection, error: unknown): void {
     if (current !== connection) return;
+    // One that was open is made again at once.
+    const pauseMs = isOpen ? 0 : RECONNECT_MS;
     leave();
-    timer = setTimeout(open, RECONNECT_MS);
-    on.onLost(error);
+    timer = setTimeout(open, pauseMs);
+    onLost(error);
   }
 
   function leave(): void {
@@ -136,6 +151,12 @@ export function openLink(access: Access, address: RedisAddress, on: LinkListener
     get openedAtMs() {
       return openedAtMs;
     },
+    get silentMs() {
+      return silentMs;
+    },
+    get serverId() {
+      return serverId;
+    },
     get opened() {
       return opened;
     },
@@ -143,7 +164,9 @@ export function openLink(access: Access, address: RedisAddress, on: LinkListener
       const asked = isOpen ? current : undefined;
       if (asked === undefined) throw new ClientOfflineError();
       try {
-        return await inTime(question(asked));
+        const answer = await inTime(question(asked));
+        answeredAtMs = performance.now();
+        return answer;
       } catch (error) {
         if (error instanceof StoreUnavailable) lose(asked, error);
         throw error;
@@ -179,6 +202,11 @@ export function createSubscriber(access: Access, onCut: (error?: unknown) => voi
 export async function timeOf(connection: Connection): Promise<number> {
   const [seconds, microseconds] = await connection.time();
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+}
+
+/** Another one after each restart of the server. */
+export async function readServerId(connection: Connection): Promise<string> {
+  return /^run_id:(\w+)/m.exec(await connection.info('server'))?.[1] ?? '';
 }
 
 /** INFO, and `save` where it may be asked. */

@@ -1,13 +1,21 @@
 /**
  * Servers that fail over: which one is the primary, and when it is used. Sentinels, or
- * all nodes of a Cluster, are asked twice a second. A primary whose connection failed,
- * or that did not answer, may have been replaced, or may have lost its data, by the time
- * it answers again. So it is used again when one of the others has confirmed after that
- * that it is the primary. docs/scaling.md "When a primary fails".
+ * all nodes of a Cluster, are asked twice a second. A primary that did not answer for a
+ * while may have been replaced when it answers again, and one that was restarted has lost
+ * its data. So it is used again when one of the others has confirmed after that that it
+ * is the primary. docs/scaling.md "When a primary fails".
  */
 import { ClientOfflineError } from '@redis/client';
 import { PrimaryFailure } from './failures.ts';
-import { type Access, type Connection, type Link, openLink, RECONNECT_MS, timeOf } from './link.ts';
+import {
+  type Access,
+  type Connection,
+  type Link,
+  openLink,
+  RECONNECT_MS,
+  readServerId,
+  timeOf,
+} from './link.ts';
 import {
   addressOf,
   type Claim,
@@ -40,8 +48,8 @@ const REPORT_MS = 1_000;
  */
 const UNCONFIRMED_MS = 10_000;
 /**
- * A process that stood still for this long asks again before it uses any primary: one
- * may have been replaced meanwhile. No shorter silence makes the others replace one.
+ * No shorter silence of a primary makes the others replace it. So a relay that stood
+ * still for this long asks them before it uses any primary.
  */
 const STANDSTILL_MS = 1_000;
 const TICK_MS = 250;
@@ -49,6 +57,8 @@ const TICK_MS = 250;
 interface Primary {
   readonly link: Link;
   isTrusted: boolean;
+  /** The process that is trusted, or was until its connection failed. */
+  trustedId: string;
   /** Since when it is not. */
   doubtedAtMs: number;
 }
@@ -162,6 +172,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
   let owners: (Primary | undefined)[] = [];
   let claimed = '';
   let lookedAtMs = 0;
+  const onceLooked: (() => void)[] = [];
   const reported = new Set<string>();
   const starting = { onUsable: () => {}, onFailure: (_: unknown) => {} };
   const looking = repeat(look, () => (isSettled() ? LOOK_MS : RECONNECT_MS));
@@ -186,7 +197,15 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
       onCut(failure);
       looking.soon();
     }
-    return openLink(access, address, { onOpened: looking.soon, onLost });
+    function onOpened(): void {
+      const primary = primaries.get(name);
+      if (primary !== undefined) goOn(primary);
+      looking.soon();
+    }
+    // A Sentinel may refuse INFO, and nothing depends on which process it is.
+    const isSentinel = !isCluster && access !== target;
+    const identify = isSentinel ? async () => '' : readServerId;
+    return openLink(access, address, { identify, onOpened, onLost });
   }
 
   function witness(address: RedisAddress): Link {
@@ -200,6 +219,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     const primary = primaries.get(name) ?? {
       link: isCluster ? witness(address) : open(target, address),
       isTrusted: false,
+      trustedId: '',
       doubtedAtMs: performance.now(),
     };
     primaries.set(name, primary);
@@ -237,14 +257,23 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     }
   }
 
+  /** The same process, and nobody can have replaced it in so short a time. */
+  function goOn(primary: Primary): void {
+    const { serverId, silentMs } = primary.link;
+    const isSame = serverId !== '' && serverId === primary.trustedId;
+    primary.isTrusted = isSame && silentMs < STANDSTILL_MS;
+    if (!primary.isTrusted) primary.trustedId = '';
+  }
+
   /** By what was asked after its connection was made. */
   function judge(primary: Primary, views: readonly View[], askedAtMs: number): void {
     const { link } = primary;
     if (primary.isTrusted || link.connection === undefined || link.openedAtMs > askedAtMs) return;
-    primary.isTrusted = isConfirmed(link.name, views);
-    if (primary.isTrusted || performance.now() - link.openedAtMs < UNCONFIRMED_MS) return;
+    const isNamed = isConfirmed(link.name, views);
+    if (!isNamed && performance.now() - link.openedAtMs < UNCONFIRMED_MS) return;
     primary.isTrusted = true;
-    onEvent({ type: 'store_primary_unconfirmed', primary: link.name });
+    primary.trustedId = link.serverId;
+    if (!isNamed) onEvent({ type: 'store_primary_unconfirmed', primary: link.name });
   }
 
   function report(): void {
@@ -276,6 +305,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     }
     for (const primary of primaries.values()) judge(primary, views, askedAtMs);
     lookedAtMs = askedAtMs;
+    if (hasLooked()) for (const resolve of onceLooked.splice(0)) resolve();
     report();
     onLooked();
     if (isSettled()) starting.onUsable();
@@ -283,7 +313,6 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
 
   /** Those that may be used. */
   function links(): Link[] {
-    if (!hasLooked()) return [];
     return [...primaries.values()].filter(({ isTrusted }) => isTrusted).map(({ link }) => link);
   }
 
@@ -300,12 +329,15 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
       });
     },
     lookSoon: looking.soon,
+    /** Since the process last stood still. */
+    hasLooked,
+    untilLooked: () => new Promise<void>((resolve) => void onceLooked.push(resolve)),
     /** At an address that a primary has redirected to. */
     connectionAt: (name: string): Promise<Connection> => witness(addressOf(name)).opened,
     /** Undefined while it is not to be used. */
     connectionFor(slot: number): Connection | undefined {
       const owner = owners[slot];
-      return owner?.isTrusted && hasLooked() ? owner.link.connection : undefined;
+      return owner?.isTrusted ? owner.link.connection : undefined;
     },
     links,
     /** Any node of a Cluster passes on what is published. Another one each time, because one may be down. */
