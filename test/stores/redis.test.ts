@@ -4,13 +4,14 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { tagOf } from '../../src/relay/secrets.ts';
 import { createRedisKeys, slotOf } from '../../src/stores/redis/records.ts';
-import { start } from '../kit/device.ts';
+import { start, startWithCode } from '../kit/device.ts';
 import { ACK_MS, EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
 import { rulesFor } from '../kit/redis/acl.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
+import { createTestService } from '../kit/service.ts';
 import {
   CLAIMED,
   createCode,
@@ -25,6 +26,7 @@ import {
   StoreUnavailable,
   tryRegister,
 } from '../kit/stores.ts';
+import { textOf } from '../kit/user.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
 import { runStoreSuite } from './suite.ts';
 
@@ -193,6 +195,17 @@ test('a code that an earlier release has marked as used is unknown, and the link
   await redis.cli('SET', codeKey, '0.an-id-of-a-use-1', 'PX', 20_000);
   expect(await store.getSession({ userCode })).toBeUndefined();
   expect(await store.getSession({ browserState })).toMatchObject({ browserState });
+  close();
+});
+
+test('how long ago a sign-in started is by the clock of the store, whatever the time at the relay', async () => {
+  const { stores, time, close } = await openTestRedis(redis.url, { prefix: 'age:' });
+  const service = createTestService({}, { stores });
+  const { link } = await startWithCode(service);
+  service.clock.advance(300_000);
+  expect(await textOf(await service.ask(link))).toContain('just now');
+  time.advance(125_000);
+  expect(await textOf(await service.ask(link))).toContain('2 minutes ago');
   close();
 });
 
