@@ -36,8 +36,8 @@ Usage: sign-in-relay login SERVICE [options]
 The tokens are written to stdout as JSON, everything else to stderr.
 
 Exit codes: 0 signed in, 2 wrong options, 3 the user declined, 4 the sign-in failed,
-5 the link expired, 6 the relay refused or cannot be reached, 7 the tokens could not
-be written, 130 Ctrl-C, 143 SIGTERM or SIGHUP.
+5 the link expired, 6 the relay refused, cannot be reached or is not understood,
+7 the tokens could not be written, 130 Ctrl-C, 143 SIGTERM or SIGHUP.
 `;
 
 interface Options {
