@@ -239,7 +239,7 @@ const answers = (() => {
   const odd = ['progress', '__proto__', 'constructor', 'toString', 'then'];
   const base = fc.constantFrom<object>(
     ...[STARTED, { ...STARTED, expiresIn: 0.5 }, { progress: 'opened' }, { accessToken: 'token' }],
-    ...[{ error: 'access_denied' }, {}],
+    ...[{ error: 'access_denied' }, { error: 'something_new' }, {}],
   );
   const changed = fc
     .tuple(base, fc.array(fc.tuple(fc.constantFrom(...members, ...odd), value), { maxLength: 2 }))
