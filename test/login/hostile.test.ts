@@ -268,10 +268,10 @@ const answers = (() => {
     ...['Location: /', 'Location: //', 'Location: \x9d52;c;eA==\x9c', 'Location: http://%x/', 'Y'],
   );
   return fc
-    .tuple(status, fc.array(header, { maxLength: 2 }), body, fc.double({ min: 0, max: 4 }))
+    .tuple(status, fc.array(header, { maxLength: 2 }), body, fc.integer({ min: 0, max: 400 }))
     .map(([code, headers, text, part]) => {
       const whole = respond(code, text, headers.map((line) => `${line}\r\n`).join(''));
-      return whole.slice(0, Math.ceil(whole.length * part));
+      return whole.slice(0, Math.ceil((whole.length * part) / 100));
     });
 })();
 
