@@ -7,7 +7,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startLog } from '../log.ts';
-import { renderQr } from '../terminal.ts';
+import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
 import { type Certificate, createCertificate } from './certificate.ts';
 import { createListener } from './listen.ts';
@@ -58,7 +58,7 @@ export async function dev(args: readonly string[]): Promise<number | undefined> 
     return undefined;
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    process.stderr.write(`${error.message.split('\n').map(printable).join('\n')}\n`);
     return 1;
   }
 }

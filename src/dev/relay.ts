@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import type { HandleRequest } from '../http/app.ts';
 import type { Peers } from '../http/request.ts';
+import { refuse } from '../http/responses.ts';
 import type { Fetch } from '../providers/token-endpoint.ts';
 import { systemClock } from '../relay/time.ts';
 import { createService, type DiscoveringService, type Stores } from '../service.ts';
@@ -15,9 +16,11 @@ import {
   createMemoryRefreshStore,
   createMemoryStore,
 } from '../stores/memory.ts';
+import { urlOf } from './access.ts';
 import type { Listener } from './listen.ts';
 import type { Plan } from './scenarios.ts';
 import type { RequestContext, SignIn, SignIns } from './sign-ins.ts';
+import { explainRefusal } from './story.ts';
 
 /** What an app calls the service, if nothing else was asked for. */
 export const DEFAULT_SERVICE = 'dev';
@@ -63,9 +66,8 @@ export function createDevRelay(options: DevRelayOptions) {
   }
 
   /** Which of them answers. A start takes the plan that is next. */
-  function serviceFor(request: Request, plan: Plan | undefined): DiscoveringService {
+  function serviceFor({ pathname, searchParams }: URL, plan: Plan | undefined): DiscoveringService {
     if (plan?.scenario === 'expires') return services.with({ sessionSeconds: plan.seconds });
-    const { pathname, searchParams } = new URL(request.url);
     const isLink = settings.providers.some(({ name }) => pathname === `/auth/${name}`);
     const signIn = isLink ? signIns.find(searchParams.get('state') ?? '') : undefined;
     const confirms = signIn?.plan?.scenario === 'deny-at-relay';
@@ -73,23 +75,40 @@ export function createDevRelay(options: DevRelayOptions) {
   }
 
   async function handle(request: Request, peers: Peers): Promise<Response> {
-    const plan = isStart(request) ? signIns.takePlan() : undefined;
+    const url = urlOf(request);
+    if (url === undefined) return refuse('malformed_request');
+    const plan = isStart(request, url) ? signIns.takePlan() : undefined;
     const context: RequestContext = { plan, started: undefined, isCut: false };
     const response = await signIns.context.run(context, () =>
-      serviceFor(request, plan).handle(request, peers),
+      serviceFor(url, plan).handle(request, peers),
     );
     if (plan !== undefined && response.status === 400) signIns.putBack(plan);
     if (plan !== undefined && (response.status === 429 || response.status === 503)) {
       options.say(`a start was refused with ${response.status}, as planned ("${plan.scenario}")`);
+    } else if (response.status >= 400 && isOfDevice(url)) {
+      await tellRefusal(request, url, response);
     }
     if (plan?.auto && context.started !== undefined) onAutoStart?.(context.started);
     return context.isCut ? breakOff(response) : response;
   }
 
+  async function tellRefusal({ method }: Request, url: URL, response: Response): Promise<void> {
+    const { pathname: path, searchParams } = url;
+    const { status } = response;
+    const signIn = signIns.findByPollSecret(searchParams.get('session') ?? '');
+    if (status === 410 && signIn !== undefined) {
+      const why = signIn.ended ?? 'it has expired';
+      return signIns.tell(signIn, `${describePoll(searchParams)} got 410: ${why}`);
+    }
+    const text = (await response.clone().text()).trim();
+    options.say(explainRefusal({ method, path, status, text }, offered));
+  }
+
+  const offered = settings.providers.map(({ name }) => name);
   let onAutoStart: ((signIn: SignIn) => void) | undefined;
 
   return {
-    services: settings.providers.map(({ name }) => name),
+    services: offered,
     handle: handle satisfies HandleRequest,
 
     linkOf: (service: string, browserState: string) =>
@@ -111,7 +130,10 @@ export function createDevRelay(options: DevRelayOptions) {
       await listener?.close();
       await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
       for (const service of services.all()) service.close();
-      if (!keepsSignIns) stores = createStores(signIns, settings.maxSessions);
+      if (!keepsSignIns) {
+        signIns.forgetAll();
+        stores = createStores(signIns, settings.maxSessions);
+      }
       services = createServices();
       await listener?.open();
       const kept = keepsSignIns ? 'every sign-in is still there' : 'it has forgotten every sign-in';
@@ -124,12 +146,19 @@ export function createDevRelay(options: DevRelayOptions) {
   };
 }
 
-function isStart({ method, url }: Request): boolean {
-  const { pathname } = new URL(url);
+function isStart({ method }: Request, { pathname }: URL): boolean {
   return (
     method === 'POST' &&
     (pathname === '/auth/start' || /^\/oauth2\/[^/]+\/device_authorization$/.test(pathname))
   );
+}
+
+/** What devices ask in the relay's own protocol. Refusals of the device grant explain themselves. */
+const isOfDevice = ({ pathname }: URL) => ['/auth/start', '/auth/result'].includes(pathname);
+
+function describePoll(query: URLSearchParams): string {
+  if (query.get('ack') === '1') return 'an acknowledgement';
+  return query.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
 
 /** Tests of an app start and refresh more often than a household. Guessing codes stays limited. */

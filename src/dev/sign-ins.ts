@@ -16,8 +16,10 @@ export interface SignIn {
   readonly deviceName: string | undefined;
   /** Undefined until it is chosen. */
   plan: Plan | undefined;
-  /** Chosen after the start: the session ends sooner than the device was told. */
+  /** When its session expires: sooner than the device was told, if that was chosen after the start. */
   endsAtMs: number;
+  /** Why a poll gets 410 from now on. Undefined: it does not. */
+  ended: string | undefined;
   wasOpened: boolean;
   wasCut: boolean;
   deliveries: number;
@@ -68,6 +70,19 @@ export function createSignIns(tell: Tell) {
     }
   }
 
+  function expireLater(signIn: SignIn): void {
+    const timer = setTimeout(
+      () => {
+        // It may have ended in another way, or sooner.
+        if (signIn.ended !== undefined) return;
+        signIn.ended = 'it has expired';
+        note(signIn, 'expired', 'the sign-in expired: its polls get 410. The app must start again');
+      },
+      signIn.endsAtMs - Date.now() + 1,
+    );
+    timer.unref();
+  }
+
   function hasEnded(signIn: SignIn | undefined): boolean {
     return signIn !== undefined && Date.now() > signIn.endsAtMs;
   }
@@ -83,9 +98,21 @@ export function createSignIns(tell: Tell) {
     clearPlans: () => void planned.splice(0),
 
     find: (browserState: string) => byBrowserState.get(browserState),
+    findByPollSecret: (pollSecret: string) => byPollSecret.get(pollSecret),
+    /** At this moment at the latest. */
+    endBy(signIn: SignIn, atMs: number): void {
+      if (atMs >= signIn.endsAtMs) return;
+      signIn.endsAtMs = atMs;
+      expireLater(signIn);
+    },
+    /** The relay restarts without them. */
+    forgetAll(): void {
+      for (const signIn of byBrowserState.values()) signIn.ended ??= 'the relay has restarted';
+    },
     /** The latest first. */
     latest: (most: number) => [...byBrowserState.values()].slice(-most).reverse(),
     note,
+    tell,
 
     /** The store, watched. */
     watch(store: SessionStore): SessionStore {
@@ -102,7 +129,8 @@ export function createSignIns(tell: Tell) {
           const signIn: SignIn = {
             ...{ number: count, service, browserState, userCode, deviceName, plan },
             ...{
-              endsAtMs: Number.POSITIVE_INFINITY,
+              endsAtMs: Date.now() + session.lifetimeMs,
+              ended: undefined,
               wasOpened: false,
               wasCut: false,
               deliveries: 0,
@@ -110,6 +138,7 @@ export function createSignIns(tell: Tell) {
             },
           };
           add(signIn, pollSecret);
+          expireLater(signIn);
           if (current !== undefined) current.started = signIn;
           note(signIn, 'waiting for the user', describeStart(signIn, session));
           return outcome;
@@ -168,6 +197,7 @@ export function createSignIns(tell: Tell) {
             const again = signIn.deliveries > 0 ? ' again' : '';
             note(signIn, `${name} delivered`, `the device received ${name}${again}`);
             signIn.deliveries += 1;
+            signIn.ended ??= 'its result was delivered';
           }
           return claim;
         },
@@ -176,6 +206,14 @@ export function createSignIns(tell: Tell) {
           const signIn = byPollSecret.get(pollSecret);
           if (outcome === 'acknowledged' && signIn !== undefined) {
             note(signIn, 'acknowledged', 'the device acknowledged what it received');
+          }
+          return outcome;
+        },
+        async cancel(pollSecret) {
+          const outcome = await store.cancel(pollSecret);
+          const signIn = byPollSecret.get(pollSecret);
+          if (outcome === 'cancelled' && signIn !== undefined) {
+            signIn.ended ??= 'its device cancelled it';
           }
           return outcome;
         },
