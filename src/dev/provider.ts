@@ -236,7 +236,8 @@ export function createDevProvider(options: DevProviderOptions) {
     const started = await relay?.handle(
       new Request(`${relayUrl}/auth/start`, {
         method: 'POST',
-        body: JSON.stringify({ service, code: true, ack: true, device: 'the dev page' }),
+        // Users see it, in their own language.
+        body: JSON.stringify({ service, code: true, ack: true, device: `/try/${scenario}` }),
       }),
       { requestIP: () => ({ address: '127.0.0.1' }) },
     );

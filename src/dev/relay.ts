@@ -4,13 +4,14 @@
  * own code, so that an app meets here what it meets in production.
  */
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { HandleRequest } from '../http/app.ts';
 import type { Peers } from '../http/request.ts';
 import { refuse } from '../http/responses.ts';
 import type { Fetch } from '../providers/token-endpoint.ts';
 import { systemClock } from '../relay/time.ts';
 import { createService, type DiscoveringService, type Stores } from '../service.ts';
-import { readSettings, type Settings } from '../settings/index.ts';
+import { describeFaults, readSettings, type Settings } from '../settings/index.ts';
 import {
   createMemoryRateLimiter,
   createMemoryRefreshStore,
@@ -36,7 +37,12 @@ export interface DevRelayOptions {
   /** Reaches the provider in this process, whatever certificate it shows to others. */
   readonly fetch: Fetch;
   readonly say: (text: string) => void;
+  /** The environment, in which the settings of the pages are obeyed. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
+
+/** What is wrong with those settings, for the user. */
+export class SettingsProblem extends Error {}
 
 export type DevRelay = ReturnType<typeof createDevRelay>;
 
@@ -184,26 +190,31 @@ function createStores(signIns: SignIns, maxSessions: number): Stores {
   };
 }
 
+/** Settings of what users see. The others are the dev relay's own. */
+const PAGE_SETTINGS = [
+  ...['APP_NAME', 'LOGO', 'ACCENT', 'PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'],
+] as const;
+
 /** Read as an operator's settings are, so that every default is the relay's own. */
-function settingsFor({ baseUrl, providerUrl, services }: DevRelayOptions) {
-  const env: Record<string, string> = {
+function settingsFor(options: DevRelayOptions) {
+  const { baseUrl, providerUrl, services } = options;
+  const env: Record<string, string | undefined> = {
+    ...Object.fromEntries(PAGE_SETTINGS.map((name) => [name, options.env[name]])),
     OAUTH_BASE_URL: baseUrl,
     PROVIDERS: services.join(','),
     CORS_ORIGINS: '*',
-    APP_NAME: 'your app',
   };
   for (const service of services) {
     const prefix = service.replaceAll('-', '_').toUpperCase();
     env[`${prefix}_CLIENT_ID`] = CLIENT_ID;
-    // Others have the name that they have in production.
-    if (service === DEFAULT_SERVICE) env[`${prefix}_DISPLAY_NAME`] = 'Dev provider';
+    env[`${prefix}_DISPLAY_NAME`] = options.env[`${prefix}_DISPLAY_NAME`];
     // Replaced below: an operator's provider must use https, this one is in the same process.
     env[`${prefix}_AUTHORIZE_URL`] = 'http://127.0.0.1/authorize';
     env[`${prefix}_TOKEN_URL`] = 'http://127.0.0.1/token';
     env[`${prefix}_PKCE`] = 'S256';
   }
-  const read = readSettings(env, () => '');
-  if (!read.ok) throw new Error(read.faults.map(({ problem }) => problem).join('; '));
+  const read = readSettings(env, readFileSync);
+  if (!read.ok) throw new SettingsProblem(describeFaults(read.faults, read.warnings).trim());
   const providers = read.settings.providers.map((provider) => ({
     ...provider,
     authorizeUrl: `${providerUrl}/authorize`,

@@ -110,7 +110,7 @@ test('the own script of the page is ES5, and its style no newer than Chromium 38
 
 test('a whole sign-in: menu, QR code, "continue on your phone", success', async () => {
   const tv = await openTv();
-  expect(await focused(tv)).toBe('DDev provider');
+  expect(await focused(tv)).toBe('DDev');
   await press(tv, 'ArrowRight');
   const link = await select(tv);
   expect(await headingOf(tv)).toBe('MyAnimeList');
@@ -134,14 +134,14 @@ test('a whole sign-in: menu, QR code, "continue on your phone", success', async 
 test('the arrows move between the services and stop at the edges', async () => {
   const tv = await openTv();
   const steps = [
-    ...['ArrowLeft', 'ArrowUp'].map((key) => [key, 'DDev provider']),
+    ...['ArrowLeft', 'ArrowUp'].map((key) => [key, 'DDev']),
     ['ArrowRight', 'MMyAnimeList'],
     ...['ArrowRight', 'ArrowRight'].map((key) => [key, 'AAniList']),
     // The second row is shorter.
     ...['ArrowDown', 'ArrowRight', 'ArrowDown'].map((key) => [key, 'AA-service-with-a-long-name']),
     ['ArrowLeft', 'SSpotify'],
-    ['ArrowUp', 'DDev provider'],
-    ['Escape', 'DDev provider'],
+    ['ArrowUp', 'DDev'],
+    ['Escape', 'DDev'],
   ];
   for (const [key = '', card = ''] of steps) {
     await press(tv, key);
@@ -180,7 +180,7 @@ test('Back also works while the relay does not answer', async () => {
   await press(tv, 'Enter');
   await untilShown(tv, 'One moment…');
   await press(tv, 'Escape');
-  expect(await focused(tv)).toBe('DDev provider');
+  expect(await focused(tv)).toBe('DDev');
 });
 
 test('a link that expires is replaced by another, and that one signs in', async () => {
@@ -193,7 +193,7 @@ test('a link that expires is replaced by another, and that one signs in', async 
   const link = await select(tv);
   const code = await tv.locator('#code').textContent();
   await pollUntil('there is a new link', async () => (await linkOf(tv)) !== link);
-  expect(await headingOf(tv)).toBe('Dev provider');
+  expect(await headingOf(tv)).toBe('Dev');
   expect(await tv.locator('#code').textContent()).not.toBe(code);
   const next = await linkOf(tv);
   expect(scan(readPng(await tv.locator('#qr').screenshot()))).toBe(next);
