@@ -268,11 +268,11 @@ export function createDevProvider(options: DevProviderOptions) {
   /** Why a request is refused: it would let a page of another site choose how sign-ins end, or read what happened. */
   function findRefusal(request: Request, url: URL): string | undefined {
     if (!hasOwnHost(url)) {
-      return `${url.host} is no name of this machine. Use its address, or localhost`;
+      return `${url.host} is no name of this machine: use its address, or localhost`;
     }
     const changes = !isRead(request) || url.pathname.startsWith(TRY);
     if (!changes || !isOfOtherPage(request, url)) return undefined;
-    return 'it comes from a page of another origin. Send it from a program, or from a page here';
+    return 'only programs and pages of this origin may';
   }
 
   async function route(request: Request, url: URL): Promise<Response> {

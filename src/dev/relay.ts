@@ -21,7 +21,7 @@ import { urlOf } from './access.ts';
 import type { Listener } from './listen.ts';
 import type { Plan } from './scenarios.ts';
 import type { RequestContext, SignIn, SignIns } from './sign-ins.ts';
-import { explainRefusal } from './story.ts';
+import { explainRefusal, type Refused } from './story.ts';
 
 /** What an app calls the service, if nothing else was asked for. */
 export const DEFAULT_SERVICE = 'dev';
@@ -49,6 +49,7 @@ export type DevRelay = ReturnType<typeof createDevRelay>;
 export function createDevRelay(options: DevRelayOptions) {
   const { signIns } = options;
   const settings = settingsFor(options);
+  const offered = settings.providers.map(({ name }) => name);
   let stores = createStores(signIns, settings.maxSessions);
   let services = createServices();
   let listener: Listener | undefined;
@@ -92,25 +93,23 @@ export function createDevRelay(options: DevRelayOptions) {
     if (plan !== undefined && (response.status === 429 || response.status === 503)) {
       options.say(`a start was refused with ${response.status}, as planned ("${plan.scenario}")`);
     } else if (response.status >= 400 && isOfDevice(url)) {
-      await tellRefusal(request, url, response);
+      await tellRefusal(url, response);
     }
     if (plan?.auto && context.started !== undefined) onAutoStart?.(context.started);
     return context.isCut ? breakOff(response) : response;
   }
 
-  async function tellRefusal({ method }: Request, url: URL, response: Response): Promise<void> {
-    const { pathname: path, searchParams } = url;
+  async function tellRefusal(url: URL, response: Response): Promise<void> {
     const { status } = response;
-    const signIn = signIns.findByPollSecret(searchParams.get('session') ?? '');
+    const what = describeAsked(url);
+    const signIn = signIns.findByPollSecret(url.searchParams.get('session') ?? '');
     if (status === 410 && signIn !== undefined) {
-      const why = signIn.ended ?? 'it has expired';
-      return signIns.tell(signIn, `${describePoll(searchParams)} got 410: ${why}`);
+      return signIns.tell(signIn, `${what} got 410: ${signIn.ended ?? 'it has expired'}`);
     }
     const text = (await response.clone().text()).trim();
-    options.say(explainRefusal({ method, path, status, text }, offered));
+    options.say(explainRefusal({ what, status, text }, offered));
   }
 
-  const offered = settings.providers.map(({ name }) => name);
   let onAutoStart: ((signIn: SignIn) => void) | undefined;
 
   return {
@@ -162,9 +161,10 @@ function isStart({ method }: Request, { pathname }: URL): boolean {
 /** What devices ask in the relay's own protocol. Refusals of the device grant explain themselves. */
 const isOfDevice = ({ pathname }: URL) => ['/auth/start', '/auth/result'].includes(pathname);
 
-function describePoll(query: URLSearchParams): string {
-  if (query.get('ack') === '1') return 'an acknowledgement';
-  return query.get('cancel') === '1' ? 'a cancellation' : 'a poll';
+function describeAsked({ pathname, searchParams }: URL): Refused['what'] {
+  if (pathname === '/auth/start') return 'a start';
+  if (searchParams.get('ack') === '1') return 'an acknowledgement';
+  return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
 
 /** Tests of an app start and refresh more often than a household. Guessing codes stays limited. */

@@ -76,7 +76,7 @@ export function createSignIns(tell: Tell) {
         // It may have ended in another way, or sooner.
         if (signIn.ended !== undefined) return;
         signIn.ended = 'it has expired';
-        note(signIn, 'expired', 'the sign-in expired: its polls get 410. The app must start again');
+        note(signIn, 'expired', 'the sign-in expired: its polls get 410, so start again');
       },
       signIn.endsAtMs - Date.now() + 1,
     );

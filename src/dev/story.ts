@@ -65,26 +65,23 @@ export function explain({ level, event, ...fields }: LogEvent): string | undefin
   }
 }
 
-/** What a device got in place of what it asked for. */
+/** What a device asked for and did not get. */
 export interface Refused {
-  readonly method: string;
-  readonly path: string;
+  readonly what: 'a start' | 'a poll' | 'an acknowledgement' | 'a cancellation';
   readonly status: number;
   readonly text: string;
 }
 
 /** A refusal that nobody planned, and what to do. In production the device alone is told. */
 export function explainRefusal(refused: Refused, services: readonly string[]): string {
-  const { method, path, status, text } = refused;
+  const { what, status, text } = refused;
   const [service = ''] = services;
   const remedies = new Map([
-    ['Invalid JSON', `send an object such as {"service":"${service}"}`],
-    ['Unknown service', `this relay has ${services.join(', ')}; --service NAME gives it another`],
-    ['Method not allowed', path === START ? 'a start is a POST' : 'a poll is a GET'],
-    ['Session not found', 'no sign-in here has this session. The app must start again'],
+    ['Invalid JSON', `send {"service":"${service}"}`],
+    ['Unknown service', `there is ${services.join(', ')} (--service)`],
+    ['Method not allowed', `${what} is a ${what === 'a start' ? 'POST' : 'GET'}`],
+    ['Session not found', 'no sign-in here has this session'],
   ]);
   const remedy = remedies.get(text);
-  return `${method} ${path} got ${status} ${text}${remedy === undefined ? '' : `: ${remedy}`}`;
+  return `${what} got ${status} ${text}${remedy === undefined ? '' : `: ${remedy}`}`;
 }
-
-const START = '/auth/start';

@@ -58,7 +58,7 @@ describe('dev: a page of another site', () => {
       (await dev.askProvider(authorizeUrl, decision)).status,
     ]).toEqual([403, 403, 403, 403, 403]);
     expect(await planned()).toEqual([]);
-    await dev.untilShown('POST /next got 403: it comes from a page of another origin');
+    await dev.untilShown('POST /next got 403: only programs and pages of this origin may');
   });
 
   test('reads nothing: only tokens and the user are for web apps', async () => {

@@ -371,19 +371,15 @@ describe('dev: what it says', () => {
   test('what a start or a poll is refused for, and what to do', async () => {
     const post = (body: string) => dev.ask('/auth/start', { method: 'POST', body });
     await post('service=dev');
-    await dev.untilShown(
-      'POST /auth/start got 400 Invalid JSON: send an object such as {"service":"dev"}',
-    );
+    await dev.untilShown('a start got 400 Invalid JSON: send {"service":"dev"}');
     await post('{"service":"mal"}');
-    await dev.untilShown(
-      'POST /auth/start got 400 Unknown service: this relay has dev; --service NAME gives it another',
-    );
+    await dev.untilShown('a start got 400 Unknown service: there is dev (--service)');
     await dev.ask('/auth/start');
-    await dev.untilShown('GET /auth/start got 405 Method not allowed: a start is a POST');
+    await dev.untilShown('a start got 405 Method not allowed: a start is a POST');
     await dev.ask(`/auth/result?session=${'A'.repeat(24)}`);
-    await dev.untilShown('GET /auth/result got 410 Session not found: no sign-in here');
+    await dev.untilShown('a poll got 410 Session not found: no sign-in here has this session');
     await dev.ask(`/auth/result?session=${'A'.repeat(24)}&wait=\u009b2J`);
-    await dev.untilShown('GET /auth/result got 400 Invalid wait');
+    await dev.untilShown('a poll got 400 Invalid wait');
     expect(dev.output()).not.toContain('A'.repeat(24));
   });
 
@@ -409,7 +405,7 @@ describe('dev: what it says', () => {
       const lines = dev.output().split('\n');
       return lines.flatMap((line) => new RegExp(`#${number} +(.*)`).exec(line)?.[1] ?? []);
     };
-    const expired = 'the sign-in expired: its polls get 410. The app must start again';
+    const expired = 'the sign-in expired: its polls get 410, so start again';
     for (const [device, { session }] of Object.entries({
       'planned to expire': planned,
       'chosen to expire': chosen,
