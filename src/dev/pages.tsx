@@ -172,7 +172,7 @@ export function listPage({ relayUrl, providerUrl, services, signIns, certificate
       {latest.length > 0 && (
         <>
           <h2>The latest sign-ins</h2>
-          <table>
+          <table class="stack">
             <tbody>
               {latest.map(({ number, deviceName, plan, state }) => (
                 <tr>
