@@ -133,8 +133,7 @@ export function createDevProvider(options: DevProviderOptions) {
         return page(200, messagePage('Nothing happens', 'This sign-in never finishes.'));
       case 'expires': {
         const signIn = signIns.find(asked.state);
-        // Planned before the start, it ends sooner.
-        if (signIn !== undefined) signIns.endBy(signIn, Date.now() + plan.seconds * 1_000);
+        if (signIn !== undefined) signIns.endWithin(signIn, plan.seconds * 1_000);
         const text = `This sign-in expires within ${plan.seconds} seconds, unfinished.`;
         return page(200, messagePage('It expires', text));
       }
@@ -395,10 +394,15 @@ function readAsked(text: string): Asked {
     return {
       ...form,
       ...(seconds !== undefined && { seconds: Number(seconds) }),
-      ...(auto !== undefined && { auto: auto === 'true' || (auto !== 'false' && auto) }),
+      ...(auto !== undefined && { auto: BOOLEANS.get(auto) ?? auto }),
     };
   }
 }
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
 
 const NO_SCENARIO = 'name a scenario: {"scenario":"deny"}';
 

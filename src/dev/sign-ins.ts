@@ -16,7 +16,7 @@ export interface SignIn {
   readonly deviceName: string | undefined;
   /** Undefined until it is chosen. */
   plan: Plan | undefined;
-  /** When its session expires: sooner than the device was told, if that was chosen after the start. */
+  /** Chosen after the start: the session ends sooner than the device was told. */
   endsAtMs: number;
   /** Why a poll gets 410 from now on. Undefined: it does not. */
   ended: string | undefined;
@@ -70,16 +70,13 @@ export function createSignIns(tell: Tell) {
     }
   }
 
-  function expireLater(signIn: SignIn): void {
-    const timer = setTimeout(
-      () => {
-        // It may have ended in another way, or sooner.
-        if (signIn.ended !== undefined) return;
-        signIn.ended = 'it has expired';
-        note(signIn, 'expired', 'the sign-in expired: its polls get 410, so start again');
-      },
-      signIn.endsAtMs - Date.now() + 1,
-    );
+  function tellExpiry(signIn: SignIn, delayMs: number): void {
+    const timer = setTimeout(() => {
+      // It may have ended in another way, or sooner.
+      if (signIn.ended !== undefined) return;
+      signIn.ended = 'it has expired';
+      note(signIn, 'expired', 'the sign-in expired: its polls get 410, so start again');
+    }, delayMs);
     timer.unref();
   }
 
@@ -99,11 +96,10 @@ export function createSignIns(tell: Tell) {
 
     find: (browserState: string) => byBrowserState.get(browserState),
     findByPollSecret: (pollSecret: string) => byPollSecret.get(pollSecret),
-    /** At this moment at the latest. */
-    endBy(signIn: SignIn, atMs: number): void {
-      if (atMs >= signIn.endsAtMs) return;
-      signIn.endsAtMs = atMs;
-      expireLater(signIn);
+    /** Sooner than its device was told. */
+    endWithin(signIn: SignIn, delayMs: number): void {
+      signIn.endsAtMs = Math.min(signIn.endsAtMs, Date.now() + delayMs);
+      tellExpiry(signIn, delayMs);
     },
     /** The relay restarts without them. */
     forgetAll(): void {
@@ -129,7 +125,7 @@ export function createSignIns(tell: Tell) {
           const signIn: SignIn = {
             ...{ number: count, service, browserState, userCode, deviceName, plan },
             ...{
-              endsAtMs: Date.now() + session.lifetimeMs,
+              endsAtMs: Number.POSITIVE_INFINITY,
               ended: undefined,
               wasOpened: false,
               wasCut: false,
@@ -138,7 +134,7 @@ export function createSignIns(tell: Tell) {
             },
           };
           add(signIn, pollSecret);
-          expireLater(signIn);
+          tellExpiry(signIn, session.lifetimeMs);
           if (current !== undefined) current.started = signIn;
           note(signIn, 'waiting for the user', describeStart(signIn, session));
           return outcome;

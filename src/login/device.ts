@@ -2,6 +2,7 @@
  * A device: starts a sign-in at a relay and waits for its result. docs/protocol.md.
  * It knows nothing of terminals, and uses nothing of the relay's own code.
  */
+import { Buffer } from 'node:buffer';
 
 export interface SignIn {
   /** For the user: the short link where the relay has one, otherwise the long one. */
