@@ -8,6 +8,7 @@ import { Buffer } from 'node:buffer';
 import { hash, randomBytes } from 'node:crypto';
 import { readAtMost } from '../body.ts';
 import { refuse } from '../http/responses.ts';
+import { systemClock } from '../relay/time.ts';
 import { hasOwnHost, isOfOtherPage, urlOf } from './access.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
@@ -133,7 +134,8 @@ export function createDevProvider(options: DevProviderOptions) {
         return page(200, messagePage('Nothing happens', 'This sign-in never finishes.'));
       case 'expires': {
         const signIn = signIns.find(asked.state);
-        if (signIn !== undefined) signIns.endWithin(signIn, plan.seconds * 1_000);
+        // If it was planned before the start, the session has expired by then.
+        if (signIn !== undefined) systemClock.setTimer(plan.seconds * 1_000, signIn.expire);
         const text = `This sign-in expires within ${plan.seconds} seconds, unfinished.`;
         return page(200, messagePage('It expires', text));
       }

@@ -104,7 +104,9 @@ export function createDevRelay(options: DevRelayOptions) {
     const what = describeAsked(url);
     const signIn = signIns.findByPollSecret(url.searchParams.get('session') ?? '');
     if (status === 410 && signIn !== undefined) {
-      return signIns.tell(signIn, `${what} got 410: ${signIn.ended ?? 'it has expired'}`);
+      // Every other end has been noted.
+      signIns.tellExpired(signIn);
+      return signIns.tell(signIn, `${what} got 410: ${signIn.ended}`);
     }
     const text = (await response.clone().text()).trim();
     options.say(explainRefusal({ what, status, text }, offered));

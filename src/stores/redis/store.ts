@@ -167,7 +167,10 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
       args.push(limit?.burst ?? '', limit === undefined ? '' : intervalMsOf(limit), ...fields);
       const outcome = await run(SCRIPTS.register, names, args);
       if (typeof outcome === 'number') return { retryAfterMs: outcome };
-      if (outcome === 'registered') knownPolls.add(poll.id, pointer, { isPending: true });
+      if (outcome === 'registered') {
+        // It lives to the end of its last millisecond.
+        knownPolls.add(poll.id, pointer, lifetimeMs + 1);
+      }
       return outcome as 'registered' | 'busy' | 'collision';
     },
 

@@ -3,7 +3,7 @@
 -- ARGV     clock, attempt, instance, session id
 --          An attempt is '<instance>.<claim>.<number>.': whoever repeats a claim under another
 --          number gets the same answer. '' claims nothing that is delivered once.
--- Returns  {'gone'}; {'pending'}; {'taken', the attempt that has it};
+-- Returns  {'gone'}; {'pending', milliseconds until it has expired}; {'taken', the attempt that has it};
 --          {'claimed', sealed result, 'once' | 'kept', 'first' | 'again', service, milliseconds since the result was stored}
 --          The last two are left out where the result was delivered before.
 --          'kept': whoever asks gets it. 'again': nothing was changed for this claim.
@@ -51,7 +51,7 @@ end
 local is_held_back = attempt == '' and not repeat_ms
 if is_held_back or state ~= STATE.completed and not lapsed then
   wait_for(session, instance)
-  return { 'pending' }
+  return { 'pending', expires_at + 1 - now }
 end
 
 -- First, because a full store may be told when something expires.
