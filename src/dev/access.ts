@@ -5,13 +5,14 @@
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 
-/**
- * The address that a request is for. Undefined if its Host makes no URL: Bun then gives a
- * URL that is none, or the path alone, as for HTTP/1.0 without a Host.
- */
+/** A name or an address, and a port. RFC 9110 §7.2. */
+const HOST = /^[\w.:[\]-]+$/;
+
+/** The address that a request is for. Undefined if its Host makes no URL. HTTP/1.0 needs no Host: Bun then gives the path alone. */
 export function urlOf({ url, headers }: Request): URL | undefined {
-  const hasHost = Boolean(headers.get('host'));
-  const address = url.startsWith('/') && !hasHost ? `http://localhost${url}` : url;
+  const host = headers.get('host') || 'localhost';
+  if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return undefined;
+  const address = url.startsWith('/') ? `http://${host}${url}` : url;
   return URL.canParse(address) ? new URL(address) : undefined;
 }
 
