@@ -9,6 +9,7 @@ import {
   Mismatch,
   matches,
   parseObject,
+  present,
 } from './expect.ts';
 import { type Answer, type Call, type ClientAddress, formCall } from './http.ts';
 import type { Reply } from './mock-provider.ts';
@@ -91,14 +92,17 @@ export function tokenPath(service: string): string {
   return `/oauth2/${service}/token`;
 }
 
-/** A device authorization that must be accepted (RFC 8628 §3.1). The device code is the poll secret. */
-export async function startGrant(
+type GrantCall = Partial<Call> & { readonly service?: string };
+
+/** A device authorization (RFC 8628 §3.1). The device code is the poll secret of its session. */
+export async function requestGrant(
   { relay, options }: Kit,
-  { service = options.serviceA, ...call }: Partial<Call> & { readonly service?: string } = {},
+  { service = options.serviceA, ...call }: GrantCall = {},
 ) {
-  const from = await relay.addresses.next();
+  const from = call.from ?? (await relay.addresses.next());
   const form = formCall(devicePath(service), { client_id: 'conformance-device' });
-  const answer = await relay.send({ ...form, from, ...call });
+  const answer = await relay.send({ ...form, ...call, from });
+  if (answer.status !== 200) return { answer };
   const fields = readOAuth(answer, 200);
   const session = {
     service,
@@ -110,7 +114,14 @@ export async function startGrant(
     mayRepeat: true,
   };
   relay.keep(session);
-  return { session, fields };
+  return { answer, session };
+}
+
+/** One that must be accepted. */
+export async function startGrant(kit: Kit, call: GrantCall = {}) {
+  const { answer, session } = await requestGrant(kit, call);
+  const fields = readOAuth(answer, 200);
+  return { session: present('a session', session), fields };
 }
 
 /** Longer than the longest hold that a device may ask for. */

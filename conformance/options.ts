@@ -39,7 +39,8 @@ export interface Options {
 }
 
 const FLAGS = {
-  'base-url': { type: 'string' },
+  /** Where a relay listens unless it is told otherwise. */
+  'base-url': { type: 'string', default: 'http://127.0.0.1:8080' },
   'public-url': { type: 'string' },
   'unconfigured-url': { type: 'string' },
   'provider-listen': { type: 'string', default: '127.0.0.1:9797' },
@@ -82,8 +83,7 @@ export function parseOptions(args: readonly string[], all: readonly Group[]): Op
     const isGood = /^\d{1,9}$/.test(value) && Number(value) >= least;
     return Number(check(isGood, flag, value, `a whole number, at least ${least}`));
   };
-  // A list needs no relay.
-  if (!flags['base-url'] && !flags.list) problems.push('--base-url is required');
+  if (!flags['base-url']) problems.push('--base-url is empty');
   const options = {
     ...readAddresses(flags, check),
     ...readServices(flags, check),

@@ -96,7 +96,8 @@ export function createRelay({ options, addresses, secrets, recordAnswer, live }:
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const answer = await send({ method: 'POST', path: '/auth/start', body: text, from });
     const session = readSession(answer, from);
-    if (session) keep(session);
+    const mayRepeat = typeof body === 'object' && body !== null && 'ack' in body;
+    if (session) keep(mayRepeat ? { ...session, mayRepeat } : session);
     return answer;
   };
   const poll = async (session: Session, call: Partial<Call> = {}): Promise<Answer> => {
@@ -149,7 +150,11 @@ export function createRelay({ options, addresses, secrets, recordAnswer, live }:
     /** A relay may count the session as open until it expires, so it stays known to the `cap` group. */
     async cancel(session: Session): Promise<Answer> {
       const answer = await send({ path: resultPath(session, { cancel: '1' }) });
-      if (answer.status === 204) cancelled.add(session.pollSecret);
+      if (answer.status === 204) {
+        cancelled.add(session.pollSecret);
+        // A parked poll may have been answered before.
+        live.set(session.pollSecret, session);
+      }
       return answer;
     },
     /** A poll that is held; `leave` closes its connection, and then no answer comes. */
@@ -165,10 +170,16 @@ export function createRelay({ options, addresses, secrets, recordAnswer, live }:
       if (unconfiguredUrl === undefined) throw new Skip('needs --unconfigured-url');
       return await sendTo(unconfiguredUrl, call);
     },
-    /** Completes and claims the sessions that this case left open. */
+    /**
+     * Completes and claims the sessions that this case left open. What the relay keeps
+     * after its delivery is confirmed: it would end a minute later, while `cap` counts.
+     */
     cleanUp: () =>
       atMost(CLEAN_UP_WORKERS, [...own.values()], async (session) => {
         await end(session);
+        await poll(session, { timeoutMs: CLEAN_UP_MS });
+        if (!session.mayRepeat || !options.extensions.has('ack')) return;
+        await send({ path: resultPath(session, { ack: '1' }), timeoutMs: CLEAN_UP_MS });
         await poll(session, { timeoutMs: CLEAN_UP_MS });
       }),
   };

@@ -83,3 +83,17 @@ export async function expectDeclined({ relay }: Kit, session: Session): Promise<
   expectJson(answer, { error: 'access_denied' });
   expectAtOnce(answer);
 }
+
+/** A user who presses a button once more after the sign-in has ended: the page says what became of it. */
+export async function expectToldAgain({ relay }: Kit, session: Session): Promise<void> {
+  const pages = [
+    await relay.decide(session, 'continue'),
+    await relay.decide(session, 'decline'),
+    await relay.decide(session, 'decline'),
+  ];
+  for (const page of pages) {
+    expectStatus(page, 200);
+    holds('page', !/<(?:form|button)/.test(page.body), 'nothing to decide any more', page.body);
+  }
+  equal('different texts', new Set(pages.map((page) => readHtml(page).text)).size, 1);
+}

@@ -6,10 +6,13 @@ import packageJson from '../package.json' with { type: 'json' };
 
 const ROOT = join(import.meta.dir, '..');
 
+/** May hold secrets, so only root reads it. */
+const SETTINGS = 'etc/sign-in-relay/environment';
+
 /** Where the files of the repository are in the package. */
 const FILES: Readonly<Record<string, string>> = {
   'deploy/debian/sign-in-relay.service': 'usr/lib/systemd/system/sign-in-relay.service',
-  'deploy/debian/environment': 'etc/sign-in-relay/environment',
+  'deploy/debian/environment': SETTINGS,
   LICENSE: 'usr/share/doc/sign-in-relay/copyright',
   'CHANGELOG.md': 'usr/share/doc/sign-in-relay/CHANGELOG.md',
   'docs/configuration.md': 'usr/share/doc/sign-in-relay/configuration.md',
@@ -32,12 +35,14 @@ export function buildDebianPackage(
     // dpkg takes the modes as they are; a folder made by mkdtemp is closed.
     chmodSync(folder, 0o755);
     copy(executable, join(folder, 'usr/bin/sign-in-relay'), 0o755);
-    for (const [from, to] of Object.entries(FILES)) copy(join(ROOT, from), join(folder, to), 0o644);
+    for (const [from, to] of Object.entries(FILES)) {
+      copy(join(ROOT, from), join(folder, to), to === SETTINGS ? 0o640 : 0o644);
+    }
     mkdirSync(join(folder, 'etc/sign-in-relay/secrets'), { mode: 0o700 });
     for (const script of ['postinst', 'prerm', 'postrm']) {
       copy(join(ROOT, 'deploy/debian', script), join(folder, 'DEBIAN', script), 0o755);
     }
-    writeFileSync(join(folder, 'DEBIAN/conffiles'), '/etc/sign-in-relay/environment\n');
+    writeFileSync(join(folder, 'DEBIAN/conffiles'), `/${SETTINGS}\n`);
     writeFileSync(join(folder, 'DEBIAN/control'), controlOf(architecture));
     const command = ['dpkg-deb', '--root-owner-group', '-Zzstd', '-z3', '--build', folder, file];
     const { exitCode, stderr } = Bun.spawnSync(command);
@@ -58,7 +63,7 @@ function controlOf(architecture: DebianArchitecture): string {
 Version: ${packageJson.version}
 Architecture: ${architecture}
 Maintainer: ${MAINTAINER}
-Depends: libc6 (>= 2.17)
+Depends: libc6 (>= 2.17), passwd
 Recommends: systemd
 Section: net
 Priority: optional

@@ -1,16 +1,13 @@
-import { type ProviderFacts, SUBDOMAIN } from '../src/providers/catalogue.ts';
-import { findProfile, PROFILE_NAMES } from '../src/providers/profiles/index.ts';
-import { findUnverified, type Profile } from '../src/providers/profiles/profile.ts';
-import type { Catalogue } from './update-catalogue.ts';
+import { ADDRESSES, type KnownAddresses, SUBDOMAIN } from '../src/providers/addresses.ts';
+import { PROFILES } from '../src/providers/known.ts';
+import { findUnverified, type Profile } from '../src/providers/profile.ts';
 
 /** Returns the text of docs/providers.md. */
-export function writeProvidersPage({ source, licence, providers }: Catalogue): string {
-  const profiled = PROFILE_NAMES.flatMap((name) => {
-    const profile = findProfile(name);
-    return profile ? [profileRow(name, profile)] : [];
-  });
-  const others = Object.entries(providers).map(
-    ([name, facts]) => `| \`${name}\` | ${new URL(plainAddress(facts)).host} | ${noteOf(facts)} |`,
+export function writeProvidersPage(): string {
+  const profiled = [...PROFILES].map(([name, profile]) => profileRow(name, profile));
+  const others = [...ADDRESSES].map(
+    ([name, facts]) =>
+      `| \`${name}\` | ${new URL(plainAddress(facts)).host} | ${noteOf(facts)} | ${sourceOf(facts)} |`,
   );
   return `# Providers
 
@@ -30,13 +27,26 @@ ${profiled.join('\n')}
 
 ## Addresses only
 
-Of these ${others.length} little more than the addresses is known. You also have to set what the provider's documentation says of PKCE (\`_PKCE\`), scopes (\`_SCOPE\`) and parameters that make it give a refresh token (\`_AUTHORIZE_PARAMS\`). The relay names what is not set when it starts.
+Of these ${others.length} little more than the addresses is known, and each was compared with a maintained source on 2026-11-22. You also have to set what the provider's documentation says of PKCE (\`_PKCE\`), scopes (\`_SCOPE\`) and parameters that make it give a refresh token (\`_AUTHORIZE_PARAMS\`). The relay names what is not set when it starts. Nobody here has signed in at them.
 
-Source: ${source} (${licence}). The addresses are as good as that source; nobody here has signed in at all of them.
-
-| name for \`PROVIDERS\` | signs in at | note |
-|---|---|---|
+| name for \`PROVIDERS\` | signs in at | note | compared with |
+|---|---|---|---|
 ${others.join('\n')}
+
+## Any other provider
+
+By its issuer, if it has discovery (OpenID Connect or RFC 8414):
+
+    PROVIDERS=example
+    EXAMPLE_ISSUER=https://accounts.example
+    EXAMPLE_CLIENT_ID=…
+
+Or by its two addresses:
+
+    PROVIDERS=example
+    EXAMPLE_AUTHORIZE_URL=https://accounts.example/authorize
+    EXAMPLE_TOKEN_URL=https://accounts.example/token
+    EXAMPLE_CLIENT_ID=…
 `;
 }
 
@@ -45,26 +55,29 @@ function profileRow(name: string, profile: Profile): string {
   const cells = [
     `[\`${name}\`](providers/${name}.md)`,
     displayName,
-    pkce.value,
-    clientSecret.value,
-    scope.value === '' ? '–' : `\`${scope.value}\``,
-    refreshToken.value === 'never' ? 'never' : 'yes',
-    deviceFlow.value === 'none' ? '–' : 'yes',
+    pkce,
+    clientSecret,
+    scope === undefined ? '–' : `\`${scope}\``,
+    refreshToken === 'never' ? 'never' : 'yes',
+    deviceFlow === 'none' ? '–' : 'yes',
     findUnverified(profile).join(', ') || '–',
   ];
   return `| ${cells.join(' | ')} |`;
 }
 
-function plainAddress({ authorizeUrl }: ProviderFacts): string {
+function plainAddress({ authorizeUrl }: KnownAddresses): string {
   return authorizeUrl.replace(SUBDOMAIN, 'subdomain');
 }
 
-function noteOf({ authorizeUrl, tokenUrl, clientAuth, pkce, quirks, departure }: ProviderFacts) {
+function noteOf({ authorizeUrl, tokenUrl, clientAuth, quirks }: KnownAddresses): string {
   const notes: string[] = [];
   if (`${authorizeUrl}${tokenUrl}`.includes(SUBDOMAIN)) notes.push('needs `_SUBDOMAIN`');
-  if (pkce) notes.push(`PKCE ${pkce}`);
   if (clientAuth === 'basic') notes.push('secret by HTTP Basic');
   if (quirks?.tokenRequest) notes.push('token requests in JSON');
-  if (departure) notes.push(`not standard: ${departure}; the sign-in may fail`);
   return notes.join('; ');
+}
+
+function sourceOf({ source }: KnownAddresses): string {
+  const [, , host = '', owner = '', name = ''] = source.split('/');
+  return `[${host === 'github.com' ? `${owner}/${name}` : host}](${source})`;
 }

@@ -8,6 +8,7 @@ import { text as readText } from 'node:stream/consumers';
 import { HEALTH_TIMEOUT_MS } from './limits.ts';
 import { codeOf } from './providers/connect-problem.ts';
 import type { Settings } from './settings/index.ts';
+import { printable } from './terminal.ts';
 
 /** Where every address is listened on, loopback is one of them. */
 const ANY_ADDRESS: ReadonlySet<string> = new Set(['::', '0.0.0.0']);
@@ -26,7 +27,8 @@ export async function askHealth(
   try {
     const response = await ask({ ...to, path }, tls !== undefined);
     const text = (await readText(response)).slice(0, 200);
-    return { text, exitCode: response.statusCode === 200 ? 0 : 1 };
+    // Another program may have the port.
+    return { text: printable(text), exitCode: response.statusCode === 200 ? 0 : 1 };
   } catch (error) {
     const reason = codeOf(error) || 'no answer';
     return { text: `no relay answers at ${place} (${reason})`, exitCode: 1 };

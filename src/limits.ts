@@ -131,9 +131,6 @@ export const TOKEN_RESPONSE_BYTES = 65_536;
  */
 export const EXCHANGE_LEASE_MS = EXCHANGE_TIMEOUT_MS + 5 * SECOND_MS;
 
-/** How long a handler may take, besides the time for which it holds a poll. Only a store that does not answer takes so long. */
-export const HANDLER_DEADLINE_MS = EXCHANGE_TIMEOUT_MS + 5 * SECOND_MS;
-
 /** How many outgoing requests Bun makes at once; bin/sign-in-relay and deploy/ set the same. */
 export const FETCHES_AT_ONCE = 5_000;
 

@@ -44,7 +44,7 @@ function writeLine(level: LogLevel, event: string, fields: LogFields | undefined
 }
 
 function jsonLine(time: string, level: LogLevel, event: string, fields?: LogFields): string {
-  return `${JSON.stringify({ time, level, event, ...fields })}\n`;
+  return `${toJson({ time, level, event, ...fields })}\n`;
 }
 
 function textLine(time: string, level: LogLevel, event: string, fields: LogFields = {}): string {
@@ -55,7 +55,17 @@ function textLine(time: string, level: LogLevel, event: string, fields: LogField
 const SHOWN_LEVELS = { debug: 'DEBUG', info: 'INFO ', warning: 'WARN ', error: 'ERROR' } as const;
 
 function textValue(value: unknown): string {
-  return typeof value === 'string' && /^[\w:/.,-]+$/.test(value) ? value : JSON.stringify(value);
+  return typeof value === 'string' && /^[\w:/.,-]+$/.test(value) ? value : toJson(value);
+}
+
+/** What JSON leaves as it is, and a terminal obeys: DEL, C1, and what is invisible or reorders text. */
+const UNESCAPED =
+  /[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+/** The same value as JSON. What others wrote, such as an issuer that names itself, is in some fields. */
+function toJson(value: unknown): string {
+  const json: string | undefined = JSON.stringify(value);
+  return `${json?.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)}`;
 }
 
 /** Returns a function that logs a warning only the first time, because every request would repeat it. */

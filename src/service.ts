@@ -101,7 +101,7 @@ type EnabledSettings = Settings & { readonly baseUrl: string };
  */
 export async function startService(settings: Settings, world: World): Promise<Service> {
   const { baseUrl } = settings;
-  if (baseUrl === undefined) return createDisabledService(world);
+  if (baseUrl === undefined) return createDisabledService();
   const stores = await openStores(settings, world);
   const service = createService({ ...settings, baseUrl }, world, stores);
   await service.discover();
@@ -149,9 +149,15 @@ function createStoreWatch() {
 }
 
 function logRedisEvent({ type, ...fields }: RedisEvent): void {
-  const isGood = type === 'store_back' || type === 'store_replicated' || type === 'store_accepts';
-  log[isGood ? 'info' : 'warning'](type, fields);
+  log[GOOD_NEWS.has(type) ? 'info' : 'warning'](type, fields);
 }
+
+const GOOD_NEWS: ReadonlySet<string> = new Set([
+  'store_back',
+  'store_primary_back',
+  'store_replicated',
+  'store_accepts',
+]);
 
 export interface DiscoveringService extends Service {
   /** Asks each issuer for its addresses, within DISCOVERY_TIMEOUT_MS. Those that do not answer are asked again later. */
@@ -241,7 +247,6 @@ export function createService(
 
   return {
     handle: createApp(routes, {
-      clock,
       cors: createCors(settings.corsOrigins),
       basePath: basePathOf(baseUrl),
     }),
@@ -318,9 +323,9 @@ function createRateLimits(
 }
 
 /** Without a base URL the relay is disabled: it answers only that it is not configured. */
-function createDisabledService({ clock }: World): Service {
+function createDisabledService(): Service {
   return {
-    handle: createApp(createDisabledRoutes(), { clock, cors: undefined, basePath: '' }),
+    handle: createApp(createDisabledRoutes(), { cors: undefined, basePath: '' }),
     redirectUris: () => ({}),
     close: () => {},
     drain: async () => {},

@@ -1,8 +1,8 @@
 /** `sign-in-relay providers [name]`: what docs/providers.md and docs/providers/ say, in a terminal. */
-import { CATALOGUE_NAMES, findInCatalogue, type ProviderFacts } from './providers/catalogue.ts';
-import { writeGuide } from './providers/profiles/guide.ts';
-import { findProfile, PROFILE_NAMES } from './providers/profiles/index.ts';
-import { findUnverified, type Profile } from './providers/profiles/profile.ts';
+import { ADDRESSES, type KnownAddresses } from './providers/addresses.ts';
+import { writeGuide } from './providers/guide.ts';
+import { PROFILES } from './providers/known.ts';
+import { findUnverified, type Profile } from './providers/profile.ts';
 import { prefixOf } from './providers/provider.ts';
 import { didYouMean } from './settings/misspelt.ts';
 
@@ -14,9 +14,9 @@ export interface Shown {
 /** Without a name: all of them. */
 export function showProviders(name: string | undefined): Shown {
   if (name === undefined) return { isFound: true, text: describeAll() };
-  const profile = findProfile(name);
+  const profile = PROFILES.get(name);
   if (profile) return { isFound: true, text: writeGuide(name, profile) };
-  const facts = findInCatalogue(name);
+  const facts = ADDRESSES.get(name);
   if (facts) return { isFound: true, text: describeAddresses(name, facts) };
   const text = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}\n`;
   return { isFound: false, text };
@@ -32,10 +32,7 @@ const COLUMNS = [
 ] as const;
 
 function describeAll(): string {
-  const profiles = PROFILE_NAMES.flatMap((name) => {
-    const profile = findProfile(name);
-    return profile ? [row(cellsOf(name, profile))] : [];
-  });
+  const profiles = [...PROFILES].map(([name, profile]) => row(cellsOf(name, profile)));
   return `${row(COLUMNS.map(([heading]) => heading))}
 ${profiles.join('\n')}
 
@@ -45,7 +42,7 @@ what to enter there, what to set, how to test, and what goes wrong.
 
 Addresses only; you set PKCE and scopes:
 
-${wrap(CATALOGUE_NAMES).join('\n')}
+${wrap([...ADDRESSES.keys()]).join('\n')}
 `;
 }
 
@@ -54,10 +51,10 @@ function cellsOf(name: string, profile: Profile): readonly string[] {
   return [
     findUnverified(profile).length > 0 ? `${name} *` : name,
     displayName,
-    pkce.value,
-    clientSecret.value,
-    refreshToken.value === 'never' ? 'never' : 'yes',
-    deviceFlow.value === 'none' ? '-' : 'of its own',
+    pkce,
+    clientSecret,
+    refreshToken === 'never' ? 'never' : 'yes',
+    deviceFlow === 'none' ? '-' : 'of its own',
   ];
 }
 
@@ -73,15 +70,14 @@ function wrap(names: readonly string[]): readonly string[] {
   return names.join(' ').match(/\S.{0,77}(?=\s|$)/g) ?? [];
 }
 
-function describeAddresses(name: string, facts: ProviderFacts): string {
+function describeAddresses(name: string, facts: KnownAddresses): string {
   const prefix = prefixOf(name);
   const known = [
     `users sign in at   ${facts.authorizeUrl}`,
     `tokens come from   ${facts.tokenUrl}`,
     `client secret      ${facts.clientAuth === 'basic' ? 'by HTTP Basic' : 'in the body (post)'}`,
-    ...(facts.pkce ? [`PKCE               ${facts.pkce}`] : []),
     ...(facts.quirks?.tokenRequest ? ['token requests     in JSON'] : []),
-    ...(facts.departure ? [`not standard       this provider ${facts.departure}`] : []),
+    `compared with      ${facts.source}`,
   ];
   return `Of ${name} only this is known; nobody here has signed in there:
 

@@ -1,5 +1,28 @@
-/** What the commands draw in a terminal: QR codes, times, a countdown. */
+/** What the commands write to a terminal: text of others, QR codes, times, a countdown. */
 import { correction, generate } from 'lean-qr';
+import { spellOutUnseen } from './pages/shown-name.ts';
+
+/** A line of the commands themselves has fewer. What a server sends may have any number. */
+const LINE_CHARACTERS = 1_000;
+
+/**
+ * One line that may hold what somebody else wrote: a server, an app, a file name. Control
+ * characters would move the cursor, set the clipboard (OSC 52) or reorder the text, so
+ * each invisible character is spelled out, as in `<U+001B>`.
+ */
+export function printable(text: string): string {
+  const line = text.slice(0, LINE_CHARACTERS).replace(/[\t-\r\u2028\u2029]+/g, ' ');
+  const shown = [...spellOutUnseen(line)];
+  const isCut = text.length > LINE_CHARACTERS || shown.length > LINE_CHARACTERS;
+  return isCut ? `${shown.slice(0, LINE_CHARACTERS).join('')}…` : shown.join('');
+}
+
+/** The same value as JSON for a terminal, a file or a program: in ASCII, since JSON itself leaves C1 and bidi controls as they are. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(/[^\n -~]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
 
 /** What a scanner needs around the code, in modules. ISO/IEC 18004 §9.1. */
 export const QUIET_ZONE = 4;

@@ -93,6 +93,14 @@ for (const [name, target] of Object.entries(TARGETS)) {
   );
 }
 
+test('--print-env alone: the environment of a relay at its default port', async () => {
+  const { exitCode, output } = await runChild([
+    ...[process.execPath, `${ROOT}conformance/run.ts`, '--print-env'],
+  ]);
+  expect(exitCode).toBe(0);
+  expect(output).toStartWith('OAUTH_BASE_URL=http://127.0.0.1:8080\n');
+});
+
 async function runSuite({ options, scheme = 'http', start }: Target) {
   await using stack = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-conformance-'));

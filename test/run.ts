@@ -1,5 +1,5 @@
 /**
- * `npm test`: types, lint, the build for Node, every test, and a search of every log
+ * `npm test`: types, lint, unused code, the build for Node, every test, and a search of every log
  * for every secret. The last line is `N passed, N failed`: checks, tests and the cases
  * of the conformance suite. With CI=true a skipped test or case is a failure.
  */
@@ -17,41 +17,15 @@ import { join } from 'node:path';
 import { findUndocumented } from './kit/log-document.ts';
 import { searchLogs } from './kit/secrets.ts';
 
-/** Commands that the tests need, and the Debian packages that have them. */
-const COMMANDS: Readonly<Record<string, string>> = {
-  buildah: 'buildah',
-  caddy: 'caddy',
-  chromium: 'chromium',
-  curl: 'curl',
-  haproxy: 'haproxy',
-  nginx: 'nginx-light',
-  node: 'nodejs',
-  openssl: 'openssl',
-  'redis-cli': 'redis-tools',
-  'redis-server': 'redis-server',
-  script: 'bsdutils',
-  /* For the programs of examples/devices. */
-  go: 'golang-go',
-  rustc: 'rustc',
-  javac: 'default-jdk-headless',
-  mcs: 'mono-mcs',
-  mono: 'mono-runtime',
-  'systemd-analyze': 'systemd',
-  'valkey-server': 'valkey-server',
-};
-
-/** In Debian 12 these are in its backports alone. */
-const FROM_BACKPORTS = new Set(['valkey-server']);
-
-/** Files that the tests need, and the Debian packages that have them. */
-const FILES: Readonly<Record<string, string>> = {
-  '/usr/lib/mono/4.5/System.Net.Http.dll': 'libmono-system-net-http4.0-cil',
-  '/usr/lib/mono/4.5/System.Runtime.Serialization.dll':
-    'libmono-system-runtime-serialization4.0-cil',
-};
-
-/** The same for modules of Debian's Python. */
-const PYTHON_MODULES: Readonly<Record<string, string>> = { oauthlib: 'python3-oauthlib' };
+/** What the tests run. scripts/install-test-tools.sh installs all of it. */
+const COMMANDS = 'buildah caddy chromium curl haproxy nginx node openssl redis-cli redis-server'
+  .concat(' valkey-server script systemd-analyze go rustc javac mcs mono')
+  .split(' ');
+const FILES = [
+  '/usr/lib/mono/4.5/System.Net.Http.dll',
+  '/usr/lib/mono/4.5/System.Runtime.Serialization.dll',
+];
+const INSTALL = 'scripts/install-test-tools.sh';
 
 interface Counts {
   readonly passed: number;
@@ -94,6 +68,7 @@ async function runAll(folder: string): Promise<Counts[]> {
   return [
     await check('types', ['node_modules/.bin/tsc', '--noEmit']),
     await check('lint and format', ['node_modules/.bin/biome', 'check']),
+    await check('unused code', ['node_modules/.bin/knip']),
     await check('build for Node', [bun, 'run', 'build']),
     await runTests({
       RELAY_TEST_BUILT: 'true',
@@ -177,78 +152,30 @@ function sum(all: readonly Counts[]): Counts {
   return { passed: total('passed'), failed: total('failed'), skipped: total('skipped') };
 }
 
-function run(command: readonly string[], env: Env = {}): Promise<number> {
-  const options = { cwd: ROOT, env: { ...process.env, ...env } };
-  return Bun.spawn([...command], { ...options, stdio: ['ignore', 'inherit', 'inherit'] }).exited;
+function run(command: readonly string[]): Promise<number> {
+  const stdio: ['ignore', 'inherit', 'inherit'] = ['ignore', 'inherit', 'inherit'];
+  return Bun.spawn([...command], { cwd: ROOT, stdio }).exited;
 }
 
-/** Leaves alone what is there. Without apt-get or its rights, it throws and names what is missing. */
+/** Leaves alone what is there. Where it cannot install the rest, it throws and names what is missing. */
 async function installMissing(): Promise<void> {
-  console.log(
-    `the tests need ${[...Object.keys(COMMANDS), ...Object.keys(PYTHON_MODULES)].join(', ')}`,
-  );
-  const packages = missingPackages();
-  if (packages.length === 0) return console.log('all of it is here');
-  const names = packages.join(' ');
-  if (Bun.which('apt-get') === null || process.getuid?.() !== 0) throw missingError(names);
-  console.log(`missing, and installed now with apt-get: ${names}`);
-  await run(['apt-get', '--quiet', 'update']);
-  await install(packages.filter((name) => !FROM_BACKPORTS.has(name) || !isDebian12()));
-  const rest = missingPackages();
-  if (rest.length > 0 && isDebian12()) await installFromBackports(rest);
-  const still = missingPackages();
-  if (still.length > 0) throw missingError(still.join(' '));
+  const missing = findMissing();
+  if (missing.length === 0) return;
+  console.log(`the tests need ${missing.join(', ')}`);
+  const isDebianRoot = Bun.which('apt-get') !== null && process.getuid?.() === 0;
+  if (isDebianRoot) await run([INSTALL]);
+  const still = isDebianRoot ? findMissing() : missing;
+  if (still.length === 0) return;
+  throw new Error(`Not here: ${still.join(', ')}. ${INSTALL} has the names of Debian's packages.`);
 }
 
-async function install(packages: readonly string[], options: readonly string[] = []) {
-  if (packages.length === 0) return;
-  const command = ['install', '--yes', '--no-install-recommends', ...packages];
-  const env = { DEBIAN_FRONTEND: 'noninteractive' };
-  await run(['apt-get', '--quiet', ...options, ...command], env);
-}
-
-function isDebian12(): boolean {
-  return /^VERSION_CODENAME=bookworm$/m.test(readFileSync('/etc/os-release', 'utf8'));
-}
-
-/** With lists of sources of its own, from the same mirror: those of the machine stay as they are. */
-async function installFromBackports(packages: readonly string[]): Promise<void> {
-  const format = '$(REPO_URI) $(CODENAME) $(COMPONENT)';
-  const { stdout } = Bun.spawnSync(['apt-get', 'indextargets', '--format', format]);
-  const [, mirror = ''] = /^(\S+) bookworm main$/m.exec(stdout.toString()) ?? [];
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-apt-'));
-  const lists = join(folder, 'lists');
-  mkdirSync(join(lists, 'partial'), { recursive: true });
-  const sources = join(folder, 'sources.list');
-  const keys = '[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]';
-  const suites = ['bookworm', 'bookworm-backports'];
-  writeFileSync(sources, suites.map((suite) => `deb ${keys} ${mirror} ${suite} main\n`).join(''));
-  const options = [
-    ...['-o', `Dir::Etc::sourcelist=${sources}`, '-o', 'Dir::Etc::sourceparts=-'],
-    ...['-o', `Dir::State::lists=${lists}`, '--target-release', 'bookworm-backports'],
-  ];
-  await run(['apt-get', '--quiet', ...options, 'update']);
-  await install(packages, options);
-  rmSync(folder, { recursive: true, force: true });
-}
-
-function missingPackages(): string[] {
-  const commands = Object.entries(COMMANDS).filter(([command]) => Bun.which(command) === null);
-  const modules = Object.entries(PYTHON_MODULES).filter(([module]) => !canImport(module));
-  const files = Object.entries(FILES).filter(([path]) => !existsSync(path));
-  return [...commands, ...modules, ...files].map(([, name]) => name);
-}
-
-function canImport(module: string): boolean {
+function findMissing(): string[] {
+  const commands = COMMANDS.filter((command) => Bun.which(command) === null);
+  const files = FILES.filter((path) => !existsSync(path));
   // Another Python that is first in PATH would not find Debian's modules.
   const python = Bun.which('python3', { PATH: '/usr/bin' });
-  return python !== null && Bun.spawnSync([python, '-c', `import ${module}`]).success;
-}
-
-function missingError(names: string): Error {
-  return new Error(
-    `The tests need packages that are not here. Install them and run again; on Debian as root: apt-get install ${names}`,
-  );
+  const hasModule = python !== null && Bun.spawnSync([python, '-c', 'import oauthlib']).success;
+  return [...commands, ...files, ...(hasModule ? [] : ['oauthlib for Python'])];
 }
 
 await main();

@@ -9,6 +9,7 @@ import {
   expectConfirmationPage,
   expectDeclined,
   expectRedirectToProvider,
+  expectToldAgain,
   startWithCode,
 } from '../user.ts';
 
@@ -28,7 +29,7 @@ export const confirm = cases((test) => {
       expectRedirectToProvider(kit, await relay.decide(session, 'continue'), session);
     }
     await expectSignsIn(kit, session);
-    expectInvalidLink(await relay.open(session));
+    await expectToldAgain(kit, session);
   });
 
   test('docs/person.md "Settings": a user who used a code is asked once, and the sign-in ends as usual', async (kit) => {
@@ -54,12 +55,10 @@ export const confirm = cases((test) => {
     await expectResult(kit, session, tokens);
   });
 
-  test('What the browser does: Decline: a page, the waiting device gets access_denied at once, and the link is no longer valid', async (kit) => {
-    const { relay, options } = kit;
-    const session = await relay.start({ service: options.serviceB });
+  test('What the browser does: Decline: a page, also when it is repeated, and the waiting device gets access_denied at once', async (kit) => {
+    const session = await kit.relay.start({ service: kit.options.serviceB });
     await expectDeclined(kit, session);
-    expectInvalidLink(await relay.open(session));
-    expectInvalidLink(await relay.decide(session, 'continue'));
+    await expectToldAgain(kit, session);
   });
 
   test('docs/person.md "The pages": a form from another site decides nothing: the page asks again', async (kit) => {

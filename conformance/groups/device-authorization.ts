@@ -6,6 +6,7 @@ import {
   devicePath,
   expectOAuthError,
   readOAuth,
+  requestGrant,
   startGrant,
   tokenPath,
 } from '../device.ts';
@@ -82,8 +83,11 @@ export const deviceAuthorization = cases((test) => {
   });
 
   test('RFC 8628 §3.5; RFC 6749 §5.2: device authorization shares the rate limit of /auth/start: 400 slow_down with Retry-After', async (kit) => {
-    const form = formCall(devicePath(kit.options.serviceA), {});
-    const answer = await askExhausted(kit, 400, (from) => kit.relay.send({ ...form, from }));
+    const answer = await askExhausted(
+      kit,
+      400,
+      async (from) => (await requestGrant(kit, { from })).answer,
+    );
     expectOAuthError(answer, 'slow_down');
     expectRetryAfter(answer);
   });

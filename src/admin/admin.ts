@@ -10,7 +10,7 @@ import type { Monitor } from '../monitor.ts';
 import type { Clock } from '../relay/time.ts';
 import type { Present } from '../service.ts';
 import { createCounts } from './counts.ts';
-import { createMetrics } from './metrics.ts';
+import { METRICS_CONTENT_TYPE, writeMetrics } from './metrics.ts';
 import { PAGE_HEADERS, renderNow, renderWholePage } from './page.tsx';
 import { createRecent } from './recent.ts';
 import { createStatus } from './status.ts';
@@ -39,7 +39,6 @@ export function createAdmin({ clock, services, maxSessions, names }: AdminOption
   let readNow = async () => STARTING;
   const readPresent = () => readNow();
   const counts = createCounts(services.map(({ name }) => name));
-  const metrics = createMetrics({ counts, maxSessions, readPresent });
   const recent = createRecent(clock);
   const known = names.map((name) => name.toLowerCase());
   const readStatus = createStatus({ clock, services, maxSessions, counts, recent, readPresent });
@@ -54,12 +53,12 @@ export function createAdmin({ clock, services, maxSessions, names }: AdminOption
       { path: '/metrics', methods: show(metricsResponse) },
       { path: '/*', refusal: () => textResponse(404, 'There are / and /metrics') },
     ],
-    { clock, cors: undefined, basePath: '' },
+    { cors: undefined, basePath: '' },
   );
 
   async function metricsResponse(): Promise<Response> {
-    return new Response(await metrics.write(), {
-      headers: { 'Content-Type': metrics.contentType, 'Cache-Control': 'no-store' },
+    return new Response(writeMetrics(counts, maxSessions, await readPresent()), {
+      headers: { 'Content-Type': METRICS_CONTENT_TYPE, 'Cache-Control': 'no-store' },
     });
   }
 

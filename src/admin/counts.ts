@@ -1,6 +1,6 @@
 /**
  * The numbers behind metrics and page. Counting makes no object and no text, because it
- * is a part of every sign-in: prom-client's own counters cost a sign-in 8 %.
+ * is a part of every sign-in: the counters of prom-client cost a sign-in 8 %.
  */
 import type { Monitor, RateLimitKind } from '../monitor.ts';
 

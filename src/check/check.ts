@@ -5,6 +5,7 @@
 import { readFileDescriptors } from '../file-descriptors.ts';
 import type { Runtime } from '../listen.ts';
 import type { Settings, SettingsReading } from '../settings/index.ts';
+import { jsonText } from '../terminal.ts';
 import { describeFindings, type Finding, fault, ok, warning } from './finding.ts';
 import { checkProviders } from './providers.ts';
 import { checkPublicAddress } from './public-address.ts';
@@ -21,9 +22,7 @@ export async function check({ read, runtime, asJson }: CheckOptions) {
     ...(read.ok ? await checkWorld(read.settings, runtime) : []),
   ];
   const isGood = findings.every(({ mark }) => mark !== 'fault');
-  const text = asJson
-    ? JSON.stringify({ ok: isGood, findings }, null, 2)
-    : describeFindings(findings);
+  const text = asJson ? jsonText({ ok: isGood, findings }) : describeFindings(findings);
   return { text, exitCode: isGood ? 0 : 1 };
 }
 

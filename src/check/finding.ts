@@ -1,4 +1,5 @@
 /** One line of `sign-in-relay check`, and how all of them are written. No finding holds a secret. */
+import { printable } from '../terminal.ts';
 
 /** `fault`: sign-ins fail. `warning`: they may. `left_out`: it could not be looked at now. */
 export type Mark = 'ok' | 'warning' | 'fault' | 'left_out';
@@ -26,7 +27,10 @@ const SHOWN: Readonly<Record<Mark, string>> = { ok: '✓', warning: '!', fault: 
 
 export function describeFindings(findings: readonly Finding[]): string {
   const lines = findings.map(({ mark, what, text, remedy }) =>
-    [`${SHOWN[mark]} ${what}: ${text}`, ...(remedy === undefined ? [] : [remedy])].join('; '),
+    // What a provider or Redis says of itself may be in it.
+    printable(
+      [`${SHOWN[mark]} ${what}: ${text}`, ...(remedy === undefined ? [] : [remedy])].join('; '),
+    ),
   );
   const count = (mark: Mark) => findings.filter((each) => each.mark === mark).length;
   return [...lines, `${count('fault')} faults, ${count('warning')} warnings`].join('\n');

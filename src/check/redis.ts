@@ -68,7 +68,6 @@ async function signIn({
     ...{ verifier: undefined, deviceName: undefined, repeatMs: 1_000, keepsErrors: false },
   });
   await sessions.getSession({ userCode });
-  await sessions.useCode(userCode);
   await sessions.getAuthorization(service, browserState);
   await sessions.tellOpened(pollSecret);
   await sessions.lease(service, browserState);
@@ -76,7 +75,6 @@ async function signIn({
   await sessions.claim(pollSecret);
   await sessions.acknowledge(pollSecret);
   await sessions.cancel(pollSecret);
-  await sessions.isCancelled({ browserState });
   await sessions.countLive();
   await createRateLimiter('check', { burst: 1, ratePerSecond: 1 }).take('check');
   await refreshes.begin(browserState);
@@ -84,8 +82,8 @@ async function signIn({
 }
 
 async function checkVersion({ target }: NonNullable<Settings['redis']>): Promise<Finding> {
-  const end = new AbortController();
-  const client = await connectRedis(target, () => {}, end.signal);
+  const { signal } = new AbortController();
+  const client = await connectRedis(target, { onCut: () => {}, onEvent: () => {}, signal });
   try {
     const { info } = await client.describe();
     const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];

@@ -8,9 +8,8 @@ import { respondToResultFault } from '../http/endpoints/result.ts';
 import { refuseOAuth } from '../http/oauth-responses.ts';
 import { basePathOf, type RelayRequest, readPath } from '../http/request.ts';
 import { refuse, retryAfter, textResponseWithoutNewline } from '../http/responses.ts';
-import { HANDLER_DEADLINE_MS, IDLE_MARGIN_SECONDS } from '../limits.ts';
+import { IDLE_MARGIN_SECONDS } from '../limits.ts';
 import { listen, type Runtime } from '../listen.ts';
-import { systemClock } from '../relay/time.ts';
 import type { Settings } from '../settings/index.ts';
 
 export interface Arrival {
@@ -44,8 +43,7 @@ export async function startStandIn(
   const { baseUrl, pollSeconds } = settings;
   const arrivals: Arrival[] = [];
   const basePath = basePathOf(baseUrl);
-  const routes = createRoutes(word, pollSeconds);
-  const app = createApp(routes, { clock: systemClock, cors: undefined, basePath });
+  const app = createApp(createRoutes(word, pollSeconds), { cors: undefined, basePath });
   const handle: HandleRequest = (request, peers) => {
     if (request.url.includes(word)) {
       arrivals.push({
@@ -84,11 +82,7 @@ function createRoutes(word: string, pollSeconds: number): readonly Route[] {
   const token: Handler = () => refuseOAuth('authorization_pending');
   return [
     { path: '/health', methods: { GET: health, HEAD: health } },
-    {
-      path: '/auth/result',
-      methods: { GET: poll },
-      deadlineMs: pollSeconds * 1_000 + HANDLER_DEADLINE_MS,
-    },
+    { path: '/auth/result', methods: { GET: poll } },
     { path: '/oauth2/:service/token', methods: { POST: token } },
     { path: '/*', refusal: refuseBusy },
   ];

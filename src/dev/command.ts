@@ -7,12 +7,12 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startLog } from '../log.ts';
-import { renderQr } from '../terminal.ts';
+import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
 import { type Certificate, createCertificate } from './certificate.ts';
 import { createListener } from './listen.ts';
 import { createDevProvider } from './provider.ts';
-import { createDevRelay, DEFAULT_SERVICE } from './relay.ts';
+import { createDevRelay, DEFAULT_SERVICE, SettingsProblem } from './relay.ts';
 import { createSignIns } from './sign-ins.ts';
 import { createStory, type Story } from './story.ts';
 import { signInAutomatically } from './user.ts';
@@ -57,8 +57,8 @@ export async function dev(args: readonly string[]): Promise<number | undefined> 
     await run(options);
     return undefined;
   } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    if (!(error instanceof CommandError || error instanceof SettingsProblem)) throw error;
+    process.stderr.write(`${error.message.split('\n').map(printable).join('\n')}\n`);
     return 1;
   }
 }
@@ -82,7 +82,7 @@ async function run(options: Options): Promise<void> {
     ...{ relayUrl, providerUrl, signIns, certificate: tls?.cert, say: story.say },
   });
   const relay = createDevRelay({
-    ...{ baseUrl: relayUrl, providerUrl, services, signIns, say: story.say },
+    ...{ baseUrl: relayUrl, providerUrl, services, signIns, say: story.say, env: process.env },
     fetch: (url, init) => provider.handle(new Request(url, init)),
   });
   provider.attach(relay);

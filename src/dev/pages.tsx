@@ -168,11 +168,11 @@ export function listPage({ relayUrl, providerUrl, services, signIns, certificate
         Each request plans one sign-in, in the order in which they start. With <code>auto</code> the
         dev relay opens the link too, as a user would.
       </p>
-      <pre>{`curl ${providerUrl}/next -d '{"scenario":"deny","auto":true}' -H 'Content-Type: application/json'`}</pre>
+      <pre>{`curl ${providerUrl}/next -d '{"scenario":"deny","auto":true}'`}</pre>
       {latest.length > 0 && (
         <>
           <h2>The latest sign-ins</h2>
-          <table>
+          <table class="stack">
             <tbody>
               {latest.map(({ number, deviceName, plan, state }) => (
                 <tr>

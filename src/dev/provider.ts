@@ -7,7 +7,9 @@
 import { Buffer } from 'node:buffer';
 import { hash, randomBytes } from 'node:crypto';
 import { readAtMost } from '../body.ts';
+import { refuse } from '../http/responses.ts';
 import { systemClock } from '../relay/time.ts';
+import { hasOwnHost, isOfOtherPage, urlOf } from './access.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
 import {
@@ -151,6 +153,7 @@ export function createDevProvider(options: DevProviderOptions) {
 
   /** RFC 6749 §4.1.3, §6. */
   async function issueTokens(request: Request): Promise<Response> {
+    if (request.method !== 'POST') return tokenError('invalid_request');
     const form = await readForm(request);
     if (form.get('client_id') !== CLIENT_ID) return tokenError('invalid_client', 401);
     const grantType = form.get('grant_type');
@@ -203,18 +206,15 @@ export function createDevProvider(options: DevProviderOptions) {
     return json({ sub: read.user, name: read.user });
   }
 
-  /** What the next sign-in becomes. From a test, as JSON, or from the page, as a form. */
+  /** What the next sign-in becomes. From a test or from the page. */
   async function planNext(request: Request): Promise<Response> {
     if (request.method === 'DELETE') signIns.clearPlans();
     if (request.method !== 'POST') return json({ planned: signIns.planned });
-    const isForm = /^application\/x-www-form-urlencoded\b/i.test(
-      request.headers.get('content-type') ?? '',
-    );
-    const asked = isForm ? Object.fromEntries(await readForm(request)) : await readJson(request);
-    const scenario = parseScenario(asked.scenario);
-    const { seconds, auto } = asked;
+    const { scenario: named, seconds, auto } = readAsked(await readText(request));
+    const scenario = parseScenario(named);
     if (scenario === undefined) {
-      return json({ error: 'unknown scenario', scenarios: SCENARIO_NAMES }, 400);
+      const error = named === undefined ? NO_SCENARIO : 'unknown scenario';
+      return json({ error, scenarios: SCENARIO_NAMES }, 400);
     }
     const isDuration =
       seconds === undefined ||
@@ -226,7 +226,8 @@ export function createDevProvider(options: DevProviderOptions) {
     const plan = planFor(scenario, seconds as number | undefined, auto === true);
     signIns.plan(plan);
     say(`the next sign-in is planned to end as "${scenario}"`);
-    return isForm ? redirect('/') : json({ planned: signIns.planned });
+    const isBrowser = request.headers.get('accept')?.includes('text/html');
+    return isBrowser ? redirect('/') : json({ planned: signIns.planned });
   }
 
   /** Starts a sign-in as a device would, and leads the browser to its link. */
@@ -236,7 +237,8 @@ export function createDevProvider(options: DevProviderOptions) {
     const started = await relay?.handle(
       new Request(`${relayUrl}/auth/start`, {
         method: 'POST',
-        body: JSON.stringify({ service, code: true, ack: true, device: 'the dev page' }),
+        // Users see it, in their own language.
+        body: JSON.stringify({ service, code: true, ack: true, device: `/try/${scenario}` }),
       }),
       { requestIP: () => ({ address: '127.0.0.1' }) },
     );
@@ -264,21 +266,31 @@ export function createDevProvider(options: DevProviderOptions) {
     }
   }
 
-  async function route(request: Request): Promise<Response> {
-    const url = new URL(request.url);
+  /** Why a request is refused: it would let a page of another site choose how sign-ins end, or read what happened. */
+  function findRefusal(request: Request, url: URL): string | undefined {
+    if (!hasOwnHost(url)) {
+      return `${url.host} is no name of this machine: use its address, or localhost`;
+    }
+    const changes = !isRead(request) || url.pathname.startsWith(TRY);
+    if (!changes || !isOfOtherPage(request, url)) return undefined;
+    return 'only programs and pages of this origin may';
+  }
+
+  async function route(request: Request, url: URL): Promise<Response> {
     const { pathname } = url;
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const tried = isRead ? parseScenario(/^\/try\/([\w-]+)$/.exec(pathname)?.[1]) : undefined;
+    const refusal = findRefusal(request, url);
+    if (refusal !== undefined) {
+      say(`${request.method} ${pathname} got 403: ${refusal}`);
+      return json({ error: refusal }, 403);
+    }
+    const isTry = isRead(request) && pathname.startsWith(TRY);
+    const tried = isTry ? parseScenario(pathname.slice(TRY.length)) : undefined;
     if (tried !== undefined) return tryOut(tried);
     switch (pathname) {
       case '/':
         return page(200, listPage({ ...options, services: services() }));
       case '/authorize':
         return authorize(request, url);
-      case '/token':
-        return request.method === 'POST' ? issueTokens(request) : tokenError('invalid_request');
-      case '/userinfo':
-        return userinfo(request);
       case '/next':
         return planNext(request);
       case '/scenarios':
@@ -301,14 +313,23 @@ export function createDevProvider(options: DevProviderOptions) {
     }
   }
 
+  /** What apps ask, web apps too. A code or a token is needed. */
+  const forApps = new Map<string, (request: Request) => Response | Promise<Response>>([
+    ['/token', issueTokens],
+    ['/userinfo', userinfo],
+  ]);
+
   return {
     attach(attached: DevRelay): void {
       relay = attached;
     },
-    /** Web apps may use it too, and its tests. */
     async handle(request: Request): Promise<Response> {
-      if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers: CORS });
-      const response = await route(request);
+      const url = urlOf(request);
+      if (url === undefined) return refuse('malformed_request');
+      const answer = forApps.get(url.pathname);
+      if (answer === undefined) return route(request, url);
+      const isPreflight = request.method === 'OPTIONS';
+      const response = isPreflight ? new Response(null, { status: 204 }) : await answer(request);
       for (const [name, value] of Object.entries(CORS)) response.headers.set(name, value);
       return response;
     },
@@ -317,14 +338,20 @@ export function createDevProvider(options: DevProviderOptions) {
 
 const CORS = {
   'Access-Control-Allow-Origin': '*',
-  'Access-Control-Allow-Methods': 'GET, POST, DELETE',
+  'Access-Control-Allow-Methods': 'GET, POST',
   'Access-Control-Allow-Headers': 'Content-Type, Authorization',
 };
 
-const COMMON = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
+/** With `no-referrer` a browser would hide the Origin of a form, by which another site's form is recognized. */
+const COMMON = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' };
 
 function page(status: number, html: string): Response {
-  const headers = { ...COMMON, 'Content-Type': 'text/html; charset=utf-8' };
+  const headers = {
+    ...COMMON,
+    'Content-Type': 'text/html; charset=utf-8',
+    // Or another site could show the page, and let its user press a button of it.
+    'Content-Security-Policy': "frame-ancestors 'none'",
+  };
   return new Response(html, { status, headers });
 }
 
@@ -336,6 +363,11 @@ const redirect = (location: string) =>
   new Response(null, { status: 303, headers: { ...COMMON, Location: location } });
 
 const tokenError = (error: string, status = 400) => json({ error }, status);
+
+const isRead = ({ method }: Request) => method === 'GET' || method === 'HEAD';
+
+/** Followed by a scenario. */
+const TRY = '/try/';
 
 const randomText = () => randomBytes(18).toString('base64url');
 
@@ -349,14 +381,32 @@ async function readForm(request: Request): Promise<URLSearchParams> {
   return new URLSearchParams(await readText(request));
 }
 
-async function readJson(request: Request): Promise<Record<string, unknown>> {
+interface Asked {
+  readonly scenario?: unknown;
+  readonly seconds?: unknown;
+  readonly auto?: unknown;
+}
+
+/** JSON, or else a form, whatever its content type says: `curl -d` calls everything a form. */
+function readAsked(text: string): Asked {
   try {
-    const value: unknown = JSON.parse(await readText(request));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+    return Object(JSON.parse(text)) as Asked;
   } catch {
-    return {};
+    const { seconds, auto, ...form } = Object.fromEntries(new URLSearchParams(text));
+    return {
+      ...form,
+      ...(seconds !== undefined && { seconds: Number(seconds) }),
+      ...(auto !== undefined && { auto: BOOLEANS.get(auto) ?? auto }),
+    };
   }
 }
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
+
+const NO_SCENARIO = 'name a scenario: {"scenario":"deny"}';
 
 function tokens(user: string, scenario: ScenarioName, refreshToken: string | undefined): Response {
   return json({

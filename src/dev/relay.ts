@@ -4,20 +4,24 @@
  * own code, so that an app meets here what it meets in production.
  */
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { HandleRequest } from '../http/app.ts';
 import type { Peers } from '../http/request.ts';
+import { refuse } from '../http/responses.ts';
 import type { Fetch } from '../providers/token-endpoint.ts';
 import { systemClock } from '../relay/time.ts';
 import { createService, type DiscoveringService, type Stores } from '../service.ts';
-import { readSettings, type Settings } from '../settings/index.ts';
+import { describeFaults, readSettings, type Settings } from '../settings/index.ts';
 import {
   createMemoryRateLimiter,
   createMemoryRefreshStore,
   createMemoryStore,
 } from '../stores/memory.ts';
+import { urlOf } from './access.ts';
 import type { Listener } from './listen.ts';
 import type { Plan } from './scenarios.ts';
 import type { RequestContext, SignIn, SignIns } from './sign-ins.ts';
+import { explainRefusal, type Refused } from './story.ts';
 
 /** What an app calls the service, if nothing else was asked for. */
 export const DEFAULT_SERVICE = 'dev';
@@ -33,13 +37,19 @@ export interface DevRelayOptions {
   /** Reaches the provider in this process, whatever certificate it shows to others. */
   readonly fetch: Fetch;
   readonly say: (text: string) => void;
+  /** The environment, in which the settings of the pages are obeyed. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
+
+/** What is wrong with those settings, for the user. */
+export class SettingsProblem extends Error {}
 
 export type DevRelay = ReturnType<typeof createDevRelay>;
 
 export function createDevRelay(options: DevRelayOptions) {
   const { signIns } = options;
   const settings = settingsFor(options);
+  const offered = settings.providers.map(({ name }) => name);
   let stores = createStores(signIns, settings.maxSessions);
   let services = createServices();
   let listener: Listener | undefined;
@@ -63,9 +73,8 @@ export function createDevRelay(options: DevRelayOptions) {
   }
 
   /** Which of them answers. A start takes the plan that is next. */
-  function serviceFor(request: Request, plan: Plan | undefined): DiscoveringService {
+  function serviceFor({ pathname, searchParams }: URL, plan: Plan | undefined): DiscoveringService {
     if (plan?.scenario === 'expires') return services.with({ sessionSeconds: plan.seconds });
-    const { pathname, searchParams } = new URL(request.url);
     const isLink = settings.providers.some(({ name }) => pathname === `/auth/${name}`);
     const signIn = isLink ? signIns.find(searchParams.get('state') ?? '') : undefined;
     const confirms = signIn?.plan?.scenario === 'deny-at-relay';
@@ -73,23 +82,40 @@ export function createDevRelay(options: DevRelayOptions) {
   }
 
   async function handle(request: Request, peers: Peers): Promise<Response> {
-    const plan = isStart(request) ? signIns.takePlan() : undefined;
+    const url = urlOf(request);
+    if (url === undefined) return refuse('malformed_request');
+    const plan = isStart(request, url) ? signIns.takePlan() : undefined;
     const context: RequestContext = { plan, started: undefined, isCut: false };
     const response = await signIns.context.run(context, () =>
-      serviceFor(request, plan).handle(request, peers),
+      serviceFor(url, plan).handle(request, peers),
     );
     if (plan !== undefined && response.status === 400) signIns.putBack(plan);
     if (plan !== undefined && (response.status === 429 || response.status === 503)) {
       options.say(`a start was refused with ${response.status}, as planned ("${plan.scenario}")`);
+    } else if (response.status >= 400 && isOfDevice(url)) {
+      await tellRefusal(url, response);
     }
     if (plan?.auto && context.started !== undefined) onAutoStart?.(context.started);
     return context.isCut ? breakOff(response) : response;
   }
 
+  async function tellRefusal(url: URL, response: Response): Promise<void> {
+    const { status } = response;
+    const what = describeAsked(url);
+    const signIn = signIns.findByPollSecret(url.searchParams.get('session') ?? '');
+    if (status === 410 && signIn !== undefined) {
+      // Every other end has been noted.
+      signIns.tellExpired(signIn);
+      return signIns.tell(signIn, `${what} got 410: ${signIn.ended}`);
+    }
+    const text = (await response.clone().text()).trim();
+    options.say(explainRefusal({ what, status, text }, offered));
+  }
+
   let onAutoStart: ((signIn: SignIn) => void) | undefined;
 
   return {
-    services: settings.providers.map(({ name }) => name),
+    services: offered,
     handle: handle satisfies HandleRequest,
 
     linkOf: (service: string, browserState: string) =>
@@ -111,7 +137,10 @@ export function createDevRelay(options: DevRelayOptions) {
       await listener?.close();
       await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
       for (const service of services.all()) service.close();
-      if (!keepsSignIns) stores = createStores(signIns, settings.maxSessions);
+      if (!keepsSignIns) {
+        signIns.forgetAll();
+        stores = createStores(signIns, settings.maxSessions);
+      }
       services = createServices();
       await listener?.open();
       const kept = keepsSignIns ? 'every sign-in is still there' : 'it has forgotten every sign-in';
@@ -124,12 +153,20 @@ export function createDevRelay(options: DevRelayOptions) {
   };
 }
 
-function isStart({ method, url }: Request): boolean {
-  const { pathname } = new URL(url);
+function isStart({ method }: Request, { pathname }: URL): boolean {
   return (
     method === 'POST' &&
     (pathname === '/auth/start' || /^\/oauth2\/[^/]+\/device_authorization$/.test(pathname))
   );
+}
+
+/** What devices ask in the relay's own protocol. Refusals of the device grant explain themselves. */
+const isOfDevice = ({ pathname }: URL) => ['/auth/start', '/auth/result'].includes(pathname);
+
+function describeAsked({ pathname, searchParams }: URL): Refused['what'] {
+  if (pathname === '/auth/start') return 'a start';
+  if (searchParams.get('ack') === '1') return 'an acknowledgement';
+  return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
 
 /** Tests of an app start and refresh more often than a household. Guessing codes stays limited. */
@@ -155,26 +192,31 @@ function createStores(signIns: SignIns, maxSessions: number): Stores {
   };
 }
 
+/** Settings of what users see. The others are the dev relay's own. */
+const PAGE_SETTINGS = [
+  ...['APP_NAME', 'LOGO', 'ACCENT', 'PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'],
+] as const;
+
 /** Read as an operator's settings are, so that every default is the relay's own. */
-function settingsFor({ baseUrl, providerUrl, services }: DevRelayOptions) {
-  const env: Record<string, string> = {
+function settingsFor(options: DevRelayOptions) {
+  const { baseUrl, providerUrl, services } = options;
+  const env: Record<string, string | undefined> = {
+    ...Object.fromEntries(PAGE_SETTINGS.map((name) => [name, options.env[name]])),
     OAUTH_BASE_URL: baseUrl,
     PROVIDERS: services.join(','),
     CORS_ORIGINS: '*',
-    APP_NAME: 'your app',
   };
   for (const service of services) {
     const prefix = service.replaceAll('-', '_').toUpperCase();
     env[`${prefix}_CLIENT_ID`] = CLIENT_ID;
-    // Others have the name that they have in production.
-    if (service === DEFAULT_SERVICE) env[`${prefix}_DISPLAY_NAME`] = 'Dev provider';
+    env[`${prefix}_DISPLAY_NAME`] = options.env[`${prefix}_DISPLAY_NAME`];
     // Replaced below: an operator's provider must use https, this one is in the same process.
     env[`${prefix}_AUTHORIZE_URL`] = 'http://127.0.0.1/authorize';
     env[`${prefix}_TOKEN_URL`] = 'http://127.0.0.1/token';
     env[`${prefix}_PKCE`] = 'S256';
   }
-  const read = readSettings(env, () => '');
-  if (!read.ok) throw new Error(read.faults.map(({ problem }) => problem).join('; '));
+  const read = readSettings(env, readFileSync);
+  if (!read.ok) throw new SettingsProblem(describeFaults(read.faults, read.warnings).trim());
   const providers = read.settings.providers.map((provider) => ({
     ...provider,
     authorizeUrl: `${providerUrl}/authorize`,

@@ -6,6 +6,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SessionResult } from '../relay/session.ts';
 import type { NewSession, SessionKey, SessionStore } from '../relay/store.ts';
+import { systemClock } from '../relay/time.ts';
 import type { Plan } from './scenarios.ts';
 
 export interface SignIn {
@@ -19,6 +20,8 @@ export interface SignIn {
   /** Ends the session sooner than the device was told. Its polls are notified. */
   readonly expire: () => void;
   hasExpired: boolean;
+  /** Why a poll gets 410 from now on. Undefined: it does not. */
+  ended: string | undefined;
   wasOpened: boolean;
   wasCut: boolean;
   deliveries: number;
@@ -67,6 +70,13 @@ export function createSignIns(tell: Tell) {
     }
   }
 
+  /** Unless it has ended in another way. */
+  function tellExpired(signIn: SignIn): void {
+    if (signIn.ended !== undefined) return;
+    signIn.ended = 'it has expired';
+    note(signIn, 'expired', 'the sign-in expired: its polls get 410, so start again');
+  }
+
   const findBy = (key: SessionKey) =>
     'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState);
 
@@ -81,9 +91,16 @@ export function createSignIns(tell: Tell) {
     clearPlans: () => void planned.splice(0),
 
     find: (browserState: string) => byBrowserState.get(browserState),
+    findByPollSecret: (pollSecret: string) => byPollSecret.get(pollSecret),
+    tellExpired,
+    /** The relay restarts without them. */
+    forgetAll(): void {
+      for (const signIn of byBrowserState.values()) signIn.ended ??= 'the relay has restarted';
+    },
     /** The latest first. */
     latest: (most: number) => [...byBrowserState.values()].slice(-most).reverse(),
     note,
+    tell,
 
     /** The store, watched. */
     watch(store: SessionStore): SessionStore {
@@ -100,6 +117,7 @@ export function createSignIns(tell: Tell) {
           const signIn: SignIn = {
             ...{ number: count, service, browserState, userCode, deviceName, plan },
             ...{
+              ended: undefined,
               hasExpired: false,
               wasOpened: false,
               wasCut: false,
@@ -107,12 +125,14 @@ export function createSignIns(tell: Tell) {
               state: '',
             },
             expire() {
-              // For polls and links a cancelled session is like one that has expired; see isCancelled.
+              // For polls and links a cancelled session is like one that has expired; see getSession.
               signIn.hasExpired = true;
+              tellExpired(signIn);
               void store.cancel(pollSecret);
             },
           };
           add(signIn, pollSecret);
+          systemClock.setTimer(session.lifetimeMs, () => tellExpired(signIn));
           if (current !== undefined) current.started = signIn;
           note(signIn, 'waiting for the user', describeStart(signIn, session));
           return outcome;
@@ -126,7 +146,10 @@ export function createSignIns(tell: Tell) {
           }
           return found;
         },
-        isCancelled: (key) => findBy(key)?.hasExpired !== true && store.isCancelled(key),
+        async getSession(key) {
+          const found = await store.getSession(key);
+          return found === 'cancelled' && findBy(key)?.hasExpired ? undefined : found;
+        },
         async fail(service, browserState, error) {
           const signIn = byBrowserState.get(browserState);
           const isFailed = await store.fail(service, browserState, error);
@@ -159,6 +182,7 @@ export function createSignIns(tell: Tell) {
             const again = signIn.deliveries > 0 ? ' again' : '';
             note(signIn, `${name} delivered`, `the device received ${name}${again}`);
             signIn.deliveries += 1;
+            signIn.ended ??= 'its result was delivered';
           }
           return claim;
         },
@@ -167,6 +191,14 @@ export function createSignIns(tell: Tell) {
           const signIn = byPollSecret.get(pollSecret);
           if (outcome === 'acknowledged' && signIn !== undefined) {
             note(signIn, 'acknowledged', 'the device acknowledged what it received');
+          }
+          return outcome;
+        },
+        async cancel(pollSecret) {
+          const outcome = await store.cancel(pollSecret);
+          const signIn = byPollSecret.get(pollSecret);
+          if (outcome === 'cancelled' && signIn !== undefined) {
+            signIn.ended ??= 'its device cancelled it';
           }
           return outcome;
         },

@@ -1,5 +1,6 @@
 /** What the dev relay says on its terminal: one line for each thing that happens, in plain words. */
 import { styleText } from 'node:util';
+import { printable } from '../terminal.ts';
 import type { SignIn } from './sign-ins.ts';
 
 export type Write = (text: string) => void;
@@ -10,10 +11,12 @@ export function createStory(write: Write, hasColours: boolean) {
   const style = (format: Parameters<typeof styleText>[0], text: string) =>
     hasColours ? styleText(format, text, { validateStream: false }) : text;
 
-  function line(number: number | undefined, text: string): void {
+  /** A device chose its name, and an app what it sends: neither moves the cursor. */
+  function line(number: number | undefined, text: string, colour?: 'yellow'): void {
     const time = new Date().toTimeString().slice(0, 8);
     const who = number === undefined ? '' : `#${number}`;
-    write(`${style('dim', time)}  ${style('cyan', who.padEnd(4))} ${printable(text)}\n`);
+    const shown = colour === undefined ? printable(text) : style(colour, printable(text));
+    write(`${style('dim', time)}  ${style('cyan', who.padEnd(4))} ${shown}\n`);
   }
 
   return {
@@ -23,14 +26,9 @@ export function createStory(write: Write, hasColours: boolean) {
     /** One line of the relay's own log, as JSON. Tells of what an app developer can act on. */
     takeLog(json: string): void {
       const text = explain(JSON.parse(json) as LogEvent);
-      if (text !== undefined) line(undefined, style('yellow', text));
+      if (text !== undefined) line(undefined, text, 'yellow');
     },
   };
-}
-
-/** A name that a device chose, or that a person typed, may hold what moves the cursor. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\x1b' ? character : ''));
 }
 
 interface LogEvent {
@@ -65,4 +63,25 @@ export function explain({ level, event, ...fields }: LogEvent): string | undefin
         ? `the relay reports a fault: ${event} ${fields.error ?? ''}`
         : undefined;
   }
+}
+
+/** What a device asked for and did not get. */
+export interface Refused {
+  readonly what: 'a start' | 'a poll' | 'an acknowledgement' | 'a cancellation';
+  readonly status: number;
+  readonly text: string;
+}
+
+/** A refusal that nobody planned, and what to do. In production the device alone is told. */
+export function explainRefusal(refused: Refused, services: readonly string[]): string {
+  const { what, status, text } = refused;
+  const [service = ''] = services;
+  const remedies = new Map([
+    ['Invalid JSON', `send {"service":"${service}"}`],
+    ['Unknown service', `there is ${services.join(', ')} (--service)`],
+    ['Method not allowed', `${what} is a ${what === 'a start' ? 'POST' : 'GET'}`],
+    ['Session not found', 'no sign-in here has this session'],
+  ]);
+  const remedy = remedies.get(text);
+  return `${what} got ${status} ${text}${remedy === undefined ? '' : `: ${remedy}`}`;
 }

@@ -1,17 +1,15 @@
 /**
  * From a request to its handler and back. routes.ts has the table. Methods, HEAD,
- * OPTIONS, CORS, deadlines and faults are handled here and nowhere else. Uses no API of
- * a particular runtime.
+ * OPTIONS, CORS and faults are handled here and nowhere else. Uses no API of a
+ * particular runtime.
+ *
+ * A handler has no deadline here. Whatever it awaits ends in time by itself: a body
+ * (request.ts), a command to the store (stores/redis/commands.ts), a poll
+ * (relay/polls.ts), a request to a provider (providers/token-endpoint.ts), another
+ * instance's refresh (relay/refresh.ts).
  */
-import { HANDLER_DEADLINE_MS } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { StoreUnavailable } from '../relay/store.ts';
-import {
-  type Clock,
-  createDeadlineQueue,
-  type Deadline,
-  type DeadlineQueue,
-} from '../relay/time.ts';
 import type { Cors } from './cors.ts';
 import { type Peers, RelayRequest, readPath } from './request.ts';
 import { refuse } from './responses.ts';
@@ -32,10 +30,8 @@ export interface Route {
   readonly isKnown?: (parameter: string) => boolean;
   /** Answers any other method. The response lists those that are allowed. RFC 9110 §15.5.6. */
   readonly refuseMethod?: (allow: string) => Response;
-  /** Answers after a fault, which includes a missed deadline. */
+  /** Answers after a fault. */
   readonly onFault?: (request: RelayRequest) => Response;
-  /** Absent: HANDLER_DEADLINE_MS. */
-  readonly deadlineMs?: number;
   /** Devices use it, so web apps of CORS_ORIGINS may use it too. */
   readonly isForDevices?: boolean;
 }
@@ -47,17 +43,13 @@ export interface Route {
 export type HandleRequest = (request: Request, peers: Peers) => Response | Promise<Response>;
 
 export interface AppOptions {
-  readonly clock: Clock;
   readonly cors: Cors | undefined;
   /** Path of the public address. A proxy may remove it from requests, or pass it on. */
   readonly basePath: string;
 }
 
-export function createApp(
-  routes: readonly Route[],
-  { clock, cors, basePath }: AppOptions,
-): HandleRequest {
-  const table = createTable(routes, clock);
+export function createApp(routes: readonly Route[], { cors, basePath }: AppOptions): HandleRequest {
+  const table = createTable(routes);
   const localPath = createLocalPath(routes, basePath);
 
   return (raw, peers) => {
@@ -89,26 +81,18 @@ interface TableRow {
   readonly prefix: string;
   readonly suffix: string;
   readonly allow: string;
-  readonly deadlines: DeadlineQueue;
 }
 
-function createTable(routes: readonly Route[], clock: Clock) {
-  const queues = new Map<number, DeadlineQueue>();
+function createTable(routes: readonly Route[]) {
   const exact = new Map<string, TableRow>();
   const open: TableRow[] = [];
 
   for (const route of routes) {
     const { path } = route;
     const [prefix = '', suffix = ''] = path.split(/:\w+|\*/);
-    const row = { route, prefix, suffix, allow: allowOf(route), deadlines: queueOf(route) };
+    const row = { route, prefix, suffix, allow: allowOf(route) };
     if (prefix === path) exact.set(path, row);
     else open.push(row);
-  }
-
-  function queueOf({ deadlineMs = HANDLER_DEADLINE_MS }: Route): DeadlineQueue {
-    const queue = queues.get(deadlineMs) ?? createDeadlineQueue(clock, deadlineMs);
-    queues.set(deadlineMs, queue);
-    return queue;
   }
 
   return {
@@ -172,7 +156,7 @@ function run(row: TableRow, request: RelayRequest): Response | Promise<Response>
   try {
     const response = handler(request);
     return response instanceof Promise
-      ? withDeadline(row, request, response)
+      ? response.catch((error: unknown) => respondToFault(route, request, error))
       : forMethod(request, response);
   } catch (error) {
     return respondToFault(route, request, error);
@@ -184,54 +168,13 @@ function forMethod({ method }: RelayRequest, response: Response): Response {
   return method === 'HEAD' ? new Response(null, response) : response;
 }
 
-/**
- * The runtime never ends a stalled handler: a POST whose body has arrived would stay
- * open for ever. So the deadline answers, and a later response is not sent.
- */
-function withDeadline(
-  { route, deadlines }: TableRow,
+function respondToFault(
+  { path, onFault = refuseBusy }: Route,
   request: RelayRequest,
-  response: Promise<Response>,
-): Promise<Response> {
-  return new Promise((resolve) => {
-    const deadline = new HandlerDeadline(route, request, resolve);
-    // First, so that a fault of the handler is caught whatever happens here.
-    response.then(
-      (settled) => {
-        deadlines.cancel(deadline);
-        resolve(settled);
-      },
-      (error: unknown) => {
-        deadlines.cancel(deadline);
-        resolve(respondToFault(route, request, error));
-      },
-    );
-    deadlines.add(deadline);
-  });
-}
-
-class HandlerDeadline implements Deadline {
-  dueAtMs = 0;
-
-  constructor(
-    private readonly route: Route,
-    private readonly request: RelayRequest,
-    private readonly resolve: (response: Response) => void,
-  ) {}
-
-  onDue(): void {
-    log.error('handler_deadline', { requestId: this.request.id, route: this.route.path });
-    this.resolve(onFaultOf(this.route)(this.request));
-  }
-}
-
-function respondToFault(route: Route, request: RelayRequest, error: unknown): Response {
-  logFault(error, request, route.path);
-  return onFaultOf(route)(request);
-}
-
-function onFaultOf({ onFault = refuseBusy }: Route): (request: RelayRequest) => Response {
-  return onFault;
+  error: unknown,
+): Response {
+  logFault(error, request, path);
+  return onFault(request);
 }
 
 const refuseBusy = () => refuse('busy');

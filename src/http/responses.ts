@@ -13,7 +13,7 @@ import { contentSecurityPolicy } from '../pages/style.ts';
 import type { ProviderError } from '../providers/token-endpoint.ts';
 import type { Completion } from '../relay/relay.ts';
 import { isCapability, signInIdOf } from '../relay/secrets.ts';
-import type { TokenResult } from '../relay/session.ts';
+import type { SessionOutcome, TokenResult } from '../relay/session.ts';
 import type { RelayRequest } from './request.ts';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -120,6 +120,9 @@ const PAGES = {
   exchange_failed: { status: 502, page: 'notExchanged' },
   exchange_refused: { status: 502, page: 'notExchangedRefused' },
   link_invalid: { status: 404, page: 'linkInvalid' },
+  /** For a user who comes back to a sign-in that they cannot continue any more. */
+  in_progress: { status: 200, page: 'inProgress' },
+  failed: { status: 200, page: 'failedBefore' },
   /** The device ended the sign-in. */
   cancelled: { status: 404, page: 'cancelledOnDevice' },
   /** The code is not spent, so trying again may work, here or at the next instance. */
@@ -129,6 +132,7 @@ const PAGES = {
   too_many_tries: { status: 429, page: 'tooManyTries' },
 } as const satisfies Record<
   | Completion
+  | SessionOutcome
   | 'undiscovered'
   | 'fault'
   | 'too_many_tries'
@@ -137,7 +141,9 @@ const PAGES = {
 >;
 
 /** Outcomes that are no error, so their page shows no id. */
-const GOOD: ReadonlySet<keyof typeof PAGES> = new Set(['signed_in', 'access_denied', 'cancelled']);
+const GOOD: ReadonlySet<keyof typeof PAGES> = new Set([
+  ...(['signed_in', 'access_denied', 'in_progress', 'cancelled'] as const),
+]);
 
 /** Whether a page has a form, and who answers it: the relay, or the provider to which the relay redirects. */
 export type FormKind = 'none' | 'answered' | 'leaving';

@@ -1,5 +1,4 @@
-/** Every route of the relay in one table: path, methods, response to a fault, deadline, CORS. */
-import { HANDLER_DEADLINE_MS } from '../limits.ts';
+/** Every route of the relay in one table: path, methods, response to a fault, CORS. */
 import type { Monitor } from '../monitor.ts';
 import { type Branding, createPages } from '../pages/pages.ts';
 import { createIcon } from '../pages/style.ts';
@@ -21,7 +20,7 @@ import {
 } from './endpoints/device-grant.ts';
 import { createOpenApi } from './endpoints/openapi.ts';
 import { createQr } from './endpoints/qr.ts';
-import { createRefresh, LONGEST_REFRESH_MS, refuseUnavailable } from './endpoints/refresh.ts';
+import { createRefresh, refuseUnavailable } from './endpoints/refresh.ts';
 import { createResult, respondToResultFault } from './endpoints/result.ts';
 import { createServices, type OfferedService } from './endpoints/services.ts';
 import { createStart } from './endpoints/start.ts';
@@ -116,11 +115,8 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
       refuseOAuth('method_not_allowed', { status: 405, headers: { Allow: allow } }),
     onFault: () => refuseOAuth('temporarily_unavailable'),
   };
-  // A poll is held, and a refresh takes as long as at `/refresh`.
-  const longestTokenMs = Math.max(pollSeconds * 1_000, LONGEST_REFRESH_MS);
   const token = {
     ...oauth,
-    deadlineMs: longestTokenMs + HANDLER_DEADLINE_MS,
     // After a fault the device polls again: to many clients any other error is final.
     onFault: () => refuseOAuth('authorization_pending'),
   };
@@ -132,14 +128,12 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
       path: '/auth/result',
       methods: { GET: result },
       onFault: respondToResultFault,
-      deadlineMs: pollSeconds * 1_000 + HANDLER_DEADLINE_MS,
       ...forDevices,
     },
     {
       path: '/refresh',
       methods: { POST: createRefresh(shared) },
       onFault: refuseUnavailable,
-      deadlineMs: LONGEST_REFRESH_MS + HANDLER_DEADLINE_MS,
       ...forDevices,
     },
     { path: '/services', methods: { GET: services }, ...forDevices },

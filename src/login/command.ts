@@ -1,6 +1,7 @@
 /** `sign-in-relay login`: a device in the terminal. docs/login.md. */
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
+import { printable } from '../terminal.ts';
 import { createDevice, type Failure, SignInError } from './device.ts';
 import { type Output, OutputError, openFileOutput, stdoutOutput } from './output.ts';
 import { openScreen, type Screen } from './screen.ts';
@@ -35,8 +36,8 @@ Usage: sign-in-relay login SERVICE [options]
 The tokens are written to stdout as JSON, everything else to stderr.
 
 Exit codes: 0 signed in, 2 wrong options, 3 the user declined, 4 the sign-in failed,
-5 the link expired, 6 the relay refused or cannot be reached, 7 the tokens could not
-be written, 130 Ctrl-C, 143 SIGTERM or SIGHUP.
+5 the link expired, 6 the relay refused, cannot be reached or is not understood,
+7 the tokens could not be written, 130 Ctrl-C, 143 SIGTERM or SIGHUP.
 `;
 
 interface Options {
@@ -48,7 +49,14 @@ interface Options {
   readonly insecure: boolean;
 }
 
-class UsageError extends Error {}
+class UsageError extends Error {
+  constructor(
+    message: string,
+    readonly showsUsage = false,
+  ) {
+    super(message);
+  }
+}
 
 /** A signal ended it. */
 class Stopped extends Error {
@@ -104,7 +112,7 @@ async function signIn(options: Options, output: Output, signal: AbortSignal): Pr
   }
 }
 
-const say = (text: string) => void process.stderr.write(`${text}\n`);
+const say = (text: string) => void process.stderr.write(`${printable(text)}\n`);
 
 const fetchInsecurely = ((url: string, init?: RequestInit) => {
   // Bun obeys `tls`. Node has only this variable, for the whole process, which connects to the relay alone.
@@ -137,12 +145,14 @@ const FAILURES: Readonly<Record<Failure, readonly [exitCode: number, text: strin
   refused: [EXIT_CODES.relay, 'The relay refused to start a sign-in'],
   rate_limited: [EXIT_CODES.relay, 'Too many sign-ins were started from here. Try again later.'],
   unreachable: [EXIT_CODES.relay, 'The relay cannot be reached'],
+  not_understood: [EXIT_CODES.relay, 'The answer of the relay is not understood'],
 };
 
 /** Says why there are no tokens, and returns the exit code. */
 function explain(error: unknown): number {
   if (error instanceof UsageError) {
     say(error.message);
+    if (error.showsUsage) process.stderr.write(`\n${USAGE}`);
     return EXIT_CODES.usage;
   }
   if (error instanceof OutputError) {
@@ -154,20 +164,17 @@ function explain(error: unknown): number {
     return error.exitCode;
   }
   if (!(error instanceof SignInError)) throw error;
-  const [exitCode, text] = FAILURES[error.code] ?? FAILURES.authorization_failed;
-  say(error.detail && !text.endsWith('.') ? `${text}: ${printable(error.detail)}.` : text);
+  const [exitCode, text] = FAILURES[error.code];
+  say(error.detail && !text.endsWith('.') ? `${text}: ${error.detail}.` : text);
   return exitCode;
 }
-
-/** What a server wrote may hold what moves the cursor. */
-const printable = (text: string) => text.replace(/[\p{Cc}\p{Cf}]/gu, ' ');
 
 function readOptions(args: readonly string[]): Options | 'help' {
   const { values, positionals } = parse(args);
   if (values.help) return 'help';
   const [service, ...more] = positionals;
   if (service === undefined || more.length > 0) {
-    throw new UsageError(`Name one service, as the relay calls it.\n\n${USAGE}`);
+    throw new UsageError('Name one service, as the relay calls it.', true);
   }
   const relay = values.relay ?? (process.env.SIGN_IN_RELAY_URL || DEV_RELAY);
   if (!/^https?:\/\//i.test(relay) || !URL.canParse(relay) || /[?#@]/.test(relay)) {
@@ -198,6 +205,6 @@ function parse(args: readonly string[]) {
       },
     });
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+    throw new UsageError(`${error instanceof Error ? error.message : error}`, true);
   }
 }

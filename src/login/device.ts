@@ -2,6 +2,7 @@
  * A device: starts a sign-in at a relay and waits for its result. docs/protocol.md.
  * It knows nothing of terminals, and uses nothing of the relay's own code.
  */
+import { Buffer } from 'node:buffer';
 
 export interface SignIn {
   /** For the user: the short link where the relay has one, otherwise the long one. */
@@ -16,19 +17,25 @@ export interface SignIn {
   readonly expiresAtMs: number;
 }
 
-/** As the relay gave them, whatever members it has. */
+/** As the relay gave them, whatever members they have, but nothing nested. */
 export type Tokens = Readonly<Record<string, unknown>> & { readonly accessToken: string };
 
-/** Why there are no tokens. The first four come from the relay, the others from this file. */
+/** What the relay says of a sign-in without tokens. docs/protocol.md §3. */
+const RELAY_ERRORS = [
+  'access_denied',
+  'authorization_failed',
+  'missing_code',
+  'exchange_failed',
+] as const;
+
+/** Why there are no tokens. */
 export type Failure =
-  | 'access_denied'
-  | 'authorization_failed'
-  | 'missing_code'
-  | 'exchange_failed'
+  | (typeof RELAY_ERRORS)[number]
   | 'expired'
   | 'refused'
   | 'rate_limited'
-  | 'unreachable';
+  | 'unreachable'
+  | 'not_understood';
 
 export class SignInError extends Error {
   constructor(
@@ -71,6 +78,19 @@ const START_TRIES = 5;
 const POLL_TIMEOUT_MS = 65_000;
 const MIN_POLL_MS = 1_000;
 const RETRY_MS = 2_000;
+/** Whatever `Retry-After` says: neither a busy loop nor a wait without an end. */
+const [MIN_RETRY_MS, MAX_RETRY_MS] = [1_000, 60_000];
+/** Tokens have 64 KiB at most (docs/protocol.md §6), and in JSON a character may take six. */
+const MAX_BODY_BYTES = 393_216;
+const SHOWN_BODY_CHARACTERS = 100;
+/** A day is the longest that a relay can be set to (SESSION_SECONDS). */
+const MAX_SESSION_SECONDS = 86_400;
+/** More than any terminal shows, and less than the 2,953 bytes that the largest QR code holds. */
+const MAX_LINK_CHARACTERS = 2_048;
+/** docs/protocol.md §8. */
+const POLL_SECRET = /^[\w-]{24}$/;
+/** docs/protocol.md §4.1. */
+const USER_CODE = /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/;
 const ACKNOWLEDGE_TIMEOUT_MS = 5_000;
 const ACKNOWLEDGE_TRIES = 3;
 /** Short: the person who pressed Ctrl-C waits for it, and a relay that cannot cancel holds the request as a poll. */
@@ -87,22 +107,28 @@ export function createDevice(
     `${relayUrl}/auth/result?session=${encodeURIComponent(session)}&${query}`;
 
   /** Status 0 means no complete response. Throws only when the caller cancels. */
-  async function ask(address: string, timeoutMs: number, init: RequestInit = {}) {
-    const signals = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(timeoutMs))]);
+  async function ask(address: string, timeoutMs: number, body?: string) {
+    const ending = new AbortController();
+    const timeout = AbortSignal.timeout(Math.ceil(timeoutMs));
+    const signals = AbortSignal.any([signal, ending.signal, timeout]);
     try {
-      const response = await request(address, { ...init, signal: signals });
+      const sent = body === undefined ? AS_SENT : { ...AS_SENT, ...postOf(body) };
+      const response = await request(address, { ...sent, signal: signals });
       const { status, headers } = response;
-      const text = await response.text();
+      const text = await readBody(response);
       return {
         status,
         // Throws when a captive portal answers 200 with its own page: that counts as no response.
         json: status === 200 ? parseObject(text) : {},
-        trouble: `the relay answered ${status} ${text.trim().slice(0, 100)}`.trim(),
-        retryMs: Number(headers.get('Retry-After')) * 1_000 || RETRY_MS,
+        trouble: `the relay answered ${status} ${describeBody(status, text, headers)}`.trim(),
+        retryMs: retryMsOf(headers),
       };
     } catch {
       signal.throwIfAborted();
       return { status: 0, json: {}, trouble: 'the relay does not answer', retryMs: RETRY_MS };
+    } finally {
+      // What is left of the body is not wanted.
+      ending.abort();
     }
   }
 
@@ -110,13 +136,12 @@ export function createDevice(
     async start({ service, deviceName, details }) {
       const asked = { service, device: deviceName, code: true, ack: true };
       const body = JSON.stringify(details ? { ...asked, details } : asked);
-      const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body };
       for (let tries = 1; ; tries += 1) {
         const startUrl = `${relayUrl}/auth/start`;
-        const { status, json, trouble, retryMs } = await ask(startUrl, START_TIMEOUT_MS, init);
+        const { status, json, trouble, retryMs } = await ask(startUrl, START_TIMEOUT_MS, body);
         if (status === 200) return readSignIn(json, relayUrl);
-        // Any other 4xx would be the answer to the same request again.
-        if (status >= 400 && status < 500 && status !== 429) {
+        // Any other 4xx, and a redirect, would be the answer to the same request again.
+        if (status >= 300 && status < 500 && status !== 429) {
           throw new SignInError('refused', trouble);
         }
         if (tries === START_TRIES) {
@@ -135,13 +160,16 @@ export function createDevice(
         const answer = await ask(resultUrl(signIn, 'progress=1'), timeoutMs);
         const { status, json, trouble, retryMs } = answer;
         if (status === 410) break;
-        if (status === 200 && typeof json.error === 'string') {
-          throw new SignInError(json.error as Failure);
+        if (typeof json.error === 'string') {
+          const { error } = json;
+          const known = RELAY_ERRORS.find((each) => each === error);
+          throw new SignInError(known ?? 'authorization_failed');
         }
-        if (status === 200 && typeof json.accessToken === 'string') return json as Tokens;
-        if (status === 200 && json.progress === 'opened') watch.onOpened();
+        const tokens = readTokens(json);
+        if (tokens !== undefined) return tokens;
+        if (json.progress === 'opened') watch.onOpened();
         // 204 means that the user has not signed in yet. It takes 50 s, but less while the relay restarts.
-        const isGood = status === 200 || status === 204;
+        const isGood = status === 204 || typeof json.progress === 'string';
         if (!isGood) watch.onRetry(trouble);
         const againAtMs = isGood ? askedAtMs + MIN_POLL_MS : performance.now() + retryMs;
         await pause(Math.min(againAtMs, expiresAtMs) - performance.now(), signal);
@@ -165,33 +193,105 @@ export function createDevice(
 
 /** The status; 0 without a response. For what is done although everything else is cancelled. */
 async function askWithoutSignal(request: typeof fetch, url: string, timeoutMs: number) {
+  const ending = new AbortController();
+  const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(timeoutMs)]);
   try {
-    const response = await request(url, { signal: AbortSignal.timeout(timeoutMs) });
-    await response.body?.cancel();
-    return response.status;
+    return (await request(url, { ...AS_SENT, signal })).status;
   } catch {
     return 0;
+  } finally {
+    ending.abort();
   }
 }
 
-function readSignIn(json: Readonly<Record<string, unknown>>, relayUrl: string): SignIn {
+/**
+ * A redirect is not followed: it could lead what a device asks to any address that the
+ * device reaches. A body is not decompressed, since a short one may become a long one.
+ */
+const AS_SENT = {
+  redirect: 'manual',
+  decompress: false,
+  headers: { 'Accept-Encoding': 'identity' },
+} as const;
+
+const postOf = (body: string) => ({
+  method: 'POST',
+  headers: { ...AS_SENT.headers, 'Content-Type': 'application/json' },
+  body,
+});
+
+/** Rejects for a body of more than MAX_BODY_BYTES. */
+async function readBody({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let lengthBytes = 0;
+  for await (const chunk of body ?? []) {
+    lengthBytes += chunk.byteLength;
+    if (lengthBytes > MAX_BODY_BYTES) throw new RangeError('too long');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function describeBody(status: number, text: string, headers: Headers): string {
+  // It may hold tokens.
+  if (status === 200) return 'with what is not understood';
+  const location = headers.get('Location');
+  const shown = location === null ? text.trim() : `and redirects to ${location}`;
+  return shown.slice(0, SHOWN_BODY_CHARACTERS);
+}
+
+function retryMsOf(headers: Headers): number {
+  const askedMs = Number(headers.get('Retry-After')) * 1_000 || RETRY_MS;
+  return Math.min(Math.max(askedMs, MIN_RETRY_MS), MAX_RETRY_MS);
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The response to a start, as docs/protocol.md §2 and §4.1 have it, and nothing else: the user opens it. */
+function readSignIn(json: Members, relayUrl: string): SignIn {
   const { session, url, expiresIn, link, userCode } = json;
-  if (typeof session !== 'string' || typeof url !== 'string' || typeof expiresIn !== 'number') {
-    throw new SignInError('refused', 'what answers there is not a relay');
+  if (typeof session !== 'string' || !POLL_SECRET.test(session)) {
+    throw notUnderstood('session', 'poll secret');
   }
-  const hasCode = typeof link === 'string' && typeof userCode === 'string';
-  return {
-    session,
-    expiresIn,
-    expiresAtMs: performance.now() + expiresIn * 1_000,
-    ...(hasCode ? { link, userCode, codePage: `${relayUrl}/link` } : { link: url }),
-  };
+  if (typeof expiresIn !== 'number' || !(expiresIn > 0 && expiresIn <= MAX_SESSION_SECONDS)) {
+    throw notUnderstood('expiresIn', `number of seconds up to ${MAX_SESSION_SECONDS}`);
+  }
+  const started = { session, expiresIn, expiresAtMs: performance.now() + expiresIn * 1_000 };
+  const longLink = readLink('url', url);
+  if (link === undefined || userCode === undefined) return { ...started, link: longLink };
+  if (typeof userCode !== 'string' || !USER_CODE.test(userCode)) {
+    throw notUnderstood('userCode', 'code such as BCDF-GHJK');
+  }
+  return { ...started, link: readLink('link', link), userCode, codePage: `${relayUrl}/link` };
 }
 
-function parseObject(text: string): Readonly<Record<string, unknown>> {
+/** In ASCII, as browsers write it. */
+function readLink(member: string, value: unknown): string {
+  const isShort = typeof value === 'string' && value.length <= MAX_LINK_CHARACTERS;
+  const url = isShort && URL.canParse(value) ? new URL(value) : undefined;
+  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:';
+  const { href = '', username, password } = url ?? {};
+  if (!isWeb || username || password || href.length > MAX_LINK_CHARACTERS) {
+    throw notUnderstood(member, 'http or https link');
+  }
+  return href;
+}
+
+const notUnderstood = (member: string, wanted: string) =>
+  new SignInError('not_understood', `its "${member}" is no ${wanted}`);
+
+/** Nothing nested: no token is, and what is nested a million times deep could not be written. */
+function readTokens(json: Members): Tokens | undefined {
+  const { accessToken } = json;
+  if (typeof accessToken !== 'string' || accessToken === '') return undefined;
+  const flat = Object.entries(json).filter(([, value]) => typeof value !== 'object');
+  return { ...Object.fromEntries(flat), accessToken };
+}
+
+function parseObject(text: string): Members {
   const json: unknown = JSON.parse(text);
   if (typeof json !== 'object' || json === null) throw new TypeError('not an object');
-  return json as Readonly<Record<string, unknown>>;
+  return json as Members;
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { jsonText } from '../terminal.ts';
 import type { Tokens } from './device.ts';
 
 /** The tokens cannot be written there. Its message is for the user. */
@@ -14,7 +15,7 @@ export interface Output {
   close(): void;
 }
 
-const toText = (tokens: Tokens) => `${JSON.stringify(tokens, null, 2)}\n`;
+const toText = (tokens: Tokens) => `${jsonText(tokens)}\n`;
 
 export const stdoutOutput: Output = {
   write: (tokens) =>

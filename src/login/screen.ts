@@ -5,6 +5,7 @@ import {
   barText,
   clockText,
   durationText,
+  printable,
   renderLargeQr,
   renderQr,
   type TerminalQr,
@@ -30,19 +31,19 @@ export function openScreen(shown: Shown, stream: WriteStream): Screen {
   return canDraw ? openTerminalScreen(shown, stream) : openPlainScreen(shown, stream);
 }
 
-const titleOf = ({ service }: Shown) => `Sign in to ${service}`;
+const titleOf = ({ service }: Shown) => printable(`Sign in to ${service}`);
 const OPENED = 'The link is open: go on there';
 const PLAIN_TICK_MS = 60_000;
 
 function openPlainScreen(shown: Shown, stream: WriteStream): Screen {
   const { link, codePage, userCode, expiresAtMs } = shown;
   const left = () => durationText(expiresAtMs - performance.now());
-  const byCode = userCode ? `\nor open ${codePage} and type ${userCode}.` : '';
+  const byCode = userCode ? `\nor open ${printable(codePage ?? '')} and type ${userCode}.` : '';
   stream.write(`${titleOf(shown)}. Open this link in any browser:\n\n  ${link}\n${byCode}\n`);
   stream.write(`Waiting: the link expires in ${left()}.\n`);
   const ticks = setInterval(() => stream.write(`Waiting: ${left()} left.\n`), PLAIN_TICK_MS);
   return {
-    trouble: (text) => void stream.write(`Trouble: ${text}. Trying again.\n`),
+    trouble: (text) => void stream.write(`${printable(`Trouble: ${text}. Trying again.`)}\n`),
     opened: () => void stream.write(`${OPENED}.\n`),
     close: () => clearInterval(ticks),
   };
@@ -92,7 +93,7 @@ function openTerminalScreen(shown: Shown, stream: WriteStream): Screen {
   const ticks = setInterval(drawStatus, TICK_MS);
   return {
     trouble(text) {
-      trouble = { text, untilMs: performance.now() + TROUBLE_SHOWN_MS };
+      trouble = { text: printable(text), untilMs: performance.now() + TROUBLE_SHOWN_MS };
       drawStatus();
     },
     opened() {
@@ -161,7 +162,7 @@ function wordsFor({ userCode, codePage }: Shown, hasQr: boolean): string[] {
       : ['Open the link in any browser.']),
     ...(userCode === undefined
       ? []
-      : ['', `Or type ${style('bold', userCode)} at`, codePage ?? '']),
+      : ['', `Or type ${style('bold', userCode)} at`, printable(codePage ?? '')]),
     '',
   ];
 }

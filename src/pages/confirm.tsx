@@ -18,8 +18,6 @@ export interface Request {
   readonly deviceName?: string;
   /** As the device shows it. Absent if the user came by the long link. */
   readonly userCode?: string;
-  /** Proves with the decision that this page was shown for that code. */
-  readonly proof?: string;
   /** Present if the page is open inside another app. */
   readonly inApp?: { readonly link?: string };
 }
@@ -32,7 +30,7 @@ export interface Confirm extends Request {
 
 /** The form has no action, so it is sent to the page's own address. */
 export function renderConfirm(confirm: Confirm): string {
-  const { language, frame, provider, providerHost, deviceName, userCode, proof, inApp } = confirm;
+  const { language, frame, provider, providerHost, deviceName, userCode, inApp } = confirm;
   const words = confirm.words.confirm;
   const appName = frame.appName && isolate(frame.appName);
   const title = words.title(appName);
@@ -82,7 +80,6 @@ export function renderConfirm(confirm: Confirm): string {
           </p>
         )}
         <form method="post" class="choice">
-          {proof && <input type="hidden" name="proof" value={proof} />}
           <button type="submit" name="choice" value="continue">
             {words.continue}
           </button>
@@ -95,7 +92,7 @@ export function renderConfirm(confirm: Confirm): string {
   });
 }
 
-/** "2 minutes ago". An age may be negative, because the clocks of several machines differ a little. */
+/** "2 minutes ago". An age may be negative, because a store's clock may be set back. */
 function formatAge(language: Language, justNow: string, ageMs: number): string {
   const format = new Intl.RelativeTimeFormat(language, { numeric: 'always' });
   const minutes = Math.max(0, Math.floor(ageMs / 60_000));

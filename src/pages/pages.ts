@@ -143,7 +143,15 @@ const OUTCOMES = {
     failed.startAgain(device),
   ]),
   notCompleted: failure(({ failed }) => [failed.notCompleted, failed.ownFault]),
-  linkInvalid: failure(({ failed }, { app }) => [failed.linkInvalid(app)]),
+  linkInvalid: failure(({ failed }, { app }) => [failed.linkInvalid(app), failed.lookAtDevice]),
+  /** For a user who comes back, whatever it was that failed. */
+  failedBefore: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
+  inProgress: ({ inProgress: { title, message } }) => ({
+    mark: 'done',
+    title,
+    heading: title,
+    messages: [message],
+  }),
   cancelledOnDevice: ({ cancelledOnDevice: { title, message } }) => ({
     mark: 'stopped',
     title,

@@ -39,7 +39,7 @@ export interface TokenEndpoint {
   release(provider: string): void;
   /**
    * Sends a grant (RFC 6749 §4.1.3, §6) with the client's authentication added:
-   * once, never redirected, within EXCHANGE_TIMEOUT_MS to the last byte of the
+   * once, never redirected, within EXCHANGE_TIMEOUT_MS or a little more to the last byte of the
    * response. Never rejects: an error of fetch holds the address, and may hold more.
    */
   request(
@@ -74,8 +74,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
    * answered in part, and one that had a connection of its own.
    */
   const answered = new Set<string>();
-  // All requests share one timer.
-  const deadlines = createDeadlineQueue(clock, EXCHANGE_TIMEOUT_MS);
+  const timeouts = createTimeouts(clock);
   const maxInProgress = Math.max(
     1,
     Math.min(UPSTREAM_REQUESTS, options.fetchesAtOnce - RESERVED_FOR_DISCOVERY),
@@ -105,8 +104,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
       const startedAtMs = clock.now();
       let status = 0;
       let outcome: ExchangeOutcome<TokenFailure>;
-      const timeout = new RequestTimeout();
-      deadlines.add(timeout);
+      const signal = timeouts();
       const { tokenUrl } = provider;
       const init = {
         method: 'POST',
@@ -115,7 +113,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         body: encodeBody(provider, grant + credentialsInBody(provider)),
         // A followed 307 would carry the code and the secret to another address. RFC 9700 §4.12.
         redirect: 'manual',
-        signal: timeout.signal,
+        signal,
       } satisfies RequestInit;
       try {
         let response: Response;
@@ -129,9 +127,8 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         status = response.status;
         outcome = parseResponse(status, await readText(response));
       } catch (error) {
-        outcome = failed(describeFailure(error, timeout.signal));
+        outcome = failed(describeFailure(error, signal));
       }
-      deadlines.cancel(timeout);
       const reason = outcome.ok ? 'granted' : outcome.failure.reason;
       monitor.answered(provider.name, kind, reason, status, clock.now() - startedAtMs);
       return outcome;
@@ -146,7 +143,28 @@ function describeFailure(error: unknown, { aborted }: AbortSignal): TokenFailure
   return { reason: 'unreachable', ...describeConnectProblem(error) };
 }
 
-class RequestTimeout extends AbortController implements Deadline {
+/**
+ * Requests that begin within TIMEOUT_SHARED_MS share a signal, because a controller of
+ * its own costs a request more than all that the relay does with its answer. So a
+ * request is cut off after EXCHANGE_TIMEOUT_MS, or up to TIMEOUT_SHARED_MS later.
+ */
+function createTimeouts(clock: Clock): () => AbortSignal {
+  const deadlines = createDeadlineQueue(clock, EXCHANGE_TIMEOUT_MS + TIMEOUT_SHARED_MS);
+  let current = new SharedTimeout();
+  return () => {
+    const untilMs = current.dueAtMs - EXCHANGE_TIMEOUT_MS;
+    if (clock.now() > untilMs) {
+      current = new SharedTimeout();
+      deadlines.add(current);
+    }
+    return current.signal;
+  };
+}
+
+const TIMEOUT_SHARED_MS = 250;
+
+class SharedTimeout extends AbortController implements Deadline {
+  /** Set when it is added. */
   dueAtMs = 0;
 
   onDue(): void {

@@ -10,7 +10,7 @@ import {
   tagOf,
 } from './secrets.ts';
 import type { CodeResult, ErrorResult, TokenResult } from './session.ts';
-import type { Authorization, RateLimited, SessionKey, SessionStore } from './store.ts';
+import type { Authorization, RateLimited, SessionStore } from './store.ts';
 import { type Clock, pause } from './time.ts';
 
 /** What a device asks for besides the service. */
@@ -138,7 +138,7 @@ export function createRelay(options: RelayOptions): Relay {
         const { name } = exchanger;
         const leased = await store.lease(name, browserState);
         if (leased === undefined) {
-          return { completion: await findLinkRefusal(store, { browserState }) };
+          return { completion: await findLinkRefusal(store, browserState) };
         }
         if (leased.challenge !== undefined) {
           // The device has the verifier, so nobody else can exchange the code.
@@ -153,7 +153,7 @@ export function createRelay(options: RelayOptions): Relay {
         const result = outcome.ok ? withDetails(outcome.tokens, leased) : EXCHANGE_FAILED;
         const isStored = await store.complete(name, browserState, result);
         const ended = outcome.ok ? 'signed_in' : 'exchange_failed';
-        const completion = isStored ? ended : await findLinkRefusal(store, { browserState });
+        const completion = isStored ? ended : await findLinkRefusal(store, browserState);
         return outcome.ok
           ? { completion, deviceName }
           : { completion, deviceName, failure: outcome.failure };
@@ -168,8 +168,9 @@ export function createRelay(options: RelayOptions): Relay {
       // Before the session ends, which removes the name.
       const session = await store.getSession({ browserState });
       const isStored = await store.fail(service, browserState, { error });
-      const completion = isStored ? error : await findLinkRefusal(store, { browserState });
-      return { completion, deviceName: session?.deviceName };
+      const completion = isStored ? error : await findLinkRefusal(store, browserState);
+      const deviceName = typeof session === 'object' ? session.deviceName : undefined;
+      return { completion, deviceName };
     },
 
     waitForResult: polls.wait,
@@ -202,8 +203,12 @@ function withDetails(tokens: TokenResult, { details }: Authorization): TokenResu
 }
 
 /** For a session that was looked for and is not pending. */
-export async function findLinkRefusal(store: SessionStore, key: SessionKey): Promise<LinkRefusal> {
-  return (await store.isCancelled(key)) ? 'cancelled' : 'link_invalid';
+export async function findLinkRefusal(
+  store: SessionStore,
+  browserState: string,
+): Promise<LinkRefusal> {
+  const found = await store.getSession({ browserState });
+  return found === 'cancelled' ? 'cancelled' : 'link_invalid';
 }
 
 const EXCHANGE_FAILED: ErrorResult = { error: 'exchange_failed' };

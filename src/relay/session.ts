@@ -6,7 +6,6 @@
  *             pending        exchanging     completed          delivered          cancelled
  * find        pending        in_progress    already_completed  already_completed  cancelled
  * authorize   pending        in_progress    already_completed  already_completed  cancelled
- * useCode     pending        in_progress    already_completed  already_completed  cancelled
  * fail        completed      in_progress    already_completed  already_completed  cancelled
  * lease       exchanging     in_progress    already_completed  already_completed  cancelled
  * complete    not_leased     completed      already_completed  already_completed  cancelled
@@ -51,6 +50,9 @@ export interface ErrorResult {
 
 export type SessionResult = TokenResult | CodeResult | ErrorResult;
 
+/** What a user is told of a sign-in that they can no longer continue. 'in_progress': the provider's code is being exchanged. */
+export type SessionOutcome = 'in_progress' | 'signed_in' | 'access_denied' | 'failed' | 'cancelled';
+
 /** How far a session came that expired: nobody opened its link, came back from the provider, or fetched its result. */
 export type ExpiredStage = 'started' | 'opened' | 'called_back';
 
@@ -65,7 +67,6 @@ interface Common {
   readonly repeatMs: number | undefined;
   /** An error may be claimed until the session expires, because it is not secret. */
   readonly keepsErrors: boolean;
-  /** Until it is used. It leads on only while the session is pending. */
   readonly userCode: string | undefined;
   /** When the user was first led on to the provider, and whether the device was told. */
   readonly opening: { readonly atMs: number; readonly isTold: boolean } | undefined;
@@ -147,17 +148,33 @@ export function find(session: Session, nowMs: number): Pending | SessionRefusal 
   return current?.state === 'pending' ? current : refusalOf(current);
 }
 
+/** Undefined while the session is pending, and once it has expired. */
+export function outcomeOf(session: Session, nowMs: number): SessionOutcome | undefined {
+  const current = stateAt(session, nowMs);
+  switch (current?.state) {
+    case undefined:
+    case 'pending':
+      return undefined;
+    case 'exchanging':
+      return 'in_progress';
+    case 'cancelled':
+      return 'cancelled';
+    case 'completed':
+    case 'delivered':
+      return outcomeOfResult(current.result);
+  }
+}
+
+export function outcomeOfResult(result: SessionResult): SessionOutcome {
+  if (!('error' in result)) return 'signed_in';
+  return result.error === 'access_denied' ? 'access_denied' : 'failed';
+}
+
 /** The user is sent to the provider. The first time is recorded. */
 export function authorize(session: Session, nowMs: number): Pending | SessionRefusal {
   const pending = find(session, nowMs);
   if (typeof pending === 'string' || pending.opening !== undefined) return pending;
   return { ...pending, opening: { atMs: nowMs, isTold: false } };
-}
-
-/** The user decides on the page of the user code, which uses the code up. The link goes on working. */
-export function useCode(session: Session, nowMs: number): Pending | SessionRefusal {
-  const pending = find(session, nowMs);
-  return typeof pending === 'string' ? pending : { ...pending, userCode: undefined };
 }
 
 /** The sign-in ended without an authorization code. */

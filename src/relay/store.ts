@@ -6,7 +6,7 @@
  * against this contract.
  */
 import type { RateLimiter } from './rate-limit.ts';
-import type { ErrorResult, ExpiredStage, SessionResult } from './session.ts';
+import type { ErrorResult, ExpiredStage, SessionOutcome, SessionResult } from './session.ts';
 
 /** A store in this process returns a value, a shared one a promise. */
 export type Awaitable<T> = T | Promise<T>;
@@ -54,11 +54,12 @@ export interface Leased extends Authorization {
 
 export type SessionKey = { readonly browserState: string } | { readonly userCode: string };
 
-/** What a page shows of a session, and the browser state to continue it. */
+/** What a page shows of a pending session, and the browser state to continue it. */
 export interface SessionInfo {
   readonly service: string;
   readonly browserState: string;
-  readonly startedAtMs: number;
+  /** Since the start, by the store's clock. */
+  readonly ageMs: number;
   readonly deviceName: string | undefined;
 }
 
@@ -149,11 +150,12 @@ export interface SessionStore {
    */
   getAuthorization(service: string, browserState: string): Awaitable<Authorization | undefined>;
 
-  /** Finds a pending session by its link or its unused code. Changes nothing: a link preview may ask. */
-  getSession(key: SessionKey): Awaitable<SessionInfo | undefined>;
-
-  /** Atomic: uses the code of a pending session up. Of any number of callers one gets the session. */
-  useCode(userCode: string): Awaitable<SessionInfo | undefined>;
+  /**
+   * Finds a session by its link or its code: pending, or what became of it. The outcome
+   * is known until the session would have expired, also when its result was delivered;
+   * a store may forget it earlier. Changes nothing: a link preview may ask.
+   */
+  getSession(key: SessionKey): Awaitable<SessionInfo | SessionOutcome | undefined>;
 
   /** Atomic: pending -> completed with an error. Returns whether it was this call. */
   fail(service: string, browserState: string, error: ErrorResult): Awaitable<boolean>;
@@ -167,7 +169,8 @@ export interface SessionStore {
 
   /**
    * Atomic: exchanging -> completed, called by the holder of the lease. Returns
-   * false when the session expired or the lease ran out meanwhile.
+   * false when the session expired or the lease ran out meanwhile. A session whose
+   * lease a shared store has lost takes the result of its holder all the same.
    */
   complete(service: string, browserState: string, result: SessionResult): Awaitable<boolean>;
 
@@ -196,9 +199,6 @@ export interface SessionStore {
    * Drops the verifier, and a result that was not delivered. Notifies waiters.
    */
   cancel(pollSecret: string): Awaitable<Cancellation>;
-
-  /** Whether its device has cancelled the session, for a page that says so. */
-  isCancelled(key: SessionKey): Awaitable<boolean>;
 
   /**
    * Notifies the waiter once when the session completes, provided that a claim

@@ -5,7 +5,7 @@
  */
 import { distance } from 'fastest-levenshtein';
 import { parseAddress } from '../providers/address.ts';
-import { DEFAULT_NAMES, findFacts, KNOWN_NAMES } from '../providers/catalogue.ts';
+import { DEFAULT_NAMES, findKnown, KNOWN_NAMES } from '../providers/known.ts';
 import { prefixOf } from '../providers/provider.ts';
 import { PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
@@ -50,7 +50,7 @@ function findProviderProblem(setting: string, providers: readonly string[]): str
   const near = nearest(ending, providerNames);
   if (near) return `is not a setting: did you mean ${prefix}${near}?`;
   // Known names are those of large services, whose own tools read variables with the same prefix.
-  const isOurs = DEFAULT_NAMES.includes(provider) || findFacts(provider) === undefined;
+  const isOurs = DEFAULT_NAMES.includes(provider) || findKnown(provider) === undefined;
   return isOurs && !isServiceLink(ending) ? `is not a setting of ${provider}` : undefined;
 }
 
@@ -62,7 +62,7 @@ function isServiceLink(ending: string): boolean {
 /** As in MYANIMELIST_CLIENT_ID, where the provider's name here is `mal`. */
 function findDisplayNameProblem(setting: string, providers: readonly string[]): string | undefined {
   for (const provider of providers) {
-    const displayed = prefixOf(findFacts(provider)?.displayName ?? provider);
+    const displayed = prefixOf(findKnown(provider)?.displayName ?? provider);
     const ending = setting.startsWith(displayed) ? setting.slice(displayed.length) : '';
     if (providerNames.includes(ending)) {
       return `is not a setting: did you mean ${prefixOf(provider)}${ending}?`;
@@ -115,7 +115,7 @@ export function didYouMean(name: string): string {
 
 /** The distance to the provider's name or to its display name: MyAnimeList is `mal`. */
 function editsBetween(written: string, known: string): number {
-  const shown = lettersOf(findFacts(known)?.displayName ?? known);
+  const shown = lettersOf(findKnown(known)?.displayName ?? known);
   const edits = Math.min(distance(written, known), distance(written, shown));
   const isPart = isPartOf(known, written) || isPartOf(written, shown);
   return isPart ? Math.min(edits, 1) : edits;

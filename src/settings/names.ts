@@ -10,7 +10,7 @@ import {
   DEFAULT_START_BURST,
   DEFAULT_START_RATE_PER_SECOND,
 } from '../limits.ts';
-import { DEFAULT_NAMES } from '../providers/catalogue.ts';
+import { DEFAULT_NAMES } from '../providers/known.ts';
 
 export interface SettingDescription {
   /** One or two sentences for the operator. */

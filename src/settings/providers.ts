@@ -1,14 +1,9 @@
-/** Combines the settings of a listed provider with the catalogue: a provider to use, or one to discover by its issuer. */
+/** Combines the settings of a listed provider with what is known of it: a provider to use, or one to discover by its issuer. */
 import { findAddressProblem } from '../providers/address.ts';
-import {
-  findFacts,
-  findInCatalogue,
-  type ProviderFacts,
-  SUBDOMAIN,
-} from '../providers/catalogue.ts';
+import { ADDRESSES, SUBDOMAIN } from '../providers/addresses.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
-import { findProfile } from '../providers/profiles/index.ts';
-import { findUnverified, type Profile } from '../providers/profiles/profile.ts';
+import { findKnown, PROFILES } from '../providers/known.ts';
+import { findUnverified, type KnownProvider, type Profile } from '../providers/profile.ts';
 import { type ProviderConfig, prefixOf } from '../providers/provider.ts';
 import { PROVIDER_CHECKS } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
@@ -28,9 +23,9 @@ export function readProvider(
   const prefix = prefixOf(name);
   const isSet = (setting: string) => env[prefix + setting] !== undefined;
   const given = readTable(reading, prefix, PROVIDER_SETTINGS, PROVIDER_CHECKS);
-  const facts = findFacts(name);
-  if (!facts && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
-    const problem = `lists ${name}, which is not in the catalogue.${didYouMean(name)} Otherwise set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
+  const known = findKnown(name);
+  if (!known && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
+    const problem = `lists ${name}, which is not a known provider.${didYouMean(name)} Otherwise set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
     reject(reading, 'PROVIDERS', problem);
     return undefined;
   }
@@ -40,7 +35,7 @@ export function readProvider(
   }
   const common = withoutUndefined({
     name,
-    displayName: given.DISPLAY_NAME ?? facts?.displayName ?? capitalized(name),
+    displayName: given.DISPLAY_NAME ?? known?.displayName ?? capitalized(name),
     clientId: given.CLIENT_ID ?? '',
     clientSecret: given.CLIENT_SECRET,
     authorizeUrl: given.AUTHORIZE_URL,
@@ -51,18 +46,18 @@ export function readProvider(
     authorizeParams: given.AUTHORIZE_PARAMS ?? {},
     quirks: given.USER_AGENT === undefined ? undefined : { userAgent: given.USER_AGENT },
   });
-  // The issuer's own addresses take precedence over the catalogue's.
+  // The issuer's own addresses take precedence over known ones.
   if (isSet('ISSUER')) return { ...common, issuer: given.ISSUER ?? '' };
   warnings.push(...findProviderWarnings(name, isSet));
-  const quirks = { ...facts?.quirks, ...common.quirks };
+  const quirks = { ...known?.quirks, ...common.quirks };
   return {
-    clientAuth: facts?.clientAuth ?? 'post',
-    pkce: facts?.pkce ?? 'none',
-    ...(facts?.scope !== undefined && { scope: facts.scope }),
+    clientAuth: known?.clientAuth ?? 'post',
+    pkce: known?.pkce ?? 'none',
+    ...(known?.scope !== undefined && { scope: known.scope }),
     ...common,
-    authorizeParams: { ...facts?.authorizeParams, ...common.authorizeParams },
+    authorizeParams: { ...known?.authorizeParams, ...common.authorizeParams },
     ...(Object.keys(quirks).length > 0 && { quirks }),
-    ...readAddresses(reading, name, given, facts),
+    ...readAddresses(reading, name, given, known),
   };
 }
 
@@ -89,9 +84,9 @@ function findProviderWarnings(
   isSet: (setting: string) => boolean,
 ): readonly SettingWarning[] {
   const prefix = prefixOf(name);
-  const profile = findProfile(name);
+  const profile = PROFILES.get(name);
   if (profile) return findProfileWarnings(name, profile, isSet);
-  if (!findInCatalogue(name)) return [];
+  if (!ADDRESSES.has(name)) return [];
   const missing = ['PKCE', 'SCOPE'].filter((setting) => !isSet(setting));
   if (missing.length === 0 || (isSet('AUTHORIZE_URL') && isSet('TOKEN_URL'))) return [];
   const names = missing.map((setting) => prefix + setting).join(' and ');
@@ -105,20 +100,20 @@ function findProfileWarnings(
   isSet: (setting: string) => boolean,
 ): readonly SettingWarning[] {
   const prefix = prefixOf(name);
-  const { displayName, userAgent, clientSecret, pkce } = profile;
+  const { displayName, userAgentNames, clientSecret, pkce } = profile;
   const warnings: SettingWarning[] = [];
   const unverified = findUnverified(profile);
   if (unverified.length > 0) {
     const problem = `belongs to ${displayName}, of which this is unverified: ${unverified.join(', ')}. See docs/providers/${name}.md`;
     warnings.push({ setting: `${prefix}CLIENT_ID`, problem });
   }
-  if (userAgent && !isSet('USER_AGENT')) {
-    const problem = `is not set: ${displayName} wants it to name ${userAgent.value}`;
+  if (userAgentNames && !isSet('USER_AGENT')) {
+    const problem = `is not set: ${displayName} wants it to name ${userAgentNames}`;
     warnings.push({ setting: `${prefix}USER_AGENT`, problem });
   }
   const hasSecret = isSet('CLIENT_SECRET') || isSet('CLIENT_SECRET_FILE');
   // Without PKCE the relay warns of a missing secret whatever the provider.
-  if (clientSecret.value === 'required' && pkce.value !== 'none' && !hasSecret) {
+  if (clientSecret === 'required' && pkce !== 'none' && !hasSecret) {
     const problem = `is not set: ${displayName} issues no tokens without it`;
     warnings.push({ setting: `${prefix}CLIENT_SECRET`, problem });
   }
@@ -127,30 +122,26 @@ function findProfileWarnings(
 
 type Given = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
 
-/** Both addresses, from the settings, otherwise from the catalogue and `_SUBDOMAIN`. A missing one is a fault. */
+/** Both addresses, from the settings, otherwise the known ones completed by `_SUBDOMAIN`. A missing one is a fault. */
 function readAddresses(
   reading: Reading,
   name: string,
   given: Given,
-  facts: ProviderFacts | undefined,
+  provider: KnownProvider | undefined,
 ): Pick<ProviderConfig, 'authorizeUrl' | 'tokenUrl'> {
-  const { env, warnings } = reading;
+  const { env } = reading;
   const prefix = prefixOf(name);
-  // An address that is set overrides the catalogue, even if it is wrong.
+  // An address that is set overrides the known one, even if it is wrong.
   const known = {
-    AUTHORIZE_URL: env[`${prefix}AUTHORIZE_URL`] ? '' : facts?.authorizeUrl,
-    TOKEN_URL: env[`${prefix}TOKEN_URL`] ? '' : facts?.tokenUrl,
+    AUTHORIZE_URL: env[`${prefix}AUTHORIZE_URL`] ? '' : provider?.authorizeUrl,
+    TOKEN_URL: env[`${prefix}TOKEN_URL`] ? '' : provider?.tokenUrl,
   };
   for (const [setting, address] of Object.entries(known)) {
     if (address !== undefined) continue;
-    reject(reading, prefix + setting, `must be set: ${name} is not in the catalogue`);
+    reject(reading, prefix + setting, `must be set: ${name} is not a known provider`);
   }
   const template = Object.values(known).find((address) => address?.includes(SUBDOMAIN));
   checkSubdomain(reading, `${prefix}SUBDOMAIN`, given.SUBDOMAIN, template);
-  if (facts?.departure && (known.AUTHORIZE_URL || known.TOKEN_URL)) {
-    const problem = `belongs to a provider that ${facts.departure}: the sign-in may fail`;
-    warnings.push({ setting: `${prefix}CLIENT_ID`, problem });
-  }
   const fill = (address = '') => address.replace(SUBDOMAIN, given.SUBDOMAIN ?? '');
   return {
     authorizeUrl: given.AUTHORIZE_URL ?? fill(known.AUTHORIZE_URL),

@@ -13,20 +13,19 @@ import {
 import type { RefreshStore } from '../relay/refresh.ts';
 import { digestOf, signInIdOf } from '../relay/secrets.ts';
 import * as machine from '../relay/session.ts';
-import {
-  type Claim,
-  NO_OBSERVER,
-  type SessionInfo,
-  type SessionKey,
-  type SessionStore,
-} from '../relay/store.ts';
+import { type Claim, NO_OBSERVER, type SessionKey, type SessionStore } from '../relay/store.ts';
 import { type Clock, createDeadlineQueue } from '../relay/time.ts';
 import { createWaiters } from './waiters.ts';
 
 export interface MemoryStore extends SessionStore {
   /** Sessions held, alive or not yet removed. */
   readonly size: number;
+  /** Outcomes kept of sessions that are no longer held, by link and by code. */
+  readonly outcomes: number;
 }
+
+/** Some two megabytes. Beyond it the longest delivered is forgotten: its user is told what is told of an unknown link or code. */
+const MAX_OUTCOMES = 10_000;
 
 /** One session under all its keys. */
 interface Entry {
@@ -42,6 +41,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
   const byPollDigest = new Map<string, Entry>();
   /** By `repeatMs`, so that each set is in the order of expiry. There are as many as endpoints that start sign-ins. */
   const delivered = new Map<number, Set<Entry>>();
+  /** What became of the sessions whose result was delivered, by link and by code: the first is the longest delivered. */
+  const outcomes = new Map<string, { outcome: machine.SessionOutcome; expiresAtMs: number }>();
   const waiters = createWaiters();
   let observer = NO_OBSERVER;
 
@@ -71,6 +72,24 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
     const stage = machine.stageOf(session);
     if (stage === undefined) return;
     observer.expired({ service: session.service, stage, signIn: signInIdOf(browserState) });
+  }
+
+  function keepOutcome({ browserState, session }: Entry, result: machine.SessionResult): void {
+    const { userCode, expiresAtMs } = session;
+    const kept = { outcome: machine.outcomeOfResult(result), expiresAtMs };
+    outcomes.set(browserState, kept);
+    if (userCode !== undefined) outcomes.set(userCode, kept);
+    for (const oldest of outcomes.keys()) {
+      if (outcomes.size <= MAX_OUTCOMES) break;
+      outcomes.delete(oldest);
+    }
+  }
+
+  function removeOutcomes(nowMs: number): void {
+    for (const [key, { expiresAtMs }] of outcomes) {
+      if (nowMs <= expiresAtMs) break;
+      outcomes.delete(key);
+    }
   }
 
   function keepDelivered(entry: Entry, session: machine.Delivered): void {
@@ -170,18 +189,17 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
     },
 
     getSession(key) {
+      const nowMs = clock.now();
       const entry = findByKey(key);
-      return entry && infoOf(entry, machine.find(entry.session, clock.now()));
-    },
-
-    useCode(userCode) {
-      const entry = byUserCode.get(userCode);
-      if (entry === undefined) return undefined;
-      const pending = machine.useCode(entry.session, clock.now());
-      if (typeof pending === 'string') return undefined;
-      byUserCode.delete(userCode);
-      entry.session = pending;
-      return infoOf(entry, pending);
+      if (entry === undefined) {
+        const kept = outcomes.get('userCode' in key ? key.userCode : key.browserState);
+        return kept !== undefined && nowMs <= kept.expiresAtMs ? kept.outcome : undefined;
+      }
+      const { browserState, session } = entry;
+      const pending = machine.find(session, nowMs);
+      if (typeof pending === 'string') return machine.outcomeOf(session, nowMs);
+      const { service, startedAtMs, deviceName } = pending;
+      return { service, browserState, ageMs: nowMs - startedAtMs, deviceName };
     },
 
     fail(service, browserState, error) {
@@ -221,6 +239,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
         entry.session = next;
       } else if (before.state !== 'delivered') {
         removeLink(entry);
+        keepOutcome(entry, result);
         if (next === undefined) byPollDigest.delete(before.pollDigest);
         else keepDelivered(entry, next);
         // Without a result of its own the lease ran out, which is the result.
@@ -256,11 +275,6 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       return 'cancelled';
     },
 
-    isCancelled(key) {
-      const session = findByKey(key)?.session;
-      return session?.state === 'cancelled' && !machine.isExpired(session, clock.now());
-    },
-
     addWaiter(pollSecret, waiter) {
       waiters.add(digestOf(pollSecret), waiter);
       // A claim costs nothing.
@@ -288,24 +302,20 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
 
     sweep() {
       removeExpired(clock.now());
+      removeOutcomes(clock.now());
     },
 
     get size() {
       return byPollDigest.size;
     },
+
+    get outcomes() {
+      return outcomes.size;
+    },
   };
 }
 
 const GONE: Claim = { state: 'gone' };
-
-function infoOf(
-  { browserState }: Entry,
-  pending: machine.Pending | machine.SessionRefusal,
-): SessionInfo | undefined {
-  if (typeof pending === 'string') return undefined;
-  const { service, startedAtMs, deviceName } = pending;
-  return { service, browserState, startedAtMs, deviceName };
-}
 
 export interface MemoryRateLimiter extends RateLimiter {
   readonly size: number;

@@ -148,6 +148,14 @@ test('open sign-ins are left out while the store does not answer', async () => {
   expect(await response.text()).not.toMatch(/^sign_in_relay_live_sessions /m);
 });
 
+test('what a label may contain does not end it', async () => {
+  const admin = createAdmin({ clock: createFakeClock(), services: [], maxSessions: 1, names: [] });
+  admin.monitor.started('a"b\nc\\');
+  const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
+  const sample = String.raw`sign_in_relay_sign_ins_started_total{provider="a\"b\nc\\"} 1`;
+  expect((await response.text()).split('\n')).toContain(sample);
+});
+
 test('the process', async () => {
   const { read } = createWatched();
   expect(await read('process_resident_memory_bytes')).toBeGreaterThan(1e6);

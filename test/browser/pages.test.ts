@@ -19,7 +19,7 @@ import { measure as measureQr, type Picture, readPng, scan } from '../kit/qr.ts'
 
 setDefaultTimeout(60_000);
 
-const { relay, openPhone, startDevice, startDeviceWithCode, stop } = await setUp({
+const { relay, providers, openPhone, startDevice, startDeviceWithCode, stop } = await setUp({
   APP_NAME: 'Plezy',
 });
 afterAll(stop);
@@ -48,6 +48,21 @@ const PAGES: Readonly<Record<string, (page: Page) => Promise<RelayPage>>> = {
     const { session, shortUrl } = await startDeviceWithCode('mal');
     await relay.ask(`/auth/result?session=${session}&cancel=1`);
     return open(page, shortUrl);
+  },
+  'failed-before': async (page) => {
+    const { state, shortUrl } = await startDeviceWithCode('mal');
+    await relay.ask(`/auth/mal/callback?state=${state}&error=server_error`);
+    return open(page, shortUrl);
+  },
+  'in-progress': async (page) => {
+    const { state, shortUrl } = await startDeviceWithCode('mal');
+    const held = providers.mal.tokenGate.close();
+    const callingBack = relay.ask(`/auth/mal/callback?state=${state}&code=of-nobody`);
+    await held.arrived;
+    const shown = await open(page, shortUrl);
+    held.release();
+    await (await callingBack).body?.cancel();
+    return shown;
   },
   'link-invalid': (page) => open(page, `${baseUrl}/auth/mal?state=of-no-session`),
   done: (page) => open(page, `${baseUrl}/auth/done`),

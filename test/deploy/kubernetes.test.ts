@@ -23,9 +23,10 @@ const relay = pod?.containers?.[0];
 
 type Model = new (data: unknown) => { validate(): void };
 
-/** `apps/v1` and `Deployment` -> the class that validates it. */
+/** `apps/v1` and `Deployment` -> the class that validates it. `networking.k8s.io` is `networkingK8sIo` there. */
 function modelOf({ apiVersion, kind }: Tree): Model {
-  const path = [...String(apiVersion).split('/'), String(kind)];
+  const group = String(apiVersion).replace(/\.(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const path = [...group.split('/'), String(kind)];
   const found = path.reduce<unknown>(
     (part, name) => (part as Record<string, unknown>)[name],
     models,
@@ -86,15 +87,40 @@ test('has only settings of the relay and of its providers', () => {
   expect(unknown.filter((name) => !/^(MAL_CLIENT_ID|ADMIN_\w+)$/.test(name))).toEqual([]);
 });
 
-test('every part finds the pods: the service, the budget and the spread by their labels', () => {
+test('every part finds the pods: the service, the budget, the policy and the spread by their labels', () => {
   const labels = find('Deployment').spec?.template?.metadata?.labels;
   const selectors = [
     find('Deployment').spec?.selector?.matchLabels,
     find('Service').spec?.selector,
     find('PodDisruptionBudget').spec?.selector?.matchLabels,
+    find('NetworkPolicy').spec?.podSelector?.matchLabels,
     pod?.topologySpreadConstraints?.[0]?.labelSelector?.matchLabels,
   ];
   for (const selector of selectors) expect(selector).toEqual(labels as unknown as Tree);
+});
+
+interface PolicyRule {
+  readonly from: readonly {
+    readonly namespaceSelector: { readonly matchLabels: Readonly<Record<string, string>> };
+  }[];
+  readonly ports: readonly { readonly port: string }[];
+}
+
+// Whoever reaches the first may forge addresses of TRUSTED_PROXY_CIDRS, and the second has no password.
+test('each port of the pod is open to one namespace, and to nobody else', () => {
+  const { policyTypes, ingress } = find('NetworkPolicy').spec ?? {};
+  expect(policyTypes as unknown).toEqual(['Ingress']);
+  const rules = (ingress ?? []) as unknown as readonly PolicyRule[];
+  const open = rules.flatMap(({ from, ports }) => {
+    const selectors = from.map(({ namespaceSelector }) => namespaceSelector.matchLabels);
+    return ports.map(({ port }) => ({ port, from: selectors }));
+  });
+  expect(open).toEqual([
+    { port: 'http', from: [{ 'kubernetes.io/metadata.name': 'ingress-nginx' }] },
+    { port: 'admin', from: [{ 'kubernetes.io/metadata.name': 'monitoring' }] },
+  ]);
+  const ports = (relay?.ports ?? []) as unknown as readonly { readonly name: string }[];
+  expect(ports.map(({ name }) => name)).toEqual(open.map(({ port }) => port));
 });
 
 test('the pod has time to stop after preStop, which needs no shell', () => {

@@ -58,7 +58,7 @@ test('the list: tries an ending here, and plans one for the next sign-in', async
   expect(page.url()).toStartWith(dev.relayUrl);
   await press(page, 'Decline');
   await page.goto(dev.providerUrl);
-  const latest = page.getByRole('row', { name: 'the dev page deny-at-relay' });
+  const latest = page.getByRole('row', { name: '/try/deny-at-relay deny-at-relay' });
   expect(await latest.innerText()).toContain('access_denied');
   await press(page, 'Plan no-code for the next sign-in');
   expect(await page.getByText('Planned: no-code').count()).toBe(1);

@@ -297,7 +297,7 @@ describe('dev: /next', () => {
 
   test.each([
     [{ scenario: 'denied' }, 'unknown scenario'],
-    [{}, 'unknown scenario'],
+    [{}, 'name a scenario'],
     [{ scenario: 'slow', seconds: '3' }, 'seconds'],
     [{ scenario: 'slow', seconds: 601 }, 'seconds'],
     [{ scenario: 'slow', auto: 'yes' }, 'auto'],
@@ -308,10 +308,29 @@ describe('dev: /next', () => {
     expect(await (await dev.askProvider('/next')).json()).toEqual({ planned: [] });
   });
 
-  test('a web page of any origin may plan', async () => {
-    const answer = await dev.askProvider('/next', { headers: { Origin: 'http://localhost:5173' } });
-    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+  test.each([
+    ['as curl -d sends it', '{"scenario":"slow","seconds":3,"auto":true}'],
+    ['as a form', 'scenario=slow&seconds=3&auto=true'],
+  ])('%s, without a content type of its own', async (_, body) => {
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const planned = await dev.askProvider('/next', { method: 'POST', headers, body });
+    expect(await planned.json()).toEqual({
+      planned: [{ scenario: 'slow', seconds: 3, auto: true }],
+    });
+    await dev.askProvider('/next', { method: 'DELETE' });
   });
+
+  test.each(['', 'deny', '"deny"', '{"scenario":"deny"', '[]', 'null', 'auto=yes&scenario=deny'])(
+    '%p → 400, with what to send, and nothing is planned',
+    async (body) => {
+      const refused = await dev.askProvider('/next', { method: 'POST', body });
+      expect(refused.status).toBe(400);
+      expect(((await refused.json()) as { error: string }).error).toMatch(
+        /name a scenario|auto is/,
+      );
+      expect(await (await dev.askProvider('/next')).json()).toEqual({ planned: [] });
+    },
+  );
 });
 
 describe('dev: what it says', () => {
@@ -349,6 +368,59 @@ describe('dev: what it says', () => {
   test('a name that would move the cursor does not', async () => {
     await start(dev, 'dev', { device: 'a\u001b[2Jb' });
     expect(dev.output()).not.toContain('\u001b');
+  });
+
+  test('what a start or a poll is refused for, and what to do', async () => {
+    const post = (body: string) => dev.ask('/auth/start', { method: 'POST', body });
+    await post('service=dev');
+    await dev.untilShown('a start got 400 Invalid JSON: send {"service":"dev"}');
+    await post('{"service":"mal"}');
+    await dev.untilShown('a start got 400 Unknown service: there is dev (--service)');
+    await dev.ask('/auth/start');
+    await dev.untilShown('a start got 405 Method not allowed: a start is a POST');
+    await dev.ask(`/auth/result?session=${'A'.repeat(24)}`);
+    await dev.untilShown('a poll got 410 Session not found: no sign-in here has this session');
+    await dev.ask(`/auth/result?session=${'A'.repeat(24)}&wait=\u009b2J`);
+    await dev.untilShown('a poll got 400 Invalid wait');
+    expect(dev.output()).not.toContain('A'.repeat(24));
+  });
+
+  test('that a sign-in expired, and why a poll gets 410', async () => {
+    await dev.plan({ scenario: 'expires', seconds: 1 });
+    const planned = await start(dev, 'dev', { device: 'planned to expire' });
+    const chosen = await start(dev, 'dev', { device: 'chosen to expire' });
+    const authorizeUrl = (await dev.ask(chosen.url)).headers.get('location') ?? '';
+    await dev.plan({ scenario: 'expires', seconds: 1 });
+    await dev.askProvider('/next', { method: 'DELETE' });
+    const form = new URLSearchParams({ name: 'expires', ending: '' });
+    await dev.askProvider(authorizeUrl, { method: 'POST', body: form });
+    await dev.plan({ scenario: 'deny', auto: true });
+    const denied = await start(dev, 'dev', { device: 'denied' });
+    await expectError(denied.session, 'access_denied');
+    await pollOnce(dev, denied.session);
+    const cancelled = await start(dev, 'dev', { device: 'cancelled' });
+    for (const query of ['&cancel=1', '', '&ack=1']) {
+      await dev.ask(`/auth/result?session=${cancelled.session}${query}`);
+    }
+    const linesOf = (device: string) => {
+      const number = new RegExp(`#(\\d+) +"${device}"`).exec(dev.output())?.[1];
+      const lines = dev.output().split('\n');
+      return lines.flatMap((line) => new RegExp(`#${number} +(.*)`).exec(line)?.[1] ?? []);
+    };
+    const expired = 'the sign-in expired: its polls get 410, so start again';
+    for (const [device, { session }] of Object.entries({
+      'planned to expire': planned,
+      'chosen to expire': chosen,
+    })) {
+      await pollUntil(`${device}: it is said`, () => linesOf(device).includes(expired));
+      await pollOnce(dev, session);
+      expect(linesOf(device).slice(-2)).toEqual([expired, 'a poll got 410: it has expired']);
+    }
+    expect(linesOf('denied').at(-1)).toBe('a poll got 410: its result was delivered');
+    expect(linesOf('cancelled').slice(-2)).toEqual([
+      'a poll got 410: its device cancelled it',
+      'an acknowledgement got 410: its device cancelled it',
+    ]);
   });
 });
 

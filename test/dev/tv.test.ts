@@ -110,7 +110,7 @@ test('the own script of the page is ES5, and its style no newer than Chromium 38
 
 test('a whole sign-in: menu, QR code, "continue on your phone", success', async () => {
   const tv = await openTv();
-  expect(await focused(tv)).toBe('DDev provider');
+  expect(await focused(tv)).toBe('DDev');
   await press(tv, 'ArrowRight');
   const link = await select(tv);
   expect(await headingOf(tv)).toBe('MyAnimeList');
@@ -134,14 +134,14 @@ test('a whole sign-in: menu, QR code, "continue on your phone", success', async 
 test('the arrows move between the services and stop at the edges', async () => {
   const tv = await openTv();
   const steps = [
-    ...['ArrowLeft', 'ArrowUp'].map((key) => [key, 'DDev provider']),
+    ...['ArrowLeft', 'ArrowUp'].map((key) => [key, 'DDev']),
     ['ArrowRight', 'MMyAnimeList'],
     ...['ArrowRight', 'ArrowRight'].map((key) => [key, 'AAniList']),
     // The second row is shorter.
     ...['ArrowDown', 'ArrowRight', 'ArrowDown'].map((key) => [key, 'AA-service-with-a-long-name']),
     ['ArrowLeft', 'SSpotify'],
-    ['ArrowUp', 'DDev provider'],
-    ['Escape', 'DDev provider'],
+    ['ArrowUp', 'DDev'],
+    ['Escape', 'DDev'],
   ];
   for (const [key = '', card = ''] of steps) {
     await press(tv, key);
@@ -180,7 +180,7 @@ test('Back also works while the relay does not answer', async () => {
   await press(tv, 'Enter');
   await untilShown(tv, 'One moment…');
   await press(tv, 'Escape');
-  expect(await focused(tv)).toBe('DDev provider');
+  expect(await focused(tv)).toBe('DDev');
 });
 
 test('a link that expires is replaced by another, and that one signs in', async () => {
@@ -189,7 +189,7 @@ test('a link that expires is replaced by another, and that one signs in', async 
   const link = await select(tv);
   const code = await tv.locator('#code').textContent();
   await pollUntil('there is a new link', async () => (await linkOf(tv)) !== link);
-  expect(await headingOf(tv)).toBe('Dev provider');
+  expect(await headingOf(tv)).toBe('Dev');
   expect(await tv.locator('#code').textContent()).not.toBe(code);
   const next = await linkOf(tv);
   expect(scan(readPng(await tv.locator('#qr').screenshot()))).toBe(next);
@@ -232,6 +232,44 @@ test('without the client, and without a relay, it says what is missing', async (
   await tv.route('**/tv.js', (route) => route.abort());
   await tv.goto(`${dev.providerUrl}/tv`);
   await untilShown(tv, 'The client is not built. Run: bun client/build.ts');
+});
+
+test.each([
+  ['javascript:document.title=1', 'a script'],
+  ['file:///etc/passwd', 'a file'],
+  ['tv-app://pay', 'another app'],
+  ['https://relay.example/\u202Egpj', 'text that is reordered'],
+])('a relay that sends %s in place of a link: nothing to click or scan', async (link) => {
+  const tv = await openTv();
+  await tv.route('**/auth/start', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), link } });
+  });
+  await press(tv, 'Enter');
+  await untilShown(tv, 'This relay sends a link that is none.');
+  expect(await linkOf(tv)).toBe('#link');
+  expect(await tv.locator('#qr svg').count()).toBe(0);
+  // The session that was started has ended.
+  await dev.untilShown('the device cancelled its sign-in');
+  await tv.unroute('**/auth/start');
+  await signIn(await openLink(await select(tv)));
+  await untilShown(tv, 'You’re signed in');
+});
+
+test('a service may have any name', async () => {
+  const tv = await openScreen();
+  const headers = { 'Access-Control-Allow-Origin': '*' };
+  const services = ['constructor', '__proto__', 'toString'].map((service) => ({
+    service,
+    name: service,
+  }));
+  const json = { services, extensions: [] };
+  await tv.route('**/services', (route) => route.fulfill({ headers, json }));
+  await tv.goto(`${dev.providerUrl}/tv`);
+  await untilShown(tv, 'Sign in');
+  expect(await tv.locator('.card').allTextContents()).toEqual([
+    ...['cconstructor', '___proto__', 'ttoString'],
+  ]);
 });
 
 test('a relay that does not list its services has no menu', async () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as limits from '../../src/limits.ts';
-import { CATALOGUE_NAMES } from '../../src/providers/catalogue.ts';
+import { ADDRESSES } from '../../src/providers/addresses.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const seconds = (ms: number) => ms / 1_000;
@@ -16,7 +16,7 @@ const refreshSeconds = seconds(limits.REFRESH_RESULT_MS);
 const undoSeconds = seconds(limits.STORE_UNDO_MS);
 
 test.each([
-  ['README.md', `[${CATALOGUE_NAMES.length} others]`],
+  ['README.md', `[${ADDRESSES.size} others]`],
   ['README.md', `waits up to ${limits.DEFAULT_POLL_SECONDS} s`],
   ['README.md', `${seconds(limits.ACK_MS)} seconds more if the device may ask again`],
   ['README.md', `the result of a refresh for ${refreshSeconds} seconds`],

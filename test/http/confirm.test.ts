@@ -1,7 +1,4 @@
-/**
- * Which browser may go on. With CONFIRM=always only the one that continued finishes
- * a sign-in (RFC 9700 §4.7.1); a code is used once, but not lost to the browser that used it.
- */
+/** Which browser may go on. With CONFIRM=always only the one that continued finishes a sign-in. RFC 9700 §4.7.1. */
 import { describe, expect, test } from 'bun:test';
 import { poll, start, startWithCode } from '../kit/device.ts';
 import { createTestService } from '../kit/service.ts';
@@ -104,105 +101,32 @@ describe('CONFIRM=always', () => {
 });
 
 test.each(['code', 'never'] as const)(
-  'CONFIRM=%s: any browser may finish, and Continue sets no cookie for the callback',
+  'CONFIRM=%s: any browser may finish, and no page and no decision sets a cookie',
   async (confirm) => {
     const service = createTestService({ confirm });
     const { state, link } = await startWithCode(service);
-    const paths = cookiesOf(await decide(service, link)).map(({ path }) => path);
-    expect(paths).toEqual([link]);
-    expect((await callback(service, state)).status).toBe(200);
-  },
-);
-
-describe('the browser that continued with a code', () => {
-  test('may press Continue again, and is sent to the same place', async () => {
-    const service = createTestService();
-    const { link } = await startWithCode(service);
-    const user = createUser(service);
-    const [first, second] = [
-      await user.decide(link, 'continue'),
-      await user.decide(link, 'continue'),
-    ];
-    expect([first.status, second.status]).toEqual([303, 303]);
-    expect(second.headers.get('location')).toBe(String(first.headers.get('location')));
-  });
-
-  test('may come back from the provider and decline, after which nothing is left', async () => {
-    const service = createTestService();
-    const { link, session, userCode } = await startWithCode(service);
-    const user = createUser(service);
-    await user.decide(link, 'continue');
-    const page = await user.open(link);
-    expect(page.status).toBe(200);
-    const html = await page.text();
-    expect(html).toContain('value="continue"');
-    // The cookie may be made up, so the page does not confirm that this is its code.
-    expect(html).not.toContain(userCode);
-    expect((await user.decide(link, 'decline')).status).toBe(200);
-    expect(await (await poll(service, session)).json()).toEqual({ error: 'access_denied' });
-    expect((await user.open(link)).status).toBe(404);
-    expect((await user.decide(link, 'continue')).status).toBe(404);
-  });
-
-  test.each([
-    ['no cookie', () => ''],
-    ['a cookie without a value', (name: string) => `${name}=`],
-    ['a made-up value', (name: string) => `${name}=AAAAAAAAAAAAAAAAAAAAAAAA`],
-    ['a value that cannot be a state', (name: string) => `${name}=<script>`],
-  ])('is told from every other: %s, and the code is used up', async (_, write) => {
-    const service = createTestService();
-    const { link } = await startWithCode(service);
-    const [cookie] = cookiesOf(await decide(service, link));
-    const headers = { Cookie: write(cookie?.name ?? '') };
-    expect((await service.ask(link, { headers })).status).toBe(404);
-    expect(
-      (await service.ask(link, { method: 'POST', headers, body: 'choice=continue' })).status,
-    ).toBe(404);
-  });
-
-  test('finds nothing at another code', async () => {
-    const service = createTestService();
-    const { link } = await startWithCode(service);
-    const [cookie] = cookiesOf(await decide(service, link));
-    const headers = { Cookie: `${cookie?.name}=${cookie?.value}` };
-    expect((await service.ask(WRONG, { headers })).status).toBe(404);
-  });
-
-  test.each([
-    ['https://relay.test', true],
-    ['HTTPS://Relay.test', true],
-    ['http://localhost:8080', false],
-    ['HTTP://localhost:8080', false],
-  ])(
-    'has a cookie for this page alone, for no longer than the session; at %s Secure: %p',
-    async (baseUrl, isSecure) => {
-      for (const confirm of ['code', 'always'] as const) {
-        const service = createTestService({ baseUrl, confirm });
-        const { link } = await startWithCode(service);
-        const cookies = cookiesOf(await decide(service, link));
-        expect(cookies[0]?.attributes).toEqual([
-          'HttpOnly',
-          'Max-Age=600',
-          `Path=${link}`,
-          'SameSite=Lax',
-          ...(isSecure ? ['Secure'] : []),
-        ]);
-        for (const { name, attributes } of cookies) {
-          expect(name.startsWith('__Secure-')).toBe(isSecure);
-          expect(attributes.includes('Secure')).toBe(isSecure);
-        }
-      }
-    },
-  );
-
-  test('is the only one with a cookie: pages and Decline set none', async () => {
-    const service = createTestService();
-    const { link } = await startWithCode(service);
     for (const path of ['/', '/link', link, WRONG, '/auth/done']) {
       expect(cookiesOf(await service.ask(path))).toEqual([]);
     }
-    expect(cookiesOf(await decide(service, link, 'decline'))).toEqual([]);
-  });
+    expect(cookiesOf(await decide(service, link))).toEqual([]);
+    expect((await callback(service, state)).status).toBe(200);
+    const { link: other } = await startWithCode(service);
+    expect(cookiesOf(await decide(service, other, 'decline'))).toEqual([]);
+  },
+);
+
+test.each([
+  ['https://relay.test', true],
+  ['HTTPS://Relay.test', true],
+  ['http://localhost:8080', false],
+  ['HTTP://localhost:8080', false],
+])('at %s the cookie of CONFIRM=always is Secure: %p', async (baseUrl, isSecure) => {
+  const service = createTestService({ baseUrl, confirm: 'always' });
+  const { link } = await startWithCode(service);
+  const [cookie, ...others] = cookiesOf(await decide(service, link));
+  expect(others).toEqual([]);
+  expect(cookie?.name.startsWith('__Secure-')).toBe(isSecure);
+  expect(cookie?.attributes.includes('Secure')).toBe(isSecure);
 });
 
 /** The Response of @hono/node-server hands out the very Headers object that it was given. */
@@ -218,7 +142,7 @@ test('a cookie of one answer is on no other, even where the runtime shares Heade
   const original = globalThis.Response;
   Object.assign(globalThis, { Response: SharingResponse });
   try {
-    const service = createTestService();
+    const service = createTestService({ confirm: 'always' });
     const { link, url } = await startWithCode(service);
     expect(cookiesOf(await decide(service, link))).toHaveLength(1);
     for (const path of [url, '/link', WRONG, '/auth/result?session=x', '/auth/done']) {

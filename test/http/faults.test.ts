@@ -1,8 +1,7 @@
-/** A store that fails, is unavailable or never answers: what devices and users are told (docs/protocol.md). */
+/** A store that fails or is unavailable: what devices and users are told (docs/protocol.md). */
 import { describe, expect, test } from 'bun:test';
 import { isPending, runReady } from '../kit/clock.ts';
 import { acknowledge, poll, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
-import { HANDLER_DEADLINE_MS } from '../kit/limits.ts';
 import {
   createTestService,
   StoreUnavailable,
@@ -16,7 +15,6 @@ const HOLD_MS = 50_000;
 const FAULTS: Readonly<Record<string, () => Promise<never>>> = {
   fails: () => Promise.reject(new TypeError('a bug in the store')),
   'is unavailable': () => Promise.reject(new StoreUnavailable()),
-  'never answers': () => new Promise<never>(() => {}),
 };
 
 /** A service on whose store one verb has a fault. */
@@ -29,13 +27,12 @@ type Ask = (service: TestService, state: string, session: string) => Promise<Res
 const BUSY = /^Server busy\n$/;
 const FAILED_PAGE = /Sign-in failed/;
 
-/** The request, the verb that it needs, how long the handler may take, and the answer. */
-const REQUESTS: [string, Verb, Ask, deadlineMs: number, status: number, body: RegExp][] = [
+/** The request, the verb that it needs, and the answer. */
+const REQUESTS: [string, Verb, Ask, status: number, body: RegExp][] = [
   [
     'a start is 503',
     'register',
     (service) => service.ask('/auth/start', startRequest()),
-    HANDLER_DEADLINE_MS,
     503,
     BUSY,
   ],
@@ -43,7 +40,6 @@ const REQUESTS: [string, Verb, Ask, deadlineMs: number, status: number, body: Re
     'an acknowledgement is 503, so that the device repeats it',
     'acknowledge',
     (service) => acknowledge(service, UNKNOWN_SECRET),
-    HOLD_MS + HANDLER_DEADLINE_MS,
     503,
     BUSY,
   ],
@@ -51,7 +47,6 @@ const REQUESTS: [string, Verb, Ask, deadlineMs: number, status: number, body: Re
     'a link is a 503 page',
     'getAuthorization',
     (service, state) => service.ask(`/auth/mal?state=${state}`),
-    HANDLER_DEADLINE_MS,
     503,
     FAILED_PAGE,
   ],
@@ -59,7 +54,6 @@ const REQUESTS: [string, Verb, Ask, deadlineMs: number, status: number, body: Re
     'a callback is a 503 page',
     'lease',
     (service, state) => callback(service, state),
-    HANDLER_DEADLINE_MS,
     503,
     FAILED_PAGE,
   ],
@@ -67,7 +61,6 @@ const REQUESTS: [string, Verb, Ask, deadlineMs: number, status: number, body: Re
     'a QR code is 503',
     'getSession',
     (service, state) => service.ask(`/qr/${state}.png`),
-    HANDLER_DEADLINE_MS,
     503,
     BUSY,
   ],
@@ -76,22 +69,21 @@ const REQUESTS: [string, Verb, Ask, deadlineMs: number, status: number, body: Re
     'a poll is 204, so that the device polls again',
     'claim',
     (service, _, session) => poll(service, session),
-    HOLD_MS + HANDLER_DEADLINE_MS,
     204,
     /^$/,
   ],
 ];
 
 describe.each(Object.keys(FAULTS))('when the store %s', (fault) => {
-  test.each(REQUESTS)('%s', async (_, verb, ask, deadlineMs, status, body) => {
+  test.each(REQUESTS)('%s', async (_, verb, ask, status, body) => {
     const service = createFaulty(verb, fault);
     const isStart = verb === 'register';
     const { state, session } = isStart ? { state: '', session: '' } : await start(service);
     const asked = ask(service, state, session);
-    const waitMs: number = waitFor(fault, verb, deadlineMs);
-    if (waitMs > 0) {
+    // A poll keeps trying a store that is unavailable, until its time is over.
+    if (fault === 'is unavailable' && verb === 'claim') {
       await runReady();
-      service.clock.advance(waitMs - 1);
+      service.clock.advance(HOLD_MS - 1);
       expect(await isPending(asked)).toBe(true);
       service.clock.advance(1);
     }
@@ -100,13 +92,6 @@ describe.each(Object.keys(FAULTS))('when the store %s', (fault) => {
     expect(await answer.text()).toMatch(body);
   });
 });
-
-/** After how much time the answer comes. */
-function waitFor(fault: string, verb: Verb, deadlineMs: number): number {
-  if (fault === 'never answers') return deadlineMs;
-  // A poll keeps trying a store that is unavailable, until its time is over.
-  return fault === 'is unavailable' && verb === 'claim' ? HOLD_MS : 0;
-}
 
 test('a poll gets its tokens when the store was unavailable only for a while', async () => {
   let isAway = true;
@@ -120,15 +105,4 @@ test('a poll gets its tokens when the store was unavailable only for a while', a
   isAway = false;
   await callback(service, state);
   expect((await polled).status).toBe(200);
-});
-
-test('when an exchange never ends the user is shown a 503 page', async () => {
-  const service = createTestService({}, { fetch: () => new Promise<never>(() => {}) });
-  const asked = callback(service, (await start(service)).state);
-  await runReady();
-  service.clock.advance(HANDLER_DEADLINE_MS - 1);
-  expect(await isPending(asked)).toBe(true);
-  service.clock.advance(1);
-  const answer = await asked;
-  expect([answer.status, await answer.text()]).toEqual([503, expect.stringMatching(FAILED_PAGE)]);
 });

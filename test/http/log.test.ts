@@ -1,6 +1,6 @@
 /** What an operator reads in the log (docs/operating.md). */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { startLog } from '../../src/log.ts';
+import { log as relayLog, startLog } from '../../src/log.ts';
 import { runReady } from '../kit/clock.ts';
 import { poll, start, startRequest } from '../kit/device.ts';
 import { findUndocumented } from '../kit/log-document.ts';
@@ -45,6 +45,20 @@ describe('what every request would repeat is logged once', () => {
     expect(eventsNamed('sessions_full')).toEqual([]);
   });
 });
+
+test.each(['json', 'text'] as const)(
+  '%s: what others wrote moves no cursor and hides nothing',
+  (format) => {
+    const problem = 'the issuer calls itself "\x1b]0;\x9b2J\x7f\u202Eelpmaxe\u200B"\r\n';
+    const lines: string[] = [];
+    startLog({ level: 'info', format, write: (line) => lines.push(line) });
+    relayLog.warning('provider_not_discovered', { service: 'acme', problem, absent: undefined });
+    const [line = ''] = lines;
+    expect(line).toMatch(/^[ -~]+\n$/);
+    const written = format === 'json' ? line : `{"problem":${/problem=(".*") /.exec(line)?.[1]}}`;
+    expect(JSON.parse(written)).toMatchObject({ problem });
+  },
+);
 
 describe('the end of a sign-in', () => {
   test('is logged with its provider and its outcome', async () => {

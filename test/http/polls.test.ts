@@ -3,7 +3,6 @@ import { describe, expect, test } from 'bun:test';
 import { isPending, runReady } from '../kit/clock.ts';
 import { poll, pollOnce, start, UNKNOWN_SECRET } from '../kit/device.ts';
 import {
-  HANDLER_DEADLINE_MS,
   MAX_POLLS_PER_SESSION,
   STALL_GRACE_MS,
   STORE_RETRY_MAX_MS,
@@ -45,7 +44,7 @@ describe('nothing is kept of a poll that', () => {
     await end({ service, state, device });
     await polled;
     expect(service.waiters()).toBe(0);
-    service.clock.advance(HOLD_MS + HANDLER_DEADLINE_MS);
+    service.clock.advance(HOLD_MS);
     expect(service.clock.timers).toBeLessThanOrEqual(timersBefore);
   });
 

@@ -6,14 +6,15 @@ import {
   BASE_URL,
   createTestService,
   SETTINGS,
+  StoreUnavailable,
   type TestService,
   type Verb,
 } from '../kit/service.ts';
 import {
   callback,
+  createUser,
   decide,
   decision,
-  deny,
   FROM_OWN_PAGE,
   stateOf,
   textOf,
@@ -95,7 +96,7 @@ describe('the confirmation page', () => {
     await expectUndecided(service, started);
   });
 
-  test('unknown, used, declined and expired codes look the same', async () => {
+  test('unknown and expired codes look the same', async () => {
     const service = createTestService();
     const links: string[] = [WRONG];
     for (const choice of ['continue', 'decline', 'expire']) {
@@ -112,32 +113,7 @@ describe('the confirmation page', () => {
     expect(new Set(await Promise.all(pages)).size).toBe(1);
   });
 
-  test.each<[string, choice: string, verb: Verb]>([
-    ['declines', 'decline', 'fail'],
-    ['continues', 'continue', 'getAuthorization'],
-  ])(
-    'a user who %s just after the sign-in has ended is told that the link is no longer valid',
-    async (_, choice, verb) => {
-      const race: { end?: () => Promise<unknown> } = {};
-      const other = createTestService();
-      const service = createTestService(
-        {},
-        {
-          sharing: other,
-          beforeVerb: async (called) => {
-            if (called === verb) await race.end?.();
-          },
-        },
-      );
-      const { link, state } = await startWithCode(service);
-      race.end = () => deny(other, state);
-      const answer = await decide(service, link, choice);
-      expect(answer.status).toBe(404);
-      expect(await textOf(answer)).toContain('This sign-in link is no longer valid.');
-    },
-  );
-
-  test('so is a user whose provider this instance does not have', async () => {
+  test('a user whose provider this instance does not have is told that the link is no longer valid', async () => {
     const service = createTestService();
     const { link } = await startWithCode(service, {}, 'anilist');
     const [mal] = SETTINGS.providers;
@@ -179,24 +155,193 @@ describe('the confirmation page', () => {
   });
 });
 
+const SIGNED_IN = 'You can close this tab and return to the app.';
+const CANCELLED = 'Sign-in was cancelled.';
+const FAILED = 'Sign-in failed. Please try again.';
+const IN_PROGRESS = 'The sign-in is being completed.';
+
+/** By the code, and by the long link where it asks too. */
+describe.each([
+  ['code', 'link'],
+  ['always', 'link'],
+  ['always', 'url'],
+] as const)('CONFIRM=%s, at the %s, a decision may be repeated:', (confirm, way) => {
+  async function open(options: Parameters<typeof createTestService>[1] = {}) {
+    const service = createTestService({ confirm }, options);
+    const { [way]: address, ...started } = await startWithCode(service);
+    return { service, user: createUser(service), address, ...started };
+  }
+  type Opened = Awaited<ReturnType<typeof open>>;
+
+  /** The page is opened again, and both buttons are pressed again. */
+  async function expectAll({ user, address }: Opened, said: string) {
+    const answers = [
+      await user.open(address),
+      await user.decide(address, 'continue'),
+      await user.decide(address, 'decline'),
+    ];
+    for (const answer of answers) {
+      expect(answer.status).toBe(200);
+      expect(await textOf(answer)).toContain(said);
+    }
+  }
+
+  test('Continue leads to the provider as often as it is pressed, in any browser, until the user is back', async () => {
+    const opened = await open();
+    const { service, user, address, state, session } = opened;
+    const other = createUser(service);
+    const pressed = [user, user, other, user].map((each) => each.decide(address, 'continue'));
+    for (const response of await Promise.all(pressed)) expectAuthorize(response, 303, state);
+    const back = await user.open(address);
+    expect([back.status, await back.text()]).toEqual([
+      200,
+      expect.stringContaining('value="continue"'),
+    ]);
+    expectAuthorize(await user.decide(address, 'continue'), 303, state);
+    expect((await user.comeBack(state)).status).toBe(200);
+    await expectAll(opened, SIGNED_IN);
+    expect((await poll(service, session)).status).toBe(200);
+    await expectAll(opened, SIGNED_IN);
+    expect((await poll(service, session)).status).toBe(410);
+  });
+
+  test('Decline: the page of the first stays, before and after the device has learnt of it', async () => {
+    const opened = await open();
+    const { service, user, address, session } = opened;
+    const declined = await Promise.all([1, 2, 3].map(() => user.decide(address, 'decline')));
+    for (const answer of declined) {
+      expect([answer.status, await textOf(answer)]).toEqual([
+        200,
+        expect.stringContaining(CANCELLED),
+      ]);
+    }
+    await expectAll(opened, CANCELLED);
+    expect(await (await poll(service, session)).json()).toEqual({ error: 'access_denied' });
+    await expectAll(opened, CANCELLED);
+    service.clock.advance(600_001);
+    expect((await user.open(address)).status).toBe(404);
+  });
+
+  test('after Continue the user may come back and decline', async () => {
+    const opened = await open();
+    const { service, user, address, state, session } = opened;
+    await user.decide(address, 'continue');
+    await user.decide(address, 'decline');
+    await expectAll(opened, CANCELLED);
+    expect(await (await poll(service, session)).json()).toEqual({ error: 'access_denied' });
+    // As docs/protocol.md §5 has it, whatever was asked for.
+    expect((await user.comeBack(state)).status).toBe(404);
+  });
+
+  test.each([
+    ['error=access_denied', CANCELLED],
+    ['error=server_error', FAILED],
+    ['', FAILED],
+  ])(
+    'a user who comes back after the provider sent %p sees what became of it',
+    async (query, said) => {
+      const opened = await open();
+      await opened.user.decide(opened.address, 'continue');
+      await opened.user.comeBack(opened.state, query);
+      await expectAll(opened, said);
+      await poll(opened.service, opened.session);
+      await expectAll(opened, said);
+    },
+  );
+
+  test('during the exchange the page says so, and then what became of it', async () => {
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    const opened = await open({ fetch: () => promise });
+    const { user, address, state } = opened;
+    await user.decide(address, 'continue');
+    const callingBack = user.comeBack(state);
+    await runReady();
+    await expectAll(opened, IN_PROGRESS);
+    resolve(new Response('no tokens', { status: 500 }));
+    expect((await callingBack).status).toBe(502);
+    await expectAll(opened, FAILED);
+  });
+
+  test.each<[string, choice: string, verb: Verb]>([
+    ['declines', 'decline', 'fail'],
+    ['continues', 'continue', 'getAuthorization'],
+  ])(
+    'a user who %s just after another tab has ended the sign-in sees what became of it',
+    async (_, choice, verb) => {
+      const race: { end?: () => Promise<unknown> } = {};
+      const { service, user, address } = await open({
+        beforeVerb: async (called) => {
+          const { end } = race;
+          if (called !== verb || end === undefined) return;
+          delete race.end;
+          await end();
+        },
+      });
+      race.end = () => decide(service, address, 'decline');
+      const answer = await user.decide(address, choice);
+      expect([answer.status, await textOf(answer)]).toEqual([
+        200,
+        expect.stringContaining(CANCELLED),
+      ]);
+    },
+  );
+
+  test.each(['getSession', 'getAuthorization', 'fail'] as const)(
+    'a 503 at "%s" is no end: the same button leads on',
+    async (verb) => {
+      let isAway = false;
+      const { service, user, address, state, session } = await open({
+        beforeVerb(called) {
+          if (isAway && called === verb) throw new StoreUnavailable();
+        },
+      });
+      const choice = verb === 'fail' ? 'decline' : 'continue';
+      isAway = true;
+      const answer = await user.decide(address, choice);
+      expect(answer.status).toBe(503);
+      expect(await textOf(answer)).toContain('reload this page');
+      isAway = false;
+      const second = await user.decide(address, choice);
+      if (choice === 'decline') {
+        expect(await textOf(second)).toContain(CANCELLED);
+        expect(await (await poll(service, session)).json()).toEqual({ error: 'access_denied' });
+      } else {
+        expectAuthorize(second, 303, state);
+        expect((await user.comeBack(state)).status).toBe(200);
+      }
+    },
+  );
+});
+
+test('a callback that is repeated is the page of docs/protocol.md §5, and says where to look first', async () => {
+  const service = createTestService();
+  const { state } = await start(service);
+  expect((await callback(service, state)).status).toBe(200);
+  const again = await callback(service, state);
+  expect(again.status).toBe(404);
+  const text = await textOf(again);
+  expect(text).toContain('This sign-in link is no longer valid. Please start again from the app.');
+  expect(text).toContain('look at your device first: it may be signed in already');
+});
+
 describe('CONFIRM', () => {
-  test('always: after Continue on the long link the user may still decline, once', async () => {
+  test('always: after Continue on the long link the user may still decline', async () => {
     const service = createTestService({ confirm: 'always' });
     const { url, state, session } = await start(service);
     expectAuthorize(await decide(service, url), 303, state);
     const waiting = poll(service, session);
     expect(await textOf(await decide(service, url, 'decline'))).toContain('Sign-in was cancelled.');
     expect(await (await waiting).json()).toEqual({ error: 'access_denied' });
-    expect((await decide(service, url)).status).toBe(404);
   });
 
-  test('never: the code redirects to the provider at once, as often as it is opened', async () => {
+  test('never: the code redirects to the provider at once, as often as it is opened, until the user is back', async () => {
     const service = createTestService({ confirm: 'never' });
     const { state, link } = await startWithCode(service);
     for (let visits = 0; visits < 2; visits += 1) {
       expectAuthorize(await service.ask(link), 302, state);
     }
     expect((await callback(service, state)).status).toBe(200);
+    expect(await textOf(await service.ask(link))).toContain(SIGNED_IN);
   });
 });
 

@@ -1,22 +1,30 @@
 /** A proxy that does to a connection what a bad network does. Each connection carries one exchange. */
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface Exchange {
   /** From 0, in the order of arrival. */
   readonly nth: number;
   readonly method: string;
   readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
 }
+
+/** Where a message ends early, given all of it. */
+export type Cut = (message: string) => number;
 
 export interface Fate {
   /** The request never arrives. */
   readonly losesRequest?: boolean;
   /** The request arrives twice, and the second response is passed on, twice over. */
   readonly isDoubled?: boolean;
+  /** The request arrives so much later, also if the client has given it up by then. */
+  readonly arrivesAfterMs?: number;
   readonly delayMs?: number;
+  /** So many bytes of the request arrive. */
+  readonly cutRequestAt?: Cut;
   /** So many bytes of the response are passed on; below 1, this part of them. */
-  readonly cutAfter?: number;
+  readonly cutAfter?: number | Cut;
   /** Answers in place of the relay. */
   readonly response?: Response;
 }
@@ -28,31 +36,42 @@ export interface FaultProxy extends Disposable {
 }
 
 export async function startFaultProxy(
-  target: string,
+  target: string | (() => string),
   decide: (exchange: Exchange) => Fate,
 ): Promise<FaultProxy> {
   const sockets = new Set<Socket>();
   const counts = { exchanges: 0, cut: 0 };
 
   async function carry(socket: Socket, request: RawRequest): Promise<void> {
-    const { method, path, headers, body } = request;
+    const { method, path, headers, body, raw } = request;
+    const origin = typeof target === 'string' ? target : target();
     const {
       losesRequest,
       isDoubled,
+      arrivesAfterMs = 0,
       delayMs = 0,
+      cutRequestAt,
       cutAfter,
       ...fate
     } = decide({
       nth: counts.exchanges++,
       method,
       path,
+      headers,
     });
-    if (losesRequest || cutAfter !== undefined) counts.cut += 1;
+    if (losesRequest || cutRequestAt || cutAfter !== undefined) counts.cut += 1;
     if (losesRequest) return void socket.destroy();
+    if (cutRequestAt !== undefined) {
+      const onward = connect(Number(new URL(origin).port), '127.0.0.1');
+      onward.on('error', () => {});
+      onward.end(raw.slice(0, cutRequestAt(raw)), 'latin1', () => socket.destroy());
+      return;
+    }
     const left = new AbortController();
-    socket.once('close', () => left.abort());
+    if (arrivesAfterMs > 0) await Bun.sleep(arrivesAfterMs);
+    else socket.once('close', () => left.abort());
     const send = () =>
-      fetch(target + path, {
+      fetch(origin + path, {
         ...{ method, headers, redirect: 'manual', signal: left.signal },
         ...(body !== '' && { body }),
       });
@@ -60,9 +79,10 @@ export async function startFaultProxy(
     if (second !== undefined) void Promise.resolve(first).catch(() => {});
     const bytes = await toBytes(await (second ?? first));
     if (delayMs > 0) await Bun.sleep(delayMs);
-    if (cutAfter === undefined) return void socket.end(isDoubled ? bytes + bytes : bytes);
-    const length = cutAfter < 1 ? Math.floor(cutAfter * bytes.length) : cutAfter;
-    socket.write(bytes.slice(0, length), () => socket.destroy());
+    if (cutAfter === undefined) return void socket.end(isDoubled ? bytes + bytes : bytes, 'latin1');
+    const at = typeof cutAfter === 'number' ? cutAfter : cutAfter(bytes);
+    const length = at > 0 && at < 1 ? Math.floor(at * bytes.length) : at;
+    socket.write(bytes.slice(0, length), 'latin1', () => socket.destroy());
   }
 
   const server = createServer((socket) => {
@@ -71,7 +91,7 @@ export async function startFaultProxy(
     socket.on('error', () => {});
     socket.on('close', () => sockets.delete(socket));
     socket.on('data', (chunk) => {
-      received += chunk;
+      received += chunk.toString('latin1');
       const request = parseRequest(received);
       if (request === undefined) return;
       socket.removeAllListeners('data');
@@ -95,6 +115,7 @@ interface RawRequest {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string;
+  readonly raw: string;
 }
 
 /** Undefined until the whole request is there. */
@@ -113,11 +134,12 @@ function parseRequest(received: string): RawRequest | undefined {
   for (const name of ['host', 'connection', 'content-length', 'accept-encoding']) {
     delete headers[name];
   }
-  return { method, path, headers, body };
+  return { method, path, headers, body, raw: received };
 }
 
+/** One character a byte. */
 async function toBytes(response: Response): Promise<string> {
-  const body = await response.text();
+  const body = Buffer.from(await response.arrayBuffer()).toString('latin1');
   const fields = [...response.headers]
     .filter(([name]) => !/^(connection|content-length|transfer-encoding|keep-alive)$/.test(name))
     .map(([name, value]) => `${name}: ${value}`);

@@ -63,9 +63,15 @@ function describe(
 
 export interface OpenIdProvider extends RealProvider {
   readonly issuer: string;
+  /** How often it has given tokens, whether or not they arrived. */
+  grants(): number;
 }
 
-/** A provider that requires PKCE with S256. The client is confidential with a secret, public without. */
+/**
+ * A provider that requires PKCE with S256. The client is confidential with a secret,
+ * public without. Each refresh token of a public client is good for one use, and a
+ * second use revokes all tokens of the sign-in.
+ */
 export async function startOpenId(
   redirectUri: string,
   clientSecret?: string,
@@ -85,7 +91,9 @@ export async function startOpenId(
     },
   });
   provider.on('authorization.success', (_context, sent: object) => plantFields(sent));
+  let grants = 0;
   provider.on('grant.success', ({ body, oidc }: { body: object; oidc: { params: object } }) => {
+    grants += 1;
     plantFields(body);
     plantFields(oidc.params);
   });
@@ -99,7 +107,7 @@ export async function startOpenId(
     },
     stop,
   };
-  return { issuer, ...describe(endpoints, requests, tokenGate) };
+  return { issuer, grants: () => grants, ...describe(endpoints, requests, tokenGate) };
 }
 
 const SECRET_FIELDS = [

@@ -39,7 +39,6 @@ const USUAL = {
   ageMs: 125_000,
   deviceName: 'Living room TV',
   userCode: 'WDJB-MJHT',
-  proof: 'a-digest',
 };
 
 /** By name, in the order in which a user may meet them. */
@@ -79,5 +78,8 @@ export function renderEveryPage(
     'not-exchanged-refused': pages.outcome('notExchangedRefused', FAILED),
     'not-completed': pages.outcome('notCompleted', { reference: FAILED.reference }),
     'link-invalid': pages.outcome('linkInvalid'),
+    'failed-before': pages.outcome('failedBefore'),
+    'in-progress': pages.outcome('inProgress'),
+    'cancelled-on-device': pages.outcome('cancelledOnDevice'),
   };
 }

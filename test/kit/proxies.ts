@@ -68,13 +68,13 @@ const nginx: Program = {
 };
 
 const caddy: Program = {
-  configure({ folder, port, relays: [relay], certificate }) {
+  configure({ folder, port, relays, certificate }) {
     const config = adapt('Caddyfile', {
       // Nothing on the ports 80 and 2019.
       '\n{\n': '\n{\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n',
       'reverse_proxy relay:8080': [
         `tls ${certificate.certificateFile} ${certificate.keyFile}`,
-        `\treverse_proxy 127.0.0.1:${relay}`,
+        `\treverse_proxy ${relays.map((relay) => `127.0.0.1:${relay}`).join(' ')}`,
       ].join('\n'),
       'lb_try_duration 20s': 'lb_try_duration 1s',
     });

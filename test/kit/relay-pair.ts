@@ -1,6 +1,5 @@
 /** Two relays on one Redis, as their operator starts them, and the mock provider of both. */
 import { randomUUID } from 'node:crypto';
-import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import {
   poll,
   pollOnce,
@@ -11,7 +10,6 @@ import {
   UNKNOWN_SECRET,
 } from './device.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from './provider.ts';
-import type { RedisDeployment } from './redis/deployments.ts';
 import { type CuttingProxy, startCuttingProxy } from './redis/proxy.ts';
 import { type RedisServer, startRedis } from './redis/server.ts';
 import { type RelayProcess, type StartOptions, startRelay } from './relay.ts';
@@ -104,42 +102,6 @@ export async function startCutOffPair(env: Env = {}): Promise<CutOffPair> {
   };
 }
 
-/** Two relays. The next claim of the first is carried out, and that relay does not deliver its result yet. */
-export interface ClaimHoldingPair extends Pick<RelayPair, 'relays'>, AsyncDisposable {
-  holdClaims(): Promise<{ readonly executed: Promise<unknown> }>;
-}
-
-/** The reply stays in a proxy. With one server only: elsewhere clients connect to the addresses that the nodes announce. */
-export async function startReplyHoldingPair(): Promise<ClaimHoldingPair> {
-  const pair = await startCutOffPair();
-  return {
-    relays: [pair.cutOff, pair.other],
-    async holdClaims() {
-      pair.proxy.stall('replies');
-      return { executed: untilSessionIs(pair.redis, 'd') };
-    },
-    [Symbol.asyncDispose]: () => pair[Symbol.asyncDispose](),
-  };
-}
-
-/** The claim waits for a replica, and none answers. */
-export async function startReplicaHoldingPair(
-  startDeployment: () => Promise<RedisDeployment>,
-): Promise<ClaimHoldingPair> {
-  await using stack = new AsyncDisposableStack();
-  const redis = stack.use(await startDeployment());
-  const { relays } = stack.use(await startRelayPair(redis.url));
-  const owned = stack.move();
-  return {
-    relays,
-    async holdClaims() {
-      await redis.freezeReplicas();
-      return redis.watchFor(SCRIPTS.claim.sha1);
-    },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
-
 /** Resolves when the poll is parked: its relay has looked the session up in the store. */
 export async function park(relay: RelayProcess, session: string) {
   const before = relay.events('poll_waiting').length;
@@ -181,18 +143,11 @@ export async function untilSessionIs(redis: RedisServer, state: StoredState): Pr
   });
 }
 
-/** Resolves when the only user code there is has been used, or can be used again. */
-export async function untilCodeIs(redis: RedisServer, state: 'used' | 'unused'): Promise<void> {
-  await pollUntil(`the code is ${state}`, async () => {
-    // Buckets of the rate limit have an address after `code:`.
-    const key = (await redis.keys('*:code:*')).find((each) => /:code:[\w-]{22}$/.test(each));
-    const isUsed = key !== undefined && (await redis.cli('GET', key)).startsWith('0.');
-    return isUsed === (state === 'used');
-  });
-}
-
 export interface SignedIn {
+  readonly session: string;
   readonly code: string;
+  /** The status of the page that the user saw in the end: 200 says "Signed in". */
+  readonly page: number;
   /** Of two polls that raced, one at each relay. */
   readonly results: readonly Result[];
 }
@@ -204,8 +159,8 @@ export async function signIn(relays: readonly RelayProcess[]): Promise<SignedIn>
   const { session, state } = await startWhenPossible(first);
   const polls = relays.map((relay) => pollUntilDone([relay], session));
   const code = makeCode();
-  await bringCodeWhenPossible(relays, state, code);
-  return { code, results: await Promise.all(polls) };
+  const page = await bringCodeWhenPossible(relays, state, code);
+  return { session, code, page, results: await Promise.all(polls) };
 }
 
 /** A whole sign-in at one relay whose store does not fail, each request once. */
@@ -214,8 +169,8 @@ export async function signInByLink(relay: RelayProcess): Promise<SignedIn> {
   const result = pollUntilDone([relay], session);
   await relay.ask(`/auth/mal?state=${state}`);
   const code = makeCode();
-  await bringCode(relay, state, code);
-  return { code, results: [await result] };
+  const { status } = await bringCode(relay, state, code);
+  return { session, code, page: status, results: [await result] };
 }
 
 /** How many sign-ins ended in which way. */

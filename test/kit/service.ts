@@ -71,7 +71,6 @@ const VERBS = [
   'register',
   'getAuthorization',
   'getSession',
-  'useCode',
   'fail',
   'lease',
   'complete',
@@ -79,7 +78,6 @@ const VERBS = [
   'acknowledge',
   'tellOpened',
   'cancel',
-  'isCancelled',
   'sweep',
 ] as const satisfies readonly (keyof SessionStore)[];
 

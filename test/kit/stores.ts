@@ -11,7 +11,7 @@ import {
   createVerifier,
   tagOf,
 } from '../../src/relay/secrets.ts';
-import type { ErrorResult, SessionResult } from '../../src/relay/session.ts';
+import type { ErrorResult, SessionOutcome, SessionResult } from '../../src/relay/session.ts';
 import type {
   Authorization,
   NewSession,
@@ -32,7 +32,15 @@ import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 
 export { StoreUnavailable } from '../../src/relay/store.ts';
-export type { ErrorResult, NewSession, Notice, RateLimitPolicy, SessionResult, Waiter };
+export type {
+  ErrorResult,
+  NewSession,
+  Notice,
+  RateLimitPolicy,
+  SessionOutcome,
+  SessionResult,
+  Waiter,
+};
 export { parseRedisUrl, systemClock };
 
 export const NOW = 1_700_000_000_000;
@@ -95,7 +103,6 @@ export function createTestStore(store: SessionStore) {
       return authorizationOf(await store.getAuthorization(service, browserState));
     },
     getSession: async (key: SessionKey) => store.getSession(key),
-    useCode: async (userCode = '') => store.useCode(userCode),
     fail: async ({ service = 'mal', browserState }: Of, error: ErrorResult = DENIED) =>
       store.fail(service, browserState, error),
     async lease({ service = 'mal', browserState }: Of) {
@@ -108,7 +115,6 @@ export function createTestStore(store: SessionStore) {
     acknowledge: async (pollSecret: string) => store.acknowledge(pollSecret),
     tellOpened: async (pollSecret: string) => store.tellOpened(pollSecret),
     cancel: async (pollSecret: string) => store.cancel(pollSecret),
-    isCancelled: async (key: SessionKey) => store.isCancelled(key),
     addWaiter: store.addWaiter,
     removeWaiter: store.removeWaiter,
     /** Adds a waiter; resolves when it is notified. */
@@ -185,6 +191,7 @@ export function openMemory({ maxSessions = 5_000 } = {}) {
     },
     sizes: () => ({
       sessions: sessions.size,
+      outcomes: sessions.outcomes,
       refreshes: refreshes.size,
       buckets: limiters.map(({ size }) => size),
     }),

@@ -17,17 +17,13 @@ import { DEPLOYMENTS, type RedisDeployment } from '../kit/redis/deployments.ts';
 import type { RelayProcess } from '../kit/relay.ts';
 import {
   LONG_POLL_SECONDS,
-  meetSession,
   type PairOptions,
   park,
   type RelayPair,
   type SignedIn,
   signIn,
   startRelayPair,
-  startReplicaHoldingPair,
-  startReplyHoldingPair,
   tally,
-  untilHeard,
 } from '../kit/relay-pair.ts';
 import { bringCode, bringCodeWhenPossible, makeCode, startWhenPossible } from '../kit/user.ts';
 
@@ -246,24 +242,6 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (deployment, startDeployment) =
       expect(await pollUntilDone([other], session)).toEqual({ error: 'exchange_failed' });
       expect((await bringCode(other, state, code)).status).toBe(404);
       expect(provider.requestsFor(code)).toBe(1);
-    });
-
-    test('during a claim: nobody knows whether the device has its tokens, so nobody else gets them', async () => {
-      await using pair =
-        deployment === 'one server'
-          ? await startReplyHoldingPair()
-          : await startReplicaHoldingPair(startDeployment);
-      const [killed, other] = pair.relays;
-      const { session, state } = await start(other);
-      await meetSession(killed, session);
-      expect((await bringCode(other, state, makeCode())).status).toBe(200);
-      await untilHeard(killed, other);
-      const { executed } = await pair.holdClaims();
-      const cut = poll(killed, session).catch(() => 'cut');
-      await executed;
-      await killed.stop('SIGKILL');
-      expect(await cut).toBe('cut');
-      expect(await pollUntilDone([other], session)).toBe('gone');
     });
 
     const CLAIMS = 150;

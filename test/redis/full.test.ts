@@ -46,12 +46,12 @@ test('a registered code can be used, and its result acknowledged', async () => {
   const session = await register(store, { userCode: createCode(), repeatMs: ACK_MS });
   const { browserState, pollSecret, userCode } = session;
   await setMaxMemory(redis, 1);
-  expect(await store.useCode(userCode)).toMatchObject({ browserState });
-  expect(await store.useCode(userCode)).toBeUndefined();
+  expect(await store.getSession({ userCode: String(userCode) })).toMatchObject({ browserState });
   await store.lease(session);
   expect(await store.complete(session)).toBe(true);
   expect(await store.claim(pollSecret)).toEqual(CLAIMED);
   expect(await store.acknowledge(pollSecret)).toBe('acknowledged');
+  expect(await store.getSession({ browserState })).toBe('signed_in');
   close();
 });
 

@@ -21,7 +21,6 @@ import {
   meetSession,
   startCutOffPair,
   startRelayPair,
-  untilCodeIs,
   untilHeard,
   untilSessionIs,
 } from '../kit/relay-pair.ts';
@@ -29,9 +28,11 @@ import { openRaw, type RawConnection } from '../kit/sockets.ts';
 import {
   bringCode,
   bringCodeWhenPossible,
+  continueWithCode,
   decide,
   makeCode,
   startWhenPossible,
+  textOf,
 } from '../kit/user.ts';
 
 setDefaultTimeout(150_000);
@@ -129,6 +130,14 @@ describe.concurrent('a claim that Redis has executed, and of which the relay doe
     },
   );
 
+  test('its relay is killed: nobody knows whether the device has its tokens, so nobody else gets them', async () => {
+    await using pair = await startCutOffPair();
+    const { session, device } = await startUnknownClaim(pair);
+    await pair.cutOff.stop('SIGKILL');
+    await device.closed;
+    expect(await pollUntilDone([pair.other], session)).toBe('gone');
+  });
+
   test('its device stays: it gets the tokens, and a second poll is answered 410 only then', async () => {
     await using pair = await takePair();
     const { session, tokens, device } = await startUnknownClaim(pair);
@@ -175,17 +184,37 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
     expect(await pollUntilDone([other], session)).toEqual(tokensFor(code));
   });
 
-  test('to the use of a code: the page is 503, and the code still works', async () => {
+  test.each(['find', 'open'] as const)(
+    'to "%s" of a user who continues with a code: the page is 503, and a second tap leads to the provider',
+    async (verb) => {
+      await using pair = await takePair();
+      const { proxy, cutOff, other } = pair;
+      const { link, state, session } = await startWithCode(other);
+      const asked = proxy.stallRepliesTo(SCRIPTS[verb].sha1);
+      const page = decide(cutOff, link);
+      await asked;
+      expect((await page).status).toBe(503);
+      proxy.stall(false);
+      for (const relay of [other, other]) expect(await continueWithCode(relay, link)).toBe(state);
+      const code = makeCode();
+      expect((await bringCode(other, state, code)).status).toBe(200);
+      expect(await pollUntilDone([other], session)).toEqual(tokensFor(code));
+    },
+  );
+
+  test('to Decline: the page is 503, and a second tap shows that the sign-in was cancelled', async () => {
     await using pair = await takePair();
-    const { redis, proxy, cutOff, other } = pair;
-    const { link } = await startWithCode(other);
-    const asked = proxy.stallRepliesTo(SCRIPTS.useCode.sha1);
-    const page = decide(cutOff, link);
+    const { proxy, cutOff, other } = pair;
+    const { link, session } = await startWithCode(other);
+    const asked = proxy.stallRepliesTo(SCRIPTS.complete.sha1);
+    const page = decide(cutOff, link, 'decline');
     await asked;
     expect((await page).status).toBe(503);
     proxy.stall(false);
-    await untilCodeIs(redis, 'unused');
-    expect((await decide(other, link)).status).toBe(303);
+    expect(await pollUntilDone([other], session)).toEqual({ error: 'access_denied' });
+    const again = await decide(other, link, 'decline');
+    expect(again.status).toBe(200);
+    expect(await textOf(again)).toContain('Sign-in was cancelled.');
   });
 });
 
@@ -274,17 +303,6 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     await suspendFor(EXCHANGE_LEASE_MS + 1_000, pair);
     expect((await page).status).toBe(200);
     expect(await pollUntilDone([pair.other], session)).toEqual(tokensFor(code));
-  });
-
-  test.each(MEANWHILE)('Redis for the use of a code; %s: the user goes on', async (meanwhile) => {
-    await using pair = await takePair();
-    const { link } = await startWithCode(pair.other);
-    const asked = pair.proxy.stallRepliesTo(SCRIPTS.useCode.sha1);
-    const decided = decide(pair.cutOff, link);
-    await asked;
-    await untilCodeIs(pair.redis, 'used');
-    await suspendFor(LONG_MS, pair, meanwhile);
-    expect((await decided).status).toBe(303);
   });
 
   test('a provider for tokens: the tokens are read', async () => {

@@ -1,26 +1,30 @@
-/** The connection is cut after Redis has executed a command and before the relay has read the reply: the command is repeated, and has the same outcome. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { randomBytes, randomUUID } from 'node:crypto';
+/**
+ * The connection is cut after Redis has executed a command and before the relay has read
+ * the reply: the command is repeated, and has the same outcome. A repetition that is
+ * refused says nothing of the attempt before it.
+ */
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { randomUUID } from 'node:crypto';
 import type { Awaitable } from '../../src/relay/store.ts';
-import { ACK_MS } from '../kit/limits.ts';
+import { SCRIPTS, type Script } from '../../src/stores/redis/scripts.ts';
+import { ACK_MS, STORE_PATIENCE_MS } from '../kit/limits.ts';
 import { testSeed } from '../kit/random.ts';
 import { startCuttingProxy } from '../kit/redis/proxy.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { untilSessionIs } from '../kit/relay-pair.ts';
+import { type StoredState, untilSessionIs } from '../kit/relay-pair.ts';
 import {
   CLAIMED,
-  createCode,
+  DENIED,
   GONE,
   newSession,
   openTestRedis,
   PENDING,
   register,
+  StoreUnavailable,
 } from '../kit/stores.ts';
-import { pollUntil } from '../kit/wait.ts';
+import { failureOf, pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(120_000);
-
-const REQUEST_ID_BYTES = 12;
 
 const redis = await startRedis();
 const proxy = await startCuttingProxy(redis.port);
@@ -37,8 +41,7 @@ afterAll(async () => {
 });
 
 // Redis knows every script from here on, so the first request is executed at once.
-const warmUp = await register(cutOff, { userCode: createCode() });
-await cutOff.useCode(warmUp.userCode);
+const warmUp = await register(cutOff);
 await cutOff.lease(warmUp);
 await cutOff.complete(warmUp);
 await cutOff.claim(warmUp.pollSecret);
@@ -111,30 +114,6 @@ test.each([undefined, ACK_MS])(
   },
 );
 
-test('the use of a code: the same caller has the session, and nobody else', async () => {
-  const { browserState, userCode = '' } = await register(other, { userCode: createCode() });
-  // Each request makes itself an id once it has read the session, and then uses the code.
-  const named = Promise.withResolvers<void>();
-  const { store, close } = await openTestRedis(proxy.url, {
-    prefix,
-    randomBytes(length) {
-      if (length === REQUEST_ID_BYTES) {
-        proxy.stall('replies');
-        named.resolve();
-      }
-      return randomBytes(length);
-    },
-  });
-  const used = store.useCode(userCode);
-  await named.promise;
-  await pollUntil('the code is used', async () => !(await other.getSession({ userCode })));
-  proxy.cutAll();
-  proxy.stall(false);
-  expect(await used).toMatchObject({ browserState });
-  expect(await other.useCode(userCode)).toBeUndefined();
-  close();
-});
-
 test('the turn of a refresh: the same caller has it', async () => {
   const before = await redis.keys(`${prefix}refresh:*`);
   const key = `mal ${randomUUID()}`;
@@ -144,6 +123,76 @@ test('the turn of a refresh: the same caller has it', async () => {
   );
   expect(turn).toEqual({ state: 'yours' });
   expect(await direct.refreshes.begin(key)).toEqual({ state: 'in_progress' });
+});
+
+describe('the repetitions are refused', () => {
+  const allow = () => redis.cli('ACL', 'SETUSER', 'default', '+evalsha');
+  afterEach(allow);
+
+  /** The connection is cut after `script`. Resolves once the caller has been refused, and Redis refuses nothing any more. */
+  async function refuseAfter(
+    script: Script,
+    ask: () => Awaitable<unknown>,
+    isDone: () => Promise<unknown>,
+  ): Promise<void> {
+    const asked = proxy.stallRepliesTo(script.sha1);
+    const failure = failureOf(Promise.resolve(ask()));
+    await asked;
+    await pollUntil('Redis has executed it', isDone);
+    await cutAndRefuse();
+    expect(await failure).toBeInstanceOf(StoreUnavailable);
+    await allow();
+  }
+  async function cutAndRefuse(): Promise<void> {
+    await redis.cli('ACL', 'SETUSER', 'default', '-evalsha');
+    proxy.cutAll();
+    proxy.stall(false);
+  }
+  const untilState = (state: StoredState) => async () => {
+    await untilSessionIs(redis, state);
+    return true;
+  };
+
+  test('claim: it is undone, and the next poll gets the tokens', async () => {
+    await redis.cli('FLUSHALL');
+    const session = await register(other);
+    const { pollSecret } = session;
+    expect(await cutOff.claim(pollSecret)).toEqual(PENDING);
+    await other.lease(session);
+    await other.complete(session);
+    await refuseAfter(SCRIPTS.claim, () => cutOff.claim(pollSecret), untilState('d'));
+    await untilSessionIs(redis, 'c');
+    expect(await other.claim(pollSecret)).toEqual(CLAIMED);
+  });
+
+  test('lease: it is undone, and a reload leases again', async () => {
+    await redis.cli('FLUSHALL');
+    const session = await register(other);
+    await refuseAfter(SCRIPTS.lease, () => cutOff.lease(session), untilState('x'));
+    await untilSessionIs(redis, 'p');
+    expect(await other.lease(session)).toBeDefined();
+  });
+
+  test('fail: the device gets the error all the same', async () => {
+    await redis.cli('FLUSHALL');
+    const session = await register(other);
+    await refuseAfter(SCRIPTS.complete, () => cutOff.fail(session), untilState('c'));
+    expect(await other.claim(session.pollSecret)).toEqual({ state: 'claimed', result: DENIED });
+  });
+
+  test('complete: it insists, and has succeeded', async () => {
+    await redis.cli('FLUSHALL');
+    const session = await register(other);
+    await cutOff.lease(session);
+    proxy.stall('replies');
+    const completed = cutOff.complete(session);
+    await untilSessionIs(redis, 'c');
+    await cutAndRefuse();
+    await Bun.sleep(STORE_PATIENCE_MS);
+    await allow();
+    expect(await completed).toBe(true);
+    expect(await other.claim(session.pollSecret)).toEqual(CLAIMED);
+  });
 });
 
 const SIGN_INS = 10_000;

@@ -51,7 +51,6 @@ const move = (session: machine.Session, next: machine.Session | machine.SessionR
 const EVENTS = {
   find: (session, nowMs) => move(session, machine.find(session, nowMs)),
   authorize: (session, nowMs) => move(session, machine.authorize(session, nowMs)),
-  useCode: (session, nowMs) => move(session, machine.useCode(session, nowMs)),
   fail: (session, nowMs) => move(session, machine.fail(session, DENIED, nowMs)),
   lease: (session, nowMs) => move(session, machine.lease(session, nowMs)),
   complete: (session, nowMs) => move(session, machine.complete(session, TOKENS, nowMs)),
@@ -92,7 +91,6 @@ test('every cell of the table: the outcome of each event in each state, and the 
     pending: [
       'find: accepted, pending',
       'authorize: accepted, pending',
-      'useCode: accepted, pending',
       'fail: accepted, completed',
       'lease: accepted, exchanging',
       'complete: not_leased, pending',
@@ -104,7 +102,6 @@ test('every cell of the table: the outcome of each event in each state, and the 
     exchanging: [
       'find: in_progress, exchanging',
       'authorize: in_progress, exchanging',
-      'useCode: in_progress, exchanging',
       'fail: in_progress, exchanging',
       'lease: in_progress, exchanging',
       'complete: accepted, completed',
@@ -117,7 +114,6 @@ test('every cell of the table: the outcome of each event in each state, and the 
     'the lease ran out': [
       'find: already_completed, exchanging',
       'authorize: already_completed, exchanging',
-      'useCode: already_completed, exchanging',
       'fail: already_completed, exchanging',
       'lease: already_completed, exchanging',
       'complete: already_completed, exchanging',
@@ -129,7 +125,6 @@ test('every cell of the table: the outcome of each event in each state, and the 
     completed: [
       'find: already_completed, completed',
       'authorize: already_completed, completed',
-      'useCode: already_completed, completed',
       'fail: already_completed, completed',
       'lease: already_completed, completed',
       'complete: already_completed, completed',
@@ -141,7 +136,6 @@ test('every cell of the table: the outcome of each event in each state, and the 
     delivered: [
       'find: already_completed, delivered',
       'authorize: already_completed, delivered',
-      'useCode: already_completed, delivered',
       'fail: already_completed, delivered',
       'lease: already_completed, delivered',
       'complete: already_completed, delivered',
@@ -153,7 +147,6 @@ test('every cell of the table: the outcome of each event in each state, and the 
     cancelled: [
       'find: cancelled, cancelled',
       'authorize: cancelled, cancelled',
-      'useCode: cancelled, cancelled',
       'fail: cancelled, cancelled',
       'lease: cancelled, cancelled',
       'complete: cancelled, cancelled',
@@ -204,8 +197,24 @@ describe('a result that was claimed', () => {
   });
 });
 
-test('a used code is forgotten, and the verifier as soon as the lease is given or the session fails', () => {
-  expect(machine.useCode(PENDING, 0)).toEqual({ ...PENDING, userCode: undefined });
+test('the outcome of each state, which the user is told who comes back', () => {
+  const leaseEnded = EXCHANGE_LEASE_MS + 1;
+  expect(machine.outcomeOf(PENDING, 0)).toBeUndefined();
+  expect(machine.outcomeOf(EXCHANGING, EXCHANGE_LEASE_MS)).toBe('in_progress');
+  expect(machine.outcomeOf(EXCHANGING, leaseEnded)).toBe('failed');
+  expect(machine.outcomeOf(COMPLETED, EXPIRES_AT_MS)).toBe('signed_in');
+  expect(machine.outcomeOf(DELIVERED, EXPIRES_AT_MS)).toBe('signed_in');
+  expect(machine.outcomeOf({ ...COMPLETED, result: DENIED }, 0)).toBe('access_denied');
+  for (const error of ['authorization_failed', 'missing_code', 'exchange_failed'] as const) {
+    expect(machine.outcomeOf({ ...COMPLETED, result: { error } }, 0)).toBe('failed');
+  }
+  expect(machine.outcomeOf(CANCELLED, EXPIRES_AT_MS)).toBe('cancelled');
+  for (const session of [PENDING, EXCHANGING, COMPLETED, DELIVERED, CANCELLED]) {
+    expect(machine.outcomeOf(session, EXPIRES_AT_MS + 1)).toBeUndefined();
+  }
+});
+
+test('the verifier is forgotten as soon as the lease is given or the session fails', () => {
   expect(machine.lease(PENDING, 0)).toEqual(EXCHANGING);
   expect(machine.fail(PENDING, DENIED, 0)).toEqual({ ...COMPLETED, result: DENIED });
   expect(machine.complete(EXCHANGING, TOKENS, 0)).toEqual(COMPLETED);

@@ -137,6 +137,18 @@ describe('/ready', () => {
 });
 
 describe('sign-in-relay health', () => {
+  test('shows as text what answers there, whoever that is', async () => {
+    using other = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: () => new Response('\x1b]0;title\x07\n\x9b2J', { status: 500 }),
+    });
+    expect(await runRelay({ PORT: String(other.port) }, { args: ['health'] })).toEqual({
+      exitCode: 1,
+      output: '<U+001B>]0;title<U+0007> <U+009B>2J\n',
+    });
+  });
+
   test('exits with 0 while the relay is alive, and --ready says why it is not ready', async () => {
     const relay = await startRelay({ OAUTH_BASE_URL: '' });
     const env = { PORT: String(relay.port) };

@@ -404,6 +404,29 @@ describe('providers', () => {
     expect(find('issuer of acme')?.text).toContain('answered 404');
     expect(find('redirect URI of acme')?.text).toEndWith('/auth/acme/callback');
   });
+
+  test.each([[['check']], [['check', '--json']]])(
+    '%j: what an issuer says of itself is text',
+    async (args) => {
+      using other = serveUpstream(() =>
+        Response.json({
+          issuer: 'https://\x9d0;title\x9c\u202E.example',
+          authorization_endpoint: 'https://a.example',
+          token_endpoint: 'https://t.example',
+        }),
+      );
+      const port = String(await findFreePort());
+      const issuer = { ACME_CLIENT_ID: 'id', ACME_ISSUER: other.url.replace('/token', '') };
+      const base = {
+        OAUTH_BASE_URL: `http://127.0.0.1:${port}`,
+        PORT: port,
+        PROVIDERS: 'mal,acme',
+      };
+      const { output } = await runRelay({ ...GOOD, ...base, ...issuer }, { args });
+      expect(output).toContain('calls itself');
+      expect(output).not.toMatch(/[\x7f-\x9f\u202E]/);
+    },
+  );
 });
 
 describe('redis', () => {

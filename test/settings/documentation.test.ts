@@ -1,7 +1,7 @@
 /** `--help` and the documentation say what the tables say, and the examples are right. */
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
-import { writePages } from '../../scripts/update-catalogue.ts';
+import { writePages } from '../../scripts/write-provider-pages.ts';
 import { settingsHelp } from '../../src/settings/index.ts';
 import { PROVIDER_SETTINGS, RELAY_SETTINGS, type SettingsTable } from '../../src/settings/names.ts';
 import { faultsOf } from './read.ts';
@@ -46,7 +46,7 @@ describe('the pages about providers', () => {
   const pages = writePages();
 
   test.each(Object.entries(pages))(
-    'docs/%s is what scripts/update-catalogue.ts makes',
+    'docs/%s is what scripts/write-provider-pages.ts makes',
     (path, text) => {
       expect(readFileSync(`${docs}/${path}`, 'utf8')).toBe(text);
     },

@@ -80,7 +80,7 @@ describe('which providers are enabled', () => {
     ]);
   });
 
-  test('one of the catalogue needs no address, and keeps what the catalogue knows', () => {
+  test('a known provider needs no address, and keeps what is known of it', () => {
     const env = { PROVIDERS: 'notion osu', NOTION_CLIENT_ID: 'n', OSU_CLIENT_ID: 'o' };
     expect(settingsOf(env).providers).toMatchObject([
       { name: 'notion', clientAuth: 'basic', pkce: 'none', quirks: { tokenRequest: 'json' } },
@@ -136,7 +136,7 @@ describe('which providers are enabled', () => {
     expect(settingsOf(env).discoveries).toMatchObject([{ name: 'my-acme', clientId: 'id' }]);
   });
 
-  test('settings override the catalogue and the built-in', () => {
+  test('settings override what is known', () => {
     const env = {
       MAL_CLIENT_ID: 'm',
       MAL_DISPLAY_NAME: 'MAL',
@@ -155,7 +155,7 @@ describe('which providers are enabled', () => {
 
   test('one address without the other is a fault', () => {
     const { ACME_AUTHORIZE_URL: _, ...env } = acme;
-    expect(faultsOf(env)).toEqual(['ACME_AUTHORIZE_URL must be set: acme is not in the catalogue']);
+    expect(faultsOf(env)).toEqual(['ACME_AUTHORIZE_URL must be set: acme is not a known provider']);
   });
 
   test('settings of a disabled provider are checked too', () => {
@@ -166,7 +166,7 @@ describe('which providers are enabled', () => {
 describe('a provider by issuer', () => {
   test.each([
     ['acme', 'Acme'],
-    // Of the catalogue: its addresses then come from the issuer.
+    // A known provider: its addresses then come from the issuer.
     ['okta', 'Okta'],
   ])(
     '%s is left to discovery with only what was set: the issuer decides the rest',
@@ -210,7 +210,7 @@ describe('PROVIDERS', () => {
   test.each([
     ['spotfy', 'Did you mean spotify?'],
     ['annilist', 'Did you mean anilist?'],
-    ['twitter', 'Did you mean twitter2'],
+    ['todolist', 'Did you mean todoist'],
     ['myanimelist', 'Did you mean mal?'],
     ['my-anime-list', 'Did you mean mal?'],
     ['animelist', 'Did you mean mal or anilist'],
@@ -219,14 +219,14 @@ describe('PROVIDERS', () => {
   ])('an unknown name, %j, is a fault that names the nearest known', (name, hint) => {
     const prefix = name.toUpperCase().replaceAll('-', '_');
     const [fault, ...others] = faultsOf({ PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id' });
-    expect(fault).toContain(`PROVIDERS lists ${name}, which is not in the catalogue. ${hint}`);
+    expect(fault).toContain(`PROVIDERS lists ${name}, which is not a known provider. ${hint}`);
     expect(fault).toContain(`${prefix}_AUTHORIZE_URL`);
     expect(others).toEqual([]);
   });
 
   test('an unknown name near nothing says only what to set', () => {
     expect(faultsOf({ PROVIDERS: 'xyzzyplugh' })).toEqual([
-      'PROVIDERS lists xyzzyplugh, which is not in the catalogue. Otherwise set XYZZYPLUGH_AUTHORIZE_URL and XYZZYPLUGH_TOKEN_URL, or XYZZYPLUGH_ISSUER',
+      'PROVIDERS lists xyzzyplugh, which is not a known provider. Otherwise set XYZZYPLUGH_AUTHORIZE_URL and XYZZYPLUGH_TOKEN_URL, or XYZZYPLUGH_ISSUER',
     ]);
   });
 
@@ -341,7 +341,7 @@ testRules([issuer], acme, ({ discoveries }) => discoveries[0]);
 
 describe('_SUBDOMAIN', () => {
   const okta = { PROVIDERS: 'okta', OKTA_CLIENT_ID: 'id' };
-  const keycloak = { PROVIDERS: 'keycloak', KEYCLOAK_CLIENT_ID: 'id' };
+  const mastodon = { PROVIDERS: 'mastodon', MASTODON_CLIENT_ID: 'id' };
 
   test('completes both addresses', () => {
     expect(settingsOf({ ...okta, OKTA_SUBDOMAIN: 'dev-1' }).providers).toMatchObject([
@@ -352,10 +352,10 @@ describe('_SUBDOMAIN', () => {
     ]);
   });
 
-  test('is a host with port and path where the catalogue leaves the whole host open', () => {
-    const env = { ...keycloak, KEYCLOAK_SUBDOMAIN: 'id.acme.example:8443/realms/tv' };
+  test('is a host with port and path where the whole host is left open', () => {
+    const env = { ...mastodon, MASTODON_SUBDOMAIN: 'id.acme.example:8443/realms/tv' };
     expect(settingsOf(env).providers).toMatchObject([
-      { tokenUrl: 'https://id.acme.example:8443/realms/tv/protocol/openid-connect/token' },
+      { tokenUrl: 'https://id.acme.example:8443/realms/tv/oauth/token' },
     ]);
   });
 
@@ -384,8 +384,8 @@ describe('_SUBDOMAIN', () => {
   });
 
   test('that makes no address is refused', () => {
-    expect(faultsOf({ ...keycloak, KEYCLOAK_SUBDOMAIN: 'acme.example:99999' })).toEqual([
-      expect.stringMatching(/^KEYCLOAK_SUBDOMAIN must complete .* to a valid address$/),
+    expect(faultsOf({ ...mastodon, MASTODON_SUBDOMAIN: 'acme.example:99999' })).toEqual([
+      expect.stringMatching(/^MASTODON_SUBDOMAIN must complete .* to a valid address$/),
     ]);
   });
 });

@@ -120,17 +120,6 @@ describe('what is allowed but rarely intended', () => {
       'MAL_SUBDOMAIN has no effect: the addresses of this provider are complete',
     ]);
   });
-
-  test('a provider whose exchange is not the standard one', () => {
-    const known = { TIKTOK_PKCE: 'none', TIKTOK_SCOPE: 'user.info.basic' };
-    const tiktok = { TIKTOK_CLIENT_ID: 'id', TIKTOK_CLIENT_SECRET: 's', ...known };
-    expect(warningsOf({ PROVIDERS: 'tiktok', ...tiktok })).toEqual([
-      'TIKTOK_CLIENT_ID belongs to a provider that takes `client_key` in place of `client_id`: the sign-in may fail',
-    ]);
-    const address = 'https://tiktok.example/x';
-    const own = { TIKTOK_AUTHORIZE_URL: address, TIKTOK_TOKEN_URL: address };
-    expect(warningsOf({ PROVIDERS: 'tiktok', ...tiktok, ...own })).toEqual([]);
-  });
 });
 
 describe('misspelt names', () => {

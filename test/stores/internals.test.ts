@@ -3,48 +3,34 @@
  * the right moment. Real refusals and outages are in test/redis.
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { randomBytes } from 'node:crypto';
 import { ErrorReply } from '@redis/client';
-import { NO_MONITOR } from '../../src/monitor.ts';
 import { type Clock, systemClock } from '../../src/relay/time.ts';
-import { createReplicationGate } from '../../src/stores/redis/claims.ts';
-import {
-  createRedisCommands,
-  createStoreClock,
-  type RedisCommands,
-} from '../../src/stores/redis/commands.ts';
-import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts';
+import { createStoreClock, type RedisCommands } from '../../src/stores/redis/commands.ts';
+import type { RedisClient } from '../../src/stores/redis/connect.ts';
 import { createRefusals, type RefusalEvent, reasonOf } from '../../src/stores/redis/failures.ts';
+import {
+  createOwnLeases,
+  MAX_OWN_LEASES,
+  OWN_LEASE_MS,
+} from '../../src/stores/redis/own-leases.ts';
 import {
   createKnownPolls,
   createOpenClaims,
   listenForWakeUps,
 } from '../../src/stores/redis/pub-sub.ts';
-import { createRedisKeys } from '../../src/stores/redis/records.ts';
+import { CHECK_MS, watchReplication } from '../../src/stores/redis/replication.ts';
 import { createScript } from '../../src/stores/redis/scripts.ts';
-import { createRedisStore } from '../../src/stores/redis/store.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { createWaiters } from '../../src/stores/waiters.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
 import {
   HEARTBEAT_MS,
   HEARTBEATS_TO_REBUILD,
-  STORE_DEADLINE_MS,
   STORE_LATEST_MS,
   STORE_REFUSAL_QUIET_MS,
 } from '../kit/limits.ts';
-import { startCuttingProxy } from '../kit/redis/proxy.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import {
-  CLAIMED,
-  createTestStore,
-  createWaiter,
-  GONE,
-  NOW,
-  openTestRedis,
-  PENDING,
-  registerCompleted,
-} from '../kit/stores.ts';
+import { createWaiter, openTestRedis } from '../kit/stores.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(30_000);
@@ -275,75 +261,89 @@ describe('the connection that listens for completions', () => {
   });
 });
 
-describe('a claim with several attempts', async () => {
-  const proxy = await startCuttingProxy(redis.port);
-  afterAll(() => proxy.stop());
-  const onCut = () => {};
+describe('a primary without a replica that keeps up', () => {
+  const NONE = 'role:master\r\nconnected_slaves:0\r\n';
+  const replica = (state: string, lag: number) =>
+    `slave0:ip=127.0.0.1,port=1,state=${state},offset=42,lag=${lag}\r\n`;
+  const KEEPS_UP = `role:master\r\nconnected_slaves:1\r\n${replica('online', 1)}`;
+  const FROZEN = `role:master\r\nconnected_slaves:1\r\n${replica('online', 40)}`;
+  const LOADS = `role:master\r\nconnected_slaves:1\r\n${replica('send_bulk', 0)}`;
+  const ONE_OF_TWO = `${FROZEN}${replica('online', 0)}`;
 
-  /** A store over a real Redis, of which the test says what its replicas know. */
-  async function openStore(isReplicated: () => Promise<boolean>) {
-    const target = parseRedisUrl(proxy.url);
-    if (target === undefined) throw new Error('no address');
-    const single = await connectRedis(target, onCut, new AbortController().signal);
-    const client: RedisClient = {
-      ...single,
-      asClaimer: (_key, run) => run({ send: single.send, mayFailOver: true, isReplicated }),
-    };
-    const clock = systemClock;
-    const refusals = createRefusals(clock, () => {});
-    const commands = createRedisCommands({ client, clock, onCut, refusals, monitor: NO_MONITOR });
-    const instance = 'instance';
-    const publish = async () => {};
-    const knownPolls = createKnownPolls(clock);
-    const store = createRedisStore({
-      ...{ client, commands, clock, randomBytes, instance, maxSessions: 10 },
-      keys: createRedisKeys('late-undo:', false),
-      waiters: createWaiters(),
-      openClaims: createOpenClaims({ instance, publish, clock }),
-      knownPolls,
-      gate: createReplicationGate({
-        ...{ clock, isReplicating: async () => true, onHeld: () => {}, onReleased: () => {} },
-      }),
-      timeOf: () => NOW,
-      createId: () => randomBytes(12).toString('base64url'),
+  /** What is logged while the primaries say this, one check after the other. `undefined`: no answer. */
+  async function watch(isCluster: boolean, checks: readonly (readonly string[] | undefined)[]) {
+    const clock = createFakeClock();
+    const events: string[] = [];
+    let answer: readonly string[] | undefined;
+    const stop = watchReplication({
+      client: {
+        isCluster,
+        async describeReplication() {
+          if (answer === undefined) throw new ErrorReply('LOADING');
+          return [...answer];
+        },
+      } as RedisClient,
+      commands: { within: (work: Promise<unknown>) => work } as RedisCommands,
+      clock,
+      onBehind: () => events.push('behind'),
+      onCaughtUp: () => events.push('caught up'),
     });
-    return { store: createTestStore(store), knownPolls, close: () => client.close() };
+    for (answer of checks) {
+      clock.advance(CHECK_MS);
+      await runReady();
+      events.push('-');
+    }
+    stop();
+    expect(clock.timers).toBe(0);
+    return events.join(' ');
   }
 
-  test('an attempt that found no replica is undone late: what a later attempt delivered is not delivered again', async () => {
-    const first = Promise.withResolvers<boolean>();
-    let asked = 0;
-    const { store, close } = await openStore(() => {
-      asked += 1;
-      return asked === 1 ? first.promise : Promise.resolve(true);
-    });
-    const { pollSecret } = await registerCompleted(store);
-    // Redis knows the script from here on.
-    await store.claim('A'.repeat(24));
-    // The answer to the first attempt takes half of the deadline, so that the attempt outlives it.
-    proxy.stall('replies');
-    const claim = store.claim(pollSecret);
-    await Bun.sleep(STORE_DEADLINE_MS / 2);
-    proxy.stall(false);
-    expect(await claim).toEqual(CLAIMED);
-    first.resolve(false);
-    // After the undoing, on the same connection.
-    expect(await store.claim(pollSecret)).toEqual(GONE);
-    expect(asked).toBeGreaterThan(1);
-    close();
+  test.each<[string, boolean, (readonly string[] | undefined)[], string]>([
+    ['all is well', false, [[KEEPS_UP], [KEEPS_UP]], '- -'],
+    ['one of two replicas keeps up', false, [[ONE_OF_TWO]], '-'],
+    ['it never had one, under Sentinel', false, [[NONE], [NONE]], 'behind - -'],
+    ['it is frozen', false, [[KEEPS_UP], [FROZEN], [FROZEN]], '- behind - -'],
+    ['it loads its copy, and then is there', false, [[LOADS], [KEEPS_UP]], 'behind - caught up -'],
+    ['the primary does not answer', false, [[NONE], undefined, [NONE]], 'behind - - -'],
+    [
+      'a Cluster without replicas',
+      true,
+      [
+        [NONE, NONE],
+        [NONE, NONE],
+      ],
+      '- -',
+    ],
+    ['one master of a Cluster lost its own', true, [[KEEPS_UP, NONE]], 'behind -'],
+    ['a Cluster lost all', true, [[KEEPS_UP], [NONE], [KEEPS_UP]], '- behind - caught up -'],
+  ])('is logged once: %s', async (_, isCluster, checks, expected) => {
+    expect(await watch(isCluster, checks)).toBe(expected);
+  });
+});
+
+describe('the leases that a process took', () => {
+  const KEY = 'sealed device key';
+
+  test('are remembered for a minute at least, by service and session', () => {
+    const clock = createFakeClock();
+    const leases = createOwnLeases(clock);
+    leases.add('mal', 'early', KEY);
+    clock.advance(OWN_LEASE_MS);
+    leases.add('mal', 'late', KEY);
+    leases.sweep();
+    expect(leases.get('mal', 'early')?.sealedDeviceKey).toBe(KEY);
+    expect(leases.get('anilist', 'early')).toBeUndefined();
+    clock.advance(1);
+    leases.sweep();
+    expect(leases.get('mal', 'early')).toBeUndefined();
+    expect(leases.get('mal', 'late')?.sealedDeviceKey).toBe(KEY);
   });
 
-  test('a result that is held back for want of a replica is not taken to be pending', async () => {
-    const { store, knownPolls, close } = await openStore(async () => false);
-    const { pollSecret } = await registerCompleted(store);
-    // As if the completion had been heard.
-    knownPolls.clear();
-    for (let claims = 0; claims < 2; claims += 1) {
-      expect(await store.claim(pollSecret)).toEqual(PENDING);
-      const waiter = createWaiter(() => {});
-      expect(store.addWaiter(pollSecret, waiter)).toBeUndefined();
-      store.removeWaiter(waiter);
-    }
-    close();
+  test(`are ${MAX_OWN_LEASES} at most: the oldest is forgotten`, () => {
+    const leases = createOwnLeases(createFakeClock());
+    for (let nth = 0; nth <= MAX_OWN_LEASES; nth += 1) leases.add('mal', `${nth}`, KEY);
+    expect(leases.get('mal', '0')).toBeUndefined();
+    expect(leases.get('mal', '1')).toBeDefined();
+    expect(leases.get('mal', `${MAX_OWN_LEASES}`)).toBeDefined();
   });
 });

@@ -21,6 +21,26 @@ test('no session is kept after its claim or its sweep', async () => {
   expect(sizes().sessions).toBe(0);
 });
 
+test('an outcome is kept until its session would have expired, and of very many the latest', async () => {
+  const { store, time, sizes } = openMemory();
+  const codes: string[] = [];
+  for (let count = 0; count < 5_010; count += 1) {
+    const session = await registerCompleted(store, { withUserCode: true });
+    await store.claim(session.pollSecret);
+    codes.push(session.userCode ?? '');
+  }
+  expect(sizes().outcomes).toBe(10_000);
+  const found = await Promise.all(codes.map((userCode) => store.getSession({ userCode })));
+  expect(found.filter(Boolean)).toHaveLength(5_000);
+  expect(found.at(-1)).toBe('signed_in');
+  time.advance(LIFETIME_MS);
+  await store.sweep();
+  expect(sizes().outcomes).toBe(10_000);
+  time.advance(1);
+  await store.sweep();
+  expect(sizes().outcomes).toBe(0);
+});
+
 test('no refresh is kept without a result, or when its time is over', async () => {
   const { refreshes, time, sizes } = openMemory();
   await refreshes.begin('given up');

@@ -4,13 +4,14 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { tagOf } from '../../src/relay/secrets.ts';
 import { createRedisKeys, slotOf } from '../../src/stores/redis/records.ts';
-import { start } from '../kit/device.ts';
+import { start, startWithCode } from '../kit/device.ts';
 import { ACK_MS, EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
 import { rulesFor } from '../kit/redis/acl.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
+import { createTestService } from '../kit/service.ts';
 import {
   CLAIMED,
   createCode,
@@ -25,6 +26,7 @@ import {
   StoreUnavailable,
   tryRegister,
 } from '../kit/stores.ts';
+import { textOf } from '../kit/user.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
 import { runStoreSuite } from './suite.ts';
 
@@ -102,18 +104,6 @@ describe('TLS and passwords', () => {
   });
 });
 
-test('with Sentinel: what a claim delivers, the replica knows to be delivered', async () => {
-  const prefix = 'replicated:';
-  const { store, close } = await openTestRedis(group.url, { prefix });
-  const { pollSecret } = await registerCompleted(store);
-  expect(await store.claim(pollSecret)).toEqual(CLAIMED);
-  const primary = await group.primary();
-  const replica = group.nodes.find((node) => node !== primary);
-  const [key = ''] = (await replica?.keys(`${prefix}session:*`)) ?? [];
-  expect(await replica?.cli('HGET', key, 's')).toBe('d');
-  close();
-});
-
 test('Redis itself removes turns and results of refreshes when their time is over', async () => {
   const prefix = 'expiring:';
   const { refreshes, close } = await openTestRedis(redis.url, { prefix, usesOwnTime: true });
@@ -171,9 +161,8 @@ describe('REDIS_PREFIX', async () => {
     const userCode = createCode();
     const { browserState } = await register(one.store, { userCode });
     expect(await other.store.getSession({ userCode })).toBeUndefined();
-    expect(await other.store.useCode(userCode)).toBeUndefined();
     await register(other.store, { userCode });
-    expect(await one.store.useCode(userCode)).toMatchObject({ browserState });
+    expect(await one.store.getSession({ userCode })).toMatchObject({ browserState });
     for (const { refreshes } of [one, other]) {
       expect(await refreshes.begin('mal token')).toEqual({ state: 'yours' });
     }
@@ -193,10 +182,31 @@ describe('REDIS_PREFIX', async () => {
     await other.createRateLimiter({ burst: 1, ratePerSecond: 1 }).take('192.0.2.1');
     await other.refreshes.begin('mal token');
     const keys = await redis.keys('*');
-    // Live sessions, the session, its pointer and its code, a bucket, a refresh.
-    expect(keys).toHaveLength(6);
+    // Live sessions, the session, its outcome, its pointer and its code, a bucket, a refresh.
+    expect(keys).toHaveLength(7);
     expect(keys.filter((key) => !key.startsWith('relay:2:'))).toEqual([]);
   });
+});
+
+test('a code that an earlier release has marked as used is unknown, and the link goes on working', async () => {
+  const { store, close } = await openTestRedis(redis.url, { prefix: 'earlier:' });
+  const { browserState, userCode = '' } = await register(store, { userCode: createCode() });
+  const [codeKey = ''] = await redis.keys('earlier:code:*');
+  await redis.cli('SET', codeKey, '0.an-id-of-a-use-1', 'PX', 20_000);
+  expect(await store.getSession({ userCode })).toBeUndefined();
+  expect(await store.getSession({ browserState })).toMatchObject({ browserState });
+  close();
+});
+
+test('how long ago a sign-in started is by the clock of the store, whatever the time at the relay', async () => {
+  const { stores, time, close } = await openTestRedis(redis.url, { prefix: 'age:' });
+  const service = createTestService({}, { stores });
+  const { link } = await startWithCode(service);
+  service.clock.advance(300_000);
+  expect(await textOf(await service.ask(link))).toContain('just now');
+  time.advance(125_000);
+  expect(await textOf(await service.ask(link))).toContain('2 minutes ago');
+  close();
 });
 
 describe('in a Cluster', () => {
@@ -289,16 +299,15 @@ describe('in a Cluster', () => {
     close();
   });
 
-  test('only the used code is left of a sign-in by code that was acknowledged', async () => {
+  test('only the code and the outcome are left of a sign-in by code that was acknowledged', async () => {
     const { store, close, prefix } = await open('acknowledged:');
     const session = await register(store, { userCode: createCode(), repeatMs: ACK_MS });
-    await store.useCode(session.userCode);
     await store.lease(session);
     await store.complete(session);
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
     expect(await store.acknowledge(session.pollSecret)).toBe('acknowledged');
     const left = [...(await locate(prefix)).keys()].map((key) => key.replace(tagIn(key), ''));
-    expect(left.map((key) => key.split(':')[2])).toEqual(['code']);
+    expect(left.map((key) => key.split(':')[2]).toSorted()).toEqual(['code', 'outcome']);
     close();
   });
 });

@@ -119,8 +119,8 @@ describe('a store opens records that were written as in the vectors', async () =
       const value = `${expiresAtMs}.${byCode.sealedBrowserState}`;
       await redis.cli('SET', `vector:${byCode.codeKey}`, value);
       const { service, browserState, deviceName } = byCode;
-      const found = { service, browserState, deviceName, startedAtMs };
-      expect(await store.useCode(byCode.userCode)).toEqual(found);
+      const found = { service, browserState, deviceName, ageMs: 1_000 };
+      expect(await store.getSession({ userCode: byCode.userCode })).toEqual(found);
     } else {
       const { verifier } = vectors.record;
       expect(await store.getAuthorization(session)).toEqual({ verifier });

@@ -13,6 +13,7 @@ import {
   PENDING,
   register,
   registerCompleted,
+  type SessionOutcome,
   type TestStore,
   type TestStores,
   tryRegister,
@@ -27,7 +28,7 @@ export function testUserCodes(open: OpenStores): void {
     const session = { userCode: CODE, deviceName: 'Fernseher 📺' };
     const { browserState } = await register(store, session);
     time.advance(1_000);
-    const found = { service: 'mal', browserState, deviceName: 'Fernseher 📺', startedAtMs: NOW };
+    const found = { service: 'mal', browserState, deviceName: 'Fernseher 📺', ageMs: 1_000 };
     for (const by of [{ userCode: CODE }, { browserState }, { userCode: CODE }]) {
       expect(await store.getSession(by)).toEqual(found);
     }
@@ -36,22 +37,21 @@ export function testUserCodes(open: OpenStores): void {
   test('a session without a code or a name is found by its link', async () => {
     const { store } = await open();
     const { browserState } = await register(store);
-    const found = { service: 'mal', browserState, deviceName: undefined, startedAtMs: NOW };
+    const found = { service: 'mal', browserState, deviceName: undefined, ageMs: 0 };
     expect(await store.getSession({ browserState })).toEqual(found);
     expect(await store.getSession({ userCode: CODE })).toBeUndefined();
-    expect(await store.useCode(CODE)).toBeUndefined();
   });
 
-  test('a code is used once, by one of many; the link goes on working, and the sign-in ends like any other', async () => {
+  test('a code leads to its session as often as it is asked for, until the user is back from the provider', async () => {
     const { store } = await open();
     const session = await register(store, { userCode: CODE });
     const { browserState, pollSecret, verifier } = session;
-    const uses = await Promise.all(Array.from({ length: 20 }, () => store.useCode(CODE)));
-    expect(uses.filter(Boolean)).toMatchObject([{ service: 'mal', browserState }]);
-    expect(await store.getSession({ userCode: CODE })).toBeUndefined();
-    expect(await store.getSession({ browserState })).toMatchObject({ browserState });
-    expect(await store.getAuthorization(session)).toEqual({ verifier: String(verifier) });
+    for (let times = 0; times < 3; times += 1) {
+      expect(await store.getSession({ userCode: CODE })).toMatchObject({ browserState });
+      expect(await store.getAuthorization(session)).toEqual({ verifier: String(verifier) });
+    }
     await store.lease(session);
+    expect(await store.getSession({ userCode: CODE })).toBe('in_progress');
     expect(await store.complete(session)).toBe(true);
     expect(await store.claim(pollSecret)).toEqual(CLAIMED);
     expect(await store.claim(pollSecret)).toEqual(GONE);
@@ -66,27 +66,103 @@ export function testUserCodes(open: OpenStores): void {
     expect(await store.claim(refused.pollSecret)).toEqual(GONE);
   });
 
-  test('a code can be registered again once it was used or its session has expired', async () => {
+  test('a code can be registered again once its session has expired', async () => {
     const { store, time } = await open();
-    await register(store, { userCode: CODE });
-    await store.useCode(CODE);
-    await register(store, { userCode: CODE });
+    const { pollSecret } = await registerCompleted(store, { userCode: CODE });
+    await store.claim(pollSecret);
     time.advance(LIFETIME_MS + 1);
     expect(await store.getSession({ userCode: CODE })).toBeUndefined();
-    await register(store, { userCode: CODE });
+    const { browserState } = await register(store, { userCode: CODE });
+    expect(await store.getSession({ userCode: CODE })).toMatchObject({ browserState });
+  });
+}
+
+/** What becomes of a session, and what link and code say of it. */
+const OUTCOMES: [
+  SessionOutcome,
+  what: string,
+  end: (stores: TestStores, session: NewSession) => Promise<unknown>,
+][] = [
+  ['access_denied', 'the user declined', ({ store }, session) => store.fail(session)],
+  [
+    'failed',
+    'the provider refused',
+    ({ store }, session) => store.fail(session, { error: 'authorization_failed' }),
+  ],
+  [
+    'signed_in',
+    'there are tokens',
+    async ({ store }, session) => {
+      await store.lease(session);
+      await store.complete(session);
+    },
+  ],
+  [
+    'failed',
+    'the exchange failed',
+    async ({ store }, session) => {
+      await store.lease(session);
+      await store.complete(session, { error: 'exchange_failed' });
+    },
+  ],
+  [
+    'failed',
+    'the lease ran out',
+    async ({ store, time }, session) => {
+      await store.lease(session);
+      time.advance(EXCHANGE_LEASE_MS + 1);
+    },
+  ],
+];
+
+export function testOutcomes(open: OpenStores): void {
+  const keysOf = ({ browserState, userCode = '' }: NewSession) => [{ browserState }, { userCode }];
+
+  test.each(OUTCOMES)(
+    'link and code say "%s" until the session would have expired, delivered or not: %s',
+    async (outcome, _, end) => {
+      for (const options of [{}, { repeatMs: ACK_MS }, { keepsErrors: true }]) {
+        const stores = await open();
+        const { store, time } = stores;
+        const session = await register(store, { userCode: CODE, ...options });
+        await end(stores, session);
+        async function expectOutcome(expected: SessionOutcome | undefined) {
+          for (const key of keysOf(session)) expect(await store.getSession(key)).toBe(expected);
+          expect(await store.getAuthorization(session)).toBeUndefined();
+          expect(await store.lease(session)).toBeUndefined();
+        }
+        await expectOutcome(outcome);
+        expect(await store.claim(session.pollSecret)).toMatchObject({ state: 'claimed' });
+        await expectOutcome(outcome);
+        await store.acknowledge(session.pollSecret);
+        await store.sweep();
+        await expectOutcome(outcome);
+        time.advance(NOW + LIFETIME_MS - time.now());
+        await store.sweep();
+        await expectOutcome(outcome);
+        time.advance(1);
+        await expectOutcome(undefined);
+      }
+    },
+  );
+
+  test('a result that may be fetched again beyond the expiry of its session is no longer told to the user', async () => {
+    const { store, time } = await open();
+    const session = await register(store, { userCode: CODE, repeatMs: ACK_MS });
+    await store.lease(session);
+    await store.complete(session);
+    time.advance(LIFETIME_MS);
+    expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
+    time.advance(1);
+    for (const key of keysOf(session)) expect(await store.getSession(key)).toBeUndefined();
+    expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
   });
 
-  test('neither code nor link finds a session that no longer waits for its user', async () => {
+  test('a session that is cancelled after its completion is cancelled', async () => {
     const { store } = await open();
-    const leased = await register(store, { userCode: CODE });
-    await store.lease(leased);
-    const failed = await register(store, { userCode: 'XXXXXXXX' });
-    await store.fail(failed);
-    for (const { browserState, userCode = '' } of [leased, failed]) {
-      expect(await store.getSession({ userCode })).toBeUndefined();
-      expect(await store.useCode(userCode)).toBeUndefined();
-      expect(await store.getSession({ browserState })).toBeUndefined();
-    }
+    const session = await registerCompleted(store, { userCode: CODE });
+    await store.cancel(session.pollSecret);
+    for (const key of keysOf(session)) expect(await store.getSession(key)).toBe('cancelled');
   });
 }
 
@@ -148,10 +224,11 @@ export function testAcknowledgements(open: OpenStores): void {
     expect(await store.acknowledge('')).toBe('gone');
   });
 
-  test('a delivered session has no link any more, and acknowledging it makes room', async () => {
+  test('the link of a delivered session leads nowhere, and acknowledging it makes room', async () => {
     const { store, session, secret } = await openDelivered();
     const { browserState } = session;
-    expect(await store.getSession({ browserState })).toBeUndefined();
+    expect(await store.getSession({ browserState })).toBe('signed_in');
+    expect(await store.getAuthorization(session)).toBeUndefined();
     expect(await store.lease(session)).toBeUndefined();
     await store.acknowledge(secret);
     expect(await tryRegister(store)).toBe('registered');
@@ -197,7 +274,9 @@ export function testRepeats(open: OpenStores): void {
         time.advance(Math.max(0, NOW + untilMs - time.now()));
         expect(await store.claim(pollSecret)).toEqual({ state: 'claimed', result });
         expect(await store.acknowledge(pollSecret)).toBe('early');
-        expect(await store.getSession({ browserState })).toBeUndefined();
+        expect(await store.getSession({ browserState })).toBe(
+          result === DENIED ? 'access_denied' : 'failed',
+        );
         expect(await store.lease(session)).toBeUndefined();
         expect(await store.complete(session)).toBe(false);
         await store.sweep();

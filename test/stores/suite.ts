@@ -9,6 +9,7 @@ import { testObserver } from './suite-observer.ts';
 import { testCancellations, testProgress } from './suite-progress.ts';
 import {
   testAcknowledgements,
+  testOutcomes,
   testRepeats,
   testUndoneClaims,
   testUserCodes,
@@ -42,6 +43,7 @@ export function runStoreSuite(
     describe('expiry:', () => testExpiry(open));
     describe('races:', () => testRaces(open));
     describe('user codes:', () => testUserCodes(open));
+    describe('outcomes:', () => testOutcomes(open));
     describe('acknowledgements:', () => testAcknowledgements(open));
     describe('repeated results:', () => testRepeats(open));
     if (isRemote) describe('undone claims:', () => testUndoneClaims(open));

@@ -133,7 +133,6 @@ describe('who can write to the store and puts in its place', () => {
     expect(await store.getSession({ userCode })).toMatchObject({ browserState });
     await redis.cli('COPY', other.codeKey, codeKey, 'REPLACE');
     await expectError(store.getSession({ userCode }));
-    await expectError(store.useCode(userCode));
   });
 
   test("another device's key: no tokens are sealed to it", async () => {
@@ -191,12 +190,6 @@ describe('who can read the store and knows the user code', () => {
     // Sealed with an ephemeral key, for the device alone.
     expect(await read(session.sessionKey, 'r')).toContain('.');
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
-  });
-
-  test('has nothing once the code was used', async () => {
-    const { userCode, codeKey } = await pendingWithCode();
-    await store.useCode(userCode);
-    expect(await redis.cli('GET', codeKey)).toMatch(/^0\.[\w-]{16}$/);
   });
 
   test('whereas a session without a code is sealed with its own key alone', async () => {

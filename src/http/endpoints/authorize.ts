@@ -37,7 +37,7 @@ export function createAuthorize(
     authorization: Authorization | undefined,
   ): Response | Promise<Response> {
     if (authorization === undefined) {
-      return findLinkRefusal(store, { browserState }).then((refusal) =>
+      return findLinkRefusal(store, browserState).then((refusal) =>
         respondWithPage(refusal, request),
       );
     }

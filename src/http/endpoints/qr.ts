@@ -30,8 +30,8 @@ export function createQr(
   /** The link of a pending sign-in. */
   async function findLink(browserState: string): Promise<string | undefined> {
     if (!isCapability(browserState)) return undefined;
-    const session = await store.getSession({ browserState });
-    return session && linkOf(baseUrl, session.service, browserState);
+    const found = await store.getSession({ browserState });
+    return typeof found === 'object' ? linkOf(baseUrl, found.service, browserState) : undefined;
   }
 
   return async (request) => {

@@ -3,7 +3,6 @@
  * The device grant refreshes by the same function (device-grant.ts), so that both
  * share one limit and one request to the provider.
  */
-import { EXCHANGE_LEASE_MS, REQUEST_BODY_DEADLINE_MS } from '../../limits.ts';
 import type { BlindPolicy, Provider, Providers } from '../../providers/provider.ts';
 import type { ProviderError } from '../../providers/token-endpoint.ts';
 import type { RateLimiter } from '../../relay/rate-limit.ts';
@@ -24,9 +23,6 @@ import type { SignInLog } from '../sign-in-log.ts';
 
 /** Refresh tokens of 4 KB have been seen. */
 export const MAX_REFRESH_BODY_BYTES = 16_384;
-
-/** A refresh may wait for another instance's, and then ask the provider itself. */
-export const LONGEST_REFRESH_MS = REQUEST_BODY_DEADLINE_MS + EXCHANGE_LEASE_MS;
 
 /** When a device may try again what was not the provider's decision. */
 const RETRY_REFRESH = retryAfter(5_000);

@@ -4,13 +4,11 @@
  * and the provider. It says which app and device ask. A GET changes nothing, so link
  * previews do no harm. docs/person.md.
  */
-import { hash } from 'node:crypto';
 import type { Provider, Providers } from '../../providers/provider.ts';
 import type { RateLimitPair } from '../../relay/rate-limit.ts';
-import { findLinkRefusal } from '../../relay/relay.ts';
 import { isCapability } from '../../relay/secrets.ts';
-import type { SessionInfo, SessionKey, SessionStore } from '../../relay/store.ts';
-import type { Clock } from '../../relay/time.ts';
+import type { SessionOutcome } from '../../relay/session.ts';
+import type { SessionInfo, SessionStore } from '../../relay/store.ts';
 import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
@@ -38,7 +36,6 @@ export interface VerificationParts {
   readonly store: SessionStore;
   readonly cookies: ContinueCookies;
   readonly signInLog: SignInLog;
-  readonly clock: Clock;
   readonly baseUrl: string;
   readonly confirm: 'always' | 'code' | 'never';
 }
@@ -59,46 +56,28 @@ type Decision = 'continue' | 'decline' | 'ask';
 
 export function createVerification(parts: VerificationParts): Verification {
   const { pages, admission, codeLimits, bodies, providers } = parts;
-  const { store, cookies, signInLog, clock, baseUrl, confirm } = parts;
+  const { store, cookies, signInLog, baseUrl, confirm } = parts;
   const { pagesFor, respond, respondWithPage } = pages;
   const basePath = basePathOf(baseUrl);
   const { origin } = new URL(baseUrl);
   // With CONFIRM=never a typed code redirects to the provider without a confirmation page.
   const codeForm = confirm === 'never' ? 'leaving' : 'answered';
 
-  /** Does not say whether the code is unknown, used or expired. Of a cancelled sign-in the page says so. */
+  /** Does not say whether the code is unknown or expired. */
   function respondWithUnknownCode(request: RelayRequest, typed = ''): Response {
     return respond(404, pagesFor(request).codeUnknown(typed), codeForm);
   }
 
-  async function respondWithLinkRefusal(request: RelayRequest, key: SessionKey): Promise<Response> {
-    const browserState = 'browserState' in key ? key.browserState : undefined;
-    return respondWithPage(await findLinkRefusal(store, key), request, { browserState });
-  }
-
-  /** No choice for a GET, another site's form, or an unknown choice: nothing is decided then. */
-  async function readDecision(request: RelayRequest): Promise<Decided> {
-    if (request.method !== 'POST' || !isSameOrigin(request, origin)) return UNDECIDED;
-    const form = await bodies.readForm(request.raw, MAX_FORM_BYTES);
-    const choice = form.get('choice');
-    if (choice !== 'continue' && choice !== 'decline') return UNDECIDED;
-    return { choice, proof: form.get('proof') ?? '' };
-  }
-
-  /**
-   * Whether the form comes from a confirmation page of this code. Such a user has been
-   * right before, so a neighbour's wrong codes must not keep them from deciding. Without
-   * the proof, which nobody can guess, the response is that of a limited guess.
-   */
-  async function wasShown(userCode: string, proof: string): Promise<boolean> {
-    if (proof === '') return false;
-    const session = await store.getSession({ userCode });
-    return session !== undefined && proof === proofOf(session.browserState);
+  /** Nothing for a GET, another site's form, or an unknown choice: nothing is decided then. */
+  async function readDecision(request: RelayRequest): Promise<'continue' | 'decline' | undefined> {
+    if (request.method !== 'POST' || !isSameOrigin(request, origin)) return undefined;
+    const choice = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('choice');
+    return choice === 'continue' || choice === 'decline' ? choice : undefined;
   }
 
   function ask(
     request: RelayRequest,
-    { startedAtMs, deviceName, browserState }: SessionInfo,
+    { ageMs, deviceName }: SessionInfo,
     { displayName, host }: Provider,
     userCode: string | undefined,
   ): Response {
@@ -106,70 +85,62 @@ export function createVerification(parts: VerificationParts): Verification {
     const page = pagesFor(request).confirm({
       provider: displayName,
       providerHost: host,
-      ageMs: clock.now() - startedAtMs,
+      ageMs,
       ...(deviceName !== undefined && { deviceName }),
-      ...(userCode !== undefined && {
-        userCode: formatUserCode(userCode),
-        proof: proofOf(browserState),
-      }),
+      ...(userCode !== undefined && { userCode: formatUserCode(userCode) }),
       ...(isInApp(request.header('user-agent')) && { inApp: link }),
     });
     return respond(200, page, 'leaving');
   }
 
-  /**
-   * A cookie is set for `usedCode`. The page does not show the code to a user who
-   * returns by a cookie: the client may have made the cookie up, and must not learn
-   * whether that code exists.
-   */
+  /** Each decision may be repeated: a lost response, a second tap, Back and a second tab end where the first did. */
   async function carryOut(
     request: RelayRequest,
     decision: Decision,
-    session: SessionInfo,
-    usedCode?: string,
-    isReturning = false,
+    found: SessionInfo | SessionOutcome,
+    userCode?: string,
   ): Promise<Response> {
-    const { service, browserState } = session;
+    if (typeof found === 'string') return respondWithPage(found, request);
+    const { service, browserState } = found;
     const provider = providers.get(service);
     if (provider === undefined) return respondWithPage('link_invalid', request);
-    if (decision === 'decline') {
-      const isDeclined = await store.fail(service, browserState, { error: 'access_denied' });
-      if (!isDeclined) return respondWithLinkRefusal(request, { browserState });
-      signInLog.finished(request, service, browserState, 'declined');
-      const names = {
-        deviceName: session.deviceName,
-        provider: provider === 'undiscovered' ? undefined : provider.displayName,
-      };
-      return respondWithPage('access_denied', request, { names });
-    }
-    let response: Response;
+    if (decision === 'decline') return decline(request, found, provider);
     if (provider === 'undiscovered') {
-      response = respondWithPage('undiscovered', request, {
-        headers: RETRY_DISCOVERY,
-        browserState,
-      });
-    } else if (decision === 'ask') {
-      return ask(request, session, provider, isReturning ? undefined : usedCode);
-    } else {
-      const authorization = await store.getAuthorization(service, browserState);
-      if (authorization === undefined) return respondWithLinkRefusal(request, { browserState });
-      signInLog.opened(request, service, browserState);
-      const location = provider.authorizeUrl(browserState, authorization);
-      response = redirectResponse(location, request.method === 'GET' ? 302 : 303);
+      return respondWithPage('undiscovered', request, { headers: RETRY_DISCOVERY, browserState });
     }
-    // Continue used the code up, so this browser needs the cookie to return, also after a 503.
-    if (decision === 'continue' && request.method === 'POST') {
-      cookies.set(response, service, browserState, usedCode);
-    }
+    if (decision === 'ask') return ask(request, found, provider, userCode);
+    const authorization = await store.getAuthorization(service, browserState);
+    if (authorization === undefined) return respondWithOutcome(request, browserState);
+    signInLog.opened(request, service, browserState);
+    const location = provider.authorizeUrl(browserState, authorization);
+    if (request.method === 'GET') return redirectResponse(location);
+    const response = redirectResponse(location, 303);
+    cookies.set(response, service, browserState);
     return response;
   }
 
-  async function findReturning(request: RelayRequest, userCode: string) {
-    const browserState = cookies.findBrowserState(request, userCode);
-    if (browserState === undefined) return undefined;
-    const session = await store.getSession({ browserState });
-    if (session !== undefined) return session;
-    return (await store.isCancelled({ browserState })) ? 'cancelled' : undefined;
+  async function decline(
+    request: RelayRequest,
+    { service, browserState, deviceName }: SessionInfo,
+    provider: Provider | 'undiscovered',
+  ): Promise<Response> {
+    const isDeclined = await store.fail(service, browserState, { error: 'access_denied' });
+    if (!isDeclined) return respondWithOutcome(request, browserState);
+    signInLog.finished(request, service, browserState, 'declined');
+    const displayName = provider === 'undiscovered' ? undefined : provider.displayName;
+    return respondWithPage('access_denied', request, {
+      names: { deviceName, provider: displayName },
+    });
+  }
+
+  /** Since it was found, another request has ended the session; or it has begun an exchange and given it up. */
+  async function respondWithOutcome(
+    request: RelayRequest,
+    browserState: string,
+  ): Promise<Response> {
+    const found = (await store.getSession({ browserState })) ?? 'link_invalid';
+    const page = typeof found === 'string' ? found : 'busy';
+    return respondWithPage(page, request, { browserState });
   }
 
   return {
@@ -197,48 +168,32 @@ export function createVerification(parts: VerificationParts): Verification {
         const location = shortLinkOf(basePath, userCode);
         return redirectResponse(location, request.method === 'GET' ? 302 : 303);
       }
-      const { choice, proof } = await readDecision(request);
-      const decision = choice ?? (confirm === 'never' ? 'continue' : 'ask');
-      // A browser that returns does not try a code: it gets the response of its own sign-in,
-      // whatever the code. So the code is neither looked up nor counted.
-      const returning = await findReturning(request, userCode);
-      if (returning === 'cancelled') return respondWithPage('cancelled', request);
-      if (returning !== undefined) {
-        return carryOut(request, decision, returning, userCode, true);
-      }
-      if (choice && (await wasShown(userCode, proof))) {
-        const session = await store.useCode(userCode);
-        return session === undefined
-          ? respondWithUnknownCode(request, formatUserCode(userCode))
-          : carryOut(request, decision, session, userCode);
-      }
-      // Before the lookup, so that a refusal says nothing about the code.
+      const decision = (await readDecision(request)) ?? (confirm === 'never' ? 'continue' : 'ask');
+      // Before anything is looked up, so that a refusal says nothing about the code.
       const admitted = await admission.admitToPair(request, codeLimits, 'code');
       if (admitted.refusal === 'rate_limited') {
         const headers = retryAfter(admitted.retryAfterMs);
         return respondWithPage('too_many_tries', request, { headers });
       }
       if (admitted.refusal !== undefined) return refuse(admitted.refusal);
-      const session = await (choice ? store.useCode(userCode) : store.getSession({ userCode }));
-      const isCancelled = session === undefined && (await store.isCancelled({ userCode }));
-      if (session === undefined && !isCancelled) {
-        return respondWithUnknownCode(request, formatUserCode(userCode));
-      }
+      const found = await store.getSession({ userCode });
+      if (found === undefined) return respondWithUnknownCode(request, formatUserCode(userCode));
       // Only wrong codes count.
       await admitted.refund();
-      if (session === undefined) return respondWithPage('cancelled', request);
-      return carryOut(request, decision, session, userCode);
+      return carryOut(request, decision, found, userCode);
     },
 
     async confirmLink(request) {
       const service = request.parameter;
       if (!providers.has(service)) return refuse('not_found');
-      const decision = (await readDecision(request)).choice ?? 'ask';
+      const decision = (await readDecision(request)) ?? 'ask';
       const browserState = request.query('state') ?? '';
       if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
-      const session = await store.getSession({ browserState });
-      if (session?.service !== service) return respondWithLinkRefusal(request, { browserState });
-      return carryOut(request, decision, session);
+      const found = await store.getSession({ browserState });
+      if (found === undefined || (typeof found === 'object' && found.service !== service)) {
+        return respondWithPage('link_invalid', request);
+      }
+      return carryOut(request, decision, found);
     },
 
     notFound(request) {
@@ -265,20 +220,8 @@ export function createVerification(parts: VerificationParts): Verification {
   }
 }
 
-interface Decided {
-  readonly choice: 'continue' | 'decline' | undefined;
-  readonly proof: string;
-}
-
-const UNDECIDED: Decided = { choice: undefined, proof: '' };
-
 /** `/LINK`, `/link/`, `/L`, `/link/wdjb-mjht`, `/WDJBMJHT`: what may be meant for the form or for a code. */
 const MISTYPED = /^\/(?:(l|link)(?:\/+|$))?([^/]*)\/*$/i;
-
-/** A digest, so that the page does not contain the browser state. */
-function proofOf(browserState: string): string {
-  return hash('sha256', `shown:${browserState}`, 'base64url');
-}
 
 /** A segment of an address as the user typed it. */
 function decode(segment: string): string {

@@ -19,6 +19,8 @@ export const ar: Messages = {
     notCompleted: 'تعذّر إكمال تسجيل الدخول. يُرجى المحاولة مرة أخرى.',
     linkInvalid: (app) =>
       `لم يعد رابط تسجيل الدخول هذا صالحًا. يُرجى البدء من جديد من ${named(app)}.`,
+    lookAtDevice:
+      'إذا كنت قد سجّلت الدخول للتو، فانظر أولًا إلى جهازك، فربما تم تسجيل الدخول عليه بالفعل.',
     providerFault: (provider) =>
       `لم يصل ردّ صحيح من ${provider}. يُرجّح أن المشكلة هناك، فحاول مرة أخرى بعد بضع دقائق.`,
     refused: (provider) =>
@@ -75,6 +77,10 @@ export const ar: Messages = {
   tooManyTries: {
     title: 'محاولات كثيرة جدًا',
     message: (seconds) => `يُرجى الانتظار ${seconds} ثوانٍ ثم إعادة تحميل هذه الصفحة.`,
+  },
+  inProgress: {
+    title: 'أوشك الأمر على الانتهاء',
+    message: 'يجري إكمال تسجيل الدخول. انظر إلى جهازك، أو أعد تحميل هذه الصفحة بعد لحظة.',
   },
   cancelledOnDevice: {
     title: 'أُلغي تسجيل الدخول',

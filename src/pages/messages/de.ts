@@ -17,6 +17,8 @@ export const de: Messages = {
       'Die Anmeldung konnte nicht abgeschlossen werden. Bitte versuchen Sie es noch einmal.',
     linkInvalid: (app = 'der App') =>
       `Dieser Anmeldelink ist nicht mehr gültig. Bitte beginnen Sie in ${app} von vorn.`,
+    lookAtDevice:
+      'Wenn Sie sich gerade angemeldet haben, sehen Sie zuerst auf Ihr Gerät. Vielleicht ist es schon angemeldet.',
     providerFault: (provider) =>
       `${provider} hat nicht richtig geantwortet. Der Fehler liegt wahrscheinlich dort. Versuchen Sie es in einigen Minuten noch einmal.`,
     refused: (provider) =>
@@ -78,6 +80,11 @@ export const de: Messages = {
     title: 'Zu viele Versuche',
     message: (seconds) =>
       `Bitte warten Sie ${seconds} Sekunden, und laden Sie diese Seite dann neu.`,
+  },
+  inProgress: {
+    title: 'Fast fertig',
+    message:
+      'Die Anmeldung wird gerade abgeschlossen. Sehen Sie auf Ihr Gerät, oder laden Sie diese Seite gleich noch einmal.',
   },
   cancelledOnDevice: {
     title: 'Anmeldung abgebrochen',

@@ -15,6 +15,8 @@ export const en: Messages = {
     notCompleted: "Couldn't complete sign-in. Please try again.",
     linkInvalid: (app = 'the app') =>
       `This sign-in link is no longer valid. Please start again from ${app}.`,
+    lookAtDevice:
+      'If you have just signed in, look at your device first: it may be signed in already.',
     providerFault: (provider) =>
       `${provider} did not answer as it should. The fault is probably there: try again in a few minutes.`,
     refused: (provider) =>
@@ -70,6 +72,11 @@ export const en: Messages = {
   tooManyTries: {
     title: 'Too many tries',
     message: (seconds) => `Please wait ${seconds} seconds, then reload this page.`,
+  },
+  inProgress: {
+    title: 'Almost done',
+    message:
+      'The sign-in is being completed. Look at your device, or reload this page in a moment.',
   },
   cancelledOnDevice: {
     title: 'Sign-in cancelled',

@@ -15,6 +15,8 @@ export const es: Messages = {
     notCompleted: 'No se pudo completar el inicio de sesión. Inténtalo de nuevo.',
     linkInvalid: (app = 'la aplicación') =>
       `Este enlace para iniciar sesión ya no es válido. Vuelve a empezar desde ${app}.`,
+    lookAtDevice:
+      'Si acabas de iniciar sesión, mira primero tu dispositivo: puede que la sesión ya esté iniciada.',
     providerFault: (provider) =>
       `${provider} no ha respondido como debía. Probablemente el fallo esté allí: inténtalo de nuevo dentro de unos minutos.`,
     refused: (provider) =>
@@ -75,6 +77,11 @@ export const es: Messages = {
   tooManyTries: {
     title: 'Demasiados intentos',
     message: (seconds) => `Espera ${seconds} segundos y vuelve a cargar esta página.`,
+  },
+  inProgress: {
+    title: 'Casi listo',
+    message:
+      'El inicio de sesión se está completando. Mira tu dispositivo o vuelve a cargar esta página dentro de un momento.',
   },
   cancelledOnDevice: {
     title: 'Inicio de sesión cancelado',

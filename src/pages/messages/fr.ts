@@ -18,6 +18,7 @@ export const fr: Messages = {
     notCompleted: 'Impossible de terminer la connexion. Veuillez réessayer.',
     linkInvalid: (app = 'l’application') =>
       `Ce lien de connexion n’est plus valable. Veuillez recommencer depuis ${app}.`,
+    lookAtDevice: `Si vous venez de vous connecter, regardez d’abord votre appareil${BEFORE_MARK}: il est peut-être déjà connecté.`,
     providerFault: (provider) =>
       `${provider} n’a pas répondu comme prévu. Le problème vient sans doute de là${BEFORE_MARK}: réessayez dans quelques minutes.`,
     refused: (provider) =>
@@ -83,6 +84,11 @@ export const fr: Messages = {
     privacy: 'Politique de confidentialité',
     terms: 'Conditions d’utilisation',
     support: 'Aide',
+  },
+  inProgress: {
+    title: 'Presque terminé',
+    message:
+      'La connexion est en cours de finalisation. Regardez votre appareil, ou rechargez cette page dans un instant.',
   },
   cancelledOnDevice: {
     title: 'Connexion annulée',

@@ -15,6 +15,8 @@ export const it: Messages = {
     notCompleted: 'Non è stato possibile completare l’accesso. Riprova.',
     linkInvalid: (app) =>
       `Questo link di accesso non è più valido. Ricomincia ${app ? `da ${app}` : 'dall’app'}.`,
+    lookAtDevice:
+      'Se hai appena effettuato l’accesso, guarda prima il dispositivo: forse l’accesso è già riuscito.',
     providerFault: (provider) =>
       `${provider} non ha risposto come previsto. Probabilmente il problema è lì: riprova tra qualche minuto.`,
     refused: (provider) =>
@@ -77,6 +79,11 @@ export const it: Messages = {
     privacy: 'Informativa sulla privacy',
     terms: 'Termini di servizio',
     support: 'Assistenza',
+  },
+  inProgress: {
+    title: 'Quasi fatto',
+    message:
+      'L’accesso sta per essere completato. Guarda il dispositivo, oppure ricarica questa pagina tra un momento.',
   },
   cancelledOnDevice: {
     title: 'Accesso annullato',

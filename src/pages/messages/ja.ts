@@ -15,6 +15,8 @@ export const ja: Messages = {
     notCompleted: 'サインインを完了できませんでした。もう一度お試しください。',
     linkInvalid: (app = 'アプリ') =>
       `このサインイン用リンクは無効になりました。${app}からもう一度やり直してください。`,
+    lookAtDevice:
+      'サインインしたばかりの場合は、まずデバイスを確かめてください。すでにサインインしている可能性があります。',
     providerFault: (provider) =>
       `${provider}から正しい応答がありませんでした。原因は${provider}側にあると思われます。数分後にもう一度お試しください。`,
     refused: (provider) =>
@@ -72,6 +74,11 @@ export const ja: Messages = {
   tooManyTries: {
     title: '試行回数が多すぎます',
     message: (seconds) => `${seconds}秒待ってから、このページを再読み込みしてください。`,
+  },
+  inProgress: {
+    title: 'もうすぐ完了します',
+    message:
+      'サインインの処理中です。デバイスを確かめるか、少し待ってからこのページを再読み込みしてください。',
   },
   cancelledOnDevice: {
     title: 'サインインはキャンセルされました',

@@ -20,6 +20,7 @@ export const ko: Messages = {
     notCompleted: '로그인을 완료하지 못했습니다. 다시 시도해 주세요.',
     linkInvalid: (app) =>
       `이 로그인 링크는 더 이상 유효하지 않습니다. ${named(app)}에서 다시 시작해 주세요.`,
+    lookAtDevice: '방금 로그인했다면 먼저 기기를 확인해 주세요. 이미 로그인되어 있을 수 있습니다.',
     providerFault: (provider) =>
       `${provider}에서 올바른 응답을 받지 못했습니다. 그쪽의 문제일 수 있으니 몇 분 후에 다시 시도해 주세요.`,
     refused: (provider) =>
@@ -76,6 +77,11 @@ export const ko: Messages = {
   tooManyTries: {
     title: '시도 횟수가 너무 많습니다',
     message: (seconds) => `${seconds}초 기다린 뒤 이 페이지를 새로 고쳐 주세요.`,
+  },
+  inProgress: {
+    title: '거의 끝났습니다',
+    message:
+      '로그인을 마무리하고 있습니다. 기기를 확인하거나 잠시 후 이 페이지를 새로 고쳐 주세요.',
   },
   cancelledOnDevice: {
     title: '로그인이 취소되었습니다',

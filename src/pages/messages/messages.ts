@@ -20,6 +20,8 @@ export interface Messages {
     readonly incomplete: string;
     readonly notCompleted: string;
     readonly linkInvalid: (app?: string) => string;
+    /** After `linkInvalid`: it is also the response to a callback that is repeated, whose first response was lost. */
+    readonly lookAtDevice: string;
     /** The provider did not do its part. */
     readonly providerFault: (provider: string) => string;
     /** The provider refused: too late, or the relay is not set up as it should be. */
@@ -64,8 +66,10 @@ export interface Messages {
     readonly openInBrowser: string;
   };
   readonly codeIncomplete: Notice;
-  /** The same for unknown, used and expired codes, so that it does not reveal which. */
+  /** The same for unknown and expired codes, so that it does not reveal which. */
   readonly codeUnknown: Notice;
+  /** The user comes back while the provider's code is being exchanged. */
+  readonly inProgress: Notice;
   /** The device has ended the sign-in, and the user opens its link, its code, or comes back from the provider. */
   readonly cancelledOnDevice: Notice;
   /** An address that does not exist. */

@@ -16,6 +16,8 @@ export const ptBr: Messages = {
     notCompleted: 'Não foi possível concluir o login. Tente novamente.',
     linkInvalid: (app) =>
       `Este link de login não é mais válido. Comece de novo ${app ? `em ${app}` : 'pelo aplicativo'}.`,
+    lookAtDevice:
+      'Se você acabou de fazer login, olhe primeiro o dispositivo: talvez o login já esteja concluído.',
     providerFault: (provider) =>
       `${provider} não respondeu como deveria. O problema provavelmente está lá: tente de novo em alguns minutos.`,
     refused: (provider) =>
@@ -73,6 +75,11 @@ export const ptBr: Messages = {
   tooManyTries: {
     title: 'Tentativas demais',
     message: (seconds) => `Espere ${seconds} segundos e recarregue esta página.`,
+  },
+  inProgress: {
+    title: 'Quase pronto',
+    message:
+      'O login está sendo concluído. Olhe o dispositivo ou recarregue esta página daqui a pouco.',
   },
   cancelledOnDevice: {
     title: 'Login cancelado',

@@ -14,6 +14,7 @@ export const zhHans: Messages = {
     incomplete: '收到的响应不完整，请重试。',
     notCompleted: '无法完成登录，请重试。',
     linkInvalid: (app = '应用') => `此登录链接已失效，请从${app}重新开始。`,
+    lookAtDevice: '如果您刚刚登录，请先查看设备：设备可能已经登录。',
     providerFault: (provider) => `${provider}没有正确响应，问题可能出在对方。请几分钟后再试。`,
     refused: (provider) =>
       `${provider}拒绝了此次登录，可能是因为用时过长。如果再次出现，可能是此服务的设置有误，请将参考编号告诉此服务的管理员。`,
@@ -65,6 +66,10 @@ export const zhHans: Messages = {
   tooManyTries: {
     title: '尝试次数过多',
     message: (seconds) => `请等待${seconds}秒，然后重新加载此页面。`,
+  },
+  inProgress: {
+    title: '即将完成',
+    message: '正在完成登录。请查看设备，或稍后重新加载此页面。',
   },
   cancelledOnDevice: {
     title: '登录已取消',

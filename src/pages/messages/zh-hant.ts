@@ -14,6 +14,7 @@ export const zhHant: Messages = {
     incomplete: '收到的回應不完整，請再試一次。',
     notCompleted: '無法完成登入，請再試一次。',
     linkInvalid: (app = '應用程式') => `此登入連結已失效，請從${app}重新開始。`,
+    lookAtDevice: '如果您剛剛登入，請先查看裝置：裝置可能已經登入。',
     providerFault: (provider) => `${provider}沒有正確回應，問題可能出在對方。請幾分鐘後再試。`,
     refused: (provider) =>
       `${provider}拒絕了這次登入，可能是因為花費的時間過長。如果再次發生，可能是此服務的設定有誤，請將參考編號告訴此服務的管理員。`,
@@ -65,6 +66,10 @@ export const zhHant: Messages = {
   tooManyTries: {
     title: '嘗試次數過多',
     message: (seconds) => `請等待${seconds}秒，然後重新載入此頁面。`,
+  },
+  inProgress: {
+    title: '即將完成',
+    message: '正在完成登入。請查看裝置，或稍後重新載入此頁面。',
   },
   cancelledOnDevice: {
     title: '登入已取消',

@@ -2,7 +2,7 @@
  * What a device does with its poll secret. A result is delivered to one poll: read and
  * marked in one script, and undone where no device got it.
  */
-import { STALL_GRACE_MS, STALL_MS, STORE_RETRY_MS } from '../../limits.ts';
+import { STALL_GRACE_MS, STALL_MS } from '../../limits.ts';
 import {
   type Awaitable,
   type Claim,
@@ -12,7 +12,7 @@ import {
 import { type Clock, pause } from '../../relay/time.ts';
 import type { Waiters } from '../waiters.ts';
 import type { RedisCommands, TimeOf } from './commands.ts';
-import type { Claimer, RedisClient, Sender } from './connect.ts';
+import type { RedisClient } from './connect.ts';
 import type { KnownPolls, OpenClaims } from './pub-sub.ts';
 import { type Observed, openResult, type RedisKeys, type SessionKeys } from './records.ts';
 import { SCRIPTS } from './scripts.ts';
@@ -28,7 +28,6 @@ export interface DeviceVerbsOptions {
   /** The channel on which this process is notified. */
   readonly instance: string;
   readonly openClaims: OpenClaims;
-  readonly gate: ReplicationGate;
   readonly observed: Observed;
   readonly waiters: Waiters;
   readonly knownPolls: KnownPolls;
@@ -47,25 +46,16 @@ interface Place {
   readonly tag: SessionKeys;
 }
 
-interface Attempt {
-  readonly place: Place;
-  /** `<instance>.<claim>.<number>.`; a repetition has the same claim and another number. */
-  readonly id: string;
-  readonly now: number | string;
-}
-
 interface ClaimReply {
   /** 'taken': by another claim, which may still be undone. */
   readonly state: Claim['state'] | 'taken';
   /** As in PendingClaim. */
   readonly endsInMs: number;
   readonly sealed: string;
-  /** The attempt that has it. */
+  /** The claim that has it. */
   readonly takenBy: string;
   /** Whoever asks gets it, for a while. */
   readonly isKept: boolean;
-  /** This claim had it before. */
-  readonly isAgain: boolean;
   /** Empty where the result was delivered before. */
   readonly service: string;
   /** Since the result was stored. */
@@ -73,7 +63,7 @@ interface ClaimReply {
 }
 
 export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
-  const { client, commands, keys, clock, timeOf, createId, instance, openClaims, gate } = options;
+  const { client, commands, keys, clock, timeOf, createId, instance, openClaims } = options;
   const { observed, waiters, knownPolls } = options;
   const { run } = commands;
 
@@ -105,54 +95,18 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     tag.live,
   ];
 
-  async function claimOn({ place, id, now }: Attempt, sender: Sender): Promise<ClaimReply> {
-    const args = [now, id, instance, place.sessionId];
+  async function attemptClaim(place: Place, claim: string): Promise<ClaimReply> {
+    const args = [timeOf(), claim + ATTEMPT, instance, place.sessionId];
     const known = knownPolls.get(place.poll.id);
-    const reply = parseReply(await run(SCRIPTS.claim, keysOf(place), args, sender));
-    // A claim that is held back finds nothing but pending sessions, and nobody would be notified of them.
-    if (reply.state === 'pending' && id !== '') {
-      knownPolls.found(place.poll.id, known, reply.endsInMs);
-    }
+    const reply = parseReply(await run(SCRIPTS.claim, keysOf(place), args));
+    if (reply.state === 'pending') knownPolls.found(place.poll.id, known, reply.endsInMs);
     return reply;
   }
 
-  async function undo({ place, id, now }: Attempt, sender?: Sender): Promise<void> {
-    const args = [now, id, place.sessionId, keys.channelPrefix];
-    await run(SCRIPTS.undoClaim, keysOf(place), args, sender);
+  async function undo(place: Place, claim: string): Promise<void> {
+    const args = [timeOf(), claim, place.sessionId, keys.channelPrefix];
+    await run(SCRIPTS.undoClaim, keysOf(place), args);
   }
-
-  /** So that a failover does not undo it: claimed, known to a replica, and then still claimed. */
-  async function claimForGood(attempt: Attempt, claimer: Claimer): Promise<ClaimReply> {
-    if (!claimer.mayFailOver) return claimOn(attempt, claimer);
-    const { tag } = attempt.place.tag;
-    if (gate.isHeld(tag)) return claimOn({ ...attempt, id: '' }, claimer);
-    let reply = await claimOn(attempt, claimer);
-    // A failover may undo what is kept, and does no harm: it is delivered again anyway.
-    while (reply.state === 'claimed' && !reply.isKept) {
-      // In one round trip. After a failover the new primary may not have the claim.
-      const [isReplicated, repeated] = await Promise.all([
-        commands.within(claimer.isReplicated()),
-        claimOn(attempt, claimer),
-      ]);
-      if (!isReplicated) {
-        gate.hold(tag);
-        // This attempt alone: a repetition may have been answered by now.
-        await undo(attempt, claimer);
-        return parseReply(['pending']);
-      }
-      reply = repeated;
-      if (reply.isAgain) break;
-    }
-    return reply;
-  }
-
-  /** The wait for a free connection counts too. */
-  const attemptClaim = (attempt: Attempt) =>
-    client.asClaimer === undefined
-      ? claimOn(attempt, client)
-      : commands.within(
-          client.asClaimer(attempt.place.tag.live, (claimer) => claimForGood(attempt, claimer)),
-        );
 
   /**
    * Repeated for a while under one id. A claim that reaches no device is
@@ -163,16 +117,17 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     const askedAtMs = clock.now();
     let isUnknown = false;
 
-    function undoAll(): void {
-      const undoOnce = () => undo({ place, id: claim, now: timeOf() });
-      void commands.undo(undoOnce, { isUnknown }).then(() => openClaims.close(claim));
+    function undoClaim(): void {
+      void commands
+        .undo(() => undo(place, claim), { isUnknown })
+        .then(() => openClaims.close(claim));
     }
     function onUnknown(): void {
       isUnknown = true;
     }
-    function attempt(turn: number, wasUnknown: boolean): Promise<ClaimReply> {
+    function attempt(wasUnknown: boolean): Promise<ClaimReply> {
       isUnknown = wasUnknown;
-      return attemptClaim({ place, id: `${claim}${turn}.`, now: timeOf() });
+      return attemptClaim(place, claim);
     }
     openClaims.open(claim);
     try {
@@ -185,11 +140,11 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
         return reply;
       }
       // An earlier attempt may be carried out yet, where there is something to claim.
-      if (reply.state === 'claimed' || (isUnknown && reply.state !== 'gone')) undoAll();
+      if (reply.state === 'claimed' || (isUnknown && reply.state !== 'gone')) undoClaim();
       else openClaims.close(claim);
       return reply.state === 'claimed' ? parseReply(['pending']) : reply;
     } catch (error) {
-      if (isUnknown) undoAll();
+      if (isUnknown) undoClaim();
       else openClaims.close(claim);
       throw error;
     }
@@ -262,7 +217,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
 }
 
 function parseReply(reply: unknown): ClaimReply {
-  const [state, second = '', stays, turn, service = '', waitedMs] = reply as [
+  const [state, second = '', stays, service = '', waitedMs] = reply as [
     ClaimReply['state'],
     ...string[],
   ];
@@ -272,62 +227,11 @@ function parseReply(reply: unknown): ClaimReply {
     sealed: state === 'claimed' ? second : '',
     takenBy: state === 'taken' ? second : '',
     isKept: stays === 'kept',
-    isAgain: turn === 'again',
     service,
     waitedMs: Number(waitedMs ?? 0),
   };
 }
 
-/** Without the number of the attempt. */
-function claimOf(attempt: string): string {
-  return attempt.replace(/[^.]*\.$/, '');
-}
-
-/**
- * Results are delivered only while a replica confirms claims: otherwise a failover
- * would undo a claim, and the tokens would be delivered twice. Devices keep waiting,
- * and claim again once a replica keeps up. In a Cluster each tag is on a primary of
- * its own.
- */
-export interface ReplicationGate {
-  isHeld(tag: number): boolean;
-  /** From now on until a replica keeps up. */
-  hold(tag: number): void;
-  stop(): void;
-}
-
-export interface ReplicationGateOptions {
-  readonly clock: Clock;
-  /** Whether a replica of the tag's primary keeps up. */
-  readonly isReplicating: (tag: number) => Promise<boolean>;
-  /** Called for the first tag that is held. */
-  readonly onHeld: () => void;
-  /** Called for each, and told whether it was the last. */
-  readonly onReleased: (isLast: boolean) => void;
-}
-
-export function createReplicationGate(options: ReplicationGateOptions): ReplicationGate {
-  const { clock, isReplicating, onHeld, onReleased } = options;
-  const held = new Set<number>();
-  let isStopped = false;
-
-  async function release(tag: number): Promise<void> {
-    do await pause(clock, STORE_RETRY_MS);
-    while (!isStopped && !(await isReplicating(tag).catch(() => false)));
-    held.delete(tag);
-    if (!isStopped) onReleased(held.size === 0);
-  }
-
-  return {
-    isHeld: (tag) => held.has(tag),
-    hold(tag) {
-      if (held.has(tag)) return;
-      held.add(tag);
-      if (held.size === 1) onHeld();
-      void release(tag);
-    },
-    stop() {
-      isStopped = true;
-    },
-  };
-}
+/** What follows it is constant: older releases counted attempts there, and still expect it. */
+const ATTEMPT = '1.';
+const claimOf = (attempt: string) => attempt.replace(/[^.]*\.$/, '');

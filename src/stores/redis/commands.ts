@@ -15,13 +15,13 @@ import {
 import type { Monitor } from '../../monitor.ts';
 import { StoreUnavailable } from '../../relay/store.ts';
 import { type Clock, createDeadlineQueue, type Deadline, pause } from '../../relay/time.ts';
-import type { RedisClient, Sender } from './connect.ts';
+import type { RedisClient } from './connect.ts';
 import { isAnswer, isRefusal, type Refusals, reasonOf } from './failures.ts';
 import { type Script, TOO_LATE } from './scripts.ts';
 
 export interface RedisCommands {
   /** Throws StoreUnavailable: offline, refused, or not answered in time; the last is 'unknown'. */
-  run(script: Script, keys: string[], args: (string | number)[], sender?: Sender): Promise<unknown>;
+  run(script: Script, keys: string[], args: (string | number)[]): Promise<unknown>;
   /** Any other wait for the store, under the same deadline. */
   within<T>(work: Promise<T>): Promise<T>;
   /**
@@ -45,8 +45,8 @@ export interface RedisCommands {
   close(): void;
 }
 
-/** `turn` counts from 1. `isUnknown`: an attempt before this one may have been carried out, or may still be. */
-export type Attempt<T> = (turn: number, isUnknown: boolean) => Promise<T>;
+/** `isUnknown`: an attempt before this one may have been carried out, or may still be. */
+export type Attempt<T> = (isUnknown: boolean) => Promise<T>;
 
 export interface RepeatOptions {
   readonly insist: boolean;
@@ -107,10 +107,10 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
   async function repeat<T>({ insist, onUnknown }: RepeatOptions, attempt: Attempt<T>): Promise<T> {
     let leftMs = insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
     let isUnknown = false;
-    for (let turn = 1; ; turn += 1) {
+    for (;;) {
       const startedAtMs = clock.now();
       try {
-        return await attempt(turn, isUnknown);
+        return await attempt(isUnknown);
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
         isUnknown ||= !isRefusal(error.cause);
@@ -144,18 +144,22 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
     }
   }
 
-  async function run(
-    script: Script,
-    keys: string[],
-    args: (string | number)[],
-    sender: Sender = client,
-  ): Promise<unknown> {
+  function evaluate(script: Script, command: string[]): Promise<unknown> {
+    const [, , , key] = command;
+    return client.send(command, key).catch((error: unknown) => {
+      // A server that was restarted, or never saw it.
+      if (!isAnswer(error) || reasonOf(error) !== 'NOSCRIPT') throw error;
+      return client.send(['EVAL', script.text, ...command.slice(2)], key);
+    });
+  }
+
+  async function run(script: Script, keys: string[], args: (string | number)[]): Promise<unknown> {
     const command = ['EVALSHA', script.sha1, String(keys.length), ...keys];
     for (const arg of args) command.push(String(arg));
     const startedAtMs = performance.now();
     begin();
     try {
-      const reply = await within(evaluate(script, command, sender));
+      const reply = await within(evaluate(script, command));
       monitor.storeAnswered(performance.now() - startedAtMs);
       refusals.accepted(script);
       return reply;
@@ -189,15 +193,6 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
 const isTooLate = (error: unknown) => isAnswer(error) && reasonOf(error) === TOO_LATE;
 
 const longer = (pauseMs: number) => Math.min(2 * pauseMs, STORE_RETRY_MAX_MS);
-
-function evaluate(script: Script, command: string[], sender: Sender): Promise<unknown> {
-  const [, , , key] = command;
-  return sender.send(command, key).catch((error: unknown) => {
-    // A server that was restarted, or never saw it.
-    if (!isAnswer(error) || reasonOf(error) !== 'NOSCRIPT') throw error;
-    return sender.send(['EVAL', script.text, ...command.slice(2)], key);
-  });
-}
 
 /** Without an error: it was not answered. */
 function unavailable(error: unknown): StoreUnavailable {

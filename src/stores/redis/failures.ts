@@ -22,6 +22,13 @@ export interface ConnectFailure {
   readonly isFinal: boolean;
 }
 
+/** Of the primary that the Sentinels name, and not of a Sentinel. */
+export class PrimaryFailure extends Error {
+  constructor(cause: unknown) {
+    super('the primary failed', { cause });
+  }
+}
+
 /** Undefined for an error that says nothing, such as one that only sums up others. */
 export function describeConnectFailure(
   error: unknown,
@@ -32,8 +39,7 @@ export function describeConnectFailure(
   if (problem !== undefined) return { problem, isFinal: false };
   if (!(error instanceof Error) || error.cause === undefined) return undefined;
   const failure = describeConnectFailure(error.cause, target);
-  // The client puts this before what it hears from the primary, and nothing before what the Sentinels say.
-  return failure !== undefined && error.message.startsWith('Master Client ')
+  return failure !== undefined && error instanceof PrimaryFailure
     ? { ...failure, problem: `the primary that the Sentinels name: ${failure.problem}` }
     : failure;
 }

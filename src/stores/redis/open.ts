@@ -9,9 +9,8 @@ import type { RandomBytes } from '../../relay/secrets.ts';
 import { type SessionStore, StoreUnavailable } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import { createWaiters } from '../waiters.ts';
-import { createReplicationGate } from './claims.ts';
 import { createRedisCommands, createStoreClock } from './commands.ts';
-import { type Claimer, connectRedis } from './connect.ts';
+import { connectRedis } from './connect.ts';
 import {
   type ConnectFailure,
   createRefusals,
@@ -20,8 +19,10 @@ import {
   type RefusalEvent,
 } from './failures.ts';
 import { createRedisRateLimiter, createRedisRefreshStore } from './limits.ts';
+import type { PrimaryEvent } from './primaries.ts';
 import { createKnownPolls, createOpenClaims, createPublish, listenForWakeUps } from './pub-sub.ts';
 import { createRedisKeys } from './records.ts';
+import { watchReplication } from './replication.ts';
 import { createRedisStore } from './store.ts';
 import type { RedisTarget } from './url.ts';
 
@@ -45,7 +46,8 @@ export type RedisEvent =
   /** At the start: it cannot be used yet, and is tried for so much longer. */
   | { readonly type: 'store_awaited'; readonly problem: string; readonly secondsLeft: number }
   | { readonly type: 'store_lost' | 'store_back' }
-  /** No replica keeps up, so results are not delivered; or they are again. */
+  | PrimaryEvent
+  /** A primary has no replica that keeps up, or each has one again. */
   | { readonly type: 'store_unreplicated' | 'store_replicated' }
   | { readonly type: 'store_unfit'; readonly problem: string };
 
@@ -152,7 +154,7 @@ async function startStores(
     line.wasCut = true;
     note(error);
   };
-  const client = await connectRedis(target, onCut, signal);
+  const client = await connectRedis(target, { onCut, onEvent, signal });
   const keys = createRedisKeys(prefix, client.isCluster);
   const refusals = createRefusals(clock, onEvent);
   const { monitor = NO_MONITOR } = options;
@@ -176,38 +178,27 @@ async function startStores(
     onBack: () => onEvent({ type: 'store_back' }),
   });
   for (const problem of problems) onEvent({ type: 'store_unfit', problem });
-  const gate = createReplicationGate({
+  const stopWatching = watchReplication({
+    client,
+    commands,
     clock,
-    // Asked only after a claim found no replica, so there is a claimer.
-    isReplicating: async (tag) =>
-      client.asClaimer !== undefined &&
-      commands.within(client.asClaimer(keys.live[tag] ?? '', isReplicating)),
-    onHeld: () => onEvent({ type: 'store_unreplicated' }),
-    onReleased(isLast) {
-      if (isLast) onEvent({ type: 'store_replicated' });
-      waiters.notifyAll();
-    },
+    onBehind: () => onEvent({ type: 'store_unreplicated' }),
+    onCaughtUp: () => onEvent({ type: 'store_replicated' }),
   });
   const timeOf = () => options.testClock?.now() ?? storeClock.deadline();
   const createId = () => Buffer.from(randomBytes(12)).toString('base64url');
   const shared = { ...options, client, commands, keys, timeOf, createId };
   return {
-    sessions: createRedisStore({ ...shared, waiters, instance, openClaims, knownPolls, gate }),
+    sessions: createRedisStore({ ...shared, waiters, instance, openClaims, knownPolls }),
     refreshes: createRedisRefreshStore(shared),
     createRateLimiter: (name, policy) => createRedisRateLimiter({ ...shared, name, policy }),
     close() {
-      gate.stop();
+      stopWatching();
       commands.close();
       stopListening();
       client.close();
     },
   };
-}
-
-/** Speaks of what is written by now: WAIT looks back to its connection's last command. */
-async function isReplicating(claimer: Claimer): Promise<boolean> {
-  await claimer.send(['EVAL', 'return 1', '0'], undefined);
-  return claimer.isReplicated();
 }
 
 /** Settings of the server that may lose sessions, or write them to disk. docs/scaling.md "Set-up". */

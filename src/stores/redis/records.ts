@@ -1,7 +1,7 @@
 /** Where the store keeps what, and what it holds of a session: sealed, and how it opens. The construction is docs/sealing.md. */
 import type { Buffer } from 'node:buffer';
 import { type RandomBytes, signInIdOf, tagOf } from '../../relay/secrets.ts';
-import type { ExpiredStage, SessionResult } from '../../relay/session.ts';
+import type { ExpiredStage, SessionOutcome, SessionResult } from '../../relay/session.ts';
 import type {
   Authorization,
   ExpiredSession,
@@ -46,6 +46,8 @@ export interface SessionKeys {
   readonly tag: number;
   readonly live: string;
   session(id: string): string;
+  /** By session id. */
+  outcome(id: string): string;
   poll(id: string): string;
   code(id: string): string;
 }
@@ -60,6 +62,7 @@ export function createRedisKeys(prefix: string, isCluster: boolean): RedisKeys {
       tag,
       live: `${own}live`,
       session: (id) => `${own}session:${id}`,
+      outcome: (id) => `${own}outcome:${id}`,
       poll: (id) => `${own}poll:${id}`,
       code: (id) => `${own}code:${id}`,
     }),
@@ -203,17 +206,22 @@ export function expiredOf([service = '', state = '', opened, signIn]: readonly s
   };
 }
 
+const OUTCOMES: ReadonlySet<unknown> = new Set<SessionOutcome>([
+  ...(['in_progress', 'signed_in', 'access_denied', 'failed', 'cancelled'] as const),
+]);
+
 /** What `find` returns, as the user is to see it. */
-export function sessionInfoOf(
+export function foundOf(
   browserState: string,
   session: Derived,
-  reply: readonly string[],
-): SessionInfo {
-  const [service = '', sealedVerifier = '', startedAtMs, sealedName = ''] = reply;
+  reply: unknown,
+): SessionInfo | SessionOutcome | undefined {
+  if (!Array.isArray(reply)) return OUTCOMES.has(reply) ? (reply as SessionOutcome) : undefined;
+  const [service, sealedVerifier, ageMs, sealedName] = reply as [string, string, number, string];
   // Opens for the service of the session alone.
   authorizationOf(session, service, sealedVerifier);
   const deviceName = nameOf(session, sealedName);
-  return { service, browserState, startedAtMs: Number(startedAtMs), deviceName };
+  return { service, browserState, ageMs, deviceName };
 }
 
 export function browserStateOf(code: Derived, sealed: string): string {

@@ -25,7 +25,7 @@ import expiry from './scripts/include/expiry.lua' with { type: 'text' };
 import leases from './scripts/include/lease.lua' with { type: 'text' };
 import memory from './scripts/include/memory.lua' with { type: 'text' };
 import notify from './scripts/include/notify.lua' with { type: 'text' };
-import isCancelled from './scripts/is-cancelled.lua' with { type: 'text' };
+import outcome from './scripts/include/outcome.lua' with { type: 'text' };
 import lease from './scripts/lease.lua' with { type: 'text' };
 import open from './scripts/open.lua' with { type: 'text' };
 import refundToken from './scripts/refund-token.lua' with { type: 'text' };
@@ -35,8 +35,6 @@ import takeToken from './scripts/take-token.lua' with { type: 'text' };
 import tellOpened from './scripts/tell-opened.lua' with { type: 'text' };
 import undoClaim from './scripts/undo-claim.lua' with { type: 'text' };
 import undoLease from './scripts/undo-lease.lua' with { type: 'text' };
-import undoUseCode from './scripts/undo-use-code.lua' with { type: 'text' };
-import useCode from './scripts/use-code.lua' with { type: 'text' };
 
 export interface Script {
   readonly text: string;
@@ -50,8 +48,8 @@ export interface Script {
  * more, because old and new ones share a store during an update.
  *
  * A poll pointer is a string: expires at (ms), session id, wrapped key. A user code
- * is a string: expires at (ms), sealed browser state; once it is used, 0 and by which
- * request.
+ * is a string: expires at (ms), sealed browser state. An outcome is a string: expires at
+ * (ms), which one.
  */
 export const FIELD = {
   state: 's',
@@ -72,7 +70,7 @@ export const FIELD = {
   lease_ends_at: 'l',
   /** Whoever repeats the lease under the same one gets the same answer. */
   lease_id: 'i',
-  /** The attempt that claimed it. */
+  /** The claim that has it. */
   claimed_by: 'c',
   expires_at_before: 'o',
   /** When the user was first led on to the provider. */
@@ -129,6 +127,7 @@ const INCLUDES: Readonly<Record<string, string>> = {
   lease: leases,
   memory,
   notify,
+  outcome,
 };
 
 /** Throws when a script is wrong, so that no relay starts with it. */
@@ -153,9 +152,6 @@ export const SCRIPTS = {
   register: createScript(register),
   open: createScript(open),
   find: createScript(find),
-  useCode: createScript(useCode),
-  undoUseCode: createScript(undoUseCode),
-  isCancelled: createScript(isCancelled),
   lease: createScript(lease),
   undoLease: createScript(undoLease),
   deviceKey: createScript(deviceKey),

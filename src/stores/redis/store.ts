@@ -6,32 +6,27 @@
 import { EXCHANGE_LEASE_MS } from '../../limits.ts';
 import { intervalMsOf } from '../../relay/rate-limit.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
-import type { SessionResult } from '../../relay/session.ts';
-import {
-  type ExpiredSession,
-  NO_OBSERVER,
-  type SessionInfo,
-  type SessionKey,
-  type SessionStore,
-} from '../../relay/store.ts';
+import { outcomeOfResult, type SessionResult } from '../../relay/session.ts';
+import { type ExpiredSession, NO_OBSERVER, type SessionStore } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import type { Waiters } from '../waiters.ts';
-import { createDeviceVerbs, type ReplicationGate } from './claims.ts';
+import { createDeviceVerbs } from './claims.ts';
 import type { RedisCommands, TimeOf } from './commands.ts';
 import type { RedisClient } from './connect.ts';
+import { createOwnLeases, type SealedResult } from './own-leases.ts';
 import type { KnownPolls, OpenClaims } from './pub-sub.ts';
 import {
   authorizationOf,
   browserStateOf,
   expiredOf,
+  foundOf,
   nameOf,
   type Observed,
   type RedisKeys,
   recordOf,
   sealResult,
-  sessionInfoOf,
 } from './records.ts';
-import { SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
+import { SCRIPTS, STATE, SWEPT_AT_ONCE } from './scripts.ts';
 import { deriveFromBrowserState, deriveFromUserCode } from './sealing.ts';
 
 export interface RedisStoreOptions {
@@ -46,7 +41,6 @@ export interface RedisStoreOptions {
   readonly openClaims: OpenClaims;
   readonly knownPolls: KnownPolls;
   readonly maxSessions: number;
-  readonly gate: ReplicationGate;
   readonly timeOf: TimeOf;
   /** Of one caller of a verb, who may have to call again. */
   readonly createId: () => string;
@@ -58,35 +52,26 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
   const { run } = commands;
   const observed: Observed = { by: NO_OBSERVER };
   const device = createDeviceVerbs({ ...options, observed });
-  const deviceKeys = createDeviceKeys(clock);
+  const ownLeases = createOwnLeases(clock);
 
   /** The shares of all tags together are the limit. */
   const shareOf = (tag: number) =>
     Math.floor(maxSessions / keys.tags) + (tag < maxSessions % keys.tags ? 1 : 0);
 
-  /** The record that the link leads to. */
+  /** The records that the link leads to. */
   function atLink(browserState: string) {
     const session = deriveFromBrowserState(browserState);
-    return { session, key: keys.of(browserState).session(session.id) };
+    const own = keys.of(browserState);
+    return { session, key: own.session(session.id), outcomeKey: own.outcome(session.id) };
   }
 
-  async function findByState(browserState: string): Promise<SessionInfo | undefined> {
-    const { session, key } = atLink(browserState);
-    const reply = await run(SCRIPTS.find, [key], [timeOf()]);
-    return Array.isArray(reply)
-      ? sessionInfoOf(browserState, session, reply as string[])
-      : undefined;
-  }
-
-  /** What leads from the code to the link. */
-  async function follow(userCode: string) {
+  /** The browser state to which the code leads. */
+  async function follow(userCode: string): Promise<string | undefined> {
     const code = deriveFromUserCode(userCode);
-    const key = keys.of(userCode).code(code.id);
-    const value = await commands.within(client.get(key));
+    const value = await commands.within(client.get(keys.of(userCode).code(code.id)));
     const [expiresAtMs, sealed = ''] = value?.split('.') ?? ['0'];
-    // Used; otherwise it lives as long as its session.
-    if (value === null || expiresAtMs === '0') return undefined;
-    return { key, value, browserState: browserStateOf(code, sealed) };
+    // 0: used up, by a relay of an earlier release.
+    return expiresAtMs === '0' ? undefined : browserStateOf(code, sealed);
   }
 
   /** Another instance than the one that took the lease asks for it. */
@@ -94,15 +79,15 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
     return (await run(SCRIPTS.deviceKey, [sessionKey], [timeOf(), service])) as string | null;
   }
 
+  /** `states`: those in which the session takes it. */
   async function storeResult(
-    from: 'p' | 'x',
-    { sealed, isError }: { sealed: string; isError: boolean },
-    { key, service }: { key: string; service: string },
+    { states, insist }: { states: string; insist: boolean },
+    { sealed, outcome }: SealedResult,
+    { key, outcomeKey, service }: { key: string; outcomeKey: string; service: string },
   ): Promise<boolean> {
-    const args = [service, from, sealed, keys.channelPrefix, instance, isError ? 'error' : ''];
-    // After an exchange this process alone has the tokens.
-    const pollId = await commands.repeat({ insist: from === 'x' }, () =>
-      run(SCRIPTS.complete, [key], [timeOf(), ...args]),
+    const args = [service, states, sealed, keys.channelPrefix, instance, outcome];
+    const pollId = await commands.repeat({ insist }, () =>
+      run(SCRIPTS.complete, [key, outcomeKey], [timeOf(), ...args]),
     );
     if (typeof pollId !== 'string') return false;
     // This process is not notified of what it does itself. Where the answer is lost, the
@@ -183,78 +168,67 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
       return authorizationOf(session, service, sealed);
     },
 
-    async getSession(by: SessionKey) {
-      if ('browserState' in by) return findByState(by.browserState);
-      const found = await follow(by.userCode);
-      return found && findByState(found.browserState);
+    async getSession(by) {
+      const browserState = 'browserState' in by ? by.browserState : await follow(by.userCode);
+      if (browserState === undefined) return undefined;
+      const { session, key, outcomeKey } = atLink(browserState);
+      return foundOf(browserState, session, await run(SCRIPTS.find, [key, outcomeKey], [timeOf()]));
     },
 
-    async isCancelled(by: SessionKey) {
-      const found = 'browserState' in by ? by : await follow(by.userCode);
-      if (found === undefined) return false;
-      const { key } = atLink(found.browserState);
-      return (await run(SCRIPTS.isCancelled, [key], [timeOf()])) === 1;
-    },
-
-    /**
-     * Found first: a lookup that fails uses nothing up. The use itself is one script,
-     * repeated for a while under one id; if that leaves it unknown, the use is undone,
-     * so that the user can try again.
-     */
-    async useCode(userCode) {
-      const code = await follow(userCode);
-      const found = code && (await findByState(code.browserState));
-      if (code === undefined || found === undefined) return undefined;
-      const { key, value } = code;
-      const id = createId();
-      function onUnknown(): void {
-        const undoOnce = () => run(SCRIPTS.undoUseCode, [key], [timeOf(), id, value]);
-        void commands.undo(undoOnce, { isUnknown: true });
-      }
-      const used = await commands.repeat({ insist: false, onUnknown }, () =>
-        run(SCRIPTS.useCode, [key], [timeOf(), id]),
-      );
-      return used === 1 ? found : undefined;
-    },
-
-    /** Repeated for a while. If that leaves it unknown, the user may reload, and is told when the link is used. */
+    /** Repeated for a while. If that leaves it unknown, the user may reload, and sees what became of the sign-in. */
     async fail(service, browserState, result) {
-      const { session, key } = atLink(browserState);
+      const { session, ...at } = atLink(browserState);
       // An error is no secret: the session's key alone will do.
       const sealed = sealResult(session, '', result, randomBytes);
-      return storeResult('p', { sealed, isError: true }, { key, service });
+      const from = { states: STATE.pending, insist: false };
+      return storeResult(from, { sealed, outcome: outcomeOfResult(result) }, { ...at, service });
     },
 
     /**
      * Repeated for a while under one id. If that leaves it unknown, the code is not
      * exchanged and the lease is undone, so that the user can reload the page.
+     * A failover may lose a lease, and a completion: a process that remembers its
+     * lease takes no second one, and stores the result once more.
      */
     async lease(service, browserState) {
-      const { session, key } = atLink(browserState);
+      const { session, key, outcomeKey } = atLink(browserState);
+      const own = ownLeases.get(service, session.id);
+      if (own !== undefined) {
+        const from = { states: FROM_OWN_LEASE, insist: false };
+        if (own.result !== undefined) {
+          await storeResult(from, own.result, { key, outcomeKey, service });
+        }
+        return undefined;
+      }
       const id = createId();
       function onUnknown(): void {
         const undoOnce = () => run(SCRIPTS.undoLease, [key], [timeOf(), service, id]);
         void commands.undo(undoOnce, { isUnknown: true });
       }
       const reply = await commands.repeat({ insist: false, onUnknown }, () =>
-        run(SCRIPTS.lease, [key], [timeOf(), service, EXCHANGE_LEASE_MS, id]),
+        run(SCRIPTS.lease, [key, outcomeKey], [timeOf(), service, EXCHANGE_LEASE_MS, id]),
       );
       if (!Array.isArray(reply)) return undefined;
       const [sealedVerifier = '', sealedDeviceKey = '', sealedName = ''] = reply as string[];
-      deviceKeys.keep(session.id, sealedDeviceKey);
+      ownLeases.add(service, session.id, sealedDeviceKey);
       const authorization = authorizationOf(session, service, sealedVerifier);
       return { ...authorization, deviceName: nameOf(session, sealedName) };
     },
 
     /** Repeated while the store is unreachable; a repetition of what was carried out succeeds. */
     async complete(service, browserState, result: SessionResult) {
-      const { session, key } = atLink(browserState);
+      const { session, ...at } = atLink(browserState);
+      const own = ownLeases.get(service, session.id);
       const sealedDeviceKey =
-        deviceKeys.take(session.id) ??
-        (await commands.repeat({ insist: true }, () => readDeviceKey(key, service)));
+        own?.sealedDeviceKey ??
+        (await commands.repeat({ insist: true }, () => readDeviceKey(at.key, service)));
       if (sealedDeviceKey === null) return false;
       const sealed = sealResult(session, sealedDeviceKey, result, randomBytes);
-      return storeResult('x', { sealed, isError: 'error' in result }, { key, service });
+      const sealedResult = { sealed, outcome: outcomeOfResult(result) };
+      if (own !== undefined) own.result = sealedResult;
+      const states = own === undefined ? STATE.exchanging : FROM_OWN_LEASE;
+      // This process alone has the tokens.
+      return storeResult({ states, insist: true }, sealedResult, { ...at, service });
     },
 
     claim: device.claim,
@@ -282,6 +256,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 
     /** Of several instances one removes a session from the index, and tells of it. */
     async sweep() {
+      ownLeases.sweep();
       await Promise.all(keys.live.map(sweepIndex));
     },
   };
@@ -290,21 +265,5 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 /** Of one sweep and tag: as many as 10,000 sessions. */
 const MAX_SWEEP_SCRIPTS = 40;
 
-/** The key of each device, from the lease, which reads it, to the completion, which needs it. */
-function createDeviceKeys(clock: Clock) {
-  const bySession = new Map<string, { sealed: string; untilMs: number }>();
-  return {
-    keep(sessionId: string, sealed: string): void {
-      for (const [id, { untilMs }] of bySession) {
-        if (untilMs >= clock.now()) break;
-        bySession.delete(id);
-      }
-      bySession.set(sessionId, { sealed, untilMs: clock.now() + EXCHANGE_LEASE_MS });
-    },
-    take(sessionId: string): string | undefined {
-      const kept = bySession.get(sessionId);
-      bySession.delete(sessionId);
-      return kept?.sealed;
-    },
-  };
-}
+/** Pending: a failover has lost the lease. */
+const FROM_OWN_LEASE = STATE.exchanging + STATE.pending;

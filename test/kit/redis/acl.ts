@@ -11,17 +11,13 @@ export interface AclRules {
   readonly commands: readonly string[];
 }
 
-/** The page has four lines: for every deployment, for all that fail over, for Sentinel, and for a Cluster. */
+/** The page has two lines: for every deployment, and for a Cluster. */
 export function readAcl(deployment: Deployment): AclRules {
   const lines = readFileSync(PAGE, 'utf8').match(/^ACL SETUSER relay .*$/gm) ?? [];
-  if (lines.length !== 4) throw new Error(`${PAGE} has ${lines.length} lines of ACL SETUSER`);
-  const [everywhere, failingOver, sentinel, cluster] = lines;
-  const others = {
-    single: [],
-    sentinel: [failingOver, sentinel],
-    cluster: [failingOver, cluster],
-  };
-  const rules = [everywhere, ...others[deployment]].join(' ').split(' ');
+  if (lines.length !== 2) throw new Error(`${PAGE} has ${lines.length} lines of ACL SETUSER`);
+  const [everywhere, inCluster] = lines;
+  const granted = deployment === 'cluster' ? [everywhere, inCluster] : [everywhere];
+  const rules = granted.join(' ').split(' ');
   return {
     places: rules.filter((rule) => /^[~&]/.test(rule)),
     commands: rules.filter((rule) => rule.startsWith('+')),

@@ -14,14 +14,10 @@ export interface RedisDeployment extends AsyncDisposable {
   cutConnections(whose?: 'of other user'): Promise<void>;
   /** Of all servers at once, Sentinels too, like all that follows. */
   kill(): Promise<void>;
-  /** Empty, on the same ports. Resolves when it serves; a claim may have to wait a second longer for its replica. */
+  /** Empty, on the same ports. Resolves when it serves. */
   restart(): Promise<void>;
   freeze(): Promise<void>;
   thaw(): void;
-  /** So that no claim is known to a replica. */
-  freezeReplicas(): Promise<void>;
-  /** `executed` resolves when a node that answers has executed a command that contains `text`, such as a script's SHA-1. */
-  watchFor(text: string): Promise<{ readonly executed: Promise<unknown> }>;
   stop(): Promise<void>;
 }
 
@@ -105,26 +101,6 @@ async function createDeployment({ url, nodes, sentinels = [] }: Servers): Promis
     freeze: async () => void (await all((server) => server.freeze())),
     thaw() {
       for (const server of servers) server.thaw();
-    },
-    async freezeReplicas() {
-      for (const node of nodes) {
-        if ((await node.cli('ROLE')).startsWith('slave')) await node.freeze();
-      }
-    },
-    async watchFor(text) {
-      const watching = nodes
-        .filter((node) => node.isAnswering())
-        .map(async (node) => {
-          const connection = connectTo(node);
-          await connection.send('MONITOR\r\n');
-          await connection.until('+OK');
-          return connection;
-        });
-      const monitors = await Promise.all(watching);
-      const executed = Promise.any(monitors.map((connection) => connection.until(text)));
-      // Those that do not see it end with the servers.
-      executed.catch(() => {});
-      return { executed };
     },
     ...{ stop, [Symbol.asyncDispose]: stop },
   };

@@ -1,12 +1,11 @@
 -- A result is delivered to one poll. If there is none yet, the poll's instance is registered to be notified.
 -- KEYS     session, poll pointer, live sessions
--- ARGV     clock, attempt, instance, session id
---          An attempt is '<instance>.<claim>.<number>.': whoever repeats a claim under another
---          number gets the same answer. '' claims nothing that is delivered once.
--- Returns  {'gone'}; {'pending', milliseconds until it has expired}; {'taken', the attempt that has it};
---          {'claimed', sealed result, 'once' | 'kept', 'first' | 'again', service, milliseconds since the result was stored}
+-- ARGV     clock, claim, instance, session id
+--          Whoever repeats a claim gets the same answer.
+-- Returns  {'gone'}; {'pending', milliseconds until it has expired}; {'taken', the claim that has it};
+--          {'claimed', sealed result, 'once' | 'kept', service, milliseconds since the result was stored}
 --          The last two are left out where the result was delivered before.
---          'kept': whoever asks gets it. 'again': nothing was changed for this claim.
+--          'kept': whoever asks gets it.
 --- @include clock
 --- @include expiry
 --- @include lease
@@ -21,7 +20,7 @@ end
 local now = read_clock(ARGV[1])
 if not now then return too_late() end
 local session, pointer, live = unpack(KEYS)
-local attempt, instance, session_id = ARGV[2], ARGV[3], ARGV[4]
+local claim, instance, session_id = ARGV[2], ARGV[3], ARGV[4]
 local state, expires_at, lease_ends_at, result, claimed_by, repeat_ms, keeps_errors, service, completed_at = unpack(redis.call('HMGET', session,
   FIELD.state, FIELD.expires_at, FIELD.lease_ends_at, FIELD.result, FIELD.claimed_by, FIELD.repeat_ms, FIELD.keeps_errors,
   FIELD.service, FIELD.completed_at))
@@ -29,27 +28,21 @@ if not state or state == STATE.cancelled or not is_alive(expires_at, now) then r
 
 local waited_ms = completed_at and now - tonumber(completed_at) or 0
 local lapsed = is_lapsed(state, lease_ends_at, now)
-if state == STATE.failed or lapsed and keeps_errors then return { 'claimed', result or '', 'kept', 'again' } end
+if state == STATE.failed or lapsed and keeps_errors then return { 'claimed', result or '', 'kept' } end
 
 if state == STATE.delivered then
-  local claim = string.match(attempt, '^[^.]+%.[^.]+%.')
-  local is_own = claim and claimed_by and string.sub(claimed_by, 1, #claim) == claim
-  if is_own then
-    allow_when_full(session)
-    redis.call('HSET', session, FIELD.claimed_by, attempt)
-  end
+  local is_own = claimed_by == claim
   if repeat_ms then
     -- Delivered to another poll as well: from now on nobody may undo it.
     if not is_own then redis.call('HDEL', session, FIELD.claimed_by) end
-    return { 'claimed', result, 'kept', 'again' }
+    return { 'claimed', result, 'kept' }
   end
-  if is_own then return { 'claimed', result, 'once', 'again', service, waited_ms } end
+  if is_own then return { 'claimed', result, 'once', service, waited_ms } end
   wait_for(session, instance)
   return { 'taken', claimed_by }
 end
 
-local is_held_back = attempt == '' and not repeat_ms
-if is_held_back or state ~= STATE.completed and not lapsed then
+if state ~= STATE.completed and not lapsed then
   wait_for(session, instance)
   return { 'pending', expires_at + 1 - now }
 end
@@ -59,11 +52,11 @@ local stays_ms = repeat_ms and tonumber(repeat_ms) or LIMIT.undo_ms
 redis.call('PEXPIRE', session, stays_ms)
 redis.call('PEXPIRE', pointer, stays_ms)
 -- An empty result is that of a lease that ran out.
-redis.call('HSET', session, FIELD.state, STATE.delivered, FIELD.claimed_by, attempt, FIELD.result, result or '')
+redis.call('HSET', session, FIELD.state, STATE.delivered, FIELD.claimed_by, claim, FIELD.result, result or '')
 if not repeat_ms then
   redis.call('ZREM', live, session_id)
-  return { 'claimed', result or '', 'once', 'first', service, waited_ms }
+  return { 'claimed', result or '', 'once', service, waited_ms }
 end
 redis.call('HSET', session, FIELD.expires_at, now + stays_ms, FIELD.expires_at_before, expires_at)
 redis.call('ZADD', live, 'XX', now + stays_ms, session_id)
-return { 'claimed', result or '', 'kept', 'first', service, waited_ms }
+return { 'claimed', result or '', 'kept', service, waited_ms }

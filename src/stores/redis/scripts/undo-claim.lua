@@ -1,7 +1,7 @@
 -- The session is as if it had not been claimed, and its polls are notified.
 -- KEYS     session, poll pointer, live sessions
--- ARGV     clock, attempt, or claim with all its attempts, session id, prefix of the instances' channels
--- Returns  1 if the result was delivered to that attempt or claim
+-- ARGV     clock, claim, session id, prefix of the instances' channels
+-- Returns  1 if the result was delivered to that claim
 --- @include clock
 --- @include notify
 

@@ -1,5 +1,5 @@
 /** A guide to one provider, made from its profile: docs/providers/*.md, and `sign-in-relay providers <name>`. */
-import { type Fact, factsByName, type Profile } from './profile.ts';
+import { type FactName, nameOfFact, type Profile } from './profile.ts';
 
 /** Markdown that reads well in a terminal too. */
 export function writeGuide(name: string, profile: Profile): string {
@@ -10,7 +10,7 @@ This page is for operators who want their users to sign in at ${displayName}. Th
 
 ## Register
 
-At <${profile.registration.value}>:
+At <${profile.registration}>:
 
 ${profile.register.map((step, index) => `${index + 1}. ${step}`).join('\n')}
 
@@ -41,7 +41,10 @@ If the device gets \`exchange_failed\`, the relay's log says why (\`exchange_fai
 
 ## What goes wrong
 
-${list(profile.traps.map(sentence), '- ')}
+${list(
+  profile.traps.map((trap, index) => sentence(profile, `trap ${index + 1}`, trap)),
+  '- ',
+)}
 
 ## What the relay sends
 
@@ -50,10 +53,10 @@ ${describeRequests(profile)}
 ## What comes back
 
 - Refresh token: ${describeRefreshToken(profile)}
-- A refresh gives another refresh token: ${profile.rotates.value}.
-- Lifetime: ${profile.lifetime.value}.
+- A refresh gives another refresh token: ${profile.rotates}.
+- Lifetime: ${profile.lifetime}.
 ${list(
-  profile.responses.map(({ value }) => `In the response, ${value}.`),
+  (profile.responses ?? []).map((response) => `In the response, ${response}.`),
   '- ',
 )}
 
@@ -71,8 +74,9 @@ function list(items: readonly string[], mark: string): string {
   return items.map((item) => `${mark}${item}`).join('\n');
 }
 
-function sentence({ value, unverified }: Fact<string>): string {
-  return unverified ? `${value} (Unverified: ${unverified}.)` : value;
+function sentence({ evidence }: Profile, fact: FactName, text: string): string {
+  const reason = evidence.unverified?.[fact];
+  return reason === undefined ? text : `${text} (Unverified: ${reason}.)`;
 }
 
 function settings(name: string, profile: Profile): string {
@@ -80,64 +84,65 @@ function settings(name: string, profile: Profile): string {
   const lines = [
     `PROVIDERS=${name}`,
     `${prefix}CLIENT_ID=…`,
-    ...(profile.clientSecret.value === 'required'
+    ...(profile.clientSecret === 'required'
       ? [`${prefix}CLIENT_SECRET_FILE=/run/secrets/${name}`]
       : []),
-    ...(profile.userAgent ? [`${prefix}USER_AGENT=…`] : []),
+    ...(profile.userAgentNames ? [`${prefix}USER_AGENT=…`] : []),
   ];
   const notes = [
-    profile.clientSecret.value === 'optional'
+    profile.clientSecret === 'optional'
       ? `If the app has a secret, set \`${prefix}CLIENT_SECRET_FILE\` too. Without one, PKCE alone protects the code.`
       : '',
-    profile.userAgent
-      ? `\`${prefix}USER_AGENT\` should name ${profile.userAgent.value}. Unset, it is \`sign-in-relay\`.`
+    profile.userAgentNames
+      ? `\`${prefix}USER_AGENT\` should name ${profile.userAgentNames}. Unset, it is \`sign-in-relay\`.`
       : '',
-    profile.scope.value === ''
+    profile.scope === undefined
       ? `No scope is sent unless you set \`${prefix}SCOPE\`.`
-      : `The scope is \`${profile.scope.value}\` unless you set \`${prefix}SCOPE\` to what your app needs${keepsRefreshing(profile)}.`,
+      : `The scope is \`${profile.scope}\` unless you set \`${prefix}SCOPE\` to what your app needs${keepsRefreshing(profile)}.`,
   ].filter(Boolean);
   return `${list(lines, '    ')}\n\n${notes.join('\n')}`;
 }
 
 function keepsRefreshing({ refreshToken, scope }: Profile): string {
-  const offline = scope.value.split(' ').find((each) => each.startsWith('offline'));
-  return refreshToken.value === 'with the scope above' && offline
+  const offline = scope?.split(' ').find((each) => each.startsWith('offline'));
+  return refreshToken === 'with the scope above' && offline
     ? `; keep \`${offline}\` in it, or there is no refresh token`
     : '';
 }
 
 function expected({ refreshToken }: Profile): string {
-  return refreshToken.value === 'never'
+  return refreshToken === 'never'
     ? 'It has an `accessToken`, and no `refreshToken`.'
     : 'It has an `accessToken` and a `refreshToken`.';
 }
 
 function describeRequests(profile: Profile): string {
-  const { authorizeParams, tokenRequest, clientIdHeader, refreshesWithRedirectUri } = profile;
-  const parameters = Object.entries(authorizeParams?.value ?? {})
+  const { authorizeParams, quirks = {} } = profile;
+  const { tokenRequest, clientIdHeader, refreshesWithRedirectUri } = quirks;
+  const parameters = Object.entries(authorizeParams ?? {})
     .map(([name, value]) => `\`${name}=${value}\``)
     .join(' and ');
   const rows = [
-    ['users sign in at', profile.authorizeUrl.value],
-    ['tokens come from', profile.tokenUrl.value],
-    ['PKCE', profile.pkce.value],
-    ['scope', profile.scope.value === '' ? 'none' : `\`${profile.scope.value}\``],
+    ['users sign in at', profile.authorizeUrl],
+    ['tokens come from', profile.tokenUrl],
+    ['PKCE', profile.pkce],
+    ['scope', profile.scope === undefined ? 'none' : `\`${profile.scope}\``],
     ['parameters', parameters || 'none'],
     ['client secret', describeAuthentication(profile)],
     ['token request', tokenRequest ? 'JSON' : 'a form'],
-    ...(clientIdHeader ? [['client id also in', `the header \`${clientIdHeader.value}\``]] : []),
+    ...(clientIdHeader ? [['client id also in', `the header \`${clientIdHeader}\``]] : []),
     ...(refreshesWithRedirectUri ? [['a refresh also brings', '`redirect_uri`']] : []),
   ];
   return ['| | |', '|---|---|', ...rows.map((cells) => `| ${cells.join(' | ')} |`)].join('\n');
 }
 
 function describeAuthentication({ clientAuth, clientSecret }: Profile): string {
-  const how = clientAuth.value === 'basic' ? 'HTTP Basic' : 'in the body (`post`)';
-  return `${clientSecret.value}, ${how}`;
+  const how = clientAuth === 'basic' ? 'HTTP Basic' : 'in the body (`post`)';
+  return `${clientSecret}, ${how}`;
 }
 
 function describeRefreshToken({ refreshToken, authorizeParams }: Profile): string {
-  switch (refreshToken.value) {
+  switch (refreshToken) {
     case 'always':
       return 'with every sign-in.';
     case 'never':
@@ -145,28 +150,29 @@ function describeRefreshToken({ refreshToken, authorizeParams }: Profile): strin
     case 'with the scope above':
       return 'because of the scope.';
     case 'with the parameters above':
-      return `because of ${Object.keys(authorizeParams?.value ?? {})
+      return `because of ${Object.keys(authorizeParams ?? {})
         .map((name) => `\`${name}\``)
         .join(' and ')}.`;
   }
 }
 
-function describeDeviceFlow({ displayName, deviceFlow }: Profile): string {
-  if (deviceFlow.value === 'none') {
-    return sentence({ ...deviceFlow, value: 'None was found.' });
-  }
+function describeDeviceFlow(profile: Profile): string {
+  const { displayName, deviceFlow } = profile;
+  if (deviceFlow === 'none') return sentence(profile, 'deviceFlow', 'None was found.');
   const note = `If your app signs in at ${displayName} alone, it may not need the relay.`;
-  return `${sentence(deviceFlow)}
+  return `${sentence(profile, 'deviceFlow', deviceFlow)}
 
 ${note}`;
 }
 
-/** Each fact that the relay or the operator relies on, where it was read, and when. */
-function describeSources(profile: Profile): string {
-  const rows = factsByName(profile).map(([name, { sources, readOn, unverified }]) => {
-    const links = sources.map((source) => `<${source}>`).join(' ') || '–';
-    return `| ${name} | ${unverified ? `unverified: ${unverified}` : 'verified'} | ${links} | ${readOn} |`;
-  });
-  const heading = '| fact | | sources | read on |\n|---|---|---|---|';
-  return `${heading}\n${rows.join('\n')}`;
+/** Where each fact was read that the relay or the operator relies on, and when. */
+function describeSources({ evidence }: Profile): string {
+  const { readOn, sources, unverified = {} } = evidence;
+  const names = (facts: readonly string[]) =>
+    facts.map((fact) => nameOfFact(fact as FactName)).join(', ');
+  const read = Object.entries(sources).map(([url, facts]) => `<${url}>: ${names(facts)}`);
+  const doubts = Object.entries(unverified).map(
+    ([fact, reason]) => `Unverified: ${names([fact])} (${reason})`,
+  );
+  return `Read on ${readOn}:\n\n${list([...read, ...doubts], '- ')}`;
 }

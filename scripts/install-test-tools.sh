@@ -1,0 +1,27 @@
+#!/bin/sh
+# Installs the programs that the tests run, on Debian as root. `npm test` calls it when one is missing.
+# Others can read here what the tests need.
+set -eu
+export DEBIAN_FRONTEND=noninteractive
+# The programs of examples/devices need the compilers from golang-go on.
+packages='buildah caddy chromium curl haproxy nginx-light nodejs openssl redis-tools redis-server bsdutils systemd
+  python3-oauthlib golang-go rustc default-jdk-headless mono-mcs mono-runtime
+  libmono-system-net-http4.0-cil libmono-system-runtime-serialization4.0-cil'
+apt-get --quiet update
+# shellcheck disable=SC2086
+apt-get --quiet install --yes --no-install-recommends $packages
+command -v valkey-server >/dev/null && exit
+if ! grep -q '^VERSION_CODENAME=bookworm$' /etc/os-release; then
+  exec apt-get --quiet install --yes --no-install-recommends valkey-server
+fi
+# Debian 12 has it in its backports alone. They are read with lists of their own, so those of the machine stay as they are.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir -p "$folder/lists/partial"
+mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' | awk '$2 == "bookworm" && $3 == "main" { print $1; exit }')
+for suite in bookworm bookworm-backports; do
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
+done >"$folder/sources.list"
+set -- -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/lists"
+apt-get --quiet "$@" update
+apt-get --quiet "$@" install --yes --no-install-recommends --target-release bookworm-backports valkey-server

@@ -1,0 +1,66 @@
+/** Every provider that can be enabled by its name: those with a profile, and those of which the addresses are known. */
+import { ADDRESSES } from './addresses.ts';
+import type { KnownProvider, Profile } from './profile.ts';
+import { anilist } from './profiles/anilist.ts';
+import { bangumi } from './profiles/bangumi.ts';
+import { discord } from './profiles/discord.ts';
+import { dropbox } from './profiles/dropbox.ts';
+import { facebook } from './profiles/facebook.ts';
+import { fitbit } from './profiles/fitbit.ts';
+import { github } from './profiles/github.ts';
+import { gitlab } from './profiles/gitlab.ts';
+import { google } from './profiles/google.ts';
+import { kitsu } from './profiles/kitsu.ts';
+import { mal } from './profiles/mal.ts';
+import { microsoft } from './profiles/microsoft.ts';
+import { patreon } from './profiles/patreon.ts';
+import { reddit } from './profiles/reddit.ts';
+import { shikimori } from './profiles/shikimori.ts';
+import { simkl } from './profiles/simkl.ts';
+import { soundcloud } from './profiles/soundcloud.ts';
+import { spotify } from './profiles/spotify.ts';
+import { strava } from './profiles/strava.ts';
+import { trakt } from './profiles/trakt.ts';
+import { twitch } from './profiles/twitch.ts';
+import { vimeo } from './profiles/vimeo.ts';
+import { x } from './profiles/x.ts';
+import { youtube } from './profiles/youtube.ts';
+
+/** In the order of the documentation. */
+export const PROFILES: ReadonlyMap<string, Profile> = new Map(
+  Object.entries({
+    mal,
+    anilist,
+    kitsu,
+    shikimori,
+    bangumi,
+    simkl,
+    trakt,
+    spotify,
+    google,
+    youtube,
+    twitch,
+    vimeo,
+    soundcloud,
+    patreon,
+    discord,
+    reddit,
+    github,
+    gitlab,
+    microsoft,
+    facebook,
+    x,
+    dropbox,
+    strava,
+    fitbit,
+  }),
+);
+
+/** What `PROVIDERS` lists unless it is set. */
+export const DEFAULT_NAMES: readonly string[] = ['mal', 'anilist'];
+
+export const KNOWN_NAMES: readonly string[] = [...PROFILES.keys(), ...ADDRESSES.keys()];
+
+export function findKnown(name: string): KnownProvider | undefined {
+  return PROFILES.get(name) ?? ADDRESSES.get(name);
+}

@@ -1,0 +1,101 @@
+/**
+ * What is known of one provider: what the relay sends it, what an operator has to know
+ * before signing in works, and where each fact was read. profiles/ has one file for each.
+ */
+import type { ClientAuthentication, PkceMethod, ProviderQuirks } from './provider.ts';
+
+/** What the relay sends unless the operator sets something else. */
+export interface KnownProvider {
+  /** How the provider writes its name. Absent: its name with a capital. */
+  readonly displayName?: string;
+  /** May contain SUBDOMAIN, which the operator replaces. */
+  readonly authorizeUrl: string;
+  readonly tokenUrl: string;
+  /** Absent: `post`. */
+  readonly clientAuth?: ClientAuthentication;
+  /** Absent: not known, so none is used. */
+  readonly pkce?: PkceMethod;
+  /** Absent: the parameter is not sent. */
+  readonly scope?: string;
+  /** What makes it give a refresh token, where it needs parameters for that. */
+  readonly authorizeParams?: Readonly<Record<string, string>>;
+  readonly quirks?: ProviderQuirks;
+}
+
+export interface Profile extends KnownProvider {
+  readonly displayName: string;
+  readonly clientAuth: ClientAuthentication;
+  readonly pkce: PkceMethod;
+  /** `optional`: PKCE alone suffices. */
+  readonly clientSecret: 'required' | 'optional';
+  /** What the `User-Agent` of token requests should name, where it wants one. */
+  readonly userAgentNames?: string;
+  readonly refreshToken: 'always' | 'with the parameters above' | 'with the scope above' | 'never';
+  /** Whether a refresh gives another refresh token, so that the device must store it. */
+  readonly rotates: 'yes' | 'no' | 'sometimes' | 'no refresh tokens';
+  readonly lifetime: string;
+  /** A device flow of its own, which makes the relay unnecessary for some apps. */
+  readonly deviceFlow: string;
+  /** Where its token responses differ from RFC 6749 §5. The relay copes with all of it. */
+  readonly responses?: readonly string[];
+  /** The page on which an app is registered. */
+  readonly registration: string;
+  /** What to enter there, one step each. The redirect URI is always one. */
+  readonly register: readonly string[];
+  /** What goes wrong there, and what to do. */
+  readonly traps: readonly string[];
+  readonly evidence: Evidence;
+}
+
+export interface Evidence {
+  /** The day on which the sources were read. */
+  readonly readOn: string;
+  /** What was read where. */
+  readonly sources: Readonly<Record<string, readonly FactName[]>>;
+  /** Why a fact may be wrong: the sources differ, or none was found. */
+  readonly unverified?: Readonly<Partial<Record<FactName, string>>>;
+}
+
+/** The facts of a profile, as guides and warnings call them. */
+const FACTS = {
+  authorizeUrl: 'authorization endpoint',
+  tokenUrl: 'token endpoint',
+  pkce: 'PKCE',
+  clientAuth: 'client authentication',
+  clientSecret: 'client secret',
+  scope: 'scope',
+  authorizeParams: 'authorization parameters',
+  refreshToken: 'refresh token',
+  rotates: 'rotation',
+  lifetime: 'lifetime',
+  deviceFlow: 'device flow',
+  tokenRequest: 'token requests',
+  clientIdHeader: 'client id header',
+  userAgent: 'user agent',
+  refreshesWithRedirectUri: 'redirect URI in a refresh',
+  registration: 'registration',
+} as const;
+
+export type FactName = keyof typeof FACTS | `response ${number}` | `trap ${number}`;
+
+export function nameOfFact(fact: FactName): string {
+  return Object.hasOwn(FACTS, fact) ? FACTS[fact as keyof typeof FACTS] : fact;
+}
+
+/** Every fact of the profile that needs a source. An absent scope is one: none is needed. */
+export function factsOf(profile: Profile): readonly FactName[] {
+  const { quirks = {}, responses = [], traps } = profile;
+  const single = (Object.keys(FACTS) as (keyof typeof FACTS)[]).filter(
+    (fact) => fact === 'scope' || fact in profile || fact in quirks,
+  );
+  return [
+    ...single,
+    ...responses.map((_, index): FactName => `response ${index + 1}`),
+    ...traps.map((_, index): FactName => `trap ${index + 1}`),
+  ];
+}
+
+/** The names of the facts that may be wrong. */
+export function findUnverified({ evidence }: Profile): readonly string[] {
+  return Object.keys(evidence.unverified ?? {}).map((fact) => nameOfFact(fact as FactName));
+}

@@ -1,0 +1,56 @@
+import type { Profile } from '../profile.ts';
+
+export const discord: Profile = {
+  displayName: 'Discord',
+  authorizeUrl: 'https://discord.com/api/oauth2/authorize',
+  tokenUrl: 'https://discord.com/api/oauth2/token',
+  pkce: 'S256',
+  clientAuth: 'post',
+  clientSecret: 'required',
+  scope: 'identify',
+  refreshToken: 'always',
+  rotates: 'yes',
+  lifetime: 'access token 7 days',
+  deviceFlow:
+    'RFC 8628, for approved games on consoles: https://discord.com/developers/docs/discord-social-sdk/development-guides/account-linking-on-consoles',
+  registration: 'https://discord.com/developers/applications',
+  register: [
+    'Choose New Application, then OAuth2.',
+    'Redirects: the redirect URI below.',
+    'Choose Reset Secret.',
+  ],
+  traps: [
+    'The token address takes a form only, never JSON.',
+    'Some scopes need Discord’s approval. Asking for one without it ends in an error.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://github.com/discord/discord-api-docs/blob/main/docs/topics/OAuth2.md': [
+        'authorizeUrl',
+        'tokenUrl',
+        'clientAuth',
+        'clientSecret',
+        'scope',
+        'refreshToken',
+        'lifetime',
+        'registration',
+        'trap 1',
+        'trap 2',
+      ],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/discord.ts': [
+        'authorizeUrl',
+      ],
+      'https://github.com/discord/discord-api-docs/pull/7046': ['pkce'],
+      'https://github.com/discord/discord-api-docs/issues/5254': ['pkce'],
+      'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/discord.py':
+        ['scope'],
+      'https://github.com/discord/discord-api-docs/issues/5942': ['rotates'],
+      'https://discord.mintlify.app/developers/docs/discord-social-sdk/development-guides/account-linking-on-consoles':
+        ['deviceFlow'],
+    },
+    unverified: {
+      pkce: 'it accepts PKCE, but does not document it for the authorization code grant',
+    },
+  },
+};

@@ -1,0 +1,60 @@
+import type { Profile } from '../profile.ts';
+
+export const dropbox: Profile = {
+  displayName: 'Dropbox',
+  authorizeUrl: 'https://www.dropbox.com/oauth2/authorize',
+  tokenUrl: 'https://api.dropboxapi.com/oauth2/token',
+  pkce: 'S256',
+  clientAuth: 'post',
+  clientSecret: 'optional',
+  scope: 'account_info.read',
+  authorizeParams: { token_access_type: 'offline' },
+  refreshToken: 'with the parameters above',
+  rotates: 'no',
+  lifetime: 'access token 4 hours, refresh token until it is revoked',
+  deviceFlow: 'none',
+  registration: 'https://www.dropbox.com/developers/apps',
+  register: [
+    'Choose Create app, scoped access.',
+    'Permissions: tick what the app asks for, and submit.',
+    'Redirect URIs: the redirect URI below. The app key is the client id.',
+  ],
+  traps: [
+    'Without `token_access_type=offline` it gives no refresh token.',
+    'An app may ask only for the scopes that are ticked under Permissions.',
+    'Before an app has many users Dropbox has to approve it for production.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://www.dropbox.com/lp/developers/reference/oauth-guide': [
+        'authorizeUrl',
+        'tokenUrl',
+        'pkce',
+        'clientAuth',
+        'clientSecret',
+        'deviceFlow',
+        'registration',
+        'trap 2',
+      ],
+      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
+        'authorizeUrl',
+        'tokenUrl',
+      ],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/dropbox.ts': [
+        'scope',
+      ],
+      'https://dropbox.tech/developers/using-oauth-2-0-with-offline-access': [
+        'authorizeParams',
+        'refreshToken',
+        'rotates',
+        'lifetime',
+        'trap 1',
+      ],
+      'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': [
+        'authorizeParams',
+      ],
+      'https://www.dropbox.com/developers/reference/developer-guide': ['trap 3'],
+    },
+  },
+};

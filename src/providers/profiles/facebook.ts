@@ -1,0 +1,63 @@
+import type { Profile } from '../profile.ts';
+
+export const facebook: Profile = {
+  displayName: 'Facebook',
+  authorizeUrl: 'https://www.facebook.com/v22.0/dialog/oauth',
+  tokenUrl: 'https://graph.facebook.com/v22.0/oauth/access_token',
+  pkce: 'none',
+  clientAuth: 'post',
+  clientSecret: 'required',
+  scope: 'public_profile',
+  refreshToken: 'never',
+  rotates: 'no refresh tokens',
+  lifetime: 'access token about 60 days: believe `expires_in`',
+  deviceFlow: 'A flow of its own: https://developers.facebook.com/docs/facebook-login/for-devices',
+  responses: ['an error is an object: `{"error":{"message":…,"type":…}}`'],
+  registration: 'https://developers.facebook.com/apps/',
+  register: [
+    'Create an app, and add Facebook Login.',
+    'Facebook Login, Settings, Valid OAuth Redirect URIs: the redirect URI below.',
+    'App settings, Basic: copy App ID and App secret.',
+  ],
+  traps: [
+    'Until the app is published, probably only people with a role in it can sign in.',
+    'Its addresses carry a version, which works for at least two years: then set `FACEBOOK_AUTHORIZE_URL` and `FACEBOOK_TOKEN_URL` to a newer one.',
+    'After the token has expired the user signs in again: there is nothing to refresh.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow': [
+        'authorizeUrl',
+        'tokenUrl',
+        'clientAuth',
+        'clientSecret',
+        'refreshToken',
+        'rotates',
+        'lifetime',
+        'registration',
+        'response 1',
+        'trap 3',
+      ],
+      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
+        'authorizeUrl',
+        'tokenUrl',
+        'clientAuth',
+      ],
+      'https://developers.facebook.com/documentation/facebook-login/guides/advanced/oidc-token': [
+        'pkce',
+      ],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/facebook.ts': [
+        'scope',
+      ],
+      'https://developers.facebook.com/docs/facebook-login/for-devices': ['deviceFlow'],
+      'https://developers.facebook.com/docs/apps/versions': ['trap 2'],
+    },
+    unverified: {
+      pkce: 'it documents PKCE for its OpenID flow alone, and as being tested',
+      scope: 'no source was read for it; Auth.js asks for email',
+      lifetime: 'no source for the lifetime of a token from a server was found',
+      'trap 1': 'no source was read for it',
+    },
+  },
+};

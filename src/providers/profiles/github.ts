@@ -1,0 +1,55 @@
+import type { Profile } from '../profile.ts';
+
+export const github: Profile = {
+  displayName: 'GitHub',
+  authorizeUrl: 'https://github.com/login/oauth/authorize',
+  tokenUrl: 'https://github.com/login/oauth/access_token',
+  pkce: 'S256',
+  clientAuth: 'post',
+  clientSecret: 'required',
+  scope: 'read:user',
+  refreshToken: 'always',
+  rotates: 'yes',
+  lifetime: 'access token 8 hours, refresh token 6 months',
+  deviceFlow:
+    'RFC 8628: https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#device-flow',
+  responses: [
+    'a refusal is `200` with an `error`, such as `bad_verification_code`',
+    '`expires_in` is a string in some',
+  ],
+  registration: 'https://github.com/settings/apps/new',
+  register: [
+    'Register a GitHub App, not an OAuth app: only its tokens can be refreshed.',
+    'Callback URL: the redirect URI below.',
+    'Keep Expire user authorization tokens switched on, and choose Generate a new client secret.',
+  ],
+  traps: [
+    'The tokens of an OAuth app do not expire, and come without a refresh token.',
+    'A GitHub App has permissions in place of scopes; it ignores `GITHUB_SCOPE`.',
+    'The device flow has to be switched on in the settings of the app.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps': [
+        'authorizeUrl',
+        'tokenUrl',
+        'clientAuth',
+        'clientSecret',
+        'deviceFlow',
+        'response 1',
+        'trap 1',
+        'trap 3',
+      ],
+      'https://github.blog/changelog/2025-07-14-pkce-support-for-oauth-and-github-app-authentication':
+        ['pkce'],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/github.ts': [
+        'scope',
+      ],
+      'https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens':
+        ['refreshToken', 'rotates', 'lifetime', 'registration'],
+      'https://developer.github.com/changes/2020-04-30-expiring-user-to-server-access-tokens-for-github-apps':
+        ['response 2', 'trap 2'],
+    },
+  },
+};

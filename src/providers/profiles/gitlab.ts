@@ -1,0 +1,55 @@
+import type { Profile } from '../profile.ts';
+
+export const gitlab: Profile = {
+  displayName: 'GitLab',
+  authorizeUrl: 'https://gitlab.com/oauth/authorize',
+  tokenUrl: 'https://gitlab.com/oauth/token',
+  pkce: 'S256',
+  clientAuth: 'post',
+  clientSecret: 'optional',
+  scope: 'read_user',
+  quirks: { refreshesWithRedirectUri: true },
+  refreshToken: 'always',
+  rotates: 'yes',
+  lifetime: 'access token 2 hours',
+  deviceFlow: 'RFC 8628: https://docs.gitlab.com/api/oauth2/#device-authorization-grant-flow',
+  registration: 'https://gitlab.com/-/user_settings/applications',
+  register: [
+    'Choose Add new application.',
+    'Redirect URI: the redirect URI below.',
+    'Confidential: yes, if you set the secret. Scopes: all that the app asks for.',
+  ],
+  traps: [
+    'An application may ask only for the scopes that are ticked in it.',
+    'For a GitLab of your own set `GITLAB_AUTHORIZE_URL` and `GITLAB_TOKEN_URL`, or `GITLAB_ISSUER`.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://docs.gitlab.com/api/oauth2/': [
+        'authorizeUrl',
+        'tokenUrl',
+        'pkce',
+        'clientAuth',
+        'clientSecret',
+        'refreshToken',
+        'rotates',
+        'lifetime',
+        'deviceFlow',
+        'refreshesWithRedirectUri',
+        'registration',
+        'trap 1',
+        'trap 2',
+      ],
+      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
+        'authorizeUrl',
+        'tokenUrl',
+      ],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/gitlab.ts': [
+        'scope',
+      ],
+      'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/gitlab.py':
+        ['scope'],
+    },
+  },
+};

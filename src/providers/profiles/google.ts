@@ -1,0 +1,64 @@
+import type { Profile } from '../profile.ts';
+
+export const google: Profile = {
+  displayName: 'Google',
+  authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
+  tokenUrl: 'https://oauth2.googleapis.com/token',
+  pkce: 'S256',
+  clientAuth: 'post',
+  clientSecret: 'required',
+  scope: 'openid email profile',
+  authorizeParams: { access_type: 'offline', prompt: 'consent' },
+  refreshToken: 'with the parameters above',
+  rotates: 'no',
+  lifetime: 'access token 1 hour, refresh token until it is unused for 6 months',
+  deviceFlow:
+    'RFC 8628, for a few scopes only: https://developers.google.com/identity/protocols/oauth2/limited-input-device',
+  registration: 'https://console.cloud.google.com/auth/clients',
+  register: [
+    'Create a project, enable the APIs that your app calls, and fill in the consent screen.',
+    'Create a client of the type Web application.',
+    'Authorized redirect URIs: the redirect URI below.',
+  ],
+  traps: [
+    'Without `prompt=consent` a refresh token comes only with the first sign-in of a user.',
+    'While the app is in testing, a refresh token lives 7 days, and only listed test users can sign in. Publish the app.',
+    'It refuses to sign in inside the web view of another app.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://developers.google.com/identity/protocols/oauth2/web-server': [
+        'authorizeUrl',
+        'tokenUrl',
+        'clientAuth',
+        'clientSecret',
+        'registration',
+      ],
+      'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': [
+        'authorizeUrl',
+        'authorizeParams',
+      ],
+      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': ['tokenUrl'],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/lib/utils/providers.ts':
+        ['pkce'],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/google.ts': [
+        'pkce',
+      ],
+      'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/google.py':
+        ['scope'],
+      'https://hackmd.io/@pclin/BJlq95xgF': ['authorizeParams', 'refreshToken', 'rotates'],
+      'https://stackoverflow.com/questions/10827920/not-receiving-google-oauth-refresh-token': [
+        'authorizeParams',
+        'refreshToken',
+        'trap 1',
+      ],
+      'https://www.unipile.com/google-oauth-refresh-token/': ['lifetime', 'trap 2'],
+      'https://developers.google.com/identity/protocols/oauth2/limited-input-device': [
+        'deviceFlow',
+      ],
+      'https://developers.googleblog.com/en/upcoming-security-changes-to-googles-oauth-20-authorization-endpoint-in-embedded-webviews':
+        ['trap 3'],
+    },
+  },
+};

@@ -1,0 +1,44 @@
+import type { Profile } from '../profile.ts';
+
+export const mal: Profile = {
+  displayName: 'MyAnimeList',
+  authorizeUrl: 'https://myanimelist.net/v1/oauth2/authorize',
+  tokenUrl: 'https://myanimelist.net/v1/oauth2/token',
+  pkce: 'plain',
+  clientAuth: 'post',
+  clientSecret: 'optional',
+  refreshToken: 'always',
+  rotates: 'yes',
+  lifetime: 'access token 1 hour, refresh token 1 month',
+  deviceFlow: 'none',
+  registration: 'https://myanimelist.net/apiconfig',
+  register: [
+    'Choose Create ID.',
+    'App Type: `web` gives a client secret, the other types give none. Both work. The type cannot be changed later.',
+    'App Redirect URL: the redirect URI below.',
+  ],
+  traps: [
+    'Its only PKCE method is `plain`: anything else is refused.',
+    'A refresh has to come from the client id that the sign-in was made with. If you replace the client id, users sign in again.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://myanimelist.net/apiconfig/references/authorization': [
+        'authorizeUrl',
+        'tokenUrl',
+        'pkce',
+        'clientAuth',
+        'scope',
+        'refreshToken',
+        'lifetime',
+        'deviceFlow',
+        'trap 1',
+      ],
+      'https://myanimelist.net/blog.php?eid=835707': ['clientSecret', 'registration'],
+      'https://github.com/mihonapp/mihon/blob/main/app/src/main/java/eu/kanade/tachiyomi/data/track/myanimelist/dto/MALOAuth.kt':
+        ['rotates'],
+      'https://github.com/kodjodevf/mangayomi/pull/534': ['trap 2'],
+    },
+  },
+};

@@ -1,0 +1,59 @@
+import type { Profile } from '../profile.ts';
+
+export const microsoft: Profile = {
+  displayName: 'Microsoft',
+  authorizeUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
+  tokenUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
+  pkce: 'S256',
+  clientAuth: 'post',
+  clientSecret: 'required',
+  scope: 'openid profile offline_access User.Read',
+  refreshToken: 'with the scope above',
+  rotates: 'yes',
+  lifetime: 'access token about 1 hour, refresh token 90 days',
+  deviceFlow:
+    'RFC 8628: https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-device-code',
+  registration: 'https://go.microsoft.com/fwlink/?linkid=2083908',
+  register: [
+    'Choose New registration, and who may sign in.',
+    'Redirect URI: the platform Web, and the redirect URI below.',
+    'Certificates & secrets: New client secret. Its value is the secret, not its id.',
+  ],
+  traps: [
+    'Without `offline_access` in the scope it gives no refresh token.',
+    '`scope` is required: without it the request is refused.',
+    'A redirect URI of the platform SPA is refused from a server, and its refresh tokens live 24 hours.',
+    '`common` admits every account. For one organization set both addresses with your tenant in place of `common`.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow': [
+        'authorizeUrl',
+        'tokenUrl',
+        'pkce',
+        'clientAuth',
+        'clientSecret',
+        'scope',
+        'refreshToken',
+        'registration',
+        'trap 1',
+        'trap 2',
+        'trap 3',
+        'trap 4',
+      ],
+      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
+        'authorizeUrl',
+        'tokenUrl',
+        'deviceFlow',
+      ],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/microsoft-entra-id.ts':
+        ['scope'],
+      'https://learn.microsoft.com/en-us/entra/identity-platform/refresh-tokens': [
+        'rotates',
+        'lifetime',
+        'trap 3',
+      ],
+    },
+  },
+};

@@ -1,0 +1,45 @@
+import type { Profile } from '../profile.ts';
+
+export const simkl: Profile = {
+  displayName: 'Simkl',
+  authorizeUrl: 'https://simkl.com/oauth/authorize',
+  tokenUrl: 'https://api.simkl.com/oauth/token',
+  pkce: 'none',
+  clientAuth: 'post',
+  clientSecret: 'required',
+  quirks: { userAgent: 'sign-in-relay' },
+  userAgentNames: 'your app and its version',
+  refreshToken: 'never',
+  rotates: 'no refresh tokens',
+  lifetime: 'access token 5 years',
+  deviceFlow: 'A PIN flow of its own, not RFC 8628: https://api.simkl.org/api-reference/pin',
+  registration: 'https://simkl.com/settings/developer/',
+  register: ['Create an app.', 'Redirect URI: the redirect URI below, to the letter.'],
+  traps: [
+    'It takes either a client secret or PKCE, not both. To go without a secret, leave `SIMKL_CLIENT_SECRET` unset and set `SIMKL_PKCE=S256`.',
+    'Users sign in at simkl.com, tokens come from api.simkl.com: the two are easily mixed up.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://api.simkl.org/api-reference/oauth-libraries': [
+        'authorizeUrl',
+        'tokenUrl',
+        'clientAuth',
+        'scope',
+        'refreshToken',
+        'rotates',
+      ],
+      'https://api.simkl.org/api-reference/simkl/exchange-token': [
+        'pkce',
+        'clientSecret',
+        'userAgent',
+        'trap 1',
+      ],
+      'https://api.simkl.org/authentication': ['lifetime', 'registration'],
+      'https://api.simkl.org/api-reference/pin': ['deviceFlow'],
+      'https://api.simkl.org/api-reference/simkl/get-pin': ['deviceFlow'],
+      'https://api.simkl.org/api-reference/oauth-pkce': ['trap 2'],
+    },
+  },
+};

@@ -1,0 +1,63 @@
+import type { Profile } from '../profile.ts';
+
+export const strava: Profile = {
+  displayName: 'Strava',
+  authorizeUrl: 'https://www.strava.com/oauth/authorize',
+  tokenUrl: 'https://www.strava.com/oauth/token',
+  pkce: 'none',
+  clientAuth: 'post',
+  clientSecret: 'required',
+  scope: 'read',
+  refreshToken: 'always',
+  rotates: 'sometimes',
+  lifetime: 'access token 6 hours',
+  deviceFlow: 'none',
+  responses: ['`athlete` holds the account; the relay drops it'],
+  registration: 'https://www.strava.com/settings/api',
+  register: [
+    'Fill in the form.',
+    'Authorization Callback Domain: the host of the redirect URI below, without https:// and path.',
+  ],
+  traps: [
+    '`STRAVA_SCOPE` takes commas between scopes: `read,activity:read`.',
+    'Users may untick scopes: the app has to look at the granted ones.',
+    'A new app admits one athlete until Strava raises the limit.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://developers.strava.com/docs/authentication/': [
+        'authorizeUrl',
+        'tokenUrl',
+        'pkce',
+        'clientAuth',
+        'clientSecret',
+        'scope',
+        'refreshToken',
+        'lifetime',
+        'deviceFlow',
+        'response 1',
+        'trap 1',
+        'trap 2',
+      ],
+      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
+        'authorizeUrl',
+        'tokenUrl',
+      ],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/lib/utils/providers.ts':
+        ['pkce'],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/strava.ts': [
+        'clientAuth',
+        'scope',
+      ],
+      'https://code.dblock.org/2018/11/17/dealing-with-strava-api-token-migration.html': [
+        'rotates',
+      ],
+      'https://docs.appmixer.com/connector-configuration/strava': ['registration'],
+      'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': ['trap 1'],
+      'https://communityhub.strava.com/developers-api-7/request-for-athlete-limit-increase-running-coach-pro-app-id-236045-13261':
+        ['trap 3'],
+    },
+    unverified: { pkce: 'its documentation does not mention PKCE, while Auth.js sends it' },
+  },
+};

@@ -1,0 +1,59 @@
+import type { Profile } from '../profile.ts';
+
+export const twitch: Profile = {
+  displayName: 'Twitch',
+  authorizeUrl: 'https://id.twitch.tv/oauth2/authorize',
+  tokenUrl: 'https://id.twitch.tv/oauth2/token',
+  pkce: 'none',
+  clientAuth: 'post',
+  clientSecret: 'required',
+  scope: 'user:read:email',
+  refreshToken: 'always',
+  rotates: 'sometimes',
+  lifetime: 'differs: believe `expires_in`',
+  deviceFlow:
+    'RFC 8628 for public clients: https://dev.twitch.tv/docs/authentication/getting-tokens-oauth#device-code-grant-flow',
+  responses: ['`scope` is an array', 'an error is `status` and `message`, without `error`'],
+  registration: 'https://dev.twitch.tv/console/apps',
+  register: [
+    'Switch on two-factor authentication for your account, then choose Register Your Application.',
+    'OAuth Redirect URLs: the redirect URI below.',
+    'Client Type: Confidential. Then choose New Secret.',
+  ],
+  traps: [
+    'An app has to ask Twitch each hour whether its access token is still valid.',
+    'The app calls the API with its client id in `Client-Id`, beside the token.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://dev.twitch.tv/docs/authentication/getting-tokens-oauth': [
+        'authorizeUrl',
+        'tokenUrl',
+        'deviceFlow',
+        'trap 1',
+      ],
+      'https://github.com/twitchdev/issues/issues/1097': ['pkce'],
+      'https://dev.twitch.tv/docs/authentication/refresh-tokens': [
+        'clientAuth',
+        'clientSecret',
+        'refreshToken',
+        'rotates',
+        'lifetime',
+      ],
+      'https://github.com/SocialiteProviders/Providers/blob/master/src/Twitch/Provider.php': [
+        'scope',
+      ],
+      'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/twitch.py':
+        ['scope'],
+      'https://botize.com/en/api-credentials/twitch': ['registration'],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/twitch.ts': [
+        'response 1',
+        'response 2',
+      ],
+      'https://community.latenode.com/t/getting-401-unauthorized-error-when-using-twitch-api-access-token/32107':
+        ['trap 2'],
+    },
+    unverified: { rotates: 'the part of its documentation that says so was not read' },
+  },
+};

@@ -1,0 +1,54 @@
+import type { Profile } from '../profile.ts';
+
+export const vimeo: Profile = {
+  displayName: 'Vimeo',
+  authorizeUrl: 'https://api.vimeo.com/oauth/authorize',
+  tokenUrl: 'https://api.vimeo.com/oauth/access_token',
+  pkce: 'none',
+  clientAuth: 'basic',
+  clientSecret: 'required',
+  scope: 'public',
+  refreshToken: 'never',
+  rotates: 'no refresh tokens',
+  lifetime: 'until the user revokes it',
+  deviceFlow: 'none',
+  responses: ['`user` holds the whole account; the relay drops it'],
+  registration: 'https://developer.vimeo.com/apps',
+  register: ['Choose Create an app.', 'Your callback URLs: the redirect URI below.'],
+  traps: [
+    'The granted scopes may be fewer than those asked for.',
+    '`VIMEO_SCOPE` takes spaces between scopes.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://developer.vimeo.com/api/authentication': [
+        'authorizeUrl',
+        'tokenUrl',
+        'pkce',
+        'clientAuth',
+        'clientSecret',
+        'refreshToken',
+        'rotates',
+        'lifetime',
+        'deviceFlow',
+        'registration',
+        'response 1',
+        'trap 1',
+      ],
+      'https://github.com/SocialiteProviders/Providers/blob/master/src/Vimeo/Provider.php': [
+        'authorizeUrl',
+        'scope',
+      ],
+      'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': [
+        'tokenUrl',
+        'clientAuth',
+        'trap 2',
+      ],
+    },
+    unverified: {
+      lifetime: 'its documentation says until it expires or is revoked, and names no time',
+      deviceFlow: 'no source was found for the one that it had',
+    },
+  },
+};

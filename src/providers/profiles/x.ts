@@ -1,0 +1,57 @@
+import type { Profile } from '../profile.ts';
+
+export const x: Profile = {
+  displayName: 'X',
+  authorizeUrl: 'https://x.com/i/oauth2/authorize',
+  tokenUrl: 'https://api.x.com/2/oauth2/token',
+  pkce: 'S256',
+  clientAuth: 'basic',
+  clientSecret: 'optional',
+  scope: 'tweet.read users.read offline.access',
+  refreshToken: 'with the scope above',
+  rotates: 'yes',
+  lifetime: 'access token 2 hours',
+  deviceFlow: 'none',
+  registration: 'https://developer.x.com/en/portal/dashboard',
+  register: [
+    'Create an app, then User authentication settings.',
+    'Type of App: Web App, which gives a secret; Native App has none.',
+    'Callback URI: the redirect URI below. Copy the OAuth 2.0 Client ID, not the API key.',
+  ],
+  traps: [
+    'Without `offline.access` in the scope it gives no refresh token.',
+    'With a secret it takes client authentication by HTTP Basic alone.',
+    'It was called Twitter: `PROVIDERS=x`, and settings begin with `X_`.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/user-access-token': [
+        'authorizeUrl',
+        'pkce',
+        'clientAuth',
+        'clientSecret',
+        'registration',
+        'trap 2',
+        'trap 3',
+      ],
+      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
+        'authorizeUrl',
+        'tokenUrl',
+      ],
+      'https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/authorization-code': [
+        'tokenUrl',
+        'refreshToken',
+        'rotates',
+        'lifetime',
+        'deviceFlow',
+        'trap 1',
+      ],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/twitter.ts': [
+        'scope',
+      ],
+      'https://github.com/unasuke/omniauth-twitter2/issues/4': ['trap 2'],
+    },
+    unverified: { rotates: 'its documentation does not say; clients store the new one' },
+  },
+};

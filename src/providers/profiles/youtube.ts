@@ -1,0 +1,64 @@
+import type { Profile } from '../profile.ts';
+
+export const youtube: Profile = {
+  displayName: 'YouTube',
+  authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
+  tokenUrl: 'https://oauth2.googleapis.com/token',
+  pkce: 'S256',
+  clientAuth: 'post',
+  clientSecret: 'required',
+  scope: 'https://www.googleapis.com/auth/youtube.readonly',
+  authorizeParams: { access_type: 'offline', prompt: 'consent' },
+  refreshToken: 'with the parameters above',
+  rotates: 'no',
+  lifetime: 'access token 1 hour, refresh token until it is unused for 6 months',
+  deviceFlow: 'RFC 8628: https://developers.google.com/youtube/v3/guides/auth/devices',
+  registration: 'https://console.cloud.google.com/auth/clients',
+  register: [
+    'Create a project at Google, and enable the YouTube Data API.',
+    'Create a client of the type Web application.',
+    'Authorized redirect URIs: the redirect URI below.',
+  ],
+  traps: [
+    'Without `prompt=consent` a refresh token comes only with the first sign-in of a user.',
+    'While the app is in testing, a refresh token lives 7 days, and only listed test users can sign in. Publish the app.',
+    'It refuses to sign in inside the web view of another app.',
+    'Its scopes may be sensitive: an app that Google has not verified shows a warning, and may have a limited number of users.',
+  ],
+  evidence: {
+    readOn: '2026-11-21',
+    sources: {
+      'https://developers.google.com/identity/protocols/oauth2/web-server': [
+        'authorizeUrl',
+        'tokenUrl',
+        'clientAuth',
+        'clientSecret',
+        'registration',
+      ],
+      'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': [
+        'authorizeUrl',
+        'authorizeParams',
+      ],
+      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': ['tokenUrl'],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/lib/utils/providers.ts':
+        ['pkce'],
+      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/google.ts': [
+        'pkce',
+      ],
+      'https://github.com/SocialiteProviders/Providers/blob/master/src/YouTube/Provider.php': [
+        'scope',
+      ],
+      'https://hackmd.io/@pclin/BJlq95xgF': ['authorizeParams', 'refreshToken', 'rotates'],
+      'https://stackoverflow.com/questions/10827920/not-receiving-google-oauth-refresh-token': [
+        'authorizeParams',
+        'refreshToken',
+        'trap 1',
+      ],
+      'https://www.unipile.com/google-oauth-refresh-token/': ['lifetime', 'trap 2'],
+      'https://developers.google.com/youtube/v3/guides/auth/devices': ['deviceFlow'],
+      'https://developers.googleblog.com/en/upcoming-security-changes-to-googles-oauth-20-authorization-endpoint-in-embedded-webviews':
+        ['trap 3'],
+      'https://support.google.com/cloud/answer/7454865': ['trap 4'],
+    },
+  },
+};

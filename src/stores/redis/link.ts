@@ -1,0 +1,221 @@
+/** One connection to one server. Only the files of this folder use @redis/client. */
+import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
+import { ClientOfflineError, createClient, ErrorReply } from '@redis/client';
+import { STORE_LATEST_MS } from '../../limits.ts';
+import { StoreUnavailable } from '../../relay/store.ts';
+import { createDeadlineQueue, type Deadline, systemClock } from '../../relay/time.ts';
+import { nameOf } from './topology.ts';
+import type { RedisAddress, RedisTarget } from './url.ts';
+
+/** Constant and short: a store that is back is used within a second. */
+export const RECONNECT_MS = 200;
+const CONNECT_TIMEOUT_MS = 2_000;
+
+/*
+ * Bun 1.4 lacks `hasSubscribers`, which Node has since 20.13, so the client would describe
+ * each command to nobody: a quarter of what a command costs.
+ */
+const tracing: object = Object.getPrototypeOf(tracingChannel('sign-in-relay'));
+if (!('hasSubscribers' in tracing)) {
+  Object.defineProperty(tracing, 'hasSubscribers', {
+    configurable: true,
+    get(this: TracingChannel) {
+      const { start, end, asyncStart, asyncEnd, error } = this;
+      const isStarted = start.hasSubscribers || end.hasSubscribers;
+      const isAsync = asyncStart.hasSubscribers || asyncEnd.hasSubscribers;
+      return isStarted || isAsync || error.hasSubscribers;
+    },
+  });
+}
+
+/** How a server is reached, and as whom. */
+export type Access = Pick<RedisTarget, 'tls' | 'username' | 'password' | 'database'>;
+
+export function createConnection(
+  { tls, username, password, database }: Access,
+  { host, port }: RedisAddress,
+  reconnectStrategy: () => number | false,
+) {
+  return createClient({
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(database !== undefined && { database }),
+    // While the store is unreachable, a command fails at once and does not wait for it.
+    disableOfflineQueue: true,
+    // From Redis 7.2 on it would say what it is: one right more that an ACL has to give.
+    disableClientInfo: true,
+    // The client's own, which would not stop a command that is written, costs a tenth
+    // of the relay's processor time. commands.ts has one that costs nothing.
+    commandOptions: { timeout: 0 },
+    socket: {
+      ...{ host, port, reconnectStrategy, connectTimeout: CONNECT_TIMEOUT_MS },
+      ...(tls && { tls: true as const }),
+    },
+  });
+}
+
+export type Connection = ReturnType<typeof createConnection>;
+
+/**
+ * A connection that is replaced after it failed, or after something was not answered:
+ * what was sent on the old one fails, and what it would still receive is not read.
+ */
+export interface Link {
+  readonly name: string;
+  /** Undefined while there is none. */
+  readonly connection: Connection | undefined;
+  /** When this one was made, by `performance.now()`. */
+  readonly openedAtMs: number;
+  /** Until then nothing had been answered for so long, on the connection before. */
+  readonly silentMs: number;
+  /** The process of the server. */
+  readonly serverId: string;
+  /** The attempt to connect that is in progress, or was the last. */
+  readonly opened: Promise<Connection>;
+  /** Gives the connection up when there is no answer in time. */
+  ask<T>(question: (connection: Connection) => Promise<T>): Promise<T>;
+  close(): void;
+}
+
+export interface LinkOptions {
+  /** Asked on each new connection, before it is used. */
+  readonly identify: (connection: Connection) => Promise<string>;
+  readonly onOpened: () => void;
+  readonly onLost: (error: unknown) => void;
+}
+
+/** What was sent before this is not carried out any more (commands.ts). */
+const answers = createDeadlineQueue(systemClock, STORE_LATEST_MS);
+
+function inTime<T>(work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const deadline: Deadline = {
+      dueAtMs: 0,
+      onDue: () => reject(new StoreUnavailable('not answered in time')),
+    };
+    answers.add(deadline);
+    work.then(resolve, reject).finally(() => answers.cancel(deadline));
+  });
+}
+
+export function openLink(access: Access, address: RedisAddress, options: LinkOptions): Link {
+  const { identify, onOpened, onLost } = options;
+  let current: Connection | undefined;
+  let opened: Promise<Connection>;
+  let isOpen = false;
+  let openedAtMs = 0;
+  let answeredAtMs = Number.NEGATIVE_INFINITY;
+  let silentMs = Number.POSITIVE_INFINITY;
+  let serverId = '';
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  function open(): void {
+    const connection = createConnection(access, address, () => false);
+    current = connection;
+    connection.on('error', (error) => lose(connection, error));
+    opened = inTime(connection.connect().then(identify)).then((id) => {
+      if (current !== connection) throw new ClientOfflineError();
+      isOpen = true;
+      serverId = id;
+      openedAtMs = performance.now();
+      silentMs = openedAtMs - answeredAtMs;
+      answeredAtMs = openedAtMs;
+      onOpened();
+      return connection;
+    });
+    opened.catch((error) => lose(connection, error));
+  }
+
+  function lose(connection: Connection, error: unknown): void {
+    if (current !== connection) return;
+    // One that was open is made again at once.
+    const pauseMs = isOpen ? 0 : RECONNECT_MS;
+    leave();
+    timer = setTimeout(open, pauseMs);
+    onLost(error);
+  }
+
+  function leave(): void {
+    const left = current;
+    current = undefined;
+    isOpen = false;
+    left?.destroy();
+  }
+
+  open();
+  return {
+    name: nameOf(address),
+    get connection() {
+      return isOpen ? current : undefined;
+    },
+    get openedAtMs() {
+      return openedAtMs;
+    },
+    get silentMs() {
+      return silentMs;
+    },
+    get serverId() {
+      return serverId;
+    },
+    get opened() {
+      return opened;
+    },
+    async ask(question) {
+      const asked = isOpen ? current : undefined;
+      if (asked === undefined) throw new ClientOfflineError();
+      try {
+        const answer = await inTime(question(asked));
+        answeredAtMs = performance.now();
+        return answer;
+      } catch (error) {
+        if (error instanceof StoreUnavailable) lose(asked, error);
+        throw error;
+      }
+    },
+    close() {
+      clearTimeout(timer);
+      leave();
+    },
+  };
+}
+
+/** Listens on a connection of its own, which is made again to the same server when it fails. */
+export function createSubscriber(access: Access, onCut: (error?: unknown) => void) {
+  let close: () => void = () => {};
+  return {
+    async subscribe(
+      address: RedisAddress,
+      channel: string,
+      onMessage: (message: string) => void,
+    ): Promise<void> {
+      close();
+      const connection = createConnection(access, address, () => RECONNECT_MS);
+      close = () => connection.destroy();
+      connection.on('error', onCut);
+      await connection.connect();
+      await connection.subscribe(channel, onMessage);
+    },
+    close: () => close(),
+  };
+}
+
+export async function timeOf(connection: Connection): Promise<number> {
+  const [seconds, microseconds] = await connection.time();
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+}
+
+/** Another one after each restart of the server. */
+export async function readServerId(connection: Connection): Promise<string> {
+  return /^run_id:(\w+)/m.exec(await connection.info('server'))?.[1] ?? '';
+}
+
+/** INFO, and `save` where it may be asked. */
+export async function describe(connection: Connection) {
+  const info = await connection.info();
+  const { save = '' } = await connection.configGet('save').catch((error: unknown) => {
+    // An ACL may forbid CONFIG; then nothing is known, so there is no warning.
+    if (error instanceof ErrorReply) return { save: '' };
+    throw error;
+  });
+  return { info, save };
+}

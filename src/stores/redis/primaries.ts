@@ -1,0 +1,363 @@
+/**
+ * Servers that fail over: which one is the primary, and when it is used. Sentinels, or
+ * all nodes of a Cluster, are asked twice a second. A primary that did not answer for a
+ * while may have been replaced when it answers again, and one that was restarted has lost
+ * its data. So it is used again when one of the others has confirmed after that that it
+ * is the primary. docs/scaling.md "When a primary fails".
+ */
+import { ClientOfflineError } from '@redis/client';
+import { PrimaryFailure } from './failures.ts';
+import {
+  type Access,
+  type Connection,
+  type Link,
+  openLink,
+  RECONNECT_MS,
+  readServerId,
+  timeOf,
+} from './link.ts';
+import {
+  addressOf,
+  type Claim,
+  isConfirmed,
+  nameOf,
+  orderClaims,
+  readClusterView,
+  readSentinelView,
+  SLOTS,
+  type SlotsReply,
+  type View,
+} from './topology.ts';
+import type { RedisAddress, RedisTarget } from './url.ts';
+
+export type PrimaryEvent =
+  /** `primary` is its host and port. What needs it is refused. */
+  | { readonly type: 'store_primary_lost'; readonly primary: string; readonly problem: string }
+  /** It is used, although nobody has confirmed for UNCONFIRMED_MS that it is the primary. */
+  | { readonly type: 'store_primary_unconfirmed'; readonly primary: string }
+  /** Each is used again, or its successor. */
+  | { readonly type: 'store_primary_back' };
+
+/** How often the others are asked who is the primary. */
+const LOOK_MS = 500;
+/** A shorter absence is not logged: connections are cut now and then. */
+const REPORT_MS = 1_000;
+/**
+ * A primary that answers and that nobody confirms is used after this, if nobody names
+ * another one: all Sentinels may be down, or one may take it to be down for long.
+ */
+const UNCONFIRMED_MS = 10_000;
+/**
+ * No shorter silence of a primary makes the others replace it. So a relay that stood
+ * still for this long asks them before it uses any primary.
+ */
+const STANDSTILL_MS = 1_000;
+const TICK_MS = 250;
+
+interface Primary {
+  readonly link: Link;
+  isTrusted: boolean;
+  /** The process that is trusted, or was until its connection failed. */
+  trustedId: string;
+  /** Since when it is not. */
+  doubtedAtMs: number;
+}
+
+/** Asks one Sentinel or node. */
+type Ask = (link: Link) => Promise<View>;
+
+export interface WatchOptions {
+  /** As in ConnectOptions. */
+  readonly onCut: (error?: unknown) => void;
+  readonly onEvent: (event: PrimaryEvent) => void;
+  /** Called whenever the others were asked. */
+  readonly onLooked: () => void;
+}
+
+function askSentinels(primaryName: string): Ask {
+  return async (link) => {
+    const about = ['MASTER', 'SENTINELS'].map((what) => ['SENTINEL', what, primaryName]);
+    const [master, sentinels] = await link.ask((connection) =>
+      Promise.all(about.map((command) => connection.sendCommand(command))),
+    );
+    return readSentinelView(
+      link.name,
+      fieldsOf(master),
+      (sentinels as unknown as unknown[]).map(fieldsOf),
+    );
+  };
+}
+
+/** A map of RESP 3 is an object, one of RESP 2 a list. */
+const fieldsOf = (record: unknown) =>
+  (Array.isArray(record) ? record : Object.entries(record as object).flat()) as string[];
+
+const askNode: Ask = async (link) => {
+  const [slots, nodes] = await link.ask((connection) =>
+    Promise.all(['SLOTS', 'NODES'].map((what) => connection.sendCommand(['CLUSTER', what]))),
+  );
+  return readClusterView(addressOf(link.name), slots as unknown as SlotsReply[], String(nodes));
+};
+
+/** Runs `work` again and again, once at a time, with a pause after each. */
+function repeat(work: () => Promise<void>, pauseMs: () => number) {
+  let isDue = false;
+  let isStopped = false;
+  let wake: () => void = () => {};
+
+  const pause = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, pauseMs());
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+
+  async function run(): Promise<void> {
+    while (!isStopped) {
+      isDue = false;
+      await work();
+      if (!isDue) await pause();
+    }
+  }
+
+  return {
+    start: () => void run(),
+    /** Without a pause, and once more if it is running. */
+    soon(): void {
+      isDue = true;
+      wake();
+    },
+    stop(): void {
+      isStopped = true;
+      wake();
+    },
+  };
+}
+
+function watchStandstills(onEnd: () => void) {
+  let tickedAtMs = performance.now();
+  let endMs = 0;
+
+  function tick(): void {
+    const nowMs = performance.now();
+    const hasStoodStill = nowMs - tickedAtMs > STANDSTILL_MS;
+    tickedAtMs = nowMs;
+    if (!hasStoodStill) return;
+    endMs = nowMs;
+    onEnd();
+  }
+
+  const timer = setInterval(tick, TICK_MS);
+  return {
+    /** By `performance.now()`. After a standstill a request may be read before any timer runs. */
+    lastEndMs(): number {
+      tick();
+      return endMs;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** Keeps a connection to each primary, and says which of them may be used. */
+export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }: WatchOptions) {
+  const isCluster = target.type === 'cluster';
+  const ask = isCluster ? askNode : askSentinels(target.primaryName ?? '');
+  const witnessAccess: Access = isCluster ? target : { tls: target.tls };
+  /** In a Cluster all nodes, the primaries too. */
+  const witnesses = new Map<string, Link>();
+  const primaries = new Map<string, Primary>();
+  /** By slot. */
+  let owners: (Primary | undefined)[] = [];
+  let claimed = '';
+  let lookedAtMs = 0;
+  const onceLooked: (() => void)[] = [];
+  const reported = new Set<string>();
+  const starting = { onUsable: () => {}, onFailure: (_: unknown) => {} };
+  const looking = repeat(look, () => (isSettled() ? LOOK_MS : RECONNECT_MS));
+  const standstills = watchStandstills(looking.soon);
+  let turn = Math.floor(Math.random() * SLOTS);
+  let isClosed = false;
+
+  const isSettled = () =>
+    primaries.size > 0 && [...primaries.values()].every(({ isTrusted }) => isTrusted);
+
+  const hasLooked = () => lookedAtMs >= standstills.lastEndMs();
+
+  function open(access: Access, address: RedisAddress): Link {
+    const name = nameOf(address);
+    function onLost(error: unknown): void {
+      const primary = primaries.get(name);
+      if (primary === undefined) return;
+      const failure = isCluster ? error : new PrimaryFailure(error);
+      starting.onFailure(failure);
+      if (primary.isTrusted) primary.doubtedAtMs = performance.now();
+      primary.isTrusted = false;
+      onCut(failure);
+      looking.soon();
+    }
+    function onOpened(): void {
+      const primary = primaries.get(name);
+      if (primary !== undefined) goOn(primary);
+      looking.soon();
+    }
+    // A Sentinel may refuse INFO, and nothing depends on which process it is.
+    const isSentinel = !isCluster && access !== target;
+    const identify = isSentinel ? async () => '' : readServerId;
+    return openLink(access, address, { identify, onOpened, onLost });
+  }
+
+  function witness(address: RedisAddress): Link {
+    const link = witnesses.get(nameOf(address)) ?? open(witnessAccess, address);
+    witnesses.set(link.name, link);
+    return link;
+  }
+
+  function primaryAt(name: string): Primary {
+    const address = addressOf(name);
+    const primary = primaries.get(name) ?? {
+      link: isCluster ? witness(address) : open(target, address),
+      isTrusted: false,
+      trustedId: '',
+      doubtedAtMs: performance.now(),
+    };
+    primaries.set(name, primary);
+    return primary;
+  }
+
+  /** What is published meanwhile may be missed. */
+  function leave(name: string, { link }: Primary): void {
+    primaries.delete(name);
+    if (!isCluster) link.close();
+    onCut();
+  }
+
+  function take(claims: readonly Claim[]): void {
+    const text = JSON.stringify(claims);
+    if (text === claimed) return;
+    claimed = text;
+    const names: (string | undefined)[] = Array.from({ length: SLOTS });
+    for (const { name, ranges } of claims) {
+      for (const [first, last] of ranges) names.fill(name, first, last + 1);
+    }
+    const byName = new Map([...new Set(names)].map((name) => [name, name && primaryAt(name)]));
+    for (const [name, primary] of primaries) if (!byName.has(name)) leave(name, primary);
+    owners = names.map((name) => byName.get(name) || undefined);
+  }
+
+  function keepWitnesses(views: readonly View[]): void {
+    const listed = [...target.addresses, ...views.flatMap((view) => view.witnesses)];
+    const names = new Set(listed.map(nameOf));
+    for (const address of listed) witness(address);
+    for (const [name, link] of witnesses) {
+      if (names.has(name) || (isCluster && primaries.has(name))) continue;
+      witnesses.delete(name);
+      link.close();
+    }
+  }
+
+  /** The same process, and nobody can have replaced it in so short a time. */
+  function goOn(primary: Primary): void {
+    const { serverId, silentMs } = primary.link;
+    const isSame = serverId !== '' && serverId === primary.trustedId;
+    primary.isTrusted = isSame && silentMs < STANDSTILL_MS;
+    if (!primary.isTrusted) primary.trustedId = '';
+  }
+
+  /** By what was asked after its connection was made. */
+  function judge(primary: Primary, views: readonly View[], askedAtMs: number): void {
+    const { link } = primary;
+    if (primary.isTrusted || link.connection === undefined || link.openedAtMs > askedAtMs) return;
+    const isNamed = isConfirmed(link.name, views);
+    if (!isNamed && performance.now() - link.openedAtMs < UNCONFIRMED_MS) return;
+    primary.isTrusted = true;
+    primary.trustedId = link.serverId;
+    if (!isNamed) onEvent({ type: 'store_primary_unconfirmed', primary: link.name });
+  }
+
+  function report(): void {
+    for (const [name, { isTrusted, doubtedAtMs, link }] of primaries) {
+      const isBrief = performance.now() - doubtedAtMs < REPORT_MS;
+      if (isTrusted || isBrief || reported.has(name)) continue;
+      reported.add(name);
+      const problem = link.connection === undefined ? SILENT : UNCONFIRMED;
+      onEvent({ type: 'store_primary_lost', primary: name, problem });
+    }
+    if (reported.size === 0 || !isSettled()) return;
+    reported.clear();
+    onEvent({ type: 'store_primary_back' });
+  }
+
+  async function look(): Promise<void> {
+    const askedAtMs = performance.now();
+    const connected = [...witnesses.values()].filter(({ connection }) => connection !== undefined);
+    if (!isCluster) for (const { link } of primaries.values()) link.ask(timeOf).catch(() => {});
+    const answers = await Promise.allSettled(connected.map(ask));
+    if (isClosed) return;
+    const views = answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    if (views.length > 0) {
+      take(orderClaims(views));
+      keepWitnesses(views);
+    } else if (primaries.size === 0) {
+      const [first] = answers.flatMap((each) => (each.status === 'rejected' ? each.reason : []));
+      starting.onFailure(first ?? new ClientOfflineError());
+    }
+    for (const primary of primaries.values()) judge(primary, views, askedAtMs);
+    lookedAtMs = askedAtMs;
+    if (hasLooked()) for (const resolve of onceLooked.splice(0)) resolve();
+    report();
+    onLooked();
+    if (isSettled()) starting.onUsable();
+  }
+
+  /** Those that may be used. */
+  function links(): Link[] {
+    return [...primaries.values()].filter(({ isTrusted }) => isTrusted).map(({ link }) => link);
+  }
+
+  return {
+    async start(): Promise<void> {
+      const opened = target.addresses.map((address) => witness(address).opened);
+      await Promise.any(opened).catch(({ errors }: AggregateError) => {
+        throw errors[0];
+      });
+      await new Promise<void>((resolve, reject) => {
+        starting.onUsable = resolve;
+        starting.onFailure = reject;
+        looking.start();
+      });
+    },
+    lookSoon: looking.soon,
+    /** Since the process last stood still. */
+    hasLooked,
+    untilLooked: () => new Promise<void>((resolve) => void onceLooked.push(resolve)),
+    /** At an address that a primary has redirected to. */
+    connectionAt: (name: string): Promise<Connection> => witness(addressOf(name)).opened,
+    /** Undefined while it is not to be used. */
+    connectionFor(slot: number): Connection | undefined {
+      const owner = owners[slot];
+      return owner?.isTrusted ? owner.link.connection : undefined;
+    },
+    links,
+    /** Any node of a Cluster passes on what is published. Another one each time, because one may be down. */
+    anyLink(): Link {
+      const usable = links();
+      turn += 1;
+      const link = usable[turn % usable.length];
+      if (link === undefined) throw new ClientOfflineError();
+      return link;
+    },
+    close(): void {
+      isClosed = true;
+      looking.stop();
+      standstills.stop();
+      for (const link of witnesses.values()) link.close();
+      for (const { link } of primaries.values()) link.close();
+    },
+  };
+}
+
+const SILENT =
+  'it does not answer: what needs it gets a 503, polls 204, until it answers or a replica is promoted';
+const UNCONFIRMED = `it answers, but it may have been replaced or have lost its data: what needs it gets a 503, polls 204, until the others confirm it, or ${UNCONFIRMED_MS / 1_000} s have passed`;

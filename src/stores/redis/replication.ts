@@ -1,0 +1,61 @@
+/**
+ * Tells the operator when a primary has no replica that keeps up: a failover would then
+ * lose what is in progress, or is impossible. docs/scaling.md "When no replica keeps up".
+ */
+import type { Clock } from '../../relay/time.ts';
+import type { RedisCommands } from './commands.ts';
+import type { RedisClient } from './connect.ts';
+
+export interface ReplicationOptions {
+  readonly client: RedisClient;
+  readonly commands: RedisCommands;
+  readonly clock: Clock;
+  readonly onBehind: () => void;
+  readonly onCaughtUp: () => void;
+}
+
+/** Only the log depends on it. */
+export const CHECK_MS = 5_000;
+
+/** A replica reports to its primary every second. */
+const MAX_LAG_SECONDS = 5;
+
+export function watchReplication(options: ReplicationOptions): () => void {
+  const { client, commands, clock, onBehind, onCaughtUp } = options;
+  const { describeReplication } = client;
+  if (describeReplication === undefined) return () => {};
+  const ask = describeReplication;
+  // Sentinels are there for a replica to take over. A Cluster may do without any.
+  let isExpected = !client.isCluster;
+  let isBehind = false;
+  let cancel: () => void = () => {};
+
+  async function check(): Promise<void> {
+    const keepUp = (await commands.within(ask())).map(hasReplica);
+    isExpected ||= keepUp.includes(true);
+    const wasBehind = isBehind;
+    isBehind = isExpected && keepUp.includes(false);
+    if (isBehind && !wasBehind) onBehind();
+    if (!isBehind && wasBehind) onCaughtUp();
+  }
+
+  function checkLater(): void {
+    cancel = clock.setTimer(CHECK_MS, () => {
+      checkLater();
+      // Where a primary does not answer, that is told elsewhere.
+      void check().catch(() => {});
+    });
+  }
+
+  checkLater();
+  return () => cancel();
+}
+
+/**
+ * Whether a primary has one that keeps up.
+ * @see https://redis.io/docs/latest/commands/info/
+ */
+function hasReplica(info: string): boolean {
+  const replicas = info.matchAll(/^slave\d+:.*\bstate=online\b.*\blag=(\d+)/gm);
+  return [...replicas].some(([, lag]) => Number(lag) <= MAX_LAG_SECONDS);
+}

@@ -1,0 +1,285 @@
+/**
+ * A user whose network is slow and loses connections: whatever they do then, the sign-in
+ * ends as they wanted, and the last page says so. docs/person.md "The pages".
+ */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { type Device, press, setUp } from '../kit/chromium.ts';
+import { type Exchange, type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
+import { pollUntil } from '../kit/wait.ts';
+
+setDefaultTimeout(180_000);
+
+/** Says whose request it is, since several users are on their way at once. */
+const USER_HEADER = 'x-user';
+
+/** What happens to the requests of one user. */
+type Network = (exchange: Exchange) => Fate;
+
+async function setUpLossy(confirm: 'code' | 'always') {
+  const networks = new Map<string, Network>();
+  let target = '';
+  const proxy = await startFaultProxy(
+    () => target,
+    (exchange) => networks.get(exchange.headers[USER_HEADER] ?? '')?.(exchange) ?? {},
+  );
+  const setup = await setUp({ CONFIRM: confirm }, proxy.url);
+  target = setup.relay.baseUrl;
+  return {
+    url: proxy.url,
+    /** A user with a browser, whose device waits. */
+    async openUser(network: Network) {
+      const name = crypto.randomUUID();
+      networks.set(name, network);
+      const device = await setup.startDeviceWithCode('mal');
+      const phone = await setup.openPhone({ extraHTTPHeaders: { [USER_HEADER]: name } });
+      phone.page.context().setDefaultTimeout(5_000);
+      return { device, result: device.poll(), ...phone };
+    },
+    async stop() {
+      await setup.stop();
+      proxy[Symbol.dispose]();
+    },
+  };
+}
+
+type Lossy = Awaited<ReturnType<typeof setUpLossy>>;
+type Choice = 'Continue' | 'Decline';
+
+/** What the user has before them. */
+type Sight = 'form' | 'question' | 'provider' | End | 'nothing';
+type End = 'signed in' | 'cancelled' | 'look at your device';
+
+/** Each is on one page only. */
+const SIGHTS: readonly [Sight, RegExp][] = [
+  ['form', /Code shown on your device/],
+  ['question', /Continue\s+Decline/],
+  ['provider', /Allow/],
+  ['signed in', /You're signed in/],
+  ['cancelled', /Sign-in was cancelled\./],
+  ['look at your device', /no longer valid.*look at your device first/s],
+];
+const ENDS: ReadonlySet<Sight> = new Set<End>(['signed in', 'cancelled', 'look at your device']);
+
+/** A page that came in part, and the browser's own page of an error, are nothing. */
+async function see(page: Page): Promise<Sight> {
+  const text = await page.locator('body').innerText();
+  return SIGHTS.find(([, said]) => said.test(text))?.[0] ?? 'nothing';
+}
+
+const BUTTONS: Partial<Record<Sight, string>> = { form: 'Next', provider: 'Allow' };
+
+/** What the user does with what they see. Resolves when they see something else. */
+async function act(page: Page, { userCode }: Device, sight: Sight, choice: Choice): Promise<void> {
+  if (sight === 'nothing') return void (await page.reload());
+  const before = page.url();
+  if (sight === 'form') await page.getByRole('textbox').fill(userCode);
+  await press(page, BUTTONS[sight] ?? choice);
+  await pollUntil('another page', async () => page.url() !== before || (await see(page)) !== sight);
+}
+
+/** A page on which nothing can be done is reloaded so often. */
+const PATIENCE = 20;
+
+/**
+ * From wherever the user is to an end; `isInterrupted` says that they do something else
+ * now. While a page is on its way none can be read, so whatever fails is tried again.
+ */
+async function goOn(
+  page: Page,
+  device: Device,
+  choice: Choice,
+  isInterrupted = () => false,
+): Promise<Sight> {
+  const seen: Sight[] = [];
+  for (let turn = 0; turn < PATIENCE; turn += 1) {
+    const sight = await page
+      .waitForLoadState()
+      .then(() => see(page))
+      .catch(() => 'nothing' as const);
+    seen.push(sight);
+    if (isInterrupted() || ENDS.has(sight)) return sight;
+    await act(page, device, sight, choice).catch(() => {});
+    if (isInterrupted()) return sight;
+  }
+  throw new Error(`no end: ${seen.join(', ')}, at ${page.url()}`);
+}
+
+async function expectResult(result: ReturnType<Device['poll']>, choice: Choice): Promise<void> {
+  const expected = choice === 'Decline' ? { error: 'access_denied' } : { status: 200 };
+  expect(await result).toMatchObject(expected);
+}
+
+const endOfHead = (message: string) => message.indexOf('\r\n\r\n');
+const cookieIn = (message: string) => message.toLowerCase().indexOf('set-cookie: ');
+
+const FAULTS: readonly [string, Fate][] = [
+  ['the request is cut before its first byte', { cutRequestAt: () => 0 }],
+  ['the request is cut in its headers', { cutRequestAt: (request) => endOfHead(request) - 3 }],
+  ['the request is cut before its last byte', { cutRequestAt: (request) => request.length - 1 }],
+  ['the response is cut before its first byte', { cutAfter: () => 0 }],
+  ['the response is cut in its first line', { cutAfter: () => 6 }],
+  ['the response is cut in its first header', { cutAfter: (text) => text.indexOf('\r\n') + 9 }],
+  ['the response is cut in its cookie', { cutAfter: (text) => cookieIn(text) + 20 }],
+  ['the response is cut in its last header', { cutAfter: (text) => endOfHead(text) - 3 }],
+  ['the response is cut before its body', { cutAfter: (text) => endOfHead(text) + 4 }],
+  ['the response is cut in its body', { cutAfter: (text) => (endOfHead(text) + text.length) >> 1 }],
+  ['the response is cut before its last byte', { cutAfter: (text) => text.length - 1 }],
+];
+
+const RECOVERIES = ['reloads', 'goes back', 'opens a second tab'] as const;
+
+interface Step {
+  readonly name: string;
+  readonly choice: Choice;
+  readonly method: 'GET' | 'POST';
+  readonly path: RegExp;
+  /** Where the user begins. */
+  readonly entry: (device: Device, url: string) => string;
+}
+
+const byCode = ({ shortUrl }: Device) => shortUrl;
+const byLink = ({ url }: Device) => url;
+const CALLBACK = /^\/auth\/mal\/callback/;
+const [SHORT, LONG] = [/^\/L\//, /^\/auth\/mal\?/];
+
+const STEPS: Readonly<Record<'code' | 'always', readonly Step[]>> = {
+  code: [
+    { name: 'home', choice: 'Continue', method: 'GET', path: /^\/$/, entry: (_, url) => `${url}/` },
+    {
+      ...{ name: 'form', choice: 'Continue', method: 'POST', path: /^\/link$/ },
+      entry: (_, url) => `${url}/link`,
+    },
+    { name: 'code', choice: 'Continue', method: 'GET', path: SHORT, entry: byCode },
+    { name: 'Continue', choice: 'Continue', method: 'POST', path: SHORT, entry: byCode },
+    { name: 'Decline', choice: 'Decline', method: 'POST', path: SHORT, entry: byCode },
+    { name: 'callback', choice: 'Continue', method: 'GET', path: CALLBACK, entry: byCode },
+  ],
+  always: [
+    { name: 'link', choice: 'Continue', method: 'GET', path: LONG, entry: byLink },
+    { name: 'Continue', choice: 'Continue', method: 'POST', path: LONG, entry: byLink },
+    { name: 'Decline', choice: 'Decline', method: 'POST', path: LONG, entry: byLink },
+    { name: 'callback', choice: 'Continue', method: 'GET', path: CALLBACK, entry: byLink },
+  ],
+};
+
+/** One fault at one step, and what the user does about it. Returns what each tab shows in the end. */
+async function meetFault(
+  lossy: Lossy,
+  step: Step,
+  fate: Fate,
+  recovery: (typeof RECOVERIES)[number],
+): Promise<Sight[]> {
+  const { choice, method, path } = step;
+  let isMet = false;
+  const { device, result, page, close } = await lossy.openUser((exchange) => {
+    if (isMet || exchange.method !== method || !path.test(exchange.path)) return {};
+    isMet = true;
+    return fate;
+  });
+  const entry = step.entry(device, lossy.url);
+  const open = (tab: Page) => tab.goto(entry).catch(() => {});
+  await open(page);
+  await goOn(page, device, choice, () => isMet);
+  expect(isMet).toBe(true);
+  const ends: Sight[] = [];
+  if (recovery === 'goes back') {
+    await page.goBack().catch(() => {});
+    if (!page.url().startsWith('http')) await open(page);
+  } else if (recovery === 'reloads') {
+    await page.reload().catch(() => {});
+  } else {
+    const second = await page.context().newPage();
+    await open(second);
+    ends.push(await goOn(second, device, choice));
+    await page.reload().catch(() => {});
+  }
+  ends.push(await goOn(page, device, choice));
+  await expectResult(result, choice);
+  await close();
+  return ends;
+}
+
+/** Within the page, because a page that is about to be left is still there to be tapped. */
+function tapTwice(page: Page, taps: readonly [Choice, Choice], gapMs: number): Promise<void> {
+  return page.evaluate(
+    ([first, second, ms]) => {
+      const tap = (choice: string) =>
+        document.querySelector<HTMLButtonElement>(`button[value=${choice}]`)?.click();
+      tap(first);
+      setTimeout(() => tap(second), ms);
+    },
+    [taps[0].toLowerCase(), taps[1].toLowerCase(), gapMs] as const,
+  );
+}
+
+const LANES = 4;
+
+async function inLanes<T>(items: readonly T[], run: (item: T, index: number) => Promise<void>) {
+  const left = [...items.entries()];
+  const lane = async () => {
+    for (let next = left.shift(); next; next = left.shift()) await run(next[1], next[0]);
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+}
+
+describe.each(['code', 'always'] as const)('CONFIRM=%s,', async (confirm) => {
+  const lossy = await setUpLossy(confirm);
+  afterAll(lossy.stop);
+
+  test.each(STEPS[confirm].map((step, index) => [step.name, step, index] as const))(
+    'at the step "%s", whatever byte is lost: a reload, Back and a second tab lead to the end',
+    async (_, step, stepIndex) => {
+      // Of what changes nothing every third will do.
+      const isDecisive = ['Continue', 'Decline', 'callback'].includes(step.name);
+      const faults = FAULTS.filter((_, index) => isDecisive || (index + stepIndex) % 3 === 0);
+      await inLanes(faults, async ([fault, fate], index) => {
+        const recovery = RECOVERIES[(stepIndex + index) % RECOVERIES.length] ?? 'reloads';
+        const ends = await meetFault(lossy, step, fate, recovery);
+        // A callback counts once, so a later one says where to look; also that of another tab.
+        const isRepeated = step.name === 'callback' || ends.length > 1;
+        const right =
+          step.choice === 'Decline'
+            ? ['cancelled']
+            : ['signed in', ...(isRepeated ? ['look at your device'] : [])];
+        const wrong = ends.filter((end) => !right.includes(end));
+        expect({ fault, recovery, wrong }).toEqual({ fault, recovery, wrong: [] });
+      });
+    },
+  );
+
+  const SLOW = { delayMs: 300 };
+  const TAPS: readonly [string, gapMs: number, Fate][] = [
+    ['30 ms apart, over a slow network', 30, SLOW],
+    ['100 ms apart, over a slow network', 100, SLOW],
+    ['250 ms apart, over a slow network', 250, SLOW],
+    ['250 ms apart, where the first response takes two seconds', 250, { delayMs: 2_000 }],
+    ['100 ms apart, where the second arrives first', 100, { arrivesAfterMs: 300 }],
+    ['100 ms apart, where the first response is lost', 100, { ...SLOW, cutAfter: 0 }],
+  ];
+
+  test.each(TAPS)('two taps %s, end where one would', async (_, gapMs, fate) => {
+    const taps: [Choice, Choice][] = [
+      ['Continue', 'Continue'],
+      ['Decline', 'Decline'],
+      ['Continue', 'Decline'],
+    ];
+    await Promise.all(
+      taps.map(async ([first, second]) => {
+        let posts = 0;
+        const { device, result, page, close } = await lossy.openUser(({ method }) => {
+          if (method !== 'POST') return {};
+          posts += 1;
+          return posts === 1 ? fate : {};
+        });
+        await page.goto(confirm === 'code' ? device.shortUrl : device.url);
+        await tapTwice(page, [first, second], gapMs);
+        await pollUntil('both are on their way', () => posts === 2);
+        const end = await goOn(page, device, second);
+        expect(end).toBe(second === 'Decline' ? 'cancelled' : 'signed in');
+        await expectResult(result, second);
+        await close();
+      }),
+    );
+  });
+});

@@ -1,0 +1,196 @@
+/** Who may use the dev relay: programs and its own pages, but no page of another site in the user's browser. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { connect } from 'node:net';
+import { hostname, networkInterfaces } from 'node:os';
+import type { Browser } from 'playwright-core';
+import { launchChromium } from '../kit/chromium.ts';
+import { type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { start } from '../kit/device.ts';
+
+setDefaultTimeout(60_000);
+
+let dev: DevRelayProcess;
+beforeAll(async () => {
+  dev = await startDev();
+});
+afterAll(async () => {
+  await dev.stop();
+});
+
+const planned = async () =>
+  ((await (await dev.askProvider('/next')).json()) as { planned: unknown[] }).planned;
+
+const plan = (headers: Record<string, string>) =>
+  dev.askProvider('/next', { method: 'POST', headers, body: '{"scenario":"deny"}' });
+
+/** Byte by byte: no client sends such a Host. The status, and what was answered. */
+function sendBytes(port: number, request: string): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(request));
+    socket.on('data', (part) => {
+      text += part.toString();
+    });
+    socket.on('error', reject);
+    socket.on('close', () => resolve({ status: Number(text.split(' ')[1]), text }));
+  });
+}
+
+const get = (path: string, host: string) =>
+  `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+
+describe('dev: a page of another site', () => {
+  test.each([
+    ['of another origin', { Origin: 'https://evil.example' }],
+    ['of a file, or in a sandbox', { Origin: 'null' }],
+    ['of another port of this machine', { Origin: 'http://127.0.0.1:5173' }],
+    ['of another site, as browsers say', { 'Sec-Fetch-Site': 'cross-site' }],
+    ['of the same site, as browsers say', { 'Sec-Fetch-Site': 'same-site' }],
+  ])('%s neither plans nor starts nor decides', async (_, headers) => {
+    const { url } = await start(dev, 'dev');
+    const authorizeUrl = (await dev.ask(url)).headers.get('location') ?? '';
+    const decision = { method: 'POST', headers, body: new URLSearchParams({ ending: 'restart' }) };
+    expect([
+      (await plan(headers)).status,
+      (await dev.askProvider('/next', { method: 'DELETE', headers })).status,
+      (await dev.askProvider('/next', { method: 'OPTIONS', headers })).status,
+      (await dev.askProvider('/try/restart', { headers })).status,
+      (await dev.askProvider(authorizeUrl, decision)).status,
+    ]).toEqual([403, 403, 403, 403, 403]);
+    expect(await planned()).toEqual([]);
+    await dev.untilShown('POST /next got 403: only programs and pages of this origin may');
+  });
+
+  test('reads nothing: only tokens and the user are for web apps', async () => {
+    const headers = { Origin: 'https://app.example' };
+    const allowed = async (path: string, init: RequestInit = {}) =>
+      (await dev.askProvider(path, { headers, ...init })).headers.get(
+        'access-control-allow-origin',
+      );
+    for (const path of ['/', '/next', '/scenarios', '/tv', '/authorize', '/nowhere']) {
+      expect([path, await allowed(path)]).toEqual([path, null]);
+    }
+    for (const path of ['/token', '/userinfo']) {
+      expect([path, await allowed(path)]).toEqual([path, '*']);
+      expect([path, await allowed(path, { method: 'OPTIONS' })]).toEqual([path, '*']);
+    }
+  });
+
+  test.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example'])(
+    'under a name that it gave this machine: %s',
+    async (name) => {
+      const host = `${name}:${dev.port + 1}`;
+      const refused = await sendBytes(dev.port + 1, get('/next', host));
+      expect(refused.status).toBe(403);
+      const body = '{"scenario":"deny"}';
+      const post = `POST /next HTTP/1.1\r\nHost: ${host}\r\nOrigin: http://${host}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      expect((await sendBytes(dev.port + 1, post)).status).toBe(403);
+      expect(await planned()).toEqual([]);
+    },
+  );
+
+  test('in a browser: its request arrives, and plans nothing', async () => {
+    const evil = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: () =>
+        new Response('<title>evil</title>', { headers: { 'Content-Type': 'text/html' } }),
+    });
+    const browser: Browser = await launchChromium();
+    const page = await browser.newPage();
+    // Another site for the browser: it takes every name below localhost to this machine.
+    await page.goto(`http://evil.localhost:${evil.port}`);
+    const answer = page.waitForResponse(`${dev.providerUrl}/next`);
+    await page.evaluate(
+      (url) =>
+        fetch(url, { method: 'POST', mode: 'no-cors', body: '{"scenario":"deny"}' }).catch(
+          () => {},
+        ),
+      `${dev.providerUrl}/next`,
+    );
+    expect((await answer).status()).toBe(403);
+    expect(await planned()).toEqual([]);
+    await page.goto(`http://evil.localhost:${evil.port}`);
+    await page.setContent(`<iframe src="${dev.providerUrl}/"></iframe>`);
+    const frame = page.frames().at(-1);
+    await frame?.waitForLoadState();
+    expect(await frame?.locator('button').count()).toBe(0);
+    await browser.close();
+    await evil.stop(true);
+  });
+});
+
+describe('dev: who may plan', () => {
+  test.each([
+    ['localhost', 'localhost'],
+    ['an address', '127.0.0.1'],
+    ['an IPv6 address', '[::1]'],
+    ['the address that an emulator uses', '10.0.2.2'],
+    ['the name of this machine', hostname()],
+    ['a name in a network of containers', 'dev-relay'],
+  ])('a program that reaches it as %s', async (_, name) => {
+    expect((await sendBytes(dev.port + 1, get('/next', `${name}:1`))).status).toBe(200);
+  });
+
+  test.each([
+    ['its own page', () => ({ Origin: dev.providerUrl })],
+    ['its own page, as browsers say', () => ({ 'Sec-Fetch-Site': 'same-origin' })],
+    ['a program', () => ({})],
+  ])('%s', async (_, headers) => {
+    expect((await plan(headers())).status).toBe(200);
+    await dev.askProvider('/next', { method: 'DELETE' });
+  });
+
+  test('what was typed into the address bar starts a sign-in', async () => {
+    const headers = { 'Sec-Fetch-Site': 'none' };
+    expect((await dev.askProvider('/try/deny', { headers })).status).toBe(303);
+  });
+});
+
+test('dev --lan: a phone plans, signs in and tries, by the address of this machine', async () => {
+  const address = Object.values(networkInterfaces())
+    .flat()
+    .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
+  const lan = await startDev({ args: ['--lan'], origin: `http://${address}` });
+  const browser = await launchChromium();
+  const phone = await browser.newPage({ viewport: { width: 390, height: 844 } });
+  await phone.goto(lan.providerUrl);
+  await phone.getByRole('button', { name: 'Plan no-code for the next sign-in' }).click();
+  expect(await phone.getByText('Planned: no-code').count()).toBe(1);
+  await lan.askProvider('/next', { method: 'DELETE' });
+  await phone.goto((await start(lan, 'dev')).url);
+  await phone.getByRole('button', { name: 'Sign in' }).click();
+  await phone.waitForURL(`${lan.relayUrl}/**`);
+  expect(await phone.title()).toBe('Signed in');
+  await phone.goto(lan.providerUrl);
+  await phone.getByRole('link', { name: 'deny', exact: true }).click();
+  expect(await phone.title()).toBe('Sign-in failed');
+  await browser.close();
+  await lan.stop();
+});
+
+describe('dev: a Host that makes no URL', () => {
+  const HOSTS = ['127.%x', '[::1', 'a b', 'a@b', 'a/b', 'localhost,a.b', 'a:b'];
+  for (const [name, offset] of [
+    ['the relay', 0],
+    ['the provider', 1],
+  ] as const) {
+    test.each(HOSTS)(`${name}: %s → 400`, async (host) => {
+      const { status, text } = await sendBytes(dev.port + offset, get('/auth/start', host));
+      expect(status).toBe(400);
+      expect(text).toEndWith('Bad request\n');
+    });
+  }
+
+  test('none at all, as in HTTP/1.0: both ports answer as ever', async () => {
+    const ask = (offset: number, path: string) =>
+      sendBytes(dev.port + offset, `GET ${path} HTTP/1.0\r\n\r\n`);
+    expect((await ask(0, '/health')).text).toEndWith('ok');
+    expect((await ask(0, '//evil.example/health')).status).toBe(404);
+    expect((await ask(1, '/scenarios')).status).toBe(200);
+  });
+
+  test('none of them is a fault', () => {
+    expect(dev.output()).not.toContain('fault');
+  });
+});

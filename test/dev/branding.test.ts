@@ -1,0 +1,83 @@
+/** The pages of a dev relay: those of a relay in production, with the settings of the app whose developer runs it. */
+import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CATALOGUE } from '../../src/pages/messages/catalogue.ts';
+import { type DevOptions, type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { start } from '../kit/device.ts';
+import { runChild } from '../kit/process.ts';
+import { MAIN } from '../kit/relay.ts';
+
+setDefaultTimeout(40_000);
+
+const running: DevRelayProcess[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((dev) => dev.stop()));
+});
+
+async function open(options?: DevOptions): Promise<DevRelayProcess> {
+  const dev = await startDev(options);
+  running.push(dev);
+  return dev;
+}
+
+const LOGO =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1H0z"/></svg>';
+
+test('dev: APP_NAME, LOGO, ACCENT, the links and the name of the provider are on the pages', async () => {
+  const logo = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-dev-')), 'logo.svg');
+  writeFileSync(logo, LOGO);
+  const dev = await open({
+    env: {
+      ...{ APP_NAME: 'Acme TV', LOGO: logo, ACCENT: '#123456,#abcdef' },
+      ...{ PRIVACY_URL: 'https://acme.example/privacy', SUPPORT_URL: 'mailto:help@acme.example' },
+      ...{ TERMS_URL: 'https://acme.example/terms', DEV_DISPLAY_NAME: 'Acme Music' },
+    },
+  });
+  const { answer } = await start(dev, 'dev', { code: true, device: 'Living room' });
+  const page = await (await dev.ask(String(answer.link))).text();
+  for (const shown of [
+    'Acme TV',
+    '#123456',
+    '#abcdef',
+    '/privacy',
+    '/terms',
+    'help@acme.example',
+  ]) {
+    expect(page).toContain(shown);
+  }
+  expect(page).toContain('Acme Music');
+  expect(await (await dev.ask('/logo')).text()).toBe(LOGO);
+});
+
+test('dev: a setting of the pages that is wrong → 1, and what would be right', async () => {
+  const env = { ACCENT: 'red\u009b2J', LOGO: '/nowhere.png' };
+  const ended = await runChild([process.execPath, MAIN, 'dev'], { env });
+  expect(ended.exitCode).toBe(1);
+  expect(ended.output).toContain('ACCENT');
+  expect(ended.output).toContain('LOGO');
+  expect(ended.output).not.toContain('\u009b');
+});
+
+test('dev: other settings of a relay change nothing', async () => {
+  const env = { POLL_SECONDS: 'x', PROVIDERS: 'mal', OAUTH_BASE_URL: 'https://relay.example' };
+  const dev = await open({ env });
+  expect((await start(dev, 'dev')).url).toStartWith(`${dev.relayUrl}/auth/dev?`);
+});
+
+test('dev: without settings no page in another language has a name in English', async () => {
+  const dev = await open();
+  const tried = (await dev.askProvider('/try/deny-at-relay')).headers.get('location') ?? '';
+  const { answer } = await start(dev, 'dev', { code: true });
+  const paths = [tried, String(answer.link), '/', '/link', '/auth/dev?state=unknown'];
+  for (const language of Object.keys(CATALOGUE).filter((each) => each !== 'en')) {
+    for (const path of paths) {
+      const page = await (await dev.ask(path, { headers: { 'Accept-Language': language } })).text();
+      expect([path, page]).toEqual([path, expect.stringContaining(`lang="${language}"`)]);
+      expect([path, language, /your app|dev provider|the dev/i.exec(page)?.[0]]).toEqual([
+        ...[path, language, undefined],
+      ]);
+    }
+  }
+});

@@ -1,0 +1,136 @@
+/** The limit on wrong codes over Redis: a refusal tells nothing of the code, not even by the time that it takes. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { startWithCode } from '../kit/device.ts';
+import { CODE_LIMIT_OVERALL, CODE_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
+import { startRedis } from '../kit/redis/server.ts';
+import { createTestService, type TestService } from '../kit/service.ts';
+import { createCode, openTestRedis } from '../kit/stores.ts';
+import { callback, decide, FROM_OWN_PAGE } from '../kit/user.ts';
+
+setDefaultTimeout(60_000);
+
+const redis = await startRedis();
+afterAll(() => redis.stop());
+
+const GUESSER = '203.0.113.1';
+const randomLink = () => `/L/${createCode().replace(/^.{4}/, '$&-')}`;
+
+/** Whatever a guess may bring along. */
+const GUESSES: [string, () => RequestInit][] = [
+  ['GET', () => ({})],
+  ['GET with cookies', () => ({ headers: { Cookie: `__Secure-continued=${secret()}` } })],
+  ['POST', () => post({ choice: 'continue' })],
+  ['POST, declining', () => post({ choice: 'decline' })],
+  ['POST with a proof', () => post({ choice: 'continue', proof: secret() })],
+  ['POST of another site', () => ({ ...post({ choice: 'continue' }), headers: {} })],
+];
+
+const secret = () => randomBytes(32).toString('base64url');
+
+function post(fields: Record<string, string>): RequestInit {
+  return { method: 'POST', headers: FROM_OWN_PAGE, body: new URLSearchParams(fields) };
+}
+
+/** Links of sign-ins that wait, that the user has opened, and that have ended in each way. */
+async function startAll(service: TestService): Promise<string[]> {
+  const started = await Promise.all(Array.from({ length: 5 }, () => startWithCode(service)));
+  const [, opened, signedIn, declined, cancelled] = started;
+  await decide(service, opened?.link ?? '');
+  await callback(service, signedIn?.state ?? '');
+  await decide(service, declined?.link ?? '', 'decline');
+  await service.ask(`/auth/result?session=${cancelled?.session}&cancel=1`);
+  return started.map(({ link }) => link);
+}
+
+/** A limit that is used up: that of the guesser's own address, or that of all together. The time stands still. */
+async function openLimited(whose: 'own' | 'overall', confirm: 'code' | 'always' | 'never') {
+  const { stores, close } = await openTestRedis(redis.url);
+  const service = createTestService({ confirm, trustedProxyCidrs: [] }, { stores });
+  const existing = await startAll(service);
+  const { burst } = whose === 'own' ? CODE_LIMIT_PER_ADDRESS : CODE_LIMIT_OVERALL;
+  for (let tries = 0; tries < burst; tries += 1) {
+    const from = whose === 'own' ? GUESSER : `198.51.100.${tries}`;
+    expect((await service.ask(randomLink(), {}, from)).status).toBe(404);
+  }
+  async function guess(link: string, init: RequestInit): Promise<void> {
+    const response = await service.ask(link, init, GUESSER);
+    expect(response.status).toBe(429);
+    await response.body?.cancel();
+  }
+  return { existing, guess, close };
+}
+
+/** How often Redis has carried out each command, also within scripts; without heartbeats, looks at the clock, and what asks. */
+async function countCommands(): Promise<Record<string, number>> {
+  const stats = await redis.cli('INFO', 'commandstats');
+  const calls = [...stats.matchAll(/cmdstat_([\w|]+):calls=(\d+)/g)];
+  const counted = calls.filter(([, name = '']) => !/^(?:publish|time|info|client|ping)/.test(name));
+  return Object.fromEntries(counted.map(([, name, count]) => [name, Number(count)]));
+}
+
+async function commandsOf(ask: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = await countCommands();
+  await ask();
+  const after = await countCommands();
+  const added = Object.entries(after).map(([name, calls]) => [name, calls - (before[name] ?? 0)]);
+  return Object.fromEntries(added.filter(([, calls]) => calls !== 0));
+}
+
+describe.each([
+  ['own', 'code'],
+  ['own', 'always'],
+  ['own', 'never'],
+  ['overall', 'code'],
+] as const)('refused by the limit "%s", with CONFIRM=%s,', (whose, confirm) => {
+  test.each(GUESSES)(
+    '%s runs the same commands whether or not the code exists',
+    async (_, init) => {
+      const { existing, guess, close } = await openLimited(whose, confirm);
+      // Redis has learnt every script by now.
+      await guess(randomLink(), init());
+      const wrong = await commandsOf(() => guess(randomLink(), init()));
+      // The bucket of the address; where it has a token, that of all and the refund too.
+      expect(wrong.evalsha).toBe(whose === 'own' ? 1 : 3);
+      for (const link of existing) {
+        expect(await commandsOf(() => guess(link, init()))).toEqual(wrong);
+      }
+      close();
+    },
+  );
+});
+
+const MEASURED = 2_000;
+
+test(`of ${MEASURED} refusals of a POST the times are printed, of existing and of unknown codes in turn`, async () => {
+  const { existing, guess, close } = await openLimited('own', 'code');
+  const [link = ''] = existing;
+  const timesMs: Record<'existing' | 'unknown', number[]> = { existing: [], unknown: [] };
+  for (let turn = 0; turn < MEASURED; turn += 1) {
+    const kind = turn % 2 === 0 ? 'existing' : 'unknown';
+    const guessed = kind === 'existing' ? link : randomLink();
+    const startedAtMs = performance.now();
+    await guess(guessed, post({ choice: 'continue', proof: secret() }));
+    timesMs[kind].push(performance.now() - startedAtMs);
+  }
+  close();
+  const [one, other] = [describeTimes(timesMs.existing), describeTimes(timesMs.unknown)];
+  const z = rankSum(timesMs.existing, timesMs.unknown);
+  console.log(`refused in µs: existing ${one}; unknown ${other}; rank sum z = ${z.toFixed(2)}`);
+});
+
+function describeTimes(timesMs: number[]): string {
+  const sorted = timesMs.toSorted((a, b) => a - b);
+  const at = (part: number) => Math.round((sorted[Math.floor(part * sorted.length)] ?? 0) * 1_000);
+  return `p10 ${at(0.1)}, p50 ${at(0.5)}, p90 ${at(0.9)} (n = ${sorted.length})`;
+}
+
+/** Mann and Whitney: of one distribution, beyond ±2 in one of twenty runs. */
+function rankSum(some: readonly number[], others: readonly number[]): number {
+  const sorted = [...some, ...others].toSorted((a, b) => a - b);
+  const rankOf = new Map(sorted.map((value, index) => [value, index + 1]));
+  const sum = some.reduce((ranks, value) => ranks + (rankOf.get(value) ?? 0), 0);
+  const [n, m] = [some.length, others.length];
+  const mean = (n * (n + m + 1)) / 2;
+  return (sum - mean) / Math.sqrt((n * m * (n + m + 1)) / 12);
+}

@@ -1,0 +1,225 @@
+/**
+ * A primary stops answering, or answers again and is not what it was: which server the
+ * relay uses then, and whose answers it takes (docs/scaling.md "When a primary fails").
+ */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { poll, pollOnce, pollUntilDone, type Started, type Target } from '../kit/device.ts';
+import { tokensFor } from '../kit/provider.ts';
+import {
+  type Failing,
+  startFailingCluster,
+  startFailingSentinel,
+  VALKEY,
+} from '../kit/redis/failing.ts';
+import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
+import { type RedisServer, untilFrozen } from '../kit/redis/server.ts';
+import { startRelayPair } from '../kit/relay-pair.ts';
+import { bringCode, bringCodeWhenPossible, makeCode, startWhenPossible } from '../kit/user.ts';
+import { pollUntil } from '../kit/wait.ts';
+
+setDefaultTimeout(90_000);
+
+type StartGroup = () => Promise<Failing>;
+const GROUPS: [string, StartGroup][] = [
+  ['with Sentinel', () => startFailingSentinel(1)],
+  ['in a Cluster', () => startFailingCluster(1)],
+];
+const GROUPS_OF_VALKEY: [string, StartGroup][] = [
+  ['with Sentinel, Valkey', () => startFailingSentinel(1, VALKEY)],
+  ['in a Cluster, Valkey', () => startFailingCluster(1, VALKEY)],
+];
+if (Bun.which(VALKEY) === null) GROUPS_OF_VALKEY.length = 0;
+
+/** So many that some are on each master of a Cluster, but for one run in 10,000. */
+const MANY = 24;
+
+const startMany = (relay: Target) =>
+  Promise.all(Array.from({ length: MANY }, () => startWhenPossible(relay)));
+
+/** What no replica has yet would be lost. */
+async function startReplicated(relay: Target, { nodes }: Failing): Promise<Started[]> {
+  const started = await startMany(relay);
+  const count = async (server: RedisServer) => (await server.keys('*:session:*')).length;
+  const all = nodes.filter((node) => node.isAnswering());
+  await pollUntil('the replicas have the sessions', async () => {
+    const primaries = await Promise.all(all.map(isReplica));
+    const counts = await Promise.all(all.map(count));
+    const sum = (ofReplicas: boolean) =>
+      counts.reduce(
+        (total, each, index) => total + (primaries[index] === ofReplicas ? each : 0),
+        0,
+      );
+    return sum(true) === sum(false);
+  });
+  return started;
+}
+
+/** The user comes back; a sign-in that the page says has succeeded must have its tokens at the device. */
+async function finish(relay: Target, { session, state }: Started): Promise<void> {
+  const code = makeCode();
+  expect(await bringCodeWhenPossible([relay], state, code)).toBe(200);
+  expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
+}
+
+const finishAll = (relay: Target, sessions: readonly Started[]) =>
+  Promise.all(sessions.map((session) => finish(relay, session)));
+
+const signInMany = async (relay: Target) => finishAll(relay, await startMany(relay));
+
+/** The primary, and the Sentinel on the same machine. */
+async function machineOf(group: Failing) {
+  const primary = await group.primary();
+  return { primary, servers: [primary, ...group.sentinels.slice(0, 1)] };
+}
+
+/** Ways in which a machine fails, and how it is there again. */
+const FAILURES = [
+  {
+    how: 'frozen',
+    fail: (server: RedisServer) => server.freeze(),
+    end: async (server: RedisServer) => server.thaw(),
+  },
+  {
+    how: 'killed',
+    fail: (server: RedisServer) => server.kill(),
+    end: (server: RedisServer) => server.restart(),
+  },
+];
+
+const isReplica = async (server: RedisServer) => (await server.cli('ROLE')).startsWith('slave');
+
+describe.each([...GROUPS, ...GROUPS_OF_VALKEY])('%s', (deployment, startGroup) => {
+  test('a primary is frozen, and then its successor killed: the replica is used at once, and the old one is not believed when it is back', async () => {
+    await using group = await startGroup();
+    await using pair = await startRelayPair(group.url);
+    const [relay] = pair.relays;
+    for (const { how, fail, end } of FAILURES) {
+      const live = await startReplicated(relay, group);
+      const { primary: old, servers } = await machineOf(group);
+      await Promise.all(servers.map(fail));
+      await group.waitForPromotion(old);
+      const promotedAtMs = performance.now();
+      await signInMany(relay);
+      const usedMs = Math.round(performance.now() - promotedAtMs);
+      console.log(`${how}, ${deployment}: ${MANY} sign-ins within ${usedMs} ms of the promotion`);
+      expect(old.isAnswering()).toBe(false);
+      await finishAll(relay, live);
+      await Promise.all(servers.map(end));
+      // Until somebody tells it otherwise, it takes itself for the primary.
+      do await signInMany(relay);
+      while (!(await isReplica(old)));
+      await pollUntil('it has the data of its successor', async () =>
+        (await old.cli('INFO', 'replication')).includes('master_link_status:up'),
+      );
+    }
+  });
+});
+
+describe.each(GROUPS)('%s', (deployment, startGroup) => {
+  test('a primary is killed, and is back and empty while the others replace it: no live session is answered 410', async () => {
+    await using group = await startGroup();
+    await using pair = await startRelayPair(group.url, { env: { POLL_SECONDS: '1' } });
+    const [relay] = pair.relays;
+    const live = await startReplicated(relay, group);
+    // A replica that finds its primary back before it is promoted would empty itself too.
+    for (const node of group.nodes) await node.cli('CONFIG', 'SET', 'masterauth', 'refused');
+    const old = await group.killPrimary();
+    let isOver = false;
+    const statuses = new Set<number>();
+    async function keepPolling({ session }: Started): Promise<void> {
+      while (!isOver) statuses.add((await poll(relay, session)).status);
+    }
+    const polls = Promise.all(live.map(keepPolling));
+    await pollUntil('the others take it to be down', () => isTakenToBeDown(group, old));
+    await old.restart();
+    await group.waitForPromotion(old);
+    await signInMany(relay);
+    isOver = true;
+    await polls;
+    expect([...statuses]).toEqual([204]);
+    await finishAll(relay, live);
+    console.log(`${deployment}: ${MANY} sessions outlived a primary that came back empty`);
+  });
+
+  test('a relay was stopped while a frozen primary was replaced: it does not believe the old one', async () => {
+    await using group = await startGroup();
+    await using pair = await startRelayPair(group.url);
+    const [stopped, other] = pair.relays;
+    const live = await startReplicated(stopped, group);
+    process.kill(stopped.pid, 'SIGSTOP');
+    await untilFrozen(stopped.pid);
+    const { primary: old, servers } = await machineOf(group);
+    await Promise.all(servers.map((server) => server.freeze()));
+    await group.waitForPromotion(old);
+    const later = await startMany(other);
+    for (const server of servers) server.thaw();
+    process.kill(stopped.pid, 'SIGCONT');
+    await finishAll(stopped, [...live, ...later]);
+    await signInMany(stopped);
+  });
+});
+
+/** As the Sentinels say, or the other nodes. */
+async function isTakenToBeDown(group: Failing, old: RedisServer): Promise<boolean> {
+  const asked = [...group.sentinels, ...group.nodes.filter((node) => node !== old)];
+  const question = group.sentinels.length > 0 ? ['SENTINEL', 'MASTERS'] : ['CLUSTER', 'NODES'];
+  const answers = await Promise.all(asked.map((server) => server.cli(...question).catch(() => '')));
+  const down = new RegExp(`s_down|:${old.port}@\\d+\\S* \\S*fail(?!\\?)`);
+  return answers.some((answer) => down.test(answer));
+}
+
+/** Longer than the test takes: nothing is replaced. */
+const PATIENT = ['--cluster-node-timeout', '60000'];
+
+describe.each<
+  [string, () => Promise<{ url: string; nodes: readonly RedisServer[] } & AsyncDisposable>]
+>([
+  ['with Sentinel', () => startRedisSentinel()],
+  ['in a Cluster', () => startRedisCluster({ replicas: 1, args: PATIENT })],
+])('%s', (deployment, startGroup) => {
+  test('a primary is frozen and wakes as such: the log says so, other masters are used, its sessions go on', async () => {
+    await using group = await startGroup();
+    await using pair = await startRelayPair(group.url);
+    const [relay] = pair.relays;
+    const live = await startMany(relay);
+    const [primary] = group.nodes;
+    if (primary === undefined) throw new Error('no primary');
+    await primary.freeze();
+    const lost = await relay.waitForEvent('store_primary_lost');
+    expect(lost).toMatchObject({ level: 'warning', primary: `127.0.0.1:${primary.port}` });
+    const codes = live.map(({ state }) => ({ state, code: makeCode() }));
+    const answers = await Promise.all(
+      codes.map(async ({ state, code }) => (await bringCode(relay, state, code)).status),
+    );
+    if (deployment === 'in a Cluster') expect(new Set(answers)).toEqual(new Set([200, 503]));
+    else expect(new Set(answers)).toEqual(new Set([503]));
+    primary.thaw();
+    await relay.waitForEvent('store_primary_back');
+    await finishAll(
+      relay,
+      live.filter((_, index) => answers[index] === 503),
+    );
+    await signInMany(relay);
+    expect(relay.events('store_primary_lost')).toHaveLength(1);
+    expect(relay.events('store_primary_back')).toHaveLength(1);
+  });
+});
+
+test('all Sentinels are frozen: sign-ins go on; a primary that nobody can confirm is used after a while, and the log says so', async () => {
+  await using group = await startRedisSentinel();
+  await using pair = await startRelayPair(group.url);
+  const [relay] = pair.relays;
+  const [primary] = group.nodes;
+  const live = await startMany(relay);
+  await Promise.all(group.sentinels.map((sentinel) => sentinel.freeze()));
+  await signInMany(relay);
+  await primary?.cli('CLIENT', 'KILL', 'TYPE', 'normal');
+  await relay.waitForEvent('store_primary_lost');
+  expect((await pollOnce(relay, live[0]?.session ?? '')).status).toBe(204);
+  await relay.waitForEvent('store_primary_unconfirmed');
+  await finishAll(relay, live);
+  for (const sentinel of group.sentinels) sentinel.thaw();
+  await primary?.cli('CLIENT', 'KILL', 'TYPE', 'normal');
+  await signInMany(relay);
+  expect(relay.events('store_primary_unconfirmed')).toHaveLength(1);
+});

@@ -1,0 +1,66 @@
+/**
+ * Redis is stopped: it takes what is sent and answers nothing. Every endpoint that asks
+ * it answers all the same, each command by its own deadline, since handlers have none.
+ */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import {
+  acknowledge,
+  authorizeDevice,
+  pollToken,
+  refresh,
+  requestAuthorization,
+  start,
+  startRequest,
+} from '../kit/device.ts';
+import { DEPLOYMENTS } from '../kit/redis/deployments.ts';
+import { startRelay } from '../kit/relay.ts';
+import { bringCode, decide, makeCode, typeCode } from '../kit/user.ts';
+
+setDefaultTimeout(90_000);
+
+test.concurrent.each(DEPLOYMENTS)(
+  'with %s: no request is left without an answer',
+  async (_, startDeployment) => {
+    await using redis = await startDeployment();
+    const relay = await startRelay({
+      REDIS_URL: redis.url,
+      MAL_CLIENT_ID: 'client',
+      MAL_TOKEN_URL: 'http://127.0.0.1:9/token',
+      MAX_SESSIONS: '1000',
+      START_BURST: '100',
+    });
+    const [open, polled] = [await start(relay), await start(relay)];
+    const { deviceCode, link, user_code: userCode } = await authorizeDevice(relay);
+    await redis.freeze();
+    const status = async (answer: Promise<Response>) => {
+      const response = await answer;
+      await response.arrayBuffer();
+      return response.status;
+    };
+    const ask = (path: string, init?: RequestInit) => status(relay.ask(path, init));
+    expect(
+      await Promise.all([
+        ask('/auth/start', startRequest()),
+        ask(`/auth/mal?state=${open.state}`),
+        status(bringCode(relay, open.state, makeCode())),
+        ask(`/auth/result?session=${polled.session}&wait=1`),
+        status(acknowledge(relay, polled.session)),
+        ask(`/auth/result?session=${open.session}&cancel=1`),
+        ask(`/qr/${open.state}.png`),
+        ask(link),
+        status(decide(relay, link)),
+        status(typeCode(relay, userCode)),
+      ]),
+    ).toEqual([503, 503, 503, 204, 503, 503, 503, 503, 503, 303]);
+    const { body: authorization } = await requestAuthorization(relay);
+    const { body: token } = await pollToken(relay, deviceCode);
+    const { status: refreshed } = await refresh(relay, 'a-refresh-token');
+    expect([authorization.error, token.error, refreshed]).toEqual([
+      'temporarily_unavailable',
+      'authorization_pending',
+      503,
+    ]);
+    redis.thaw();
+    expect(await relay.stop()).toBe(0);
+  },
+);
