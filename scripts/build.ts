@@ -64,7 +64,9 @@ export function buildExecutable(file: string, target?: ExecutableTarget): void {
     ...[process.execPath, 'build', 'src/main.ts', '--compile'],
     ...(target ? [`--target=${target}`] : []),
     // Neither settings nor code from the folder in which the relay happens to be started.
-    ...['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'],
+    ...['dotenv', 'bunfig', 'tsconfig', 'package-json'].map(
+      (file) => `--no-compile-autoload-${file}`,
+    ),
     ...[...defines, `--outfile=${file}`],
   ];
   const { exitCode, stderr } = Bun.spawnSync(command, { cwd: ROOT });

@@ -208,7 +208,8 @@ export const STORE_UNDO_MS = 20 * SECOND_MS;
 /**
  * For how long a session that was found pending is taken to be so, where a relay is
  * notified of any change: a device that has just started, or that polls again, is not
- * looked up. Longer would find later what nobody notifies of: a lease that ran out.
+ * looked up. Longer would find later what nobody notifies of: a lease that ran out. Never
+ * longer than the session lives.
  */
 export const KNOWN_PENDING_MS = 5 * SECOND_MS;
 

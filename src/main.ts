@@ -1,6 +1,6 @@
 /** The command line: a command, help and version, or reads the environment and serves. */
 import { readFileSync } from 'node:fs';
-import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { type ParseArgsConfig, parseArgs, parseEnv } from 'node:util';
 import { CertificateProblem } from './certificate.ts';
 import { FETCHES_AT_ONCE } from './limits.ts';
 import { loadRuntime } from './listen.ts';
@@ -21,6 +21,8 @@ Usage: sign-in-relay             serve, configured by the environment
        sign-in-relay dev               a relay and a provider to try an app against
        sign-in-relay login SERVICE     sign in from this terminal, and get the tokens
        sign-in-relay providers [NAME]  what is known of providers, or of one
+
+The relay, check and health: --env-file FILE adds settings from a file.
 `;
 
 async function main(): Promise<void> {
@@ -37,7 +39,7 @@ async function main(): Promise<void> {
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   if (options.version) return print(`${VERSION}\n`);
 
-  const read = readEnvironment();
+  const read = readEnvironment(options);
   if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
   const { settings, warnings } = read;
   startLog({
@@ -53,6 +55,9 @@ async function main(): Promise<void> {
   }
 }
 
+/** Of the commands that read the settings. */
+const SETTINGS_OPTIONS = { 'env-file': { type: 'string' } } as const;
+
 /** Loaded only when they are asked for: a relay in production needs none of it. */
 const COMMANDS = {
   dev: async (args: readonly string[]) => (await import('./dev/command.ts')).dev(args),
@@ -65,17 +70,18 @@ const COMMANDS = {
     print(text);
   },
   async check(args: readonly string[]) {
-    const { json = false } = readFlags(args, { json: { type: 'boolean' } });
+    const options = readFlags(args, { ...SETTINGS_OPTIONS, json: { type: 'boolean' } });
     const { check } = await import('./check/check.ts');
     const { fetch } = await loadRuntime();
-    end(await check({ read: readEnvironment(), fetch, asJson: json }));
+    const { json: asJson = false } = options;
+    end(await check({ read: readEnvironment(options), fetch, asJson }));
   },
   async health(args: readonly string[]) {
-    const { ready } = readFlags(args, { ready: { type: 'boolean' } });
-    const read = readEnvironment();
+    const options = readFlags(args, { ...SETTINGS_OPTIONS, ready: { type: 'boolean' } });
+    const read = readEnvironment(options);
     if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
     const { askHealth } = await import('./health.ts');
-    end(await askHealth(read.settings, ready ? '/ready' : '/health'));
+    end(await askHealth(read.settings, options.ready ? '/ready' : '/health'));
   },
 } as const;
 
@@ -127,6 +133,7 @@ function describeUnexpected(error: unknown): string {
 
 function readOptions() {
   return readFlags(process.argv.slice(2), {
+    ...SETTINGS_OPTIONS,
     help: { type: 'boolean', short: 'h' },
     version: { type: 'boolean' },
   });
@@ -143,8 +150,19 @@ function readFlags<const Options extends NonNullable<ParseArgsConfig['options']>
   }
 }
 
-function readEnvironment() {
-  return readSettings(process.env, readFileSync);
+/** What the environment sets, even to nothing, the file cannot change. */
+function readEnvironment({ 'env-file': file }: { readonly 'env-file'?: string | undefined }) {
+  const variables = file === undefined ? {} : parseEnv(readEnvFile(file));
+  return readSettings({ ...variables, ...process.env }, readFileSync);
+}
+
+function readEnvFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return fail(`--env-file ${JSON.stringify(file)} cannot be read (${code})\n`);
+  }
 }
 
 /**

@@ -10,18 +10,23 @@ import {
   startGrant,
 } from '../device.ts';
 import {
+  between,
   equal,
   expectInvalidLink,
   expectSessionNotFound,
   expectStatus,
   expectSuccessPage,
+  Skip,
 } from '../expect.ts';
+import type { Answer } from '../http.ts';
 import { cases, type Kit } from '../runner.ts';
 
 /** So long before the end of its lifetime a session must still be there. */
 const BEFORE_SECONDS = 5;
 /** So long after it, the session must be gone. The suite's clock starts a little late. */
 const AFTER_SECONDS = 2;
+/** So long after it, a poll that was held until then is answered. Much less than the default hold of 50 s. */
+const HELD_AFTER_SECONDS = 10;
 
 async function sleepUntil(time: number): Promise<void> {
   await sleep(Math.max(0, time - performance.now()));
@@ -36,6 +41,21 @@ async function almostLifetime({ options }: Kit, startedAt: number): Promise<void
 async function lifetime({ options }: Kit): Promise<void> {
   const seconds = options.sessionSeconds + options.sweepSeconds + AFTER_SECONDS;
   await sleepUntil(performance.now() + seconds * 1000);
+}
+
+/** The answer to a poll of a session that was started now. It is held when the session expires, and answered then. */
+async function pollOverEnd(kit: Kit, poll: () => Promise<Answer>): Promise<Answer> {
+  const { pollSeconds, sessionSeconds, sweepSeconds } = kit.options;
+  if (pollSeconds < BEFORE_SECONDS + HELD_AFTER_SECONDS) {
+    throw new Skip('polls are not held long enough to notice');
+  }
+  const startedAt = performance.now();
+  await almostLifetime(kit, startedAt);
+  const answer = await poll();
+  const seconds = (performance.now() - startedAt) / 1000;
+  const latest = sessionSeconds + sweepSeconds + HELD_AFTER_SECONDS;
+  between('seconds since the start', seconds, sessionSeconds - BEFORE_SECONDS / 2, latest);
+  return answer;
 }
 
 export const expiry = cases((test) => {
@@ -64,6 +84,11 @@ export const expiry = cases((test) => {
     expectRequests(kit, code, 0);
   });
 
+  test('Waiting for the result: a poll that is held when the lifetime ends is answered 410 at once', async (kit) => {
+    const session = await kit.relay.start();
+    expectSessionNotFound(await pollOverEnd(kit, () => kit.relay.poll(session)));
+  });
+
   test('Limits; Waiting for the result: after its lifetime a result that was not claimed is removed: 410', async (kit) => {
     const { session } = await signIn(kit, kit.options.serviceB);
     await lifetime(kit);
@@ -87,6 +112,12 @@ export const expiry = cases((test) => {
 });
 
 export const deviceExpiry = cases((test) => {
+  test('docs/device-grant.md "Polling": a poll that is held when the lifetime ends gets expired_token at once', async (kit) => {
+    const { session } = await startGrant(kit);
+    const poll = () => pollGrant(kit, session, { Prefer: 'wait=50' });
+    expectOAuthError(await pollOverEnd(kit, poll), 'expired_token');
+  });
+
   test('RFC 8628 §3.5: after the lifetime a poll gets expired_token, and the user code is unknown', async (kit) => {
     const { session } = await startGrant(kit);
     await lifetime(kit);

@@ -7,6 +7,7 @@
 import { Buffer } from 'node:buffer';
 import { hash, randomBytes } from 'node:crypto';
 import { readAtMost } from '../body.ts';
+import { systemClock } from '../relay/time.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
 import {
@@ -131,10 +132,8 @@ export function createDevProvider(options: DevProviderOptions) {
         return page(200, messagePage('Nothing happens', 'This sign-in never finishes.'));
       case 'expires': {
         const signIn = signIns.find(asked.state);
-        // Planned before the start, it has its short life already.
-        if (signIn !== undefined && signIn.endsAtMs === Number.POSITIVE_INFINITY) {
-          signIn.endsAtMs = Date.now() + plan.seconds * 1_000;
-        }
+        // If it was planned before the start, the session has expired by then.
+        if (signIn !== undefined) systemClock.setTimer(plan.seconds * 1_000, signIn.expire);
         const text = `This sign-in expires within ${plan.seconds} seconds, unfinished.`;
         return page(200, messagePage('It expires', text));
       }

@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SessionResult } from '../relay/session.ts';
-import type { NewSession, SessionStore } from '../relay/store.ts';
+import type { NewSession, SessionKey, SessionStore } from '../relay/store.ts';
 import type { Plan } from './scenarios.ts';
 
 export interface SignIn {
@@ -16,8 +16,9 @@ export interface SignIn {
   readonly deviceName: string | undefined;
   /** Undefined until it is chosen. */
   plan: Plan | undefined;
-  /** Chosen after the start: the session ends sooner than the device was told. */
-  endsAtMs: number;
+  /** Ends the session sooner than the device was told. Its polls are notified. */
+  readonly expire: () => void;
+  hasExpired: boolean;
   wasOpened: boolean;
   wasCut: boolean;
   deliveries: number;
@@ -37,8 +38,6 @@ export interface RequestContext {
 
 /** Sign-ins that the page shows and that events are matched with. The oldest is forgotten. */
 const MAX_SIGN_INS = 1_000;
-
-const GONE = { state: 'gone' } as const;
 
 /** Tells what happened to a sign-in, in plain words. */
 export type Tell = (signIn: SignIn, text: string) => void;
@@ -68,9 +67,8 @@ export function createSignIns(tell: Tell) {
     }
   }
 
-  function hasEnded(signIn: SignIn | undefined): boolean {
-    return signIn !== undefined && Date.now() > signIn.endsAtMs;
-  }
+  const findBy = (key: SessionKey) =>
+    'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState);
 
   return {
     context,
@@ -102,11 +100,16 @@ export function createSignIns(tell: Tell) {
           const signIn: SignIn = {
             ...{ number: count, service, browserState, userCode, deviceName, plan },
             ...{
-              endsAtMs: Number.POSITIVE_INFINITY,
+              hasExpired: false,
               wasOpened: false,
               wasCut: false,
               deliveries: 0,
               state: '',
+            },
+            expire() {
+              // For polls and links a cancelled session is like one that has expired; see isCancelled.
+              signIn.hasExpired = true;
+              void store.cancel(pollSecret);
             },
           };
           add(signIn, pollSecret);
@@ -116,7 +119,6 @@ export function createSignIns(tell: Tell) {
         },
         getAuthorization(service, browserState) {
           const signIn = byBrowserState.get(browserState);
-          if (hasEnded(signIn)) return undefined;
           const found = store.getAuthorization(service, browserState);
           if (found !== undefined && signIn !== undefined && !signIn.wasOpened) {
             signIn.wasOpened = true;
@@ -124,25 +126,15 @@ export function createSignIns(tell: Tell) {
           }
           return found;
         },
-        getSession(key) {
-          const signIn =
-            'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState);
-          return hasEnded(signIn) ? undefined : store.getSession(key);
-        },
-        useCode: (userCode) =>
-          hasEnded(byUserCode.get(userCode)) ? undefined : store.useCode(userCode),
+        isCancelled: (key) => findBy(key)?.hasExpired !== true && store.isCancelled(key),
         async fail(service, browserState, error) {
           const signIn = byBrowserState.get(browserState);
-          const isFailed = !hasEnded(signIn) && (await store.fail(service, browserState, error));
+          const isFailed = await store.fail(service, browserState, error);
           if (isFailed && signIn !== undefined) {
             note(signIn, error.error, `the sign-in ended with ${error.error}`);
           }
           return isFailed;
         },
-        lease: (service, browserState) =>
-          hasEnded(byBrowserState.get(browserState))
-            ? undefined
-            : store.lease(service, browserState),
         async complete(service, browserState, result) {
           const isStored = await store.complete(service, browserState, result);
           const signIn = byBrowserState.get(browserState);
@@ -154,7 +146,6 @@ export function createSignIns(tell: Tell) {
         },
         async claim(pollSecret, signal) {
           const signIn = byPollSecret.get(pollSecret);
-          if (hasEnded(signIn)) return GONE;
           const claim = await store.claim(pollSecret, signal);
           if (claim.state !== 'claimed' || signIn === undefined) return claim;
           const current = context.getStore();

@@ -23,7 +23,8 @@ export async function readTvClient(): Promise<string> {
 async function build(script: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-tv-'));
   try {
-    await promisify(execFile)(process.execPath, [script, folder]);
+    // In the checkout: Bun runs what the bunfig.toml or tsconfig.json of the current folder names.
+    await promisify(execFile)(process.execPath, [script, folder], { cwd: fileOf('') });
     return readFileSync(join(folder, 'tv.js'), 'utf8');
   } finally {
     rmSync(folder, { recursive: true });

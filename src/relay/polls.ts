@@ -4,6 +4,7 @@ import {
   type Awaitable,
   type Claim,
   type Notice,
+  type PendingClaim,
   type SessionStore,
   StoreUnavailable,
   type Waiter,
@@ -13,9 +14,10 @@ import { type Clock, createDeadlineQueue, type Deadline, type DeadlineQueue } fr
 export interface Polls {
   /**
    * Waits for the result and claims it, at most once. Returns 'pending' after
-   * `holdSeconds`, when `signal` fires, or when released. Never claims after
-   * `signal` has fired: nobody would receive what was claimed. With `wantsProgress`
-   * it also returns as soon as the user has opened the link, once a session.
+   * `holdSeconds`, when `signal` fires, or when released, and 'gone' as soon as the
+   * session has expired. Never claims after `signal` has fired: nobody would receive
+   * what was claimed. With `wantsProgress` it also returns as soon as the user has
+   * opened the link, once a session.
    */
   wait(
     pollSecret: string,
@@ -31,9 +33,11 @@ export interface Polls {
   close(): void;
 }
 
-export type PollOutcome = Claim | { readonly state: 'pending'; readonly isOpened: true };
+export type PollOutcome =
+  | Exclude<Claim, PendingClaim>
+  | { readonly state: 'pending'; readonly isOpened?: true };
 
-const PENDING: Claim = { state: 'pending' };
+const PENDING = { state: 'pending' } as const;
 const OPENED = { state: 'pending', isOpened: true } as const;
 
 export function createPolls(store: SessionStore, clock: Clock): Polls {
@@ -59,23 +63,23 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
     signal: AbortSignal,
     holdSeconds: number,
     wantsProgress: boolean,
-  ) {
+  ): Promise<PollOutcome> {
     const poll = new ParkedPoll(wantsProgress);
     const queue = queueOf(holdSeconds);
     // The waiter first, the claim second: a completion in between notifies it.
-    let isKnownPending = store.addWaiter(pollSecret, poll);
+    let known = store.addWaiter(pollSecret, poll);
     queue.add(poll);
     signal.addEventListener('abort', poll);
     try {
       for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
+        if (signal.aborted) return PENDING;
         const noticeBefore = poll.notice;
         poll.heardOfOpening = false;
-        const claiming = isKnownPending ? PENDING : claim(store, pollSecret, signal);
-        isKnownPending = false;
+        const claiming = known ?? claim(store, pollSecret, signal);
+        known = undefined;
         const found = claiming instanceof Promise ? await claiming : claiming;
         if (found?.state === 'claimed') return found;
-        // After a timeout or a release the poll ends as pending, even if its session has expired
-        // meanwhile or was lost with its store. The next poll gets 'gone'.
+        // A store that comes back without its sessions ends the poll as pending. The next poll gets 'gone'.
         if (found?.state === 'gone') return noticeBefore === 'perhaps' ? PENDING : found;
         // After the claim, so that it neither takes nor delays a result.
         if (found !== undefined && wantsProgress && (await tellOpened(store, pollSecret, signal))) {
@@ -85,11 +89,13 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
         if (poll.isOver || closed || isAnswered) return PENDING;
         // Notified during the claim: it claims once more.
         if (poll.notice !== noticeBefore || poll.heardOfOpening) continue;
-        // The store registers no waiter for a claim that failed, so nobody would notify this poll.
-        const cancelRetry =
-          found === undefined ? clock.setTimer(retryMs, () => poll.resume?.()) : undefined;
+        // The store registers no waiter for a claim that failed, so nobody would notify this poll;
+        // and nobody notifies it when its session expires.
+        const againMs = found === undefined ? retryMs : found.endsInMs;
+        const isDueLater = clock.now() + againMs < poll.dueAtMs;
+        const cancelTimer = isDueLater ? clock.setTimer(againMs, () => poll.resume?.()) : undefined;
         await poll.notified();
-        cancelRetry?.();
+        cancelTimer?.();
       }
     } finally {
       store.removeWaiter(poll);
@@ -99,10 +105,12 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
   }
 
   return {
-    wait: (pollSecret, signal, holdSeconds, wantsProgress = false) =>
-      holdSeconds === 0 || closed || signal.aborted
+    wait(pollSecret, signal, holdSeconds, wantsProgress = false) {
+      if (signal.aborted) return PENDING;
+      return holdSeconds === 0 || closed
         ? claimNow(store, pollSecret, signal, wantsProgress)
-        : park(pollSecret, signal, holdSeconds, wantsProgress),
+        : park(pollSecret, signal, holdSeconds, wantsProgress);
+    },
     release: releaseAll,
     countParked: () => [...queues.values()].reduce((sum, { size }) => sum + size, 0),
     close() {
@@ -131,7 +139,7 @@ class ParkedPoll implements Waiter, Deadline {
 
   onDue(): void {
     this.isOver = true;
-    this.notify('perhaps');
+    this.resume?.();
   }
 
   /** The device has left. */
@@ -152,7 +160,6 @@ function claim(
   pollSecret: string,
   signal: AbortSignal,
 ): Awaitable<Claim | undefined> {
-  if (signal.aborted) return PENDING;
   const claiming = store.claim(pollSecret, signal);
   return claiming instanceof Promise ? claiming.catch(ignoreUnavailable) : claiming;
 }

@@ -136,6 +136,11 @@ export function isExpired(session: Session, nowMs: number): boolean {
   return nowMs > session.expiresAtMs;
 }
 
+/** Until the first millisecond at which a live session has expired. */
+export function endsInMs(session: Session, nowMs: number): number {
+  return session.expiresAtMs + 1 - nowMs;
+}
+
 /** Changes nothing: a link preview may ask. */
 export function find(session: Session, nowMs: number): Pending | SessionRefusal {
   const current = stateAt(session, nowMs);

@@ -64,8 +64,14 @@ export interface SessionInfo {
 
 export type Claim =
   | { readonly state: 'claimed'; readonly result: SessionResult }
-  | { readonly state: 'pending' }
+  | PendingClaim
   | { readonly state: 'gone' };
+
+export interface PendingClaim {
+  readonly state: 'pending';
+  /** How long until the session has expired. Infinity for a claim that was undone. */
+  readonly endsInMs: number;
+}
 
 /** 'early': nothing was delivered yet, so there is nothing to acknowledge. */
 export type Acknowledgement = 'acknowledged' | 'early' | 'gone';
@@ -161,7 +167,8 @@ export interface SessionStore {
 
   /**
    * Atomic: exchanging -> completed, called by the holder of the lease. Returns
-   * false when the session expired or the lease ran out meanwhile.
+   * false when the session expired or the lease ran out meanwhile. A session whose
+   * lease a shared store has lost takes the result of its holder all the same.
    */
   complete(service: string, browserState: string, result: SessionResult): Awaitable<boolean>;
 
@@ -199,12 +206,13 @@ export interface SessionStore {
    * made since found it pending; it may also notify it with 'perhaps', or, after a
    * fault, not at all. So: add the waiter, claim, wait, claim again. A waiter that
    * wants progress is notified of the opening as well, provided that `tellOpened`
-   * was asked since, and it waits on after that. A session has
+   * was asked since, and it waits on after that. Nobody is notified when the session
+   * expires: whoever waits claims again after `endsInMs`. A session has
    * at most MAX_POLLS_PER_SESSION waiters: one more notifies the oldest.
-   * Returns whether the session was pending at most KNOWN_PENDING_MS ago and nothing was
-   * heard of it since: the waiter is then notified without a claim.
+   * Returns what a claim would find, if the session was pending at most KNOWN_PENDING_MS
+   * ago and nothing was heard of it since: the waiter is then notified without a claim.
    */
-  addWaiter(pollSecret: string, waiter: Waiter): boolean;
+  addWaiter(pollSecret: string, waiter: Waiter): PendingClaim | undefined;
   removeWaiter(waiter: Waiter): void;
 
   /** Whether tokens that no device has claimed yet would be lost with this process. */

@@ -212,7 +212,9 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       const before = entry.session;
       const nowMs = clock.now();
       const claimed = machine.claim(before, nowMs);
-      if (claimed === 'still_pending') return PENDING;
+      if (claimed === 'still_pending') {
+        return { state: 'pending', endsInMs: machine.endsInMs(before, nowMs) };
+      }
       if (typeof claimed === 'string') return GONE;
       const { result, next } = claimed;
       if (next?.state === 'completed') {
@@ -262,7 +264,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
     addWaiter(pollSecret, waiter) {
       waiters.add(digestOf(pollSecret), waiter);
       // A claim costs nothing.
-      return false;
+      return undefined;
     },
 
     removeWaiter: waiters.remove,
@@ -294,7 +296,6 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
   };
 }
 
-const PENDING: Claim = { state: 'pending' };
 const GONE: Claim = { state: 'gone' };
 
 function infoOf(

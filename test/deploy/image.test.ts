@@ -11,6 +11,7 @@ import { poll, start } from '../kit/device.ts';
 import { runChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { launchRelay, ROOT } from '../kit/relay.ts';
+import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 
 setDefaultTimeout(120_000);
@@ -137,4 +138,9 @@ test('a sign-in succeeds, as that user and with a root that is read-only', async
 
 test('names the version and the commit', async () => {
   expect(await run(...inImage('--version'))).toMatch(/^\d+\.\d+\.\d+ \(commit 1a2b3c4\)$/);
+});
+
+test('runs no code and sets no variable of files that are where it is started', async () => {
+  makeStrangeFolder(root);
+  await expectUnaffected(inImage(), { cwd: ROOT });
 });

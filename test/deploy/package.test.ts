@@ -22,27 +22,23 @@ import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { buildExecutable, findCommit } from '../../scripts/build.ts';
 import { buildDebianPackage } from '../../scripts/debian.ts';
-import { findFreePort, runChild, startChild } from '../kit/process.ts';
+import { findFreePort, PATH_WITHOUT_BUN, runChild, startChild } from '../kit/process.ts';
 import { createEventLog, launchRelay, ROOT, untilHealthy } from '../kit/relay.ts';
+import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
 setDefaultTimeout(120_000);
 
 const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-install-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const strange = makeStrangeFolder(join(folder, 'strange'));
 
 const EXECUTABLE = join(folder, 'sign-in-relay');
 const VERSION = new RegExp(`^${packageJson.version} \\(commit ${findCommit()}\\)$`, 'm');
 buildExecutable(EXECUTABLE);
 
-/** Node and npm without the Bun of this checkout, which the tests have in PATH. */
-const NODE_ALONE = (process.env.PATH ?? '')
-  .split(':')
-  .filter((path) => !existsSync(join(path, 'bun')))
-  .join(':');
-
 /** What npm needs here besides: its cache, and who signs for its registry. */
 const npmEnv = {
-  PATH: NODE_ALONE,
+  PATH: PATH_WITHOUT_BUN,
   HOME: process.env.HOME ?? folder,
   NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS ?? '',
   npm_config_audit: 'false',
@@ -131,8 +127,9 @@ describe('the npm package', () => {
     const bin = join(folder, 'bin');
     mkdirSync(bin);
     cpSync(process.execPath, join(bin, 'bun'));
-    const env = { ...npmEnv, npm_config_omit: 'optional', PATH: `${bin}:${NODE_ALONE}` };
+    const env = { ...npmEnv, npm_config_omit: 'optional', PATH: `${bin}:${PATH_WITHOUT_BUN}` };
     expect(await expectToServe(npx, env, empty)).toMatch(/^bun .*\/dist\/cli\/main\.js$/);
+    await expectUnaffected(npx, { cwd: strange, env });
   });
 
   test('a checkout serves after npm ci --omit=dev && npm start', async () => {
@@ -142,6 +139,8 @@ describe('the npm package', () => {
     }
     await run(['npm', 'ci', '--omit=dev'], {}, checkout);
     expect(existsSync(join(checkout, 'node_modules/typescript'))).toBe(false);
+    // Not even the checkout's own: only the file that --env-file names.
+    await Bun.write(join(checkout, '.env'), 'POLL_SECONDS=none\n');
     expect(await expectToServe(['npm', 'start'], npmEnv, checkout)).toMatch(
       /bun.* .*src\/main\.ts$/,
     );
@@ -161,16 +160,19 @@ describe('the executable', () => {
     expect(await relay.stop()).toBe(0);
   });
 
-  test('reads no file .env and no bunfig.toml of the folder in which it is started', async () => {
-    const strange = join(folder, 'strange');
-    mkdirSync(strange);
-    await Bun.write(join(strange, '.env'), 'PORT=none\n');
-    await Bun.write(join(strange, 'bunfig.toml'), 'preload = ["./nothing.ts"]\n');
-    const relay = await launchRelay(
-      { PORT: '' },
-      { command: [EXECUTABLE, '--version'], cwd: strange },
-    );
-    expect(await relay.exited).toBe(0);
+  test('in a folder of a stranger runs no code of it and sets no variable of it', async () => {
+    await expectUnaffected([EXECUTABLE], { cwd: strange });
+    const relay = await launchRelay({}, { command: [EXECUTABLE], cwd: strange });
+    await relay.waitForEvent('listening');
+    expect((await relay.ask('/auth/done')).status).toBe(200);
+    expect(await relay.stop()).toBe(0);
+  });
+
+  test('takes --env-file', async () => {
+    const file = join(folder, 'relay.env');
+    await Bun.write(file, 'LOG_LEVEL=none\n');
+    const { output } = await runChild([EXECUTABLE, '--env-file', file]);
+    expect(output).toContain('LOG_LEVEL = "none"');
   });
 });
 
@@ -194,6 +196,7 @@ describe('the Debian package', () => {
 
   test('installs the program, and a folder for secrets that only root can read', async () => {
     expect(await run(['/usr/bin/sign-in-relay', '--version'])).toMatch(VERSION);
+    await expectUnaffected(['/usr/bin/sign-in-relay'], { cwd: strange });
     const { mode, uid } = statSync('/etc/sign-in-relay/secrets');
     expect([mode & 0o777, uid]).toEqual([0o700, 0]);
   });

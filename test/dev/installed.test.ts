@@ -1,13 +1,14 @@
 /** The package as it is installed: `npm pack`, and beside it only what it depends on at run time. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import { chmodSync, mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
-import { runChild } from '../kit/process.ts';
-import { ROOT } from '../kit/relay.ts';
+import { findFreePort, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
+import { ROOT, startRelay } from '../kit/relay.ts';
+import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
 setDefaultTimeout(120_000);
 
@@ -35,12 +36,20 @@ async function install(): Promise<string> {
   return folder;
 }
 
+const bunFolder = mkdtempSync(join(tmpdir(), 'sign-in-relay-bun-'));
+symlinkSync(process.execPath, join(bunFolder, 'bun'));
+const ON_BUN = { PATH: `${bunFolder}:${process.env.PATH}`, NO_PROXY: '127.0.0.1' };
+const ON_NODE = { PATH: PATH_WITHOUT_BUN };
+
+let cwd = '';
+let command = '';
+beforeAll(async () => {
+  cwd = await install();
+  command = join(cwd, 'node_modules', '.bin', 'sign-in-relay');
+});
+
 test('installed: dev, its television and login work, with the dependencies of run time alone', async () => {
-  const cwd = await install();
-  const bunFolder = mkdtempSync(join(tmpdir(), 'sign-in-relay-bun-'));
-  symlinkSync(process.execPath, join(bunFolder, 'bun'));
-  const env = { PATH: `${bunFolder}:${process.env.PATH}`, NO_PROXY: '127.0.0.1' };
-  const command = join(cwd, 'node_modules', '.bin', 'sign-in-relay');
+  const env = ON_BUN;
   const dev = await startDev({ command: [command], cwd, env });
   await dev.plan({ scenario: 'approve', auto: true });
   const { session } = await start(dev, 'dev');
@@ -54,4 +63,46 @@ test('installed: dev, its television and login work, with the dependencies of ru
   await dev.stop();
   const help = await runChild([command, '--help'], { cwd, env });
   expect(help).toMatchObject({ exitCode: 0 });
+});
+
+describe.each([
+  ['Bun', ON_BUN],
+  ['Node', ON_NODE],
+])('installed, on %s', (_, env) => {
+  test('in a folder of a stranger it runs no code of it and sets no variable of it', async () => {
+    const strange = makeStrangeFolder();
+    await expectUnaffected([command], { cwd: strange, env });
+    const relay = await startRelay(env, { command: [command], cwd: strange });
+    expect((await relay.ask('/auth/done')).status).toBe(200);
+    expect(await relay.stop()).toBe(0);
+  });
+
+  test('--env-file gives what the environment lacks to a relay, to health and to check', async () => {
+    const port = await findFreePort();
+    const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-')), 'relay.env');
+    const lines = [
+      '# The relay',
+      `PORT=${port}`,
+      'export APP_NAME = "Acme #1" # shown',
+      'HOST=none',
+    ];
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    const fromFile = ['--env-file', file];
+    // Its HOST is in the environment.
+    const relay = await startRelay(env, { command: [command, ...fromFile], port });
+    expect(await (await relay.ask('/')).text()).toContain('Acme #1');
+    const health = await runChild([command, 'health', ...fromFile], { env: { ...env, HOST: '' } });
+    expect(health.exitCode).toBe(0);
+    expect(await relay.stop()).toBe(0);
+    writeFileSync(file, 'LOG_LEVEL=none\n');
+    const check = await runChild([command, 'check', ...fromFile], { env });
+    expect([check.exitCode, check.output]).toEqual([1, expect.stringContaining('LOG_LEVEL')]);
+  });
+
+  test.each([[[]], [['check']], [['health']]])('%j without the file says so', async (args) => {
+    const { exitCode, output } = await runChild([command, ...args, '--env-file', 'no.env'], {
+      env,
+    });
+    expect([exitCode, output]).toEqual([1, '--env-file "no.env" cannot be read (ENOENT)\n']);
+  });
 });

@@ -6,12 +6,14 @@ import { chooseAtProvider, type DevRelayProcess, startDev } from '../kit/dev.ts'
 import {
   acknowledge,
   authorizeDevice,
+  poll,
   pollOnce,
   refresh,
   start,
   startRequest,
 } from '../kit/device.ts';
 import { plantSecret } from '../kit/secrets.ts';
+import { callback } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(40_000);
@@ -31,8 +33,7 @@ async function pollToTheEnd(session: string) {
   const met: (number | 'no response')[] = [];
   const result = await pollUntil('the sign-in ends', async (): Promise<Answer | 'gone' | false> => {
     try {
-      // A poll that is held is not told when its session expires.
-      const response = await dev.ask(`/auth/result?session=${session}&wait=2`);
+      const response = await poll(dev, session);
       const text = await response.text();
       met.push(response.status);
       if (response.status === 410) return 'gone';
@@ -85,8 +86,7 @@ const DEVICE: Record<ScenarioName, (session: string) => Promise<void>> = {
     expect(response.status).toBe(204);
   },
   async expires(session) {
-    const { result } = await pollToTheEnd(session);
-    expect(result).toBe('gone');
+    expect(await pollToTheEnd(session)).toEqual({ result: 'gone', met: [410] });
   },
   async slow(session) {
     expect((await pollOnce(dev, session)).status).toBe(204);
@@ -223,14 +223,16 @@ describe("dev: chosen on the provider's page", () => {
   });
 
   test('expires: 410 to the device and an unknown link to the user, although more was promised', async () => {
-    const { session, url, answer } = await startDevice();
+    const { session, state, url, link, answer } = await startDevice({ code: true });
     expect(answer.expiresIn).toBe(600);
+    const polled = poll(dev, session);
     await chooseAtProvider(dev, url, { name: 'expires', ending: '' });
-    await pollUntil(
-      'the sign-in expires',
-      async () => (await pollOnce(dev, session)).status === 410,
-    );
-    expect((await dev.ask(url)).status).toBe(404);
+    expect((await polled).status).toBe(410);
+    const page = await dev.ask(url);
+    expect(page.status).toBe(404);
+    expect(await page.text()).toContain('no longer valid');
+    expect((await dev.ask(link)).status).toBe(404);
+    expect((await callback(dev, state, 'code=late', 'dev')).status).toBe(404);
   });
 
   test('any other name signs in with that name', async () => {

@@ -5,13 +5,20 @@ import { poll, pollOnce, start, UNKNOWN_SECRET } from '../kit/device.ts';
 import {
   HANDLER_DEADLINE_MS,
   MAX_POLLS_PER_SESSION,
+  STALL_GRACE_MS,
   STORE_RETRY_MAX_MS,
   STORE_RETRY_MS,
 } from '../kit/limits.ts';
-import { createTestService, StoreUnavailable, type TestService } from '../kit/service.ts';
-import { deny } from '../kit/user.ts';
+import {
+  createTestService,
+  StoreUnavailable,
+  type TestService,
+  type TestServiceOptions,
+} from '../kit/service.ts';
+import { callback, deny } from '../kit/user.ts';
 
 const HOLD_MS = 50_000;
+const LIFETIME_MS = 600_000;
 const DENIED = { error: 'access_denied' };
 
 describe('nothing is kept of a poll that', () => {
@@ -55,6 +62,125 @@ describe('nothing is kept of a poll that', () => {
     const { session } = await start(service);
     expect((await ask(service, session)).status).toBe(status);
     expect(service.waiters()).toBe(0);
+  });
+});
+
+describe('a poll whose session expires while it is held', () => {
+  /** A session that expires after so long, and a poll that is held until then. */
+  async function parkBeforeEnd(
+    leftMs: number,
+    { query = '', signal, ...options }: TestServiceOptions & { query?: string } & RequestInit = {},
+  ) {
+    const service = createTestService({}, options);
+    const { session, state } = await start(service);
+    service.clock.advance(LIFETIME_MS - leftMs);
+    const park = (asked: string) => poll(service, `${session}${asked}`, { signal: signal ?? null });
+    const polled = park(query);
+    await runReady();
+    return { service, session, state, polled, park };
+  }
+
+  test.each([
+    ['', 20_000],
+    ['&progress=1', 20_000],
+    ['&wait=50', HOLD_MS - 1],
+    ['&wait=10', 1],
+    ['', 0],
+  ])(
+    'is answered 410 then, not a millisecond earlier: %s with %d ms left',
+    async (query, leftMs) => {
+      const { service, polled } = await parkBeforeEnd(leftMs, { query });
+      service.clock.advance(leftMs);
+      expect(await isPending(polled)).toBe(true);
+      service.clock.advance(1);
+      expect((await polled).status).toBe(410);
+      expect(service.waiters()).toBe(0);
+    },
+  );
+
+  test('is answered 204 if it was held for its time before', async () => {
+    const { service, session, polled, park } = await parkBeforeEnd(HOLD_MS);
+    const shorter = park('&wait=49');
+    await runReady();
+    service.clock.advance(HOLD_MS);
+    expect((await polled).status).toBe(204);
+    expect((await shorter).status).toBe(204);
+    expect((await pollOnce(service, session)).status).toBe(204);
+    service.clock.advance(1);
+    expect((await pollOnce(service, session)).status).toBe(410);
+  });
+
+  test('is answered 410 like all others of that session', async () => {
+    const { service, polled, park } = await parkBeforeEnd(5_000);
+    const others = [park(''), park('&wait=6'), park('&progress=1')];
+    await runReady();
+    service.clock.advance(5_001);
+    const answers = await Promise.all([polled, ...others]);
+    expect(answers.map(({ status }) => status)).toEqual([410, 410, 410, 410]);
+  });
+
+  test('gets the result that comes in the last millisecond', async () => {
+    const { service, state, polled } = await parkBeforeEnd(5_000);
+    service.clock.advance(5_000);
+    await deny(service, state);
+    expect(await (await polled).json()).toEqual(DENIED);
+  });
+
+  test('is answered 410 also while its code is being exchanged, and those tokens are dropped', async () => {
+    const exchanged = Promise.withResolvers<Response>();
+    const fetch = () => exchanged.promise;
+    const { service, state, polled } = await parkBeforeEnd(5_000, { fetch });
+    const page = callback(service, state);
+    await runReady();
+    service.clock.advance(5_001);
+    expect((await polled).status).toBe(410);
+    exchanged.resolve(Response.json({ access_token: 'late' }));
+    expect((await page).status).toBe(404);
+  });
+
+  test.each([
+    ['over the end of the session', '', 6_000],
+    ['over the end of the poll too', '', 2 * HOLD_MS],
+    ['over the end of a poll that is shorter', '&wait=1', 6_000],
+  ])('is answered 410 if the process was paused %s', async (_, query, pausedMs) => {
+    const { service, polled } = await parkBeforeEnd(5_000, { query });
+    service.clock.stall(pausedMs);
+    service.clock.advance(0);
+    await runReady();
+    service.clock.advance(STALL_GRACE_MS);
+    expect((await polled).status).toBe(410);
+  });
+
+  test('is answered 204 by a relay that drains before', async () => {
+    const { service, polled } = await parkBeforeEnd(5_000);
+    service.clock.advance(4_999);
+    await service.drain();
+    expect((await polled).status).toBe(204);
+  });
+
+  test('is answered 204 after its time if the store does not answer any more', async () => {
+    let isAway = false;
+    const { service, polled } = await parkBeforeEnd(5_000, {
+      beforeVerb(verb) {
+        if (isAway && verb === 'claim') throw new StoreUnavailable();
+      },
+    });
+    isAway = true;
+    for (let passedMs = 0; passedMs < HOLD_MS; passedMs += STORE_RETRY_MS) {
+      expect(await isPending(polled)).toBe(true);
+      service.clock.advance(STORE_RETRY_MS);
+      await runReady();
+    }
+    expect((await polled).status).toBe(204);
+  });
+
+  test('leaves no timer of its own if its device leaves before', async () => {
+    const device = new AbortController();
+    const { service, polled } = await parkBeforeEnd(5_000, { signal: device.signal });
+    const timersBefore = service.clock.timers;
+    device.abort();
+    await polled;
+    expect(service.clock.timers).toBe(timersBefore - 1);
   });
 });
 

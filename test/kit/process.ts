@@ -1,9 +1,10 @@
 /** Programs that a test starts. Each ends with the test, whatever ends that. */
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { constants } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 export interface ChildOptions {
@@ -31,6 +32,12 @@ export interface Child {
   kill(signal?: NodeJS.Signals): void;
   write(text: string): void;
 }
+
+/** Node and npm without the Bun of this checkout, which the tests have in PATH. */
+export const PATH_WITHOUT_BUN = (process.env.PATH ?? '')
+  .split(':')
+  .filter((path) => !existsSync(join(path, 'bun')))
+  .join(':');
 
 let started = 0;
 

@@ -2,6 +2,7 @@
  * Stores as the tests use them: in memory and over a real Redis, each with a time
  * that the test moves. The tests' names for the verbs are those of this file.
  */
+import { expect } from 'bun:test';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { RateLimiter, RateLimitPolicy } from '../../src/relay/rate-limit.ts';
 import {
@@ -39,7 +40,8 @@ export const LIFETIME_MS = 600_000;
 export const TOKENS = { accessToken: 'access', refreshToken: 'refresh', expiresIn: 3_600 };
 export const DENIED = { error: 'access_denied' } as const;
 export const CLAIMED = { state: 'claimed', result: TOKENS } as const;
-export const PENDING = { state: 'pending' } as const;
+/** Of any session, however long it lives. */
+export const PENDING = { state: 'pending', endsInMs: expect.any(Number) } as const;
 export const GONE = { state: 'gone' } as const;
 
 export const createCode = () => createUserCode(randomBytes);

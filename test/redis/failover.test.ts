@@ -6,6 +6,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { tagOf } from '../../src/relay/secrets.ts';
 import { createRedisKeys } from '../../src/stores/redis/records.ts';
+import { pollUntilDone, start } from '../kit/device.ts';
+import { tokensFor } from '../kit/provider.ts';
 import {
   type Failing,
   KEY,
@@ -13,7 +15,12 @@ import {
   startFailingSentinel,
   VALKEY,
 } from '../kit/redis/failing.ts';
-import { type RedisCluster, startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
+import {
+  type RedisCluster,
+  type RedisSentinel,
+  startRedisCluster,
+  startRedisSentinel,
+} from '../kit/redis/groups.ts';
 import type { RedisServer } from '../kit/redis/server.ts';
 import { park, type SignedIn, signIn, startRelayPair, tally } from '../kit/relay-pair.ts';
 import {
@@ -25,7 +32,7 @@ import {
   register,
   registerCompleted,
 } from '../kit/stores.ts';
-import { startWhenPossible } from '../kit/user.ts';
+import { bringCode, bringCodeWhenPossible, makeCode, startWhenPossible } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(90_000);
@@ -156,20 +163,13 @@ test('an operator replaces the primary of Sentinels: every parked poll is answer
 
 test('a claim that no replica has is undone by a failover: the same device may get its tokens again, once, and nobody else', async () => {
   await using group = await startRedisSentinel({ failsOver: true });
-  const [primary, replica] = group.nodes;
-  if (primary === undefined || replica === undefined) throw new Error('no replica');
   const { store, close } = await openTestRedis(group.url);
   const { pollSecret } = await registerCompleted(store);
   const other = await register(store);
-  await untilHas(replica, 2);
-  await replica.freeze();
-  // Or what is sent to it meanwhile would be read later.
-  await primary.cli('CLIENT', 'KILL', 'TYPE', 'replica');
+  const failOver = await forgetFromHere(group, 2);
   expect(await store.claim(pollSecret)).toEqual(CLAIMED);
   expect(await store.claim(pollSecret)).toEqual(GONE);
-  await primary.kill();
-  replica.thaw();
-  await group.waitForPromotion(primary);
+  await failOver();
   const again = await pollUntil('the store answers', () =>
     store.claim(pollSecret).catch(() => undefined),
   );
@@ -180,12 +180,62 @@ test('a claim that no replica has is undone by a failover: the same device may g
   close();
 });
 
-/** Until a replica has so many sessions, the last of which was written last. */
-async function untilHas(replica: RedisServer, sessions: number): Promise<void> {
+/** What is written from here on is lost in the failover that the returned function makes. `sessions`: so many the replica must have. */
+async function forgetFromHere({ nodes, waitForPromotion }: RedisSentinel, sessions: number) {
+  const [primary, replica] = nodes;
+  if (primary === undefined || replica === undefined) throw new Error('no replica');
   await pollUntil('the replica has the sessions', async () => {
     return (await replica.keys('*:session:*')).length === sessions;
   });
+  await replica.freeze();
+  // Or what is sent to it meanwhile would be read later.
+  await primary.cli('CLIENT', 'KILL', 'TYPE', 'replica');
+  return async () => {
+    await primary.kill();
+    replica.thaw();
+    await waitForPromotion(primary);
+  };
 }
+
+describe('a code is spent once at the relay that exchanged it, and its device gets the tokens, though a failover', () => {
+  test('has lost the lease while the provider was asked', async () => {
+    await using group = await startRedisSentinel({ failsOver: true });
+    await using pair = await startRelayPair(group.url);
+    const { provider, relays } = pair;
+    const [relay, other] = relays;
+    const { session, state } = await start(relay);
+    const failOver = await forgetFromHere(group, 1);
+    const code = makeCode();
+    const held = provider.gate.close();
+    const page = bringCode(relay, state, code);
+    await held.arrived;
+    await failOver();
+    expect(await bringCodeWhenPossible([relay], state, code)).toBe(404);
+    held.release();
+    expect((await page).status).toBe(200);
+    expect(await pollUntilDone([other], session)).toEqual(tokensFor(code));
+    expect(provider.requestsFor(code)).toBe(1);
+  });
+
+  test('has lost the completion too: a reload stores it again', async () => {
+    await using group = await startRedisSentinel({ failsOver: true });
+    await using pair = await startRelayPair(group.url);
+    const { provider, relays } = pair;
+    const [relay, other] = relays;
+    const { session, state } = await start(relay);
+    const failOver = await forgetFromHere(group, 1);
+    const code = makeCode();
+    expect((await bringCode(relay, state, code)).status).toBe(200);
+    await failOver();
+    const parked = await park(other, session);
+    expect(await bringCodeWhenPossible([relay], state, code)).toBe(404);
+    const first = await parked.answer;
+    const result = first.status === 204 ? pollUntilDone([other], session) : first.json();
+    expect(await result).toEqual(tokensFor(code));
+    expect(await pollUntilDone(relays, session)).toBe('gone');
+    expect(provider.requestsFor(code)).toBe(1);
+  });
+});
 
 describe.each<[string, () => Promise<Pick<Failing, 'url' | 'nodes'> & AsyncDisposable>]>([
   ['with Sentinel', () => startRedisSentinel({ replicas: 1 })],

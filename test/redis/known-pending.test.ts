@@ -1,11 +1,16 @@
 /** A poll whose session is known to be pending asks Redis nothing, and misses nothing (KNOWN_PENDING_MS). */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createKnownPolls } from '../../src/stores/redis/pub-sub.ts';
+import { createFakeClock, isPending, runTurns } from '../kit/clock.ts';
+import { poll, start } from '../kit/device.ts';
 import { KNOWN_PENDING_MS } from '../kit/limits.ts';
 import { startRedis } from '../kit/redis/server.ts';
+import { startRelayPair } from '../kit/relay-pair.ts';
+import { createTestService } from '../kit/service.ts';
 import {
   CLAIMED,
   createWaiter,
+  LIFETIME_MS,
   newSession,
   openTestRedis,
   PENDING,
@@ -35,7 +40,7 @@ function isKnown(store: TestStore, pollSecret: string): boolean {
   const waiter = createWaiter(() => {});
   const known = store.addWaiter(pollSecret, waiter);
   store.removeWaiter(waiter);
-  return known;
+  return known !== undefined;
 }
 
 test('after a registration it is known where it was registered, and a waiter there is notified', async () => {
@@ -67,13 +72,13 @@ test('what a claim found before something was heard says nothing, even if its re
   knownPolls.add('poll', 'pointer');
   const whenAsked = knownPolls.get('poll');
   knownPolls.heard('poll');
-  knownPolls.found('poll', whenAsked);
-  expect(knownPolls.isPending('poll')).toBe(false);
+  knownPolls.found('poll', whenAsked, LIFETIME_MS);
+  expect(knownPolls.endsInMs('poll')).toBeUndefined();
   const whenAskedAgain = knownPolls.get('poll');
-  knownPolls.found('poll', whenAskedAgain);
-  expect(knownPolls.isPending('poll')).toBe(true);
+  knownPolls.found('poll', whenAskedAgain, LIFETIME_MS);
+  expect(knownPolls.endsInMs('poll')).toBeGreaterThan(0);
   knownPolls.clear();
-  expect(knownPolls.isPending('poll')).toBe(false);
+  expect(knownPolls.endsInMs('poll')).toBeUndefined();
 });
 
 test('however many come, the last 20,000 are remembered, and at most twice as many', () => {
@@ -92,6 +97,17 @@ test('it is forgotten after KNOWN_PENDING_MS, and after each claim known again',
   expect(isKnown(own.store, pollSecret)).toBe(true);
 });
 
+test('it is forgotten when its session expires, even if that is sooner', () => {
+  const clock = createFakeClock();
+  const knownPolls = createKnownPolls(clock);
+  knownPolls.add('poll', 'pointer', 1_001);
+  expect(knownPolls.endsInMs('poll')).toBe(1_001);
+  clock.advance(1_000);
+  expect(knownPolls.endsInMs('poll')).toBe(1);
+  clock.advance(1);
+  expect(knownPolls.endsInMs('poll')).toBeUndefined();
+});
+
 test('a device that cancels is told so by its next poll', async () => {
   const { pollSecret } = await register(own.store);
   const notified = own.store.untilNotified(pollSecret);
@@ -106,6 +122,53 @@ test('what may have been missed while the connection was cut is forgotten', asyn
   const waiter = own.store.untilNotified(pollSecret);
   expect(await waiter).toBe('perhaps');
   await pollUntil('it is not known any more', () => !isKnown(own.store, pollSecret));
+});
+
+describe('a poll whose session expires while it is held', () => {
+  test('is answered 410 then, although the relay did not look the session up when it came', async () => {
+    await using pair = await startRelayPair(redis.url, { env: { SESSION_SECONDS: '2' } });
+    const [one, two] = pair.relays;
+    const { session } = await start(one);
+    const answers = await Promise.all([poll(one, session), poll(two, session), poll(one, session)]);
+    expect(answers.map(({ status }) => status)).toEqual([410, 410, 410]);
+  });
+
+  /** A relay, and a store whose clock is years ahead, 5 s before the session expires. */
+  async function openApart() {
+    const { time, store, stores, close } = await openTestRedis(redis.url, { timers });
+    const clock = createFakeClock();
+    const service = createTestService({}, { stores, sharing: { store: stores.sessions, clock } });
+    const { session } = await start(service);
+    time.advance(LIFETIME_MS - 5_000);
+    aheadMs += KNOWN_PENDING_MS;
+    const polled = poll(service, session);
+    await pollUntil('its claim has been answered', () => isKnown(store, session));
+    await runTurns();
+    return { time, clock, polled, close };
+  }
+
+  test('is answered 410 by a relay whose clock differs from that of the store', async () => {
+    const { time, clock, polled, close } = await openApart();
+    time.advance(5_001);
+    clock.advance(5_000);
+    expect(await isPending(polled)).toBe(true);
+    clock.advance(1);
+    expect((await polled).status).toBe(410);
+    close();
+  });
+
+  test("waits on while the store's clock, which is slower, still has the session", async () => {
+    const { time, clock, polled, close } = await openApart();
+    time.advance(4_990);
+    clock.advance(5_001);
+    const timersBefore = clock.timers;
+    await pollUntil('it waits for what is left', () => clock.timers > timersBefore);
+    expect(await isPending(polled)).toBe(true);
+    time.advance(11);
+    clock.advance(11);
+    expect((await polled).status).toBe(410);
+    close();
+  });
 });
 
 test('a session that was never registered is not known', () => {

@@ -9,6 +9,11 @@ import { createStoreClock, type RedisCommands } from '../../src/stores/redis/com
 import type { RedisClient } from '../../src/stores/redis/connect.ts';
 import { createRefusals, type RefusalEvent, reasonOf } from '../../src/stores/redis/failures.ts';
 import {
+  createOwnLeases,
+  MAX_OWN_LEASES,
+  OWN_LEASE_MS,
+} from '../../src/stores/redis/own-leases.ts';
+import {
   createKnownPolls,
   createOpenClaims,
   listenForWakeUps,
@@ -313,5 +318,32 @@ describe('a primary without a replica that keeps up', () => {
     ['a Cluster lost all', true, [[KEEPS_UP], [NONE], [KEEPS_UP]], '- behind - caught up -'],
   ])('is logged once: %s', async (_, isCluster, checks, expected) => {
     expect(await watch(isCluster, checks)).toBe(expected);
+  });
+});
+
+describe('the leases that a process took', () => {
+  const KEY = 'sealed device key';
+
+  test('are remembered for a minute at least, by service and session', () => {
+    const clock = createFakeClock();
+    const leases = createOwnLeases(clock);
+    leases.add('mal', 'early', KEY);
+    clock.advance(OWN_LEASE_MS);
+    leases.add('mal', 'late', KEY);
+    leases.sweep();
+    expect(leases.get('mal', 'early')?.sealedDeviceKey).toBe(KEY);
+    expect(leases.get('anilist', 'early')).toBeUndefined();
+    clock.advance(1);
+    leases.sweep();
+    expect(leases.get('mal', 'early')).toBeUndefined();
+    expect(leases.get('mal', 'late')?.sealedDeviceKey).toBe(KEY);
+  });
+
+  test(`are ${MAX_OWN_LEASES} at most: the oldest is forgotten`, () => {
+    const leases = createOwnLeases(createFakeClock());
+    for (let nth = 0; nth <= MAX_OWN_LEASES; nth += 1) leases.add('mal', `${nth}`, KEY);
+    expect(leases.get('mal', '0')).toBeUndefined();
+    expect(leases.get('mal', '1')).toBeDefined();
+    expect(leases.get('mal', `${MAX_OWN_LEASES}`)).toBeDefined();
   });
 });

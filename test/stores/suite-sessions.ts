@@ -170,6 +170,21 @@ export function testExpiry(open: OpenStores): void {
     expect(await store.claim(session.pollSecret)).toEqual(GONE);
   });
 
+  test('a claim that finds it pending tells how long it is until the session has expired', async () => {
+    const { store, time } = await open();
+    const session = await register(store);
+    const pendingFor = (endsInMs: number) => ({ state: 'pending', endsInMs }) as const;
+    expect(await store.claim(session.pollSecret)).toEqual(pendingFor(LIFETIME_MS + 1));
+    time.advance(LIFETIME_MS - 1_000);
+    expect(await store.claim(session.pollSecret)).toEqual(pendingFor(1_001));
+    // A lease that would end later changes nothing.
+    await store.lease(session);
+    time.advance(1_000);
+    expect(await store.claim(session.pollSecret)).toEqual(pendingFor(1));
+    time.advance(1);
+    expect(await store.claim(session.pollSecret)).toEqual(GONE);
+  });
+
   test('a result that no device fetched expires with its session', async () => {
     const { store, time } = await open();
     const [fetched, lost] = [await registerCompleted(store), await registerCompleted(store)];

@@ -49,6 +49,8 @@ interface Place {
 interface ClaimReply {
   /** 'taken': by another claim, which may still be undone. */
   readonly state: Claim['state'] | 'taken';
+  /** As in PendingClaim. */
+  readonly endsInMs: number;
   readonly sealed: string;
   /** The claim that has it. */
   readonly takenBy: string;
@@ -97,7 +99,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     const args = [timeOf(), claim + ATTEMPT, instance, place.sessionId];
     const known = knownPolls.get(place.poll.id);
     const reply = parseReply(await run(SCRIPTS.claim, keysOf(place), args));
-    if (reply.state === 'pending') knownPolls.found(place.poll.id, known);
+    if (reply.state === 'pending') knownPolls.found(place.poll.id, known, reply.endsInMs);
     return reply;
   }
 
@@ -152,7 +154,8 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     addWaiter(pollSecret, waiter) {
       const { id } = deriveFromPollSecret(pollSecret);
       waiters.add(id, waiter);
-      return knownPolls.isPending(id);
+      const endsInMs = knownPolls.endsInMs(id);
+      return endsInMs === undefined ? undefined : { state: 'pending', endsInMs };
     },
 
     async claim(pollSecret, signal) {
@@ -162,7 +165,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
       let closedClaim: string | undefined;
       while (!signal?.aborted) {
         const reply = await commands.track(claimOnce(place, signal));
-        const { state, sealed, takenBy, isKept } = reply;
+        const { state, sealed, takenBy, isKept, endsInMs } = reply;
         // Nobody has reason to ask again.
         const isOver = state === 'gone' || (state === 'claimed' && !isKept);
         if (isOver) knownPolls.delete(place.poll.id);
@@ -171,7 +174,8 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
           const { poll, pointer, sessionId } = place;
           return { state, result: openResult({ pollSecret, poll, pointer, sessionId }, sealed) };
         }
-        if (state !== 'taken') return { state };
+        if (state === 'pending') return { state, endsInMs };
+        if (state === 'gone') return { state };
         const claim = claimOf(takenBy);
         // It still has the session, and nobody can undo it any more: it was delivered.
         if (claim === closedClaim) return { state: 'gone' };
@@ -180,7 +184,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
         }
         closedClaim = claim;
       }
-      return { state: 'pending' };
+      return { state: 'pending', endsInMs: Number.POSITIVE_INFINITY };
     },
 
     /** Not repeated: the device may confirm again, and what nobody confirms expires. */
@@ -219,6 +223,7 @@ function parseReply(reply: unknown): ClaimReply {
   ];
   return {
     state,
+    endsInMs: state === 'pending' && second !== '' ? Number(second) : Number.POSITIVE_INFINITY,
     sealed: state === 'claimed' ? second : '',
     takenBy: state === 'taken' ? second : '',
     isKept: stays === 'kept',

@@ -133,21 +133,25 @@ interface KnownPoll {
   readonly pointer: string;
   /** Until then it counts as pending. */
   readonly pendingUntilMs: number;
+  /** When its session expires. */
+  readonly endsAtMs: number;
 }
 
 /**
  * What this process knows of sessions whose devices poll here: where a poll secret
  * leads, and whether it is still pending. That is known for a while after a
  * registration, or a claim, that has also asked for this process to be notified, until
- * something is heard of the session, or something may have been missed.
+ * the session expires, something is heard of it, or something may have been missed.
  */
 export interface KnownPolls {
   get(pollId: string): KnownPoll | undefined;
-  add(pollId: string, pointer: string, options?: { isPending: boolean }): void;
+  /** With `endsInMs` it is pending, and expires after so long. */
+  add(pollId: string, pointer: string, endsInMs?: number): void;
   delete(pollId: string): void;
-  isPending(pollId: string): boolean;
+  /** Of a session that is known to be pending: how long until it expires. */
+  endsInMs(pollId: string): number | undefined;
   /** A claim found it pending that was asked for when this was known. */
-  found(pollId: string, when: KnownPoll | undefined): void;
+  found(pollId: string, when: KnownPoll | undefined, endsInMs: number): void;
   /** Something happened to the session. What was asked for before says nothing of it. */
   heard(pollId: string): void;
   /** Forgets every session: something may have happened to any. */
@@ -161,13 +165,14 @@ export function createKnownPolls(clock: Clock): KnownPolls {
 
   const get = (pollId: string) => recent.get(pollId) ?? older.get(pollId);
 
-  function add(pollId: string, pointer: string, { isPending } = { isPending: false }): void {
+  function add(pollId: string, pointer: string, endsInMs = 0): void {
     if (recent.size >= KNOWN_POLLS) {
       older = recent;
       recent = new Map();
     }
-    const pendingUntilMs = isPending ? clock.now() + KNOWN_PENDING_MS : 0;
-    recent.set(pollId, { pointer, pendingUntilMs });
+    const nowMs = clock.now();
+    const pendingUntilMs = nowMs + Math.min(endsInMs, KNOWN_PENDING_MS);
+    recent.set(pollId, { pointer, pendingUntilMs, endsAtMs: nowMs + endsInMs });
   }
 
   return {
@@ -177,10 +182,14 @@ export function createKnownPolls(clock: Clock): KnownPolls {
       recent.delete(pollId);
       older.delete(pollId);
     },
-    isPending: (pollId) => clock.now() < (get(pollId)?.pendingUntilMs ?? 0),
-    found(pollId, when) {
+    endsInMs(pollId) {
       const known = get(pollId);
-      if (known !== undefined && known === when) add(pollId, known.pointer, { isPending: true });
+      const nowMs = clock.now();
+      return known && nowMs < known.pendingUntilMs ? known.endsAtMs - nowMs : undefined;
+    },
+    found(pollId, when, endsInMs) {
+      const known = get(pollId);
+      if (known !== undefined && known === when) add(pollId, known.pointer, endsInMs);
     },
     heard(pollId) {
       const known = get(pollId);

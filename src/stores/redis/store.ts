@@ -19,6 +19,7 @@ import type { Waiters } from '../waiters.ts';
 import { createDeviceVerbs } from './claims.ts';
 import type { RedisCommands, TimeOf } from './commands.ts';
 import type { RedisClient } from './connect.ts';
+import { createOwnLeases, type SealedResult } from './own-leases.ts';
 import type { KnownPolls, OpenClaims } from './pub-sub.ts';
 import {
   authorizationOf,
@@ -31,7 +32,7 @@ import {
   sealResult,
   sessionInfoOf,
 } from './records.ts';
-import { SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
+import { SCRIPTS, STATE, SWEPT_AT_ONCE } from './scripts.ts';
 import { deriveFromBrowserState, deriveFromUserCode } from './sealing.ts';
 
 export interface RedisStoreOptions {
@@ -57,7 +58,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
   const { run } = commands;
   const observed: Observed = { by: NO_OBSERVER };
   const device = createDeviceVerbs({ ...options, observed });
-  const deviceKeys = createDeviceKeys(clock);
+  const ownLeases = createOwnLeases(clock);
 
   /** The shares of all tags together are the limit. */
   const shareOf = (tag: number) =>
@@ -93,14 +94,14 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
     return (await run(SCRIPTS.deviceKey, [sessionKey], [timeOf(), service])) as string | null;
   }
 
+  /** `states`: those in which the session takes it. */
   async function storeResult(
-    from: 'p' | 'x',
-    { sealed, isError }: { sealed: string; isError: boolean },
+    { states, insist }: { states: string; insist: boolean },
+    { sealed, isError }: SealedResult,
     { key, service }: { key: string; service: string },
   ): Promise<boolean> {
-    const args = [service, from, sealed, keys.channelPrefix, instance, isError ? 'error' : ''];
-    // After an exchange this process alone has the tokens.
-    const pollId = await commands.repeat({ insist: from === 'x' }, () =>
+    const args = [service, states, sealed, keys.channelPrefix, instance, isError ? 'error' : ''];
+    const pollId = await commands.repeat({ insist }, () =>
       run(SCRIPTS.complete, [key], [timeOf(), ...args]),
     );
     if (typeof pollId !== 'string') return false;
@@ -166,7 +167,10 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
       args.push(limit?.burst ?? '', limit === undefined ? '' : intervalMsOf(limit), ...fields);
       const outcome = await run(SCRIPTS.register, names, args);
       if (typeof outcome === 'number') return { retryAfterMs: outcome };
-      if (outcome === 'registered') knownPolls.add(poll.id, pointer, { isPending: true });
+      if (outcome === 'registered') {
+        // It lives to the end of its last millisecond.
+        knownPolls.add(poll.id, pointer, lifetimeMs + 1);
+      }
       return outcome as 'registered' | 'busy' | 'collision';
     },
 
@@ -218,15 +222,24 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
       const { session, key } = atLink(browserState);
       // An error is no secret: the session's key alone will do.
       const sealed = sealResult(session, '', result, randomBytes);
-      return storeResult('p', { sealed, isError: true }, { key, service });
+      const from = { states: STATE.pending, insist: false };
+      return storeResult(from, { sealed, isError: true }, { key, service });
     },
 
     /**
      * Repeated for a while under one id. If that leaves it unknown, the code is not
      * exchanged and the lease is undone, so that the user can reload the page.
+     * A failover may lose a lease, and a completion: a process that remembers its
+     * lease takes no second one, and stores the result once more.
      */
     async lease(service, browserState) {
       const { session, key } = atLink(browserState);
+      const own = ownLeases.get(service, session.id);
+      if (own !== undefined) {
+        const from = { states: FROM_OWN_LEASE, insist: false };
+        if (own.result !== undefined) await storeResult(from, own.result, { key, service });
+        return undefined;
+      }
       const id = createId();
       function onUnknown(): void {
         const undoOnce = () => run(SCRIPTS.undoLease, [key], [timeOf(), service, id]);
@@ -237,7 +250,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
       );
       if (!Array.isArray(reply)) return undefined;
       const [sealedVerifier = '', sealedDeviceKey = '', sealedName = ''] = reply as string[];
-      deviceKeys.keep(session.id, sealedDeviceKey);
+      ownLeases.add(service, session.id, sealedDeviceKey);
       const authorization = authorizationOf(session, service, sealedVerifier);
       return { ...authorization, deviceName: nameOf(session, sealedName) };
     },
@@ -245,12 +258,17 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
     /** Repeated while the store is unreachable; a repetition of what was carried out succeeds. */
     async complete(service, browserState, result: SessionResult) {
       const { session, key } = atLink(browserState);
+      const own = ownLeases.get(service, session.id);
       const sealedDeviceKey =
-        deviceKeys.take(session.id) ??
+        own?.sealedDeviceKey ??
         (await commands.repeat({ insist: true }, () => readDeviceKey(key, service)));
       if (sealedDeviceKey === null) return false;
       const sealed = sealResult(session, sealedDeviceKey, result, randomBytes);
-      return storeResult('x', { sealed, isError: 'error' in result }, { key, service });
+      const sealedResult = { sealed, isError: 'error' in result };
+      if (own !== undefined) own.result = sealedResult;
+      const states = own === undefined ? STATE.exchanging : FROM_OWN_LEASE;
+      // This process alone has the tokens.
+      return storeResult({ states, insist: true }, sealedResult, { key, service });
     },
 
     claim: device.claim,
@@ -278,6 +296,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 
     /** Of several instances one removes a session from the index, and tells of it. */
     async sweep() {
+      ownLeases.sweep();
       await Promise.all(keys.live.map(sweepIndex));
     },
   };
@@ -286,21 +305,5 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 /** Of one sweep and tag: as many as 10,000 sessions. */
 const MAX_SWEEP_SCRIPTS = 40;
 
-/** The key of each device, from the lease, which reads it, to the completion, which needs it. */
-function createDeviceKeys(clock: Clock) {
-  const bySession = new Map<string, { sealed: string; untilMs: number }>();
-  return {
-    keep(sessionId: string, sealed: string): void {
-      for (const [id, { untilMs }] of bySession) {
-        if (untilMs >= clock.now()) break;
-        bySession.delete(id);
-      }
-      bySession.set(sessionId, { sealed, untilMs: clock.now() + EXCHANGE_LEASE_MS });
-    },
-    take(sessionId: string): string | undefined {
-      const kept = bySession.get(sessionId);
-      bySession.delete(sessionId);
-      return kept?.sealed;
-    },
-  };
-}
+/** Pending: a failover has lost the lease. */
+const FROM_OWN_LEASE = STATE.exchanging + STATE.pending;

@@ -2,7 +2,7 @@
 -- KEYS     session, poll pointer, live sessions
 -- ARGV     clock, claim, instance, session id
 --          Whoever repeats a claim gets the same answer.
--- Returns  {'gone'}; {'pending'}; {'taken', the claim that has it};
+-- Returns  {'gone'}; {'pending', milliseconds until it has expired}; {'taken', the claim that has it};
 --          {'claimed', sealed result, 'once' | 'kept', service, milliseconds since the result was stored}
 --          The last two are left out where the result was delivered before.
 --          'kept': whoever asks gets it.
@@ -44,7 +44,7 @@ end
 
 if state ~= STATE.completed and not lapsed then
   wait_for(session, instance)
-  return { 'pending' }
+  return { 'pending', expires_at + 1 - now }
 end
 
 -- First, because a full store may be told when something expires.

@@ -1,0 +1,53 @@
+/**
+ * The leases that this process took, and the results of its exchanges. A failover may
+ * undo what the store had of them; a second exchange of the code would fail, and may
+ * end the tokens of the first (RFC 6749 §4.1.2). Results are sealed as in the store.
+ */
+import type { Clock } from '../../relay/time.ts';
+
+export interface SealedResult {
+  readonly sealed: string;
+  readonly isError: boolean;
+}
+
+export interface OwnLease {
+  /** From the lease, which reads it, for the completion, which needs it. */
+  readonly sealedDeviceKey: string;
+  readonly untilMs: number;
+  /** Once the code was exchanged. */
+  result?: SealedResult;
+}
+
+/** A failover is over by then. */
+export const OWN_LEASE_MS = 60_000;
+
+/** With its result each takes some 3 KB: 15 MB. With more sign-ins a minute the oldest are forgotten. */
+export const MAX_OWN_LEASES = 5_000;
+
+export interface OwnLeases {
+  get(service: string, sessionId: string): OwnLease | undefined;
+  add(service: string, sessionId: string, sealedDeviceKey: string): void;
+  /** Forgets the old ones. */
+  sweep(): void;
+}
+
+export function createOwnLeases(clock: Clock): OwnLeases {
+  // In the order of their time.
+  const leases = new Map<string, OwnLease>();
+  const nameOf = (service: string, sessionId: string) => `${service} ${sessionId}`;
+  return {
+    get: (service, sessionId) => leases.get(nameOf(service, sessionId)),
+    add(service, sessionId, sealedDeviceKey) {
+      const [oldest] = leases.keys();
+      if (oldest !== undefined && leases.size >= MAX_OWN_LEASES) leases.delete(oldest);
+      const name = nameOf(service, sessionId);
+      leases.set(name, { sealedDeviceKey, untilMs: clock.now() + OWN_LEASE_MS });
+    },
+    sweep() {
+      for (const [name, { untilMs }] of leases) {
+        if (untilMs >= clock.now()) break;
+        leases.delete(name);
+      }
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * `sign-in-relay` in a folder of a stranger: in a checkout here, as a package in
+ * test/dev/installed.test.ts, as npx, executable, Debian package and image in test/deploy.
+ */
+import { afterAll, describe, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startDev } from '../kit/dev.ts';
+import { findFreePort, runChild, startChild } from '../kit/process.ts';
+import { launchRelay, ROOT, startRelay } from '../kit/relay.ts';
+import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
+
+setDefaultTimeout(40_000);
+
+const COMMAND = join(ROOT, 'bin/sign-in-relay');
+const strange = makeStrangeFolder();
+afterAll(() => rmSync(strange, { recursive: true }));
+
+describe('in a folder of a stranger, a checkout', () => {
+  test('runs no code of it and sets no variable of it', () =>
+    expectUnaffected([COMMAND], { cwd: strange }));
+
+  test('is not affected by the folders above it either', async () => {
+    const below = join(strange, 'a/b');
+    mkdirSync(below, { recursive: true });
+    await expectUnaffected([COMMAND], { cwd: below });
+  });
+
+  test('serves its pages and its metrics with its own packages', async () => {
+    const env = { ADMIN_PORT: `${await findFreePort()}` };
+    const relay = await startRelay(env, { command: [COMMAND], cwd: strange });
+    for (const path of ['/auth/done', '/link', '/openapi.json', '/services']) {
+      expect([path, (await relay.ask(path)).status]).toEqual([path, 200]);
+    }
+    const metrics = await fetch(`http://127.0.0.1:${env.ADMIN_PORT}/metrics`);
+    expect(await metrics.text()).toContain('sign_in_relay_parked_polls');
+    expect(await relay.stop()).toBe(0);
+  });
+
+  test('asks Redis with its own client', async () => {
+    const env = { REDIS_URL: `redis://127.0.0.1:${await findFreePort()}` };
+    const relay = await launchRelay(env, { command: [COMMAND], cwd: strange });
+    const { problem } = await relay.waitForEvent('store_awaited');
+    expect(problem).toContain('ECONNREFUSED');
+    await relay.stop('SIGKILL');
+  });
+
+  test('as login asks the relay that its user named, or the one on this machine', async () => {
+    const firstLine = Promise.withResolvers<string>();
+    const options = { cwd: strange, onLine: firstLine.resolve };
+    const login = startChild([COMMAND, 'login', 'mal'], options);
+    // SIGN_IN_RELAY_URL of the folder is no address.
+    expect(await firstLine.promise).not.toMatch(/--relay is the address of a relay|stranger/);
+    login.kill('SIGKILL');
+    await login.exited;
+  });
+
+  test('as dev builds the client of its television', async () => {
+    const dev = await startDev({ command: [COMMAND], cwd: strange });
+    const client = await dev.askProvider('/client/dist/tv.js');
+    expect([client.status, await client.text()]).toEqual([
+      200,
+      expect.stringMatching(/^!?\(?func/),
+    ]);
+    await dev.stop();
+  });
+});
+
+test('a checkout without its packages takes none from the registry of the folder, and no Bun beside it', async () => {
+  const asked: string[] = [];
+  using registry = Bun.serve({
+    ...{ hostname: '127.0.0.1', port: 0 },
+    fetch({ url }) {
+      asked.push(url);
+      return new Response('{}', { status: 404 });
+    },
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-checkout-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const checkout = join(folder, 'checkout');
+  for (const part of ['package.json', 'tsconfig.json', 'bin', 'src']) {
+    cpSync(join(ROOT, part), join(checkout, part), { recursive: true });
+  }
+  const beside = join(folder, 'bun/bin');
+  mkdirSync(beside, { recursive: true });
+  writeFileSync(join(beside, 'bun.exe'), '#!/bin/sh\necho 9.9.9\n', { mode: 0o755 });
+  const inPath = join(folder, 'path');
+  mkdirSync(inPath);
+  symlinkSync(process.execPath, join(inPath, 'bun'));
+  const cwd = join(folder, 'clone');
+  mkdirSync(cwd);
+  writeFileSync(join(cwd, '.npmrc'), `registry=${registry.url}\n`);
+  const env = { PATH: `${inPath}:/usr/bin:/bin`, HOME: folder, NO_PROXY: '127.0.0.1' };
+  const command = [join(checkout, 'bin/sign-in-relay'), '--version'];
+  const { exitCode, output } = await runChild(command, { cwd, env });
+  expect([exitCode, output]).toEqual([1, expect.stringContaining('Cannot find package')]);
+  expect(asked).toEqual([]);
+});
