@@ -76,8 +76,8 @@ function listen(at: ListenAddress, options: ListenOptions): Listener {
     renew(certificate) {
       const old = server;
       // Bun 1.4.5 cannot give a server another certificate: `reload` ignores it. So a second
-      // server takes the port. The first one finishes the requests that it has, and removes
-      // the name of its socket, if it has one.
+      // server takes the port. The first one finishes the requests that it has. It removes
+      // the name of its socket, so there it stops before.
       const isSocket = 'unix' in place;
       if (isSocket) stopping.push(old.stop());
       server = serve(place, { ...options, certificate }, true);
@@ -118,9 +118,13 @@ function serve(
   return Bun.serve(options as Bun.Serve.Options<unknown>);
 }
 
-/** Without Host, or with one that makes no address, Bun's request has only a path, or what no URL is. */
+/**
+ * Without Host, or with one that makes no address, Bun's request has only a path, or what is
+ * no URL. The target of CONNECT may have no path either.
+ */
 function withAddress(request: Request): Request {
   const { url } = request;
-  const path = url.startsWith('/') ? url : url.slice(url.indexOf('/', url.indexOf('://') + 3));
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
+  const path = start === -1 ? '/' : url.slice(start);
   return new Request(new URL(`http://localhost${path}`), request);
 }

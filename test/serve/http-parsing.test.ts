@@ -138,9 +138,15 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
     },
   );
 
-  test('the relay is no proxy: CONNECT to another host is refused', async () => {
-    const answer = await send('CONNECT provider.test:443 HTTP/1.1\r\nHost: provider.test:443');
-    expect(statusOf(answer)).toBe(here([404, 'closed']));
+  test.each<[target: string, Expected]>([
+    ['provider.test:443', [404, 'closed']],
+    ['provider:99999', [404, 'closed']],
+    ['provider', [405, 'closed']],
+    ['[::1', [405, 'closed']],
+    ['%', [405, 'closed']],
+  ])('the relay is no proxy: CONNECT to %s is refused', async (target, expected) => {
+    const answer = await send(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}`);
+    expect(statusOf(answer)).toBe(here(expected));
   });
 
   test.each<[name: string, header: string, Expected]>([

@@ -18,7 +18,7 @@ import { request as requestHttps } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
-import { start, startRequest, type Target } from '../kit/device.ts';
+import { start, startRequest, type Target, UNKNOWN_SECRET } from '../kit/device.ts';
 import { runChild, startChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { buildForNode, launchRelay, type RelayProcess, RUNTIMES, runRelay } from '../kit/relay.ts';
@@ -276,8 +276,8 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       '`login` with %p: accepts it only if told',
       async (flags) => {
         const tokens = { accessToken: plantSecret('a-token-of-an-untrusted-relay') };
-        const session = plantSecret('a-session-of-an-untrusted-relay');
-        const started = { session, url: 'https://relay.test/auth/mal', expiresIn: 600 };
+        const link = `https://relay.test/auth/mal?state=${UNKNOWN_SECRET}`;
+        const started = { session: UNKNOWN_SECRET, url: link, expiresIn: 600 };
         using untrusted = Bun.serve({
           ...{ port: 0, hostname: '127.0.0.1', tls: await makeSelfSigned() },
           fetch: ({ url }) => Response.json(url.endsWith('/auth/start') ? started : tokens),
