@@ -18,12 +18,21 @@ const undoSeconds = seconds(limits.STORE_UNDO_MS);
 test.each([
   ['README.md', `[${ADDRESSES.size} others]`],
   ['README.md', `waits up to ${limits.DEFAULT_POLL_SECONDS} s`],
-  ['README.md', `${seconds(limits.ACK_MS)} seconds more if the device may ask again`],
-  ['README.md', `the result of a refresh for ${refreshSeconds} seconds`],
   ['docs/protocol.md', `| session | ${limits.DEFAULT_SESSION_SECONDS} s (`],
   ['docs/protocol.md', `| poll | ${limits.DEFAULT_POLL_SECONDS} s (`],
   ['docs/protocol.md', `| open sign-ins | ${limits.DEFAULT_MAX_SESSIONS} (`],
-  ['docs/protocol.md', `${limits.DEFAULT_START_BURST} starts at once, then 1 a second`],
+  [
+    'docs/protocol.md',
+    `| starts of one address | ${limits.DEFAULT_START_BURST} at once, then ${limits.DEFAULT_START_RATE_PER_SECOND}/s (`,
+  ],
+  [
+    'docs/protocol.md',
+    `| refreshes of one address | ${REFRESH_LIMIT.burst} at once, then 1 in ${1 / REFRESH_LIMIT.ratePerSecond} s |`,
+  ],
+  [
+    'docs/protocol.md',
+    `| polls of one device code | ${DEVICE_POLL_LIMIT.burst} at once, then ${DEVICE_POLL_LIMIT.ratePerSecond * 5} in 5 s |`,
+  ],
   [
     'docs/protocol.md',
     `${limits.USER_CODE_LENGTH} of ${limits.USER_CODE_ALPHABET.length} consonants`,
@@ -44,21 +53,20 @@ test.each([
     'docs/protocol.md',
     `| exchange | ${seconds(limits.EXCHANGE_TIMEOUT_MS)} s, ${kibibytes(limits.TOKEN_RESPONSE_BYTES)} KiB |`,
   ],
-  ['docs/protocol.md', `kept in the same way for ${refreshSeconds} s`],
+  [
+    'docs/protocol.md',
+    `| ${limits.DEFAULT_DEVICE_GRANT_REPEAT_SECONDS} s (\`DEVICE_GRANT_REPEAT_SECONDS\`) |`,
+  ],
+  ['docs/protocol.md', `| the result of a refresh | ${refreshSeconds} s |`],
+  ['docs/security.md', `**The result of a refresh** for ${refreshSeconds} s`],
   [
     'docs/device-grant.md',
     `For ${limits.DEFAULT_DEVICE_GRANT_REPEAT_SECONDS} seconds after the first`,
   ],
   [
     'docs/device-grant.md',
-    `${DEVICE_POLL_LIMIT.burst} at once, then ${DEVICE_POLL_LIMIT.ratePerSecond * 5} in 5 seconds`,
+    `a repeat within [${refreshSeconds} s](protocol.md#8-limits) of the result`,
   ],
-  [
-    'docs/device-grant.md',
-    `more than ${REFRESH_LIMIT.burst} refreshes at once, then one in two seconds`,
-  ],
-  ['docs/device-grant.md', `a repeat within ${refreshSeconds} s of the result`],
-  ['docs/device-grant.md', `slower than ${seconds(limits.EXCHANGE_TIMEOUT_MS)} s`],
   [
     'docs/person.md',
     `${CODE_LIMIT_PER_ADDRESS.burst} at once, then 1 in ${1 / CODE_LIMIT_PER_ADDRESS.ratePerSecond} seconds`,
@@ -67,7 +75,6 @@ test.each([
     'docs/person.md',
     `${CODE_LIMIT_OVERALL.burst} at once, then ${CODE_LIMIT_OVERALL.ratePerSecond} a second`,
   ],
-  ['docs/qr.md', `more than ${QR_LIMIT_PER_ADDRESS.burst} pictures at once`],
   ['docs/operating.md', `for ${seconds(limits.EXCHANGE_TIMEOUT_MS)} s. Therefore`],
   [
     'docs/operating.md',
