@@ -1,9 +1,9 @@
 /**
- * The programs of docs/device-grant.md, as they are printed there: OAuth libraries
- * that this project did not write, with a user at a real browser.
+ * The programs of examples/device-grant, to which docs/device-grant.md leads: OAuth
+ * libraries that this project did not write, with a user at a real browser.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -36,20 +36,10 @@ afterAll(() => Promise.all([setup.stop(), shortLived.stop()]));
 
 const DOCUMENT = readFileSync(`${ROOT}docs/device-grant.md`, 'utf8');
 
-/** The code blocks under a heading. */
-function readBlocks(heading: string): readonly string[] {
-  const pattern = heading.replace(/[^\w ]/g, '\\$&');
-  const [, section] = DOCUMENT.split(new RegExp(`^### ${pattern}$`, 'm'));
-  const [own = ''] = section?.split(/^###? /m) ?? [];
-  const blocks = [...own.matchAll(/^```\w+\n(.*?)^```$/gms)].map(([, block = '']) => block);
-  if (blocks.length === 0) throw new Error(`docs/device-grant.md has no program "${heading}"`);
-  return blocks;
-}
-
 interface Client {
   readonly name: string;
-  /** Interpreter, file name, source. */
-  readonly program: readonly [string, string, string];
+  /** Interpreter and file. */
+  readonly program: readonly [string, string];
   readonly service: Service;
   /** After the issuer. */
   readonly args?: readonly string[];
@@ -59,24 +49,19 @@ interface Client {
   readonly checksIdToken?: true;
 }
 
-const inJavaScript = (...blocks: (string | undefined)[]) =>
-  [process.execPath, 'sign-in.mjs', blocks.join('\n')] as const;
-
 const { demo } = setup.providers;
-const [discover, signIn] = readBlocks('openid-client');
-const [discoverBoth] = readBlocks('openid-client, with ID tokens');
 
 const CLIENTS: readonly Client[] = [
   {
     name: 'openid-client',
-    program: inJavaScript(discover, signIn),
+    program: [process.execPath, 'openid-client.mjs'],
     service: 'mal',
     declined: 'decline',
     expired: 'OAUTH_TIMEOUT',
   },
   {
     name: 'openid-client, with ID tokens',
-    program: inJavaScript(discoverBoth, signIn),
+    program: [process.execPath, 'openid-client.mjs'],
     service: 'demo',
     args: [new URL(demo.tokenUrl).origin, demo.clientId],
     declined: 'decline at the provider',
@@ -85,14 +70,14 @@ const CLIENTS: readonly Client[] = [
   },
   {
     name: 'oauth4webapi',
-    program: inJavaScript(...readBlocks('oauth4webapi')),
+    program: [process.execPath, 'oauth4webapi.mjs'],
     service: 'mal',
     declined: 'decline at the provider',
     expired: 'expired_token',
   },
   {
     name: '@octokit/auth-oauth-device',
-    program: inJavaScript(...readBlocks('@octokit/auth-oauth-device')),
+    program: [process.execPath, 'octokit.mjs'],
     service: 'demo',
     declined: 'decline',
     expired: 'expired_token',
@@ -101,14 +86,14 @@ const CLIENTS: readonly Client[] = [
   {
     name: 'oauthlib',
     // Debian's Python, because it finds Debian's packages.
-    program: ['/usr/bin/python3', 'sign_in.py', readBlocks('oauthlib').join('')],
+    program: ['/usr/bin/python3', 'with_oauthlib.py'],
     service: 'demo',
     declined: 'decline',
     expired: 'expired_token',
   },
   {
     name: 'curl',
-    program: ['bash', 'sign-in.sh', readBlocks('curl').join('')],
+    program: ['bash', 'curl.sh'],
     service: 'demo',
     declined: 'decline at the provider',
     expired: 'expired_token',
@@ -121,18 +106,17 @@ interface Tokens {
   readonly id_token?: string;
 }
 
-/** The program in a folder of its own, where it keeps its tokens. */
+/** The program, with a current folder of its own, where it keeps its tokens. */
 function install({ program, args = [] }: Client, baseUrl: string, service: Service) {
-  const [interpreter, file, source] = program;
+  const [interpreter, file] = program;
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-client-'));
-  writeFileSync(join(folder, file), source);
-  symlinkSync(`${ROOT}node_modules`, join(folder, 'node_modules'));
+  const path = join(ROOT, 'examples/device-grant', file);
   return {
     run() {
       const link = Promise.withResolvers<string>();
       // A program that refreshes prints none.
       link.promise.catch(() => {});
-      const child = startChild([interpreter, file, `${baseUrl}/oauth2/${service}`, ...args], {
+      const child = startChild([interpreter, path, `${baseUrl}/oauth2/${service}`, ...args], {
         cwd: folder,
         env: { OAUTHLIB_INSECURE_TRANSPORT: '1' },
         onLine(line) {
