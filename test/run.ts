@@ -1,5 +1,5 @@
 /**
- * `npm test`: types, lint, unused code, the build for Node, every test, and a search of every log
+ * `npm test`: types, lint, the build for Node, every test, and a search of every log
  * for every secret. The last line is `N passed, N failed`: checks, tests and the cases
  * of the conformance suite. With CI=true a skipped test or case is a failure.
  */
@@ -68,7 +68,6 @@ async function runAll(folder: string): Promise<Counts[]> {
   return [
     await check('types', ['node_modules/.bin/tsc', '--noEmit']),
     await check('lint and format', ['node_modules/.bin/biome', 'check']),
-    await check('unused code', ['node_modules/.bin/knip']),
     await check('build for Node', [bun, 'run', 'build']),
     await runTests({
       RELAY_TEST_BUILT: 'true',

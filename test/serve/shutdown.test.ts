@@ -165,15 +165,15 @@ describe('an error while a request is handled shows nothing of itself, and the p
     }
   }
 
-  test.each<[string, string, string, RequestInit]>([
-    ['in a handler', 'broken clock', '/auth/start', startRequest()],
-    ['that only the runtime sees', 'broken handler', '/health', {}],
-  ])('%s: 503, and it is logged', async (_, fault, path, init) => {
+  test.each<[string, string, string, RequestInit, string]>([
+    ['in a handler', 'broken clock', '/auth/start', startRequest(), 'handler_fault'],
+    ['that only the runtime sees', 'broken handler', '/health', {}, 'request_fault'],
+  ])('%s: 503, and it is logged', async (_, fault, path, init, logged) => {
     const relay = await startOne({ START_BURST: '1000000' }, { fault });
     const response = await untilBroken(relay, () => relay.ask(path, init));
     expect([response.status, await response.text()]).toEqual([503, 'Server busy\n']);
     expect(response.headers.get('cache-control')).toContain('no-store');
-    await relay.waitForEvent(({ event, level }) => event === 'request_fault' && level === 'error');
+    await relay.waitForEvent(({ event, level }) => event === logged && level === 'error');
     expect(relay.output()).not.toContain('secret-in-a-message');
     if (fault === 'broken clock') expect((await relay.ask('/health')).status).toBe(200);
   });

@@ -18,7 +18,7 @@ import type { RedisAddress, RedisTarget } from './url.ts';
 const MAX_REDIRECTIONS = 5;
 
 export interface RedisClient {
-  /** `key` is one that the command names, if it names any. */
+  /** To the server that has `key`, which is one that the command names, if it names any. */
   send(command: string[], key: string | undefined): Promise<unknown>;
   /** Keys are spread over several servers, by their slots. */
   readonly isCluster: boolean;

@@ -39,15 +39,14 @@ export function watchReplication(options: ReplicationOptions): () => void {
     if (!isBehind && wasBehind) onCaughtUp();
   }
 
-  function checkLater(): void {
-    cancel = clock.setTimer(CHECK_MS, () => {
-      checkLater();
-      // Where a primary does not answer, that is told elsewhere.
-      void check().catch(() => {});
-    });
+  function keepChecking(): void {
+    // Where a primary does not answer, that is told elsewhere.
+    void check().catch(() => {});
+    cancel = clock.setTimer(CHECK_MS, keepChecking);
   }
 
-  checkLater();
+  // At once, because a replica that is lost before the second check must have been seen.
+  keepChecking();
   return () => cancel();
 }
 
