@@ -142,7 +142,7 @@ export function createSignIns(tell: Tell) {
           const found = store.getAuthorization(service, browserState);
           if (found !== undefined && signIn !== undefined && !signIn.wasOpened) {
             signIn.wasOpened = true;
-            note(signIn, 'at the provider', 'the user is led on to the provider');
+            note(signIn, 'at the provider', 'the user is redirected to the provider');
           }
           return found;
         },

@@ -81,7 +81,7 @@ const DEVICE: Record<ScenarioName, (session: string) => Promise<void>> = {
   'no-code': (session) => expectError(session, 'missing_code'),
   'exchange-fails': (session) => expectError(session, 'exchange_failed'),
   async never(session) {
-    await dev.untilShown('is led on to the provider');
+    await dev.untilShown('is redirected to the provider');
     const response = await dev.ask(`/auth/result?session=${session}&wait=1`);
     expect(response.status).toBe(204);
   },
@@ -349,7 +349,7 @@ describe('dev: what it says', () => {
     const lines = output.split('\n').filter((line) => line.includes(`#${number} `));
     expect(lines.map((line) => line.replace(/^[\d:]+ +#\d+ +/, ''))).toEqual([
       '"TV of the words" started a sign-in at dev, with code and ack; it is planned to end as "approve"',
-      'the user is led on to the provider',
+      'the user is redirected to the provider',
       'the relay exchanged the code for tokens',
       'the device received tokens',
       'the device acknowledged what it received',

@@ -20,7 +20,7 @@ async function answerOf(response: Response) {
   return { status: response.status, body: await response.text() };
 }
 
-test('a parked poll is answered as soon as the browser is led on to the provider, and the next one is parked', async () => {
+test('a parked poll is answered as soon as the browser is redirected to the provider, and the next one is parked', async () => {
   const service = createTestService();
   const { session, state } = await start(service);
   const polled = pollProgress(service, session);
@@ -100,7 +100,7 @@ describe('a device that does not ask for it', () => {
   });
 });
 
-describe('opened is when the browser is led on to the provider:', () => {
+describe('opened is when the browser is redirected to the provider:', () => {
   test('not when the confirmation page is shown, but when the user continues', async () => {
     const service = createTestService();
     const { session, link } = await startWithCode(service);

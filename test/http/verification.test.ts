@@ -287,7 +287,7 @@ describe.each([
   );
 
   test.each(['getSession', 'getAuthorization', 'fail'] as const)(
-    'a 503 at "%s" is no end: the same button leads on',
+    'a 503 at "%s" is no end: the same button continues',
     async (verb) => {
       let isAway = false;
       const { service, user, address, state, session } = await open({
