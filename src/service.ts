@@ -4,8 +4,14 @@
  */
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createCors } from './http/cors.ts';
+import { createEnabledProviders } from './http/enabled-providers.ts';
 import { basePathOf } from './http/request.ts';
-import { createDisabledRoutes, createRoutes, type RateLimits } from './http/routes.ts';
+import {
+  createDisabledRoutes,
+  createRoutes,
+  NOT_CONFIGURED,
+  type RateLimits,
+} from './http/routes.ts';
 import { createSignInLog } from './http/sign-in-log.ts';
 import {
   CODE_LIMIT_OVERALL,
@@ -24,7 +30,6 @@ import {
   type BlindPolicy,
   createProvider,
   mayTakeChallenge,
-  type Provider,
   type ProviderConfig,
   redirectUriOf,
 } from './providers/provider.ts';
@@ -48,7 +53,7 @@ export interface World {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly fetch: Fetch;
-  /** Absent: nobody counts. */
+  /** Absent: no metrics. */
   readonly monitor?: Monitor;
   /** How many outgoing requests the runtime makes at once; more would wait. Absent: any number. */
   readonly fetchesAtOnce?: number;
@@ -79,17 +84,17 @@ export interface Service {
    * exchange or refresh is in progress and devices had time to claim their tokens.
    */
   drain(): Promise<void>;
-  /** What the admin port shows of the present. */
-  readPresent(): Promise<Present>;
+  /** The current state, for the admin port. */
+  readState(): Promise<ServiceState>;
   /** Resolves once no change to the store is in progress. To be called after the last request. */
   settled(): Promise<void>;
 }
 
-export interface Present {
+export interface ServiceState {
   /** Undefined: the store does not answer. */
   readonly liveSessions: number | undefined;
   readonly parkedPolls: number;
-  /** Why `/ready` answers 503. */
+  /** Why `/ready` gets a 503. Undefined: it gets a 200. */
   readonly unreadiness: string | undefined;
 }
 
@@ -100,12 +105,15 @@ type EnabledSettings = Settings & { readonly baseUrl: string };
  * for its addresses once. Rejects when the store cannot be reached.
  */
 export async function startService(settings: Settings, world: World): Promise<Service> {
-  const { baseUrl } = settings;
-  if (baseUrl === undefined) return createDisabledService();
+  if (!isEnabled(settings)) return createDisabledService();
   const stores = await openStores(settings, world);
-  const service = createService({ ...settings, baseUrl }, world, stores);
+  const service = createService(settings, world, stores);
   await service.discover();
   return service;
+}
+
+function isEnabled(settings: Settings): settings is EnabledSettings {
+  return settings.baseUrl !== undefined;
 }
 
 /** Rejects when the store that the settings name cannot be reached. */
@@ -135,10 +143,11 @@ async function openStores(settings: Settings, world: World): Promise<Stores> {
     monitor,
     onEvent,
   });
-  return { ...stores, findProblem };
+  const { sessions, refreshes, createRateLimiter, close } = stores;
+  return { sessions, refreshes, createRateLimiter, findProblem, close };
 }
 
-/** Logs what a store says of itself, and remembers what is wrong now. */
+/** Logs the events of a store, and remembers what is wrong now. */
 function createStoreWatch() {
   let isLost = false;
   const refusals = new Set<string>();
@@ -175,7 +184,7 @@ export interface DiscoveringService extends Service {
 }
 
 const PROVIDERS_FULL_HINT =
-  'the limit on requests to a provider is reached: callbacks and refreshes there are answered 503 until one ends';
+  'the limit on requests to a provider is reached: callbacks and refreshes there get a 503 until one ends';
 
 export function createService(
   settings: EnabledSettings,
@@ -201,14 +210,15 @@ export function createService(
     onFull: warnOnce('providers_full', PROVIDERS_FULL_HINT),
     monitor,
   });
-  const providers = new Map<string, Provider | 'undiscovered'>();
+  const offered = listInOrder(settings);
+  const providers = createEnabledProviders(offered);
   const signInLog = createSignInLog(providers, monitor);
   store.observe(signInLog.observer);
   let draining = false;
   let closed = false;
 
   function enable(config: ProviderConfig): void {
-    providers.set(config.name, createProvider(config, baseUrl, tokenEndpoint));
+    providers.add(createProvider(config, baseUrl, tokenEndpoint));
   }
 
   /** Runs after `delayMs`, unless the service is closed by then. */
@@ -241,23 +251,39 @@ export function createService(
     if (draining) return 'draining';
     const problem = stores.findProblem?.();
     if (problem !== undefined) return problem;
-    const asked = [...providers].filter(([, provider]) => provider === 'undiscovered');
+    const names = offered.map(({ name }) => name);
     // While others can be used, one whose issuer is down must not stop them.
-    if (asked.length === 0 || asked.length < providers.size) return undefined;
-    return `discovering: no issuer has answered yet (${asked.map(([name]) => name).join(', ')})`;
+    if (names.length === 0 || names.some((name) => providers.find(name).ok)) return undefined;
+    return `discovering: no issuer has answered yet (${names.join(', ')})`;
   }
 
-  const offered = listInOrder(settings);
-  for (const { name } of settings.discoveries) providers.set(name, 'undiscovered');
   settings.providers.forEach(enable);
   sweepLater();
-  const parts = { relay, store, refreshes, providers, offered, rateLimits, clock };
-  const providerNames = [...settings.providers, ...settings.discoveries].map(
-    ({ displayName }) => displayName,
-  );
   const routes = createRoutes(
-    { ...settings, providerNames },
-    { ...parts, monitor, signInLog, findUnreadiness, isDraining: () => draining },
+    {
+      baseUrl,
+      branding: settings.branding,
+      providerNames: [...settings.providers, ...settings.discoveries].map(
+        ({ displayName }) => displayName,
+      ),
+      trustedProxyCidrs: settings.trustedProxyCidrs,
+      sessionSeconds: settings.sessionSeconds,
+      pollSeconds: settings.pollSeconds,
+      deviceGrantRepeatSeconds: settings.deviceGrantRepeatSeconds,
+      confirm: settings.confirm,
+      blind: settings.blind,
+    },
+    {
+      relay,
+      store,
+      refreshes,
+      providers,
+      rateLimits,
+      clock,
+      monitor,
+      signInLog,
+      health: { isDraining: () => draining, findUnreadiness },
+    },
   );
 
   return {
@@ -285,7 +311,7 @@ export function createService(
       await Promise.all([relay.delivered(), refreshes.settled()]);
       relay.close();
     },
-    async readPresent() {
+    async readState() {
       // Removed first, or sessions in memory would count after they expired.
       await Promise.resolve(store.sweep()).catch(() => {});
       const liveSessions = await Promise.resolve(store.countLive()).catch(() => undefined);
@@ -342,10 +368,10 @@ function createDisabledService(): Service {
     redirectUris: () => ({}),
     close: () => {},
     drain: async () => {},
-    readPresent: async () => ({
+    readState: async () => ({
       liveSessions: 0,
       parkedPolls: 0,
-      unreadiness: 'not configured: OAUTH_BASE_URL is not set',
+      unreadiness: NOT_CONFIGURED,
     }),
     settled: async () => {},
   };

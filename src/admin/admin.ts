@@ -8,7 +8,7 @@ import { createApp, type HandleRequest, type Handler } from '../http/app.ts';
 import { textResponse } from '../http/responses.ts';
 import type { Monitor } from '../monitor.ts';
 import type { Clock } from '../relay/time.ts';
-import type { Present } from '../service.ts';
+import type { ServiceState } from '../service.ts';
 import { createCounts } from './counts.ts';
 import { METRICS_CONTENT_TYPE, writeMetrics } from './metrics.ts';
 import { PAGE_HEADERS, renderNow, renderWholePage } from './page.tsx';
@@ -28,20 +28,20 @@ export interface Admin {
   /** To be told of everything that happens. */
   readonly monitor: Monitor;
   /** From now on the present is read here. */
-  watch(readPresent: () => Promise<Present>): void;
+  watch(readState: () => Promise<ServiceState>): void;
   readonly handle: HandleRequest;
 }
 
 /** Until the service has started. */
-const STARTING: Present = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
+const STARTING: ServiceState = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
 
 export function createAdmin({ clock, services, maxSessions, names }: AdminOptions): Admin {
   let readNow = async () => STARTING;
-  const readPresent = () => readNow();
+  const readState = () => readNow();
   const counts = createCounts(services.map(({ name }) => name));
   const recent = createRecent(clock);
   const known = names.map((name) => name.toLowerCase());
-  const readStatus = createStatus({ clock, services, maxSessions, counts, recent, readPresent });
+  const readStatus = createStatus({ clock, services, maxSessions, counts, recent, readState });
 
   const show = (method: Handler) => ({ GET: method, HEAD: method });
   const page = (render: (status: Awaited<ReturnType<typeof readStatus>>) => string) =>
@@ -51,13 +51,13 @@ export function createAdmin({ clock, services, maxSessions, names }: AdminOption
       { path: '/', methods: page(renderWholePage) },
       { path: '/now', methods: page(renderNow) },
       { path: '/metrics', methods: show(metricsResponse) },
-      { path: '/*', refusal: () => textResponse(404, 'There are / and /metrics') },
+      { path: '/*', respond: () => textResponse(404, 'There are / and /metrics') },
     ],
     { cors: undefined, basePath: '' },
   );
 
   async function metricsResponse(): Promise<Response> {
-    return new Response(writeMetrics(counts, maxSessions, await readPresent()), {
+    return new Response(writeMetrics(counts, maxSessions, await readState()), {
       headers: { 'Content-Type': METRICS_CONTENT_TYPE, 'Cache-Control': 'no-store' },
     });
   }
@@ -72,8 +72,8 @@ export function createAdmin({ clock, services, maxSessions, names }: AdminOption
       failed: recent.failed,
     },
 
-    watch(readPresent) {
-      readNow = readPresent;
+    watch(readState) {
+      readNow = readState;
     },
 
     handle: (request, peers) =>

@@ -8,7 +8,7 @@
 import { cpuUsage, memoryUsage } from 'node:process';
 import packageJson from '../../package.json' with { type: 'json' };
 import { readFileDescriptors } from '../file-descriptors.ts';
-import type { Present } from '../service.ts';
+import type { ServiceState } from '../service.ts';
 import type { Counts, Distribution, ProviderCounts } from './counts.ts';
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -29,7 +29,7 @@ interface Metric {
   readonly samples: readonly Sample[];
 }
 
-export function writeMetrics(counts: Counts, maxSessions: number, present: Present): string {
+export function writeMetrics(counts: Counts, maxSessions: number, present: ServiceState): string {
   const metrics = [
     ...signInMetrics(counts),
     ...requestMetrics(counts),
@@ -154,7 +154,7 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
   ];
 }
 
-function relayMetrics(maxSessions: number, present: Present): Metric[] {
+function relayMetrics(maxSessions: number, present: ServiceState): Metric[] {
   const { liveSessions, parkedPolls, unreadiness } = present;
   const { version } = packageJson;
   return [

@@ -84,6 +84,6 @@ function createRoutes(word: string, pollSeconds: number): readonly Route[] {
     { path: '/health', methods: { GET: health, HEAD: health } },
     { path: '/auth/result', methods: { GET: poll } },
     { path: '/oauth2/:service/token', methods: { POST: token } },
-    { path: '/*', refusal: refuseBusy },
+    { path: '/*', respond: refuseBusy },
   ];
 }

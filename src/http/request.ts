@@ -10,6 +10,9 @@ import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts
  */
 const MAX_PARAMETERS = 64;
 
+/** How much of a form is read: a code with room for blanks, or a choice. */
+export const MAX_FORM_BYTES = 512;
+
 /** Finds the address from which a request came. Bun's server implements it. */
 export interface Peers {
   /** The address of the socket's peer. Null when the runtime cannot tell. */

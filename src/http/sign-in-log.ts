@@ -10,15 +10,16 @@ import {
   hintForExpired,
   hintForTokenFailure,
 } from '../providers/hints.ts';
-import type { Provider, Providers } from '../providers/provider.ts';
+import type { Provider } from '../providers/provider.ts';
 import type { TokenFailure } from '../providers/token-endpoint.ts';
-import type { Completion, Started, StartRefusal } from '../relay/relay.ts';
+import type { Completion, StartOutcome } from '../relay/relay.ts';
 import { signInIdOf } from '../relay/secrets.ts';
 import type { StoreObserver } from '../relay/store.ts';
+import type { Providers } from './enabled-providers.ts';
 import type { RelayRequest } from './request.ts';
 
 export interface SignInLog {
-  started(request: RelayRequest, service: string, started: Started | StartRefusal): void;
+  started(request: RelayRequest, service: string, outcome: StartOutcome): void;
   /** The user was led on to the provider, not necessarily for the first time. */
   opened(request: RelayRequest, service: string, browserState: string): void;
   /** A browser came back, or the user declined on the page of the relay. */
@@ -68,12 +69,14 @@ export function createSignInLog(providers: Providers, monitor: Monitor): SignInL
   }
 
   return {
-    started(request, service, started) {
-      if (started === 'busy') return warnOfFull();
-      if (started === 'draining' || 'retryAfterMs' in started) return;
+    started(request, service, outcome) {
+      if (!outcome.ok) {
+        if (outcome.refusal === 'busy') warnOfFull();
+        return;
+      }
       monitor.started(service);
       if (!log.isEnabledFor('debug')) return;
-      const signIn = signInIdOf(started.browserState);
+      const signIn = signInIdOf(outcome.secrets.browserState);
       log.debug('sign_in_started', { requestId: request.id, service, signIn });
     },
 
@@ -117,8 +120,8 @@ export function createSignInLog(providers: Providers, monitor: Monitor): SignInL
       delivered: monitor.delivered,
       cancelled: (service) => monitor.ended(service, 'cancelled'),
       expired({ service, stage, signIn }) {
-        const provider = providers.get(service);
-        const hint = hintForExpired(typeof provider === 'object' ? provider : undefined, stage);
+        const found = providers.find(service);
+        const hint = hintForExpired(found.ok ? found.provider : undefined, stage);
         log.info('sign_in_expired', { service, signIn, stage, hint });
         monitor.expired(service, stage);
         monitor.ended(service, 'expired');

@@ -102,63 +102,68 @@ function failure(say: (...given: Parameters<Describe>) => string[]): Describe {
   });
 }
 
+const OWN_FAULT = failure(({ failed }) => [failed.notCompleted, failed.ownFault]);
+
 /** The pages of docs/protocol.md §5: what happened, whose fault it may be, and what to do. */
 const OUTCOMES = {
-  signedIn: ({ signedIn: { title, heading, message } }, { app }) => ({
+  signed_in: ({ signedIn: { title, heading, message } }, { app }) => ({
     mark: 'done',
     title,
     heading,
     messages: [message(app)],
   }),
   /** The same whether the user declined here or at the provider. */
-  cancelled: ({ failed }) => ({
+  access_denied: ({ failed }) => ({
     mark: 'stopped',
     title: failed.title,
     heading: failed.title,
     messages: [failed.cancelled, failed.notSignedIn],
   }),
-  failedThere: failure(({ failed }, { provider, device }) => [
+  authorization_failed: failure(({ failed }, { provider, device }) => [
     failed.tryAgain,
     failed.providerFault(provider),
     failed.startAgain(device),
   ]),
-  failedRefused: failure(({ failed }, { provider, device }) => [
+  authorization_refused: failure(({ failed }, { provider, device }) => [
     failed.tryAgain,
     failed.refused(provider),
     failed.startAgain(device),
   ]),
-  incomplete: failure(({ failed }, { provider, device }) => [
+  missing_code: failure(({ failed }, { provider, device }) => [
     failed.incomplete,
     failed.providerFault(provider),
     failed.startAgain(device),
   ]),
-  notExchanged: failure(({ failed }, { provider, device }) => [
+  exchange_failed: failure(({ failed }, { provider, device }) => [
     failed.notCompleted,
     failed.providerFault(provider),
     failed.startAgain(device),
   ]),
-  notExchangedRefused: failure(({ failed }, { provider, device }) => [
+  exchange_refused: failure(({ failed }, { provider, device }) => [
     failed.notCompleted,
     failed.refused(provider),
     failed.startAgain(device),
   ]),
-  notCompleted: failure(({ failed }) => [failed.notCompleted, failed.ownFault]),
-  linkInvalid: failure(({ failed }, { app }) => [failed.linkInvalid(app), failed.lookAtDevice]),
+  busy: OWN_FAULT,
+  undiscovered: OWN_FAULT,
+  fault: OWN_FAULT,
+  link_invalid: failure(({ failed }, { app }) => [failed.linkInvalid(app), failed.lookAtDevice]),
   /** For a user who comes back, whatever it was that failed. */
-  failedBefore: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
-  inProgress: ({ inProgress: { title, message } }) => ({
+  failed: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
+  in_progress: ({ inProgress: { title, message } }) => ({
     mark: 'done',
     title,
     heading: title,
     messages: [message],
   }),
-  cancelledOnDevice: ({ cancelledOnDevice: { title, message } }) => ({
+  /** The device ended the sign-in. */
+  cancelled: ({ cancelledOnDevice: { title, message } }) => ({
     mark: 'stopped',
     title,
     heading: title,
     messages: [message],
   }),
-  tooManyTries: ({ tooManyTries: { title, message } }) => ({
+  rate_limited: ({ tooManyTries: { title, message } }) => ({
     mark: 'failed',
     title,
     heading: title,

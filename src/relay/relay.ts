@@ -9,11 +9,11 @@ import {
   tagOf,
 } from './secrets.ts';
 import type { CodeResult, ErrorResult, TokenResult } from './session.ts';
-import type { Authorization, RateLimited, SessionStore } from './store.ts';
+import type { Authorization, SessionStore } from './store.ts';
 import { type Clock, pause } from './time.ts';
 
 /** What a device asks for besides the service. */
-export interface StartOptions {
+export interface NewSignIn {
   readonly withVerifier: boolean;
   /** The device's own, in place of a verifier. */
   readonly challenge: string | undefined;
@@ -27,10 +27,13 @@ export interface StartOptions {
   readonly startedBy?: string | undefined;
 }
 
-/** The user code is there if it was asked for. */
-export type Started = SessionSecrets;
+/** `secrets` has a user code if one was asked for. */
+export type StartOutcome = { readonly ok: true; readonly secrets: SessionSecrets } | StartRefused;
 
-export type StartRefusal = 'busy' | 'draining' | RateLimited;
+/** 'busy': the limit on sessions is reached. */
+export type StartRefused =
+  | { readonly ok: false; readonly refusal: 'busy' | 'draining' }
+  | { readonly ok: false; readonly refusal: 'rate_limited'; readonly retryAfterMs: number };
 
 export type ExchangeOutcome<Failure> =
   | { readonly ok: true; readonly tokens: TokenResult }
@@ -61,8 +64,7 @@ export interface CodeCompletion<Failure> {
 }
 
 export interface Relay {
-  /** Starts a session. 'busy': the limit on sessions is reached. */
-  start(service: string, options: StartOptions): Promise<Started | StartRefusal>;
+  start(service: string, asked: NewSignIn): Promise<StartOutcome>;
   /** Exchanges a code and stores the result. The code is spent at most once, however often it is called. */
   completeWithCode<Failure>(
     exchanger: CodeExchanger<Failure>,
@@ -105,7 +107,7 @@ export function createRelay(options: RelayOptions): Relay {
 
   return {
     async start(service, { withVerifier, withUserCode, startedBy, ...asked }) {
-      if (draining) return 'draining';
+      if (draining) return { ok: false, refusal: 'draining' };
       const { tags = 1 } = store;
       const full = new Set<number>();
       // After a collision all secrets are drawn again. A full tag says nothing of the others.
@@ -120,11 +122,14 @@ export function createRelay(options: RelayOptions): Relay {
           // One token for all tries.
           startedBy: tries === 0 ? startedBy : undefined,
         });
-        if (outcome === 'registered') return secrets;
-        if (typeof outcome === 'object') return outcome;
+        if (outcome === 'registered') return { ok: true, secrets };
+        if (typeof outcome === 'object') {
+          const { retryAfterMs } = outcome;
+          return { ok: false, refusal: 'rate_limited', retryAfterMs };
+        }
         if (outcome === 'busy') full.add(tagOf(secrets.browserState, tags));
       }
-      return 'busy';
+      return { ok: false, refusal: 'busy' };
     },
 
     async completeWithCode(exchanger, browserState, code) {

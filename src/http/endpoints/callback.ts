@@ -4,14 +4,14 @@
  * waits for the tokens. docs/protocol.md §5.
  */
 import { log } from '../../log.ts';
-import type { Providers } from '../../providers/provider.ts';
 import type { TokenFailure } from '../../providers/token-endpoint.ts';
 import type { CodeCompletion, Relay } from '../../relay/relay.ts';
 import { isCapability, signInIdOf } from '../../relay/secrets.ts';
 import type { ErrorResult } from '../../relay/session.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
-import { RETRY_DISCOVERY, type RespondWithPage, refuse } from '../responses.ts';
+import type { Providers } from '../enabled-providers.ts';
+import type { PageResponses } from '../responses.ts';
 import { NO_END, type SignInLog } from '../sign-in-log.ts';
 
 export function createCallback(
@@ -19,15 +19,13 @@ export function createCallback(
   relay: Relay,
   cookies: ContinueCookies,
   signInLog: SignInLog,
-  respondWithPage: RespondWithPage,
+  { respondWithPage }: PageResponses,
 ): Handler {
   return async (request) => {
     const service = request.parameter;
-    const provider = providers.get(service);
-    if (provider === undefined) return refuse('not_found');
-    if (provider === 'undiscovered') {
-      return respondWithPage('undiscovered', request, { headers: RETRY_DISCOVERY });
-    }
+    const lookup = providers.find(service);
+    if (!lookup.ok) return lookup;
+    const { provider } = lookup;
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
     if (!cookies.mayComplete(request, browserState)) {
