@@ -13,16 +13,7 @@ import {
   type RateLimits,
 } from './http/routes.ts';
 import { createSignInLog } from './http/sign-in-log.ts';
-import {
-  CODE_LIMIT_OVERALL,
-  CODE_LIMIT_PER_ADDRESS,
-  DEVICE_POLL_LIMIT,
-  DISCOVERY_RETRY_MS,
-  QR_LIMIT_OVERALL,
-  QR_LIMIT_PER_ADDRESS,
-  REFRESH_LIMIT,
-  SWEEP_INTERVAL_MS,
-} from './limits.ts';
+import { CODE_LIMIT_PER_ADDRESS, DISCOVERY_RETRY_MS } from './limits.ts';
 import { log, warnOnce } from './log.ts';
 import { type Monitor, NO_MONITOR } from './monitor.ts';
 import { discoverProvider, type ProviderToDiscover } from './providers/discovery.ts';
@@ -183,6 +174,9 @@ export interface DiscoveringService extends Service {
   discover(): Promise<void>;
 }
 
+/** How often expired entries are removed. This frees memory only: lookups check expiry themselves. */
+export const SWEEP_INTERVAL_MS = 30_000;
+
 const PROVIDERS_FULL_HINT =
   'the limit on requests to a provider is reached: callbacks and refreshes there get a 503 until one ends';
 
@@ -335,6 +329,27 @@ function findBlindProblem(provider: ProviderConfig, blind: BlindPolicy): string 
   const isRefused = blind === 'always' && !mayTakeChallenge(provider);
   return isRefused ? 'BLIND is always, but its issuer does not offer PKCE with S256' : undefined;
 }
+
+/**
+ * Polls of one device code: three in 5 s, because some clients send each poll twice to
+ * find out how to authenticate, and some clocks run a third too fast.
+ */
+export const DEVICE_POLL_LIMIT = { burst: 4, ratePerSecond: 0.6 };
+
+/** Refreshes from one address: all devices of a household at once, then one in two seconds. */
+export const REFRESH_LIMIT = { burst: 10, ratePerSecond: 0.5 };
+
+/** Wrong user codes from all addresses together. */
+export const CODE_LIMIT_OVERALL = { burst: 50, ratePerSecond: 5 };
+
+/** QR codes for one address: all devices of a household at once, then two a second. One takes 1 to 7 ms. */
+export const QR_LIMIT_PER_ADDRESS = { burst: 20, ratePerSecond: 2 };
+
+/**
+ * QR codes for all addresses together, in each process: three times what
+ * DEFAULT_MAX_SESSIONS sign-ins need. At 7 ms each they take a sixth of one core.
+ */
+export const QR_LIMIT_OVERALL = { burst: 50, ratePerSecond: 25 };
 
 /** Every rate limit but that on starts, which is the store's: those that hold over all instances, and those that protect this process alone. */
 function createRateLimits(

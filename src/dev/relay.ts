@@ -18,10 +18,10 @@ import {
   createMemoryStore,
 } from '../stores/memory.ts';
 import { urlOf } from './access.ts';
-import type { Listener } from './listen.ts';
+import type { DevListener } from './listen.ts';
 import type { Plan } from './scenarios.ts';
-import type { RequestContext, SignIn, SignIns } from './sign-ins.ts';
-import { explainRefusal, type Refused } from './story.ts';
+import type { DevSignIn, RequestContext, SignIns } from './sign-ins.ts';
+import { explainRefusal, type RefusedRequest } from './story.ts';
 
 /** What an app calls the service, if nothing else was asked for. */
 export const DEFAULT_SERVICE = 'dev';
@@ -52,7 +52,7 @@ export function createDevRelay(options: DevRelayOptions) {
   const offered = settings.providers.map(({ name }) => name);
   let stores = createStores(signIns, settings.maxSessions);
   let services = createServices();
-  let listener: Listener | undefined;
+  let listener: DevListener | undefined;
 
   /** The same relay several times over one store: with one lifetime of sessions each, and one that always confirms. */
   function createServices() {
@@ -112,7 +112,7 @@ export function createDevRelay(options: DevRelayOptions) {
     options.say(explainRefusal({ what, status, text }, offered));
   }
 
-  let onAutoStart: ((signIn: SignIn) => void) | undefined;
+  let onAutoStart: ((signIn: DevSignIn) => void) | undefined;
 
   return {
     services: offered,
@@ -122,11 +122,11 @@ export function createDevRelay(options: DevRelayOptions) {
       `${settings.baseUrl}/auth/${service}?state=${browserState}`,
 
     /** Is called with each sign-in whose link the dev relay is to open. */
-    whenAutoStarts(open: (signIn: SignIn) => void): void {
+    whenAutoStarts(open: (signIn: DevSignIn) => void): void {
       onAutoStart = open;
     },
 
-    listenOn(opened: Listener): void {
+    listenOn(opened: DevListener): void {
       listener = opened;
     },
 
@@ -163,7 +163,7 @@ function isStart({ method }: Request, { pathname }: URL): boolean {
 /** What devices ask in the relay's own protocol. Refusals of the device grant explain themselves. */
 const isOfDevice = ({ pathname }: URL) => ['/auth/start', '/auth/result'].includes(pathname);
 
-function describeAsked({ pathname, searchParams }: URL): Refused['what'] {
+function describeAsked({ pathname, searchParams }: URL): RefusedRequest['what'] {
   if (pathname === '/auth/start') return 'a start';
   if (searchParams.get('ack') === '1') return 'an acknowledgement';
   return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';

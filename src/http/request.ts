@@ -1,6 +1,5 @@
 /** A request as the endpoints read it: path, query, headers, body. */
-import { readAtMost } from '../body.ts';
-import { REQUEST_BODY_DEADLINE_MS } from '../limits.ts';
+import { type BoundedText, readAtMost } from '../body.ts';
 import { createRequestId } from '../log.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
 
@@ -12,6 +11,9 @@ const MAX_PARAMETERS = 64;
 
 /** How much of a form is read: a code with room for blanks, or a choice. */
 export const MAX_FORM_BYTES = 512;
+
+/** How long a request body may take to arrive. A device sends some 30 bytes. */
+export const REQUEST_BODY_DEADLINE_MS = 10_000;
 
 /** Finds the address from which a request came. Bun's server implements it. */
 export interface Peers {
@@ -109,19 +111,13 @@ export function readPath(url: string): string {
   return url.slice(start);
 }
 
-export interface Body {
-  readonly text: string;
-  /** The body was longer than the limit, and the rest was not read. */
-  readonly isCut: boolean;
-}
-
 /** Reads bodies up to a limit, and for REQUEST_BODY_DEADLINE_MS at most. */
 export interface BodyReader {
   /**
    * At the deadline, a body of unknown length ends, and one that is shorter than its
    * Content-Length counts as empty. Rejects when the client disconnects.
    */
-  read(request: Request, limitBytes: number): Promise<Body>;
+  read(request: Request, limitBytes: number): Promise<BoundedText>;
   /** A form as a browser sends it. Empty when the browser disconnects. */
   readForm(request: Request, limitBytes: number): Promise<URLSearchParams>;
 }
@@ -129,7 +125,7 @@ export interface BodyReader {
 export function createBodyReader(clock: Clock): BodyReader {
   const deadlines = createDeadlineQueue(clock, REQUEST_BODY_DEADLINE_MS);
 
-  function readWhole(request: Request): Promise<Body> {
+  function readWhole(request: Request): Promise<BoundedText> {
     return new Promise((resolve, reject) => {
       const deadline: Deadline = { dueAtMs: 0, onDue: () => resolve({ text: '', isCut: false }) };
       deadlines.add(deadline);
@@ -146,7 +142,10 @@ export function createBodyReader(clock: Clock): BodyReader {
     });
   }
 
-  async function readStart(body: ReadableStream<Uint8Array>, limitBytes: number): Promise<Body> {
+  async function readStart(
+    body: ReadableStream<Uint8Array>,
+    limitBytes: number,
+  ): Promise<BoundedText> {
     const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
     const deadline: Deadline = {
       dueAtMs: 0,
@@ -160,7 +159,7 @@ export function createBodyReader(clock: Clock): BodyReader {
     }
   }
 
-  function read(request: Request, limitBytes: number): Promise<Body> {
+  function read(request: Request, limitBytes: number): Promise<BoundedText> {
     // A body whose Content-Length is within the limit is read as a whole: a stream costs ten times as much.
     const length = request.headers.get('content-length');
     if (length !== null && Number(length) <= limitBytes) return readWhole(request);
@@ -176,7 +175,7 @@ export function createBodyReader(clock: Clock): BodyReader {
   };
 }
 
-const NO_BODY: Promise<Body> = Promise.resolve({ text: '', isCut: false });
+const NO_BODY: Promise<BoundedText> = Promise.resolve({ text: '', isCut: false });
 
 /** The members of a JSON object; none of any other JSON. Throws where it is not JSON. */
 export function parseMembers(text: string): Readonly<Record<string, unknown>> {

@@ -27,7 +27,7 @@ export interface Links {
   readonly support?: string;
 }
 
-export interface Document {
+export interface PageContent {
   readonly language: Language;
   readonly words: Messages['links'];
   readonly frame: Frame;
@@ -42,7 +42,7 @@ export interface Document {
 const LINKS = ['privacy', 'terms', 'support'] as const;
 
 /** Returns the whole document as text. JSX escapes everything in it except the style. */
-export function renderPage(page: Document): string {
+export function renderPage(page: PageContent): string {
   const { language, words, frame, title, isAsking = false, isPublic = false, body } = page;
   const links = LINKS.flatMap((name) => {
     const address = frame.links[name];

@@ -6,12 +6,12 @@
 import { CODE_LIMIT_PER_ADDRESS } from '../limits.ts';
 import type { Accent } from './accent.ts';
 import { renderCodeForm } from './code-form.tsx';
-import { type Request, renderConfirm } from './confirm.tsx';
+import { type AskingSignIn, renderConfirm } from './confirm.tsx';
 import { chooseLanguage } from './language.ts';
 import type { Frame, Links } from './layout.tsx';
 import { CATALOGUE, type Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/messages.ts';
-import { type Outcome, renderOutcome } from './outcome.tsx';
+import { type Names, type Outcome, renderOutcome } from './outcome.tsx';
 import type { Picture } from './picture.ts';
 import { createStyle } from './style.ts';
 import { isolate } from './words.tsx';
@@ -32,13 +32,6 @@ export interface PagesOptions {
   readonly providers: readonly string[];
 }
 
-/** What is known of the sign-in that a page is about. */
-export interface Names {
-  readonly deviceName?: string | undefined;
-  readonly provider?: string | undefined;
-  readonly reference?: string | undefined;
-}
-
 export type OutcomeName = keyof typeof OUTCOMES;
 
 export interface LanguagePages {
@@ -49,7 +42,7 @@ export interface LanguagePages {
   readonly notFound: string;
   codeIncomplete(written: string): string;
   codeUnknown(written: string): string;
-  confirm(request: Request): string;
+  confirm(asking: AskingSignIn): string;
 }
 
 /** The pages for an `Accept-Language` header. */
@@ -194,14 +187,14 @@ function createLanguagePages(
     const rendered = ofOutcome[known];
     if (rendered !== undefined) return rendered;
     const describe: Describe = OUTCOMES[name];
-    const places = {
+    const places: Names = {
       deviceName: deviceName && PLACES.deviceName,
       provider: provider && PLACES.provider,
       reference: reference && PLACES.reference,
     };
     const device = deviceName && { device: isolate(PLACES.deviceName) };
     const said = describe(words, { ...app, ...device, provider: isolate(PLACES.provider) });
-    const template = renderOutcome({ language, words, frame, ...said, ...places }).split(PLACE);
+    const template = renderOutcome({ language, words, frame, names: places, ...said }).split(PLACE);
     ofOutcome[known] = template;
     return template;
   }
@@ -231,7 +224,7 @@ function createLanguagePages(
     notFound: renderCodeForm({ ...form, notice: words.notFound }),
     codeIncomplete: (written) => renderCodeForm({ ...form, notice: words.codeIncomplete, written }),
     codeUnknown: (written) => renderCodeForm({ ...form, notice: words.codeUnknown, written }),
-    confirm: (request) => renderConfirm({ ...request, language, words, frame }),
+    confirm: (asking) => renderConfirm({ ...asking, language, words, frame }),
   };
 }
 

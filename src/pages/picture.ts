@@ -3,7 +3,9 @@
  * from its bytes, and an SVG that could run or load anything is refused.
  */
 import { Buffer } from 'node:buffer';
-import { LOGO_BYTES } from '../limits.ts';
+
+/** The operator's logo. It is sent to every user's phone, and kept in memory. */
+const LOGO_BYTES = 131_072;
 
 export interface Picture {
   readonly mediaType: string;

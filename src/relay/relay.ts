@@ -1,5 +1,4 @@
 /** The relay: starts sign-ins, completes authorizations, and drains. Knows no HTTP and no provider. */
-import { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS, MAX_REGISTER_TRIES } from '../limits.ts';
 import { createPolls, type Polls } from './polls.ts';
 import {
   createSessionSecrets,
@@ -11,6 +10,21 @@ import {
 import type { CodeResult, ErrorResult, TokenResult } from './session.ts';
 import type { Authorization, SessionStore } from './store.ts';
 import { type Clock, pause } from './time.ts';
+
+/**
+ * Attempts to register a session. A second is needed only if a random secret collides
+ * with a live one, or if a Cluster has no room left for sessions of that tag.
+ */
+const MAX_REGISTER_TRIES = 5;
+
+/**
+ * After SIGTERM: how long devices may take to claim tokens that would be lost with
+ * the process. Longer than the interval of RFC 8628 clients, which poll every 5 s.
+ */
+export const DRAIN_DELIVERY_MS = 7_000;
+
+/** How often a drain checks whether they have been claimed. */
+export const DRAIN_CHECK_MS = 100;
 
 /** What a device asks for besides the service. */
 export interface NewSignIn {

@@ -1,5 +1,4 @@
 /** `POST /auth/start`: a device starts a sign-in. docs/protocol.md §2. */
-import { ACK_MS } from '../../limits.ts';
 import { log } from '../../log.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { BlindPolicy, Provider } from '../../providers/provider.ts';
@@ -18,6 +17,9 @@ const MAX_BODY_BYTES = 512;
 
 /** SHA-256 in base64url: 43 characters, of which the last has four bits. RFC 7636 §4.2. */
 const CHALLENGE = /^[\w-]{42}[AEIMQUYcgkosw048]$/;
+
+/** How long after its first delivery a device that acknowledges (`ack`) may claim its result again. */
+export const ACK_MS = 60_000;
 
 /** What a start may have, and of which type. */
 const MEMBERS = {
