@@ -110,11 +110,12 @@ export async function startService(settings: Settings, world: World): Promise<Se
 
 /** Rejects when the store that the settings name cannot be reached. */
 async function openStores(settings: Settings, world: World): Promise<Stores> {
-  const { redis, maxSessions } = settings;
+  const { redis, maxSessions, startBurst, startRatePerSecond } = settings;
   const { clock } = world;
+  const startPolicy = { burst: startBurst, ratePerSecond: startRatePerSecond };
   if (redis === undefined) {
     return {
-      sessions: createMemoryStore(clock, maxSessions),
+      sessions: createMemoryStore(clock, maxSessions, startPolicy),
       refreshes: createMemoryRefreshStore(clock),
       createRateLimiter: (_, policy) => createMemoryRateLimiter(clock, policy),
       close: () => {},
@@ -124,7 +125,16 @@ async function openStores(settings: Settings, world: World): Promise<Stores> {
   const { openRedis } = await import('./stores/redis/open.ts');
   const { monitor = NO_MONITOR } = world;
   const { onEvent, findProblem } = createStoreWatch();
-  const stores = await openRedis({ ...redis, ...world, monitor, maxSessions, onEvent });
+  const stores = await openRedis({
+    target: redis.target,
+    prefix: redis.prefix,
+    maxSessions,
+    startPolicy,
+    clock,
+    randomBytes: world.randomBytes,
+    monitor,
+    onEvent,
+  });
   return { ...stores, findProblem };
 }
 
@@ -175,8 +185,13 @@ export function createService(
   const { baseUrl } = settings;
   const { clock, monitor = NO_MONITOR } = world;
   const store = stores.sessions;
-  const { rateLimits, limiters } = createRateLimits(settings, stores, clock);
-  const relay = createRelay({ ...settings, ...world, ...rateLimits, store });
+  const { rateLimits, limiters } = createRateLimits(stores, clock);
+  const relay = createRelay({
+    store,
+    clock,
+    randomBytes: world.randomBytes,
+    sessionSeconds: settings.sessionSeconds,
+  });
   const refreshes = createRefreshes(stores.refreshes, clock);
   const tokenEndpoint = createTokenEndpoint({
     fetch: world.fetch,
@@ -295,13 +310,11 @@ function findBlindProblem(provider: ProviderConfig, blind: BlindPolicy): string 
   return isRefused ? 'BLIND is always, but its issuer does not offer PKCE with S256' : undefined;
 }
 
-/** Every rate limit: those that hold over all instances, and those that protect this process alone. */
+/** Every rate limit but that on starts, which is the store's: those that hold over all instances, and those that protect this process alone. */
 function createRateLimits(
-  { startBurst: burst, startRatePerSecond: ratePerSecond }: Settings,
   { createRateLimiter }: Stores,
   clock: Clock,
 ): { readonly rateLimits: RateLimits; readonly limiters: readonly RateLimiter[] } {
-  const startLimiter = createRateLimiter('start', { burst, ratePerSecond });
   const refreshLimiter = createRateLimiter('refresh', REFRESH_LIMIT);
   const codeLimits = {
     perAddress: createRateLimiter('code', CODE_LIMIT_PER_ADDRESS),
@@ -313,9 +326,9 @@ function createRateLimits(
     overall: createMemoryRateLimiter(clock, QR_LIMIT_OVERALL),
   };
   return {
-    rateLimits: { startLimiter, refreshLimiter, codeLimits, pollLimiter, qrLimits },
+    rateLimits: { refreshLimiter, codeLimits, pollLimiter, qrLimits },
     limiters: [
-      ...[startLimiter, refreshLimiter, pollLimiter],
+      ...[refreshLimiter, pollLimiter],
       ...Object.values(codeLimits),
       ...Object.values(qrLimits),
     ],

@@ -16,6 +16,8 @@ const OLDEST = '6.2';
 /** Sessions of this check live no longer, whatever happens. */
 const LIFETIME_MS = 5_000;
 
+const ONE_A_SECOND = { burst: 1, ratePerSecond: 1 };
+
 export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise<Finding[]> {
   const events: RedisEvent[] = [];
   try {
@@ -23,6 +25,7 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
       ...redis,
       // Among the sessions of the relays, because an ACL may allow nothing else.
       maxSessions: Number.MAX_SAFE_INTEGER,
+      startPolicy: ONE_A_SECOND,
       clock: systemClock,
       randomBytes,
       onEvent: (event) => events.push(event),
@@ -76,7 +79,7 @@ async function signIn({
   await sessions.acknowledge(pollSecret);
   await sessions.cancel(pollSecret);
   await sessions.countLive();
-  await createRateLimiter('check', { burst: 1, ratePerSecond: 1 }).take('check');
+  await createRateLimiter('check', ONE_A_SECOND).take('check');
   await refreshes.begin(browserState);
   await refreshes.finish(browserState, undefined);
 }

@@ -169,25 +169,15 @@ function describeAsked({ pathname, searchParams }: URL): Refused['what'] {
   return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
 
-/** Tests of an app start and refresh more often than a household. Guessing codes stays limited. */
-const UNLIMITED: ReadonlySet<string> = new Set(['start', 'refresh']);
-
-/** Only a plan refuses: what it refused once is not refused for a while. */
-const NO_LIMIT = { burst: Number.POSITIVE_INFINITY, ratePerSecond: Number.POSITIVE_INFINITY };
+/** For starts and refreshes: tests of an app make more of them than a household. Guessing codes stays limited. */
+const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
 
 function createStores(signIns: SignIns, maxSessions: number): Stores {
-  /** 0 unless the sign-in that is starting is planned to be refused. */
-  function takeOnPlan(): number {
-    const plan = signIns.context.getStore()?.plan;
-    return plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
-  }
   return {
-    sessions: signIns.watch(createMemoryStore(systemClock, maxSessions)),
+    sessions: signIns.watch(createMemoryStore(systemClock, maxSessions, NO_LIMIT)),
     refreshes: createMemoryRefreshStore(systemClock),
     createRateLimiter: (name, policy) =>
-      UNLIMITED.has(name)
-        ? { policy: NO_LIMIT, take: takeOnPlan, refund: () => {}, sweep: () => {} }
-        : createMemoryRateLimiter(systemClock, policy),
+      createMemoryRateLimiter(systemClock, name === 'refresh' ? NO_LIMIT : policy),
     close: () => {},
   };
 }

@@ -77,6 +77,12 @@ export function createSignIns(tell: Tell) {
     note(signIn, 'expired', 'the sign-in expired: its polls get 410, so start again');
   }
 
+  /** 0 unless the sign-in that is starting is planned to be refused. Only a plan refuses a start. */
+  function takeOnPlan(): number {
+    const plan = context.getStore()?.plan;
+    return plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
+  }
+
   const findBy = (key: SessionKey) =>
     'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState);
 
@@ -106,7 +112,10 @@ export function createSignIns(tell: Tell) {
     watch(store: SessionStore): SessionStore {
       return {
         ...store,
+        startLimiter: { ...store.startLimiter, take: takeOnPlan },
         async register(session) {
+          const retryAfterMs = takeOnPlan();
+          if (retryAfterMs > 0) return { retryAfterMs };
           const current = context.getStore();
           const plan = current?.plan;
           if (plan?.scenario === 'full') return 'busy';

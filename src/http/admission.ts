@@ -18,9 +18,9 @@ export interface Admission {
    */
   admitStart(request: RelayRequest): string | Refused;
   /** Takes the token of a start that is refused for another reason. Undefined: there was one. */
-  takeStart(address: string, limiter: RateLimiter): Promise<Refused | undefined>;
+  takeStart(address: string): Promise<Refused | undefined>;
   /** Once the limit on starts has refused an address. */
-  refuseStart(address: string, retryAfterMs: number, limiter: RateLimiter): Refused;
+  refuseStart(address: string, retryAfterMs: number): Refused;
   /** Takes a token of the client address's bucket. Undefined: admitted. */
   admit(
     request: RelayRequest,
@@ -48,6 +48,7 @@ const MAX_REFUSED_ADDRESSES = 10_000;
 
 export function createAdmission(
   trustedProxyCidrs: readonly string[],
+  startLimiter: RateLimiter,
   monitor: Monitor,
   clock: Clock,
 ): Admission {
@@ -71,10 +72,10 @@ export function createAdmission(
     return retryAfterMs === 0 ? undefined : refuse(retryAfterMs, kind);
   }
 
-  function refuseStart(address: string, retryAfterMs: number, { policy }: RateLimiter): Refused {
+  function refuseStart(address: string, retryAfterMs: number): Refused {
     if (refusedStarts.size >= MAX_REFUSED_ADDRESSES) refusedStarts.clear();
     // A bucket has a token after one interval at the latest. Who refuses for longer has other reasons.
-    const waitMs = Math.min(retryAfterMs, intervalMsOf(policy));
+    const waitMs = Math.min(retryAfterMs, intervalMsOf(startLimiter.policy));
     refusedStarts.set(address, clock.now() + waitMs);
     return refuse(retryAfterMs, 'start');
   }
@@ -91,9 +92,9 @@ export function createAdmission(
       return address;
     },
 
-    async takeStart(address, limiter) {
-      const retryAfterMs = await limiter.take(address);
-      return retryAfterMs > 0 ? refuseStart(address, retryAfterMs, limiter) : undefined;
+    async takeStart(address) {
+      const retryAfterMs = await startLimiter.take(address);
+      return retryAfterMs > 0 ? refuseStart(address, retryAfterMs) : undefined;
     },
 
     refuseStart,

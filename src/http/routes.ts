@@ -52,7 +52,6 @@ export interface RouteSettings {
 }
 
 export interface RateLimits {
-  readonly startLimiter: RateLimiter;
   readonly refreshLimiter: RateLimiter;
   /** Polls of the device grant, by device code. Local, because they load only this instance. */
   readonly pollLimiter: RateLimiter;
@@ -85,7 +84,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     createPages({ branding, basePath, providers: settings.providerNames }),
   );
   const { respondWithPage } = pages;
-  const admission = createAdmission(settings.trustedProxyCidrs, monitor, clock);
+  const admission = createAdmission(settings.trustedProxyCidrs, store.startLimiter, monitor, clock);
   const bodies = createBodyReader(clock);
   const cookies = createContinueCookies(baseUrl, sessionSeconds, confirm === 'always');
   const shared = { ...settings, ...parts, ...rateLimits, admission, bodies };

@@ -1,7 +1,6 @@
 /** The relay: starts sign-ins, completes authorizations, and drains. Knows no HTTP and no provider. */
 import { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS, MAX_REGISTER_TRIES } from '../limits.ts';
 import { createPolls, type Polls } from './polls.ts';
-import type { RateLimiter } from './rate-limit.ts';
 import {
   createSessionSecrets,
   createVerifier,
@@ -94,12 +93,10 @@ export interface RelayOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly sessionSeconds: number;
-  /** Of starts, by address. Absent: no limit. */
-  readonly startLimiter?: RateLimiter;
 }
 
 export function createRelay(options: RelayOptions): Relay {
-  const { store, clock, randomBytes, sessionSeconds, startLimiter } = options;
+  const { store, clock, randomBytes, sessionSeconds } = options;
   const polls = createPolls(store, clock);
   /** Counted from before the lease until the result is stored, because a lease cannot be undone. */
   let exchanges = 0;
@@ -107,7 +104,7 @@ export function createRelay(options: RelayOptions): Relay {
   let draining = false;
 
   return {
-    async start(service, { withVerifier, withUserCode, ...asked }) {
+    async start(service, { withVerifier, withUserCode, startedBy, ...asked }) {
       if (draining) return 'draining';
       const { tags = 1 } = store;
       const full = new Set<number>();
@@ -121,7 +118,7 @@ export function createRelay(options: RelayOptions): Relay {
           verifier: withVerifier ? createVerifier(randomBytes) : undefined,
           ...asked,
           // One token for all tries.
-          startLimiter: tries === 0 ? startLimiter : undefined,
+          startedBy: tries === 0 ? startedBy : undefined,
         });
         if (outcome === 'registered') return secrets;
         if (typeof outcome === 'object') return outcome;

@@ -30,8 +30,7 @@ export interface NewSession {
   readonly repeatMs: number | undefined;
   /** An error stays until the session expires, whatever `repeatMs` says, and nothing acknowledges it. */
   readonly keepsErrors: boolean;
-  /** Whose start it is: the limit, and the address whose bucket it takes a token of. Absent: no limit. */
-  readonly startLimiter?: RateLimiter | undefined;
+  /** The address whose bucket of `startLimiter` the start takes a token of. Absent: no limit. */
   readonly startedBy?: string | undefined;
 }
 
@@ -135,11 +134,14 @@ export interface SessionStore {
    */
   readonly tags?: number;
 
+  /** Starts by address. `register` takes its tokens, in the same step. */
+  readonly startLimiter: RateLimiter;
+
   /**
    * Atomic: registers the session under all its keys, or not at all. Returns
    * 'collision' when a live session has one of them, 'busy' when the limit
    * on live sessions is reached, for sessions of this tag at least. Never counts an expired session as alive.
-   * Takes a token of the rate limit first. Without one it does nothing else; any other
+   * Takes a token of `startedBy` first. Without one it does nothing else; any other
    * outcome costs the token.
    */
   register(session: NewSession): Awaitable<'registered' | 'collision' | 'busy' | RateLimited>;

@@ -48,7 +48,7 @@ describe('a store of 16 tags', () => {
     const live = new Array<number>(TAGS).fill(0);
     let asked = 0;
     const store: SessionStore = {
-      ...createMemoryStore(createFakeClock(0), 0),
+      ...createMemoryStore(createFakeClock(0), 0, { burst: 1, ratePerSecond: 1 }),
       tags: TAGS,
       register({ browserState }: NewSession) {
         asked += 1;

@@ -31,7 +31,6 @@ const PARAMETERS = new Set(['grant_type', 'device_code', 'refresh_token', 'scope
 type Parameters = ReadonlyMap<string, string>;
 
 export interface DeviceGrantParts extends RefreshParts {
-  readonly startLimiter: RateLimiter;
   /** Of polls, by device code. */
   readonly pollLimiter: RateLimiter;
   readonly relay: Relay;
@@ -48,7 +47,7 @@ export interface DeviceGrantParts extends RefreshParts {
  * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
 export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
-  const { admission, startLimiter, bodies, providers, relay, signInLog, blind } = parts;
+  const { admission, bodies, providers, relay, signInLog, blind } = parts;
   const { baseUrl, sessionSeconds, deviceGrantRepeatSeconds } = parts;
   return async (request) => {
     if (blind === 'always') return refuseBlind();
@@ -59,7 +58,7 @@ export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
     if (typeof startedBy !== 'string') return refuseOAuthAdmission(startedBy);
     const parameters = await readParameters(request.raw, bodies);
     if (parameters === undefined) {
-      const refused = await admission.takeStart(startedBy, startLimiter);
+      const refused = await admission.takeStart(startedBy);
       return refused === undefined ? refuseOAuth('invalid_request') : refuseOAuthAdmission(refused);
     }
     const started = await relay.start(service, {
@@ -76,9 +75,7 @@ export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
     signInLog.started(request, service, started);
     if (typeof started === 'string') return refuseOAuth('temporarily_unavailable');
     if ('retryAfterMs' in started) {
-      return refuseOAuthAdmission(
-        admission.refuseStart(startedBy, started.retryAfterMs, startLimiter),
-      );
+      return refuseOAuthAdmission(admission.refuseStart(startedBy, started.retryAfterMs));
     }
     const { pollSecret, userCode = '' } = started;
     return oauthResponse({

@@ -3,7 +3,6 @@ import { ACK_MS } from '../../limits.ts';
 import { log } from '../../log.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { BlindPolicy, Provider, Providers } from '../../providers/provider.ts';
-import type { RateLimiter } from '../../relay/rate-limit.ts';
 import type { Relay, Started } from '../../relay/relay.ts';
 import type { Admission, Refused } from '../admission.ts';
 import type { Handler } from '../app.ts';
@@ -32,7 +31,6 @@ type Members = Readonly<Record<string, unknown>>;
 
 export interface StartParts {
   readonly admission: Admission;
-  readonly startLimiter: RateLimiter;
   readonly bodies: BodyReader;
   readonly providers: Providers;
   readonly relay: Relay;
@@ -48,7 +46,7 @@ export interface StartParts {
  * trip. So the body is read before, unless the address is known to have no token.
  */
 export function createStart(parts: StartParts): Handler {
-  const { admission, startLimiter, bodies, providers, relay, signInLog, blind } = parts;
+  const { admission, bodies, providers, relay, signInLog, blind } = parts;
 
   function limited(refused: Refused): Response {
     return refused.refusal === 'rate_limited'
@@ -62,7 +60,7 @@ export function createStart(parts: StartParts): Handler {
     refusal: Parameters<typeof refuse>[0],
     headers?: Headers,
   ): Promise<Response> {
-    const refused = await admission.takeStart(startedBy, startLimiter);
+    const refused = await admission.takeStart(startedBy);
     return refused === undefined ? refuse(refusal, headers) : limited(refused);
   }
 
@@ -99,7 +97,7 @@ export function createStart(parts: StartParts): Handler {
     signInLog.started(request, service, started);
     if (typeof started === 'string') return refuse('busy');
     if ('retryAfterMs' in started) {
-      return limited(admission.refuseStart(startedBy, started.retryAfterMs, startLimiter));
+      return limited(admission.refuseStart(startedBy, started.retryAfterMs));
     }
     return jsonResponse(describeStarted(service, started, parts));
   };
