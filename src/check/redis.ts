@@ -72,7 +72,7 @@ async function signIn({
   });
   await sessions.getSession({ userCode });
   await sessions.getAuthorization(service, browserState);
-  await sessions.tellOpened(pollSecret);
+  await sessions.takeOpenedNotice(pollSecret);
   await sessions.lease(service, browserState);
   await sessions.complete(service, browserState, { error: 'exchange_failed' });
   await sessions.claim(pollSecret);

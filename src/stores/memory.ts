@@ -264,9 +264,9 @@ export function createMemoryStore(
       return outcome === 'expired' || outcome === 'cancelled' ? 'gone' : outcome;
     },
 
-    tellOpened(pollSecret) {
+    takeOpenedNotice(pollSecret) {
       const entry = byPollDigest.get(digestOf(pollSecret));
-      const told = entry && machine.tellOpened(entry.session, clock.now());
+      const told = entry && machine.takeOpenedNotice(entry.session, clock.now());
       if (entry === undefined || typeof told !== 'object') return false;
       entry.session = told;
       return true;

@@ -20,7 +20,7 @@ async function answerOf(response: Response) {
   return { status: response.status, body: await response.text() };
 }
 
-test('a parked poll is answered as soon as the browser is led on to the provider, and the next one is parked', async () => {
+test('a parked poll is answered as soon as the browser is redirected to the provider, and the next one is parked', async () => {
   const service = createTestService();
   const { session, state } = await start(service);
   const polled = pollProgress(service, session);
@@ -100,7 +100,7 @@ describe('a device that does not ask for it', () => {
   });
 });
 
-describe('opened is when the browser is led on to the provider:', () => {
+describe('opened is when the browser is redirected to the provider:', () => {
   test('not when the confirmation page is shown, but when the user continues', async () => {
     const service = createTestService();
     const { session, link } = await startWithCode(service);
@@ -171,7 +171,7 @@ describe('a result comes first:', () => {
     let meanwhile: (() => unknown) | undefined;
     const service = createTestService(
       {},
-      { beforeVerb: (verb) => (verb === 'tellOpened' ? meanwhile?.() : undefined) },
+      { beforeVerb: (verb) => (verb === 'takeOpenedNotice' ? meanwhile?.() : undefined) },
     );
     const { session, state } = await start(service);
     meanwhile = () => {
@@ -187,10 +187,10 @@ test('an opening just after the store has said that there was none is told by th
   let justAfter: (() => unknown) | undefined;
   const store = {
     ...other.store,
-    async tellOpened(pollSecret: string) {
-      const isTold = await other.store.tellOpened(pollSecret);
+    async takeOpenedNotice(pollSecret: string) {
+      const isReported = await other.store.takeOpenedNotice(pollSecret);
       await justAfter?.();
-      return isTold;
+      return isReported;
     },
   };
   const service = createTestService({}, { sharing: { store, clock: other.clock } });
@@ -209,7 +209,7 @@ describe('a hint that is lost is only that:', () => {
       {},
       {
         beforeVerb(verb) {
-          if (verb !== 'tellOpened') return;
+          if (verb !== 'takeOpenedNotice') return;
           tells += 1;
           throw new StoreUnavailable();
         },

@@ -75,7 +75,7 @@ const VERBS = [
   'complete',
   'claim',
   'acknowledge',
-  'tellOpened',
+  'takeOpenedNotice',
   'cancel',
   'sweep',
 ] as const satisfies readonly (keyof SessionStore)[];

@@ -114,7 +114,7 @@ export function createTestStore(store: SessionStore) {
       store.complete(service, browserState, result),
     claim: async (pollSecret: string, signal?: AbortSignal) => store.claim(pollSecret, signal),
     acknowledge: async (pollSecret: string) => store.acknowledge(pollSecret),
-    tellOpened: async (pollSecret: string) => store.tellOpened(pollSecret),
+    takeOpenedNotice: async (pollSecret: string) => store.takeOpenedNotice(pollSecret),
     cancel: async (pollSecret: string) => store.cancel(pollSecret),
     addWaiter: store.addWaiter,
     removeWaiter: store.removeWaiter,

@@ -235,7 +235,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 
     claim: device.claim,
     acknowledge: device.acknowledge,
-    tellOpened: device.tellOpened,
+    takeOpenedNotice: device.takeOpenedNotice,
     cancel: device.cancel,
 
     addWaiter: device.addWaiter,
