@@ -8,7 +8,7 @@ const SECOND_MS = 1_000;
 
 /* Sessions. */
 
-/** Life of a session, and the `expiresIn` told to the device. */
+/** Lifetime of a session, and the `expiresIn` that the device gets. */
 export const DEFAULT_SESSION_SECONDS = 600;
 
 /** Live sessions at once. This bounds memory. */
@@ -33,8 +33,8 @@ export const DEFAULT_POLL_SECONDS = 50;
 
 /**
  * Polls of one session parked at once. Enough for a device that retries before its
- * old connections are known to be dead. One more, and the oldest is answered 204, so
- * that one session cannot hold every connection of the process.
+ * old connections are known to be closed. At one more the oldest gets a 204, so that
+ * one session cannot hold every connection of the process.
  */
 export const MAX_POLLS_PER_SESSION = 32;
 
@@ -43,7 +43,7 @@ export const DEFAULT_DEVICE_GRANT_REPEAT_SECONDS = 60;
 
 /* Requests. */
 
-/** The largest request body. A larger one is answered 413 before any handler runs: by Bun itself, on Node by the relay. */
+/** The largest request body. A larger one gets a 413 before any handler runs: from Bun itself, on Node from the relay. */
 export const REQUEST_BODY_BYTES = 1_048_576;
 
 /** How long the headers of a request may take to arrive. Bun has the same limit built in. */
@@ -52,7 +52,7 @@ export const HEADERS_DEADLINE_MS = 10 * SECOND_MS;
 /** How often Node looks for connections beyond that. Bun does so every 4 s. */
 export const HEADERS_CHECK_MS = 4 * SECOND_MS;
 
-/** How often the files of a certificate are looked at. Renewals come weeks before the end. */
+/** How often the files of a certificate are checked. Renewals come weeks before expiry. */
 export const CERTIFICATE_CHECK_MS = 5 * SECOND_MS;
 
 /** How much longer than a poll is held an idle connection stays open. */
@@ -72,7 +72,7 @@ export const STALL_GRACE_MS = 250;
 
 /* Rate limits. */
 
-/** Addresses that a rate limit remembers, about 10 MB. One more, and the least recently used gets its burst back early. */
+/** Addresses that a rate limit remembers, about 10 MB. At one more the least recently used is forgotten, which refills its bucket. */
 export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
 
 /** Wrong user codes from one address: enough for a user who mistypes, too few for guessing. RFC 8628 §5.1. */

@@ -46,16 +46,16 @@ export interface World {
   readonly fetch: Fetch;
   /** Absent: no metrics. */
   readonly monitor?: Monitor;
-  /** How many outgoing requests the runtime makes at once; more would wait. Absent: any number. */
+  /** How many outgoing requests the runtime makes at once; further ones wait. Absent: no limit. */
   readonly fetchesAtOnce?: number;
 }
 
 export interface Stores {
   readonly sessions: SessionStore;
   readonly refreshes: RefreshStore;
-  /** The name keeps the buckets of several limits apart. */
+  /** Limits of different names have separate buckets. */
   createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
-  /** Why sign-ins fail at the store now. Absent: they never do. */
+  /** Why sign-ins currently fail at the store. Absent: this store cannot fail. */
   findProblem?(): string | undefined;
   close(): void;
 }
@@ -65,19 +65,18 @@ export interface Service {
   /** Provider name -> what the operator registers there. */
   redirectUris(): Record<string, string>;
   /**
-   * Answers polls 204, stops all timers and closes the store. After that the service
-   * does not keep the process running. Call `drain` first: whatever else is in progress
-   * is lost.
+   * Answers polls with 204, stops all timers and closes the store. After that the
+   * process can exit. Call `drain` first: any exchange in progress is lost.
    */
   close(): void;
   /**
-   * Answers every parked poll 204 and refuses new sessions, then resolves once no
-   * exchange or refresh is in progress and devices had time to claim their tokens.
+   * Answers every parked poll with 204 and refuses new sessions, then resolves once no
+   * exchange or refresh is in progress and devices have had time to claim their tokens.
    */
   drain(): Promise<void>;
   /** The current state, for the admin port. */
   readState(): Promise<ServiceState>;
-  /** Resolves once no change to the store is in progress. To be called after the last request. */
+  /** Resolves once no change to the store is in progress. Call it after the last request. */
   settled(): Promise<void>;
 }
 
@@ -93,7 +92,7 @@ type EnabledSettings = Settings & { readonly baseUrl: string };
 
 /**
  * A service that is ready for requests: its store is open, and each issuer was asked
- * for its addresses once. Rejects when the store cannot be reached.
+ * once for its addresses. Rejects when the store cannot be reached.
  */
 export async function startService(settings: Settings, world: World): Promise<Service> {
   if (!isEnabled(settings)) return createDisabledService();
@@ -107,7 +106,7 @@ function isEnabled(settings: Settings): settings is EnabledSettings {
   return settings.baseUrl !== undefined;
 }
 
-/** Rejects when the store that the settings name cannot be reached. */
+/** Rejects when the store cannot be reached. */
 async function openStores(settings: Settings, world: World): Promise<Stores> {
   const { redis, maxSessions, startBurst, startRatePerSecond } = settings;
   const { clock } = world;
@@ -120,7 +119,7 @@ async function openStores(settings: Settings, world: World): Promise<Stores> {
       close: () => {},
     };
   }
-  // Loaded only where it is used: the client is larger than the rest of the relay.
+  // Loaded only when needed: the client library is larger than the rest of the relay.
   const { openRedis } = await import('./stores/redis/open.ts');
   const { monitor = NO_MONITOR } = world;
   const { onEvent, findProblem } = createStoreWatch();
@@ -159,10 +158,10 @@ function createStoreWatch() {
 }
 
 function logRedisEvent({ type, ...fields }: RedisEvent): void {
-  log[GOOD_NEWS.has(type) ? 'info' : 'warning'](type, fields);
+  log[RECOVERIES.has(type) ? 'info' : 'warning'](type, fields);
 }
 
-const GOOD_NEWS: ReadonlySet<string> = new Set([
+const RECOVERIES: ReadonlySet<string> = new Set([
   'store_back',
   'store_primary_back',
   'store_replicated',
@@ -170,7 +169,7 @@ const GOOD_NEWS: ReadonlySet<string> = new Set([
 ]);
 
 export interface DiscoveringService extends Service {
-  /** Asks each issuer for its addresses, within DISCOVERY_TIMEOUT_MS. Those that do not answer are asked again later. */
+  /** Asks each issuer for its addresses, within DISCOVERY_TIMEOUT_MS. Issuers that do not answer are asked again later. */
   discover(): Promise<void>;
 }
 
@@ -215,7 +214,7 @@ export function createService(
     providers.add(createProvider(config, baseUrl, tokenEndpoint));
   }
 
-  /** Runs after `delayMs`, unless the service is closed by then. */
+  /** Runs after `delayMs`, unless the service has been closed. */
   function later(delayMs: number, run: () => void): void {
     clock.setTimer(delayMs, () => {
       if (!closed) run();
@@ -225,7 +224,7 @@ export function createService(
   function sweepLater(): void {
     later(SWEEP_INTERVAL_MS, () => {
       for (const limiter of limiters) limiter.sweep();
-      // The next sweep tries again.
+      // Ignore failures: the next sweep tries again.
       Promise.resolve(store.sweep()).catch(() => {});
       sweepLater();
     });
@@ -246,7 +245,7 @@ export function createService(
     const problem = stores.findProblem?.();
     if (problem !== undefined) return problem;
     const names = offered.map(({ name }) => name);
-    // While others can be used, one whose issuer is down must not stop them.
+    // An issuer that is down must not take the other providers out of service.
     if (names.length === 0 || names.some((name) => providers.find(name).ok)) return undefined;
     return `discovering: no issuer has answered yet (${names.join(', ')})`;
   }
@@ -298,15 +297,15 @@ export function createService(
     },
     async drain() {
       draining = true;
-      // The 204 makes devices poll again. So a device whose exchange is in progress is
-      // parked again before the exchange ends, and gets its tokens here.
+      // After the 204 devices poll again, so a device whose exchange is in progress is
+      // parked again when the exchange ends, and gets its tokens here.
       relay.drain();
       refreshes.drain();
       await Promise.all([relay.delivered(), refreshes.settled()]);
       relay.close();
     },
     async readState() {
-      // Removed first, or sessions in memory would count after they expired.
+      // Expired sessions in memory would be counted.
       await Promise.resolve(store.sweep()).catch(() => {});
       const liveSessions = await Promise.resolve(store.countLive()).catch(() => undefined);
       const unreadiness = findUnreadiness();
@@ -324,7 +323,7 @@ export function listInOrder({ providers, discoveries, providerOrder }: Settings)
   return [...providers, ...discoveries].toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
-/** With BLIND=always such a provider could be used only by a relay that sees the tokens. */
+/** With BLIND=always a provider that takes no challenge is refused: the relay would see its tokens. */
 function findBlindProblem(provider: ProviderConfig, blind: BlindPolicy): string | undefined {
   const isRefused = blind === 'always' && !mayTakeChallenge(provider);
   return isRefused ? 'BLIND is always, but its issuer does not offer PKCE with S256' : undefined;
@@ -351,7 +350,7 @@ export const QR_LIMIT_PER_ADDRESS = { burst: 20, ratePerSecond: 2 };
  */
 export const QR_LIMIT_OVERALL = { burst: 50, ratePerSecond: 25 };
 
-/** Every rate limit but that on starts, which is the store's: those that hold over all instances, and those that protect this process alone. */
+/** Every rate limit except the store's own on starts. Limits that protect only this process are in memory. */
 function createRateLimits(
   { createRateLimiter }: Stores,
   clock: Clock,

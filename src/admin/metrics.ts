@@ -170,7 +170,7 @@ function relayMetrics(maxSessions: number, present: ServiceState): Metric[] {
   ];
 }
 
-/** By the names that every client library uses. */
+/** Under the names that every client library uses. */
 function processMetrics(): Metric[] {
   const { user, system } = cpuUsage();
   const { open, max } = readFileDescriptors();
@@ -196,7 +196,7 @@ function counter(name: string, help: string, samples: readonly Sample[]): Metric
   return { type: 'counter', name: `sign_in_relay_${name}_total`, help, samples };
 }
 
-/** Without a sample if its value is not known: the last one would be taken for the current one. */
+/** Without a sample if the value is unknown, so that no old value is taken for the current one. */
 function gauge(name: string, help: string, value: number | undefined, labels: Labels = {}): Metric {
   return { type: 'gauge', name, help, samples: value === undefined ? [] : [{ labels, value }] };
 }

@@ -1,4 +1,4 @@
-/** What the admin page shows, as data: the funnel, the last hour, latencies, sessions, failures. */
+/** The data of the admin page: the funnel, the last hour, latencies, sessions, failures. */
 import type { Clock } from '../relay/time.ts';
 import type { ServiceState } from '../service.ts';
 import { type Counts, Distribution, ProviderCounts } from './counts.ts';
@@ -19,7 +19,7 @@ export interface Funnel {
 export interface Latency {
   readonly name: string;
   readonly count: number;
-  /** Upper bounds, in seconds. Undefined: there is nothing to measure, or it is above the last bucket. */
+  /** Upper bounds, in seconds. Undefined: nothing was measured, or it is above the last bucket. */
   readonly p50: number | undefined;
   readonly p99: number | undefined;
 }

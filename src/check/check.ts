@@ -1,6 +1,6 @@
 /**
- * `sign-in-relay check`: reads the settings as a start would, and looks at what they lead
- * to. docs/operating.md "Check" has every line.
+ * `sign-in-relay check`: reads the settings as a start would, and tests what they name.
+ * docs/operating.md "Check" explains every line.
  */
 import { readFileDescriptors } from '../file-descriptors.ts';
 import type { Runtime } from '../listen.ts';
@@ -43,7 +43,7 @@ async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding
     return [fault('base address', 'OAUTH_BASE_URL is not set', 'set it to the public address')];
   }
   const known = { ...settings, baseUrl };
-  // Loaded only where it is used, as in a start.
+  // Loaded only when needed, as in a start.
   const checkStore = async () =>
     redis === undefined ? [] : (await import('./redis.ts')).checkRedis(redis);
   const parts = await Promise.all([

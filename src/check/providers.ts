@@ -72,12 +72,12 @@ async function checkAuthorizeAddress(
   } catch (error) {
     const { cause, code } = describeConnectProblem(error);
     const shown = code === undefined ? cause : `${cause}, ${code}`;
-    // Users reach it from their own network, so it may work for them.
+    // Users have their own networks, so it may work for them.
     return warning(what, `${host} does not answer here (${shown})`, `check ${setting}`);
   }
 }
 
-/** A code that nobody has issued: who answers `invalid_grant` has accepted the client. RFC 6749 §5.2. */
+/** Sends a made-up code: a provider that answers `invalid_grant` has accepted the client. RFC 6749 §5.2. */
 async function checkClient(
   config: ProviderConfig,
   baseUrl: string,

@@ -1,4 +1,4 @@
-/** Redis: reachable, its version, whether it may forget or write to disk, and whether the user has every right. */
+/** Redis: reachable, its version, whether it evicts keys or writes to disk, and whether the ACL allows every command. */
 import { randomBytes } from 'node:crypto';
 import { createSessionSecrets } from '../relay/secrets.ts';
 import { StoreUnavailable } from '../relay/store.ts';
@@ -13,7 +13,7 @@ const WHAT = 'redis';
 /** The oldest that is tested. docs/scaling.md "Set-up". */
 const OLDEST = '6.2';
 
-/** Sessions of this check live no longer, whatever happens. */
+/** Sessions of this check expire this soon if nothing removes them. */
 const LIFETIME_MS = 5_000;
 
 const ONE_A_SECOND = { burst: 1, ratePerSecond: 1 };

@@ -1,9 +1,8 @@
 /**
  * From a request to its handler and back. routes.ts has the table. Methods, HEAD,
- * OPTIONS, CORS and faults are handled here and nowhere else. Uses no API of a
- * particular runtime.
+ * OPTIONS, CORS and faults are handled only here. Uses no API of a particular runtime.
  *
- * A handler has no deadline here. Whatever it awaits ends in time by itself: a body
+ * A handler has no deadline here. Everything it awaits has its own: a body
  * (request.ts), a command to the store (stores/redis/commands.ts), a poll
  * (relay/polls.ts), a request to a provider (providers/token-endpoint.ts), another
  * instance's refresh (relay/refresh.ts).
@@ -39,14 +38,14 @@ export interface Route {
 }
 
 /**
- * A fetch handler that any runtime can mount. `peers` knows from which address the
+ * A fetch handler that any runtime can mount. `peers` finds the address from which the
  * request came. Never throws.
  */
 export type HandleRequest = (request: Request, peers: Peers) => Response | Promise<Response>;
 
 export interface AppOptions {
   readonly cors: Cors | undefined;
-  /** Path of the public address. A proxy may remove it from requests, or pass it on. */
+  /** Path of the base URL. A proxy may remove it from requests, or pass it on. */
   readonly basePath: string;
 }
 
@@ -133,16 +132,16 @@ function createLocalPath(routes: readonly Route[], basePath: string): (path: str
   const wellKnown = '/.well-known/oauth-authorization-server';
   const home = [basePath, `${basePath}/`];
   // Removed only before the relay's own paths, because the base path itself may be `/auth`.
-  const ours = routes.map(({ path }) => basePath + path.replace(/[:*].*/, ''));
+  const starts = routes.map(({ path }) => basePath + path.replace(/[:*].*/, ''));
   return (path) => {
     if (home.includes(path)) return '/';
     if (path.startsWith(`${wellKnown}${basePath}/oauth2/`)) {
       return wellKnown + path.slice(wellKnown.length + basePath.length);
     }
-    // Without the base path it would be the metadata of another issuer.
+    // Without the base path these are the metadata of another issuer.
     if (path.startsWith(`${wellKnown}/`)) return MISPLACED;
-    const isOurs = ours.some((start) => start !== `${basePath}/` && path.startsWith(start));
-    return isOurs ? path.slice(basePath.length) : path;
+    const isOwn = starts.some((start) => start !== `${basePath}/` && path.startsWith(start));
+    return isOwn ? path.slice(basePath.length) : path;
   };
 }
 

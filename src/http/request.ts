@@ -1,4 +1,4 @@
-/** A request as the endpoints read it: path, query, headers, body. */
+/** A request as endpoints read it: path, query, headers, body. */
 import { type BoundedText, readAtMost } from '../body.ts';
 import { createRequestId } from '../log.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
@@ -27,9 +27,9 @@ export class RelayRequest {
   constructor(
     readonly raw: Request,
     private readonly url: string,
-    /** As it was sent, without the base path. */
+    /** As sent, without the base path. */
     readonly path: string,
-    /** The segment that the route leaves open, as it was sent: `%6dal` is not `mal`. */
+    /** The open segment of the route, as sent: `%6dal` is not `mal`. */
     readonly parameter: string,
     private readonly peers: Peers,
   ) {}
@@ -65,7 +65,7 @@ export class RelayRequest {
 function findParameter(url: string, name: string): string | undefined {
   let start = url.indexOf('?') + 1;
   if (start === 0) return undefined;
-  // No client should send a fragment.
+  // A client should not send a fragment.
   const fragment = url.indexOf('#', start);
   const end = fragment === -1 ? url.length : fragment;
   for (let count = 0; count < MAX_PARAMETERS && start <= end; count += 1) {
@@ -92,15 +92,15 @@ export function parseParameters(text: string): URLSearchParams {
   return new URLSearchParams(text.split('&', MAX_PARAMETERS).join('&'));
 }
 
-/** Path of the public address; empty without one. */
+/** Path of the base URL; empty without one. */
 export function basePathOf(baseUrl: string): string {
   const { pathname } = new URL(baseUrl);
   return pathname === '/' ? '' : pathname;
 }
 
 /**
- * The path as it was sent: not decoded, so that `%73tart` is not `start`, and
- * without the host that may be missing before it (HTTP/1.0, HAProxy's probe).
+ * The path as sent: not decoded, so that `%73tart` is not `start`. The URL may have no
+ * host (HTTP/1.0, HAProxy's probe).
  */
 export function readPath(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);

@@ -230,7 +230,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     { path: '/qr/:file', methods: { GET: qr }, ...forDevices },
     { path: '/openapi.json', methods: { GET: openApi }, ...forDevices },
     ...healthRoutes(health),
-    // What devices and programs ask for is refused in plain text.
+    // Devices and programs get plain text.
     ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
     { path: '/*', respond: notFound },
   ];

@@ -1,7 +1,6 @@
 /**
- * What the log and the monitor are told of a sign-in, the same for every endpoint. Each
- * failure has a hint, which names the setting to change. docs/operating.md lists the
- * events.
+ * What every endpoint logs and counts of a sign-in. Each failure has a hint, which names
+ * the setting to change. docs/operating.md lists the events.
  */
 import { log, warnOnce } from '../log.ts';
 import type { Monitor } from '../monitor.ts';
@@ -20,7 +19,7 @@ import type { RelayRequest } from './request.ts';
 
 export interface SignInLog {
   started(request: RelayRequest, service: string, outcome: StartOutcome): void;
-  /** The user was led on to the provider, not necessarily for the first time. */
+  /** The user was redirected to the provider, not necessarily for the first time. */
   opened(request: RelayRequest, service: string, browserState: string): void;
   /** A browser came back, or the user declined on the page of the relay. */
   finished(
@@ -29,7 +28,7 @@ export interface SignInLog {
     browserState: string,
     outcome: Completion | 'declined',
   ): void;
-  /** `error` is one of a standard, `other`, or `none` if the provider sent neither error nor code. */
+  /** `error` is a standard error code, `other`, or `none` if the provider sent neither error nor code. */
   authorizationFailed(
     request: RelayRequest,
     provider: Provider,
@@ -43,14 +42,14 @@ export interface SignInLog {
     failure: TokenFailure,
   ): void;
   refreshFailed(request: RelayRequest, provider: Provider, failure: TokenFailure): void;
-  /** For the store. */
+  /** Passed to the store. */
   readonly observer: StoreObserver;
 }
 
 const SESSIONS_FULL_HINT =
-  'the limit on open sign-ins is reached (MAX_SESSIONS): starts are answered 503 until one ends';
+  'the limit on open sign-ins is reached (MAX_SESSIONS): starts get a 503 until one ends';
 
-/** Stale links are routine, and after 'busy' the sign-in has not ended. */
+/** Stale links are routine, and 'busy' does not end the sign-in. */
 export const NO_END: ReadonlySet<string> = new Set(['link_invalid', 'cancelled', 'busy']);
 
 export function createSignInLog(providers: Providers, monitor: Monitor): SignInLog {
@@ -125,7 +124,7 @@ export function createSignInLog(providers: Providers, monitor: Monitor): SignInL
         log.info('sign_in_expired', { service, signIn, stage, hint });
         monitor.expired(service, stage);
         monitor.ended(service, 'expired');
-        // Links that nobody opened are usual.
+        // Links that nobody opened are routine.
         if (stage !== 'started') {
           monitor.failed({ event: 'sign_in_expired', service, signIn, hint });
         }

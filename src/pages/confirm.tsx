@@ -9,7 +9,7 @@ import type { Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/messages.ts';
 import { isolate, Words } from './words.tsx';
 
-/** What the user should know about the sign-in. */
+/** The sign-in that the page asks about. */
 export interface AskingSignIn {
   readonly provider: string;
   /** Where the user signs in: the provider's host. */

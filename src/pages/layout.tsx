@@ -10,11 +10,11 @@ import type { Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/messages.ts';
 import { withoutMarks } from './words.tsx';
 
-/** What the operator has put on every page. */
+/** The operator's content of every page. */
 export interface Frame {
   readonly style: string;
   readonly appName: string | undefined;
-  /** Addresses on the relay. Absent: no logo. */
+  /** A path on the relay. Undefined: no logo. */
   readonly logo: string | undefined;
   readonly icon: string;
   readonly links: Links;
@@ -34,7 +34,7 @@ export interface PageContent {
   readonly title: string;
   /** Whether the page has a form. */
   readonly isAsking?: boolean;
-  /** Whether search engines may list the page: only what says what this service is. */
+  /** Whether search engines may list the page: only the home page. */
   readonly isPublic?: boolean;
   readonly body: Child;
 }

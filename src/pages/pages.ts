@@ -1,6 +1,6 @@
 /**
  * Every page that a user may see, in the user's language. A page that is the same for
- * all users is rendered once; so is the page at the end of a sign-in, with places in it
+ * all users is rendered once; so is the page at the end of a sign-in, with placeholders
  * for the names.
  */
 import { CODE_LIMIT_PER_ADDRESS } from '../limits.ts';
@@ -16,7 +16,7 @@ import type { Picture } from './picture.ts';
 import { createStyle } from './style.ts';
 import { isolate } from './words.tsx';
 
-/** What an operator puts on the pages. */
+/** The operator's own content of the pages. */
 export interface Branding {
   readonly appName?: string;
   readonly logo?: Picture;
@@ -26,7 +26,7 @@ export interface Branding {
 
 export interface PagesOptions {
   readonly branding: Branding;
-  /** Path of the public address; empty without one. */
+  /** Path of the base URL; empty without one. */
   readonly basePath: string;
   /** Names of the providers at which users may sign in. */
   readonly providers: readonly string[];
@@ -35,7 +35,7 @@ export interface PagesOptions {
 export type OutcomeName = keyof typeof OUTCOMES;
 
 export interface LanguagePages {
-  /** The page at the end of a sign-in, or where it cannot go on. */
+  /** The page at the end of a sign-in, or where it cannot continue. */
   outcome(name: OutcomeName, names?: Names): string;
   readonly home: string;
   readonly codeForm: string;
@@ -75,7 +75,7 @@ export function createPages({ branding, basePath, providers }: PagesOptions): Pa
   return { find, style };
 }
 
-/** In place of a name while a page is rendered for all. No name has these characters (shown-name.ts). */
+/** Placeholders for names in a page that is rendered once for all users. No name has these characters (shown-name.ts). */
 const PLACES = { deviceName: '\uE000', provider: '\uE001', reference: '\uE002' } as const;
 const PLACE = /([\uE000-\uE002])/;
 
@@ -164,7 +164,7 @@ const OUTCOMES = {
   }),
 } as const satisfies Record<string, Describe>;
 
-/** The longest that anyone has to wait for the next try. */
+/** The longest wait for the next try. */
 const SECONDS_PER_TRY = Math.ceil(1 / CODE_LIMIT_PER_ADDRESS.ratePerSecond);
 
 function createLanguagePages(
@@ -179,7 +179,7 @@ function createLanguagePages(
   /** By outcome, then by which names are known. */
   const templates = new Map<OutcomeName, (readonly string[])[]>();
 
-  /** A page with places for the names that are known: with and without each it says something else. */
+  /** A page with placeholders for the names that are known, because its text depends on which are. */
   function templateOf(name: OutcomeName, { deviceName, provider, reference }: Names) {
     const known = (deviceName ? 1 : 0) + (provider ? 2 : 0) + (reference ? 4 : 0);
     const ofOutcome = templates.get(name) ?? [];

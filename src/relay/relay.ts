@@ -37,7 +37,7 @@ export interface NewSignIn {
   /** As in NewSession. */
   readonly repeatMs: number | undefined;
   readonly keepsErrors: boolean;
-  /** The address whose rate limit counts the start. */
+  /** The address whose rate limit applies. */
   readonly startedBy?: string | undefined;
 }
 
@@ -53,24 +53,24 @@ export type ExchangeOutcome<Failure> =
   | { readonly ok: true; readonly tokens: TokenResult }
   | { readonly ok: false; readonly failure: Failure };
 
-/** What exchanges a code. Settles within EXCHANGE_TIMEOUT_MS and never rejects. */
+/** Exchanges codes. `exchange` settles within EXCHANGE_TIMEOUT_MS and never rejects. */
 export interface CodeExchanger<Failure> {
   readonly name: string;
   /** Reserves a place for one exchange. Returns false when there is none, and the code is not spent. */
   reserve(): boolean;
   release(): void;
-  /** What a device needs that exchanges the code itself. */
+  /** For a device that exchanges the code itself. */
   codeForDevice(code: string): CodeResult;
   exchange(code: string, verifier: string | undefined): Promise<ExchangeOutcome<Failure>>;
 }
 
-/** Why a link or a callback leads nowhere. 'cancelled': the device has ended the session. */
+/** Why a link or a callback is refused. 'cancelled': the device has ended the session. */
 export type LinkRefusal = 'link_invalid' | 'cancelled';
 
-/** How a callback ended. A LinkRefusal: the session could not take the result. 'busy': the code is not spent. */
+/** How a callback ended. A LinkRefusal: the session did not accept the result. 'busy': the code is not spent. */
 export type Completion = 'signed_in' | 'busy' | LinkRefusal | ErrorResult['error'];
 
-/** The device's name is for the page that the user sees. */
+/** The page that the user sees shows the device's name. */
 export interface CodeCompletion<Failure> {
   readonly completion: Completion;
   readonly deviceName?: string | undefined;
@@ -79,13 +79,13 @@ export interface CodeCompletion<Failure> {
 
 export interface Relay {
   start(service: string, asked: NewSignIn): Promise<StartOutcome>;
-  /** Exchanges a code and stores the result. The code is spent at most once, however often it is called. */
+  /** Exchanges a code and stores the result. However often it is called, the code is spent at most once. */
   completeWithCode<Failure>(
     exchanger: CodeExchanger<Failure>,
     browserState: string,
     code: string,
   ): Promise<CodeCompletion<Failure>>;
-  /** Ends a sign-in that brought no code. */
+  /** Ends a sign-in without a code. */
   completeWithError(
     service: string,
     browserState: string,
@@ -96,11 +96,11 @@ export interface Relay {
   /** Lets every parked poll return 'pending'. Takes no new session and no new code. Polls may park again. */
   drain(): void;
   /**
-   * After `drain`: resolves once every code that was taken has become a result, and
-   * devices have had time to claim the results that this process alone holds.
+   * After `drain`: resolves once every accepted code has become a result, and devices
+   * have had time to claim the results that only this process holds.
    */
   delivered(): Promise<void>;
-  /** As `drain`, and from now on no poll parks. */
+  /** Like `drain`, and from now on no poll parks. */
   close(): void;
 }
 
@@ -124,7 +124,7 @@ export function createRelay(options: RelayOptions): Relay {
       if (draining) return { ok: false, refusal: 'draining' };
       const { tags = 1 } = store;
       const full = new Set<number>();
-      // After a collision all secrets are drawn again. A full tag says nothing of the others.
+      // After a collision all secrets are drawn again. When one tag is full, others may have room.
       for (let tries = 0; tries < MAX_REGISTER_TRIES && full.size < tags; tries += 1) {
         const secrets = createSessionSecrets(randomBytes, { withUserCode, tags, without: full });
         const outcome = await store.register({
@@ -147,7 +147,7 @@ export function createRelay(options: RelayOptions): Relay {
     },
 
     async completeWithCode(exchanger, browserState, code) {
-      // Another instance, or the next process, may exchange the code.
+      // Another instance or the next process can exchange the code.
       if (draining || !exchanger.reserve()) return { completion: 'busy' };
       exchanges += 1;
       try {
@@ -218,7 +218,7 @@ function withDetails(tokens: TokenResult, { details }: Authorization): TokenResu
   return details ? { ...tokens, details } : tokens;
 }
 
-/** For a session that was looked for and is not pending. */
+/** For a session that is not pending. */
 export async function findLinkRefusal(
   store: SessionStore,
   browserState: string,

@@ -1,6 +1,6 @@
 /**
  * `GET /auth/<service>/callback`: the browser comes back from the provider. If the
- * browser disconnects, the exchange goes on, because the code is spent and the device
+ * browser disconnects, the exchange continues, because the code is spent and the device
  * waits for the tokens. docs/protocol.md §5.
  */
 import { log } from '../../log.ts';
@@ -61,7 +61,7 @@ export function createCallback(
   };
 }
 
-/** Says whose fault it may be: a provider that refuses has a reason, one that does not answer has a fault. */
+/** The page says whose fault it may be: a provider that refuses has a reason, one that does not answer is faulty. */
 function pageOf({ completion, failure }: CodeCompletion<TokenFailure>, error: string | undefined) {
   if (completion === 'authorization_failed') {
     return error === 'server_error' || error === 'temporarily_unavailable'
@@ -69,7 +69,7 @@ function pageOf({ completion, failure }: CodeCompletion<TokenFailure>, error: st
       : 'authorization_refused';
   }
   const { status = 0, providerError } = failure ?? {};
-  // 429: too many ask, and a later try may succeed. RFC 6585 §4.
+  // 429 is temporary. RFC 6585 §4.
   const isRefused =
     providerError !== undefined || (status >= 400 && status < 500 && status !== 429);
   return completion === 'exchange_failed' && isRefused ? 'exchange_refused' : completion;

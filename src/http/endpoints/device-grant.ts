@@ -158,8 +158,8 @@ async function poll(
 
 /**
  * A device discards its tokens at `invalid_grant`, so it gets that only if the provider
- * refused them. If the outcome is unknown, it is told to try again later: with 503,
- * because some clients treat any 400 as `invalid_grant`.
+ * refused them. If the outcome is unknown, it gets a 503, because some clients treat any
+ * 400 as `invalid_grant`.
  */
 async function refresh(
   request: RelayRequest,
@@ -179,13 +179,13 @@ async function refresh(
       ? oauthResponse(describeOAuthTokens(outcome.tokens))
       : refuseInOAuth(outcome, 429);
   } catch (error) {
-    // The route answers faults as polls need it, and a refresh is never pending.
+    // The route's answer to faults is for polls: a refresh is never pending.
     logFault(error, request, '/oauth2/:service/token');
     return refused('refresh_unavailable');
   }
 }
 
-/** The relay's own addresses, so a provider that is not discovered yet has metadata too. RFC 8414 §2, RFC 8628 §4. */
+/** Lists only the relay's own endpoints, so an undiscovered provider has metadata too. RFC 8414 §2, RFC 8628 §4. */
 export function createMetadata(baseUrl: string): Handler {
   return (request) => {
     const issuer = `${baseUrl}/oauth2/${request.parameter}`;
@@ -226,7 +226,7 @@ async function readParameters(
   }
 }
 
-/** How many seconds the client would wait; 0 if it does not say. RFC 7240 §4.3. */
+/** How many seconds the client is willing to wait; 0 without that preference. RFC 7240 §4.3. */
 function parsePreferredWait(prefer = ''): number {
   const wait = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,6})"?\s*(?=$|[,;])/i.exec(prefer);
   return Number(wait?.[1] ?? 0);

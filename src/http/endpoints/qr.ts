@@ -43,7 +43,7 @@ export function createQr(
     if (!admitted.ok) return admitted;
     const link = createShortLink(name, baseUrl) ?? (await findLink(name));
     if (link === undefined) return refused('not_found');
-    // Loaded when needed: most devices draw the code themselves, and the module includes a compressor.
+    // Loaded when needed: most devices draw the code themselves.
     const { drawQr } = await import('../qr-image.ts');
     const headers = { ...DATA_HEADERS, 'Content-Type': MEDIA_TYPES[extension] };
     return new Response(drawQr(link, extension, sizePx), { headers });

@@ -1,6 +1,6 @@
 /**
  * `POST /refresh`: a device gets new tokens for its refresh token. docs/extensions.md.
- * The device grant refreshes by the same function (device-grant.ts), so that both
+ * The device grant (device-grant.ts) refreshes with the same function, so that both
  * share one limit and one request to the provider.
  */
 import type { BlindPolicy, Provider } from '../../providers/provider.ts';

@@ -28,7 +28,7 @@ export function createResult(store: SessionStore, relay: Relay, pollSeconds: num
     if (Number.isNaN(waitSeconds)) return refused('invalid_wait');
     if (!isCapability(pollSecret)) return refused('session_not_found');
     if (log.isEnabledFor('debug')) log.debug('poll_waiting', { requestId: request.id });
-    // Never longer than the operator allows, because a proxy may close the connection then.
+    // At most what the operator allows, because a proxy may close the connection after that.
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
     const wantsProgress = request.query('progress') === '1';
     const { signal } = request.raw;
@@ -38,9 +38,9 @@ export function createResult(store: SessionStore, relay: Relay, pollSeconds: num
 }
 
 /**
- * After a fault a poll is answered 204, because deployed devices take any error as
- * final. An acknowledgement or a cancellation is answered 503, because it may not have
- * been carried out: the device repeats it.
+ * After a fault a poll gets a 204, because deployed devices take any error as final. An
+ * acknowledgement or a cancellation gets a 503, because it may not have been carried
+ * out: the device repeats it.
  */
 export function respondToResultFault(request: RelayRequest): Response {
   const isPoll = !isAcknowledgement(request) && !isCancellation(request);
@@ -73,7 +73,7 @@ function parseWait(asked: string | undefined): number {
   return isWhole ? Number(asked) : Number.NaN;
 }
 
-/** 204 also if nothing was delivered yet: then there is nothing to acknowledge. */
+/** 204 also before delivery: then there is nothing to acknowledge. */
 async function acknowledge(store: SessionStore, pollSecret: string): Promise<Response | Refused> {
   const outcome: Acknowledgement = isCapability(pollSecret)
     ? await store.acknowledge(pollSecret)
@@ -81,7 +81,7 @@ async function acknowledge(store: SessionStore, pollSecret: string): Promise<Res
   return outcome === 'gone' ? refused('session_not_found') : emptyResponse();
 }
 
-/** 204 also when it is repeated. 410 when there is nothing to cancel any more. */
+/** 204 also when repeated. 410 when there is nothing left to cancel. */
 async function cancel(
   store: SessionStore,
   pollSecret: string,

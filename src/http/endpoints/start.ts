@@ -21,7 +21,7 @@ const CHALLENGE = /^[\w-]{42}[AEIMQUYcgkosw048]$/;
 /** How long after its first delivery a device that acknowledges (`ack`) may claim its result again. */
 export const ACK_MS = 60_000;
 
-/** What a start may have, and of which type. */
+/** The members of a start and their types. */
 const MEMBERS = {
   service: 'string',
   code: 'boolean',
@@ -119,7 +119,7 @@ const MAX_LOGGED_MEMBERS = 8;
 /** A longer name could be a secret: the relay's own have 24 characters and more. */
 const LOGGABLE_NAME = /^[a-z_]\w{0,22}$/i;
 
-/** For an app developer who wonders why a member has no effect. Never its value. */
+/** For an app developer whose member has no effect. Never its value. */
 function logIgnoredMembers(request: RelayRequest, asked: StartMembers): void {
   const known: Readonly<Record<string, string>> = MEMBERS;
   const ignored = Object.keys(asked).filter(
@@ -134,7 +134,7 @@ function logIgnoredMembers(request: RelayRequest, asked: StartMembers): void {
   }
 }
 
-/** The last three only for a device that asked for a code. */
+/** The last three members only for a device that asked for a code. */
 function describeStarted(
   service: string,
   { pollSecret, browserState, userCode }: SessionSecrets,
