@@ -86,6 +86,8 @@ export interface RouteParts {
   readonly health: Health;
 }
 
+const forDevices = { isForDevices: true };
+
 export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[] {
   const { baseUrl, branding, sessionSeconds, pollSeconds, confirm, blind } = settings;
   const { relay, store, providers, rateLimits, clock, monitor, signInLog, health } = parts;
@@ -155,7 +157,6 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     sessionSeconds,
     repeatSeconds: settings.deviceGrantRepeatSeconds,
   });
-  const metadata = { GET: createMetadata(baseUrl) };
   const qr = createQr(store, admission, rateLimits.qrLimits, baseUrl);
   const openApi = createOpenApi(baseUrl);
   const services = createServices(providers, blind);
@@ -165,22 +166,6 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     onFault: (request: RelayRequest) =>
       pages.respondWithPage('fault', request, { names: { reference: request.id } }),
   };
-  const forDevices = { isForDevices: true };
-  const oauth = {
-    ...forDevices,
-    isKnown: providers.has,
-    refuse: (reason: Refused) => refuseInOAuth(reason),
-    refuseMethod: (allow: string) =>
-      refuseOAuth('method_not_allowed', { status: 405, headers: { Allow: allow } }),
-    onFault: () => refuseOAuth('temporarily_unavailable'),
-  };
-  const polled = {
-    ...oauth,
-    // After a fault the device polls again: to many clients any other error is final.
-    onFault: () => refuseOAuth('authorization_pending'),
-  };
-  const oauthNotFound = { ...forDevices, respond: () => refuseOAuth('not_found', { status: 404 }) };
-
   return [
     { path: '/auth/start', methods: { POST: start }, ...forDevices },
     {
@@ -201,24 +186,11 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     { path: '/auth/:service', methods: link, ...page },
     { path: '/auth/:service/callback', methods: { GET: callback }, ...page },
 
-    {
-      path: '/oauth2/:service/token',
-      methods: { POST: blind === 'always' ? refuseBlind : token },
-      ...polled,
-    },
-    {
-      path: '/oauth2/:service/device_authorization',
-      methods: { POST: blind === 'always' ? refuseBlind : deviceAuthorization },
-      ...oauth,
-    },
-    { path: '/oauth2/:service/.well-known/openid-configuration', methods: metadata, ...oauth },
-    {
-      path: '/.well-known/oauth-authorization-server/oauth2/:service',
-      methods: metadata,
-      ...oauth,
-    },
-    { path: '/oauth2/*', ...oauthNotFound },
-    { path: '/.well-known/oauth-authorization-server/*', ...oauthNotFound },
+    ...createOAuthRoutes(
+      providers,
+      blind === 'always' ? BLIND_ENDPOINTS : { token, deviceAuthorization },
+      createMetadata(baseUrl),
+    ),
 
     { path: '/', methods: { GET: home, HEAD: home }, ...page },
     { path: '/link', methods: { GET: codeForm, HEAD: codeForm, POST: takeCode }, ...page },
@@ -236,7 +208,43 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
   ];
 }
 
-/** The logo, and the picture that a browser shows beside a title. */
+interface OAuthEndpoints {
+  readonly token: Handler;
+  readonly deviceAuthorization: Handler;
+}
+
+const BLIND_ENDPOINTS: OAuthEndpoints = { token: refuseBlind, deviceAuthorization: refuseBlind };
+
+/** The device grant, whose every response is JSON, also of a path or a method that it does not have. */
+function createOAuthRoutes(
+  { has }: Providers,
+  { token, deviceAuthorization }: OAuthEndpoints,
+  metadata: Handler,
+): Route[] {
+  const oauth = {
+    ...forDevices,
+    isKnown: has,
+    refuse: (reason: Refused) => refuseInOAuth(reason),
+    refuseMethod: (allow: string) =>
+      refuseOAuth('method_not_allowed', { status: 405, headers: { Allow: allow } }),
+    onFault: () => refuseOAuth('temporarily_unavailable'),
+  };
+  // After a fault the device polls again: to many clients any other error is final.
+  const polled = { ...oauth, onFault: () => refuseOAuth('authorization_pending') };
+  const notFound = { ...forDevices, respond: () => refuseOAuth('not_found', { status: 404 }) };
+  const metadataOf = (path: string) => ({ path, methods: { GET: metadata }, ...oauth });
+  const deviceMethods = { POST: deviceAuthorization };
+  return [
+    { path: '/oauth2/:service/token', methods: { POST: token }, ...polled },
+    { path: '/oauth2/:service/device_authorization', methods: deviceMethods, ...oauth },
+    metadataOf('/oauth2/:service/.well-known/openid-configuration'),
+    metadataOf('/.well-known/oauth-authorization-server/oauth2/:service'),
+    { path: '/oauth2/*', ...notFound },
+    { path: '/.well-known/oauth-authorization-server/*', ...notFound },
+  ];
+}
+
+/** The logo and the favicon. */
 function createPictureRoutes({ logo, accent }: Branding): Route[] {
   const respond = createPictureResponse(logo ?? createIcon(accent));
   const methods = { GET: respond, HEAD: respond };

@@ -50,7 +50,8 @@ async function startRelay(stdout: 'pipe' | number = 'pipe') {
   };
 }
 
-const cannotWrite = (why: string) => `The log cannot be written (${why}); the relay keeps running.\n`;
+const cannotWrite = (why: string) =>
+  `The log cannot be written (${why}); the relay keeps running.\n`;
 
 describe('when the reader is gone', () => {
   test('the relay says so once', async () => {
