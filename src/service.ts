@@ -31,7 +31,7 @@ import { createRelay } from './relay/relay.ts';
 import type { RandomBytes } from './relay/secrets.ts';
 import type { SessionStore } from './relay/store.ts';
 import type { Clock } from './relay/time.ts';
-import type { Settings } from './settings/index.ts';
+import { type EnabledSettings, isEnabled, type Settings } from './settings/index.ts';
 import {
   createMemoryRateLimiter,
   createMemoryRefreshStore,
@@ -88,8 +88,6 @@ export interface ServiceState {
   readonly unreadiness: string | undefined;
 }
 
-type EnabledSettings = Settings & { readonly baseUrl: string };
-
 /**
  * A service that is ready for requests: its store is open, and each issuer was asked
  * once for its addresses. Rejects when the store cannot be reached.
@@ -100,10 +98,6 @@ export async function startService(settings: Settings, world: World): Promise<Se
   const service = createService(settings, world, stores);
   await service.discover();
   return service;
-}
-
-function isEnabled(settings: Settings): settings is EnabledSettings {
-  return settings.baseUrl !== undefined;
 }
 
 /** Rejects when the store cannot be reached. */

@@ -4,7 +4,7 @@
  */
 import { readFileDescriptors } from '../file-descriptors.ts';
 import type { Runtime } from '../listen.ts';
-import type { Settings, SettingsReading } from '../settings/index.ts';
+import { isEnabled, type Settings, type SettingsReading } from '../settings/index.ts';
 import { jsonText } from '../terminal.ts';
 import { describeFindings, type Finding, fault, ok, warning } from './finding.ts';
 import { checkProviders } from './providers.ts';
@@ -38,17 +38,16 @@ function checkSettings(read: SettingsReading): Finding[] {
 }
 
 async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding[]> {
-  const { baseUrl, redis } = settings;
-  if (baseUrl === undefined) {
+  if (!isEnabled(settings)) {
     return [fault('base address', 'OAUTH_BASE_URL is not set', 'set it to the public address')];
   }
-  const known = { ...settings, baseUrl };
+  const { redis } = settings;
   // Loaded only when needed, as in a start.
   const checkStore = async () =>
     redis === undefined ? [] : (await import('./redis.ts')).checkRedis(redis);
   const parts = await Promise.all([
-    checkPublicAddress(known, runtime),
-    checkProviders(known, runtime.fetch),
+    checkPublicAddress(settings, runtime),
+    checkProviders(settings, runtime.fetch),
     checkStore(),
     [checkFileDescriptors(settings)],
   ]);

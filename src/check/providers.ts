@@ -13,15 +13,12 @@ import {
 import { createTokenEndpoint, type Fetch, type TokenFailure } from '../providers/token-endpoint.ts';
 import { createVerifier } from '../relay/secrets.ts';
 import { systemClock } from '../relay/time.ts';
-import type { Settings } from '../settings/index.ts';
+import type { EnabledSettings } from '../settings/index.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-export async function checkProviders(
-  settings: Settings & { readonly baseUrl: string },
-  fetch: Fetch,
-): Promise<Finding[]> {
+export async function checkProviders(settings: EnabledSettings, fetch: Fetch): Promise<Finding[]> {
   const { baseUrl, providers, discoveries } = settings;
   const checks = [
     ...providers.map((config) => checkProvider(config, baseUrl, fetch)),

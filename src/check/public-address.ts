@@ -6,7 +6,7 @@ import { describeListenFailure, type Runtime } from '../listen.ts';
 import { isLoopback } from '../providers/address.ts';
 import { codeOf, describeConnectProblem } from '../providers/connect-problem.ts';
 import type { Fetch } from '../providers/token-endpoint.ts';
-import type { Settings } from '../settings/index.ts';
+import type { EnabledSettings, Settings } from '../settings/index.ts';
 import { type Finding, fault, leftOut, ok, warning } from './finding.ts';
 import { type Arrival, STAND_IN_TEXT, type StandIn, startStandIn } from './stand-in.ts';
 
@@ -20,10 +20,8 @@ const BASE = 'base address';
 const POLL = 'poll';
 const CLIENT = 'client address';
 
-type KnownSettings = Settings & { readonly baseUrl: string };
-
 export async function checkPublicAddress(
-  settings: KnownSettings,
+  settings: EnabledSettings,
   runtime: Runtime,
 ): Promise<Finding[]> {
   const { baseUrl } = settings;
@@ -77,7 +75,7 @@ const request = (timeoutMs = REQUEST_TIMEOUT_MS): RequestInit => ({
 });
 
 async function checkBase(
-  settings: KnownSettings,
+  settings: EnabledSettings,
   fetch: Fetch,
   word: string,
   standIn: StandIn | undefined,
@@ -113,7 +111,7 @@ function placeOf({ host, port }: Settings): string {
 }
 
 /** Its metadata contain its own base URL. */
-async function checkIsThisRelay(settings: KnownSettings, fetch: Fetch): Promise<Finding> {
+async function checkIsThisRelay(settings: EnabledSettings, fetch: Fetch): Promise<Finding> {
   const { baseUrl } = settings;
   const [service] = [...settings.providers, ...settings.discoveries];
   const issuer = `${baseUrl}/oauth2/${service?.name}`;
@@ -131,7 +129,7 @@ async function checkIsThisRelay(settings: KnownSettings, fetch: Fetch): Promise<
   );
 }
 
-function describeUnreachable(settings: KnownSettings, error: unknown): Finding {
+function describeUnreachable(settings: EnabledSettings, error: unknown): Finding {
   const { host } = new URL(settings.baseUrl);
   const { cause, code } = describeConnectProblem(error);
   const shown = code === undefined ? '' : ` (${code})`;
@@ -197,7 +195,7 @@ function checkClientAddress({ trustedProxyCidrs, host }: Settings, arrival: Arri
 }
 
 function checkStandInPoll(
-  { baseUrl, pollSeconds }: KnownSettings,
+  { baseUrl, pollSeconds }: EnabledSettings,
   fetch: Fetch,
   word: string,
 ): Promise<Finding> {
@@ -207,7 +205,7 @@ function checkStandInPoll(
 }
 
 /** Starts a sign-in and cancels it afterwards. */
-async function checkRealPoll(settings: KnownSettings, fetch: Fetch): Promise<Finding> {
+async function checkRealPoll(settings: EnabledSettings, fetch: Fetch): Promise<Finding> {
   const { baseUrl, pollSeconds } = settings;
   const [service] = [...settings.providers, ...settings.discoveries];
   // With BLIND=always a start needs a challenge. Nobody will use this one.

@@ -10,7 +10,7 @@ import { basePathOf, type RelayRequest, readPath } from '../http/request.ts';
 import { refuse, retryAfter, textResponseWithoutNewline } from '../http/responses.ts';
 import { IDLE_MARGIN_SECONDS } from '../limits.ts';
 import { listen, type Runtime } from '../listen.ts';
-import type { Settings } from '../settings/index.ts';
+import type { EnabledSettings } from '../settings/index.ts';
 
 export interface Arrival {
   readonly path: string;
@@ -37,7 +37,7 @@ const RETRY_MS = 30_000;
  */
 export async function startStandIn(
   runtime: Runtime,
-  settings: Settings & { readonly baseUrl: string },
+  settings: EnabledSettings,
   word: string,
 ): Promise<StandIn> {
   const { baseUrl, pollSeconds } = settings;
