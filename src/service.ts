@@ -4,7 +4,7 @@
  */
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createCors } from './http/cors.ts';
-import { createEnabledProviders } from './http/enabled-providers.ts';
+import { createProviders } from './http/enabled-providers.ts';
 import { basePathOf } from './http/request.ts';
 import {
   createDisabledRoutes,
@@ -198,7 +198,7 @@ export function createService(
     monitor,
   });
   const offered = listInOrder(settings);
-  const providers = createEnabledProviders(offered);
+  const providers = createProviders(offered);
   const signInLog = createSignInLog(providers, monitor);
   store.observe(signInLog.observer);
   let draining = false;

@@ -17,6 +17,8 @@ export interface Providers {
   readonly offered: readonly OfferedService[];
   has(name: string): boolean;
   find(name: string): FoundProvider | Refused;
+  /** Called once the provider's addresses are known. */
+  add(provider: Provider): void;
 }
 
 interface FoundProvider {
@@ -24,17 +26,12 @@ interface FoundProvider {
   readonly provider: Provider;
 }
 
-export interface EnabledProviders extends Providers {
-  /** Called once the provider's addresses are known. */
-  add(provider: Provider): void;
-}
-
 const UNKNOWN = refused('unknown_service');
 
 /** Until the issuer is asked again. */
 const UNDISCOVERED = refused('undiscovered', DISCOVERY_RETRY_MS);
 
-export function createEnabledProviders(offered: readonly OfferedService[]): EnabledProviders {
+export function createProviders(offered: readonly OfferedService[]): Providers {
   const byName = new Map<string, FoundProvider | Refused>();
   for (const { name } of offered) byName.set(name, UNDISCOVERED);
   return {

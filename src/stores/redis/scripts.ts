@@ -31,8 +31,8 @@ import open from './scripts/open.lua' with { type: 'text' };
 import refundToken from './scripts/refund-token.lua' with { type: 'text' };
 import register from './scripts/register.lua' with { type: 'text' };
 import removeExpired from './scripts/remove-expired.lua' with { type: 'text' };
-import takeOpenedNotice from './scripts/take-opened-notice.lua' with { type: 'text' };
 import takeToken from './scripts/take-token.lua' with { type: 'text' };
+import takeOpenedNotice from './scripts/take-opened-notice.lua' with { type: 'text' };
 import undoClaim from './scripts/undo-claim.lua' with { type: 'text' };
 import undoLease from './scripts/undo-lease.lua' with { type: 'text' };
 
