@@ -22,7 +22,7 @@ export async function readAtMost(
       lengthBytes += value.byteLength;
     }
   } finally {
-    // Rejects when the sender has disconnected, which needs no handling.
+    // Ignore failures: the sender has disconnected.
     reader.cancel().catch(() => {});
   }
   const bytes = Buffer.concat(chunks).subarray(0, limitBytes);

@@ -1,7 +1,7 @@
 /**
- * For programs that mount the relay in a server of their own: `startService`, which
- * has the fetch handler, and what creates its arguments. examples/node-server.mjs is
- * a complete program.
+ * For programs that mount the relay in their own server: `startService`, which returns
+ * the fetch handler, and what creates its arguments. examples/node-server.mjs is a
+ * complete program.
  */
 export { startLog } from './log.ts';
 export { systemClock } from './relay/time.ts';

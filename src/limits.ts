@@ -8,7 +8,7 @@ const SECOND_MS = 1_000;
 
 /* Sessions. */
 
-/** Life of a session, and the `expiresIn` told to the device. */
+/** Lifetime of a session, and the `expiresIn` that the device gets. */
 export const DEFAULT_SESSION_SECONDS = 600;
 
 /** Live sessions at once. This bounds memory. */
@@ -18,12 +18,6 @@ export const DEFAULT_MAX_SESSIONS = 5_000;
 export const DEFAULT_START_BURST = 3;
 export const DEFAULT_START_RATE_PER_SECOND = 1;
 
-/**
- * Attempts to register a session. A second is needed only if a random secret collides
- * with a live one, or if a Cluster has no room left for sessions of that tag.
- */
-export const MAX_REGISTER_TRIES = 5;
-
 /** No vowels, so that no code is a word. No two letters look alike. RFC 8628 §6.1. */
 export const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
 /** 20^8 codes, 34.5 bits. docs/person.md "Guessing codes" has the arithmetic. */
@@ -32,12 +26,6 @@ export const USER_CODE_LENGTH = 8;
 /** Characters of a name that a user sees (device, app, provider). A line on a phone has room for no more. */
 export const SHOWN_NAME_CHARACTERS = 40;
 
-/** The operator's logo. It is sent to every user's phone, and kept in memory. */
-export const LOGO_BYTES = 131_072;
-
-/** How often expired entries are removed. This frees memory only: lookups check expiry themselves. */
-export const SWEEP_INTERVAL_MS = 30 * SECOND_MS;
-
 /* Polls and delivery. */
 
 /** How long one poll is held open. */
@@ -45,24 +33,18 @@ export const DEFAULT_POLL_SECONDS = 50;
 
 /**
  * Polls of one session parked at once. Enough for a device that retries before its
- * old connections are known to be dead. One more, and the oldest is answered 204, so
- * that one session cannot hold every connection of the process.
+ * old connections are known to be closed. At one more the oldest gets a 204, so that
+ * one session cannot hold every connection of the process.
  */
 export const MAX_POLLS_PER_SESSION = 32;
 
-/** How long after its first delivery a device that acknowledges (`ack`) may claim its result again. */
-export const ACK_MS = 60 * SECOND_MS;
-
-/** The same for a device code. A standard client of RFC 8628 cannot acknowledge. */
+/** How long after its first delivery a device code gets its tokens again. A standard client of RFC 8628 cannot acknowledge. */
 export const DEFAULT_DEVICE_GRANT_REPEAT_SECONDS = 60;
 
 /* Requests. */
 
-/** The largest request body. A larger one is answered 413 before any handler runs: by Bun itself, on Node by the relay. */
+/** The largest request body. A larger one gets a 413 before any handler runs: from Bun itself, on Node from the relay. */
 export const REQUEST_BODY_BYTES = 1_048_576;
-
-/** How long a request body may take to arrive. A device sends some 30 bytes. */
-export const REQUEST_BODY_DEADLINE_MS = 10 * SECOND_MS;
 
 /** How long the headers of a request may take to arrive. Bun has the same limit built in. */
 export const HEADERS_DEADLINE_MS = 10 * SECOND_MS;
@@ -70,7 +52,7 @@ export const HEADERS_DEADLINE_MS = 10 * SECOND_MS;
 /** How often Node looks for connections beyond that. Bun does so every 4 s. */
 export const HEADERS_CHECK_MS = 4 * SECOND_MS;
 
-/** How often the files of a certificate are looked at. Renewals come weeks before the end. */
+/** How often the files of a certificate are checked. Renewals come weeks before expiry. */
 export const CERTIFICATE_CHECK_MS = 5 * SECOND_MS;
 
 /** How much longer than a poll is held an idle connection stays open. */
@@ -90,32 +72,11 @@ export const STALL_GRACE_MS = 250;
 
 /* Rate limits. */
 
-/** Addresses that a rate limit remembers, about 10 MB. One more, and the least recently used gets its burst back early. */
+/** Addresses that a rate limit remembers, about 10 MB. At one more the least recently used is forgotten, which refills its bucket. */
 export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
-
-/**
- * Polls of one device code: three in 5 s, because some clients send each poll twice to
- * find out how to authenticate, and some clocks run a third too fast.
- */
-export const DEVICE_POLL_LIMIT = { burst: 4, ratePerSecond: 0.6 };
-
-/** Refreshes from one address: all devices of a household at once, then one in two seconds. */
-export const REFRESH_LIMIT = { burst: 10, ratePerSecond: 0.5 };
 
 /** Wrong user codes from one address: enough for a user who mistypes, too few for guessing. RFC 8628 §5.1. */
 export const CODE_LIMIT_PER_ADDRESS = { burst: 10, ratePerSecond: 0.1 };
-
-/** Wrong user codes from all addresses together. */
-export const CODE_LIMIT_OVERALL = { burst: 50, ratePerSecond: 5 };
-
-/** QR codes for one address: all devices of a household at once, then two a second. One takes 1 to 7 ms. */
-export const QR_LIMIT_PER_ADDRESS = { burst: 20, ratePerSecond: 2 };
-
-/**
- * QR codes for all addresses together, in each process: three times what
- * DEFAULT_MAX_SESSIONS sign-ins need. At 7 ms each they take a sixth of one core.
- */
-export const QR_LIMIT_OVERALL = { burst: 50, ratePerSecond: 25 };
 
 /* Providers. */
 
@@ -149,15 +110,6 @@ export const DISCOVERY_BYTES = 262_144;
 export const DISCOVERY_RETRY_MS = 30 * SECOND_MS;
 
 /* Stopping. */
-
-/**
- * After SIGTERM: how long devices may take to claim tokens that would be lost with
- * the process. Longer than the interval of RFC 8628 clients, which poll every 5 s.
- */
-export const DRAIN_DELIVERY_MS = 7 * SECOND_MS;
-
-/** How often a drain checks whether they have been claimed. */
-export const DRAIN_CHECK_MS = 100;
 
 /** After SIGTERM, once nothing is in progress: how long responses may take to be sent. */
 export const DRAIN_FLUSH_MS = 2 * SECOND_MS;

@@ -58,17 +58,17 @@ function textValue(value: unknown): string {
   return typeof value === 'string' && /^[\w:/.,-]+$/.test(value) ? value : toJson(value);
 }
 
-/** What JSON leaves as it is, and a terminal obeys: DEL, C1, and what is invisible or reorders text. */
+/** Characters that JSON does not escape but that affect a terminal: DEL, C1, invisible ones, and those that reorder text. */
 const UNESCAPED =
   /[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
-/** The same value as JSON. What others wrote, such as an issuer that names itself, is in some fields. */
+/** JSON with those characters escaped: some fields hold text of others, such as an issuer's name for itself. */
 function toJson(value: unknown): string {
   const json: string | undefined = JSON.stringify(value);
   return `${json?.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)}`;
 }
 
-/** Returns a function that logs a warning only the first time, because every request would repeat it. */
+/** Returns a function that logs a warning only once, because every request would repeat it. */
 export function warnOnce(event: string, hint: string): () => void {
   let warned = false;
   return () => {
@@ -86,12 +86,12 @@ export function createRequestId(): string {
   return `${processId}-${requests.toString(36)}`;
 }
 
-/** The parts of an error that may be logged: its kind and where it was thrown, not its message. */
+/** The parts of an error that may be logged: its name and where it was thrown, not its message. */
 export function describeError(error: unknown): { error: string; at?: string[] } {
   if (!(error instanceof Error)) return { error: typeof error };
   const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';
   const { message, stack = '' } = error;
-  // Only what follows the message: the message may have lines that look like frames.
+  // Only what follows the message, which may itself have lines that look like frames.
   const messageAt = stack.indexOf(message);
   const trace = messageAt === -1 ? '' : stack.slice(messageAt + message.length);
   const frames = trace.split('\n').filter((line) => /^\s+at /.test(line));
@@ -103,8 +103,8 @@ export const MAX_BACKLOG_CHARACTERS = 1_048_576;
 
 /**
  * Returns a function that writes a line to `output`. If the log cannot be written,
- * because its reader has gone or its disk is full, sign-ins continue: the relay says so
- * once on `errors` and drops lines. Once it can write again, it logs how many are
+ * because its reader has exited or the disk is full, sign-ins continue: the relay reports
+ * it once on `errors` and drops lines. Once it can write again, it logs how many lines are
  * missing. Both streams need a listener for their errors.
  */
 export function createLogOutput(output: Writable, errors: Writable): (line: string) => void {
@@ -113,7 +113,8 @@ export function createLogOutput(output: Writable, errors: Writable): (line: stri
   let isFailing = false;
 
   function fail(reason: string): void {
-    if (!isFailing) errors.write(`The log cannot be written (${reason}); the relay goes on.\n`);
+    if (!isFailing)
+      errors.write(`The log cannot be written (${reason}); the relay keeps running.\n`);
     isFailing = true;
   }
 
@@ -126,7 +127,7 @@ export function createLogOutput(output: Writable, errors: Writable): (line: stri
   }
 
   return (line) => {
-    // The reader has stopped reading: more lines would fill the memory.
+    // The reader has stopped reading, and further lines would fill the memory.
     if (waitingCharacters > MAX_BACKLOG_CHARACTERS) {
       lostLines += 1;
       return fail('nobody reads it');

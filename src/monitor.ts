@@ -1,7 +1,7 @@
 /**
- * What happens, told to whoever counts it: the admin port (src/admin), or nobody. Every
- * method is called where the event happens, with nothing that identifies a user and no
- * secret. The relay works the same whether anybody listens.
+ * The events that the metrics count. The admin port (src/admin) implements it; without one
+ * nothing is counted. Each method is called where its event happens, and gets no secret
+ * and nothing that identifies a user.
  */
 
 export type RateLimitKind = 'start' | 'refresh' | 'code' | 'qr' | 'poll';
@@ -9,7 +9,7 @@ export type RateLimitKind = 'start' | 'refresh' | 'code' | 'qr' | 'poll';
 export interface FailureEvent {
   readonly event: string;
   readonly service: string;
-  /** The id of the sign-in, as in the log. */
+  /** The id of the sign-in in the log. */
   readonly signIn: string | undefined;
   readonly hint: string;
 }
@@ -19,7 +19,7 @@ export interface Monitor {
   /** The link was opened for the first time. */
   opened(service: string): void;
   calledBack(service: string): void;
-  /** `outcome` is `granted` or the reason of the failure; `status` 0 without an answer. */
+  /** `outcome` is `granted` or the reason of the failure; `status` is 0 if there was no response. */
   answered(
     service: string,
     grant: 'exchange' | 'refresh',
@@ -29,7 +29,7 @@ export interface Monitor {
   ): void;
   /** A result was delivered for the first time. */
   delivered(service: string, waitedMs: number): void;
-  /** `outcome` as in the log's `sign_in_finished`; also `cancelled` and `expired`. */
+  /** `outcome` is that of the log's `sign_in_finished`, or `cancelled`, or `expired`. */
   ended(service: string, outcome: string): void;
   expired(service: string, stage: string): void;
   rateLimited(kind: RateLimitKind): void;

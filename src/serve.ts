@@ -26,7 +26,7 @@ export async function serve(settings: Settings): Promise<void> {
   const service = await startService(settings, world);
   running.service = service;
   if (admin !== undefined) {
-    admin.watch(service.readPresent);
+    admin.watch(service.readState);
     await listenForAdmin(runtime, settings, admin);
   }
   const idleSeconds = settings.pollSeconds + IDLE_MARGIN_SECONDS;

@@ -4,19 +4,16 @@
  */
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createCors } from './http/cors.ts';
+import { createProviders } from './http/enabled-providers.ts';
 import { basePathOf } from './http/request.ts';
-import { createDisabledRoutes, createRoutes, type RateLimits } from './http/routes.ts';
-import { createSignInLog } from './http/sign-in-log.ts';
 import {
-  CODE_LIMIT_OVERALL,
-  CODE_LIMIT_PER_ADDRESS,
-  DEVICE_POLL_LIMIT,
-  DISCOVERY_RETRY_MS,
-  QR_LIMIT_OVERALL,
-  QR_LIMIT_PER_ADDRESS,
-  REFRESH_LIMIT,
-  SWEEP_INTERVAL_MS,
-} from './limits.ts';
+  createDisabledRoutes,
+  createRoutes,
+  NOT_CONFIGURED,
+  type RateLimits,
+} from './http/routes.ts';
+import { createSignInLog } from './http/sign-in-log.ts';
+import { CODE_LIMIT_PER_ADDRESS, DISCOVERY_RETRY_MS } from './limits.ts';
 import { log, warnOnce } from './log.ts';
 import { type Monitor, NO_MONITOR } from './monitor.ts';
 import { discoverProvider, type ProviderToDiscover } from './providers/discovery.ts';
@@ -24,7 +21,6 @@ import {
   type BlindPolicy,
   createProvider,
   mayTakeChallenge,
-  type Provider,
   type ProviderConfig,
   redirectUriOf,
 } from './providers/provider.ts';
@@ -35,7 +31,7 @@ import { createRelay } from './relay/relay.ts';
 import type { RandomBytes } from './relay/secrets.ts';
 import type { SessionStore } from './relay/store.ts';
 import type { Clock } from './relay/time.ts';
-import type { Settings } from './settings/index.ts';
+import { type EnabledSettings, isEnabled, type Settings } from './settings/index.ts';
 import {
   createMemoryRateLimiter,
   createMemoryRefreshStore,
@@ -48,18 +44,18 @@ export interface World {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly fetch: Fetch;
-  /** Absent: nobody counts. */
+  /** Absent: no metrics. */
   readonly monitor?: Monitor;
-  /** How many outgoing requests the runtime makes at once; more would wait. Absent: any number. */
+  /** How many outgoing requests the runtime makes at once; further ones wait. Absent: no limit. */
   readonly fetchesAtOnce?: number;
 }
 
 export interface Stores {
   readonly sessions: SessionStore;
   readonly refreshes: RefreshStore;
-  /** The name keeps the buckets of several limits apart. */
+  /** Limits of different names have separate buckets. */
   createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
-  /** Why sign-ins fail at the store now. Absent: they never do. */
+  /** Why sign-ins currently fail at the store. Absent: this store cannot fail. */
   findProblem?(): string | undefined;
   close(): void;
 }
@@ -69,66 +65,73 @@ export interface Service {
   /** Provider name -> what the operator registers there. */
   redirectUris(): Record<string, string>;
   /**
-   * Answers polls 204, stops all timers and closes the store. After that the service
-   * does not keep the process running. Call `drain` first: whatever else is in progress
-   * is lost.
+   * Answers polls with 204, stops all timers and closes the store. After that the
+   * process can exit. Call `drain` first: any exchange in progress is lost.
    */
   close(): void;
   /**
-   * Answers every parked poll 204 and refuses new sessions, then resolves once no
-   * exchange or refresh is in progress and devices had time to claim their tokens.
+   * Answers every parked poll with 204 and refuses new sessions, then resolves once no
+   * exchange or refresh is in progress and devices have had time to claim their tokens.
    */
   drain(): Promise<void>;
-  /** What the admin port shows of the present. */
-  readPresent(): Promise<Present>;
-  /** Resolves once no change to the store is in progress. To be called after the last request. */
+  /** The current state, for the admin port. */
+  readState(): Promise<ServiceState>;
+  /** Resolves once no change to the store is in progress. Call it after the last request. */
   settled(): Promise<void>;
 }
 
-export interface Present {
+export interface ServiceState {
   /** Undefined: the store does not answer. */
   readonly liveSessions: number | undefined;
   readonly parkedPolls: number;
-  /** Why `/ready` answers 503. */
+  /** Why `/ready` gets a 503. Undefined: it gets a 200. */
   readonly unreadiness: string | undefined;
 }
 
-type EnabledSettings = Settings & { readonly baseUrl: string };
-
 /**
  * A service that is ready for requests: its store is open, and each issuer was asked
- * for its addresses once. Rejects when the store cannot be reached.
+ * once for its addresses. Rejects when the store cannot be reached.
  */
 export async function startService(settings: Settings, world: World): Promise<Service> {
-  const { baseUrl } = settings;
-  if (baseUrl === undefined) return createDisabledService();
+  if (!isEnabled(settings)) return createDisabledService();
   const stores = await openStores(settings, world);
-  const service = createService({ ...settings, baseUrl }, world, stores);
+  const service = createService(settings, world, stores);
   await service.discover();
   return service;
 }
 
-/** Rejects when the store that the settings name cannot be reached. */
+/** Rejects when the store cannot be reached. */
 async function openStores(settings: Settings, world: World): Promise<Stores> {
-  const { redis, maxSessions } = settings;
+  const { redis, maxSessions, startBurst, startRatePerSecond } = settings;
   const { clock } = world;
+  const startPolicy = { burst: startBurst, ratePerSecond: startRatePerSecond };
   if (redis === undefined) {
     return {
-      sessions: createMemoryStore(clock, maxSessions),
+      sessions: createMemoryStore(clock, maxSessions, startPolicy),
       refreshes: createMemoryRefreshStore(clock),
       createRateLimiter: (_, policy) => createMemoryRateLimiter(clock, policy),
       close: () => {},
     };
   }
-  // Loaded only where it is used: the client is larger than the rest of the relay.
+  // Loaded only when needed: the client library is larger than the rest of the relay.
   const { openRedis } = await import('./stores/redis/open.ts');
   const { monitor = NO_MONITOR } = world;
   const { onEvent, findProblem } = createStoreWatch();
-  const stores = await openRedis({ ...redis, ...world, monitor, maxSessions, onEvent });
-  return { ...stores, findProblem };
+  const stores = await openRedis({
+    target: redis.target,
+    prefix: redis.prefix,
+    maxSessions,
+    startPolicy,
+    clock,
+    randomBytes: world.randomBytes,
+    monitor,
+    onEvent,
+  });
+  const { sessions, refreshes, createRateLimiter, close } = stores;
+  return { sessions, refreshes, createRateLimiter, findProblem, close };
 }
 
-/** Logs what a store says of itself, and remembers what is wrong now. */
+/** Logs the events of a store, and remembers what is wrong now. */
 function createStoreWatch() {
   let isLost = false;
   const refusals = new Set<string>();
@@ -149,10 +152,10 @@ function createStoreWatch() {
 }
 
 function logRedisEvent({ type, ...fields }: RedisEvent): void {
-  log[GOOD_NEWS.has(type) ? 'info' : 'warning'](type, fields);
+  log[RECOVERIES.has(type) ? 'info' : 'warning'](type, fields);
 }
 
-const GOOD_NEWS: ReadonlySet<string> = new Set([
+const RECOVERIES: ReadonlySet<string> = new Set([
   'store_back',
   'store_primary_back',
   'store_replicated',
@@ -160,12 +163,15 @@ const GOOD_NEWS: ReadonlySet<string> = new Set([
 ]);
 
 export interface DiscoveringService extends Service {
-  /** Asks each issuer for its addresses, within DISCOVERY_TIMEOUT_MS. Those that do not answer are asked again later. */
+  /** Asks each issuer for its addresses, within DISCOVERY_TIMEOUT_MS. Issuers that do not answer are asked again later. */
   discover(): Promise<void>;
 }
 
+/** How often expired entries are removed. This frees memory only: lookups check expiry themselves. */
+export const SWEEP_INTERVAL_MS = 30_000;
+
 const PROVIDERS_FULL_HINT =
-  'the limit on requests to a provider is reached: callbacks and refreshes there are answered 503 until one ends';
+  'the limit on requests to a provider is reached: callbacks and refreshes there get a 503 until one ends';
 
 export function createService(
   settings: EnabledSettings,
@@ -175,8 +181,13 @@ export function createService(
   const { baseUrl } = settings;
   const { clock, monitor = NO_MONITOR } = world;
   const store = stores.sessions;
-  const { rateLimits, limiters } = createRateLimits(settings, stores, clock);
-  const relay = createRelay({ ...settings, ...world, ...rateLimits, store });
+  const { rateLimits, limiters } = createRateLimits(stores, clock);
+  const relay = createRelay({
+    store,
+    clock,
+    randomBytes: world.randomBytes,
+    sessionSeconds: settings.sessionSeconds,
+  });
   const refreshes = createRefreshes(stores.refreshes, clock);
   const tokenEndpoint = createTokenEndpoint({
     fetch: world.fetch,
@@ -186,17 +197,18 @@ export function createService(
     onFull: warnOnce('providers_full', PROVIDERS_FULL_HINT),
     monitor,
   });
-  const providers = new Map<string, Provider | 'undiscovered'>();
+  const offered = listInOrder(settings);
+  const providers = createProviders(offered);
   const signInLog = createSignInLog(providers, monitor);
   store.observe(signInLog.observer);
   let draining = false;
   let closed = false;
 
   function enable(config: ProviderConfig): void {
-    providers.set(config.name, createProvider(config, baseUrl, tokenEndpoint));
+    providers.add(createProvider(config, baseUrl, tokenEndpoint));
   }
 
-  /** Runs after `delayMs`, unless the service is closed by then. */
+  /** Runs after `delayMs`, unless the service has been closed. */
   function later(delayMs: number, run: () => void): void {
     clock.setTimer(delayMs, () => {
       if (!closed) run();
@@ -206,7 +218,7 @@ export function createService(
   function sweepLater(): void {
     later(SWEEP_INTERVAL_MS, () => {
       for (const limiter of limiters) limiter.sweep();
-      // The next sweep tries again.
+      // Ignore failures: the next sweep tries again.
       Promise.resolve(store.sweep()).catch(() => {});
       sweepLater();
     });
@@ -226,23 +238,39 @@ export function createService(
     if (draining) return 'draining';
     const problem = stores.findProblem?.();
     if (problem !== undefined) return problem;
-    const asked = [...providers].filter(([, provider]) => provider === 'undiscovered');
-    // While others can be used, one whose issuer is down must not stop them.
-    if (asked.length === 0 || asked.length < providers.size) return undefined;
-    return `discovering: no issuer has answered yet (${asked.map(([name]) => name).join(', ')})`;
+    const names = offered.map(({ name }) => name);
+    // An issuer that is down must not take the other providers out of service.
+    if (names.length === 0 || names.some((name) => providers.find(name).ok)) return undefined;
+    return `discovering: no issuer has answered yet (${names.join(', ')})`;
   }
 
-  const offered = listInOrder(settings);
-  for (const { name } of settings.discoveries) providers.set(name, 'undiscovered');
   settings.providers.forEach(enable);
   sweepLater();
-  const parts = { relay, store, refreshes, providers, offered, rateLimits, clock };
-  const providerNames = [...settings.providers, ...settings.discoveries].map(
-    ({ displayName }) => displayName,
-  );
   const routes = createRoutes(
-    { ...settings, providerNames },
-    { ...parts, monitor, signInLog, findUnreadiness, isDraining: () => draining },
+    {
+      baseUrl,
+      branding: settings.branding,
+      providerNames: [...settings.providers, ...settings.discoveries].map(
+        ({ displayName }) => displayName,
+      ),
+      trustedProxyCidrs: settings.trustedProxyCidrs,
+      sessionSeconds: settings.sessionSeconds,
+      pollSeconds: settings.pollSeconds,
+      deviceGrantRepeatSeconds: settings.deviceGrantRepeatSeconds,
+      confirm: settings.confirm,
+      blind: settings.blind,
+    },
+    {
+      relay,
+      store,
+      refreshes,
+      providers,
+      rateLimits,
+      clock,
+      monitor,
+      signInLog,
+      health: { isDraining: () => draining, findUnreadiness },
+    },
   );
 
   return {
@@ -263,15 +291,15 @@ export function createService(
     },
     async drain() {
       draining = true;
-      // The 204 makes devices poll again. So a device whose exchange is in progress is
-      // parked again before the exchange ends, and gets its tokens here.
+      // After the 204 devices poll again, so a device whose exchange is in progress is
+      // parked again when the exchange ends, and gets its tokens here.
       relay.drain();
       refreshes.drain();
       await Promise.all([relay.delivered(), refreshes.settled()]);
       relay.close();
     },
-    async readPresent() {
-      // Removed first, or sessions in memory would count after they expired.
+    async readState() {
+      // Expired sessions in memory would be counted.
       await Promise.resolve(store.sweep()).catch(() => {});
       const liveSessions = await Promise.resolve(store.countLive()).catch(() => undefined);
       const unreadiness = findUnreadiness();
@@ -289,19 +317,38 @@ export function listInOrder({ providers, discoveries, providerOrder }: Settings)
   return [...providers, ...discoveries].toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
-/** With BLIND=always such a provider could be used only by a relay that sees the tokens. */
+/** With BLIND=always a provider that takes no challenge is refused: the relay would see its tokens. */
 function findBlindProblem(provider: ProviderConfig, blind: BlindPolicy): string | undefined {
   const isRefused = blind === 'always' && !mayTakeChallenge(provider);
   return isRefused ? 'BLIND is always, but its issuer does not offer PKCE with S256' : undefined;
 }
 
-/** Every rate limit: those that hold over all instances, and those that protect this process alone. */
+/**
+ * Polls of one device code: three in 5 s, because some clients send each poll twice to
+ * find out how to authenticate, and some clocks run a third too fast.
+ */
+export const DEVICE_POLL_LIMIT = { burst: 4, ratePerSecond: 0.6 };
+
+/** Refreshes from one address: all devices of a household at once, then one in two seconds. */
+export const REFRESH_LIMIT = { burst: 10, ratePerSecond: 0.5 };
+
+/** Wrong user codes from all addresses together. */
+export const CODE_LIMIT_OVERALL = { burst: 50, ratePerSecond: 5 };
+
+/** QR codes for one address: all devices of a household at once, then two a second. One takes 1 to 7 ms. */
+export const QR_LIMIT_PER_ADDRESS = { burst: 20, ratePerSecond: 2 };
+
+/**
+ * QR codes for all addresses together, in each process: three times what
+ * DEFAULT_MAX_SESSIONS sign-ins need. At 7 ms each they take a sixth of one core.
+ */
+export const QR_LIMIT_OVERALL = { burst: 50, ratePerSecond: 25 };
+
+/** Every rate limit except the store's own on starts. Limits that protect only this process are in memory. */
 function createRateLimits(
-  { startBurst: burst, startRatePerSecond: ratePerSecond }: Settings,
   { createRateLimiter }: Stores,
   clock: Clock,
 ): { readonly rateLimits: RateLimits; readonly limiters: readonly RateLimiter[] } {
-  const startLimiter = createRateLimiter('start', { burst, ratePerSecond });
   const refreshLimiter = createRateLimiter('refresh', REFRESH_LIMIT);
   const codeLimits = {
     perAddress: createRateLimiter('code', CODE_LIMIT_PER_ADDRESS),
@@ -313,9 +360,9 @@ function createRateLimits(
     overall: createMemoryRateLimiter(clock, QR_LIMIT_OVERALL),
   };
   return {
-    rateLimits: { startLimiter, refreshLimiter, codeLimits, pollLimiter, qrLimits },
+    rateLimits: { refreshLimiter, codeLimits, pollLimiter, qrLimits },
     limiters: [
-      ...[startLimiter, refreshLimiter, pollLimiter],
+      ...[refreshLimiter, pollLimiter],
       ...Object.values(codeLimits),
       ...Object.values(qrLimits),
     ],
@@ -329,10 +376,10 @@ function createDisabledService(): Service {
     redirectUris: () => ({}),
     close: () => {},
     drain: async () => {},
-    readPresent: async () => ({
+    readState: async () => ({
       liveSessions: 0,
       parkedPolls: 0,
-      unreadiness: 'not configured: OAUTH_BASE_URL is not set',
+      unreadiness: NOT_CONFIGURED,
     }),
     settled: async () => {},
   };

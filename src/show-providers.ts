@@ -6,13 +6,13 @@ import { findUnverified, type Profile } from './providers/profile.ts';
 import { prefixOf } from './providers/provider.ts';
 import { didYouMean } from './settings/misspelt.ts';
 
-export interface Shown {
+export interface ProvidersText {
   readonly isFound: boolean;
   readonly text: string;
 }
 
 /** Without a name: all of them. */
-export function showProviders(name: string | undefined): Shown {
+export function showProviders(name: string | undefined): ProvidersText {
   if (name === undefined) return { isFound: true, text: describeAll() };
   const profile = PROFILES.get(name);
   if (profile) return { isFound: true, text: writeGuide(name, profile) };

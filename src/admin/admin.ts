@@ -1,14 +1,14 @@
 /**
- * The admin port: metrics for Prometheus, and a page to look at. Loaded only with
- * ADMIN_PORT. Nothing here needs a password and nothing here is secret; still it is on
- * loopback unless ADMIN_HOST says otherwise. docs/operating.md "The admin port".
+ * The admin port: metrics for Prometheus, and a page for the operator. Loaded only with
+ * ADMIN_PORT. It needs no password, because it shows no secret; it listens on loopback
+ * unless ADMIN_HOST is set. docs/operating.md "The admin port".
  */
 import { isIP } from 'node:net';
 import { createApp, type HandleRequest, type Handler } from '../http/app.ts';
 import { textResponse } from '../http/responses.ts';
 import type { Monitor } from '../monitor.ts';
 import type { Clock } from '../relay/time.ts';
-import type { Present } from '../service.ts';
+import type { ServiceState } from '../service.ts';
 import { createCounts } from './counts.ts';
 import { METRICS_CONTENT_TYPE, writeMetrics } from './metrics.ts';
 import { PAGE_HEADERS, renderNow, renderWholePage } from './page.tsx';
@@ -20,28 +20,28 @@ export interface AdminOptions {
   /** Every enabled provider, with the name that users see. */
   readonly services: readonly { readonly name: string; readonly displayName: string }[];
   readonly maxSessions: number;
-  /** By which the port may be asked, besides addresses and names without a dot. */
+  /** Host names that requests may use, besides addresses and names without a dot. */
   readonly names: readonly string[];
 }
 
 export interface Admin {
-  /** To be told of everything that happens. */
+  /** Counts the relay's events. */
   readonly monitor: Monitor;
-  /** From now on the present is read here. */
-  watch(readPresent: () => Promise<Present>): void;
+  /** From now on shows the state of this service. */
+  watch(readState: () => Promise<ServiceState>): void;
   readonly handle: HandleRequest;
 }
 
 /** Until the service has started. */
-const STARTING: Present = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
+const STARTING: ServiceState = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
 
 export function createAdmin({ clock, services, maxSessions, names }: AdminOptions): Admin {
   let readNow = async () => STARTING;
-  const readPresent = () => readNow();
+  const readState = () => readNow();
   const counts = createCounts(services.map(({ name }) => name));
   const recent = createRecent(clock);
   const known = names.map((name) => name.toLowerCase());
-  const readStatus = createStatus({ clock, services, maxSessions, counts, recent, readPresent });
+  const readStatus = createStatus({ clock, services, maxSessions, counts, recent, readState });
 
   const show = (method: Handler) => ({ GET: method, HEAD: method });
   const page = (render: (status: Awaited<ReturnType<typeof readStatus>>) => string) =>
@@ -51,13 +51,13 @@ export function createAdmin({ clock, services, maxSessions, names }: AdminOption
       { path: '/', methods: page(renderWholePage) },
       { path: '/now', methods: page(renderNow) },
       { path: '/metrics', methods: show(metricsResponse) },
-      { path: '/*', refusal: () => textResponse(404, 'There are / and /metrics') },
+      { path: '/*', respond: () => textResponse(404, 'Not found: try / or /metrics') },
     ],
     { cors: undefined, basePath: '' },
   );
 
   async function metricsResponse(): Promise<Response> {
-    return new Response(writeMetrics(counts, maxSessions, await readPresent()), {
+    return new Response(writeMetrics(counts, maxSessions, await readState()), {
       headers: { 'Content-Type': METRICS_CONTENT_TYPE, 'Cache-Control': 'no-store' },
     });
   }
@@ -72,23 +72,23 @@ export function createAdmin({ clock, services, maxSessions, names }: AdminOption
       failed: recent.failed,
     },
 
-    watch(readPresent) {
-      readNow = readPresent;
+    watch(readState) {
+      readNow = readState;
     },
 
     handle: (request, peers) =>
-      isOurName(request.headers.get('host') ?? '', known)
+      isAllowedHost(request.headers.get('host') ?? '', known)
         ? app(request, peers)
         : textResponse(421, 'Ask by address, or list this name in ADMIN_NAMES'),
   };
 }
 
 /**
- * A page of any domain can give its name the address of this machine, and then read what
- * answers there as its own (DNS rebinding). It can do so neither with an address, nor with
- * a name without a dot, which is none of the Internet.
+ * Any website can point its own name at the address of this machine, and then read the
+ * responses (DNS rebinding). That works neither with an address nor with a name without
+ * a dot, which nobody can register.
  */
-function isOurName(host: string, known: readonly string[]): boolean {
+function isAllowedHost(host: string, known: readonly string[]): boolean {
   const name = host.toLowerCase().replace(/:\d*$/, '');
   const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
   return isAddress || !name.includes('.') || known.includes(name);

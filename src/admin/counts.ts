@@ -1,10 +1,10 @@
 /**
- * The numbers behind metrics and page. Counting makes no object and no text, because it
- * is a part of every sign-in: the counters of prom-client cost a sign-in 8 %.
+ * The numbers behind metrics and page. Counting allocates nothing, because every sign-in
+ * does it: the counters of prom-client made a sign-in 8 % more expensive.
  */
 import type { Monitor, RateLimitKind } from '../monitor.ts';
 
-/** From what memory takes to when a device gives up. */
+/** From a delivery within one process to a device that gives up. */
 const DELIVERY_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60];
 /** Up to EXCHANGE_TIMEOUT_MS. */
 const UPSTREAM_BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
@@ -61,7 +61,7 @@ export class ProviderCounts {
 export type Counts = ReturnType<typeof createCounts>;
 
 export function createCounts(services: readonly string[]) {
-  // Zero from the start, or the first event of a provider would be no increase.
+  // From zero, or Prometheus would not see the first event of a provider as an increase.
   const providers = new Map(services.map((name) => [name, new ProviderCounts()]));
   const rateLimited: Record<RateLimitKind, number> = {
     ...{ start: 0, refresh: 0, code: 0, qr: 0, poll: 0 },

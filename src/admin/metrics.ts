@@ -8,7 +8,7 @@
 import { cpuUsage, memoryUsage } from 'node:process';
 import packageJson from '../../package.json' with { type: 'json' };
 import { readFileDescriptors } from '../file-descriptors.ts';
-import type { Present } from '../service.ts';
+import type { ServiceState } from '../service.ts';
 import type { Counts, Distribution, ProviderCounts } from './counts.ts';
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -29,7 +29,7 @@ interface Metric {
   readonly samples: readonly Sample[];
 }
 
-export function writeMetrics(counts: Counts, maxSessions: number, present: Present): string {
+export function writeMetrics(counts: Counts, maxSessions: number, present: ServiceState): string {
   const metrics = [
     ...signInMetrics(counts),
     ...requestMetrics(counts),
@@ -154,7 +154,7 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
   ];
 }
 
-function relayMetrics(maxSessions: number, present: Present): Metric[] {
+function relayMetrics(maxSessions: number, present: ServiceState): Metric[] {
   const { liveSessions, parkedPolls, unreadiness } = present;
   const { version } = packageJson;
   return [
@@ -170,7 +170,7 @@ function relayMetrics(maxSessions: number, present: Present): Metric[] {
   ];
 }
 
-/** By the names that every client library uses. */
+/** Under the names that every client library uses. */
 function processMetrics(): Metric[] {
   const { user, system } = cpuUsage();
   const { open, max } = readFileDescriptors();
@@ -196,7 +196,7 @@ function counter(name: string, help: string, samples: readonly Sample[]): Metric
   return { type: 'counter', name: `sign_in_relay_${name}_total`, help, samples };
 }
 
-/** Without a sample if its value is not known: the last one would be taken for the current one. */
+/** Without a sample if the value is unknown, so that no old value is taken for the current one. */
 function gauge(name: string, help: string, value: number | undefined, labels: Labels = {}): Metric {
   return { type: 'gauge', name, help, samples: value === undefined ? [] : [{ labels, value }] };
 }

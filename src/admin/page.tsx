@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 /**
- * The admin page. It is drawn here, and its script only fetches it again every two
- * seconds: no build step, nothing from elsewhere, no token, code, state or address.
+ * The admin page. It is rendered here, and its script only fetches it again every two
+ * seconds: no build step, no third party, no token, code, state or address.
  */
 import { hash } from 'node:crypto';
 import { raw } from 'hono/html';
@@ -10,7 +10,7 @@ import type { Funnel, Latency, Status } from './status.ts';
 
 const REFRESH_MS = 2_000;
 
-/** A page that is not refreshed says so, because old numbers look like new ones. */
+/** A page that cannot refresh says so, because old numbers look like new ones. */
 const SCRIPT = `
 const main = document.querySelector('main');
 async function refresh() {
@@ -214,7 +214,7 @@ const Sessions = ({ live, max }: { live: number | undefined; max: number }) => (
   </>
 );
 
-/** Who has to do something: nobody, the user, the operator, or it is not known. */
+/** Who has to act: nobody, the user, the operator, or unknown. */
 const KINDS = {
   good: ['signed in', ['signed_in']],
   user: ['ended by the user', ['access_denied', 'declined', 'cancelled']],

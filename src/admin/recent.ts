@@ -1,4 +1,4 @@
-/** The last hour by minute, provider and outcome, and the last failures: what the admin page draws. */
+/** The last hour by minute, provider and outcome, and the last failures, for the admin page. */
 import type { FailureEvent } from '../monitor.ts';
 import type { Clock } from '../relay/time.ts';
 
@@ -12,7 +12,7 @@ export interface RecentFailure extends FailureEvent {
   readonly atMs: number;
 }
 
-/** The oldest minute first; the last one is not over yet. */
+/** The oldest minute first; the last one is the current minute. */
 export interface HourOf {
   readonly service: string;
   readonly outcome: string;
@@ -35,7 +35,7 @@ interface Ring {
   minute: number;
 }
 
-/** There are as many rings as providers and outcomes, both of which are few. */
+/** One ring for each provider and outcome, both of which are few. */
 export function createRecent(clock: Clock): Recent {
   const rings = new Map<string, Map<string, Ring>>();
   const failures: RecentFailure[] = [];

@@ -1,6 +1,6 @@
-/** What the admin page shows, as data: the funnel, the last hour, latencies, sessions, failures. */
+/** The data of the admin page: the funnel, the last hour, latencies, sessions, failures. */
 import type { Clock } from '../relay/time.ts';
-import type { Present } from '../service.ts';
+import type { ServiceState } from '../service.ts';
 import { type Counts, Distribution, ProviderCounts } from './counts.ts';
 import type { HourOf, Recent, RecentFailure } from './recent.ts';
 
@@ -19,12 +19,12 @@ export interface Funnel {
 export interface Latency {
   readonly name: string;
   readonly count: number;
-  /** Upper bounds, in seconds. Undefined: there is nothing to measure, or it is above the last bucket. */
+  /** Upper bounds, in seconds. Undefined: nothing was measured, or it is above the last bucket. */
   readonly p50: number | undefined;
   readonly p99: number | undefined;
 }
 
-export interface Status extends Present {
+export interface Status extends ServiceState {
   readonly nowMs: number;
   readonly upSeconds: number;
   readonly maxSessions: number;
@@ -40,13 +40,13 @@ export interface StatusOptions {
   readonly maxSessions: number;
   readonly counts: Counts;
   readonly recent: Recent;
-  readonly readPresent: () => Promise<Present>;
+  readonly readState: () => Promise<ServiceState>;
 }
 
 const NONE = new ProviderCounts();
 
 export function createStatus(options: StatusOptions): () => Promise<Status> {
-  const { clock, services, maxSessions, counts, recent, readPresent } = options;
+  const { clock, services, maxSessions, counts, recent, readState } = options;
   const startedAtMs = clock.now();
 
   function readFunnel({ name, displayName }: (typeof services)[number]): Funnel {
@@ -69,7 +69,7 @@ export function createStatus(options: StatusOptions): () => Promise<Status> {
     const all = [...counts.providers.values()];
     const upstream = all.flatMap(({ exchange, refresh }) => [exchange.duration, refresh.duration]);
     return {
-      ...(await readPresent()),
+      ...(await readState()),
       nowMs: clock.now(),
       upSeconds: Math.round((clock.now() - startedAtMs) / 1_000),
       maxSessions,

@@ -1,10 +1,10 @@
 /**
- * `sign-in-relay check`: reads the settings as a start would, and looks at what they lead
- * to. docs/operating.md "Check" has every line.
+ * `sign-in-relay check`: reads the settings as a start would, and tests what they name.
+ * docs/operating.md "Check" explains every line.
  */
 import { readFileDescriptors } from '../file-descriptors.ts';
 import type { Runtime } from '../listen.ts';
-import type { Settings, SettingsReading } from '../settings/index.ts';
+import { isEnabled, type Settings, type SettingsReading } from '../settings/index.ts';
 import { jsonText } from '../terminal.ts';
 import { describeFindings, type Finding, fault, ok, warning } from './finding.ts';
 import { checkProviders } from './providers.ts';
@@ -38,17 +38,16 @@ function checkSettings(read: SettingsReading): Finding[] {
 }
 
 async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding[]> {
-  const { baseUrl, redis } = settings;
-  if (baseUrl === undefined) {
+  if (!isEnabled(settings)) {
     return [fault('base address', 'OAUTH_BASE_URL is not set', 'set it to the public address')];
   }
-  const known = { ...settings, baseUrl };
-  // Loaded only where it is used, as in a start.
+  const { redis } = settings;
+  // Loaded only when needed, as in a start.
   const checkStore = async () =>
     redis === undefined ? [] : (await import('./redis.ts')).checkRedis(redis);
   const parts = await Promise.all([
-    checkPublicAddress(known, runtime),
-    checkProviders(known, runtime.fetch),
+    checkPublicAddress(settings, runtime),
+    checkProviders(settings, runtime.fetch),
     checkStore(),
     [checkFileDescriptors(settings)],
   ]);

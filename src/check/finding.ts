@@ -1,15 +1,15 @@
 /** One line of `sign-in-relay check`, and how all of them are written. No finding holds a secret. */
 import { printable } from '../terminal.ts';
 
-/** `fault`: sign-ins fail. `warning`: they may. `left_out`: it could not be looked at now. */
+/** `fault`: sign-ins fail. `warning`: they may fail. `left_out`: it could not be checked now. */
 export type Mark = 'ok' | 'warning' | 'fault' | 'left_out';
 
 export interface Finding {
   readonly mark: Mark;
-  /** What was looked at, such as `redis` or `client of mal`. */
+  /** What was checked, such as `redis` or `client of mal`. */
   readonly what: string;
   readonly text: string;
-  /** What to do. Absent: nothing. */
+  /** What to do. Absent: there is nothing to do. */
   readonly remedy?: string;
 }
 
@@ -27,7 +27,7 @@ const SHOWN: Readonly<Record<Mark, string>> = { ok: '✓', warning: '!', fault: 
 
 export function describeFindings(findings: readonly Finding[]): string {
   const lines = findings.map(({ mark, what, text, remedy }) =>
-    // What a provider or Redis says of itself may be in it.
+    // It may contain text of a provider or of Redis.
     printable(
       [`${SHOWN[mark]} ${what}: ${text}`, ...(remedy === undefined ? [] : [remedy])].join('; '),
     ),

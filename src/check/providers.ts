@@ -13,15 +13,12 @@ import {
 import { createTokenEndpoint, type Fetch, type TokenFailure } from '../providers/token-endpoint.ts';
 import { createVerifier } from '../relay/secrets.ts';
 import { systemClock } from '../relay/time.ts';
-import type { Settings } from '../settings/index.ts';
+import type { EnabledSettings } from '../settings/index.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-export async function checkProviders(
-  settings: Settings & { readonly baseUrl: string },
-  fetch: Fetch,
-): Promise<Finding[]> {
+export async function checkProviders(settings: EnabledSettings, fetch: Fetch): Promise<Finding[]> {
   const { baseUrl, providers, discoveries } = settings;
   const checks = [
     ...providers.map((config) => checkProvider(config, baseUrl, fetch)),
@@ -72,12 +69,12 @@ async function checkAuthorizeAddress(
   } catch (error) {
     const { cause, code } = describeConnectProblem(error);
     const shown = code === undefined ? cause : `${cause}, ${code}`;
-    // Users reach it from their own network, so it may work for them.
+    // Users have their own networks, so it may work for them.
     return warning(what, `${host} does not answer here (${shown})`, `check ${setting}`);
   }
 }
 
-/** A code that nobody has issued: who answers `invalid_grant` has accepted the client. RFC 6749 §5.2. */
+/** Sends a made-up code: a provider that answers `invalid_grant` has accepted the client. RFC 6749 §5.2. */
 async function checkClient(
   config: ProviderConfig,
   baseUrl: string,

@@ -1,4 +1,4 @@
-/** The public address: is it reachable, is it this relay, what cuts a poll, and who seems to be the client. */
+/** The base URL: whether it is reachable and reaches this relay, what ends a poll early, and which client address the relay sees. */
 import { randomBytes } from 'node:crypto';
 import { askHealth } from '../health.ts';
 import { createFindClientAddress } from '../http/client-address.ts';
@@ -6,13 +6,13 @@ import { describeListenFailure, type Runtime } from '../listen.ts';
 import { isLoopback } from '../providers/address.ts';
 import { codeOf, describeConnectProblem } from '../providers/connect-problem.ts';
 import type { Fetch } from '../providers/token-endpoint.ts';
-import type { Settings } from '../settings/index.ts';
+import type { EnabledSettings, Settings } from '../settings/index.ts';
 import { type Finding, fault, leftOut, ok, warning } from './finding.ts';
 import { type Arrival, STAND_IN_TEXT, type StandIn, startStandIn } from './stand-in.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Longer than the hold: what is cut later than this is not the poll's problem. */
+/** Beyond the hold time, so that a poll that is cut was not held too long. */
 const POLL_MARGIN_MS = 10_000;
 
 const LISTENING = 'listening';
@@ -20,10 +20,8 @@ const BASE = 'base address';
 const POLL = 'poll';
 const CLIENT = 'client address';
 
-type KnownSettings = Settings & { readonly baseUrl: string };
-
 export async function checkPublicAddress(
-  settings: KnownSettings,
+  settings: EnabledSettings,
   runtime: Runtime,
 ): Promise<Finding[]> {
   const { baseUrl } = settings;
@@ -65,7 +63,7 @@ function isPlainHttp(baseUrl: string): boolean {
   return url.protocol === 'http:' && !isLoopback(url);
 }
 
-/** By where it listens itself, not by the public address. */
+/** Asked where it listens, not at the base URL. */
 async function isRelayRunning(settings: Settings): Promise<boolean> {
   const { text } = await askHealth(settings, '/health');
   return text === 'ok' || text === 'draining';
@@ -77,7 +75,7 @@ const request = (timeoutMs = REQUEST_TIMEOUT_MS): RequestInit => ({
 });
 
 async function checkBase(
-  settings: KnownSettings,
+  settings: EnabledSettings,
   fetch: Fetch,
   word: string,
   standIn: StandIn | undefined,
@@ -96,15 +94,15 @@ async function checkBase(
   const [arrival] = standIn.arrivals;
   if (arrival === undefined) {
     const found = `${baseUrl} answers ${status}, and not from ${placeOf(settings)} of this machine`;
-    const remedy = `lead it to ${placeOf(settings)} here: check DNS, and the upstream of the proxy`;
+    const remedy = `route it to ${placeOf(settings)} here: check DNS, and the upstream of the proxy`;
     return { finding: fault(BASE, found, remedy) };
   }
   if (text !== STAND_IN_TEXT) {
-    const found = `${baseUrl}/health arrives here as ${arrival.path}, and is answered ${status}`;
+    const found = `${baseUrl}/health arrives here as ${arrival.path}, and gets a ${status}`;
     const remedy = 'let the proxy pass on paths and responses as they are';
     return { finding: fault(BASE, found, remedy) };
   }
-  return { finding: ok(BASE, `${baseUrl} leads to this machine`), arrival };
+  return { finding: ok(BASE, `${baseUrl} reaches this machine`), arrival };
 }
 
 /** For sentences. */
@@ -112,8 +110,8 @@ function placeOf({ host, port }: Settings): string {
   return host?.startsWith('unix:') ? `HOST ${host}` : `PORT ${port}`;
 }
 
-/** Its metadata name its own public address. */
-async function checkIsThisRelay(settings: KnownSettings, fetch: Fetch): Promise<Finding> {
+/** Its metadata contain its own base URL. */
+async function checkIsThisRelay(settings: EnabledSettings, fetch: Fetch): Promise<Finding> {
   const { baseUrl } = settings;
   const [service] = [...settings.providers, ...settings.discoveries];
   const issuer = `${baseUrl}/oauth2/${service?.name}`;
@@ -122,16 +120,16 @@ async function checkIsThisRelay(settings: KnownSettings, fetch: Fetch): Promise<
     const metadata = (await response.json()) as { readonly issuer?: unknown };
     if (metadata.issuer === issuer) return ok(BASE, `this relay answers at ${baseUrl}`);
   } catch {
-    // The same as another answer.
+    // Handled like any other response.
   }
   return fault(
     BASE,
     `${baseUrl} answers, but it is not a relay with this OAUTH_BASE_URL`,
-    'restart the relay with these settings, or lead the address to it; a path must be in OAUTH_BASE_URL too',
+    'restart the relay with these settings, or route the address to it; a path must be in OAUTH_BASE_URL too',
   );
 }
 
-function describeUnreachable(settings: KnownSettings, error: unknown): Finding {
+function describeUnreachable(settings: EnabledSettings, error: unknown): Finding {
   const { host } = new URL(settings.baseUrl);
   const { cause, code } = describeConnectProblem(error);
   const shown = code === undefined ? '' : ` (${code})`;
@@ -142,7 +140,7 @@ function describeUnreachable(settings: KnownSettings, error: unknown): Finding {
       return fault(
         BASE,
         `nothing listens at ${host}${shown}`,
-        `start the proxy that leads to ${placeOf(settings)}`,
+        `start the proxy in front of ${placeOf(settings)}`,
       );
     case 'tls':
       return fault(
@@ -162,7 +160,7 @@ function describeUnreachable(settings: KnownSettings, error: unknown): Finding {
       return fault(
         BASE,
         `${host} does not answer${shown}`,
-        'check the firewall; some routers do not lead back to their own network',
+        'check the firewall; some routers do not route back into their own network',
       );
   }
 }
@@ -182,8 +180,8 @@ function checkClientAddress({ trustedProxyCidrs, host }: Settings, arrival: Arri
   if (found === undefined) {
     return fault(
       CLIENT,
-      'X-Forwarded-For arrives malformed: starts are answered 400',
-      'let the proxy write addresses alone',
+      'X-Forwarded-For arrives malformed: starts get a 400',
+      'let the proxy write only addresses',
     );
   }
   const peer = peerAddress.replace(/^::ffff:/, '');
@@ -197,7 +195,7 @@ function checkClientAddress({ trustedProxyCidrs, host }: Settings, arrival: Arri
 }
 
 function checkStandInPoll(
-  { baseUrl, pollSeconds }: KnownSettings,
+  { baseUrl, pollSeconds }: EnabledSettings,
   fetch: Fetch,
   word: string,
 ): Promise<Finding> {
@@ -206,8 +204,8 @@ function checkStandInPoll(
   );
 }
 
-/** With a sign-in of its own, which is cancelled afterwards. */
-async function checkRealPoll(settings: KnownSettings, fetch: Fetch): Promise<Finding> {
+/** Starts a sign-in and cancels it afterwards. */
+async function checkRealPoll(settings: EnabledSettings, fetch: Fetch): Promise<Finding> {
   const { baseUrl, pollSeconds } = settings;
   const [service] = [...settings.providers, ...settings.discoveries];
   // With BLIND=always a start needs a challenge. Nobody will use this one.
@@ -215,7 +213,7 @@ async function checkRealPoll(settings: KnownSettings, fetch: Fetch): Promise<Fin
   const body = JSON.stringify({ service: service?.name, device: STAND_IN_TEXT, ...challenge });
   const started = await fetch(`${baseUrl}/auth/start`, { ...request(), method: 'POST', body });
   if (started.status !== 200) {
-    return fault(POLL, `a start is answered ${started.status}`, 'read the log of the relay');
+    return fault(POLL, `a start gets a ${started.status}`, 'read the log of the relay');
   }
   const { session } = (await started.json()) as { readonly session: string };
   const address = `${baseUrl}/auth/result?session=${session}`;

@@ -1,4 +1,4 @@
-/** Redis: reachable, its version, whether it may forget or write to disk, and whether the user has every right. */
+/** Redis: reachable, its version, whether it evicts keys or writes to disk, and whether the ACL allows every command. */
 import { randomBytes } from 'node:crypto';
 import { createSessionSecrets } from '../relay/secrets.ts';
 import { StoreUnavailable } from '../relay/store.ts';
@@ -13,8 +13,10 @@ const WHAT = 'redis';
 /** The oldest that is tested. docs/scaling.md "Set-up". */
 const OLDEST = '6.2';
 
-/** Sessions of this check live no longer, whatever happens. */
+/** Sessions of this check expire this soon if nothing removes them. */
 const LIFETIME_MS = 5_000;
+
+const ONE_A_SECOND = { burst: 1, ratePerSecond: 1 };
 
 export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise<Finding[]> {
   const events: RedisEvent[] = [];
@@ -23,6 +25,7 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
       ...redis,
       // Among the sessions of the relays, because an ACL may allow nothing else.
       maxSessions: Number.MAX_SAFE_INTEGER,
+      startPolicy: ONE_A_SECOND,
       clock: systemClock,
       randomBytes,
       onEvent: (event) => events.push(event),
@@ -69,14 +72,14 @@ async function signIn({
   });
   await sessions.getSession({ userCode });
   await sessions.getAuthorization(service, browserState);
-  await sessions.tellOpened(pollSecret);
+  await sessions.takeOpenedNotice(pollSecret);
   await sessions.lease(service, browserState);
   await sessions.complete(service, browserState, { error: 'exchange_failed' });
   await sessions.claim(pollSecret);
   await sessions.acknowledge(pollSecret);
   await sessions.cancel(pollSecret);
   await sessions.countLive();
-  await createRateLimiter('check', { burst: 1, ratePerSecond: 1 }).take('check');
+  await createRateLimiter('check', ONE_A_SECOND).take('check');
   await refreshes.begin(browserState);
   await refreshes.finish(browserState, undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * Listens in place of the relay while the relay does not run, to see what arrives of a
- * request to the public address: whether it arrives here, with which path, and from whom.
+ * Listens in place of the relay while it does not run, to see what arrives of a request
+ * to the base URL: whether it arrives here, with which path, and from which address.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, type HandleRequest, type Handler, type Route } from '../http/app.ts';
@@ -10,7 +10,7 @@ import { basePathOf, type RelayRequest, readPath } from '../http/request.ts';
 import { refuse, retryAfter, textResponseWithoutNewline } from '../http/responses.ts';
 import { IDLE_MARGIN_SECONDS } from '../limits.ts';
 import { listen, type Runtime } from '../listen.ts';
-import type { Settings } from '../settings/index.ts';
+import type { EnabledSettings } from '../settings/index.ts';
 
 export interface Arrival {
   readonly path: string;
@@ -24,20 +24,20 @@ export interface StandIn {
   stop(): void;
 }
 
-/** In the answer, so that whoever asks knows that it came from here. */
+/** The response, by which the check recognizes it. */
 export const STAND_IN_TEXT = 'sign-in-relay check';
 
-/** `check` ends within a minute or so, and then the relay may be started. */
+/** `check` ends within about a minute, and then the relay can be started. */
 const RETRY_MS = 30_000;
 
 /**
  * Listens where the relay would. Only requests whose parameter `check` is `word` get 200,
- * and polls among them are held as the relay holds them. Whoever else comes, such as a
- * device or a balancer, is refused as by a relay that cannot serve. Rejects as `listen` does.
+ * and polls among them are held as the relay holds them. Other clients, such as a device
+ * or a load balancer, are refused as by a relay that is busy. Rejects as `listen` does.
  */
 export async function startStandIn(
   runtime: Runtime,
-  settings: Settings & { readonly baseUrl: string },
+  settings: EnabledSettings,
   word: string,
 ): Promise<StandIn> {
   const { baseUrl, pollSeconds } = settings;
@@ -84,6 +84,6 @@ function createRoutes(word: string, pollSeconds: number): readonly Route[] {
     { path: '/health', methods: { GET: health, HEAD: health } },
     { path: '/auth/result', methods: { GET: poll } },
     { path: '/oauth2/:service/token', methods: { POST: token } },
-    { path: '/*', refusal: refuseBusy },
+    { path: '/*', respond: refuseBusy },
   ];
 }

@@ -2,12 +2,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import forge from 'node-forge';
-
-export interface Certificate {
-  /** PEM, PKCS #8. */
-  readonly key: string;
-  readonly cert: string;
-}
+import type { Certificate } from '../listen.ts';
 
 /** Apple's devices accept at most 825 days, and some browsers 398. */
 export const CERTIFICATE_DAYS = 397;

@@ -6,10 +6,11 @@ import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { Certificate } from '../listen.ts';
 import { startLog } from '../log.ts';
 import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
-import { type Certificate, createCertificate } from './certificate.ts';
+import { createCertificate } from './certificate.ts';
 import { createListener } from './listen.ts';
 import { createDevProvider } from './provider.ts';
 import { createDevRelay, DEFAULT_SERVICE, SettingsProblem } from './relay.ts';
@@ -35,7 +36,7 @@ a request from your app's tests: open the provider's address for the list.
 Ends with Ctrl-C. docs/dev.md has more.
 `;
 
-interface Options {
+interface DevOptions {
   readonly port: number;
   readonly services: readonly string[];
   readonly lan: boolean;
@@ -63,7 +64,7 @@ export async function dev(args: readonly string[]): Promise<number | undefined> 
   }
 }
 
-async function run(options: Options): Promise<void> {
+async function run(options: DevOptions): Promise<void> {
   const { port, services, lan, https } = options;
   const story = createStory((text) => void process.stdout.write(text), hasColours());
   const others = lan ? await findLanAddresses() : [];
@@ -146,7 +147,7 @@ interface Addresses {
   readonly others: readonly string[];
 }
 
-function introduce({ lan, https, services }: Options, addresses: Addresses, story: Story): void {
+function introduce({ lan, https, services }: DevOptions, addresses: Addresses, story: Story): void {
   const { relayUrl, providerUrl, others } = addresses;
   const [service = ''] = services;
   const bold = (text: string) => story.style('bold', text);
@@ -221,7 +222,7 @@ function isGoodFor(certificate: X509Certificate, hosts: readonly string[]): bool
   return isFresh && hosts.every(fits);
 }
 
-function readOptions(args: readonly string[]): Options | 'help' {
+function readOptions(args: readonly string[]): DevOptions | 'help' {
   const { values } = parse(args);
   if (values.help) return 'help';
   const { lan = false, https = false, address } = values;

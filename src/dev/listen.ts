@@ -2,15 +2,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HandleRequest } from '../http/app.ts';
 import { MAX_IDLE_SECONDS } from '../limits.ts';
-import { loadRuntime, type Listener as Running } from '../listen.ts';
-import type { Certificate } from './certificate.ts';
+import { type Certificate, type Listener, loadRuntime } from '../listen.ts';
 
-export interface Listener {
+export interface DevListener {
   open(): Promise<void>;
   close(): Promise<void>;
 }
 
-export interface ListenOptions {
+export interface DevListenOptions {
   readonly hostname: string;
   readonly port: number;
   readonly tls: Certificate | undefined;
@@ -20,15 +19,15 @@ export interface ListenOptions {
 /** What is in progress at the end gets this long to be sent, then it is cut off. */
 const CLOSE_MS = 300;
 
-export function createListener({ hostname, port, tls, handle }: ListenOptions): Listener {
-  let running: Running | undefined;
+export function createListener({ hostname, port, tls, handle }: DevListenOptions): DevListener {
+  let running: Listener | undefined;
   return {
     async open() {
       const runtime = await loadRuntime();
       const options = { handle, idleSeconds: MAX_IDLE_SECONDS };
       running = await runtime.listen(
         { hostname, port },
-        tls === undefined ? options : { ...options, certificate: { key: tls.key, cert: tls.cert } },
+        tls === undefined ? options : { ...options, certificate: tls },
       );
     },
     async close() {

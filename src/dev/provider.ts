@@ -32,7 +32,7 @@ export interface DevProviderOptions {
   readonly say: (text: string) => void;
 }
 
-interface Grant {
+interface DevGrant {
   readonly user: string;
   readonly plan: Plan;
   readonly challenge: string;
@@ -55,7 +55,7 @@ export type DevProvider = ReturnType<typeof createDevProvider>;
 
 export function createDevProvider(options: DevProviderOptions) {
   const { relayUrl, signIns, say } = options;
-  const grants = new Map<string, Grant>();
+  const grants = new Map<string, DevGrant>();
   /** Refresh token -> how often it was brought; of `refresh-rotates` and `refresh-503`. */
   const refreshes = new Map<string, number>();
   let relay: DevRelay | undefined;

@@ -18,10 +18,10 @@ import {
   createMemoryStore,
 } from '../stores/memory.ts';
 import { urlOf } from './access.ts';
-import type { Listener } from './listen.ts';
+import type { DevListener } from './listen.ts';
 import type { Plan } from './scenarios.ts';
-import type { RequestContext, SignIn, SignIns } from './sign-ins.ts';
-import { explainRefusal, type Refused } from './story.ts';
+import type { DevSignIn, RequestContext, SignIns } from './sign-ins.ts';
+import { explainRefusal, type RefusedRequest } from './story.ts';
 
 /** What an app calls the service, if nothing else was asked for. */
 export const DEFAULT_SERVICE = 'dev';
@@ -52,7 +52,7 @@ export function createDevRelay(options: DevRelayOptions) {
   const offered = settings.providers.map(({ name }) => name);
   let stores = createStores(signIns, settings.maxSessions);
   let services = createServices();
-  let listener: Listener | undefined;
+  let listener: DevListener | undefined;
 
   /** The same relay several times over one store: with one lifetime of sessions each, and one that always confirms. */
   function createServices() {
@@ -112,7 +112,7 @@ export function createDevRelay(options: DevRelayOptions) {
     options.say(explainRefusal({ what, status, text }, offered));
   }
 
-  let onAutoStart: ((signIn: SignIn) => void) | undefined;
+  let onAutoStart: ((signIn: DevSignIn) => void) | undefined;
 
   return {
     services: offered,
@@ -122,11 +122,11 @@ export function createDevRelay(options: DevRelayOptions) {
       `${settings.baseUrl}/auth/${service}?state=${browserState}`,
 
     /** Is called with each sign-in whose link the dev relay is to open. */
-    whenAutoStarts(open: (signIn: SignIn) => void): void {
+    whenAutoStarts(open: (signIn: DevSignIn) => void): void {
       onAutoStart = open;
     },
 
-    listenOn(opened: Listener): void {
+    listenOn(opened: DevListener): void {
       listener = opened;
     },
 
@@ -163,31 +163,21 @@ function isStart({ method }: Request, { pathname }: URL): boolean {
 /** What devices ask in the relay's own protocol. Refusals of the device grant explain themselves. */
 const isOfDevice = ({ pathname }: URL) => ['/auth/start', '/auth/result'].includes(pathname);
 
-function describeAsked({ pathname, searchParams }: URL): Refused['what'] {
+function describeAsked({ pathname, searchParams }: URL): RefusedRequest['what'] {
   if (pathname === '/auth/start') return 'a start';
   if (searchParams.get('ack') === '1') return 'an acknowledgement';
   return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
 
-/** Tests of an app start and refresh more often than a household. Guessing codes stays limited. */
-const UNLIMITED: ReadonlySet<string> = new Set(['start', 'refresh']);
-
-/** Only a plan refuses: what it refused once is not refused for a while. */
-const NO_LIMIT = { burst: Number.POSITIVE_INFINITY, ratePerSecond: Number.POSITIVE_INFINITY };
+/** For starts and refreshes: tests of an app make more of them than a household. Guessing codes stays limited. */
+const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
 
 function createStores(signIns: SignIns, maxSessions: number): Stores {
-  /** 0 unless the sign-in that is starting is planned to be refused. */
-  function takeOnPlan(): number {
-    const plan = signIns.context.getStore()?.plan;
-    return plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
-  }
   return {
-    sessions: signIns.watch(createMemoryStore(systemClock, maxSessions)),
+    sessions: signIns.watch(createMemoryStore(systemClock, maxSessions, NO_LIMIT)),
     refreshes: createMemoryRefreshStore(systemClock),
     createRateLimiter: (name, policy) =>
-      UNLIMITED.has(name)
-        ? { policy: NO_LIMIT, take: takeOnPlan, refund: () => {}, sweep: () => {} }
-        : createMemoryRateLimiter(systemClock, policy),
+      createMemoryRateLimiter(systemClock, name === 'refresh' ? NO_LIMIT : policy),
     close: () => {},
   };
 }

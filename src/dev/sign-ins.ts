@@ -9,7 +9,7 @@ import type { NewSession, SessionKey, SessionStore } from '../relay/store.ts';
 import { systemClock } from '../relay/time.ts';
 import type { Plan } from './scenarios.ts';
 
-export interface SignIn {
+export interface DevSignIn {
   readonly number: number;
   readonly service: string;
   readonly browserState: string;
@@ -34,7 +34,7 @@ export interface RequestContext {
   /** What the sign-in that it starts is to become. */
   readonly plan: Plan | undefined;
   /** The sign-in that it started. */
-  started: SignIn | undefined;
+  started: DevSignIn | undefined;
   /** The response carries tokens, and its connection is to break. */
   isCut: boolean;
 }
@@ -43,24 +43,24 @@ export interface RequestContext {
 const MAX_SIGN_INS = 1_000;
 
 /** Tells what happened to a sign-in, in plain words. */
-export type Tell = (signIn: SignIn, text: string) => void;
+export type Tell = (signIn: DevSignIn, text: string) => void;
 
 export type SignIns = ReturnType<typeof createSignIns>;
 
 export function createSignIns(tell: Tell) {
   const context = new AsyncLocalStorage<RequestContext>();
-  const byBrowserState = new Map<string, SignIn>();
-  const byPollSecret = new Map<string, SignIn>();
-  const byUserCode = new Map<string, SignIn>();
+  const byBrowserState = new Map<string, DevSignIn>();
+  const byPollSecret = new Map<string, DevSignIn>();
+  const byUserCode = new Map<string, DevSignIn>();
   const planned: Plan[] = [];
   let count = 0;
 
-  function note(signIn: SignIn, state: string, text = state): void {
+  function note(signIn: DevSignIn, state: string, text = state): void {
     signIn.state = state;
     tell(signIn, text);
   }
 
-  function add(signIn: SignIn, pollSecret: string): void {
+  function add(signIn: DevSignIn, pollSecret: string): void {
     byBrowserState.set(signIn.browserState, signIn);
     byPollSecret.set(pollSecret, signIn);
     if (signIn.userCode !== undefined) byUserCode.set(signIn.userCode, signIn);
@@ -71,10 +71,16 @@ export function createSignIns(tell: Tell) {
   }
 
   /** Unless it has ended in another way. */
-  function tellExpired(signIn: SignIn): void {
+  function tellExpired(signIn: DevSignIn): void {
     if (signIn.ended !== undefined) return;
     signIn.ended = 'it has expired';
     note(signIn, 'expired', 'the sign-in expired: its polls get 410, so start again');
+  }
+
+  /** 0 unless the sign-in that is starting is planned to be refused. Only a plan refuses a start. */
+  function takeOnPlan(): number {
+    const plan = context.getStore()?.plan;
+    return plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
   }
 
   const findBy = (key: SessionKey) =>
@@ -106,7 +112,10 @@ export function createSignIns(tell: Tell) {
     watch(store: SessionStore): SessionStore {
       return {
         ...store,
+        startLimiter: { ...store.startLimiter, take: takeOnPlan },
         async register(session) {
+          const retryAfterMs = takeOnPlan();
+          if (retryAfterMs > 0) return { retryAfterMs };
           const current = context.getStore();
           const plan = current?.plan;
           if (plan?.scenario === 'full') return 'busy';
@@ -114,7 +123,7 @@ export function createSignIns(tell: Tell) {
           if (outcome !== 'registered') return outcome;
           count += 1;
           const { service, browserState, pollSecret, userCode, deviceName } = session;
-          const signIn: SignIn = {
+          const signIn: DevSignIn = {
             ...{ number: count, service, browserState, userCode, deviceName, plan },
             ...{
               ended: undefined,
@@ -220,7 +229,7 @@ function nameOf(result: SessionResult): string {
   return 'code' in result ? 'a code' : 'tokens';
 }
 
-function describeStart({ service, plan }: SignIn, session: NewSession): string {
+function describeStart({ service, plan }: DevSignIn, session: NewSession): string {
   const { deviceName, userCode, repeatMs } = session;
   const asked = [
     ...(userCode === undefined ? [] : ['code']),

@@ -1,7 +1,7 @@
 /** What the dev relay says on its terminal: one line for each thing that happens, in plain words. */
 import { styleText } from 'node:util';
 import { printable } from '../terminal.ts';
-import type { SignIn } from './sign-ins.ts';
+import type { DevSignIn } from './sign-ins.ts';
 
 export type Write = (text: string) => void;
 
@@ -22,7 +22,7 @@ export function createStory(write: Write, hasColours: boolean) {
   return {
     style,
     say: (text: string) => line(undefined, text),
-    tell: ({ number }: SignIn, text: string) => line(number, text),
+    tell: ({ number }: DevSignIn, text: string) => line(number, text),
     /** One line of the relay's own log, as JSON. Tells of what an app developer can act on. */
     takeLog(json: string): void {
       const text = explain(JSON.parse(json) as LogEvent);
@@ -66,14 +66,14 @@ export function explain({ level, event, ...fields }: LogEvent): string | undefin
 }
 
 /** What a device asked for and did not get. */
-export interface Refused {
+export interface RefusedRequest {
   readonly what: 'a start' | 'a poll' | 'an acknowledgement' | 'a cancellation';
   readonly status: number;
   readonly text: string;
 }
 
 /** A refusal that nobody planned, and what to do. In production the device alone is told. */
-export function explainRefusal(refused: Refused, services: readonly string[]): string {
+export function explainRefusal(refused: RefusedRequest, services: readonly string[]): string {
   const { what, status, text } = refused;
   const [service = ''] = services;
   const remedies = new Map([

@@ -2,40 +2,39 @@
 import { warnOnce } from '../log.ts';
 import type { Monitor, RateLimitKind } from '../monitor.ts';
 import { intervalMsOf, type RateLimiter, type RateLimitPair } from '../relay/rate-limit.ts';
+import type { StartRefused } from '../relay/relay.ts';
 import type { Awaitable } from '../relay/store.ts';
 import type { Clock } from '../relay/time.ts';
 import { createFindClientAddress } from './client-address.ts';
 import type { RelayRequest } from './request.ts';
-
-export type Refused =
-  | { readonly refusal: 'invalid_client_address' }
-  | { readonly refusal: 'rate_limited'; readonly retryAfterMs: number };
+import { type Refused, refused } from './responses.ts';
 
 export interface Admission {
   /**
    * The address that starts a sign-in. Its token is taken when the sign-in is registered,
    * so it is refused here only if it was refused before and has no token yet.
    */
-  admitStart(request: RelayRequest): string | Refused;
-  /** Takes the token of a start that is refused for another reason. Undefined: there was one. */
-  takeStart(address: string, limiter: RateLimiter): Promise<Refused | undefined>;
-  /** Once the limit on starts has refused an address. */
-  refuseStart(address: string, retryAfterMs: number, limiter: RateLimiter): Refused;
-  /** Takes a token of the client address's bucket. Undefined: admitted. */
+  admitStart(request: RelayRequest): { readonly ok: true; readonly address: string } | Refused;
+  /** Takes the token of a start that is refused for `reason`. Without a token, that is the reason. */
+  chargeStart(address: string, reason: Refused): Promise<Refused>;
+  /** Remembers an address that the limit on starts has refused. Returns the refusal. */
+  noteStart(address: string, reason: StartRefused): Refused;
+  /** Takes a token of the client address's bucket. */
   admit(
     request: RelayRequest,
     limiter: RateLimiter,
     kind: RateLimitKind,
-  ): Awaitable<Refused | undefined>;
+  ): Awaitable<{ readonly ok: true } | Refused>;
   /** Takes a token of the address's bucket and one of the overall bucket, or none. */
   admitToPair(
     request: RelayRequest,
     pair: RateLimitPair,
     kind: RateLimitKind,
-  ): Promise<Refused | { readonly refusal?: undefined; refund(): Promise<void> }>;
+  ): Promise<{ readonly ok: true; refund(): Promise<void> } | Refused>;
 }
 
-const INVALID_ADDRESS: Refused = { refusal: 'invalid_client_address' };
+const ADMITTED = { ok: true } as const;
+const INVALID_ADDRESS = refused('invalid_client_address');
 
 /** The key of the bucket that all addresses share. */
 const OVERALL = 'everybody';
@@ -43,11 +42,12 @@ const OVERALL = 'everybody';
 const IGNORED_FORWARDED_HINT =
   'X-Forwarded-For came from a peer outside TRUSTED_PROXY_CIDRS: all clients behind that proxy share one rate limit';
 
-/** Forgotten together when there are more: the store then refuses them again. */
+/** At this number all are forgotten: the store then refuses them again. */
 const MAX_REFUSED_ADDRESSES = 10_000;
 
 export function createAdmission(
   trustedProxyCidrs: readonly string[],
+  startLimiter: RateLimiter,
   monitor: Monitor,
   clock: Clock,
 ): Admission {
@@ -62,21 +62,17 @@ export function createAdmission(
     return client?.bucket;
   }
 
-  function refuse(retryAfterMs: number, kind: RateLimitKind): Refused {
+  function limited(retryAfterMs: number, kind: RateLimitKind): Refused {
     monitor.rateLimited(kind);
-    return { refusal: 'rate_limited', retryAfterMs };
+    return refused('rate_limited', retryAfterMs);
   }
 
-  function refusalFor(retryAfterMs: number, kind: RateLimitKind): Refused | undefined {
-    return retryAfterMs === 0 ? undefined : refuse(retryAfterMs, kind);
-  }
-
-  function refuseStart(address: string, retryAfterMs: number, { policy }: RateLimiter): Refused {
+  function limitStart(address: string, retryAfterMs: number): Refused {
     if (refusedStarts.size >= MAX_REFUSED_ADDRESSES) refusedStarts.clear();
-    // A bucket has a token after one interval at the latest. Who refuses for longer has other reasons.
-    const waitMs = Math.min(retryAfterMs, intervalMsOf(policy));
+    // A bucket has a token after one interval at the latest. A longer refusal has another cause.
+    const waitMs = Math.min(retryAfterMs, intervalMsOf(startLimiter.policy));
     refusedStarts.set(address, clock.now() + waitMs);
-    return refuse(retryAfterMs, 'start');
+    return limited(retryAfterMs, 'start');
   }
 
   return {
@@ -84,40 +80,42 @@ export function createAdmission(
       const address = addressOf(request);
       if (address === undefined) return INVALID_ADDRESS;
       const untilMs = refusedStarts.get(address);
-      if (untilMs === undefined) return address;
+      if (untilMs === undefined) return { ok: true, address };
       const retryAfterMs = untilMs - clock.now();
-      if (retryAfterMs > 0) return refuse(retryAfterMs, 'start');
+      if (retryAfterMs > 0) return limited(retryAfterMs, 'start');
       refusedStarts.delete(address);
-      return address;
+      return { ok: true, address };
     },
 
-    async takeStart(address, limiter) {
-      const retryAfterMs = await limiter.take(address);
-      return retryAfterMs > 0 ? refuseStart(address, retryAfterMs, limiter) : undefined;
+    async chargeStart(address, reason) {
+      const retryAfterMs = await startLimiter.take(address);
+      return retryAfterMs > 0 ? limitStart(address, retryAfterMs) : reason;
     },
 
-    refuseStart,
+    noteStart: (address, reason) =>
+      reason.refusal === 'rate_limited' ? limitStart(address, reason.retryAfterMs) : reason,
 
     admit(request, limiter, kind) {
       const bucket = addressOf(request);
       if (bucket === undefined) return INVALID_ADDRESS;
-      const retryAfterMs = limiter.take(bucket);
-      return retryAfterMs instanceof Promise
-        ? retryAfterMs.then((laterMs) => refusalFor(laterMs, kind))
-        : refusalFor(retryAfterMs, kind);
+      const answer = (retryAfterMs: number) =>
+        retryAfterMs === 0 ? ADMITTED : limited(retryAfterMs, kind);
+      const taken = limiter.take(bucket);
+      return taken instanceof Promise ? taken.then(answer) : answer(taken);
     },
 
     async admitToPair(request, { perAddress, overall }, kind) {
       const bucket = addressOf(request);
       if (bucket === undefined) return INVALID_ADDRESS;
       const ownMs = await perAddress.take(bucket);
-      if (ownMs > 0) return refuse(ownMs, kind);
+      if (ownMs > 0) return limited(ownMs, kind);
       const overallMs = await overall.take(OVERALL);
       if (overallMs > 0) {
         await perAddress.refund(bucket);
-        return refuse(overallMs, kind);
+        return limited(overallMs, kind);
       }
       return {
+        ok: true,
         async refund() {
           // A failed refund only makes the limit stricter by one try.
           await Promise.allSettled([perAddress.refund(bucket), overall.refund(OVERALL)]);

@@ -1,9 +1,8 @@
 /**
  * From a request to its handler and back. routes.ts has the table. Methods, HEAD,
- * OPTIONS, CORS and faults are handled here and nowhere else. Uses no API of a
- * particular runtime.
+ * OPTIONS, CORS and faults are handled only here. Uses no API of a particular runtime.
  *
- * A handler has no deadline here. Whatever it awaits ends in time by itself: a body
+ * A handler has no deadline here. Everything it awaits has its own: a body
  * (request.ts), a command to the store (stores/redis/commands.ts), a poll
  * (relay/polls.ts), a request to a provider (providers/token-endpoint.ts), another
  * instance's refresh (relay/refresh.ts).
@@ -12,10 +11,10 @@ import { describeError, log } from '../log.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import type { Cors } from './cors.ts';
 import { type Peers, RelayRequest, readPath } from './request.ts';
-import { refuse } from './responses.ts';
+import { type Refused, refuse, refuseInText } from './responses.ts';
 
 /** Answers a request. May throw. */
-export type Handler = (request: RelayRequest) => Response | Promise<Response>;
+export type Handler = (request: RelayRequest) => Response | Refused | Promise<Response | Refused>;
 
 export interface Route {
   /**
@@ -23,11 +22,13 @@ export interface Route {
    * (`/oauth2/*`). Paths are compared as they were sent.
    */
   readonly path: string;
-  /** By method. Absent: the route answers `refusal` whatever the method. */
+  /** By method. Absent: `respond` answers every method; without it the path does not exist. */
   readonly methods?: Readonly<Record<string, Handler>>;
-  readonly refusal?: (request: RelayRequest) => Response;
+  readonly respond?: (request: RelayRequest) => Response;
   /** Whether the open segment has a known value. If not, the next route is tried. */
   readonly isKnown?: (parameter: string) => boolean;
+  /** Makes the response to a refusal. Absent: text. */
+  readonly refuse?: (refused: Refused, request: RelayRequest) => Response;
   /** Answers any other method. The response lists those that are allowed. RFC 9110 §15.5.6. */
   readonly refuseMethod?: (allow: string) => Response;
   /** Answers after a fault. */
@@ -37,14 +38,14 @@ export interface Route {
 }
 
 /**
- * A fetch handler that any runtime can mount. `peers` knows from which address the
+ * A fetch handler that any runtime can mount. `peers` finds the address from which the
  * request came. Never throws.
  */
 export type HandleRequest = (request: Request, peers: Peers) => Response | Promise<Response>;
 
 export interface AppOptions {
   readonly cors: Cors | undefined;
-  /** Path of the public address. A proxy may remove it from requests, or pass it on. */
+  /** Path of the base URL. A proxy may remove it from requests, or pass it on. */
   readonly basePath: string;
 }
 
@@ -131,16 +132,16 @@ function createLocalPath(routes: readonly Route[], basePath: string): (path: str
   const wellKnown = '/.well-known/oauth-authorization-server';
   const home = [basePath, `${basePath}/`];
   // Removed only before the relay's own paths, because the base path itself may be `/auth`.
-  const ours = routes.map(({ path }) => basePath + path.replace(/[:*].*/, ''));
+  const starts = routes.map(({ path }) => basePath + path.replace(/[:*].*/, ''));
   return (path) => {
     if (home.includes(path)) return '/';
     if (path.startsWith(`${wellKnown}${basePath}/oauth2/`)) {
       return wellKnown + path.slice(wellKnown.length + basePath.length);
     }
-    // Without the base path it would be the metadata of another issuer.
+    // Without the base path these are the metadata of another issuer.
     if (path.startsWith(`${wellKnown}/`)) return MISPLACED;
-    const isOurs = ours.some((start) => start !== `${basePath}/` && path.startsWith(start));
-    return isOurs ? path.slice(basePath.length) : path;
+    const isOwn = starts.some((start) => start !== `${basePath}/` && path.startsWith(start));
+    return isOwn ? path.slice(basePath.length) : path;
   };
 }
 
@@ -149,18 +150,29 @@ const MISPLACED = '/.well-known/misplaced metadata';
 
 function run(row: TableRow, request: RelayRequest): Response | Promise<Response> {
   const { route, allow } = row;
-  const { methods, refusal, refuseMethod = refuseWithText } = route;
-  if (methods === undefined) return forMethod(request, refusal?.(request) ?? refuse('not_found'));
+  const { methods, respond, refuseMethod = refuseMethodInText } = route;
+  if (methods === undefined) return forMethod(request, respond?.(request) ?? refuse('not_found'));
   const handler = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   if (handler === undefined) return forMethod(request, refuseMethod(allow));
   try {
-    const response = handler(request);
-    return response instanceof Promise
-      ? response.catch((error: unknown) => respondToFault(route, request, error))
-      : forMethod(request, response);
+    const answer = handler(request);
+    return answer instanceof Promise
+      ? answer.then(
+          (settled) => toResponse(route, request, settled),
+          (error: unknown) => respondToFault(route, request, error),
+        )
+      : forMethod(request, toResponse(route, request, answer));
   } catch (error) {
     return respondToFault(route, request, error);
   }
+}
+
+function toResponse(
+  { refuse = refuseInText }: Route,
+  request: RelayRequest,
+  answer: Response | Refused,
+): Response {
+  return 'refusal' in answer ? refuse(answer, request) : answer;
 }
 
 /** RFC 9110 §9.3.2: no response to HEAD has content. */
@@ -178,7 +190,7 @@ function respondToFault(
 }
 
 const refuseBusy = () => refuse('busy');
-const refuseWithText = (allow: string) => refuse('method_not_allowed', { Allow: allow });
+const refuseMethodInText = (allow: string) => refuse('method_not_allowed', { Allow: allow });
 
 export function logFault(error: unknown, request: RelayRequest, route: string): void {
   // The store logs its outage once. Here every request would repeat it.

@@ -32,7 +32,7 @@ export type FindClientAddress = (
  */
 export function createFindClientAddress(trustedProxyCidrs: readonly string[]): FindClientAddress {
   const trusted = trustedProxyCidrs.map(parseCidr);
-  // The last peer is remembered: behind a proxy it is always the same.
+  // Caches the last peer: behind a proxy it is always the same.
   let peerText = '';
   let peer: Address | undefined;
   let peerIsProxy = false;

@@ -1,7 +1,7 @@
 /**
- * With CONFIRM=always the relay recognizes the browser that pressed Continue, by a
- * cookie for the callback. Otherwise an attacker could confirm, and send another user the
- * provider's address to which Continue leads. RFC 9700 §4.7.1. The relay stores nothing
+ * With CONFIRM=always a cookie for the callback identifies the browser that pressed
+ * Continue. Otherwise an attacker could confirm, and send another user the
+ * provider's address to which Continue redirects. RFC 9700 §4.7.1. The relay stores nothing
  * about the cookies, so any instance can check them.
  */
 import { hash } from 'node:crypto';

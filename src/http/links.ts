@@ -1,4 +1,4 @@
-/** The addresses that devices and users get, and the user code as a user sees and types it. */
+/** The URLs that devices and users get, and the user code as a user sees and types it. */
 import { USER_CODE_ALPHABET, USER_CODE_LENGTH } from '../limits.ts';
 
 const USER_CODE = new RegExp(`^[${USER_CODE_ALPHABET}]{${USER_CODE_LENGTH}}$`);

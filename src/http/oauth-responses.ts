@@ -4,8 +4,7 @@
  * each refusal becomes there. RFC 6749 §5, RFC 8628 §3.5.
  */
 import type { ErrorResult, TokenResult } from '../relay/session.ts';
-import type { Refused } from './admission.ts';
-import { DATA_HEADERS, RETRY_DISCOVERY, retryAfter } from './responses.ts';
+import { DATA_HEADERS, type HeaderFields, type Refused, retryAfter } from './responses.ts';
 
 /** RFC 6749 §5.1 requires Cache-Control and Pragma. */
 const OAUTH_HEADERS = {
@@ -40,33 +39,48 @@ const ERRORS = {
 
 export type OAuthError = keyof typeof ERRORS | ErrorResult['error'];
 
-export interface OAuthRefusal {
+export interface OAuthErrorDetails {
   readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: HeaderFields;
   /** Instead of the usual one. Never contains anything from the request. */
   readonly description?: string;
 }
 
-export function oauthResponse(body: object, headers?: Readonly<Record<string, string>>): Response {
+export function oauthResponse(body: object, headers?: HeaderFields): Response {
   return new Response(JSON.stringify(body), { headers: { ...OAUTH_HEADERS, ...headers } });
 }
 
-export function refuseOAuth(error: OAuthError, refusal: OAuthRefusal = {}): Response {
-  const { status = 400, description = ERRORS[error], headers } = refusal;
+export function refuseOAuth(error: OAuthError, details: OAuthErrorDetails = {}): Response {
+  const { status = 400, description = ERRORS[error], headers } = details;
   const body = JSON.stringify({ error, error_description: description });
   return new Response(body, { status, headers: { ...OAUTH_HEADERS, ...headers } });
 }
 
-/** `limitedStatus` is the status for an address above its rate limit. */
-export function refuseOAuthAdmission(refused: Refused, limitedStatus = 400): Response {
-  return refused.refusal === 'rate_limited'
-    ? refuseOAuth('slow_down', { headers: retryAfter(refused.retryAfterMs), status: limitedStatus })
-    : refuseOAuth('invalid_request', { description: 'Invalid client address' });
+/**
+ * What routes of the device grant answer. `limitedStatus` is the status for an address
+ * above its rate limit. 503, unlike other errors, tells a load balancer that another
+ * instance may do better: one that knows the provider.
+ */
+export function refuseInOAuth({ refusal, retryAfterMs }: Refused, limitedStatus = 400): Response {
+  const headers = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
+  switch (refusal) {
+    case 'rate_limited':
+      return refuseOAuth('slow_down', { headers, status: limitedStatus });
+    case 'invalid_client_address':
+      return refuseOAuth('invalid_request', { description: 'Invalid client address' });
+    case 'busy':
+    case 'draining':
+      return refuseOAuth('temporarily_unavailable');
+    case 'undiscovered':
+    case 'refresh_unavailable':
+      return refuseOAuth('temporarily_unavailable', { headers, status: 503 });
+    default:
+      return refuseOAuth(isOAuthError(refusal) ? refusal : 'invalid_request');
+  }
 }
 
-/** 503, unlike other errors: a load balancer may ask another instance, which may know the provider. */
-export function refuseUndiscovered(): Response {
-  return refuseOAuth('temporarily_unavailable', { status: 503, headers: RETRY_DISCOVERY });
+function isOAuthError(refusal: string): refusal is OAuthError {
+  return Object.hasOwn(ERRORS, refusal);
 }
 
 /** RFC 6749 §5.1. `scope` always, as some clients read nothing without it. */

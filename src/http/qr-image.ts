@@ -5,7 +5,7 @@ import { toSvgSource } from 'lean-qr/extras/svg';
 
 export type QrFormat = 'svg' | 'png';
 
-/** What a scanner needs around the code, in modules. ISO/IEC 18004 §9.1. */
+/** The margin that a scanner needs, in modules. ISO/IEC 18004 §9.1. */
 const QUIET_ZONE = 4;
 
 /**

@@ -1,6 +1,5 @@
-/** A request as the endpoints read it: path, query, headers, body. */
-import { readAtMost } from '../body.ts';
-import { REQUEST_BODY_DEADLINE_MS } from '../limits.ts';
+/** A request as endpoints read it: path, query, headers, body. */
+import { type BoundedText, readAtMost } from '../body.ts';
 import { createRequestId } from '../log.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
 
@@ -9,6 +8,12 @@ import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts
  * 16 KiB have room for 8,000, which would take a millisecond to parse.
  */
 const MAX_PARAMETERS = 64;
+
+/** How much of a form is read: a code with room for blanks, or a choice. */
+export const MAX_FORM_BYTES = 512;
+
+/** How long a request body may take to arrive. A device sends some 30 bytes. */
+export const REQUEST_BODY_DEADLINE_MS = 10_000;
 
 /** Finds the address from which a request came. Bun's server implements it. */
 export interface Peers {
@@ -22,9 +27,9 @@ export class RelayRequest {
   constructor(
     readonly raw: Request,
     private readonly url: string,
-    /** As it was sent, without the base path. */
+    /** As sent, without the base path. */
     readonly path: string,
-    /** The segment that the route leaves open, as it was sent: `%6dal` is not `mal`. */
+    /** The open segment of the route, as sent: `%6dal` is not `mal`. */
     readonly parameter: string,
     private readonly peers: Peers,
   ) {}
@@ -60,7 +65,7 @@ export class RelayRequest {
 function findParameter(url: string, name: string): string | undefined {
   let start = url.indexOf('?') + 1;
   if (start === 0) return undefined;
-  // No client should send a fragment.
+  // A client should not send a fragment.
   const fragment = url.indexOf('#', start);
   const end = fragment === -1 ? url.length : fragment;
   for (let count = 0; count < MAX_PARAMETERS && start <= end; count += 1) {
@@ -87,15 +92,15 @@ export function parseParameters(text: string): URLSearchParams {
   return new URLSearchParams(text.split('&', MAX_PARAMETERS).join('&'));
 }
 
-/** Path of the public address; empty without one. */
+/** Path of the base URL; empty without one. */
 export function basePathOf(baseUrl: string): string {
   const { pathname } = new URL(baseUrl);
   return pathname === '/' ? '' : pathname;
 }
 
 /**
- * The path as it was sent: not decoded, so that `%73tart` is not `start`, and
- * without the host that may be missing before it (HTTP/1.0, HAProxy's probe).
+ * The path as sent: not decoded, so that `%73tart` is not `start`. The URL may have no
+ * host (HTTP/1.0, HAProxy's probe).
  */
 export function readPath(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
@@ -106,19 +111,13 @@ export function readPath(url: string): string {
   return url.slice(start);
 }
 
-export interface Body {
-  readonly text: string;
-  /** The body was longer than the limit, and the rest was not read. */
-  readonly isCut: boolean;
-}
-
 /** Reads bodies up to a limit, and for REQUEST_BODY_DEADLINE_MS at most. */
 export interface BodyReader {
   /**
    * At the deadline, a body of unknown length ends, and one that is shorter than its
    * Content-Length counts as empty. Rejects when the client disconnects.
    */
-  read(request: Request, limitBytes: number): Promise<Body>;
+  read(request: Request, limitBytes: number): Promise<BoundedText>;
   /** A form as a browser sends it. Empty when the browser disconnects. */
   readForm(request: Request, limitBytes: number): Promise<URLSearchParams>;
 }
@@ -126,7 +125,7 @@ export interface BodyReader {
 export function createBodyReader(clock: Clock): BodyReader {
   const deadlines = createDeadlineQueue(clock, REQUEST_BODY_DEADLINE_MS);
 
-  function readWhole(request: Request): Promise<Body> {
+  function readWhole(request: Request): Promise<BoundedText> {
     return new Promise((resolve, reject) => {
       const deadline: Deadline = { dueAtMs: 0, onDue: () => resolve({ text: '', isCut: false }) };
       deadlines.add(deadline);
@@ -143,7 +142,10 @@ export function createBodyReader(clock: Clock): BodyReader {
     });
   }
 
-  async function readStart(body: ReadableStream<Uint8Array>, limitBytes: number): Promise<Body> {
+  async function readStart(
+    body: ReadableStream<Uint8Array>,
+    limitBytes: number,
+  ): Promise<BoundedText> {
     const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
     const deadline: Deadline = {
       dueAtMs: 0,
@@ -157,7 +159,7 @@ export function createBodyReader(clock: Clock): BodyReader {
     }
   }
 
-  function read(request: Request, limitBytes: number): Promise<Body> {
+  function read(request: Request, limitBytes: number): Promise<BoundedText> {
     // A body whose Content-Length is within the limit is read as a whole: a stream costs ten times as much.
     const length = request.headers.get('content-length');
     if (length !== null && Number(length) <= limitBytes) return readWhole(request);
@@ -173,7 +175,7 @@ export function createBodyReader(clock: Clock): BodyReader {
   };
 }
 
-const NO_BODY: Promise<Body> = Promise.resolve({ text: '', isCut: false });
+const NO_BODY: Promise<BoundedText> = Promise.resolve({ text: '', isCut: false });
 
 /** The members of a JSON object; none of any other JSON. Throws where it is not JSON. */
 export function parseMembers(text: string): Readonly<Record<string, unknown>> {

@@ -1,22 +1,21 @@
 /**
  * The kinds of response, and the one place that says which status, text or page each
- * refusal becomes. The device grant's JSON errors are in oauth-responses.ts.
+ * refusal becomes. The errors of the device grant are in oauth-responses.ts.
  *
  * Headers are plain objects. A `Headers` object that several responses share would stay
  * one object under @hono/node-server, and a cookie set in it would go to every user.
  */
 import { Buffer } from 'node:buffer';
-import { DISCOVERY_RETRY_MS } from '../limits.ts';
-import type { LanguagePages, Names, OutcomeName, Pages } from '../pages/pages.ts';
+import type { Names } from '../pages/outcome.tsx';
+import type { LanguagePages, OutcomeName, Pages } from '../pages/pages.ts';
 import type { Picture } from '../pages/picture.ts';
 import { contentSecurityPolicy } from '../pages/style.ts';
 import type { ProviderError } from '../providers/token-endpoint.ts';
-import type { Completion } from '../relay/relay.ts';
 import { isCapability, signInIdOf } from '../relay/secrets.ts';
-import type { SessionOutcome, TokenResult } from '../relay/session.ts';
+import type { TokenResult } from '../relay/session.ts';
 import type { RelayRequest } from './request.ts';
 
-export type Headers = Readonly<Record<string, string>>;
+export type HeaderFields = Readonly<Record<string, string>>;
 
 const EVERYWHERE = {
   // Addresses of the relay contain secrets in their query. RFC 9700 §4.2.4.
@@ -41,11 +40,6 @@ export function jsonResponse(body: object): Response {
   return new Response(JSON.stringify(body), JSON_RESPONSE);
 }
 
-/** An error of RFC 6749 §5.2, which is what the provider decided. */
-export function jsonErrorResponse(error: ProviderError): Response {
-  return new Response(JSON.stringify({ error }), { ...JSON_RESPONSE, status: 400 });
-}
-
 export function jsonTextResponse(json: string): Response {
   return new Response(json, JSON_RESPONSE);
 }
@@ -55,7 +49,7 @@ export function emptyResponse(): Response {
 }
 
 /** The message followed by a newline. */
-export function textResponse(status: number, text: string, headers?: Headers): Response {
+export function textResponse(status: number, text: string, headers?: HeaderFields): Response {
   const all = headers === undefined ? TEXT_HEADERS : { ...TEXT_HEADERS, ...headers };
   return new Response(`${text}\n`, { status, headers: all });
 }
@@ -70,6 +64,7 @@ export function redirectResponse(location: string, status: 302 | 303 = 302): Res
   return new Response(null, { status, headers: { ...DATA_HEADERS, Location: location } });
 }
 
+/** In the relay's own protocol: a status and a line of text. */
 const REFUSALS = {
   invalid_client_address: { status: 400, text: 'Invalid client address' },
   invalid_json: { status: 400, text: 'Invalid JSON' },
@@ -85,23 +80,55 @@ const REFUSALS = {
   body_too_large: { status: 413, text: 'Body too large' },
   session_not_found: { status: 410, text: 'Session not found' },
   rate_limited: { status: 429, text: 'Rate limited' },
-  /** The limit on sessions is reached, the relay is draining, or there was a fault. */
+  /** The limit on sessions is reached, or there was a fault. */
   busy: { status: 503, text: 'Server busy' },
+  draining: { status: 503, text: 'Server busy' },
+  /** The provider's issuer has not returned its addresses yet. */
+  undiscovered: { status: 503, text: 'Server busy' },
+  /** The refresh token may still be valid: the device keeps it. */
+  refresh_unavailable: { status: 503, text: 'Server busy' },
   not_configured: { status: 503, text: 'OAuth proxy not configured' },
 } as const;
 
-export function refuse(refusal: keyof typeof REFUSALS, headers?: Headers): Response {
+/** A ProviderError is what the provider decided on a refresh token. */
+export type Refusal = keyof typeof REFUSALS | ProviderError;
+
+/** What an endpoint returns in place of a response. Its route makes the response. */
+export interface Refused {
+  readonly ok: false;
+  readonly refusal: Refusal;
+  readonly retryAfterMs?: number;
+}
+
+export function refused(refusal: Refusal, retryAfterMs?: number): Refused {
+  return retryAfterMs === undefined ? { ok: false, refusal } : { ok: false, refusal, retryAfterMs };
+}
+
+export function refuse(refusal: keyof typeof REFUSALS, headers?: HeaderFields): Response {
   const { status, text } = REFUSALS[refusal];
   return textResponse(status, text, headers);
 }
 
-/** RFC 9110 §10.2.3, in whole seconds. */
-export function retryAfter(retryAfterMs: number): Headers {
-  return { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) };
+/** When a device may try again what was not the provider's decision. */
+const RETRY_REFRESH_MS = 5_000;
+
+/** What routes of the relay's own protocol answer. */
+export function refuseInText({ refusal, retryAfterMs }: Refused): Response {
+  if (!isTextRefusal(refusal)) {
+    return new Response(JSON.stringify({ error: refusal }), { ...JSON_RESPONSE, status: 400 });
+  }
+  const waitMs = refusal === 'refresh_unavailable' ? RETRY_REFRESH_MS : retryAfterMs;
+  return refuse(refusal, waitMs === undefined ? undefined : retryAfter(waitMs));
 }
 
-/** While a provider is undiscovered: until its issuer is asked again. */
-export const RETRY_DISCOVERY = retryAfter(DISCOVERY_RETRY_MS);
+function isTextRefusal(refusal: Refusal): refusal is keyof typeof REFUSALS {
+  return Object.hasOwn(REFUSALS, refusal);
+}
+
+/** RFC 9110 §10.2.3, in whole seconds. */
+export function retryAfter(retryAfterMs: number): HeaderFields {
+  return { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) };
+}
 
 /** Tokens as the relay's own protocol has them; with `details` all that the provider gave. */
 export function describeTokens(tokens: TokenResult, details: boolean): object {
@@ -110,38 +137,29 @@ export function describeTokens(tokens: TokenResult, details: boolean): object {
   return details ? { ...usual, tokenType, scope, idToken } : usual;
 }
 
-/** What the user sees at the end of a sign-in, or in place of it. */
-const PAGES = {
-  signed_in: { status: 200, page: 'signedIn' },
-  access_denied: { status: 200, page: 'cancelled' },
-  authorization_failed: { status: 200, page: 'failedThere' },
-  authorization_refused: { status: 200, page: 'failedRefused' },
-  missing_code: { status: 400, page: 'incomplete' },
-  exchange_failed: { status: 502, page: 'notExchanged' },
-  exchange_refused: { status: 502, page: 'notExchangedRefused' },
-  link_invalid: { status: 404, page: 'linkInvalid' },
-  /** For a user who comes back to a sign-in that they cannot continue any more. */
-  in_progress: { status: 200, page: 'inProgress' },
-  failed: { status: 200, page: 'failedBefore' },
-  /** The device ended the sign-in. */
-  cancelled: { status: 404, page: 'cancelledOnDevice' },
-  /** The code is not spent, so trying again may work, here or at the next instance. */
-  busy: { status: 503, page: 'notCompleted' },
-  undiscovered: { status: 503, page: 'notCompleted' },
-  fault: { status: 503, page: 'notCompleted' },
-  too_many_tries: { status: 429, page: 'tooManyTries' },
-} as const satisfies Record<
-  | Completion
-  | SessionOutcome
-  | 'undiscovered'
-  | 'fault'
-  | 'too_many_tries'
-  | `${'authorization' | 'exchange'}_refused`,
-  { status: number; page: OutcomeName }
->;
+/** The pages at the end of a sign-in, or in place of it. */
+const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
+  signed_in: 200,
+  access_denied: 200,
+  authorization_failed: 200,
+  authorization_refused: 200,
+  missing_code: 400,
+  exchange_failed: 502,
+  exchange_refused: 502,
+  link_invalid: 404,
+  /* For a user who comes back to a sign-in that they cannot continue any more. */
+  in_progress: 200,
+  failed: 200,
+  cancelled: 404,
+  /* The code is not spent, so trying again may work, here or at the next instance. */
+  busy: 503,
+  undiscovered: 503,
+  fault: 503,
+  rate_limited: 429,
+};
 
 /** Outcomes that are no error, so their page shows no id. */
-const GOOD: ReadonlySet<keyof typeof PAGES> = new Set([
+const GOOD: ReadonlySet<OutcomeName> = new Set([
   ...(['signed_in', 'access_denied', 'in_progress', 'cancelled'] as const),
 ]);
 
@@ -152,19 +170,17 @@ export interface PageResponses {
   pagesFor(request: RelayRequest): LanguagePages;
   respond(status: number, page: string, form: FormKind): Response;
   /** Responds with the page of an outcome, in the language of the request. */
-  readonly respondWithPage: RespondWithPage;
+  respondWithPage(outcome: OutcomeName, request: RelayRequest, more?: PageDetails): Response;
+  /** What routes of pages answer: a page where there is one for the refusal, otherwise text. */
+  refuse(refused: Refused, request: RelayRequest, browserState?: string): Response;
 }
 
-export type RespondWithPage = (
-  outcome: keyof typeof PAGES,
-  request: RelayRequest,
-  more?: {
-    readonly names?: Names;
-    readonly headers?: Headers;
-    /** Of the sign-in whose id the page of an error shows. Absent: `state` of the request. */
-    readonly browserState?: string | undefined;
-  },
-) => Response;
+interface PageDetails {
+  readonly names?: Names;
+  readonly headers?: HeaderFields;
+  /** Of the sign-in whose id the page of an error shows. Absent: `state` of the request. */
+  readonly browserState?: string | undefined;
+}
 
 export function createPageResponses({ find, style }: Pages): PageResponses {
   const policy = (formAction?: "'none'" | "'self'") => ({
@@ -173,30 +189,41 @@ export function createPageResponses({ find, style }: Pages): PageResponses {
   });
   // With `no-referrer` a browser also hides the Origin of a form, by which another site's form is recognized.
   const withOrigin = { ...EVERYWHERE, 'Referrer-Policy': 'same-origin' };
-  const headersOf: Readonly<Record<FormKind, Headers>> = {
+  const headersOf: Readonly<Record<FormKind, HeaderFields>> = {
     none: { ...EVERYWHERE, ...policy("'none'") },
     answered: { ...withOrigin, ...policy("'self'") },
     leaving: { ...withOrigin, ...policy() },
   };
   const pagesFor = (request: RelayRequest) => find(request.header('accept-language'));
 
+  function respondWithPage(
+    outcome: OutcomeName,
+    request: RelayRequest,
+    { names, headers, browserState = request.query('state') }: PageDetails = {},
+  ): Response {
+    const hasId = !GOOD.has(outcome) && browserState !== undefined && isCapability(browserState);
+    const shown = hasId ? { ...names, reference: signInIdOf(browserState) } : names;
+    const all = headers === undefined ? headersOf.none : { ...headersOf.none, ...headers };
+    const page = pagesFor(request).outcome(outcome, shown);
+    return new Response(page, { status: PAGE_STATUS[outcome], headers: all });
+  }
+
   return {
     pagesFor,
     respond: (status, page, form) => new Response(page, { status, headers: headersOf[form] }),
-    respondWithPage(outcome, request, more = {}) {
-      const { status, page } = PAGES[outcome];
-      const { names, headers, browserState = request.query('state') } = more;
-      const hasId = !GOOD.has(outcome) && browserState !== undefined && isCapability(browserState);
-      const all = headers === undefined ? headersOf.none : { ...headersOf.none, ...headers };
-      return new Response(
-        pagesFor(request).outcome(
-          page,
-          hasId ? { ...names, reference: signInIdOf(browserState) } : names,
-        ),
-        { status, headers: all },
-      );
+    respondWithPage,
+    refuse(reason, request, browserState) {
+      const { refusal, retryAfterMs } = reason;
+      if (refusal === 'unknown_service') return refuse('not_found');
+      if (!isOutcome(refusal)) return refuseInText(reason);
+      const headers = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
+      return respondWithPage(refusal, request, { headers, browserState });
     },
   };
+}
+
+function isOutcome(name: string): name is OutcomeName {
+  return Object.hasOwn(PAGE_STATUS, name);
 }
 
 /** A picture of the pages: the same for everyone, and without a secret in its address. */

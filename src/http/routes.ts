@@ -2,7 +2,7 @@
 import type { Monitor } from '../monitor.ts';
 import { type Branding, createPages } from '../pages/pages.ts';
 import { createIcon } from '../pages/style.ts';
-import type { BlindPolicy, Providers } from '../providers/provider.ts';
+import type { BlindPolicy } from '../providers/provider.ts';
 import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
 import type { Refreshes } from '../relay/refresh.ts';
 import type { Relay } from '../relay/relay.ts';
@@ -11,26 +11,32 @@ import type { Clock } from '../relay/time.ts';
 import { createAdmission } from './admission.ts';
 import type { Handler, Route } from './app.ts';
 import { createContinueCookies } from './continue-cookies.ts';
+import type { Providers } from './enabled-providers.ts';
 import { createAuthorize } from './endpoints/authorize.ts';
 import { createCallback } from './endpoints/callback.ts';
+import { createConfirmation } from './endpoints/confirmation.ts';
 import {
   createDeviceAuthorization,
   createMetadata,
   createToken,
+  refuseBlind,
 } from './endpoints/device-grant.ts';
 import { createOpenApi } from './endpoints/openapi.ts';
 import { createQr } from './endpoints/qr.ts';
-import { createRefresh, refuseUnavailable } from './endpoints/refresh.ts';
+import { createRefresh, createRefreshTokens } from './endpoints/refresh.ts';
 import { createResult, respondToResultFault } from './endpoints/result.ts';
-import { createServices, type OfferedService } from './endpoints/services.ts';
+import { createServices } from './endpoints/services.ts';
 import { createStart } from './endpoints/start.ts';
-import { createVerification } from './endpoints/verification.ts';
-import { refuseOAuth } from './oauth-responses.ts';
+import { createConfirmLink, createVerification } from './endpoints/verification.ts';
+import { refuseInOAuth, refuseOAuth } from './oauth-responses.ts';
 import { basePathOf, createBodyReader, type RelayRequest } from './request.ts';
 import {
   createPageResponses,
   createPictureResponse,
+  type Refused,
   refuse,
+  refused,
+  refuseInText,
   textResponseWithoutNewline,
 } from './responses.ts';
 import type { SignInLog } from './sign-in-log.ts';
@@ -51,8 +57,8 @@ export interface RouteSettings {
   readonly blind: BlindPolicy;
 }
 
+/** Without that of starts, which is the store's. */
 export interface RateLimits {
-  readonly startLimiter: RateLimiter;
   readonly refreshLimiter: RateLimiter;
   /** Polls of the device grant, by device code. Local, because they load only this instance. */
   readonly pollLimiter: RateLimiter;
@@ -61,67 +67,105 @@ export interface RateLimits {
   readonly qrLimits: RateLimitPair;
 }
 
+/** What health checks ask. */
+export interface Health {
+  isDraining(): boolean;
+  /** Why requests should go elsewhere. Undefined: they need not. */
+  findUnreadiness(): string | undefined;
+}
+
 export interface RouteParts {
   readonly relay: Relay;
   readonly store: SessionStore;
   readonly refreshes: Refreshes;
   readonly providers: Providers;
-  /** Enabled providers, in the order of `PROVIDERS`. */
-  readonly offered: readonly OfferedService[];
   readonly rateLimits: RateLimits;
   readonly clock: Clock;
-  readonly isDraining: () => boolean;
   readonly monitor: Monitor;
   readonly signInLog: SignInLog;
-  /** Why requests should go elsewhere. Undefined: they need not. */
-  readonly findUnreadiness: () => string | undefined;
+  readonly health: Health;
 }
 
+const forDevices = { isForDevices: true };
+
 export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[] {
-  const { baseUrl, branding, sessionSeconds, pollSeconds, confirm } = settings;
-  const { relay, store, providers, rateLimits, clock, monitor, signInLog } = parts;
+  const { baseUrl, branding, sessionSeconds, pollSeconds, confirm, blind } = settings;
+  const { relay, store, providers, rateLimits, clock, monitor, signInLog, health } = parts;
   const basePath = basePathOf(baseUrl);
   const pages = createPageResponses(
     createPages({ branding, basePath, providers: settings.providerNames }),
   );
-  const { respondWithPage } = pages;
-  const admission = createAdmission(settings.trustedProxyCidrs, monitor, clock);
+  const { trustedProxyCidrs } = settings;
+  const admission = createAdmission(trustedProxyCidrs, store.startLimiter, monitor, clock);
   const bodies = createBodyReader(clock);
   const cookies = createContinueCookies(baseUrl, sessionSeconds, confirm === 'always');
-  const shared = { ...settings, ...parts, ...rateLimits, admission, bodies };
 
-  const start = createStart(shared);
-  const authorize = createAuthorize(providers, store, signInLog, respondWithPage);
-  const callback = createCallback(providers, relay, cookies, signInLog, respondWithPage);
-  const done: Handler = (request) => respondWithPage('signed_in', request);
+  const start = createStart({
+    admission,
+    bodies,
+    providers,
+    relay,
+    signInLog,
+    baseUrl,
+    sessionSeconds,
+    blind,
+  });
+  const authorize = createAuthorize(providers, store, signInLog, pages);
+  const callback = createCallback(providers, relay, cookies, signInLog, pages);
+  const done: Handler = (request) => pages.respondWithPage('signed_in', request);
   const result = createResult(store, relay, pollSeconds);
-  const verification = createVerification({ ...shared, pages, cookies });
-  const { home, codeForm, takeCode, shortLink, confirmLink, notFound } = verification;
+  const { refreshLimiter } = rateLimits;
+  const refreshTokens = createRefreshTokens(admission, refreshLimiter, parts.refreshes, signInLog);
+  const refresh = createRefresh(bodies, providers, refreshTokens, blind);
+  const confirmation = createConfirmation({
+    pages,
+    bodies,
+    providers,
+    store,
+    cookies,
+    signInLog,
+    baseUrl,
+  });
+  const { home, codeForm, takeCode, shortLink, notFound } = createVerification({
+    pages,
+    admission,
+    codeLimits: rateLimits.codeLimits,
+    bodies,
+    store,
+    confirmation,
+    baseUrl,
+    confirm,
+  });
+  const confirmLink = createConfirmLink(pages, providers, store, confirmation);
   const link = confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: authorize };
-  const metadata = { GET: createMetadata(baseUrl) };
+  const token = createToken({
+    bodies,
+    providers,
+    relay,
+    refreshTokens,
+    pollLimiter: rateLimits.pollLimiter,
+    monitor,
+    pollSeconds,
+  });
+  const deviceAuthorization = createDeviceAuthorization({
+    admission,
+    bodies,
+    providers,
+    relay,
+    signInLog,
+    baseUrl,
+    sessionSeconds,
+    repeatSeconds: settings.deviceGrantRepeatSeconds,
+  });
   const qr = createQr(store, admission, rateLimits.qrLimits, baseUrl);
   const openApi = createOpenApi(baseUrl);
-  const services = createServices(parts.offered, providers, settings.blind);
+  const services = createServices(providers, blind);
 
   const page = {
+    refuse: pages.refuse,
     onFault: (request: RelayRequest) =>
-      respondWithPage('fault', request, { names: { reference: request.id } }),
+      pages.respondWithPage('fault', request, { names: { reference: request.id } }),
   };
-  const forDevices = { isForDevices: true };
-  const oauth = {
-    ...forDevices,
-    isKnown: (service: string) => providers.has(service),
-    refuseMethod: (allow: string) =>
-      refuseOAuth('method_not_allowed', { status: 405, headers: { Allow: allow } }),
-    onFault: () => refuseOAuth('temporarily_unavailable'),
-  };
-  const token = {
-    ...oauth,
-    // After a fault the device polls again: to many clients any other error is final.
-    onFault: () => refuseOAuth('authorization_pending'),
-  };
-  const oauthNotFound = { ...forDevices, refusal: () => refuseOAuth('not_found', { status: 404 }) };
-
   return [
     { path: '/auth/start', methods: { POST: start }, ...forDevices },
     {
@@ -132,8 +176,9 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     },
     {
       path: '/refresh',
-      methods: { POST: createRefresh(shared) },
-      onFault: refuseUnavailable,
+      methods: { POST: refresh },
+      // The token may still be valid, so the device keeps it.
+      onFault: () => refuseInText(refused('refresh_unavailable')),
       ...forDevices,
     },
     { path: '/services', methods: { GET: services }, ...forDevices },
@@ -141,20 +186,11 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     { path: '/auth/:service', methods: link, ...page },
     { path: '/auth/:service/callback', methods: { GET: callback }, ...page },
 
-    { path: '/oauth2/:service/token', methods: { POST: createToken(shared) }, ...token },
-    {
-      path: '/oauth2/:service/device_authorization',
-      methods: { POST: createDeviceAuthorization(shared) },
-      ...oauth,
-    },
-    { path: '/oauth2/:service/.well-known/openid-configuration', methods: metadata, ...oauth },
-    {
-      path: '/.well-known/oauth-authorization-server/oauth2/:service',
-      methods: metadata,
-      ...oauth,
-    },
-    { path: '/oauth2/*', ...oauthNotFound },
-    { path: '/.well-known/oauth-authorization-server/*', ...oauthNotFound },
+    ...createOAuthRoutes(
+      providers,
+      blind === 'always' ? BLIND_ENDPOINTS : { token, deviceAuthorization },
+      createMetadata(baseUrl),
+    ),
 
     { path: '/', methods: { GET: home, HEAD: home }, ...page },
     { path: '/link', methods: { GET: codeForm, HEAD: codeForm, POST: takeCode }, ...page },
@@ -165,15 +201,50 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
 
     { path: '/qr/:file', methods: { GET: qr }, ...forDevices },
     { path: '/openapi.json', methods: { GET: openApi }, ...forDevices },
-    healthRoute(parts.isDraining),
-    readyRoute(parts.findUnreadiness),
-    // What devices and programs ask for is refused in plain text.
+    ...healthRoutes(health),
+    // Devices and programs get plain text.
     ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
-    { path: '/*', refusal: notFound },
+    { path: '/*', respond: notFound },
   ];
 }
 
-/** The logo, and the picture that a browser shows beside a title. */
+interface OAuthEndpoints {
+  readonly token: Handler;
+  readonly deviceAuthorization: Handler;
+}
+
+const BLIND_ENDPOINTS: OAuthEndpoints = { token: refuseBlind, deviceAuthorization: refuseBlind };
+
+/** The device grant, whose every response is JSON, also of a path or a method that it does not have. */
+function createOAuthRoutes(
+  { has }: Providers,
+  { token, deviceAuthorization }: OAuthEndpoints,
+  metadata: Handler,
+): Route[] {
+  const oauth = {
+    ...forDevices,
+    isKnown: has,
+    refuse: (reason: Refused) => refuseInOAuth(reason),
+    refuseMethod: (allow: string) =>
+      refuseOAuth('method_not_allowed', { status: 405, headers: { Allow: allow } }),
+    onFault: () => refuseOAuth('temporarily_unavailable'),
+  };
+  // After a fault the device polls again: to many clients any other error is final.
+  const polled = { ...oauth, onFault: () => refuseOAuth('authorization_pending') };
+  const notFound = { ...forDevices, respond: () => refuseOAuth('not_found', { status: 404 }) };
+  const metadataOf = (path: string) => ({ path, methods: { GET: metadata }, ...oauth });
+  const deviceMethods = { POST: deviceAuthorization };
+  return [
+    { path: '/oauth2/:service/token', methods: { POST: token }, ...polled },
+    { path: '/oauth2/:service/device_authorization', methods: deviceMethods, ...oauth },
+    metadataOf('/oauth2/:service/.well-known/openid-configuration'),
+    metadataOf('/.well-known/oauth-authorization-server/oauth2/:service'),
+    { path: '/oauth2/*', ...notFound },
+    { path: '/.well-known/oauth-authorization-server/*', ...notFound },
+  ];
+}
+
+/** The logo and the favicon. */
 function createPictureRoutes({ logo, accent }: Branding): Route[] {
   const respond = createPictureResponse(logo ?? createIcon(accent));
   const methods = { GET: respond, HEAD: respond };
@@ -183,33 +254,34 @@ function createPictureRoutes({ logo, accent }: Branding): Route[] {
 
 /** Without a base URL the relay is disabled: it answers only that it is not configured. */
 export function createDisabledRoutes(): Route[] {
-  const notConfigured = () => refuse('not_configured');
   return [
-    healthRoute(() => false),
-    readyRoute(() => 'not configured: OAUTH_BASE_URL is not set'),
-    { path: '/services', refusal: notConfigured },
-    { path: '/refresh', refusal: notConfigured },
-    { path: '/auth/*', refusal: notConfigured },
-    { path: '/oauth2/*', refusal: notConfigured },
+    ...healthRoutes({ isDraining: () => false, findUnreadiness: () => NOT_CONFIGURED }),
+    ...['/services', '/refresh', '/auth/*', '/oauth2/*'].map((path) => ({
+      path,
+      respond: () => refuse('not_configured'),
+    })),
   ];
 }
 
-/** 503 with the reason, so that a load balancer sends new sign-ins elsewhere. docs/operating.md "Health". */
-function readyRoute(findUnreadiness: () => string | undefined): Route {
+export const NOT_CONFIGURED = 'not configured: OAUTH_BASE_URL is not set';
+
+/**
+ * Each gets a 503, so that a load balancer sends requests elsewhere: /health while
+ * draining, /ready also for any other reason, which it names. docs/operating.md "Health".
+ */
+function healthRoutes({ isDraining, findUnreadiness }: Health): Route[] {
+  const health: Handler = () =>
+    isDraining()
+      ? textResponseWithoutNewline(503, 'draining')
+      : textResponseWithoutNewline(200, 'ok');
   const ready: Handler = () => {
     const reason = findUnreadiness();
     return reason === undefined
       ? textResponseWithoutNewline(200, 'ready')
       : textResponseWithoutNewline(503, reason);
   };
-  return { path: '/ready', methods: { GET: ready, HEAD: ready } };
-}
-
-/** 503 while draining, so that a load balancer stops sending requests here. */
-function healthRoute(isDraining: () => boolean): Route {
-  const health: Handler = () =>
-    isDraining()
-      ? textResponseWithoutNewline(503, 'draining')
-      : textResponseWithoutNewline(200, 'ok');
-  return { path: '/health', methods: { GET: health, HEAD: health } };
+  return [
+    { path: '/health', methods: { GET: health, HEAD: health } },
+    { path: '/ready', methods: { GET: ready, HEAD: ready } },
+  ];
 }

@@ -1,7 +1,6 @@
 /**
- * What the log and the monitor are told of a sign-in, the same for every endpoint. Each
- * failure has a hint, which names the setting to change. docs/operating.md lists the
- * events.
+ * What every endpoint logs and counts of a sign-in. Each failure has a hint, which names
+ * the setting to change. docs/operating.md lists the events.
  */
 import { log, warnOnce } from '../log.ts';
 import type { Monitor } from '../monitor.ts';
@@ -10,16 +9,17 @@ import {
   hintForExpired,
   hintForTokenFailure,
 } from '../providers/hints.ts';
-import type { Provider, Providers } from '../providers/provider.ts';
+import type { Provider } from '../providers/provider.ts';
 import type { TokenFailure } from '../providers/token-endpoint.ts';
-import type { Completion, Started, StartRefusal } from '../relay/relay.ts';
+import type { Completion, StartOutcome } from '../relay/relay.ts';
 import { signInIdOf } from '../relay/secrets.ts';
 import type { StoreObserver } from '../relay/store.ts';
+import type { Providers } from './enabled-providers.ts';
 import type { RelayRequest } from './request.ts';
 
 export interface SignInLog {
-  started(request: RelayRequest, service: string, started: Started | StartRefusal): void;
-  /** The user was led on to the provider, not necessarily for the first time. */
+  started(request: RelayRequest, service: string, outcome: StartOutcome): void;
+  /** The user was redirected to the provider, not necessarily for the first time. */
   opened(request: RelayRequest, service: string, browserState: string): void;
   /** A browser came back, or the user declined on the page of the relay. */
   finished(
@@ -28,7 +28,7 @@ export interface SignInLog {
     browserState: string,
     outcome: Completion | 'declined',
   ): void;
-  /** `error` is one of a standard, `other`, or `none` if the provider sent neither error nor code. */
+  /** `error` is a standard error code, `other`, or `none` if the provider sent neither error nor code. */
   authorizationFailed(
     request: RelayRequest,
     provider: Provider,
@@ -42,14 +42,14 @@ export interface SignInLog {
     failure: TokenFailure,
   ): void;
   refreshFailed(request: RelayRequest, provider: Provider, failure: TokenFailure): void;
-  /** For the store. */
+  /** Passed to the store. */
   readonly observer: StoreObserver;
 }
 
 const SESSIONS_FULL_HINT =
-  'the limit on open sign-ins is reached (MAX_SESSIONS): starts are answered 503 until one ends';
+  'the limit on open sign-ins is reached (MAX_SESSIONS): starts get a 503 until one ends';
 
-/** Stale links are routine, and after 'busy' the sign-in has not ended. */
+/** Stale links are routine, and 'busy' does not end the sign-in. */
 export const NO_END: ReadonlySet<string> = new Set(['link_invalid', 'cancelled', 'busy']);
 
 export function createSignInLog(providers: Providers, monitor: Monitor): SignInLog {
@@ -68,12 +68,14 @@ export function createSignInLog(providers: Providers, monitor: Monitor): SignInL
   }
 
   return {
-    started(request, service, started) {
-      if (started === 'busy') return warnOfFull();
-      if (started === 'draining' || 'retryAfterMs' in started) return;
+    started(request, service, outcome) {
+      if (!outcome.ok) {
+        if (outcome.refusal === 'busy') warnOfFull();
+        return;
+      }
       monitor.started(service);
       if (!log.isEnabledFor('debug')) return;
-      const signIn = signInIdOf(started.browserState);
+      const signIn = signInIdOf(outcome.secrets.browserState);
       log.debug('sign_in_started', { requestId: request.id, service, signIn });
     },
 
@@ -117,12 +119,12 @@ export function createSignInLog(providers: Providers, monitor: Monitor): SignInL
       delivered: monitor.delivered,
       cancelled: (service) => monitor.ended(service, 'cancelled'),
       expired({ service, stage, signIn }) {
-        const provider = providers.get(service);
-        const hint = hintForExpired(typeof provider === 'object' ? provider : undefined, stage);
+        const found = providers.find(service);
+        const hint = hintForExpired(found.ok ? found.provider : undefined, stage);
         log.info('sign_in_expired', { service, signIn, stage, hint });
         monitor.expired(service, stage);
         monitor.ended(service, 'expired');
-        // Links that nobody opened are usual.
+        // Links that nobody opened are routine.
         if (stage !== 'started') {
           monitor.failed({ event: 'sign_in_expired', service, signIn, hint });
         }

@@ -1,6 +1,6 @@
 /**
- * The operator's colour, which fills the main button. It must be told from the card
- * around it (WCAG 2.2, 1.4.11), in light and in dark; the text on it is black or white,
+ * The operator's colour, which fills the main button. It must contrast with the card
+ * around it (WCAG 2.2, 1.4.11), in light and in dark. The text on it is black or white,
  * whichever contrasts more, which is always enough (1.4.3).
  */
 
@@ -16,7 +16,7 @@ export const CARDS: Accent = { light: '#ffffff', dark: '#161b22' };
 /** Without an `ACCENT`: text on it has a contrast of more than 7:1. */
 export const DEFAULT_ACCENT: Accent = { light: '#1e40af', dark: '#93c5fd' };
 
-/** WCAG 2.2, 1.4.11: what a control needs, so that one sees where it is. */
+/** WCAG 2.2, 1.4.11: the minimum for a control. */
 export const MIN_ACCENT_CONTRAST = 3;
 
 const INKS = ['#ffffff', '#000000'] as const;
@@ -40,12 +40,12 @@ export function contrast(one: string, other: string): number {
   return (lighter + 0.05) / (darker + 0.05);
 }
 
-/** The cards from which this colour cannot be told. */
+/** The cards with which this colour does not contrast enough. */
 export function findUnclearCards(colour: string, cards: readonly string[]): string[] {
   return cards.filter((card) => contrast(colour, card) < MIN_ACCENT_CONTRAST);
 }
 
-/** The nearest colour that can be told from every card: mixed with as little black or white as that takes. */
+/** The nearest colour that contrasts with every card: mixed with as little black or white as possible. */
 export function nearestClear(colour: string, cards: readonly string[]): string {
   for (let step = 1; step <= STEPS; step += 1) {
     const mixed = INKS.map((ink) => mix(colour, ink, step / STEPS));

@@ -6,7 +6,7 @@
  */
 import { Fact, type Frame, renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
-import type { Messages, Notice } from './messages/messages.ts';
+import type { Messages, TitledMessage } from './messages/messages.ts';
 import { Words } from './words.tsx';
 
 export interface CodeForm {
@@ -23,7 +23,7 @@ export interface CodeForm {
     readonly providers: string;
   };
   /** Why the form is shown again. */
-  readonly notice?: Notice;
+  readonly notice?: TitledMessage;
   /** What the user typed, to be corrected. */
   readonly written?: string;
 }

@@ -9,8 +9,8 @@ import type { Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/messages.ts';
 import { isolate, Words } from './words.tsx';
 
-/** What the user should know about the sign-in. */
-export interface Request {
+/** The sign-in that the page asks about. */
+export interface AskingSignIn {
   readonly provider: string;
   /** Where the user signs in: the provider's host. */
   readonly providerHost: string;
@@ -22,7 +22,7 @@ export interface Request {
   readonly inApp?: { readonly link?: string };
 }
 
-export interface Confirm extends Request {
+export interface Confirm extends AskingSignIn {
   readonly language: Language;
   readonly words: Messages;
   readonly frame: Frame;

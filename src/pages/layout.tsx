@@ -10,11 +10,11 @@ import type { Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/messages.ts';
 import { withoutMarks } from './words.tsx';
 
-/** What the operator has put on every page. */
+/** The operator's content of every page. */
 export interface Frame {
   readonly style: string;
   readonly appName: string | undefined;
-  /** Addresses on the relay. Absent: no logo. */
+  /** A path on the relay. Undefined: no logo. */
   readonly logo: string | undefined;
   readonly icon: string;
   readonly links: Links;
@@ -27,14 +27,14 @@ export interface Links {
   readonly support?: string;
 }
 
-export interface Document {
+export interface PageContent {
   readonly language: Language;
   readonly words: Messages['links'];
   readonly frame: Frame;
   readonly title: string;
   /** Whether the page has a form. */
   readonly isAsking?: boolean;
-  /** Whether search engines may list the page: only what says what this service is. */
+  /** Whether search engines may list the page: only the home page. */
   readonly isPublic?: boolean;
   readonly body: Child;
 }
@@ -42,7 +42,7 @@ export interface Document {
 const LINKS = ['privacy', 'terms', 'support'] as const;
 
 /** Returns the whole document as text. JSX escapes everything in it except the style. */
-export function renderPage(page: Document): string {
+export function renderPage(page: PageContent): string {
   const { language, words, frame, title, isAsking = false, isPublic = false, body } = page;
   const links = LINKS.flatMap((name) => {
     const address = frame.links[name];

@@ -13,6 +13,14 @@ const MARKS = {
   stopped: 'M8 12h8',
 } as const;
 
+/** What is known of the sign-in that a page is about. */
+export interface Names {
+  readonly deviceName?: string | undefined;
+  readonly provider?: string | undefined;
+  /** Identifies the request in the operator's log. */
+  readonly reference?: string | undefined;
+}
+
 export interface Outcome {
   readonly language: Language;
   readonly words: Messages;
@@ -21,15 +29,12 @@ export interface Outcome {
   readonly title: string;
   readonly heading: string;
   readonly messages: readonly string[];
-  readonly deviceName?: string | undefined;
-  readonly provider?: string | undefined;
-  /** By which the operator finds the request in the log. */
-  readonly reference?: string | undefined;
+  readonly names: Names;
 }
 
 export function renderOutcome(outcome: Outcome): string {
   const { language, words, frame, mark, title, heading, messages } = outcome;
-  const { deviceName, provider, reference } = outcome;
+  const { deviceName, provider, reference } = outcome.names;
   return renderPage({
     language,
     words: words.links,

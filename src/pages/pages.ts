@@ -1,22 +1,22 @@
 /**
  * Every page that a user may see, in the user's language. A page that is the same for
- * all users is rendered once; so is the page at the end of a sign-in, with places in it
+ * all users is rendered once; so is the page at the end of a sign-in, with placeholders
  * for the names.
  */
 import { CODE_LIMIT_PER_ADDRESS } from '../limits.ts';
 import type { Accent } from './accent.ts';
 import { renderCodeForm } from './code-form.tsx';
-import { type Request, renderConfirm } from './confirm.tsx';
+import { type AskingSignIn, renderConfirm } from './confirm.tsx';
 import { chooseLanguage } from './language.ts';
 import type { Frame, Links } from './layout.tsx';
 import { CATALOGUE, type Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/messages.ts';
-import { type Outcome, renderOutcome } from './outcome.tsx';
+import { type Names, type Outcome, renderOutcome } from './outcome.tsx';
 import type { Picture } from './picture.ts';
 import { createStyle } from './style.ts';
 import { isolate } from './words.tsx';
 
-/** What an operator puts on the pages. */
+/** The operator's own content of the pages. */
 export interface Branding {
   readonly appName?: string;
   readonly logo?: Picture;
@@ -26,30 +26,23 @@ export interface Branding {
 
 export interface PagesOptions {
   readonly branding: Branding;
-  /** Path of the public address; empty without one. */
+  /** Path of the base URL; empty without one. */
   readonly basePath: string;
   /** Names of the providers at which users may sign in. */
   readonly providers: readonly string[];
 }
 
-/** What is known of the sign-in that a page is about. */
-export interface Names {
-  readonly deviceName?: string | undefined;
-  readonly provider?: string | undefined;
-  readonly reference?: string | undefined;
-}
-
 export type OutcomeName = keyof typeof OUTCOMES;
 
 export interface LanguagePages {
-  /** The page at the end of a sign-in, or where it cannot go on. */
+  /** The page at the end of a sign-in, or where it cannot continue. */
   outcome(name: OutcomeName, names?: Names): string;
   readonly home: string;
   readonly codeForm: string;
   readonly notFound: string;
   codeIncomplete(written: string): string;
   codeUnknown(written: string): string;
-  confirm(request: Request): string;
+  confirm(asking: AskingSignIn): string;
 }
 
 /** The pages for an `Accept-Language` header. */
@@ -82,7 +75,7 @@ export function createPages({ branding, basePath, providers }: PagesOptions): Pa
   return { find, style };
 }
 
-/** In place of a name while a page is rendered for all. No name has these characters (shown-name.ts). */
+/** Placeholders for names in a page that is rendered once for all users. No name has these characters (shown-name.ts). */
 const PLACES = { deviceName: '\uE000', provider: '\uE001', reference: '\uE002' } as const;
 const PLACE = /([\uE000-\uE002])/;
 
@@ -102,63 +95,68 @@ function failure(say: (...given: Parameters<Describe>) => string[]): Describe {
   });
 }
 
+const OWN_FAULT = failure(({ failed }) => [failed.notCompleted, failed.ownFault]);
+
 /** The pages of docs/protocol.md §5: what happened, whose fault it may be, and what to do. */
 const OUTCOMES = {
-  signedIn: ({ signedIn: { title, heading, message } }, { app }) => ({
+  signed_in: ({ signedIn: { title, heading, message } }, { app }) => ({
     mark: 'done',
     title,
     heading,
     messages: [message(app)],
   }),
   /** The same whether the user declined here or at the provider. */
-  cancelled: ({ failed }) => ({
+  access_denied: ({ failed }) => ({
     mark: 'stopped',
     title: failed.title,
     heading: failed.title,
     messages: [failed.cancelled, failed.notSignedIn],
   }),
-  failedThere: failure(({ failed }, { provider, device }) => [
+  authorization_failed: failure(({ failed }, { provider, device }) => [
     failed.tryAgain,
     failed.providerFault(provider),
     failed.startAgain(device),
   ]),
-  failedRefused: failure(({ failed }, { provider, device }) => [
+  authorization_refused: failure(({ failed }, { provider, device }) => [
     failed.tryAgain,
     failed.refused(provider),
     failed.startAgain(device),
   ]),
-  incomplete: failure(({ failed }, { provider, device }) => [
+  missing_code: failure(({ failed }, { provider, device }) => [
     failed.incomplete,
     failed.providerFault(provider),
     failed.startAgain(device),
   ]),
-  notExchanged: failure(({ failed }, { provider, device }) => [
+  exchange_failed: failure(({ failed }, { provider, device }) => [
     failed.notCompleted,
     failed.providerFault(provider),
     failed.startAgain(device),
   ]),
-  notExchangedRefused: failure(({ failed }, { provider, device }) => [
+  exchange_refused: failure(({ failed }, { provider, device }) => [
     failed.notCompleted,
     failed.refused(provider),
     failed.startAgain(device),
   ]),
-  notCompleted: failure(({ failed }) => [failed.notCompleted, failed.ownFault]),
-  linkInvalid: failure(({ failed }, { app }) => [failed.linkInvalid(app), failed.lookAtDevice]),
+  busy: OWN_FAULT,
+  undiscovered: OWN_FAULT,
+  fault: OWN_FAULT,
+  link_invalid: failure(({ failed }, { app }) => [failed.linkInvalid(app), failed.lookAtDevice]),
   /** For a user who comes back, whatever it was that failed. */
-  failedBefore: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
-  inProgress: ({ inProgress: { title, message } }) => ({
+  failed: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
+  in_progress: ({ inProgress: { title, message } }) => ({
     mark: 'done',
     title,
     heading: title,
     messages: [message],
   }),
-  cancelledOnDevice: ({ cancelledOnDevice: { title, message } }) => ({
+  /** The device ended the sign-in. */
+  cancelled: ({ cancelledOnDevice: { title, message } }) => ({
     mark: 'stopped',
     title,
     heading: title,
     messages: [message],
   }),
-  tooManyTries: ({ tooManyTries: { title, message } }) => ({
+  rate_limited: ({ tooManyTries: { title, message } }) => ({
     mark: 'failed',
     title,
     heading: title,
@@ -166,7 +164,7 @@ const OUTCOMES = {
   }),
 } as const satisfies Record<string, Describe>;
 
-/** The longest that anyone has to wait for the next try. */
+/** The longest wait for the next try. */
 const SECONDS_PER_TRY = Math.ceil(1 / CODE_LIMIT_PER_ADDRESS.ratePerSecond);
 
 function createLanguagePages(
@@ -181,7 +179,7 @@ function createLanguagePages(
   /** By outcome, then by which names are known. */
   const templates = new Map<OutcomeName, (readonly string[])[]>();
 
-  /** A page with places for the names that are known: with and without each it says something else. */
+  /** A page with placeholders for the names that are known, because its text depends on which are. */
   function templateOf(name: OutcomeName, { deviceName, provider, reference }: Names) {
     const known = (deviceName ? 1 : 0) + (provider ? 2 : 0) + (reference ? 4 : 0);
     const ofOutcome = templates.get(name) ?? [];
@@ -189,14 +187,14 @@ function createLanguagePages(
     const rendered = ofOutcome[known];
     if (rendered !== undefined) return rendered;
     const describe: Describe = OUTCOMES[name];
-    const places = {
+    const places: Names = {
       deviceName: deviceName && PLACES.deviceName,
       provider: provider && PLACES.provider,
       reference: reference && PLACES.reference,
     };
     const device = deviceName && { device: isolate(PLACES.deviceName) };
     const said = describe(words, { ...app, ...device, provider: isolate(PLACES.provider) });
-    const template = renderOutcome({ language, words, frame, ...said, ...places }).split(PLACE);
+    const template = renderOutcome({ language, words, frame, names: places, ...said }).split(PLACE);
     ofOutcome[known] = template;
     return template;
   }
@@ -226,7 +224,7 @@ function createLanguagePages(
     notFound: renderCodeForm({ ...form, notice: words.notFound }),
     codeIncomplete: (written) => renderCodeForm({ ...form, notice: words.codeIncomplete, written }),
     codeUnknown: (written) => renderCodeForm({ ...form, notice: words.codeUnknown, written }),
-    confirm: (request) => renderConfirm({ ...request, language, words, frame }),
+    confirm: (asking) => renderConfirm({ ...asking, language, words, frame }),
   };
 }
 

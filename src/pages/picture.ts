@@ -1,9 +1,11 @@
 /**
- * The operator's logo. Every user's browser gets it from the relay, so its type is told
+ * The operator's logo. Every user's browser gets it from the relay, so its type is read
  * from its bytes, and an SVG that could run or load anything is refused.
  */
 import { Buffer } from 'node:buffer';
-import { LOGO_BYTES } from '../limits.ts';
+
+/** The operator's logo. It is sent to every user's phone, and kept in memory. */
+const LOGO_BYTES = 131_072;
 
 export interface Picture {
   readonly mediaType: string;
@@ -52,7 +54,7 @@ function withoutComments(svg: string): string {
   return svg.replace(/<!--[\s\S]*?-->/g, '');
 }
 
-/** The bytes of a `data:` address, in ISO 8859-1. Undefined if it is none. RFC 2397. */
+/** The bytes of a `data:` URL, in ISO 8859-1. Undefined for anything else. RFC 2397. */
 export function readDataUri(address: string): string | undefined {
   const [, isBase64, data = ''] = /^data:[^,]*?(;base64)?,([\s\S]*)$/i.exec(address) ?? [];
   if (data === '') return undefined;

@@ -63,7 +63,7 @@ export function createStyle({ light, dark }: Accent = DEFAULT_ACCENT): string {
   return `${STYLE}\n${colours(light)}\n@media (prefers-color-scheme:dark){${colours(dark)}}`;
 }
 
-/** The picture that the browser shows beside the title, if the operator has no logo: a device that is signed in. */
+/** The favicon, if the operator has no logo. */
 export function createIcon({ light }: Accent = DEFAULT_ACCENT): Picture {
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="${light}"/><path d="m9 16.5 5 5 9.5-10" fill="none" stroke="${inkOn(light)}" stroke-width="3.5" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
   return { mediaType: 'image/svg+xml', base64: Buffer.from(svg).toString('base64') };

@@ -89,9 +89,6 @@ export interface Provider {
   refresh(refreshToken: string, scope: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
 }
 
-/** 'undiscovered': enabled, but its issuer has not told its addresses yet. */
-export type Providers = ReadonlyMap<string, Provider | 'undiscovered'>;
-
 /** The prefix of a provider's settings: `MY_ACME_` for `my-acme`. */
 export function prefixOf(provider: string): string {
   return `${provider.toUpperCase().replaceAll('-', '_')}_`;

@@ -16,8 +16,8 @@ export interface Polls {
    * Waits for the result and claims it, at most once. Returns 'pending' after
    * `holdSeconds`, when `signal` fires, or when released, and 'gone' as soon as the
    * session has expired. Never claims after `signal` has fired: nobody would receive
-   * what was claimed. With `wantsProgress` it also returns as soon as the user has
-   * opened the link, once a session.
+   * the result. With `wantsProgress` it also returns, once a session, as soon as the
+   * user has opened the link.
    */
   wait(
     pollSecret: string,
@@ -25,11 +25,11 @@ export interface Polls {
     holdSeconds: number,
     wantsProgress?: boolean,
   ): Awaitable<PollOutcome>;
-  /** Lets every parked poll return now. Others may park after it. */
+  /** Every parked poll returns now. Later polls may park. */
   release(): void;
   /** How many polls are parked. */
   countParked(): number;
-  /** As `release`, and from now on no poll parks. */
+  /** Like `release`, and from now on no poll parks. */
   close(): void;
 }
 
@@ -41,7 +41,7 @@ const PENDING = { state: 'pending' } as const;
 const OPENED = { state: 'pending', isOpened: true } as const;
 
 export function createPolls(store: SessionStore, clock: Clock): Polls {
-  /** Each queue holds polls that are equally long. */
+  /** By hold time: polls of one queue are held for equally long. */
   const queues = new Map<number, DeadlineQueue>();
   let closed = false;
 
@@ -74,23 +74,27 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
       for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
         if (signal.aborted) return PENDING;
         const noticeBefore = poll.notice;
-        poll.heardOfOpening = false;
+        poll.wasOpened = false;
         const claiming = known ?? claim(store, pollSecret, signal);
         known = undefined;
         const found = claiming instanceof Promise ? await claiming : claiming;
         if (found?.state === 'claimed') return found;
-        // A store that comes back without its sessions ends the poll as pending. The next poll gets 'gone'.
-        if (found?.state === 'gone') return noticeBefore === 'perhaps' ? PENDING : found;
+        // A store that restarted without its sessions ends the poll as pending. The next poll gets 'gone'.
+        if (found?.state === 'gone') return noticeBefore === 'recheck' ? PENDING : found;
         // After the claim, so that it neither takes nor delays a result.
-        if (found !== undefined && wantsProgress && (await tellOpened(store, pollSecret, signal))) {
+        if (
+          found !== undefined &&
+          wantsProgress &&
+          (await takeOpenedNotice(store, pollSecret, signal))
+        ) {
           return OPENED;
         }
         const isAnswered = found !== undefined && noticeBefore !== undefined;
         if (poll.isOver || closed || isAnswered) return PENDING;
         // Notified during the claim: it claims once more.
-        if (poll.notice !== noticeBefore || poll.heardOfOpening) continue;
-        // The store registers no waiter for a claim that failed, so nobody would notify this poll;
-        // and nobody notifies it when its session expires.
+        if (poll.notice !== noticeBefore || poll.wasOpened) continue;
+        // The store registers no waiter for a claim that failed, so nothing would notify this
+        // poll; nor does anything when its session expires.
         const againMs = found === undefined ? retryMs : found.endsInMs;
         const isDueLater = clock.now() + againMs < poll.dueAtMs;
         const cancelTimer = isDueLater ? clock.setTimer(againMs, () => poll.resume?.()) : undefined;
@@ -125,14 +129,14 @@ class ParkedPoll implements Waiter, Deadline {
   registeredAs = '';
   dueAtMs = 0;
   notice: Exclude<Notice, 'opened'> | undefined;
-  heardOfOpening = false;
+  wasOpened = false;
   isOver = false;
   resume: (() => void) | undefined;
 
   constructor(readonly wantsProgress: boolean) {}
 
   notify(notice: Notice): void {
-    if (notice === 'opened') this.heardOfOpening = true;
+    if (notice === 'opened') this.wasOpened = true;
     else this.notice ??= notice;
     this.resume?.();
   }
@@ -142,7 +146,7 @@ class ParkedPoll implements Waiter, Deadline {
     this.resume?.();
   }
 
-  /** The device has left. */
+  /** The device has disconnected. */
   handleEvent(): void {
     this.onDue();
   }
@@ -154,7 +158,7 @@ class ParkedPoll implements Waiter, Deadline {
   }
 }
 
-/** Undefined: the store refused or did not answer. The poll then waits on, because a device takes any error as final. */
+/** Undefined: the store refused or did not answer. The poll keeps waiting, because a device takes any error as final. */
 function claim(
   store: SessionStore,
   pollSecret: string,
@@ -168,11 +172,11 @@ function ignoreUnavailable(error: unknown): undefined {
   if (!(error instanceof StoreUnavailable)) throw error;
 }
 
-/** Not asked again when that fails: what is lost is a hint. Never for a device that has left. */
-async function tellOpened(store: SessionStore, pollSecret: string, signal: AbortSignal) {
+/** Not repeated when it fails: only a hint is lost. Never for a device that has disconnected. */
+async function takeOpenedNotice(store: SessionStore, pollSecret: string, signal: AbortSignal) {
   if (signal.aborted) return false;
   try {
-    return await store.tellOpened(pollSecret);
+    return await store.takeOpenedNotice(pollSecret);
   } catch (error) {
     ignoreUnavailable(error);
     return false;
@@ -187,7 +191,7 @@ async function claimNow(
 ): Promise<PollOutcome> {
   const found = await claim(store, pollSecret, signal);
   if (found !== undefined && found.state !== 'pending') return found;
-  return wantsProgress && found !== undefined && (await tellOpened(store, pollSecret, signal))
+  return wantsProgress && found !== undefined && (await takeOpenedNotice(store, pollSecret, signal))
     ? OPENED
     : PENDING;
 }

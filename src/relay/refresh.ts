@@ -10,9 +10,9 @@ import type { Awaitable } from './store.ts';
 import { type Clock, createDeadlineQueue, pause } from './time.ts';
 
 /**
- * Results one relay keeps at a time, by number and by size: 330 refreshes a
- * second with tokens of 3 KB. Beyond that none is kept, so whoever repeats a
- * refresh asks the provider again.
+ * Results that one relay keeps at a time, by number and by size: 330 refreshes a
+ * second with tokens of 3 KB. Further results are not kept, so a repeated refresh asks
+ * the provider again.
  */
 export const MAX_REFRESH_RESULTS = 10_000;
 export const MAX_REFRESH_RESULT_BYTES = 32 * 1_048_576;
@@ -33,12 +33,12 @@ export interface RefreshStore {
   finish(key: string, result: string | undefined): Awaitable<void>;
 }
 
-/** A failed refresh. With a `refusal` it is final, and the provider may answer a repeat differently. */
+/** A failed refresh. With a `refusal` it is final: a repeat could get another answer. */
 export interface RefreshFailure {
   readonly refusal?: string;
 }
 
-/** What asks the provider. Never rejects. */
+/** Sends refreshes to the provider. Never rejects. */
 export interface TokenRefresher<Failure extends RefreshFailure> {
   readonly name: string;
   /** Reserves a place for one request. Returns false when there is none. */
@@ -58,7 +58,7 @@ export interface Refreshes {
     refreshToken: string,
     scope: string | undefined,
   ): Promise<ExchangeOutcome<Failure> | undefined>;
-  /** From now on starts no refresh, and waits for no other instance. */
+  /** From now on no refresh starts or waits for another instance. */
   drain(): void;
   /** Resolves when those in progress have their result. */
   settled(): Promise<void>;
@@ -69,15 +69,15 @@ export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
   const budget = createBudget(clock);
   let draining = false;
 
-  /** Undefined: another instance has the turn and did not finish. */
+  /** Undefined: another instance has the turn and has not finished. */
   async function takeTurn(key: string): Promise<RefreshTurn | undefined> {
-    // By then the lease of any other instance has run out, and its turn is free.
+    // Until the lease of any other instance has run out, which frees its turn.
     const untilMs = clock.now() + EXCHANGE_LEASE_MS + REFRESH_CHECK_MS;
     for (;;) {
       const turn = await store.begin(key);
       if (turn.state !== 'in_progress') return turn;
       await pause(clock, REFRESH_CHECK_MS);
-      // Never ask without a turn: a provider may take a token that comes twice as stolen. RFC 9700 §4.14.2.
+      // Never ask without a turn: a provider may take a token that is used twice for stolen. RFC 9700 §4.14.2.
       if (draining || clock.now() > untilMs) return undefined;
     }
   }

@@ -1,7 +1,5 @@
 /** The relay: starts sign-ins, completes authorizations, and drains. Knows no HTTP and no provider. */
-import { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS, MAX_REGISTER_TRIES } from '../limits.ts';
 import { createPolls, type Polls } from './polls.ts';
-import type { RateLimiter } from './rate-limit.ts';
 import {
   createSessionSecrets,
   createVerifier,
@@ -10,11 +8,26 @@ import {
   tagOf,
 } from './secrets.ts';
 import type { CodeResult, ErrorResult, TokenResult } from './session.ts';
-import type { Authorization, RateLimited, SessionStore } from './store.ts';
+import type { Authorization, SessionStore } from './store.ts';
 import { type Clock, pause } from './time.ts';
 
+/**
+ * Attempts to register a session. A second is needed only if a random secret collides
+ * with a live one, or if a Cluster has no room left for sessions of that tag.
+ */
+const MAX_REGISTER_TRIES = 5;
+
+/**
+ * After SIGTERM: how long devices may take to claim tokens that would be lost with
+ * the process. Longer than the interval of RFC 8628 clients, which poll every 5 s.
+ */
+export const DRAIN_DELIVERY_MS = 7_000;
+
+/** How often a drain checks whether they have been claimed. */
+export const DRAIN_CHECK_MS = 100;
+
 /** What a device asks for besides the service. */
-export interface StartOptions {
+export interface NewSignIn {
   readonly withVerifier: boolean;
   /** The device's own, in place of a verifier. */
   readonly challenge: string | undefined;
@@ -24,37 +37,40 @@ export interface StartOptions {
   /** As in NewSession. */
   readonly repeatMs: number | undefined;
   readonly keepsErrors: boolean;
-  /** The address whose rate limit counts the start. */
+  /** The address whose rate limit applies. */
   readonly startedBy?: string | undefined;
 }
 
-/** The user code is there if it was asked for. */
-export type Started = SessionSecrets;
+/** `secrets` has a user code if one was asked for. */
+export type StartOutcome = { readonly ok: true; readonly secrets: SessionSecrets } | StartRefused;
 
-export type StartRefusal = 'busy' | 'draining' | RateLimited;
+/** 'busy': the limit on sessions is reached. */
+export type StartRefused =
+  | { readonly ok: false; readonly refusal: 'busy' | 'draining' }
+  | { readonly ok: false; readonly refusal: 'rate_limited'; readonly retryAfterMs: number };
 
 export type ExchangeOutcome<Failure> =
   | { readonly ok: true; readonly tokens: TokenResult }
   | { readonly ok: false; readonly failure: Failure };
 
-/** What exchanges a code. Settles within EXCHANGE_TIMEOUT_MS and never rejects. */
+/** Exchanges codes. `exchange` settles within EXCHANGE_TIMEOUT_MS and never rejects. */
 export interface CodeExchanger<Failure> {
   readonly name: string;
   /** Reserves a place for one exchange. Returns false when there is none, and the code is not spent. */
   reserve(): boolean;
   release(): void;
-  /** What a device needs that exchanges the code itself. */
+  /** For a device that exchanges the code itself. */
   codeForDevice(code: string): CodeResult;
   exchange(code: string, verifier: string | undefined): Promise<ExchangeOutcome<Failure>>;
 }
 
-/** Why a link or a callback leads nowhere. 'cancelled': the device has ended the session. */
+/** Why a link or a callback is refused. 'cancelled': the device has ended the session. */
 export type LinkRefusal = 'link_invalid' | 'cancelled';
 
-/** How a callback ended. A LinkRefusal: the session could not take the result. 'busy': the code is not spent. */
+/** How a callback ended. A LinkRefusal: the session did not accept the result. 'busy': the code is not spent. */
 export type Completion = 'signed_in' | 'busy' | LinkRefusal | ErrorResult['error'];
 
-/** The device's name is for the page that the user sees. */
+/** The page that the user sees shows the device's name. */
 export interface CodeCompletion<Failure> {
   readonly completion: Completion;
   readonly deviceName?: string | undefined;
@@ -62,15 +78,14 @@ export interface CodeCompletion<Failure> {
 }
 
 export interface Relay {
-  /** Starts a session. 'busy': the limit on sessions is reached. */
-  start(service: string, options: StartOptions): Promise<Started | StartRefusal>;
-  /** Exchanges a code and stores the result. The code is spent at most once, however often it is called. */
+  start(service: string, asked: NewSignIn): Promise<StartOutcome>;
+  /** Exchanges a code and stores the result. However often it is called, the code is spent at most once. */
   completeWithCode<Failure>(
     exchanger: CodeExchanger<Failure>,
     browserState: string,
     code: string,
   ): Promise<CodeCompletion<Failure>>;
-  /** Ends a sign-in that brought no code. */
+  /** Ends a sign-in without a code. */
   completeWithError(
     service: string,
     browserState: string,
@@ -81,11 +96,11 @@ export interface Relay {
   /** Lets every parked poll return 'pending'. Takes no new session and no new code. Polls may park again. */
   drain(): void;
   /**
-   * After `drain`: resolves once every code that was taken has become a result, and
-   * devices have had time to claim the results that this process alone holds.
+   * After `drain`: resolves once every accepted code has become a result, and devices
+   * have had time to claim the results that only this process holds.
    */
   delivered(): Promise<void>;
-  /** As `drain`, and from now on no poll parks. */
+  /** Like `drain`, and from now on no poll parks. */
   close(): void;
 }
 
@@ -94,12 +109,10 @@ export interface RelayOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly sessionSeconds: number;
-  /** Of starts, by address. Absent: no limit. */
-  readonly startLimiter?: RateLimiter;
 }
 
 export function createRelay(options: RelayOptions): Relay {
-  const { store, clock, randomBytes, sessionSeconds, startLimiter } = options;
+  const { store, clock, randomBytes, sessionSeconds } = options;
   const polls = createPolls(store, clock);
   /** Counted from before the lease until the result is stored, because a lease cannot be undone. */
   let exchanges = 0;
@@ -107,11 +120,11 @@ export function createRelay(options: RelayOptions): Relay {
   let draining = false;
 
   return {
-    async start(service, { withVerifier, withUserCode, ...asked }) {
-      if (draining) return 'draining';
+    async start(service, { withVerifier, withUserCode, startedBy, ...asked }) {
+      if (draining) return { ok: false, refusal: 'draining' };
       const { tags = 1 } = store;
       const full = new Set<number>();
-      // After a collision all secrets are drawn again. A full tag says nothing of the others.
+      // After a collision all secrets are drawn again. When one tag is full, others may have room.
       for (let tries = 0; tries < MAX_REGISTER_TRIES && full.size < tags; tries += 1) {
         const secrets = createSessionSecrets(randomBytes, { withUserCode, tags, without: full });
         const outcome = await store.register({
@@ -121,17 +134,20 @@ export function createRelay(options: RelayOptions): Relay {
           verifier: withVerifier ? createVerifier(randomBytes) : undefined,
           ...asked,
           // One token for all tries.
-          startLimiter: tries === 0 ? startLimiter : undefined,
+          startedBy: tries === 0 ? startedBy : undefined,
         });
-        if (outcome === 'registered') return secrets;
-        if (typeof outcome === 'object') return outcome;
+        if (outcome === 'registered') return { ok: true, secrets };
+        if (typeof outcome === 'object') {
+          const { retryAfterMs } = outcome;
+          return { ok: false, refusal: 'rate_limited', retryAfterMs };
+        }
         if (outcome === 'busy') full.add(tagOf(secrets.browserState, tags));
       }
-      return 'busy';
+      return { ok: false, refusal: 'busy' };
     },
 
     async completeWithCode(exchanger, browserState, code) {
-      // Another instance, or the next process, may exchange the code.
+      // Another instance or the next process can exchange the code.
       if (draining || !exchanger.reserve()) return { completion: 'busy' };
       exchanges += 1;
       try {
@@ -202,7 +218,7 @@ function withDetails(tokens: TokenResult, { details }: Authorization): TokenResu
   return details ? { ...tokens, details } : tokens;
 }
 
-/** For a session that was looked for and is not pending. */
+/** For a session that is not pending. */
 export async function findLinkRefusal(
   store: SessionStore,
   browserState: string,

@@ -18,7 +18,7 @@ export function createCapability(randomBytes: RandomBytes): string {
   return randomBytes(CAPABILITY_BYTES).toString('base64url');
 }
 
-/** Whether the text can be a capability. Nothing else is looked up, so malformed input never reaches the store. */
+/** Whether the text can be a capability. Anything else is refused before it reaches the store. */
 export function isCapability(text: string): boolean {
   return CAPABILITY.test(text);
 }
@@ -53,7 +53,7 @@ export function signInIdOf(browserState: string): string {
   return `${digits.slice(0, 4)}-${digits.slice(4, 8)}`;
 }
 
-/** What one session is reached by. */
+/** The secrets by which one session is found. */
 export interface SessionSecrets {
   readonly browserState: string;
   readonly pollSecret: string;
@@ -70,7 +70,7 @@ export interface DrawOptions {
 
 /**
  * Draws each secret until it has the tag of the others, so that a store can keep a
- * session in one place. Each remains as random by itself as if it were the only one.
+ * session in one place. Each by itself stays as random as without tags.
  */
 export function createSessionSecrets(
   randomBytes: RandomBytes,
@@ -96,7 +96,7 @@ export function tagOf(secret: string, tags: number): number {
   return tags === 1 ? 0 : hash('sha256', `tag ${secret}`, 'buffer').readUInt32BE() % tags;
 }
 
-/** All that is kept of a secret. A lookup by digest also reveals nothing, by its timing, of how close a guess was. */
+/** Stores keep only this of a secret. The timing of a lookup by digest does not reveal how close a guess was. */
 export function digestOf(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }

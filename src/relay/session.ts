@@ -3,22 +3,21 @@
  * I/O, no clock, no HTTP. A store changes a session only by these functions. The
  * scripts in stores/redis must have the same outcomes.
  *
- *             pending        exchanging     completed          delivered          cancelled
- * find        pending        in_progress    already_completed  already_completed  cancelled
- * authorize   pending        in_progress    already_completed  already_completed  cancelled
- * fail        completed      in_progress    already_completed  already_completed  cancelled
- * lease       exchanging     in_progress    already_completed  already_completed  cancelled
- * complete    not_leased     completed      already_completed  already_completed  cancelled
- * tellOpened  pending        exchanging     not_to_be_told     not_to_be_told     not_to_be_told
- * claim       still_pending  still_pending  delivered          delivered          cancelled
- * acknowledge early          early          early              acknowledged       cancelled
- * cancel      cancelled      cancelled      cancelled          already_completed  cancelled
+ *                   pending        exchanging     completed          delivered          cancelled
+ * find              pending        in_progress    already_completed  already_completed  cancelled
+ * authorize         pending        in_progress    already_completed  already_completed  cancelled
+ * fail              completed      in_progress    already_completed  already_completed  cancelled
+ * lease             exchanging     in_progress    already_completed  already_completed  cancelled
+ * complete          not_leased     completed      already_completed  already_completed  cancelled
+ * takeOpenedNotice  pending        exchanging     nothing_to_report  nothing_to_report  nothing_to_report
+ * claim             still_pending  still_pending  delivered          delivered          cancelled
+ * acknowledge       early          early          early              acknowledged       cancelled
+ * cancel            cancelled      cancelled      cancelled          already_completed  cancelled
  *
  * 'exchanging' is a lease, so that a code is spent once: only its holder may
  * complete the session. A lease that ran out means that its holder failed, so the
  * session is then 'completed' with `exchange_failed`. An expired session refuses
- * every event. How far a sign-in came is its state and `opening`: not opened,
- * opened, called back (exchanging), completed and not delivered.
+ * every event.
  */
 import { EXCHANGE_LEASE_MS } from '../limits.ts';
 
@@ -50,10 +49,10 @@ export interface ErrorResult {
 
 export type SessionResult = TokenResult | CodeResult | ErrorResult;
 
-/** What a user is told of a sign-in that they can no longer continue. 'in_progress': the provider's code is being exchanged. */
+/** What a page says of a sign-in that the user can no longer continue. 'in_progress': the provider's code is being exchanged. */
 export type SessionOutcome = 'in_progress' | 'signed_in' | 'access_denied' | 'failed' | 'cancelled';
 
-/** How far a session came that expired: nobody opened its link, came back from the provider, or fetched its result. */
+/** How far an expired session came: its link was not opened, its user did not come back from the provider, or its result was not fetched. */
 export type ExpiredStage = 'started' | 'opened' | 'called_back';
 
 interface Common {
@@ -68,8 +67,8 @@ interface Common {
   /** An error may be claimed until the session expires, because it is not secret. */
   readonly keepsErrors: boolean;
   readonly userCode: string | undefined;
-  /** When the user was first led on to the provider, and whether the device was told. */
-  readonly opening: { readonly atMs: number; readonly isTold: boolean } | undefined;
+  /** When the user was first redirected to the provider, and whether the device was notified. */
+  readonly opening: { readonly atMs: number; readonly isReported: boolean } | undefined;
 }
 
 export interface Pending extends Common {
@@ -97,7 +96,7 @@ export interface Delivered extends Common {
   readonly result: SessionResult;
 }
 
-/** Ended by the device. Nothing is kept but what says so to the user. */
+/** Ended by the device. Only what a page needs to say so is kept. */
 export interface Cancelled extends Common {
   readonly state: 'cancelled';
 }
@@ -111,12 +110,12 @@ export type SessionRefusal =
   | 'already_completed'
   | 'not_leased'
   | 'still_pending'
-  | 'not_to_be_told'
+  | 'nothing_to_report'
   | 'cancelled';
 
 /**
- * How far a session came that has expired, if its sign-in came to nothing. Undefined
- * if it was cancelled or delivered, or may have been: an error that stays.
+ * How far an expired session came. Undefined if it was cancelled or delivered, or may
+ * have been delivered: an error that stays until the session expires.
  */
 export function stageOf(session: Session): ExpiredStage | undefined {
   switch (session.state) {
@@ -174,7 +173,7 @@ export function outcomeOfResult(result: SessionResult): SessionOutcome {
 export function authorize(session: Session, nowMs: number): Pending | SessionRefusal {
   const pending = find(session, nowMs);
   if (typeof pending === 'string' || pending.opening !== undefined) return pending;
-  return { ...pending, opening: { atMs: nowMs, isTold: false } };
+  return { ...pending, opening: { atMs: nowMs, isReported: false } };
 }
 
 /** The sign-in ended without an authorization code. */
@@ -191,21 +190,7 @@ export function fail(
 export function lease(session: Session, nowMs: number): Exchanging | SessionRefusal {
   const pending = find(session, nowMs);
   if (typeof pending === 'string') return pending;
-  const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = pending;
-  const { userCode, opening } = pending;
-  const leaseEndsAtMs = nowMs + EXCHANGE_LEASE_MS;
-  return {
-    state: 'exchanging',
-    service,
-    pollDigest,
-    startedAtMs,
-    expiresAtMs,
-    repeatMs,
-    keepsErrors,
-    userCode,
-    opening,
-    leaseEndsAtMs,
-  };
+  return { ...commonOf(pending), state: 'exchanging', leaseEndsAtMs: nowMs + EXCHANGE_LEASE_MS };
 }
 
 /** The holder of the lease has a result. */
@@ -219,13 +204,17 @@ export function complete(
   return current?.state === 'exchanging' ? completed(current, result, nowMs) : refusalOf(current);
 }
 
-/** The device is told, once, that the user has opened the link. A result says more, so it is not told after that. */
-export function tellOpened(session: Session, nowMs: number): Pending | Exchanging | SessionRefusal {
+/** Reports once to the device that the user has opened the link. Not once there is a result, which says more. */
+export function takeOpenedNotice(
+  session: Session,
+  nowMs: number,
+): Pending | Exchanging | SessionRefusal {
   const current = stateAt(session, nowMs);
   if (current === undefined) return 'expired';
   const isOpen = current.state === 'pending' || current.state === 'exchanging';
-  if (!isOpen || current.opening === undefined || current.opening.isTold) return 'not_to_be_told';
-  return { ...current, opening: { ...current.opening, isTold: true } };
+  const { opening } = current;
+  if (!isOpen || opening === undefined || opening.isReported) return 'nothing_to_report';
+  return { ...current, opening: { ...opening, isReported: true } };
 }
 
 /** The device ends the sign-in. Drops a verifier and tokens. What was delivered stays as it is. */
@@ -234,19 +223,7 @@ export function cancel(session: Session, nowMs: number): Cancelled | SessionRefu
   if (current === undefined) return 'expired';
   if (current.state === 'delivered') return 'already_completed';
   if (current.state === 'cancelled') return current;
-  const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = current;
-  const { userCode, opening } = current;
-  return {
-    state: 'cancelled',
-    service,
-    pollDigest,
-    startedAtMs,
-    expiresAtMs,
-    repeatMs,
-    keepsErrors,
-    userCode,
-    opening,
-  };
+  return { ...commonOf(current), state: 'cancelled' };
 }
 
 export interface Claimed {
@@ -255,7 +232,7 @@ export interface Claimed {
   readonly next: Completed | Delivered | undefined;
 }
 
-/** The device takes the result. */
+/** The device claims the result. */
 export function claim(
   session: Session,
   nowMs: number,
@@ -306,16 +283,19 @@ function refusalOf(current: Exclude<Session, Pending> | undefined): SessionRefus
   return current.state === 'exchanging' ? 'in_progress' : 'already_completed';
 }
 
-/** Lists the fields that stay, so that a verifier is never kept after its use. */
 function completed(
   session: Pending | Exchanging,
   result: SessionResult,
   completedAtMs: number,
 ): Completed {
-  const { service, pollDigest, startedAtMs, expiresAtMs, repeatMs, keepsErrors } = session;
-  const { userCode, opening } = session;
+  return { ...commonOf(session), state: 'completed', result, completedAtMs };
+}
+
+/** The fields that stay in every state, one by one, so that a verifier is never kept after its use. */
+function commonOf(session: Common): Common {
+  const { service, pollDigest, startedAtMs, expiresAtMs } = session;
+  const { repeatMs, keepsErrors, userCode, opening } = session;
   return {
-    state: 'completed',
     service,
     pollDigest,
     startedAtMs,
@@ -324,7 +304,5 @@ function completed(
     keepsErrors,
     userCode,
     opening,
-    result,
-    completedAtMs,
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The contract of a session store: atomic verbs, each of which says who won. A
+ * The contract of a session store: atomic verbs, each of which returns who won. A
  * session is addressed by its two capabilities: the browser state and the poll secret.
  * A store keeps nothing from which a poll secret could be recovered: at most a digest,
  * or a public key. It has its own clock. The suite in test/stores tests every store
@@ -20,18 +20,17 @@ export interface NewSession {
   readonly verifier: string | undefined;
   /** In place of a verifier, which only the device has. RFC 7636 §4.2. */
   readonly challenge?: string | undefined;
-  /** The device asked for all that the provider gives. Absent: no. */
+  /** The device asked for every field that the provider returns. Absent: no. */
   readonly details?: boolean;
-  /** A second, short way to the link, for a user who types. */
+  /** Leads to the link, and is short enough to type. */
   readonly userCode: string | undefined;
-  /** What the device calls itself. */
+  /** The name that the device gave. */
   readonly deviceName: string | undefined;
   /** How long the result stays after it was first claimed, unless the device acknowledges it. Undefined: it is claimed once. */
   readonly repeatMs: number | undefined;
   /** An error stays until the session expires, whatever `repeatMs` says, and nothing acknowledges it. */
   readonly keepsErrors: boolean;
-  /** Whose start it is: the limit, and the address whose bucket it takes a token of. Absent: no limit. */
-  readonly startLimiter?: RateLimiter | undefined;
+  /** The address whose bucket of `startLimiter` the start takes a token of. Absent: no limit. */
   readonly startedBy?: string | undefined;
 }
 
@@ -47,7 +46,7 @@ export interface Authorization {
   readonly details?: boolean;
 }
 
-/** What a lease gives: how to exchange the code, and which device to name on the page that follows. */
+/** What a lease returns: how to exchange the code, and the device that the next page names. */
 export interface Leased extends Authorization {
   readonly deviceName: string | undefined;
 }
@@ -74,23 +73,23 @@ export interface PendingClaim {
   readonly endsInMs: number;
 }
 
-/** 'early': nothing was delivered yet, so there is nothing to acknowledge. */
+/** 'early': nothing has been delivered yet, so there is nothing to acknowledge. */
 export type Acknowledgement = 'acknowledged' | 'early' | 'gone';
 
 /** 'gone': there is nothing to cancel, or the result was delivered. */
 export type Cancellation = 'cancelled' | 'gone';
 
 /**
- * Why a waiter is notified: the session completed or was cancelled; the user has
- * opened the link; 'perhaps' when the store lost contact and cannot know.
+ * Why a waiter is notified. 'completed': the session has a result or was cancelled.
+ * 'opened': the user has opened the link. 'recheck': a notification may have been lost.
  */
-export type Notice = 'completed' | 'opened' | 'perhaps';
+export type Notice = 'completed' | 'opened' | 'recheck';
 
 /** A poll that waits for its session to complete. */
 export interface Waiter {
   /** Set by the store: the key under which it is registered. */
   registeredAs: string;
-  /** Whether it is notified of 'opened' too. */
+  /** It is notified of 'opened' too. */
   readonly wantsProgress?: boolean;
   notify(notice: Notice): void;
 }
@@ -102,24 +101,24 @@ export interface ExpiredSession {
   readonly signIn: string | undefined;
 }
 
-/** What a store tells besides what its verbs return, for the log and the metrics. */
+/** Events of a store that its verbs do not return, for the log and the metrics. */
 export interface StoreObserver {
-  /** The user was led on to the provider for the first time. */
+  /** The user was redirected to the provider for the first time. */
   opened(service: string): void;
-  /** A result was delivered for the first time, so long after it was stored. */
+  /** A result was delivered for the first time, `waitedMs` after it was stored. */
   delivered(service: string, waitedMs: number): void;
-  /** By its device, for the first time. */
+  /** The device cancelled the session for the first time. */
   cancelled(service: string): void;
   /**
-   * Told once by the instance that removes the session, some time after it expired.
-   * Never of a session that was delivered or cancelled. A fault may lose it.
+   * Called once, by the instance that removes the session, some time after it expired.
+   * Never for a session that was delivered or cancelled. A fault may lose it.
    */
   expired(session: ExpiredSession): void;
 }
 
 const ignore = () => {};
 
-/** Until a store is observed. */
+/** The observer until `observe` is called. */
 export const NO_OBSERVER: StoreObserver = {
   opened: ignore,
   delivered: ignore,
@@ -129,31 +128,34 @@ export const NO_OBSERVER: StoreObserver = {
 
 export interface SessionStore {
   /**
-   * Set by a store that is spread over this many places and keeps each session in one
-   * of them: all secrets of a session must have the same tag (`tagOf` in secrets.ts),
-   * and each tag has its share of the limit on live sessions. Absent: one.
+   * How many tags the store has. A session is stored under one tag: all its secrets must
+   * have the same tag (`tagOf` in secrets.ts), and each tag has its share of the limit on
+   * live sessions. Absent: one.
    */
   readonly tags?: number;
+
+  /** Starts by address. `register` takes its tokens, in the same step. */
+  readonly startLimiter: RateLimiter;
 
   /**
    * Atomic: registers the session under all its keys, or not at all. Returns
    * 'collision' when a live session has one of them, 'busy' when the limit
    * on live sessions is reached, for sessions of this tag at least. Never counts an expired session as alive.
-   * Takes the token of the start first: without one nothing else is done, and with any
-   * other answer it is taken.
+   * Takes a token of `startedBy` first. Without one it does nothing else; any other
+   * outcome costs the token.
    */
   register(session: NewSession): Awaitable<'registered' | 'collision' | 'busy' | RateLimited>;
 
   /**
-   * Finds a pending session whose user is led on to the provider. Never one of
-   * another service. Atomic: the first time is noted, and notifies whoever waits for it.
+   * Finds a pending session whose user is redirected to the provider. Never one of
+   * another service. Atomic: the first time is recorded, and notifies waiters that want progress.
    */
   getAuthorization(service: string, browserState: string): Awaitable<Authorization | undefined>;
 
   /**
-   * Finds a session by its link or its code: pending, or what became of it. The outcome
-   * is known until the session would have expired, also when its result was delivered;
-   * a store may forget it earlier. Changes nothing: a link preview may ask.
+   * Finds a session by its link or its code: pending, or its outcome. The outcome is
+   * known until the session would have expired, also when its result was delivered; a
+   * store may forget it earlier. Changes nothing: a link preview may call it.
    */
   getSession(key: SessionKey): Awaitable<SessionInfo | SessionOutcome | undefined>;
 
@@ -180,8 +182,8 @@ export interface SessionStore {
    * stays for so long, and with `keepsErrors` an error stays as long as the
    * session lives: each caller until then gets the result. A claim whose `signal`
    * fires before the store has answered is undone and returns 'pending': its
-   * device has left. While another claim may still be undone, this one is neither
-   * 'pending' nor 'gone': it throws StoreUnavailable.
+   * device has disconnected. While another claim may still be undone, it is unknown
+   * whether this one is 'pending' or 'gone': it throws StoreUnavailable.
    */
   claim(pollSecret: string, signal?: AbortSignal): Awaitable<Claim>;
 
@@ -189,38 +191,39 @@ export interface SessionStore {
   acknowledge(pollSecret: string): Awaitable<Acknowledgement>;
 
   /**
-   * Atomic: whether the user has opened the link and nobody was told. Of any number
-   * of callers one is told, unless a fault loses it. Claims nothing.
+   * Atomic: returns true once after the user has opened the link. Of any number of
+   * callers one gets true, unless a fault loses it. Claims nothing.
    */
-  tellOpened(pollSecret: string): Awaitable<boolean>;
+  takeOpenedNotice(pollSecret: string): Awaitable<boolean>;
 
   /**
-   * Atomic: the session is cancelled until it expires, also when it was before.
-   * Drops the verifier, and a result that was not delivered. Notifies waiters.
+   * Atomic: any state but delivered -> cancelled, until the session expires. Drops the
+   * verifier, and a result that was not delivered. Notifies waiters. May be repeated.
    */
   cancel(pollSecret: string): Awaitable<Cancellation>;
 
   /**
    * Notifies the waiter once when the session completes, provided that a claim
-   * made since found it pending; it may also notify it with 'perhaps', or, after a
+   * made since found it pending; it may also notify it with 'recheck', or, after a
    * fault, not at all. So: add the waiter, claim, wait, claim again. A waiter that
-   * wants progress is notified of the opening as well, provided that `tellOpened`
-   * was asked since, and it waits on after that. Nobody is notified when the session
-   * expires: whoever waits claims again after `endsInMs`. A session has
-   * at most MAX_POLLS_PER_SESSION waiters: one more notifies the oldest.
-   * Returns what a claim would find, if the session was pending at most KNOWN_PENDING_MS
-   * ago and nothing was heard of it since: the waiter is then notified without a claim.
+   * wants progress is also notified with 'opened', provided that `takeOpenedNotice`
+   * was called since, and stays registered after that. Nothing notifies it when the
+   * session expires: it claims again after `endsInMs`. A session has at most
+   * MAX_POLLS_PER_SESSION waiters: one more notifies the oldest.
+   * Returns what a claim would return, if the session was pending at most
+   * KNOWN_PENDING_MS ago and no change was published since: the waiter is then notified
+   * without a claim.
    */
   addWaiter(pollSecret: string, waiter: Waiter): PendingClaim | undefined;
   removeWaiter(waiter: Waiter): void;
 
-  /** Whether tokens that no device has claimed yet would be lost with this process. */
+  /** Whether this process alone holds tokens that no device has claimed yet. */
   hasUndelivered(): boolean;
 
-  /** Resolves once no change is in progress, including what a verb continues after it has returned. */
+  /** Resolves once no change is in progress, including undos that run after a verb has returned. */
   settled(): Awaitable<void>;
 
-  /** From now on tells this observer, and no other. */
+  /** Replaces the current observer. */
   observe(observer: StoreObserver): void;
 
   /** Sessions that count against the limit. */
@@ -231,8 +234,8 @@ export interface SessionStore {
 }
 
 /**
- * Thrown by a verb that could not reach its store, or was not answered in time.
- * The outcome is unknown, not failed: it may have been carried out.
+ * Thrown by a verb that could not reach its store, or got no answer in time.
+ * The outcome is unknown: the verb may have been carried out.
  */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';

@@ -9,11 +9,11 @@ export interface Clock {
 }
 
 export const systemClock: Clock = {
-  // Not Date.now(): a clock that is set back would lengthen every session.
+  // Not Date.now(): setting the clock back would lengthen every session.
   now: () => Math.floor(performance.timeOrigin + performance.now()),
   setTimer(delayMs, run) {
     const timer = setTimeout(run, delayMs);
-    // A program that embeds the relay, and has closed it, must be able to exit.
+    // Unref'd: a program that embeds the relay and has closed it must be able to exit.
     timer.unref();
     return () => clearTimeout(timer);
   },
@@ -26,7 +26,7 @@ export function pause(clock: Clock, delayMs: number): Promise<void> {
   });
 }
 
-/** Something that waits until a deadline. The object itself is queued, which costs no closure. */
+/** Something with a deadline. The object itself is queued, which saves a closure. */
 export interface Deadline {
   /** Set by the queue. */
   dueAtMs: number;
@@ -34,22 +34,22 @@ export interface Deadline {
 }
 
 export interface DeadlineQueue {
-  /** Calls `onDue` once when the queue's time is up, unless the deadline is cancelled before. */
+  /** Calls `onDue` once after the queue's duration, unless the deadline is cancelled before. */
   add(deadline: Deadline): void;
   cancel(deadline: Deadline): void;
-  /** Lets every deadline fall due now. */
+  /** Calls `onDue` of every deadline now. */
   releaseAll(): void;
   readonly size: number;
 }
 
 /**
- * Many deadlines of one length on one timer: thousands of parked polls would
- * otherwise be thousands of timers. All are equally long, so the order of adding
- * is the order of falling due. None falls due early.
+ * Many deadlines of one duration on one timer: thousands of parked polls would
+ * otherwise be thousands of timers. They fall due in the order in which they were
+ * added, and never early.
  *
  * A timer that fires late means that the process or its machine was paused. The
- * runtime runs timers before it reads sockets, so data may have arrived that is not
- * read yet. Therefore every deadline gets STALL_GRACE_MS more.
+ * runtime runs timers before it reads sockets, so data may be waiting unread.
+ * Therefore every deadline gets STALL_GRACE_MS more.
  */
 export function createDeadlineQueue(clock: Clock, durationMs: number): DeadlineQueue {
   const queue = new Set<Deadline>();
@@ -84,7 +84,7 @@ export function createDeadlineQueue(clock: Clock, durationMs: number): DeadlineQ
     add(deadline) {
       deadline.dueAtMs = clock.now() + durationMs;
       queue.add(deadline);
-      // Cancelling a deadline leaves the timer running: it then finds the next deadline, or none.
+      // Cancelling leaves the timer running: when it fires, it finds the next deadline or none.
       if (!timerIsSet) setTimer(durationMs);
     },
     cancel(deadline) {

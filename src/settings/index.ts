@@ -83,6 +83,13 @@ export interface Settings {
   readonly logFormat?: 'json' | 'text';
 }
 
+/** Without a base URL the relay is disabled. */
+export type EnabledSettings = Settings & { readonly baseUrl: string };
+
+export function isEnabled(settings: Settings): settings is EnabledSettings {
+  return settings.baseUrl !== undefined;
+}
+
 /** There may be warnings either way: a misspelt name often causes a fault. */
 export type SettingsReading = { readonly warnings: readonly SettingWarning[] } & (
   | { readonly ok: true; readonly settings: Settings }

@@ -22,6 +22,7 @@ export interface MemoryStore extends SessionStore {
   readonly size: number;
   /** Outcomes kept of sessions that are no longer held, by link and by code. */
   readonly outcomes: number;
+  readonly startLimiter: MemoryRateLimiter;
 }
 
 /** Some two megabytes. Beyond it the longest delivered is forgotten: its user is told what is told of an unknown link or code. */
@@ -33,7 +34,12 @@ interface Entry {
   session: machine.Session;
 }
 
-export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStore {
+export function createMemoryStore(
+  clock: Clock,
+  maxSessions: number,
+  startPolicy: RateLimitPolicy,
+): MemoryStore {
+  const startLimiter = createMemoryRateLimiter(clock, startPolicy);
   /** In the order of their start, and so of their expiry: removal begins at the front. */
   const byBrowserState = new Map<string, Entry>();
   const byUserCode = new Map<string, Entry>();
@@ -135,14 +141,15 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
   }
 
   return {
+    startLimiter,
+
     register(asked) {
       const nowMs = clock.now();
       const { browserState, pollSecret, service, lifetimeMs, userCode } = asked;
       const { verifier, challenge, details = false, deviceName, repeatMs, keepsErrors } = asked;
-      const { startLimiter, startedBy } = asked;
       const pollDigest = digestOf(pollSecret);
-      if (startLimiter !== undefined && startedBy !== undefined) {
-        const retryAfterMs = startLimiter.take(startedBy) as number;
+      if (asked.startedBy !== undefined) {
+        const retryAfterMs = startLimiter.take(asked.startedBy);
         if (retryAfterMs > 0) return { retryAfterMs };
       }
       let refusal = findRefusal(browserState, pollDigest, userCode);
@@ -257,9 +264,9 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
       return outcome === 'expired' || outcome === 'cancelled' ? 'gone' : outcome;
     },
 
-    tellOpened(pollSecret) {
+    takeOpenedNotice(pollSecret) {
       const entry = byPollDigest.get(digestOf(pollSecret));
-      const told = entry && machine.tellOpened(entry.session, clock.now());
+      const told = entry && machine.takeOpenedNotice(entry.session, clock.now());
       if (entry === undefined || typeof told !== 'object') return false;
       entry.session = told;
       return true;
@@ -301,6 +308,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
     countLive: () => byPollDigest.size,
 
     sweep() {
+      startLimiter.sweep();
       removeExpired(clock.now());
       removeOutcomes(clock.now());
     },
@@ -318,6 +326,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number): MemoryStor
 const GONE: Claim = { state: 'gone' };
 
 export interface MemoryRateLimiter extends RateLimiter {
+  take(key: string): number;
   readonly size: number;
 }
 

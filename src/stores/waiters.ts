@@ -35,7 +35,7 @@ export function createWaiters(): Waiters {
       if (waiters.size >= MAX_POLLS_PER_SESSION) {
         const [oldest] = waiters;
         if (oldest !== undefined) waiters.delete(oldest);
-        oldest?.notify('perhaps');
+        oldest?.notify('recheck');
       }
       waiters.add(waiter);
     },
@@ -46,7 +46,7 @@ export function createWaiters(): Waiters {
     },
     notify,
     notifyAll() {
-      for (const id of [...byId.keys()]) notify(id, 'perhaps');
+      for (const id of [...byId.keys()]) notify(id, 'recheck');
     },
   };
 }

@@ -16,7 +16,7 @@ function createWatched(options: TestServiceOptions = {}, settings: Partial<typeo
   const { providers: services, maxSessions } = { ...SETTINGS, ...settings };
   const admin = createAdmin({ clock: createFakeClock(), services, maxSessions, names: [] });
   const service = createTestService(settings, { ...options, monitor: admin.monitor });
-  admin.watch(service.readPresent);
+  admin.watch(service.readState);
   const ask = async (path: string) => {
     const response = await admin.handle(new Request(`http://127.0.0.1${path}`), NOBODY);
     return response.text();

@@ -171,7 +171,7 @@ describe('a result comes first:', () => {
     let meanwhile: (() => unknown) | undefined;
     const service = createTestService(
       {},
-      { beforeVerb: (verb) => (verb === 'tellOpened' ? meanwhile?.() : undefined) },
+      { beforeVerb: (verb) => (verb === 'takeOpenedNotice' ? meanwhile?.() : undefined) },
     );
     const { session, state } = await start(service);
     meanwhile = () => {
@@ -187,10 +187,10 @@ test('an opening just after the store has said that there was none is told by th
   let justAfter: (() => unknown) | undefined;
   const store = {
     ...other.store,
-    async tellOpened(pollSecret: string) {
-      const isTold = await other.store.tellOpened(pollSecret);
+    async takeOpenedNotice(pollSecret: string) {
+      const isReported = await other.store.takeOpenedNotice(pollSecret);
       await justAfter?.();
-      return isTold;
+      return isReported;
     },
   };
   const service = createTestService({}, { sharing: { store, clock: other.clock } });
@@ -209,7 +209,7 @@ describe('a hint that is lost is only that:', () => {
       {},
       {
         beforeVerb(verb) {
-          if (verb !== 'tellOpened') return;
+          if (verb !== 'takeOpenedNotice') return;
           tells += 1;
           throw new StoreUnavailable();
         },

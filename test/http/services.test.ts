@@ -199,7 +199,7 @@ test.each(['/services', '/refresh'])(
   async (path) => {
     const { createDisabledRoutes } = await import('../../src/http/routes.ts');
     const route = createDisabledRoutes().find((each) => each.path === path);
-    const answer = route?.refusal?.(undefined as never);
+    const answer = route?.respond?.(undefined as never);
     expect([answer?.status, await answer?.text()]).toEqual([503, 'OAuth proxy not configured\n']);
   },
 );

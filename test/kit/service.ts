@@ -11,7 +11,6 @@ import {
   createMemoryRateLimiter,
   createMemoryRefreshStore,
   createMemoryStore,
-  type MemoryRateLimiter,
 } from '../../src/stores/memory.ts';
 import { createApiCheck } from './api-document.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
@@ -76,7 +75,7 @@ const VERBS = [
   'complete',
   'claim',
   'acknowledge',
-  'tellOpened',
+  'takeOpenedNotice',
   'cancel',
   'sweep',
 ] as const satisfies readonly (keyof SessionStore)[];
@@ -113,9 +112,11 @@ export function createTestService(
   const clock: FakeClock = sharing?.clock ?? createFakeClock();
   /** The forms that reached the provider. */
   const exchanges: URLSearchParams[] = [];
-  const memory = createMemoryStore(clock, settings.maxSessions);
+  const memory = createMemoryStore(clock, settings.maxSessions, {
+    burst: settings.startBurst,
+    ratePerSecond: settings.startRatePerSecond,
+  });
   const refreshes = createMemoryRefreshStore(clock);
-  const limiters = new Map<string, MemoryRateLimiter>();
   let waiters = 0;
   const shared = options.stores?.sessions ?? sharing?.store ?? memory;
   const store: SessionStore = {
@@ -144,12 +145,7 @@ export function createTestService(
     {
       refreshes: options.refreshes ?? refreshes,
       createRateLimiter:
-        options.createRateLimiter ??
-        ((name, policy) => {
-          const limiter = createMemoryRateLimiter(clock, policy);
-          limiters.set(name, limiter);
-          return limiter;
-        }),
+        options.createRateLimiter ?? ((_, policy) => createMemoryRateLimiter(clock, policy)),
       close: () => {},
       ...options.stores,
       sessions: beforeVerb ? withHook(store, beforeVerb) : store,
@@ -173,7 +169,7 @@ export function createTestService(
     /** What is kept in memory, expired or not. */
     kept: () => ({
       sessions: memory.size,
-      startBuckets: limiters.get('start')?.size,
+      startBuckets: memory.startLimiter.size,
       refreshes: refreshes.size,
     }),
   };

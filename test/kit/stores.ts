@@ -98,6 +98,7 @@ export function createWaiter(notify: (notice: Notice) => void): Waiter {
 export function createTestStore(store: SessionStore) {
   return {
     tags: store.tags,
+    startLimiter: store.startLimiter,
     register: async (session: NewSession) => store.register(session),
     async getAuthorization({ service = 'mal', browserState }: Of) {
       return authorizationOf(await store.getAuthorization(service, browserState));
@@ -113,7 +114,7 @@ export function createTestStore(store: SessionStore) {
       store.complete(service, browserState, result),
     claim: async (pollSecret: string, signal?: AbortSignal) => store.claim(pollSecret, signal),
     acknowledge: async (pollSecret: string) => store.acknowledge(pollSecret),
-    tellOpened: async (pollSecret: string) => store.tellOpened(pollSecret),
+    takeOpenedNotice: async (pollSecret: string) => store.takeOpenedNotice(pollSecret),
     cancel: async (pollSecret: string) => store.cancel(pollSecret),
     addWaiter: store.addWaiter,
     removeWaiter: store.removeWaiter,
@@ -174,10 +175,13 @@ export interface TestStores extends Omit<Stores, 'sessions' | 'createRateLimiter
   createRateLimiter(policy: RateLimitPolicy, name?: string): RateLimiter;
 }
 
+/** As DEFAULT_START_BURST and DEFAULT_START_RATE_PER_SECOND. */
+export const START_POLICY: RateLimitPolicy = { burst: 3, ratePerSecond: 1 };
+
 /** What is kept in the memory stores is counted by `sizes`. */
-export function openMemory({ maxSessions = 5_000 } = {}) {
+export function openMemory({ maxSessions = 5_000, startPolicy = START_POLICY } = {}) {
   const time = createFakeClock(NOW);
-  const sessions = createMemoryStore(time, maxSessions);
+  const sessions = createMemoryStore(time, maxSessions, startPolicy);
   const refreshes = createMemoryRefreshStore(time);
   const limiters: { readonly size: number }[] = [];
   return {
@@ -206,7 +210,9 @@ export const IMPATIENT: Clock = {
 };
 
 export interface TestRedisOptions
-  extends Partial<Pick<RedisOptions, 'prefix' | 'maxSessions' | 'onEvent' | 'randomBytes'>> {
+  extends Partial<
+    Pick<RedisOptions, 'prefix' | 'maxSessions' | 'startPolicy' | 'onEvent' | 'randomBytes'>
+  > {
   /** For timers, where a test speeds them up. */
   readonly timers?: Clock;
   /** By the store's own clock, as in production. */
@@ -223,6 +229,7 @@ export async function openTestRedis(url: string, options: TestRedisOptions = {})
     target,
     prefix: `test-${randomUUID()}:`,
     maxSessions: 5_000,
+    startPolicy: START_POLICY,
     clock: timers,
     randomBytes,
     onEvent: () => {},

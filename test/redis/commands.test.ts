@@ -29,12 +29,11 @@ async function countCommands(ask: () => unknown): Promise<number> {
 }
 
 describe('the number of commands', async () => {
-  const { store, createRateLimiter, refreshes, close } = await openTestRedis(proxy.url);
+  const { store, refreshes, close } = await openTestRedis(proxy.url);
   afterAll(close);
-  const limiter = createRateLimiter({ burst: 3, ratePerSecond: 1 });
   const wanted = { userCode: createCode(), deviceName: 'Fernseher', repeatMs: ACK_MS };
-  const startLimit = { startLimiter: limiter, startedBy: '192.0.2.1' };
-  const [plain, byCode] = [newSession(startLimit), newSession(wanted)];
+  const startedBy = '192.0.2.1';
+  const [plain, byCode] = [newSession({ startedBy }), newSession(wanted)];
   const waiter = createWaiter(() => {});
   const cancelled = newSession({ userCode: createCode() });
   const { browserState } = byCode;
@@ -57,12 +56,12 @@ describe('the number of commands', async () => {
     ['a delivery to be acknowledged', 1, () => store.claim(byCode.pollSecret)],
     ['an acknowledgement', 1, () => store.acknowledge(byCode.pollSecret)],
     ['one more start', 1, () => store.register(cancelled)],
-    ['an opening that is told', 1, () => store.tellOpened(cancelled.pollSecret)],
+    ['an opening that is told', 1, () => store.takeOpenedNotice(cancelled.pollSecret)],
     ['a cancellation', 1, () => store.cancel(cancelled.pollSecret)],
     ['a page that says so', 1, () => store.getSession({ browserState: cancelled.browserState })],
     ['a refresh', 1, () => refreshes.begin('mal token')],
     ['its result', 1, () => refreshes.finish('mal token', '{}')],
-    ['a refund', 1, () => limiter.refund('192.0.2.1')],
+    ['a refund', 1, () => store.startLimiter.refund(startedBy)],
   ])('for %s is %d', async (_, count, step) => {
     expect(await countCommands(step)).toBe(count);
   });

@@ -120,7 +120,7 @@ test('what may have been missed while the connection was cut is forgotten', asyn
   const { pollSecret } = await register(own.store);
   await redis.cli('CLIENT', 'KILL', 'TYPE', 'pubsub');
   const waiter = own.store.untilNotified(pollSecret);
-  expect(await waiter).toBe('perhaps');
+  expect(await waiter).toBe('recheck');
   await pollUntil('it is not known any more', () => !isKnown(own.store, pollSecret));
 });
 

@@ -85,9 +85,9 @@ test('a full Redis still notes an opening, tells of it, and cancels', async () =
   await full.cli('CONFIG', 'SET', 'maxmemory', '1');
   for (const session of sessions) {
     const { pollSecret } = session;
-    expect(await store.tellOpened(pollSecret)).toBe(false);
+    expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
     expect(await store.getAuthorization(session)).toBeDefined();
-    expect(await store.tellOpened(pollSecret)).toBe(true);
+    expect(await store.takeOpenedNotice(pollSecret)).toBe(true);
     expect(await store.cancel(pollSecret)).toBe('cancelled');
   }
   close();

@@ -54,7 +54,7 @@ const EVENTS = {
   fail: (session, nowMs) => move(session, machine.fail(session, DENIED, nowMs)),
   lease: (session, nowMs) => move(session, machine.lease(session, nowMs)),
   complete: (session, nowMs) => move(session, machine.complete(session, TOKENS, nowMs)),
-  tellOpened: (session, nowMs) => move(session, machine.tellOpened(session, nowMs)),
+  takeOpenedNotice: (session, nowMs) => move(session, machine.takeOpenedNotice(session, nowMs)),
   cancel: (session, nowMs) => move(session, machine.cancel(session, nowMs)),
   claim(session, nowMs) {
     const claimed = machine.claim(session, nowMs);
@@ -94,7 +94,7 @@ test('every cell of the table: the outcome of each event in each state, and the 
       'fail: accepted, completed',
       'lease: accepted, exchanging',
       'complete: not_leased, pending',
-      'tellOpened: not_to_be_told, pending',
+      'takeOpenedNotice: nothing_to_report, pending',
       'cancel: accepted, cancelled',
       'claim: still_pending, pending',
       'acknowledge: early, pending',
@@ -105,7 +105,7 @@ test('every cell of the table: the outcome of each event in each state, and the 
       'fail: in_progress, exchanging',
       'lease: in_progress, exchanging',
       'complete: accepted, completed',
-      'tellOpened: not_to_be_told, exchanging',
+      'takeOpenedNotice: nothing_to_report, exchanging',
       'cancel: accepted, cancelled',
       'claim: still_pending, exchanging',
       'acknowledge: early, exchanging',
@@ -117,7 +117,7 @@ test('every cell of the table: the outcome of each event in each state, and the 
       'fail: already_completed, exchanging',
       'lease: already_completed, exchanging',
       'complete: already_completed, exchanging',
-      'tellOpened: not_to_be_told, exchanging',
+      'takeOpenedNotice: nothing_to_report, exchanging',
       'cancel: accepted, cancelled',
       'claim: exchange_failed, delivered',
       'acknowledge: early, exchanging',
@@ -128,7 +128,7 @@ test('every cell of the table: the outcome of each event in each state, and the 
       'fail: already_completed, completed',
       'lease: already_completed, completed',
       'complete: already_completed, completed',
-      'tellOpened: not_to_be_told, completed',
+      'takeOpenedNotice: nothing_to_report, completed',
       'cancel: accepted, cancelled',
       'claim: tokens, delivered',
       'acknowledge: early, completed',
@@ -139,7 +139,7 @@ test('every cell of the table: the outcome of each event in each state, and the 
       'fail: already_completed, delivered',
       'lease: already_completed, delivered',
       'complete: already_completed, delivered',
-      'tellOpened: not_to_be_told, delivered',
+      'takeOpenedNotice: nothing_to_report, delivered',
       'cancel: already_completed, delivered',
       'claim: tokens, delivered',
       'acknowledge: acknowledged, removed',
@@ -150,7 +150,7 @@ test('every cell of the table: the outcome of each event in each state, and the 
       'fail: cancelled, cancelled',
       'lease: cancelled, cancelled',
       'complete: cancelled, cancelled',
-      'tellOpened: not_to_be_told, cancelled',
+      'takeOpenedNotice: nothing_to_report, cancelled',
       'cancel: accepted, cancelled',
       'claim: cancelled, cancelled',
       'acknowledge: cancelled, cancelled',
@@ -221,9 +221,9 @@ test('the verifier is forgotten as soon as the lease is given or the session fai
 });
 
 describe('the opening of the link', () => {
-  const OPENING = { atMs: 5, isTold: false };
+  const OPENING = { atMs: 5, isReported: false };
 
-  test('is noted the first time that the user is led on, and stays to the end', () => {
+  test('is recorded the first time that the user is redirected, and kept to the end', () => {
     const opened = { ...PENDING, opening: OPENING };
     expect(machine.authorize(PENDING, 5)).toEqual(opened);
     expect(machine.authorize(opened, 6)).toBe(opened);
@@ -232,17 +232,17 @@ describe('the opening of the link', () => {
     expect(machine.cancel(opened, 0)).toEqual({ ...CANCELLED, opening: OPENING });
   });
 
-  test('is told once, while there is no result', () => {
+  test('is reported once, while there is no result', () => {
     for (const session of [PENDING, EXCHANGING]) {
       const opened = { ...session, opening: OPENING };
-      const told = machine.tellOpened(opened, 10);
-      expect(told).toEqual({ ...opened, opening: { ...OPENING, isTold: true } });
-      if (typeof told === 'string') return expect.unreachable();
-      expect(machine.tellOpened(told, 10)).toBe('not_to_be_told');
+      const reported = machine.takeOpenedNotice(opened, 10);
+      expect(reported).toEqual({ ...opened, opening: { ...OPENING, isReported: true } });
+      if (typeof reported === 'string') return expect.unreachable();
+      expect(machine.takeOpenedNotice(reported, 10)).toBe('nothing_to_report');
     }
     for (const session of [COMPLETED, DELIVERED, CANCELLED]) {
       const opened = { ...session, opening: OPENING };
-      expect(machine.tellOpened(opened, 10)).toBe('not_to_be_told');
+      expect(machine.takeOpenedNotice(opened, 10)).toBe('nothing_to_report');
     }
   });
 });

@@ -199,7 +199,7 @@ describe('a proxy in front', () => {
       'malformed',
       { 'X-Forwarded-For': 'unknown' },
       '127.0.0.1',
-      'let the proxy write addresses alone',
+      'let the proxy write only addresses',
     ],
     ['trusted', { 'X-Forwarded-For': '192.0.2.1' }, '127.0.0.0/8', undefined],
   ])('that is %s', async (_, headers, TRUSTED_PROXY_CIDRS, remedy) => {
@@ -239,7 +239,7 @@ describe.each(RUNTIMES)('a relay that does not listen at a port alone, on %s', (
     const env = { OAUTH_BASE_URL: front.url.origin, HOST: `unix:${path}`, POLL_SECONDS: '1' };
     const before = await runCheck(env, options);
     expect(before.faults).toEqual([]);
-    expect(before.find('base address')?.text).toContain('leads to this machine');
+    expect(before.find('base address')?.text).toContain('reaches this machine');
     expect(before.find('client address')?.mark).toBe('ok');
     expect(existsSync(path)).toBe(false);
     const relay = await startRelay(env, { command });
@@ -324,7 +324,7 @@ test('a proxy that changes the path is a fault, although requests arrive', async
   const { find } = await runCheck({ OAUTH_BASE_URL: front.url.origin, PORT: String(port) });
   expect(find('base address')).toMatchObject({
     mark: 'fault',
-    text: `${front.url.origin}/health arrives here as /app/health, and is answered 503`,
+    text: `${front.url.origin}/health arrives here as /app/health, and gets a 503`,
   });
 });
 

@@ -1,4 +1,4 @@
-/** A log that cannot be written: its reader is gone or does not read, or the disk is full. The relay goes on (docs/operating.md). */
+/** A log that cannot be written: its reader is gone or does not read, or the disk is full. The relay keeps running (docs/operating.md). */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -50,7 +50,8 @@ async function startRelay(stdout: 'pipe' | number = 'pipe') {
   };
 }
 
-const cannotWrite = (why: string) => `The log cannot be written (${why}); the relay goes on.\n`;
+const cannotWrite = (why: string) =>
+  `The log cannot be written (${why}); the relay keeps running.\n`;
 
 describe('when the reader is gone', () => {
   test('the relay says so once', async () => {

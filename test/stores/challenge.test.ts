@@ -10,6 +10,7 @@ import { openRedis } from '../../src/stores/redis/open.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { startRedisCluster } from '../kit/redis/groups.ts';
 import { startRedis } from '../kit/redis/server.ts';
+import { START_POLICY } from '../kit/stores.ts';
 
 setDefaultTimeout(30_000);
 
@@ -26,6 +27,7 @@ async function open(url: string): Promise<SessionStore> {
     target,
     prefix: `test-${randomUUID()}:`,
     maxSessions: 100,
+    startPolicy: START_POLICY,
     clock: systemClock,
     randomBytes,
     onEvent: () => {},
@@ -57,7 +59,7 @@ function newSession({ userCode, ...asked }: Partial<NewSession>): NewSession {
 }
 
 describe.each([
-  ['memory', async () => createMemoryStore(systemClock, 100)],
+  ['memory', async () => createMemoryStore(systemClock, 100, START_POLICY)],
   ['Redis', () => open(redis.url)],
   ['a Redis Cluster', () => open(cluster.url)],
 ])('%s', (_, openStore: () => Promise<SessionStore>) => {

@@ -256,7 +256,7 @@ describe('the connection that listens for completions', () => {
     clock.advance(HEARTBEAT_MS);
     await runReady();
     server.deliver();
-    expect(notices).toEqual(['perhaps']);
+    expect(notices).toEqual(['recheck']);
     stop();
   });
 });

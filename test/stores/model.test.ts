@@ -38,7 +38,7 @@ const step = fc.record({
     ...(['register', 'register again', 'getAuthorization', 'lease', 'lease', 'fail'] as const),
     ...(['complete', 'complete', 'claim', 'claim', 'sweep'] as const),
     ...(['getSession', 'getSession', 'getSession by code', 'getSession by code'] as const),
-    ...(['acknowledge', 'tellOpened', 'cancel'] as const),
+    ...(['acknowledge', 'takeOpenedNotice', 'cancel'] as const),
   ),
   session: fc.nat({ max: 3 }),
   service: fc.constantFrom('mal', 'mal', 'mal', 'anilist'),
@@ -117,8 +117,8 @@ function runVerb(
       return store.complete(session, isDenied ? DENIED : TOKENS);
     case 'claim':
       return store.claim(pollSecret);
-    case 'tellOpened':
-      return store.tellOpened(pollSecret);
+    case 'takeOpenedNotice':
+      return store.takeOpenedNotice(pollSecret);
     case 'cancel':
       return store.cancel(pollSecret);
     case 'getSession':

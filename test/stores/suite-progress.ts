@@ -23,14 +23,14 @@ export function testProgress(open: OpenStores): void {
     const { store } = await open();
     const session = await register(store);
     const { pollSecret } = session;
-    expect(await store.tellOpened(pollSecret)).toBe(false);
+    expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
     await store.getAuthorization(session);
     const told = await Promise.all(
-      Array.from({ length: CALLERS }, () => store.tellOpened(pollSecret)),
+      Array.from({ length: CALLERS }, () => store.takeOpenedNotice(pollSecret)),
     );
     expect(told.filter(Boolean)).toHaveLength(1);
     await store.getAuthorization(session);
-    expect(await store.tellOpened(pollSecret)).toBe(false);
+    expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
   });
 
   test('looking at a session, by link or code, is no opening; nor is a link of another service', async () => {
@@ -40,7 +40,7 @@ export function testProgress(open: OpenStores): void {
     await store.getSession({ browserState });
     await store.getSession({ userCode });
     await store.getAuthorization({ service: 'anilist', browserState });
-    expect(await store.tellOpened(pollSecret)).toBe(false);
+    expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
   });
 
   test('it is told after a lease too, and not after a result', async () => {
@@ -48,11 +48,11 @@ export function testProgress(open: OpenStores): void {
     const leased = await register(store);
     await store.getAuthorization(leased);
     await store.lease(leased);
-    expect(await store.tellOpened(leased.pollSecret)).toBe(true);
+    expect(await store.takeOpenedNotice(leased.pollSecret)).toBe(true);
     const completed = await register(store);
     await store.getAuthorization(completed);
     await store.fail(completed);
-    expect(await store.tellOpened(completed.pollSecret)).toBe(false);
+    expect(await store.takeOpenedNotice(completed.pollSecret)).toBe(false);
     expect(await store.claim(completed.pollSecret)).toEqual({ state: 'claimed', result: DENIED });
   });
 
@@ -60,25 +60,25 @@ export function testProgress(open: OpenStores): void {
     const { store } = await open();
     const session = await register(store);
     const { pollSecret } = session;
-    await store.tellOpened(pollSecret);
+    await store.takeOpenedNotice(pollSecret);
     const verifier = { verifier: String(session.verifier) };
     expect(await store.getAuthorization(session)).toEqual(verifier);
-    expect(await store.tellOpened(pollSecret)).toBe(true);
+    expect(await store.takeOpenedNotice(pollSecret)).toBe(true);
     expect(await store.claim(pollSecret)).toEqual(PENDING);
     expect(await store.lease(session)).toEqual({ ...verifier, deviceName: session.deviceName });
     expect(await store.complete(session)).toBe(true);
     expect(await store.claim(pollSecret)).toEqual(CLAIMED);
-    expect(await store.tellOpened(pollSecret)).toBe(false);
+    expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
   });
 
   test('nothing is told of a session that is unknown or has expired, or by its browser state', async () => {
     const { store, time } = await open();
     const session = await register(store);
     await store.getAuthorization(session);
-    expect(await store.tellOpened(newSession().pollSecret)).toBe(false);
-    expect(await store.tellOpened(session.browserState)).toBe(false);
+    expect(await store.takeOpenedNotice(newSession().pollSecret)).toBe(false);
+    expect(await store.takeOpenedNotice(session.browserState)).toBe(false);
     time.advance(LIFETIME_MS + 1);
-    expect(await store.tellOpened(session.pollSecret)).toBe(false);
+    expect(await store.takeOpenedNotice(session.pollSecret)).toBe(false);
   });
 
   test('a waiter that wants progress is notified of the first opening, then of the completion; no other is', async () => {
@@ -98,7 +98,7 @@ export function testProgress(open: OpenStores): void {
     const plain = store.untilNotified(pollSecret).then(note('plain'));
     store.addWaiter(pollSecret, { ...createWaiter(note('progress')), wantsProgress: true });
     await store.claim(pollSecret);
-    await store.tellOpened(pollSecret);
+    await store.takeOpenedNotice(pollSecret);
     const opened = next();
     await store.getAuthorization(session);
     await opened;
@@ -120,9 +120,9 @@ export function testProgress(open: OpenStores): void {
       const opening = store.getAuthorization(session);
       const notified = store.untilProgress(session.pollSecret);
       await store.claim(session.pollSecret);
-      if (!(await store.tellOpened(session.pollSecret))) {
+      if (!(await store.takeOpenedNotice(session.pollSecret))) {
         expect(await notified).toBe('opened');
-        expect(await store.tellOpened(session.pollSecret)).toBe(true);
+        expect(await store.takeOpenedNotice(session.pollSecret)).toBe(true);
       }
       await opening;
     }
@@ -142,7 +142,7 @@ export function testCancellations(open: OpenStores): void {
     expect(await store.complete(session)).toBe(false);
     expect(await store.claim(pollSecret)).toEqual(GONE);
     expect(await store.acknowledge(pollSecret)).toBe('gone');
-    expect(await store.tellOpened(pollSecret)).toBe(false);
+    expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
     time.advance(LIFETIME_MS);
     for (const key of [{ browserState }, { userCode }]) {
       expect(await store.getSession(key)).toBe('cancelled');

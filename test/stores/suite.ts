@@ -3,7 +3,7 @@
  * is a factory and a call of `runStoreSuite`.
  */
 import { afterEach, describe } from 'bun:test';
-import type { TestStores } from '../kit/stores.ts';
+import type { RateLimitPolicy, TestStores } from '../kit/stores.ts';
 import { testRateLimiter, testRefreshes, testStartLimit } from './suite-limits.ts';
 import { testObserver } from './suite-observer.ts';
 import { testCancellations, testProgress } from './suite-progress.ts';
@@ -17,7 +17,10 @@ import {
 import { testContract, testExpiry, testRaces } from './suite-sessions.ts';
 
 /** Opens empty stores for one test. */
-export type OpenStores = (options?: { readonly maxSessions?: number }) => Promise<TestStores>;
+export type OpenStores = (options?: {
+  readonly maxSessions?: number;
+  readonly startPolicy?: RateLimitPolicy;
+}) => Promise<TestStores>;
 
 export interface StoreSuiteOptions {
   /** The store is in another process, so a device may leave before it has answered. */

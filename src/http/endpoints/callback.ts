@@ -1,17 +1,17 @@
 /**
  * `GET /auth/<service>/callback`: the browser comes back from the provider. If the
- * browser disconnects, the exchange goes on, because the code is spent and the device
+ * browser disconnects, the exchange continues, because the code is spent and the device
  * waits for the tokens. docs/protocol.md §5.
  */
 import { log } from '../../log.ts';
-import type { Providers } from '../../providers/provider.ts';
 import type { TokenFailure } from '../../providers/token-endpoint.ts';
 import type { CodeCompletion, Relay } from '../../relay/relay.ts';
 import { isCapability, signInIdOf } from '../../relay/secrets.ts';
 import type { ErrorResult } from '../../relay/session.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
-import { RETRY_DISCOVERY, type RespondWithPage, refuse } from '../responses.ts';
+import type { Providers } from '../enabled-providers.ts';
+import type { PageResponses } from '../responses.ts';
 import { NO_END, type SignInLog } from '../sign-in-log.ts';
 
 export function createCallback(
@@ -19,15 +19,13 @@ export function createCallback(
   relay: Relay,
   cookies: ContinueCookies,
   signInLog: SignInLog,
-  respondWithPage: RespondWithPage,
+  { respondWithPage }: PageResponses,
 ): Handler {
   return async (request) => {
     const service = request.parameter;
-    const provider = providers.get(service);
-    if (provider === undefined) return refuse('not_found');
-    if (provider === 'undiscovered') {
-      return respondWithPage('undiscovered', request, { headers: RETRY_DISCOVERY });
-    }
+    const lookup = providers.find(service);
+    if (!lookup.ok) return lookup;
+    const { provider } = lookup;
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
     if (!cookies.mayComplete(request, browserState)) {
@@ -63,7 +61,7 @@ export function createCallback(
   };
 }
 
-/** Says whose fault it may be: a provider that refuses has a reason, one that does not answer has a fault. */
+/** The page says whose fault it may be: a provider that refuses has a reason, one that does not answer is faulty. */
 function pageOf({ completion, failure }: CodeCompletion<TokenFailure>, error: string | undefined) {
   if (completion === 'authorization_failed') {
     return error === 'server_error' || error === 'temporarily_unavailable'
@@ -71,7 +69,7 @@ function pageOf({ completion, failure }: CodeCompletion<TokenFailure>, error: st
       : 'authorization_refused';
   }
   const { status = 0, providerError } = failure ?? {};
-  // 429: too many ask, and a later try may succeed. RFC 6585 §4.
+  // 429 is temporary. RFC 6585 §4.
   const isRefused =
     providerError !== undefined || (status >= 400 && status < 500 && status !== 429);
   return completion === 'exchange_failed' && isRefused ? 'exchange_refused' : completion;

@@ -9,17 +9,20 @@ import type { Provider } from '../../providers/provider.ts';
 import type { RateLimiter } from '../../relay/rate-limit.ts';
 import type { Relay } from '../../relay/relay.ts';
 import { digestOf, isCapability } from '../../relay/secrets.ts';
+import type { Admission } from '../admission.ts';
 import { type Handler, logFault } from '../app.ts';
+import type { Providers } from '../enabled-providers.ts';
 import { formatUserCode, shortLinkOf } from '../links.ts';
 import {
   describeOAuthTokens,
   oauthResponse,
+  refuseInOAuth,
   refuseOAuth,
-  refuseOAuthAdmission,
-  refuseUndiscovered,
 } from '../oauth-responses.ts';
 import { type BodyReader, parseMembers, parseParameters, type RelayRequest } from '../request.ts';
-import { MAX_REFRESH_BODY_BYTES, type RefreshParts, refreshTokens } from './refresh.ts';
+import { type Refused, refused } from '../responses.ts';
+import type { SignInLog } from '../sign-in-log.ts';
+import { MAX_REFRESH_BODY_BYTES, type RefreshTokens } from './refresh.ts';
 
 /** RFC 8628 §3.2, and its default. */
 const POLL_INTERVAL_SECONDS = 5;
@@ -28,59 +31,52 @@ const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 const REFRESH_GRANT = 'refresh_token';
 
 const PARAMETERS = new Set(['grant_type', 'device_code', 'refresh_token', 'scope', 'device']);
-type Parameters = ReadonlyMap<string, string>;
+type TokenParameters = ReadonlyMap<string, string>;
 
-export interface DeviceGrantParts extends RefreshParts {
-  readonly startLimiter: RateLimiter;
-  /** Of polls, by device code. */
-  readonly pollLimiter: RateLimiter;
+export interface DeviceAuthorizationParts {
+  readonly admission: Admission;
+  readonly bodies: BodyReader;
+  readonly providers: Providers;
   readonly relay: Relay;
-  readonly monitor: Monitor;
+  readonly signInLog: SignInLog;
   readonly baseUrl: string;
   readonly sessionSeconds: number;
-  readonly pollSeconds: number;
   /** How long after its first delivery a device code gets the same tokens again. 0: once. */
-  readonly deviceGrantRepeatSeconds: number;
+  readonly repeatSeconds: number;
 }
 
 /**
  * Anyone may start a sign-in, as at `/auth/start`. The client id is ignored, because a
  * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
-export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
-  const { admission, startLimiter, bodies, providers, relay, signInLog, blind } = parts;
-  const { baseUrl, sessionSeconds, deviceGrantRepeatSeconds } = parts;
+export function createDeviceAuthorization(parts: DeviceAuthorizationParts): Handler {
+  const { admission, bodies, providers, relay, signInLog } = parts;
+  const { baseUrl, sessionSeconds, repeatSeconds } = parts;
   return async (request) => {
-    if (blind === 'always') return refuseBlind();
     const service = request.parameter;
-    const provider = providers.get(service);
-    if (provider === undefined || provider === 'undiscovered') return refuseUndiscovered();
-    const startedBy = admission.admitStart(request);
-    if (typeof startedBy !== 'string') return refuseOAuthAdmission(startedBy);
+    const found = providers.find(service);
+    if (!found.ok) return found;
+    const admitted = admission.admitStart(request);
+    if (!admitted.ok) return admitted;
+    const { address } = admitted;
     const parameters = await readParameters(request.raw, bodies);
     if (parameters === undefined) {
-      const refused = await admission.takeStart(startedBy, startLimiter);
-      return refused === undefined ? refuseOAuth('invalid_request') : refuseOAuthAdmission(refused);
+      return admission.chargeStart(address, refused('invalid_request'));
     }
     const started = await relay.start(service, {
-      withVerifier: provider.usesPkce,
+      withVerifier: found.provider.usesPkce,
       challenge: undefined,
       details: true,
       withUserCode: true,
       deviceName: cleanName(parameters.get('device')),
       // A standard client cannot acknowledge, and some poll twice at once: docs/device-grant.md "Repeated delivery".
-      repeatMs: deviceGrantRepeatSeconds > 0 ? deviceGrantRepeatSeconds * 1_000 : undefined,
+      repeatMs: repeatSeconds > 0 ? repeatSeconds * 1_000 : undefined,
       keepsErrors: true,
-      startedBy,
+      startedBy: address,
     });
     signInLog.started(request, service, started);
-    if (typeof started === 'string') return refuseOAuth('temporarily_unavailable');
-    if ('retryAfterMs' in started) {
-      return refuseOAuthAdmission(
-        admission.refuseStart(startedBy, started.retryAfterMs, startLimiter),
-      );
-    }
-    const { pollSecret, userCode = '' } = started;
+    if (!started.ok) return admission.noteStart(address, started);
+    const { pollSecret, userCode = '' } = started.secrets;
     return oauthResponse({
       device_code: pollSecret,
       user_code: formatUserCode(userCode),
@@ -92,19 +88,28 @@ export function createDeviceAuthorization(parts: DeviceGrantParts): Handler {
   };
 }
 
-export function createToken(parts: DeviceGrantParts): Handler {
-  const { bodies, providers, blind } = parts;
+export interface TokenParts {
+  readonly bodies: BodyReader;
+  readonly providers: Providers;
+  readonly relay: Relay;
+  readonly refreshTokens: RefreshTokens;
+  /** Of polls, by device code. */
+  readonly pollLimiter: RateLimiter;
+  readonly monitor: Monitor;
+  readonly pollSeconds: number;
+}
+
+export function createToken(parts: TokenParts): Handler {
+  const { bodies, providers, refreshTokens } = parts;
   return async (request) => {
-    if (blind === 'always') return refuseBlind();
     const parameters = await readParameters(request.raw, bodies);
-    if (parameters === undefined) return refuseOAuth('invalid_request');
+    if (parameters === undefined) return refused('invalid_request');
     switch (parameters.get('grant_type')) {
       case DEVICE_CODE_GRANT:
         return poll(request, parameters.get('device_code'), parts);
       case REFRESH_GRANT: {
-        const provider = providers.get(request.parameter);
-        if (provider === undefined || provider === 'undiscovered') return refuseUndiscovered();
-        return refresh(request, provider, parameters, parts);
+        const found = providers.find(request.parameter);
+        return found.ok ? refresh(request, found.provider, parameters, refreshTokens) : found;
       }
       case undefined:
         return refuseOAuth('invalid_request', { description: 'grant_type is missing' });
@@ -114,11 +119,16 @@ export function createToken(parts: DeviceGrantParts): Handler {
   };
 }
 
+/** With BLIND=always, in place of both: no standard client sends a challenge, so the relay would see the tokens. */
+export function refuseBlind(): Response {
+  return refuseOAuth('unauthorized_client', { description: 'This relay must not see tokens' });
+}
+
 /** Looks for a result before it checks the poll rate, so that a device that polls too early still gets its tokens. */
 async function poll(
   request: RelayRequest,
   deviceCode: string | undefined,
-  { relay, pollLimiter, pollSeconds, monitor }: DeviceGrantParts,
+  { relay, pollLimiter, pollSeconds, monitor }: TokenParts,
 ): Promise<Response> {
   if (deviceCode === undefined) {
     return refuseOAuth('invalid_request', { description: 'device_code is missing' });
@@ -146,52 +156,36 @@ async function poll(
   }
 }
 
-/** No standard client brings a challenge, so the relay would see the tokens. */
-function refuseBlind(): Response {
-  return refuseOAuth('unauthorized_client', { description: 'This relay must not see tokens' });
-}
-
 /**
  * A device discards its tokens at `invalid_grant`, so it gets that only if the provider
- * refused them. If the outcome is unknown, it is told to try again later: with 503,
- * because some clients treat any 400 as `invalid_grant`.
+ * refused them. If the outcome is unknown, it gets a 503, because some clients treat any
+ * 400 as `invalid_grant`.
  */
 async function refresh(
   request: RelayRequest,
   provider: Provider,
-  parameters: Parameters,
-  parts: DeviceGrantParts,
-): Promise<Response> {
+  parameters: TokenParameters,
+  refreshTokens: RefreshTokens,
+): Promise<Response | Refused> {
   const refreshToken = parameters.get('refresh_token');
   if (refreshToken === undefined) {
     return refuseOAuth('invalid_request', { description: 'refresh_token is missing' });
   }
   try {
-    const sent = { refreshToken, scope: parameters.get('scope') };
-    const outcome = await refreshTokens(request, provider, sent, parts);
-    switch (outcome.state) {
-      case 'refreshed':
-        return oauthResponse(describeOAuthTokens(outcome.tokens));
-      case 'refused':
-        return refuseOAuth(outcome.error);
-      case 'unavailable':
-        return refuseUnavailable();
-      case 'not_admitted':
-        // To many clients nearly any 400 is the end of their token.
-        return refuseOAuthAdmission(outcome.refused, 429);
-    }
+    const asked = { refreshToken, scope: parameters.get('scope') };
+    const outcome = await refreshTokens(request, provider, asked);
+    // To many clients nearly any 400 is the end of their token.
+    return outcome.ok
+      ? oauthResponse(describeOAuthTokens(outcome.tokens))
+      : refuseInOAuth(outcome, 429);
   } catch (error) {
-    // The route answers faults as polls need it, and a refresh is never pending.
+    // The route's answer to faults is for polls: a refresh is never pending.
     logFault(error, request, '/oauth2/:service/token');
-    return refuseUnavailable();
+    return refused('refresh_unavailable');
   }
 }
 
-function refuseUnavailable(): Response {
-  return refuseOAuth('temporarily_unavailable', { status: 503 });
-}
-
-/** The relay's own addresses, so a provider that is not discovered yet has metadata too. RFC 8414 §2, RFC 8628 §4. */
+/** Lists only the relay's own endpoints, so an undiscovered provider has metadata too. RFC 8414 §2, RFC 8628 §4. */
 export function createMetadata(baseUrl: string): Handler {
   return (request) => {
     const issuer = `${baseUrl}/oauth2/${request.parameter}`;
@@ -212,7 +206,10 @@ export function createMetadata(baseUrl: string): Handler {
  * long, or has a parameter twice (RFC 6749 §3.2). An empty parameter counts as absent
  * (§3.1). Other parameters are ignored, and may appear twice (RFC 8707 §2).
  */
-async function readParameters(raw: Request, bodies: BodyReader): Promise<Parameters | undefined> {
+async function readParameters(
+  raw: Request,
+  bodies: BodyReader,
+): Promise<TokenParameters | undefined> {
   try {
     const { text, isCut } = await bodies.read(raw, MAX_REFRESH_BODY_BYTES);
     if (isCut) return undefined;
@@ -229,7 +226,7 @@ async function readParameters(raw: Request, bodies: BodyReader): Promise<Paramet
   }
 }
 
-/** How many seconds the client would wait; 0 if it does not say. RFC 7240 §4.3. */
+/** How many seconds the client is willing to wait; 0 without that preference. RFC 7240 §4.3. */
 function parsePreferredWait(prefer = ''): number {
   const wait = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,6})"?\s*(?=$|[,;])/i.exec(prefer);
   return Number(wait?.[1] ?? 0);

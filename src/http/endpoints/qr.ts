@@ -6,7 +6,7 @@ import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
 import { linkOf, parseUserCode, shortLinkOf } from '../links.ts';
 import type { QrFormat } from '../qr-image.ts';
-import { DATA_HEADERS, refuse, retryAfter } from '../responses.ts';
+import { DATA_HEADERS, refused } from '../responses.ts';
 
 /**
  * Width and height of a picture. The default fits a television of 720 lines; the
@@ -36,17 +36,14 @@ export function createQr(
 
   return async (request) => {
     const sizePx = parseSize(request.query('size'));
-    if (sizePx === undefined) return refuse('invalid_size');
+    if (sizePx === undefined) return refused('invalid_size');
     const [, name = '', extension = ''] = /^(.+)\.([a-z]+)$/.exec(request.parameter) ?? [];
-    if (!isFormat(extension)) return refuse('not_found');
+    if (!isFormat(extension)) return refused('not_found');
     const admitted = await admission.admitToPair(request, limits, 'qr');
-    if (admitted.refusal === 'rate_limited') {
-      return refuse('rate_limited', retryAfter(admitted.retryAfterMs));
-    }
-    if (admitted.refusal !== undefined) return refuse(admitted.refusal);
+    if (!admitted.ok) return admitted;
     const link = createShortLink(name, baseUrl) ?? (await findLink(name));
-    if (link === undefined) return refuse('not_found');
-    // Loaded when needed: most devices draw the code themselves, and the module includes a compressor.
+    if (link === undefined) return refused('not_found');
+    // Loaded when needed: most devices draw the code themselves.
     const { drawQr } = await import('../qr-image.ts');
     const headers = { ...DATA_HEADERS, 'Content-Type': MEDIA_TYPES[extension] };
     return new Response(drawQr(link, extension, sizePx), { headers });

@@ -1,105 +1,79 @@
 /**
  * `POST /refresh`: a device gets new tokens for its refresh token. docs/extensions.md.
- * The device grant refreshes by the same function (device-grant.ts), so that both
+ * The device grant (device-grant.ts) refreshes with the same function, so that both
  * share one limit and one request to the provider.
  */
-import type { BlindPolicy, Provider, Providers } from '../../providers/provider.ts';
-import type { ProviderError } from '../../providers/token-endpoint.ts';
+import type { BlindPolicy, Provider } from '../../providers/provider.ts';
 import type { RateLimiter } from '../../relay/rate-limit.ts';
 import type { Refreshes } from '../../relay/refresh.ts';
 import type { TokenResult } from '../../relay/session.ts';
-import type { Admission, Refused } from '../admission.ts';
+import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
+import type { Providers } from '../enabled-providers.ts';
 import { type BodyReader, parseMembers, type RelayRequest } from '../request.ts';
-import {
-  describeTokens,
-  jsonErrorResponse,
-  jsonResponse,
-  RETRY_DISCOVERY,
-  refuse,
-  retryAfter,
-} from '../responses.ts';
+import { describeTokens, jsonResponse, type Refused, refused } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';
 
 /** Refresh tokens of 4 KB have been seen. */
 export const MAX_REFRESH_BODY_BYTES = 16_384;
 
-/** When a device may try again what was not the provider's decision. */
-const RETRY_REFRESH = retryAfter(5_000);
-
-export interface RefreshParts {
-  readonly admission: Admission;
-  readonly refreshLimiter: RateLimiter;
-  readonly bodies: BodyReader;
-  readonly providers: Providers;
-  readonly refreshes: Refreshes;
-  readonly signInLog: SignInLog;
-  readonly blind: BlindPolicy;
+export interface RefreshRequest {
+  readonly refreshToken: string;
+  readonly scope: string | undefined;
 }
 
-export type RefreshOutcome =
-  | { readonly state: 'refreshed'; readonly tokens: TokenResult }
-  | { readonly state: 'not_admitted'; readonly refused: Refused }
-  /** The provider has decided. */
-  | { readonly state: 'refused'; readonly error: ProviderError }
-  /** Nothing is known of the token: the device keeps it. */
-  | { readonly state: 'unavailable' };
-
-/** The relay adds what the device cannot keep. May throw: the store is unavailable. */
-export async function refreshTokens(
+/** Refreshes for both protocols. Rejects when the store is unavailable. */
+export type RefreshTokens = (
   request: RelayRequest,
   provider: Provider,
-  { refreshToken, scope }: { readonly refreshToken: string; readonly scope: string | undefined },
-  { admission, refreshLimiter, refreshes, signInLog }: RefreshParts,
-): Promise<RefreshOutcome> {
-  const refused = await admission.admit(request, refreshLimiter, 'refresh');
-  if (refused !== undefined) return { state: 'not_admitted', refused };
-  const outcome = await refreshes.refresh(provider, refreshToken, scope);
-  if (outcome === undefined) return { state: 'unavailable' };
-  if (outcome.ok) return { state: 'refreshed', tokens: outcome.tokens };
-  const { failure } = outcome;
-  signInLog.refreshFailed(request, provider, failure);
-  return failure.refusal === undefined
-    ? { state: 'unavailable' }
-    : { state: 'refused', error: failure.refusal };
-}
+  asked: RefreshRequest,
+) => Promise<{ readonly ok: true; readonly tokens: TokenResult } | Refused>;
 
-export function createRefresh(parts: RefreshParts): Handler {
-  const { bodies, providers, blind } = parts;
-  return async (request) => {
-    const asked = await readMembers(request, bodies);
-    if (asked === undefined) return refuse('invalid_json');
-    const provider = providers.get(textOf(asked.service) ?? '');
-    if (provider === undefined) return refuse('unknown_service');
-    // The relay would see the tokens.
-    if (blind === 'always') return jsonErrorResponse('unauthorized_client');
-    if (provider === 'undiscovered') return refuse('busy', RETRY_DISCOVERY);
-    const refreshToken = textOf(asked.refreshToken);
-    if (refreshToken === undefined) return jsonErrorResponse('invalid_request');
-    const sent = { refreshToken, scope: textOf(asked.scope) };
-    const outcome = await refreshTokens(request, provider, sent, parts);
-    switch (outcome.state) {
-      case 'refreshed':
-        return jsonResponse(describeTokens(outcome.tokens, asked.details === true));
-      case 'refused':
-        return jsonErrorResponse(outcome.error);
-      case 'unavailable':
-        return refuseUnavailable();
-      case 'not_admitted': {
-        const { refused } = outcome;
-        if (refused.refusal !== 'rate_limited') return refuse(refused.refusal);
-        return refuse('rate_limited', retryAfter(refused.retryAfterMs));
-      }
-    }
+/** The relay adds what the device cannot keep: the client's authentication. */
+export function createRefreshTokens(
+  admission: Admission,
+  limiter: RateLimiter,
+  refreshes: Refreshes,
+  signInLog: SignInLog,
+): RefreshTokens {
+  return async (request, provider, { refreshToken, scope }) => {
+    const admitted = await admission.admit(request, limiter, 'refresh');
+    if (!admitted.ok) return admitted;
+    const outcome = await refreshes.refresh(provider, refreshToken, scope);
+    if (outcome === undefined) return refused('refresh_unavailable');
+    if (outcome.ok) return outcome;
+    const { failure } = outcome;
+    signInLog.refreshFailed(request, provider, failure);
+    return refused(failure.refusal ?? 'refresh_unavailable');
   };
 }
 
-/** Also after a fault: the token may be good, so the device keeps it. */
-export function refuseUnavailable(): Response {
-  return refuse('busy', RETRY_REFRESH);
+export function createRefresh(
+  bodies: BodyReader,
+  providers: Providers,
+  refreshTokens: RefreshTokens,
+  blind: BlindPolicy,
+): Handler {
+  return async (request) => {
+    const asked = await readMembers(request, bodies);
+    if (asked === undefined) return refused('invalid_json');
+    const service = textOf(asked.service) ?? '';
+    // The relay would see the tokens.
+    if (blind === 'always' && providers.has(service)) return refused('unauthorized_client');
+    const found = providers.find(service);
+    if (!found.ok) return found;
+    const refreshToken = textOf(asked.refreshToken);
+    if (refreshToken === undefined) return refused('invalid_request');
+    const outcome = await refreshTokens(request, found.provider, {
+      refreshToken,
+      scope: textOf(asked.scope),
+    });
+    if (!outcome.ok) return outcome;
+    return jsonResponse(describeTokens(outcome.tokens, asked.details === true));
+  };
 }
 
-/** Undefined for what is no JSON, or too long. */
+/** Undefined for what is not JSON, or too long. */
 async function readMembers(request: RelayRequest, bodies: BodyReader) {
   try {
     const { text, isCut } = await bodies.read(request.raw, MAX_REFRESH_BODY_BYTES);
@@ -109,7 +83,7 @@ async function readMembers(request: RelayRequest, bodies: BodyReader) {
   }
 }
 
-/** A member that is empty or of a wrong type counts as left out. */
+/** A member that is empty or of a wrong type counts as absent. */
 function textOf(member: unknown): string | undefined {
   return typeof member === 'string' && member !== '' ? member : undefined;
 }

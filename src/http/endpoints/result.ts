@@ -7,7 +7,14 @@ import type { SessionResult } from '../../relay/session.ts';
 import type { Acknowledgement, Cancellation, SessionStore } from '../../relay/store.ts';
 import type { Handler } from '../app.ts';
 import type { RelayRequest } from '../request.ts';
-import { describeTokens, emptyResponse, jsonResponse, refuse } from '../responses.ts';
+import {
+  describeTokens,
+  emptyResponse,
+  jsonResponse,
+  type Refused,
+  refuse,
+  refused,
+} from '../responses.ts';
 
 /** The longest a device may ask to be held. */
 const MAX_WAIT_SECONDS = 50;
@@ -18,10 +25,10 @@ export function createResult(store: SessionStore, relay: Relay, pollSeconds: num
     if (isAcknowledgement(request)) return acknowledge(store, pollSecret);
     if (isCancellation(request)) return cancel(store, pollSecret, request);
     const waitSeconds = parseWait(request.query('wait'));
-    if (Number.isNaN(waitSeconds)) return refuse('invalid_wait');
-    if (!isCapability(pollSecret)) return refuse('session_not_found');
+    if (Number.isNaN(waitSeconds)) return refused('invalid_wait');
+    if (!isCapability(pollSecret)) return refused('session_not_found');
     if (log.isEnabledFor('debug')) log.debug('poll_waiting', { requestId: request.id });
-    // Never longer than the operator allows, because a proxy may close the connection then.
+    // At most what the operator allows, because a proxy may close the connection after that.
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
     const wantsProgress = request.query('progress') === '1';
     const { signal } = request.raw;
@@ -31,9 +38,9 @@ export function createResult(store: SessionStore, relay: Relay, pollSeconds: num
 }
 
 /**
- * After a fault a poll is answered 204, because deployed devices take any error as
- * final. An acknowledgement or a cancellation is answered 503, because it may not have
- * been carried out: the device repeats it.
+ * After a fault a poll gets a 204, because deployed devices take any error as final. An
+ * acknowledgement or a cancellation gets a 503, because it may not have been carried
+ * out: the device repeats it.
  */
 export function respondToResultFault(request: RelayRequest): Response {
   const isPoll = !isAcknowledgement(request) && !isCancellation(request);
@@ -48,14 +55,14 @@ function isCancellation(request: RelayRequest): boolean {
   return request.query('cancel') === '1';
 }
 
-function respond(outcome: PollOutcome): Response {
+function respond(outcome: PollOutcome): Response | Refused {
   switch (outcome.state) {
     case 'claimed':
       return jsonResponse(describeResult(outcome.result));
     case 'pending':
       return 'isOpened' in outcome ? jsonResponse({ progress: 'opened' }) : emptyResponse();
     case 'gone':
-      return refuse('session_not_found');
+      return refused('session_not_found');
   }
 }
 
@@ -66,23 +73,23 @@ function parseWait(asked: string | undefined): number {
   return isWhole ? Number(asked) : Number.NaN;
 }
 
-/** 204 also if nothing was delivered yet: then there is nothing to acknowledge. */
-async function acknowledge(store: SessionStore, pollSecret: string): Promise<Response> {
+/** 204 also before delivery: then there is nothing to acknowledge. */
+async function acknowledge(store: SessionStore, pollSecret: string): Promise<Response | Refused> {
   const outcome: Acknowledgement = isCapability(pollSecret)
     ? await store.acknowledge(pollSecret)
     : 'gone';
-  return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
+  return outcome === 'gone' ? refused('session_not_found') : emptyResponse();
 }
 
-/** 204 also when it is repeated. 410 when there is nothing to cancel any more. */
+/** 204 also when repeated. 410 when there is nothing left to cancel. */
 async function cancel(
   store: SessionStore,
   pollSecret: string,
   request: RelayRequest,
-): Promise<Response> {
+): Promise<Response | Refused> {
   const outcome: Cancellation = isCapability(pollSecret) ? await store.cancel(pollSecret) : 'gone';
   log.debug('sign_in_cancelled', { requestId: request.id, outcome });
-  return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
+  return outcome === 'gone' ? refused('session_not_found') : emptyResponse();
 }
 
 function describeResult(result: SessionResult): object {

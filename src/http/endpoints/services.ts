@@ -1,40 +1,31 @@
 /** `GET /services`: what a device can offer its user at this relay. docs/extensions.md. */
-import type { BlindPolicy, Provider, Providers } from '../../providers/provider.ts';
+import type { BlindPolicy } from '../../providers/provider.ts';
 import type { Handler } from '../app.ts';
+import type { Providers } from '../enabled-providers.ts';
 import { jsonResponse } from '../responses.ts';
 
-/** What this relay speaks beyond the core of the protocol. */
+/** What this relay supports beyond the core of the protocol. */
 const EXTENSIONS = [
   ...['code', 'ack', 'device', 'wait', 'progress', 'cancel', 'details', 'challenge', 'refresh'],
 ];
 
-/** An enabled provider, discovered or not. */
-export interface OfferedService {
-  readonly name: string;
-  readonly displayName: string;
-}
-
-/** `offered` is in the order of `PROVIDERS`. */
-export function createServices(
-  offered: readonly OfferedService[],
-  providers: Providers,
-  policy: BlindPolicy,
-): Handler {
+/** In the order of `PROVIDERS`. */
+export function createServices(providers: Providers, policy: BlindPolicy): Handler {
   return () => {
-    const services = offered.map(({ name, displayName }) => {
-      const blind = describeBlind(providers.get(name), policy);
+    const services = providers.offered.map(({ name, displayName }) => {
+      const blind = describeBlind(providers.find(name), policy);
       return { service: name, name: displayName, blind };
     });
     return jsonResponse({ services, extensions: EXTENSIONS });
   };
 }
 
-/** Until its issuer has told, an undiscovered provider is not known to take a challenge. */
+/** An undiscovered provider is not known to take a challenge. */
 function describeBlind(
-  provider: Provider | 'undiscovered' | undefined,
+  found: ReturnType<Providers['find']>,
   policy: BlindPolicy,
 ): 'no' | 'can' | 'must' {
   if (policy === 'always') return 'must';
-  const isPossible = typeof provider === 'object' && provider.takesChallenge;
+  const isPossible = found.ok && found.provider.takesChallenge;
   return isPossible && policy === 'allow' ? 'can' : 'no';
 }

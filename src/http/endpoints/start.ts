@@ -1,15 +1,15 @@
 /** `POST /auth/start`: a device starts a sign-in. docs/protocol.md §2. */
-import { ACK_MS } from '../../limits.ts';
 import { log } from '../../log.ts';
 import { cleanName } from '../../pages/shown-name.ts';
-import type { BlindPolicy, Provider, Providers } from '../../providers/provider.ts';
-import type { RateLimiter } from '../../relay/rate-limit.ts';
-import type { Relay, Started } from '../../relay/relay.ts';
-import type { Admission, Refused } from '../admission.ts';
+import type { BlindPolicy, Provider } from '../../providers/provider.ts';
+import type { Relay } from '../../relay/relay.ts';
+import type { SessionSecrets } from '../../relay/secrets.ts';
+import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
+import type { Providers } from '../enabled-providers.ts';
 import { formatUserCode, linkOf, qrLinkOf, shortLinkOf } from '../links.ts';
 import { type BodyReader, parseMembers, type RelayRequest } from '../request.ts';
-import { type Headers, jsonResponse, RETRY_DISCOVERY, refuse, retryAfter } from '../responses.ts';
+import { jsonResponse, type Refused, refused } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';
 
 /** How much of the body is read. A longer body is cut there. */
@@ -18,7 +18,10 @@ const MAX_BODY_BYTES = 512;
 /** SHA-256 in base64url: 43 characters, of which the last has four bits. RFC 7636 §4.2. */
 const CHALLENGE = /^[\w-]{42}[AEIMQUYcgkosw048]$/;
 
-/** What a start may have, and of which type. */
+/** How long after its first delivery a device that acknowledges (`ack`) may claim its result again. */
+export const ACK_MS = 60_000;
+
+/** The members of a start and their types. */
 const MEMBERS = {
   service: 'string',
   code: 'boolean',
@@ -28,11 +31,10 @@ const MEMBERS = {
   challenge: 'string',
 } as const;
 
-type Members = Readonly<Record<string, unknown>>;
+type StartMembers = Readonly<Record<string, unknown>>;
 
 export interface StartParts {
   readonly admission: Admission;
-  readonly startLimiter: RateLimiter;
   readonly bodies: BodyReader;
   readonly providers: Providers;
   readonly relay: Relay;
@@ -45,76 +47,70 @@ export interface StartParts {
 /**
  * The answers are those of docs/protocol.md §2, in that order. The rate limit is the
  * store's, which takes the token of a start as it registers the session, in one round
- * trip. So the body is read before, unless the address is known to have no token.
+ * trip. So the body is read before, unless the address is known to have no token. A
+ * start that is refused for another reason costs a token too.
  */
 export function createStart(parts: StartParts): Handler {
-  const { admission, startLimiter, bodies, providers, relay, signInLog, blind } = parts;
-
-  function limited(refused: Refused): Response {
-    return refused.refusal === 'rate_limited'
-      ? refuse('rate_limited', retryAfter(refused.retryAfterMs))
-      : refuse(refused.refusal);
-  }
-
-  /** Costs a token too. */
-  async function refuseStart(
-    startedBy: string,
-    refusal: Parameters<typeof refuse>[0],
-    headers?: Headers,
-  ): Promise<Response> {
-    const refused = await admission.takeStart(startedBy, startLimiter);
-    return refused === undefined ? refuse(refusal, headers) : limited(refused);
-  }
-
+  const { admission, bodies, providers, relay, signInLog, blind } = parts;
   return async (request) => {
-    const startedBy = admission.admitStart(request);
-    if (typeof startedBy !== 'string') return limited(startedBy);
-    let asked: Members;
-    try {
-      const { text, isCut } = await bodies.read(request.raw, MAX_BODY_BYTES);
-      if (isCut) log.debug('start_body_cut', { requestId: request.id, readBytes: MAX_BODY_BYTES });
-      asked = parseMembers(text);
-    } catch {
-      return refuseStart(startedBy, 'invalid_json');
-    }
+    const admitted = admission.admitStart(request);
+    if (!admitted.ok) return admitted;
+    const { address } = admitted;
+    const asked = await readMembers(request, bodies);
+    if (asked === undefined) return admission.chargeStart(address, refused('invalid_json'));
     if (log.isEnabledFor('debug')) logIgnoredMembers(request, asked);
     // A member of a wrong type counts as missing. But not the challenge: the relay
     // would see tokens that the device wanted to keep from it.
     const service = typeof asked.service === 'string' ? asked.service : '';
-    const provider = providers.get(service);
-    if (provider === undefined) return refuseStart(startedBy, 'unknown_service');
-    if (provider === 'undiscovered') return refuseStart(startedBy, 'busy', RETRY_DISCOVERY);
+    const found = providers.find(service);
+    if (!found.ok) return admission.chargeStart(address, found);
+    const { provider } = found;
     const challenge = readChallenge(asked.challenge, provider, blind);
-    if (typeof challenge === 'object') return refuseStart(startedBy, challenge.refusal);
+    if (!challenge.ok) return admission.chargeStart(address, challenge);
     const started = await relay.start(service, {
-      withVerifier: provider.usesPkce && challenge === undefined,
-      challenge,
+      withVerifier: provider.usesPkce && challenge.value === undefined,
+      challenge: challenge.value,
       details: asked.details === true,
       withUserCode: asked.code === true,
       deviceName: cleanName(asked.device),
       repeatMs: asked.ack === true ? ACK_MS : undefined,
       keepsErrors: false,
-      startedBy,
+      startedBy: address,
     });
     signInLog.started(request, service, started);
-    if (typeof started === 'string') return refuse('busy');
-    if ('retryAfterMs' in started) {
-      return limited(admission.refuseStart(startedBy, started.retryAfterMs, startLimiter));
-    }
-    return jsonResponse(describeStarted(service, started, parts));
+    if (!started.ok) return admission.noteStart(address, started);
+    return jsonResponse(describeStarted(service, started.secrets, parts));
   };
 }
 
-/** The device's own challenge. Undefined: it brings none. */
-function readChallenge(challenge: unknown, provider: Provider, blind: BlindPolicy) {
+/** Undefined for what is not JSON, or when the device disconnects. */
+async function readMembers(
+  request: RelayRequest,
+  bodies: BodyReader,
+): Promise<StartMembers | undefined> {
+  try {
+    const { text, isCut } = await bodies.read(request.raw, MAX_BODY_BYTES);
+    if (isCut) log.debug('start_body_cut', { requestId: request.id, readBytes: MAX_BODY_BYTES });
+    return parseMembers(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The device's own challenge, if it sends one. */
+function readChallenge(
+  challenge: unknown,
+  provider: Provider,
+  blind: BlindPolicy,
+): { readonly ok: true; readonly value: string | undefined } | Refused {
   if (challenge === undefined) {
-    return blind === 'always' ? ({ refusal: 'challenge_required' } as const) : undefined;
+    return blind === 'always' ? refused('challenge_required') : { ok: true, value: undefined };
   }
   if (typeof challenge !== 'string' || !CHALLENGE.test(challenge)) {
-    return { refusal: 'invalid_challenge' } as const;
+    return refused('invalid_challenge');
   }
   const isTaken = blind !== 'never' && provider.takesChallenge;
-  return isTaken ? challenge : ({ refusal: 'challenge_not_supported' } as const);
+  return isTaken ? { ok: true, value: challenge } : refused('challenge_not_supported');
 }
 
 /** Lines of one request. 512 bytes hold 80 members. */
@@ -123,8 +119,8 @@ const MAX_LOGGED_MEMBERS = 8;
 /** A longer name could be a secret: the relay's own have 24 characters and more. */
 const LOGGABLE_NAME = /^[a-z_]\w{0,22}$/i;
 
-/** For an app developer who wonders why a member has no effect. Never its value. */
-function logIgnoredMembers(request: RelayRequest, asked: Members): void {
+/** For an app developer whose member has no effect. Never its value. */
+function logIgnoredMembers(request: RelayRequest, asked: StartMembers): void {
   const known: Readonly<Record<string, string>> = MEMBERS;
   const ignored = Object.keys(asked).filter(
     (name) => !Object.hasOwn(known, name) || typeof asked[name] !== known[name],
@@ -138,10 +134,10 @@ function logIgnoredMembers(request: RelayRequest, asked: Members): void {
   }
 }
 
-/** The last three only for a device that asked for a code. */
+/** The last three members only for a device that asked for a code. */
 function describeStarted(
   service: string,
-  { pollSecret, browserState, userCode }: Started,
+  { pollSecret, browserState, userCode }: SessionSecrets,
   { baseUrl, sessionSeconds }: StartParts,
 ): object {
   const url = linkOf(baseUrl, service, browserState);

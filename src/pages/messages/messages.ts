@@ -65,20 +65,20 @@ export interface Messages {
     /** For a user whose browser is part of another app. */
     readonly openInBrowser: string;
   };
-  readonly codeIncomplete: Notice;
+  readonly codeIncomplete: TitledMessage;
   /** The same for unknown and expired codes, so that it does not reveal which. */
-  readonly codeUnknown: Notice;
+  readonly codeUnknown: TitledMessage;
   /** The user comes back while the provider's code is being exchanged. */
-  readonly inProgress: Notice;
+  readonly inProgress: TitledMessage;
   /** The device has ended the sign-in, and the user opens its link, its code, or comes back from the provider. */
-  readonly cancelledOnDevice: Notice;
+  readonly cancelledOnDevice: TitledMessage;
   /** An address that does not exist. */
-  readonly notFound: Notice;
+  readonly notFound: TitledMessage;
   readonly tooManyTries: { readonly title: string; readonly message: (seconds: number) => string };
   readonly links: { readonly privacy: string; readonly terms: string; readonly support: string };
 }
 
-export interface Notice {
+export interface TitledMessage {
   readonly title: string;
   readonly message: string;
 }

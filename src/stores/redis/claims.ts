@@ -35,7 +35,7 @@ export interface DeviceVerbsOptions {
 
 export type DeviceVerbs = Pick<
   SessionStore,
-  'claim' | 'acknowledge' | 'tellOpened' | 'cancel' | 'addWaiter'
+  'claim' | 'acknowledge' | 'takeOpenedNotice' | 'cancel' | 'addWaiter'
 >;
 
 /** A session as its poll secret leads to it. */
@@ -196,11 +196,11 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     },
 
     /** Not repeated: what is lost is a hint. */
-    async tellOpened(pollSecret) {
+    async takeOpenedNotice(pollSecret) {
       const place = await find(pollSecret);
       if (place === undefined) return false;
       const [sessionKey = ''] = keysOf(place);
-      return (await run(SCRIPTS.tellOpened, [sessionKey], [timeOf()])) === 1;
+      return (await run(SCRIPTS.takeOpenedNotice, [sessionKey], [timeOf()])) === 1;
     },
 
     /** Not repeated: the device cancels again. */

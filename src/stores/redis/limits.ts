@@ -22,22 +22,27 @@ export interface RedisRateLimiterOptions {
   readonly timeOf: TimeOf;
 }
 
-export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLimiter {
+export interface RedisRateLimiter extends RateLimiter {
+  /** The key of an address's bucket, for a script that takes its token itself. */
+  bucketOf(address: string): string;
+}
+
+export function createRedisRateLimiter(options: RedisRateLimiterOptions): RedisRateLimiter {
   const { commands, keys, name, policy, timeOf } = options;
   const intervalMs = intervalMsOf(policy);
+  const bucketOf = (address: string) => keys.bucket(name, address);
   return {
     policy,
+    bucketOf,
     /** Unknown after a timeout: a token may have been taken by a start that is refused. */
     async take(address) {
       const args = [timeOf(), policy.burst, intervalMs];
-      const retryAfterMs = Number(
-        await commands.run(SCRIPTS.takeToken, [keys.bucket(name, address)], args),
-      );
+      const retryAfterMs = Number(await commands.run(SCRIPTS.takeToken, [bucketOf(address)], args));
       return retryAfterMs;
     },
     /** Not repeated: unknown, it costs the address one token at most. */
     async refund(address) {
-      await commands.run(SCRIPTS.refundToken, [keys.bucket(name, address)], [timeOf(), intervalMs]);
+      await commands.run(SCRIPTS.refundToken, [bucketOf(address)], [timeOf(), intervalMs]);
     },
     // A full bucket expires by itself.
     sweep() {},

@@ -31,6 +31,7 @@ export interface RedisOptions {
   /** Before every key and channel: several relays may share a server. */
   readonly prefix: string;
   readonly maxSessions: number;
+  readonly startPolicy: RateLimitPolicy;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   /** Counts commands. Absent: nobody does. */
@@ -188,8 +189,20 @@ async function startStores(
   const timeOf = () => options.testClock?.now() ?? storeClock.deadline();
   const createId = () => Buffer.from(randomBytes(12)).toString('base64url');
   const shared = { ...options, client, commands, keys, timeOf, createId };
+  const startLimiter = createRedisRateLimiter({
+    ...shared,
+    name: 'start',
+    policy: options.startPolicy,
+  });
   return {
-    sessions: createRedisStore({ ...shared, waiters, instance, openClaims, knownPolls }),
+    sessions: createRedisStore({
+      ...shared,
+      startLimiter,
+      waiters,
+      instance,
+      openClaims,
+      knownPolls,
+    }),
     refreshes: createRedisRefreshStore(shared),
     createRateLimiter: (name, policy) => createRedisRateLimiter({ ...shared, name, policy }),
     close() {

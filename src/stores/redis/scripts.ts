@@ -32,7 +32,7 @@ import refundToken from './scripts/refund-token.lua' with { type: 'text' };
 import register from './scripts/register.lua' with { type: 'text' };
 import removeExpired from './scripts/remove-expired.lua' with { type: 'text' };
 import takeToken from './scripts/take-token.lua' with { type: 'text' };
-import tellOpened from './scripts/tell-opened.lua' with { type: 'text' };
+import takeOpenedNotice from './scripts/take-opened-notice.lua' with { type: 'text' };
 import undoClaim from './scripts/undo-claim.lua' with { type: 'text' };
 import undoLease from './scripts/undo-lease.lua' with { type: 'text' };
 
@@ -159,7 +159,7 @@ export const SCRIPTS = {
   claim: createScript(claim),
   undoClaim: createScript(undoClaim),
   acknowledge: createScript(acknowledge),
-  tellOpened: createScript(tellOpened),
+  takeOpenedNotice: createScript(takeOpenedNotice),
   cancel: createScript(cancel),
   removeExpired: createScript(removeExpired),
   describeExpired: createScript(describeExpired),

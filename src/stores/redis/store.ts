@@ -13,6 +13,7 @@ import type { Waiters } from '../waiters.ts';
 import { createDeviceVerbs } from './claims.ts';
 import type { RedisCommands, TimeOf } from './commands.ts';
 import type { RedisClient } from './connect.ts';
+import type { RedisRateLimiter } from './limits.ts';
 import { createOwnLeases, type SealedResult } from './own-leases.ts';
 import type { KnownPolls, OpenClaims } from './pub-sub.ts';
 import {
@@ -41,6 +42,7 @@ export interface RedisStoreOptions {
   readonly openClaims: OpenClaims;
   readonly knownPolls: KnownPolls;
   readonly maxSessions: number;
+  readonly startLimiter: RedisRateLimiter;
   readonly timeOf: TimeOf;
   /** Of one caller of a verb, who may have to call again. */
   readonly createId: () => string;
@@ -48,7 +50,7 @@ export interface RedisStoreOptions {
 
 export function createRedisStore(options: RedisStoreOptions): SessionStore {
   const { client, commands, keys, waiters, clock, randomBytes, maxSessions } = options;
-  const { timeOf, createId, instance, knownPolls } = options;
+  const { timeOf, createId, instance, knownPolls, startLimiter } = options;
   const { run } = commands;
   const observed: Observed = { by: NO_OBSERVER };
   const device = createDeviceVerbs({ ...options, observed });
@@ -120,6 +122,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 
   return {
     tags: keys.tags,
+    startLimiter,
 
     /**
      * Not repeated: the device is refused, and what may have been registered expires
@@ -127,12 +130,11 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
      * token is taken before.
      */
     async register(newSession) {
-      const { browserState, pollSecret, userCode, lifetimeMs } = newSession;
-      const { startLimiter, startedBy } = newSession;
+      const { browserState, pollSecret, userCode, lifetimeMs, startedBy } = newSession;
       let bucket: string | undefined;
-      if (startLimiter !== undefined && startedBy !== undefined) {
+      if (startedBy !== undefined) {
         if (keys.tags === 1) {
-          bucket = keys.bucket('start', startedBy);
+          bucket = startLimiter.bucketOf(startedBy);
         } else {
           const retryAfterMs = await startLimiter.take(startedBy);
           if (retryAfterMs > 0) return { retryAfterMs };
@@ -147,7 +149,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
       const names = [own.live, own.session(session.id), own.poll(poll.id)];
       if (code !== undefined) names.push(own.code(code.id));
       if (bucket !== undefined) names.push(bucket);
-      const limit = bucket === undefined ? undefined : startLimiter?.policy;
+      const limit = bucket === undefined ? undefined : startLimiter.policy;
       const args = [timeOf(), session.id, shareOf(own.tag), lifetimeMs, pointer, code?.value ?? ''];
       args.push(limit?.burst ?? '', limit === undefined ? '' : intervalMsOf(limit), ...fields);
       const outcome = await run(SCRIPTS.register, names, args);
@@ -233,7 +235,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 
     claim: device.claim,
     acknowledge: device.acknowledge,
-    tellOpened: device.tellOpened,
+    takeOpenedNotice: device.takeOpenedNotice,
     cancel: device.cancel,
 
     addWaiter: device.addWaiter,
