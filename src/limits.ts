@@ -90,9 +90,6 @@ export const STALL_GRACE_MS = 250;
 
 /* Rate limits. */
 
-/** Addresses that a rate limit remembers, about 10 MB. One more, and the least recently used gets its burst back early. */
-export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
-
 /**
  * Polls of one device code: three in 5 s, because some clients send each poll twice to
  * find out how to authenticate, and some clocks run a third too fast.
