@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import * as limits from '../../src/limits.ts';
 import { ADDRESSES } from '../../src/providers/addresses.ts';
+import * as limits from '../kit/limits.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const seconds = (ms: number) => ms / 1_000;
