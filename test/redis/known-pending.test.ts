@@ -115,7 +115,7 @@ test('it is forgotten when its session expires, even if that is sooner', () => {
   expect(endsInMs(localPolls)).toBeUndefined();
 });
 
-test('a device that cancels is told so by its next poll', async () => {
+test('after a device cancels, its next poll asks Redis', async () => {
   const { pollSecret } = await register(own.store);
   const notified = own.store.untilNotified(pollSecret);
   await own.store.cancel(pollSecret);
