@@ -31,13 +31,6 @@ export const SHOWN_NAME_CHARACTERS = 40;
 /** How long one poll is held open. */
 export const DEFAULT_POLL_SECONDS = 50;
 
-/**
- * Polls of one session parked at once. Enough for a device that retries before its
- * old connections are known to be closed. At one more the oldest gets a 204, so that
- * one session cannot hold every connection of the process.
- */
-export const MAX_POLLS_PER_SESSION = 32;
-
 /** How long after its first delivery a device code gets its tokens again. A standard client of RFC 8628 cannot acknowledge. */
 export const DEFAULT_DEVICE_GRANT_REPEAT_SECONDS = 60;
 
@@ -71,9 +64,6 @@ export const STALL_MS = 100;
 export const STALL_GRACE_MS = 250;
 
 /* Rate limits. */
-
-/** Addresses that a rate limit remembers, about 10 MB. At one more the least recently used is forgotten, which refills its bucket. */
-export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
 
 /** Wrong user codes from one address: enough for a user who mistypes, too few for guessing. RFC 8628 §5.1. */
 export const CODE_LIMIT_PER_ADDRESS = { burst: 10, ratePerSecond: 0.1 };
@@ -122,12 +112,6 @@ export const HEALTH_TIMEOUT_MS = 3 * SECOND_MS;
 
 /* A shared store. */
 
-/** How long a start tries to connect. After that the process exits, and its supervisor starts it again. */
-export const STORE_CONNECT_MS = 5 * SECOND_MS;
-
-/** After this long without an answer at startup the log says what the relay waits for. */
-export const STORE_SILENCE_MS = SECOND_MS;
-
 /** How long one command may take. A start may need several, and devices wait ten seconds for it. */
 export const STORE_DEADLINE_MS = 2 * SECOND_MS;
 
@@ -140,15 +124,6 @@ export const STORE_RETRY_MS = 250;
 /** Where thousands may repeat a command while the store is unreachable, the pause doubles up to this. */
 export const STORE_RETRY_MAX_MS = 2 * SECOND_MS;
 
-/** How long a command is repeated while a user or a device waits. */
-export const STORE_PATIENCE_MS = 4 * SECOND_MS;
-
-/**
- * How long no command of a kind must have been refused before an accepted one means
- * that the store accepts them again: in a Cluster one node may refuse what others accept.
- */
-export const STORE_REFUSAL_QUIET_MS = 5 * SECOND_MS;
-
 /**
  * How long the store remembers who made a claim or used a code, and how long the relay
  * tries to undo one whose outcome it does not know. A shorter pause of a relay, or a
@@ -156,20 +131,3 @@ export const STORE_REFUSAL_QUIET_MS = 5 * SECOND_MS;
  * memory that this takes.
  */
 export const STORE_UNDO_MS = 20 * SECOND_MS;
-
-/**
- * For how long a session that was found pending is taken to be so, where a relay is
- * notified of any change: a device that has just started, or that polls again, is not
- * looked up. Longer would find later what nobody notifies of: a lease that ran out. Never
- * longer than the session lives.
- */
-export const KNOWN_PENDING_MS = 5 * SECOND_MS;
-
-/** How long a poll waits for the outcome of another poll's claim before it claims again. */
-export const CLAIM_DECISION_MS = SECOND_MS;
-
-/** How often an instance sends itself a message, to check that it receives messages. */
-export const HEARTBEAT_MS = 300;
-
-/** After this many heartbeats in a row that were not received, the subscribing connection is replaced. */
-export const HEARTBEATS_TO_REBUILD = 7;

@@ -32,11 +32,9 @@ import type { RandomBytes } from './relay/secrets.ts';
 import type { SessionStore } from './relay/store.ts';
 import type { Clock } from './relay/time.ts';
 import { type EnabledSettings, isEnabled, type Settings } from './settings/index.ts';
-import {
-  createMemoryRateLimiter,
-  createMemoryRefreshStore,
-  createMemoryStore,
-} from './stores/memory.ts';
+import { createMemoryRateLimiter } from './stores/memory/rate-limits.ts';
+import { createMemoryRefreshStore } from './stores/memory/refreshes.ts';
+import { createMemoryStore } from './stores/memory/sessions.ts';
 import type { RedisEvent } from './stores/redis/open.ts';
 
 /** What the relay needs from outside. Tests pass fakes. */

@@ -12,11 +12,9 @@ import type { Fetch } from '../providers/token-endpoint.ts';
 import { systemClock } from '../relay/time.ts';
 import { createService, type DiscoveringService, type Stores } from '../service.ts';
 import { describeFaults, readSettings, type Settings } from '../settings/index.ts';
-import {
-  createMemoryRateLimiter,
-  createMemoryRefreshStore,
-  createMemoryStore,
-} from '../stores/memory.ts';
+import { createMemoryRateLimiter } from '../stores/memory/rate-limits.ts';
+import { createMemoryRefreshStore } from '../stores/memory/refreshes.ts';
+import { createMemoryStore } from '../stores/memory/sessions.ts';
 import { urlOf } from './access.ts';
 import type { DevListener } from './listen.ts';
 import type { Plan } from './scenarios.ts';

@@ -126,6 +126,11 @@ export const NO_OBSERVER: StoreObserver = {
   expired: ignore,
 };
 
+/** The current observer of a store. */
+export interface ObserverSlot {
+  current: StoreObserver;
+}
+
 export interface SessionStore {
   /**
    * How many tags the store has. A session is stored under one tag: all its secrets must

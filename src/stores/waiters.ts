@@ -1,12 +1,18 @@
-/** The waiters of this process, by the session whose completion they wait for. */
-import { MAX_POLLS_PER_SESSION } from '../limits.ts';
+/** The waiters of this process, by session. */
 import type { Notice, Waiter } from '../relay/store.ts';
+
+/**
+ * Polls of one session parked at once. Enough for a device that retries before its
+ * old connections are known to be dead. One more, and the oldest gets a 204, so
+ * that one session cannot hold every connection of the process.
+ */
+export const MAX_POLLS_PER_SESSION = 32;
 
 export interface Waiters {
   /** Adds a waiter. If a session has too many, notifies the oldest to make room. */
   add(id: string, waiter: Waiter): void;
   remove(waiter: Waiter): void;
-  /** Something happened to the session. After 'opened' its waiters wait on. */
+  /** Notifies the waiters of a session. After 'opened' they stay registered. */
   notify(id: string, notice: Notice): void;
   /** Notifies all waiters, because any session may have completed. */
   notifyAll(): void;

@@ -7,11 +7,9 @@ import type { Fetch } from '../../src/providers/token-endpoint.ts';
 import type { SessionStore } from '../../src/relay/store.ts';
 import { createService, type Stores } from '../../src/service.ts';
 import type { Settings } from '../../src/settings/index.ts';
-import {
-  createMemoryRateLimiter,
-  createMemoryRefreshStore,
-  createMemoryStore,
-} from '../../src/stores/memory.ts';
+import { createMemoryRateLimiter } from '../../src/stores/memory/rate-limits.ts';
+import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
+import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
 import { createApiCheck } from './api-document.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 

@@ -22,11 +22,9 @@ import type {
 } from '../../src/relay/store.ts';
 import { type Clock, systemClock } from '../../src/relay/time.ts';
 import type { Stores } from '../../src/service.ts';
-import {
-  createMemoryRateLimiter,
-  createMemoryRefreshStore,
-  createMemoryStore,
-} from '../../src/stores/memory.ts';
+import { createMemoryRateLimiter } from '../../src/stores/memory/rate-limits.ts';
+import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
+import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
 import { openRedis, type RedisOptions } from '../../src/stores/redis/open.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';

@@ -1,6 +1,6 @@
 /** A poll whose session is known to be pending asks Redis nothing, and misses nothing (KNOWN_PENDING_MS). */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { createKnownPolls } from '../../src/stores/redis/pub-sub.ts';
+import { createLocalPolls, type LocalPolls } from '../../src/stores/redis/local-polls.ts';
 import { createFakeClock, isPending, runTurns } from '../kit/clock.ts';
 import { poll, start } from '../kit/device.ts';
 import { KNOWN_PENDING_MS } from '../kit/limits.ts';
@@ -43,6 +43,13 @@ function isKnown(store: TestStore, pollSecret: string): boolean {
   return known !== undefined;
 }
 
+function endsInMs(localPolls: LocalPolls): number | undefined {
+  const waiter = createWaiter(() => {});
+  const known = localPolls.addWaiter('poll', waiter);
+  localPolls.removeWaiter(waiter);
+  return known;
+}
+
 test('after a registration it is known where it was registered, and a waiter there is notified', async () => {
   const session = await register(own.store);
   const { pollSecret } = session;
@@ -67,26 +74,26 @@ test('after a claim that found it pending it is known where that was asked', asy
   expect(isKnown(other.store, pollSecret)).toBe(false);
 });
 
-test('what a claim found before something was heard says nothing, even if its reply comes later', () => {
-  const knownPolls = createKnownPolls(systemClock);
-  knownPolls.add('poll', 'pointer');
-  const whenAsked = knownPolls.get('poll');
-  knownPolls.heard('poll');
-  knownPolls.found('poll', whenAsked, LIFETIME_MS);
-  expect(knownPolls.endsInMs('poll')).toBeUndefined();
-  const whenAskedAgain = knownPolls.get('poll');
-  knownPolls.found('poll', whenAskedAgain, LIFETIME_MS);
-  expect(knownPolls.endsInMs('poll')).toBeGreaterThan(0);
-  knownPolls.clear();
-  expect(knownPolls.endsInMs('poll')).toBeUndefined();
+test('a claim that was sent before a change proves nothing, even if its reply comes later', () => {
+  const localPolls = createLocalPolls(systemClock);
+  localPolls.add('poll', 'pointer');
+  const whenAsked = localPolls.get('poll');
+  localPolls.changed('poll');
+  localPolls.foundPending('poll', whenAsked, LIFETIME_MS);
+  expect(endsInMs(localPolls)).toBeUndefined();
+  const whenAskedAgain = localPolls.get('poll');
+  localPolls.foundPending('poll', whenAskedAgain, LIFETIME_MS);
+  expect(endsInMs(localPolls)).toBeGreaterThan(0);
+  localPolls.recheckAll();
+  expect(endsInMs(localPolls)).toBeUndefined();
 });
 
 test('however many come, the last 20,000 are remembered, and at most twice as many', () => {
-  const knownPolls = createKnownPolls(systemClock);
+  const localPolls = createLocalPolls(systemClock);
   const ids = Array.from({ length: 70_000 }, (_, index) => `poll ${index}`);
-  for (const id of ids) knownPolls.add(id, `pointer of ${id}`);
-  expect(ids.slice(-20_000).filter((id) => knownPolls.get(id) === undefined)).toEqual([]);
-  expect(ids.filter((id) => knownPolls.get(id) !== undefined).length).toBeLessThanOrEqual(40_000);
+  for (const id of ids) localPolls.add(id, `pointer of ${id}`);
+  expect(ids.slice(-20_000).filter((id) => localPolls.get(id) === undefined)).toEqual([]);
+  expect(ids.filter((id) => localPolls.get(id) !== undefined).length).toBeLessThanOrEqual(40_000);
 });
 
 test('it is forgotten after KNOWN_PENDING_MS, and after each claim known again', async () => {
@@ -99,16 +106,16 @@ test('it is forgotten after KNOWN_PENDING_MS, and after each claim known again',
 
 test('it is forgotten when its session expires, even if that is sooner', () => {
   const clock = createFakeClock();
-  const knownPolls = createKnownPolls(clock);
-  knownPolls.add('poll', 'pointer', 1_001);
-  expect(knownPolls.endsInMs('poll')).toBe(1_001);
+  const localPolls = createLocalPolls(clock);
+  localPolls.add('poll', 'pointer', 1_001);
+  expect(endsInMs(localPolls)).toBe(1_001);
   clock.advance(1_000);
-  expect(knownPolls.endsInMs('poll')).toBe(1);
+  expect(endsInMs(localPolls)).toBe(1);
   clock.advance(1);
-  expect(knownPolls.endsInMs('poll')).toBeUndefined();
+  expect(endsInMs(localPolls)).toBeUndefined();
 });
 
-test('a device that cancels is told so by its next poll', async () => {
+test('after a device cancels, its next poll asks Redis', async () => {
   const { pollSecret } = await register(own.store);
   const notified = own.store.untilNotified(pollSecret);
   await own.store.cancel(pollSecret);

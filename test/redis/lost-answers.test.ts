@@ -112,14 +112,14 @@ describe.concurrent('a claim that Redis has executed, and of which the relay doe
   test.each([
     ['', 0],
     // The relay then looks twice whether its device has left.
-    [' after a standstill', 2 * STALL_MS],
+    [' after a pause', 2 * STALL_MS],
   ])(
     'its device leaves and the relay is stopped%s: it ends once the claim is undone, and the other relay delivers',
-    async (_, standstillMs) => {
+    async (_, pauseMs) => {
       await using pair = await startCutOffPair();
       const { session, tokens, device } = await startUnknownClaim(pair);
       await leave(device, pair);
-      await Bun.sleep(standstillMs);
+      await Bun.sleep(pauseMs);
       // The claim is answered; what undoes it does not reach Redis yet.
       pair.proxy.stall('requests');
       const exited = pair.cutOff.stop('SIGTERM');
@@ -184,7 +184,7 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
     expect(await pollUntilDone([other], session)).toEqual(tokensFor(code));
   });
 
-  test.each(['find', 'open'] as const)(
+  test.each(['find', 'authorize'] as const)(
     'to "%s" of a user who continues with a code: the page is 503, and a second tap leads to the provider',
     async (verb) => {
       await using pair = await takePair();

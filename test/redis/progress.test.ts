@@ -32,7 +32,7 @@ describe.each([
   ['one Redis', redis.url],
   ['a Cluster', cluster.url],
 ])('%s:', (_, url) => {
-  test('whichever relay is asked, a poll that wants progress is told of the opening, once; another stays parked', async () => {
+  test('whichever relay is asked, a poll that wants progress is notified of the opening, once; another stays parked', async () => {
     await using pair = await startRelayPair(url);
     const [one, other] = pair.relays;
     const { session, state } = await start(one);
@@ -49,7 +49,7 @@ describe.each([
     expect((await result).status).toBe(200);
   });
 
-  test('a poll that comes after the opening is told at once, at any relay', async () => {
+  test('a poll that comes after the opening is answered at once, at any relay', async () => {
     await using pair = await startRelayPair(url);
     const [one, other] = pair.relays;
     const { session, state } = await start(one);

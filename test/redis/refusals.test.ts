@@ -1,4 +1,4 @@
-/** A Redis that answers, but refuses what it is asked: the operator is told the remedy once, and once when it is over (docs/scaling.md). */
+/** A Redis that answers, but refuses commands: the log has the remedy once, and a line when it accepts them again (docs/scaling.md). */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
  * The connection is cut after Redis has executed a command and before the relay has read
  * the reply: the command is repeated, and has the same outcome. A repetition that is
- * refused says nothing of the attempt before it.
+ * refused proves nothing about the attempt before it.
  */
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createRelay } from '../../src/relay/relay.ts';
 import { createSessionSecrets, tagOf } from '../../src/relay/secrets.ts';
 import type { NewSession, SessionStore } from '../../src/relay/store.ts';
-import { createMemoryStore } from '../../src/stores/memory.ts';
+import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
 import { createFakeClock } from '../kit/clock.ts';
 
 const TAGS = 16;

@@ -5,7 +5,7 @@ import { createSessionSecrets, createVerifier } from '../../src/relay/secrets.ts
 import type { CodeResult } from '../../src/relay/session.ts';
 import type { NewSession, SessionStore } from '../../src/relay/store.ts';
 import { systemClock } from '../../src/relay/time.ts';
-import { createMemoryStore } from '../../src/stores/memory.ts';
+import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
 import { openRedis } from '../../src/stores/redis/open.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { startRedisCluster } from '../kit/redis/groups.ts';

@@ -8,20 +8,16 @@ import { type Clock, systemClock } from '../../src/relay/time.ts';
 import { createStoreClock, type RedisCommands } from '../../src/stores/redis/commands.ts';
 import type { RedisClient } from '../../src/stores/redis/connect.ts';
 import { createRefusals, type RefusalEvent, reasonOf } from '../../src/stores/redis/failures.ts';
+import { createLocalPolls, createOpenClaims } from '../../src/stores/redis/local-polls.ts';
 import {
   createOwnLeases,
   MAX_OWN_LEASES,
   OWN_LEASE_MS,
 } from '../../src/stores/redis/own-leases.ts';
-import {
-  createKnownPolls,
-  createOpenClaims,
-  listenForWakeUps,
-} from '../../src/stores/redis/pub-sub.ts';
+import { listen } from '../../src/stores/redis/pub-sub.ts';
 import { CHECK_MS, watchReplication } from '../../src/stores/redis/replication.ts';
 import { createScript } from '../../src/stores/redis/scripts.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
-import { createWaiters } from '../../src/stores/waiters.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
 import {
   HEARTBEAT_MS,
@@ -75,15 +71,12 @@ describe('the clock of the store, an hour ahead', () => {
   function createClock() {
     const clock = createFakeClock();
     const answering = { now: () => {} };
-    const client: Pick<RedisClient, 'time'> = {
-      async time() {
-        const storeMs = clock.now() + AHEAD_MS;
-        answering.now();
-        return storeMs;
-      },
-    };
-    const commands: Pick<RedisCommands, 'within'> = { within: (work) => work };
-    const storeClock = createStoreClock(client as RedisClient, commands as RedisCommands, clock);
+    async function askTime() {
+      const storeMs = clock.now() + AHEAD_MS;
+      answering.now();
+      return storeMs;
+    }
+    const storeClock = createStoreClock(askTime, clock);
     const deadline = () => `until ${clock.now() + AHEAD_MS + STORE_LATEST_MS}`;
     return { clock, answering, storeClock, deadline };
   }
@@ -127,7 +120,7 @@ describe('refusals', () => {
 
   const [writing, reading] = [createScript('return 1'), createScript('return 2')];
 
-  function listen() {
+  function collectRefusals() {
     const clock = createFakeClock();
     const told: RefusalEvent[] = [];
     const refusals = createRefusals(clock, (event) => told.push(event));
@@ -135,7 +128,7 @@ describe('refusals', () => {
   }
 
   test('each reason is reported once', () => {
-    const { refusals, events } = listen();
+    const { refusals, events } = collectRefusals();
     refusals.refused(writing, 'OOM');
     refusals.refused(writing, 'OOM');
     refusals.refused(reading, 'NOPERM');
@@ -143,7 +136,7 @@ describe('refusals', () => {
   });
 
   test('a refusal ends when the same script succeeds and there was none for a while', () => {
-    const { clock, refusals, events } = listen();
+    const { clock, refusals, events } = collectRefusals();
     for (let count = 0; count < 10; count += 1) {
       refusals.refused(writing, 'READONLY');
       clock.advance(STORE_REFUSAL_QUIET_MS - 1);
@@ -161,7 +154,7 @@ describe('refusals', () => {
   });
 
   test.each(['LATE', 'TRYAGAIN', 'MOVED', 'ASK'])('%s is part of normal operation', (reason) => {
-    const { refusals, events } = listen();
+    const { refusals, events } = collectRefusals();
     refusals.refused(writing, reason);
     expect(events()).toEqual([]);
   });
@@ -227,17 +220,17 @@ describe('the connection that listens for completions', () => {
   test('notifies every waiter after it was replaced, even if a heartbeat was only late', async () => {
     const server = createSlowServer();
     const clock = createFakeClock();
-    const waiters = createWaiters();
+    const localPolls = createLocalPolls(clock);
     const within = <T>(work: Promise<T>) => work;
-    const stop = await listenForWakeUps({
-      ...{ client: server.client, commands: { within } as RedisCommands, clock, waiters },
-      storeClock: { probe: async () => {}, deadline: () => '' },
-      openClaims: createOpenClaims({ instance: 'instance', publish: async () => {}, clock }),
-      knownPolls: createKnownPolls(clock),
+    const stop = await listen({
+      client: server.client,
+      commands: { within, probeClock: async () => {} } as RedisCommands,
+      clock,
+      localPolls,
+      openClaims: createOpenClaims({ instance: 'instance', send: () => {}, clock }),
       line: { wasCut: false },
       channel: 'instance',
-      onLost: () => {},
-      onBack: () => {},
+      onEvent: () => {},
     });
     server.deliver();
     for (let beat = 1; beat < HEARTBEATS_TO_REBUILD; beat += 1) {
@@ -249,7 +242,7 @@ describe('the connection that listens for completions', () => {
     await runReady();
     expect(server.connections()).toBe(2);
     const notices: string[] = [];
-    waiters.add(
+    localPolls.addWaiter(
       'poll',
       createWaiter((notice) => notices.push(notice)),
     );
@@ -285,8 +278,7 @@ describe('a primary without a replica that keeps up', () => {
       } as RedisClient,
       commands: { within: (work: Promise<unknown>) => work } as RedisCommands,
       clock,
-      onBehind: () => events.push('behind'),
-      onCaughtUp: () => events.push('caught up'),
+      onEvent: ({ type }) => events.push(type === 'store_replicated' ? 'caught up' : 'behind'),
     });
     for (answer of checks) {
       clock.advance(CHECK_MS);

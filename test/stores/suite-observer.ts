@@ -25,7 +25,7 @@ export function testObserver(open: OpenStores): void {
     return { store, time, told };
   }
 
-  test('the first opening of a link is told, and no other', async () => {
+  test('the first opening of a link is reported, and no other', async () => {
     const { store, told } = await openObserved();
     const session = await register(store);
     await store.getAuthorization(session);
@@ -34,7 +34,7 @@ export function testObserver(open: OpenStores): void {
     expect(told).toEqual([['opened', 'mal']]);
   });
 
-  test('a delivery is told with how long the result waited, and its repetitions are not', async () => {
+  test('a delivery is reported with how long the result waited, and its repetitions are not', async () => {
     const { store, time, told } = await openObserved();
     const { pollSecret } = await registerCompleted(store, { repeatMs: 60_000 });
     time.advance(1_234);
@@ -48,7 +48,7 @@ export function testObserver(open: OpenStores): void {
     ]);
   });
 
-  test('a cancellation is told once', async () => {
+  test('a cancellation is reported once', async () => {
     const { store, told } = await openObserved();
     const { pollSecret } = await register(store);
     await store.cancel(pollSecret);
@@ -56,7 +56,7 @@ export function testObserver(open: OpenStores): void {
     expect(told).toEqual([['cancelled', 'mal']]);
   });
 
-  test('a session that expired is told once, with how far it came and its id', async () => {
+  test('an expired session is reported once, with how far it came and its id', async () => {
     const { store, time, told } = await openObserved();
     const started = await register(store);
     const opened = await register(store, { service: 'anilist' });
@@ -81,7 +81,7 @@ export function testObserver(open: OpenStores): void {
     );
   });
 
-  test('no session is told as expired that was delivered or cancelled, or that keeps an error', async () => {
+  test('no session is reported as expired that was delivered or cancelled, or that keeps an error', async () => {
     const { store, time, told } = await openObserved();
     await store.claim((await registerCompleted(store)).pollSecret);
     await store.claim((await registerCompleted(store, { repeatMs: 1_000 })).pollSecret);

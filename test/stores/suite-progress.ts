@@ -1,4 +1,4 @@
-/** The store suite: a device is told that its link was opened, and a device cancels. */
+/** The store suite: a device is notified that its link was opened, and a device cancels. */
 import { expect, test } from 'bun:test';
 import { ACK_MS } from '../kit/limits.ts';
 import {
@@ -19,7 +19,7 @@ import type { OpenStores } from './suite.ts';
 const CALLERS = 20;
 
 export function testProgress(open: OpenStores): void {
-  test('that the user was led on is told once, whoever asks and however often the link is opened', async () => {
+  test('that the user was redirected is reported once, however often a device asks and the link is opened', async () => {
     const { store } = await open();
     const session = await register(store);
     const { pollSecret } = session;
@@ -43,7 +43,7 @@ export function testProgress(open: OpenStores): void {
     expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
   });
 
-  test('it is told after a lease too, and not after a result', async () => {
+  test('it is reported after a lease too, and not after a result', async () => {
     const { store } = await open();
     const leased = await register(store);
     await store.getAuthorization(leased);
@@ -56,7 +56,7 @@ export function testProgress(open: OpenStores): void {
     expect(await store.claim(completed.pollSecret)).toEqual({ state: 'claimed', result: DENIED });
   });
 
-  test('asking takes nothing: what was told or not told, the sign-in goes on and is claimed once', async () => {
+  test('asking takes nothing: reported or not, the sign-in continues and is claimed once', async () => {
     const { store } = await open();
     const session = await register(store);
     const { pollSecret } = session;
@@ -71,7 +71,7 @@ export function testProgress(open: OpenStores): void {
     expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
   });
 
-  test('nothing is told of a session that is unknown or has expired, or by its browser state', async () => {
+  test('nothing is reported for a session that is unknown or has expired, or by its browser state', async () => {
     const { store, time } = await open();
     const session = await register(store);
     await store.getAuthorization(session);

@@ -235,7 +235,7 @@ export function testAcknowledgements(open: OpenStores): void {
   });
 }
 
-/** Ways in which a sign-in fails, and what its device is told. */
+/** Ways in which a sign-in fails, and the error that its device gets. */
 const FAILURES: [
   string,
   fail: (stores: TestStores, session: NewSession) => Promise<unknown>,
@@ -263,7 +263,7 @@ const FAILURES: [
 /** For the device grant: tokens are kept for a while, errors as long as the session lives. */
 export function testRepeats(open: OpenStores): void {
   test.each(FAILURES)(
-    'an error that is kept is told until the session expires: %s',
+    'an error that is kept is delivered until the session expires: %s',
     async (_, fail, result) => {
       const stores = await open({ maxSessions: 1 });
       const { store, time } = stores;

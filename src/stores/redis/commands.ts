@@ -1,54 +1,65 @@
 /**
- * Scripts with a deadline of their own: a client that has written a command waits for
- * its answer for ever. What is unanswered is repeated or undone. The store's clock says
- * until when a command is valid.
+ * Commands with a deadline of their own: the client waits for an answer for ever. What
+ * is unanswered is repeated or undone. The store's clock says until when a command is
+ * valid.
  */
+import { Buffer } from 'node:buffer';
 import {
   EXCHANGE_LEASE_MS,
   STORE_DEADLINE_MS,
   STORE_LATEST_MS,
-  STORE_PATIENCE_MS,
   STORE_RETRY_MAX_MS,
   STORE_RETRY_MS,
   STORE_UNDO_MS,
 } from '../../limits.ts';
 import type { Monitor } from '../../monitor.ts';
+import type { RandomBytes } from '../../relay/secrets.ts';
 import { StoreUnavailable } from '../../relay/store.ts';
 import { type Clock, createDeadlineQueue, type Deadline, pause } from '../../relay/time.ts';
 import type { RedisClient } from './connect.ts';
 import { isAnswer, isRefusal, type Refusals, reasonOf } from './failures.ts';
 import { type Script, TOO_LATE } from './scripts.ts';
 
+/** How long a command is repeated while a user or a device waits. */
+export const STORE_PATIENCE_MS = 4_000;
+
 export interface RedisCommands {
-  /** Throws StoreUnavailable: offline, refused, or not answered in time; the last is 'unknown'. */
+  /**
+   * `args` follow the clock, which is the first argument of every script. Throws
+   * StoreUnavailable: offline, refused, or not answered in time; after the last it is
+   * unknown whether the script was carried out.
+   */
   run(script: Script, keys: string[], args: (string | number)[]): Promise<unknown>;
+  get(key: string): Promise<string | null>;
   /** Any other wait for the store, under the same deadline. */
   within<T>(work: Promise<T>): Promise<T>;
   /**
-   * For a while, once it is unknown whether an attempt was carried out, or when one
-   * reached the store too late; who insists does so anyway, as long as a lease may
-   * last. What is repeated is carried out once, and answered alike each time. Time
-   * in which the process stood still does not count.
+   * Repeats an attempt for STORE_PATIENCE_MS once it is unknown whether one was carried
+   * out, or when one reached the store too late; with `insist` after any failure, until
+   * the lease ends. Whatever is repeated is carried out once, and has the same answer
+   * each time. Time in which the process was paused does not count.
    */
   repeat<T>(options: RepeatOptions, attempt: Attempt<T>): Promise<T>;
   /**
-   * Undoes what may have been carried out: goes on in the background until the
-   * store has answered. With `isUnknown` also until no attempt can be carried out
-   * any more. Resolves then, or after STORE_UNDO_MS. Never rejects.
+   * Undoes what may have been carried out: repeats `undoOnce` in the background until the
+   * store has answered. With `isUnknown` also until no attempt can be carried out any
+   * more. Resolves then, or after STORE_UNDO_MS. Never rejects.
    */
   undo(undoOnce: () => Promise<unknown>, options: { isUnknown: boolean }): Promise<void>;
   /** Resolves once no script is in progress, repeated or undone. */
   settled(): Promise<void>;
-  /** `settled` waits for this work too: what goes on between two commands, and must be brought to its end. */
+  /** `settled` waits for this work too: several commands that must all be sent. */
   track<T>(work: Promise<T>): Promise<T>;
-  /** Undoes nothing any more. */
+  /** Asks the store what time it is. */
+  probeClock(): Promise<void>;
+  /** Stops pending undos. */
   close(): void;
 }
 
 /** `isUnknown`: an attempt before this one may have been carried out, or may still be. */
-export type Attempt<T> = (isUnknown: boolean) => Promise<T>;
+type Attempt<T> = (isUnknown: boolean) => Promise<T>;
 
-export interface RepeatOptions {
+interface RepeatOptions {
   readonly insist: boolean;
   /** Called when it gives up and does not know whether an attempt was carried out. */
   readonly onUnknown?: () => void;
@@ -61,100 +72,21 @@ export interface RedisCommandsOptions {
   readonly onCut: () => void;
   readonly refusals: Refusals;
   readonly monitor: Monitor;
+  /** In place of the store's clock. */
+  readonly testClock: Clock | undefined;
 }
 
 export function createRedisCommands(options: RedisCommandsOptions): RedisCommands {
-  const { client, clock, onCut, refusals, monitor } = options;
+  const { client, clock, onCut, refusals, monitor, testClock } = options;
   const deadlines = createDeadlineQueue(clock, STORE_DEADLINE_MS);
+  const storeClock = createStoreClock(() => within(client.time()), clock);
+  const validUntil = testClock?.now ?? storeClock.deadline;
   let inProgress = 0;
   let onSettled: (() => void)[] = [];
   let isClosed = false;
 
-  function begin(): void {
-    inProgress += 1;
-  }
-
-  function end(): void {
-    inProgress -= 1;
-    if (inProgress > 0) return;
-    for (const resolve of onSettled) resolve();
-    onSettled = [];
-  }
-
-  function track<T>(work: Promise<T>): Promise<T> {
-    begin();
-    work.then(end, end);
-    return work;
-  }
-
-  function within<T>(work: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const deadline: Deadline = { dueAtMs: 0, onDue: () => fail(undefined) };
-      function fail(error: unknown): void {
-        deadlines.cancel(deadline);
-        const failure = unavailable(error);
-        if (!isAnswer(failure.cause)) onCut();
-        reject(failure);
-      }
-      deadlines.add(deadline);
-      work.then((reply) => {
-        deadlines.cancel(deadline);
-        resolve(reply);
-      }, fail);
-    });
-  }
-
-  async function repeat<T>({ insist, onUnknown }: RepeatOptions, attempt: Attempt<T>): Promise<T> {
-    let leftMs = insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
-    let isUnknown = false;
-    for (;;) {
-      const startedAtMs = clock.now();
-      try {
-        return await attempt(isUnknown);
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        isUnknown ||= !isRefusal(error.cause);
-        if (leftMs <= 0 || !(insist || isUnknown || isTooLate(error.cause))) {
-          if (isUnknown) onUnknown?.();
-          throw error;
-        }
-        await pause(clock, STORE_RETRY_MS);
-      }
-      // A turn that took longer stood still, and that does not count.
-      leftMs -= Math.min(clock.now() - startedAtMs, STORE_DEADLINE_MS + STORE_RETRY_MS);
-    }
-  }
-
-  async function undo(
-    undoOnce: () => Promise<unknown>,
-    { isUnknown }: { isUnknown: boolean },
-  ): Promise<void> {
-    const startedAtMs = clock.now();
-    // An attempt that is still on its way is not carried out after this.
-    const settledAtMs = startedAtMs + (isUnknown ? STORE_DEADLINE_MS : 0);
-    for (let pauseMs = STORE_RETRY_MS; !isClosed; pauseMs = longer(pauseMs)) {
-      const askedAtMs = clock.now();
-      const isAnswered = await undoOnce().then(
-        () => true,
-        () => false,
-      );
-      if (isAnswered && askedAtMs >= settledAtMs) return;
-      if (askedAtMs > startedAtMs + STORE_UNDO_MS) return;
-      await pause(clock, pauseMs);
-    }
-  }
-
-  function evaluate(script: Script, command: string[]): Promise<unknown> {
-    const [, , , key] = command;
-    return client.send(command, key).catch((error: unknown) => {
-      // A server that was restarted, or never saw it.
-      if (!isAnswer(error) || reasonOf(error) !== 'NOSCRIPT') throw error;
-      return client.send(['EVAL', script.text, ...command.slice(2)], key);
-    });
-  }
-
   async function run(script: Script, keys: string[], args: (string | number)[]): Promise<unknown> {
-    const command = ['EVALSHA', script.sha1, String(keys.length), ...keys];
+    const command = ['EVALSHA', script.sha1, String(keys.length), ...keys, String(validUntil())];
     for (const arg of args) command.push(String(arg));
     const startedAtMs = performance.now();
     begin();
@@ -174,12 +106,57 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
     }
   }
 
+  function evaluate(script: Script, command: string[]): Promise<unknown> {
+    const [, , , key] = command;
+    return client.send(command, key).catch((error: unknown) => {
+      // The server was restarted, or has not run this script before.
+      if (!isAnswer(error) || reasonOf(error) !== 'NOSCRIPT') throw error;
+      return client.send(['EVAL', script.text, ...command.slice(2)], key);
+    });
+  }
+
+  function within<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const deadline: Deadline = { dueAtMs: 0, onDue: () => fail(undefined) };
+      function fail(error: unknown): void {
+        deadlines.cancel(deadline);
+        const failure = unavailable(error);
+        if (!isAnswer(failure.cause)) onCut();
+        reject(failure);
+      }
+      deadlines.add(deadline);
+      work.then((reply) => {
+        deadlines.cancel(deadline);
+        resolve(reply);
+      }, fail);
+    });
+  }
+
+  function begin(): void {
+    inProgress += 1;
+  }
+
+  function end(): void {
+    inProgress -= 1;
+    if (inProgress > 0) return;
+    for (const resolve of onSettled) resolve();
+    onSettled = [];
+  }
+
+  function track<T>(work: Promise<T>): Promise<T> {
+    begin();
+    work.then(end, end);
+    return work;
+  }
+
   return {
     run,
-    track,
+    get: (key) => within(client.get(key)),
     within,
-    repeat: (options, attempt) => track(repeat(options, attempt)),
-    undo: (undoOnce, options) => track(undo(undoOnce, options)),
+    track,
+    repeat: (how, attempt) => track(repeat(clock, how, attempt)),
+    undo: (undoOnce, { isUnknown }) => track(undo(clock, () => isClosed, undoOnce, isUnknown)),
+    probeClock: storeClock.probe,
     async settled() {
       while (inProgress > 0) await new Promise<void>((resolve) => void onSettled.push(resolve));
     },
@@ -187,6 +164,56 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
       isClosed = true;
     },
   };
+}
+
+/** The id under which one caller repeats a command. */
+export const createCallId = (randomBytes: RandomBytes) =>
+  Buffer.from(randomBytes(12)).toString('base64url');
+
+async function repeat<T>(
+  clock: Clock,
+  { insist, onUnknown }: RepeatOptions,
+  attempt: Attempt<T>,
+): Promise<T> {
+  let leftMs = insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
+  let isUnknown = false;
+  for (;;) {
+    const startedAtMs = clock.now();
+    try {
+      return await attempt(isUnknown);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      isUnknown ||= !isRefusal(error.cause);
+      if (leftMs <= 0 || !(insist || isUnknown || isTooLate(error.cause))) {
+        if (isUnknown) onUnknown?.();
+        throw error;
+      }
+      await pause(clock, STORE_RETRY_MS);
+    }
+    // The process was paused in a turn that took longer, and that does not count.
+    leftMs -= Math.min(clock.now() - startedAtMs, STORE_DEADLINE_MS + STORE_RETRY_MS);
+  }
+}
+
+async function undo(
+  clock: Clock,
+  isClosed: () => boolean,
+  undoOnce: () => Promise<unknown>,
+  isUnknown: boolean,
+): Promise<void> {
+  const startedAtMs = clock.now();
+  // An attempt that is still on its way is not carried out after this.
+  const settledAtMs = startedAtMs + (isUnknown ? STORE_DEADLINE_MS : 0);
+  for (let pauseMs = STORE_RETRY_MS; !isClosed(); pauseMs = longer(pauseMs)) {
+    const askedAtMs = clock.now();
+    const isAnswered = await undoOnce().then(
+      () => true,
+      () => false,
+    );
+    if (isAnswered && askedAtMs >= settledAtMs) return;
+    if (askedAtMs > startedAtMs + STORE_UNDO_MS) return;
+    await pause(clock, pauseMs);
+  }
 }
 
 /** It came too late and was not carried out. */
@@ -204,9 +231,9 @@ function unavailable(error: unknown): StoreUnavailable {
 
 /*
  * The store's clock, relative to ours. A store that is paused, or that fails over, may
- * carry out a command when nobody waits for its answer any more. A claim would then
- * deliver the tokens to nobody. So a command says until when it is valid, and the
- * store refuses it later. docs/scaling.md "When Redis is unreachable".
+ * carry out a command after the relay has stopped waiting for its answer. A claim would
+ * then deliver the tokens to no device. So a command says until when it is valid, and
+ * the store refuses it later. docs/scaling.md "When Redis is unreachable".
  */
 
 /**
@@ -216,32 +243,19 @@ function unavailable(error: unknown): StoreUnavailable {
  */
 const MAX_ROUND_TRIP_MS = 2 * (STORE_DEADLINE_MS - STORE_LATEST_MS);
 
-/** The argument `now` of a script. */
-export type TimeOf = () => number | string;
-
-export interface StoreClock {
-  /** Asks the store what time it is. */
-  probe(): Promise<void>;
-  /** `until` and the last moment, by the store's clock, at which it may carry out the command. */
-  readonly deadline: TimeOf;
-}
-
-export function createStoreClock(
-  client: RedisClient,
-  commands: RedisCommands,
-  clock: Clock,
-): StoreClock {
+/** `askTime` returns the time of the store. */
+export function createStoreClock(askTime: () => Promise<number>, clock: Clock) {
   let aheadMs: number | undefined;
   return {
-    async probe() {
+    async probe(): Promise<void> {
       const askedAtMs = clock.now();
-      const storeMs = await commands.within(client.time());
+      const storeMs = await askTime();
       const answeredAtMs = clock.now();
       if (aheadMs !== undefined && answeredAtMs - askedAtMs > MAX_ROUND_TRIP_MS) return;
       aheadMs = storeMs - (askedAtMs + answeredAtMs) / 2;
     },
-    // Unknown only before the first probe.
-    deadline: () =>
+    /** `until` and the last moment, by the store's clock, at which it may carry out a command. Empty before the first probe. */
+    deadline: (): string =>
       aheadMs === undefined ? '' : `until ${Math.round(clock.now() + aheadMs + STORE_LATEST_MS)}`,
   };
 }

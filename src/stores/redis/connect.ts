@@ -1,4 +1,4 @@
-/** One server, a primary with Sentinels or a Cluster, behind what the store needs of them. */
+/** One server, a primary with Sentinels or a Cluster, as one client. */
 import { ClientOfflineError } from '@redis/client';
 import { isAnswer, reasonOf } from './failures.ts';
 import {
@@ -14,23 +14,23 @@ import { slotOf } from './records.ts';
 import { addressOf, nameOf } from './topology.ts';
 import type { RedisAddress, RedisTarget } from './url.ts';
 
-/** A slot that moves redirects once or twice. */
+/** A slot that moves causes one or two. */
 const MAX_REDIRECTIONS = 5;
 
 export interface RedisClient {
-  /** To the server that has `key`, which is one that the command names, if it names any. */
+  /** `key` is one of the keys of the command, if it has any. */
   send(command: string[], key: string | undefined): Promise<unknown>;
   /** Keys are spread over several servers, by their slots. */
   readonly isCluster: boolean;
   get(key: string): Promise<string | null>;
   publish(channel: string, message: string): Promise<unknown>;
-  /** Called again, it begins anew on another connection: the old one may be deaf. */
+  /** Called again, it subscribes on a new connection: the old one may be half-open. */
   subscribe(channel: string, onMessage: (message: string) => void): Promise<void>;
-  /** The server's clock, in milliseconds; of a Cluster the one that is furthest ahead. */
+  /** The server's clock, in milliseconds; in a Cluster the one that is furthest ahead. */
   time(): Promise<number>;
-  /** What one server says of itself: INFO, and its `save` where it may be asked. */
+  /** INFO of one server, and its `save` setting if CONFIG is allowed. */
   describe(): Promise<{ info: string; save: string }>;
-  /** INFO replication of each primary. Absent where no replica takes over. */
+  /** INFO replication of each primary. Absent for a single server, which has no failover. */
   describeReplication?(): Promise<string[]>;
   close(): void;
 }
@@ -44,8 +44,8 @@ export interface ConnectOptions {
 }
 
 /**
- * Connects; later losses are repaired in the background. May reject at the first
- * failure, or try on until it is told by `signal` to stop.
+ * Connects, and reconnects in the background later. May reject at the first failure, or
+ * retry until `signal` fires.
  */
 export async function connectRedis(
   target: RedisTarget,
@@ -63,7 +63,7 @@ async function connectSingle(
   const [address] = target.addresses;
   if (address === undefined) throw new Error('no address');
   let isConnected = false;
-  // The first failure is told; only what was connected once is connected again.
+  // The first failure rejects; reconnects only after it was connected once.
   const connection = createConnection(target, address, () => isConnected && RECONNECT_MS);
   const subscriber = createSubscriber(target, onCut);
   function close(): void {
@@ -95,11 +95,11 @@ function redirectionOf(error: unknown, from: Connection) {
   if (kind !== 'MOVED' && kind !== 'ASK') return undefined;
   const { host, port } = addressOf(error.message.slice(error.message.lastIndexOf(' ') + 1));
   const own = from.options?.socket as Partial<RedisAddress> | undefined;
-  // Without a host: the one that redirects.
+  // Without a host: the host of the server that redirects.
   return { kind, name: nameOf({ host: host || (own?.host ?? ''), port }) };
 }
 
-/** Listens where a primary may be used, and moves on when it may not. */
+/** Subscribes at a primary that may be used, and at another one when it may not be used any more. */
 function createListener(
   target: RedisTarget,
   { onCut }: ConnectOptions,
@@ -120,7 +120,7 @@ function createListener(
     move(): void {
       const names = watch.links().map(({ name }) => name);
       if (listening === undefined || names.length === 0 || names.includes(listening.at)) return;
-      // Set last: what was published meanwhile was missed.
+      // Called last: messages published meanwhile were missed.
       subscribe(listening.channel, listening.onMessage).then(onCut, () => {});
     },
   };

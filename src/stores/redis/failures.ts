@@ -1,7 +1,7 @@
 /**
- * What goes wrong with Redis, in words for the operator: why a connection could not be
- * made, and why a server refuses commands. The words are chosen here, by codes: what
- * an error says may hold a user's name, a host or what somebody else sent.
+ * Failures of Redis, in words for the operator: why a connection could not be made, and
+ * why a server refuses commands. The words are chosen here, by codes: the message of an
+ * error may hold a user's name, a host or data of others.
  */
 import {
   ClientOfflineError,
@@ -9,27 +9,26 @@ import {
   ErrorReply,
   SocketClosedUnexpectedlyError,
 } from '@redis/client';
-import { STORE_REFUSAL_QUIET_MS } from '../../limits.ts';
 import { StoreUnavailable } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import type { Script } from './scripts.ts';
 import type { RedisTarget } from './url.ts';
 
 export interface ConnectFailure {
-  /** As the rest of a sentence that begins with REDIS_URL. */
+  /** Completes a sentence that begins with REDIS_URL. */
   readonly problem: string;
-  /** Trying again does not help. */
+  /** Retrying does not help. */
   readonly isFinal: boolean;
 }
 
-/** Of the primary that the Sentinels name, and not of a Sentinel. */
+/** A failure of the primary that the Sentinels name, not of a Sentinel. */
 export class PrimaryFailure extends Error {
   constructor(cause: unknown) {
     super('the primary failed', { cause });
   }
 }
 
-/** Undefined for an error that says nothing, such as one that only sums up others. */
+/** Undefined for an error without a cause of its own, such as one that only wraps others. */
 export function describeConnectFailure(
   error: unknown,
   target: RedisTarget,
@@ -44,7 +43,7 @@ export function describeConnectFailure(
     : failure;
 }
 
-/** Also of what was connected, and says nothing. */
+/** Also for a server that accepts the connection and sends nothing. */
 export function noAnswer({ tls }: RedisTarget): ConnectFailure {
   const hint = tls ? '; does it speak TLS?' : '';
   return { problem: `the server does not answer${hint}`, isFinal: false };
@@ -75,7 +74,7 @@ function closed({ tls }: RedisTarget): string {
   return `the server closes the connection${tls ? '' : '; one that speaks TLS wants rediss://'}`;
 }
 
-/** By the beginning of the server's own error. */
+/** By the first word of the server's error. */
 function describeReply(reply: string, target: RedisTarget): ConnectFailure {
   const isWrongLogin = /^(WRONGPASS|NOAUTH|ERR invalid password)/.test(reply);
   return { problem: findReplyProblem(reply, target), isFinal: isWrongLogin };
@@ -97,10 +96,26 @@ function findReplyProblem(reply: string, { type, password }: RedisTarget): strin
   return `the server refuses (${code || 'an error'})`;
 }
 
+/** Settings of the server with which it may lose sessions, or write them to disk. docs/scaling.md "Set-up". */
+export function describeUnfit({ info, save }: { info: string; save: string }): string[] {
+  const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+  const problems: string[] = [];
+  const policy = field('maxmemory_policy');
+  if (policy !== undefined && policy !== 'noeviction') {
+    problems.push(`maxmemory-policy is ${policy}: sign-ins under way may vanish; set noeviction`);
+  }
+  if (field('aof_enabled') === '1' || save !== '') {
+    problems.push(
+      'persistence is on: sealed sessions are written to disk; set save "" and appendonly no',
+    );
+  }
+  return problems;
+}
+
 /*
- * Refusals are told to the operator once, and once more when they are over. Heartbeats
- * go on working on a full server, a replica or one with too few rights, so nobody
- * would learn of it otherwise.
+ * Each kind of refusal is reported to the operator when it begins and when it ends.
+ * Heartbeats do not find it: they work on a full server, on a replica, and without the
+ * rights to run scripts.
  */
 
 export type RefusalEvent =
@@ -113,12 +128,18 @@ export interface Refusals {
   accepted(script: Script): void;
 }
 
-/** What is going on, and for how long: each reason has its own. */
+/** A refusal that has not ended, by its reason. */
 interface Refusing {
-  /** What was refused: that something else works says nothing. */
+  /** The scripts that were refused: others may work all the time. */
   readonly scripts: Set<Script>;
   lastMs: number;
 }
+
+/**
+ * How long no command of a kind must have been refused before an accepted one means
+ * that the store accepts them again: in a Cluster one node may refuse what others accept.
+ */
+export const STORE_REFUSAL_QUIET_MS = 5_000;
 
 export function createRefusals(clock: Clock, onEvent: (event: RefusalEvent) => void): Refusals {
   const byReason = new Map<string, Refusing>();
@@ -136,7 +157,7 @@ export function createRefusals(clock: Clock, onEvent: (event: RefusalEvent) => v
     accepted(script) {
       if (byReason.size === 0) return;
       for (const [reason, { scripts, lastMs }] of byReason) {
-        // In a Cluster one node may refuse what the others take.
+        // In a Cluster one node may refuse what others accept.
         if (!scripts.has(script) || clock.now() - lastMs < STORE_REFUSAL_QUIET_MS) continue;
         byReason.delete(reason);
         onEvent({ type: 'store_accepts', reason });
@@ -145,11 +166,11 @@ export function createRefusals(clock: Clock, onEvent: (event: RefusalEvent) => v
   };
 }
 
-/** Part of the way things work: `LATE` is ours (commands.ts), the others are those of a Cluster that moves slots. */
+/** Refusals in normal operation: `LATE` is ours (commands.ts), the others come from a Cluster that moves slots. */
 const PASSING: ReadonlySet<string> = new Set(['LATE', 'TRYAGAIN', 'MOVED', 'ASK']);
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  OOM: 'Redis is full, so starts are answered 503: raise its maxmemory, or lower MAX_SESSIONS',
+  OOM: 'Redis is full, so starts get a 503: raise its maxmemory, or lower MAX_SESSIONS',
   READONLY: 'this is a replica: REDIS_URL must lead to the primary, or to its Sentinels',
   NOREPLICAS: 'fewer replicas keep up than min-replicas-to-write asks for: bring them back',
   NOPERM: 'the user of REDIS_URL lacks a right: docs/scaling.md lists those that suffice',
@@ -161,23 +182,23 @@ const REMEDIES: Readonly<Record<string, string>> = {
   BUSY: 'a script of somebody else keeps Redis busy',
 };
 
-/** The server said no. */
+/** The server answered with an error. */
 export function isAnswer(error: unknown): error is ErrorReply {
   return error instanceof ErrorReply;
 }
 
-/** The word that a server's error begins with; of a command within a script, as far as the server has it. */
+/** The first word of a server's error. For a command within a script: of that command's error, if the server passes it on. */
 export function reasonOf({ message }: ErrorReply): string {
   if (NO_RIGHT.test(message)) return 'NOPERM';
   const [, reason = 'ERR'] = REASON.exec(message) ?? [];
   return reason;
 }
 
-/** Redis 6 puts its own words before it. */
+/** Redis 6 puts a text of its own before it. */
 const REASON = /^(?:ERR Error running script.*? -)?([A-Z]+)\b/;
 const NO_RIGHT = /^\w+ The user executing the script can't/;
 
-/** The server said no, or was not asked. After any other failure it is unknown what became of the command. */
+/** The server refused, or was not asked. After any other failure it is unknown whether the command was carried out. */
 export function isRefusal(error: unknown): boolean {
   return isAnswer(error) || error instanceof ClientOfflineError;
 }

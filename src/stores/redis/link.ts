@@ -7,13 +7,13 @@ import { createDeadlineQueue, type Deadline, systemClock } from '../../relay/tim
 import { nameOf } from './topology.ts';
 import type { RedisAddress, RedisTarget } from './url.ts';
 
-/** Constant and short: a store that is back is used within a second. */
+/** Constant and short: a store that answers again is used within a second. */
 export const RECONNECT_MS = 200;
 const CONNECT_TIMEOUT_MS = 2_000;
 
 /*
- * Bun 1.4 lacks `hasSubscribers`, which Node has since 20.13, so the client would describe
- * each command to nobody: a quarter of what a command costs.
+ * Bun 1.4 lacks `hasSubscribers`, which Node has since 20.13. Without it the client would
+ * describe each command although nothing subscribes: a quarter of the cost of a command.
  */
 const tracing: object = Object.getPrototypeOf(tracingChannel('sign-in-relay'));
 if (!('hasSubscribers' in tracing)) {
@@ -42,10 +42,10 @@ export function createConnection(
     ...(database !== undefined && { database }),
     // While the store is unreachable, a command fails at once and does not wait for it.
     disableOfflineQueue: true,
-    // From Redis 7.2 on it would say what it is: one right more that an ACL has to give.
+    // The client would send its name from Redis 7.2 on, which needs one more right in an ACL.
     disableClientInfo: true,
-    // The client's own, which would not stop a command that is written, costs a tenth
-    // of the relay's processor time. commands.ts has one that costs nothing.
+    // The client's own timeout does not cover a command that is written, and costs a tenth
+    // of the relay's processor time. commands.ts has a cheaper one.
     commandOptions: { timeout: 0 },
     socket: {
       ...{ host, port, reconnectStrategy, connectTimeout: CONNECT_TIMEOUT_MS },
@@ -57,8 +57,8 @@ export function createConnection(
 export type Connection = ReturnType<typeof createConnection>;
 
 /**
- * A connection that is replaced after it failed, or after something was not answered:
- * what was sent on the old one fails, and what it would still receive is not read.
+ * A connection that is replaced after it failed, or after an answer did not come in time:
+ * commands sent on the old one fail, and later replies on it are not read.
  */
 export interface Link {
   readonly name: string;
@@ -66,13 +66,13 @@ export interface Link {
   readonly connection: Connection | undefined;
   /** When this one was made, by `performance.now()`. */
   readonly openedAtMs: number;
-  /** Until then nothing had been answered for so long, on the connection before. */
+  /** How long before that the last answer came, on the connection before. */
   readonly silentMs: number;
   /** The process of the server. */
   readonly serverId: string;
   /** The attempt to connect that is in progress, or was the last. */
   readonly opened: Promise<Connection>;
-  /** Gives the connection up when there is no answer in time. */
+  /** Gives up the connection if there is no answer in time. */
   ask<T>(question: (connection: Connection) => Promise<T>): Promise<T>;
   close(): void;
 }
@@ -84,7 +84,7 @@ export interface LinkOptions {
   readonly onLost: (error: unknown) => void;
 }
 
-/** What was sent before this is not carried out any more (commands.ts). */
+/** A command that was sent longer ago is not carried out any more (commands.ts). */
 const answers = createDeadlineQueue(systemClock, STORE_LATEST_MS);
 
 function inTime<T>(work: Promise<T>): Promise<T> {
@@ -128,7 +128,7 @@ export function openLink(access: Access, address: RedisAddress, options: LinkOpt
 
   function lose(connection: Connection, error: unknown): void {
     if (current !== connection) return;
-    // One that was open is made again at once.
+    // A connection that was open is replaced at once.
     const pauseMs = isOpen ? 0 : RECONNECT_MS;
     leave();
     timer = setTimeout(open, pauseMs);
@@ -179,7 +179,7 @@ export function openLink(access: Access, address: RedisAddress, options: LinkOpt
   };
 }
 
-/** Listens on a connection of its own, which is made again to the same server when it fails. */
+/** Subscribes on a connection of its own, which reconnects to the same server when it fails. */
 export function createSubscriber(access: Access, onCut: (error?: unknown) => void) {
   let close: () => void = () => {};
   return {
@@ -204,16 +204,16 @@ export async function timeOf(connection: Connection): Promise<number> {
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
 }
 
-/** Another one after each restart of the server. */
+/** Changes with each restart of the server. */
 export async function readServerId(connection: Connection): Promise<string> {
   return /^run_id:(\w+)/m.exec(await connection.info('server'))?.[1] ?? '';
 }
 
-/** INFO, and `save` where it may be asked. */
+/** INFO, and `save` if CONFIG is allowed. */
 export async function describe(connection: Connection) {
   const info = await connection.info();
   const { save = '' } = await connection.configGet('save').catch((error: unknown) => {
-    // An ACL may forbid CONFIG; then nothing is known, so there is no warning.
+    // An ACL may forbid CONFIG. Then there is no warning about `save`.
     if (error instanceof ErrorReply) return { save: '' };
     throw error;
   });

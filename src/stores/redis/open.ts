@@ -1,30 +1,51 @@
-/** Sessions and rate limits in Redis: connects, checks the server's settings, and listens for completions. */
+/** Opens the stores in Redis or Valkey, for many instances at once: connects, checks the server's settings, and creates them. */
 import { Buffer } from 'node:buffer';
 import { setTimeout } from 'node:timers/promises';
-import { STORE_CONNECT_MS, STORE_RETRY_MS, STORE_SILENCE_MS } from '../../limits.ts';
+import { STORE_RETRY_MS } from '../../limits.ts';
 import { type Monitor, NO_MONITOR } from '../../monitor.ts';
 import type { RateLimiter, RateLimitPolicy } from '../../relay/rate-limit.ts';
 import type { RefreshStore } from '../../relay/refresh.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
-import { type SessionStore, StoreUnavailable } from '../../relay/store.ts';
+import {
+  NO_OBSERVER,
+  type ObserverSlot,
+  type SessionStore,
+  StoreUnavailable,
+} from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
-import { createWaiters } from '../waiters.ts';
-import { createRedisCommands, createStoreClock } from './commands.ts';
+import { createBrowserVerbs } from './browser.ts';
+import { createRedisCommands, type RedisCommands } from './commands.ts';
 import { connectRedis } from './connect.ts';
+import { createDeviceVerbs } from './device.ts';
 import {
   type ConnectFailure,
   createRefusals,
   describeConnectFailure,
+  describeUnfit,
   noAnswer,
   type RefusalEvent,
 } from './failures.ts';
-import { createRedisRateLimiter, createRedisRefreshStore } from './limits.ts';
+import { createLiveSessions } from './live-sessions.ts';
+import {
+  createLocalPolls,
+  createOpenClaims,
+  type LocalPolls,
+  type OpenClaims,
+} from './local-polls.ts';
+import { createOwnLeases } from './own-leases.ts';
 import type { PrimaryEvent } from './primaries.ts';
-import { createKnownPolls, createOpenClaims, createPublish, listenForWakeUps } from './pub-sub.ts';
-import { createRedisKeys } from './records.ts';
-import { watchReplication } from './replication.ts';
-import { createRedisStore } from './store.ts';
+import { type ConnectionEvent, listen } from './pub-sub.ts';
+import { createRedisRateLimiter } from './rate-limits.ts';
+import { createRedisKeys, type RedisKeys } from './records.ts';
+import { createRedisRefreshStore } from './refreshes.ts';
+import { type ReplicationEvent, watchReplication } from './replication.ts';
 import type { RedisTarget } from './url.ts';
+
+/** How long a start tries to connect. After that the process exits, and its supervisor starts it again. */
+export const STORE_CONNECT_MS = 5_000;
+
+/** After this long without an answer at startup the log says what the relay waits for. */
+export const STORE_SILENCE_MS = 1_000;
 
 export interface RedisOptions {
   readonly target: RedisTarget;
@@ -34,22 +55,21 @@ export interface RedisOptions {
   readonly startPolicy: RateLimitPolicy;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  /** Counts commands. Absent: nobody does. */
+  /** Absent: no metrics. */
   readonly monitor?: Monitor;
   /** What the operator should know; holds no secret. */
   readonly onEvent: (event: RedisEvent) => void;
-  /** Only a test sets the time. Otherwise the store's clock is that of all instances. */
+  /** Only a test sets the time. Otherwise all instances use the store's clock. */
   readonly testClock?: Clock;
 }
 
 export type RedisEvent =
   | RefusalEvent
-  /** At the start: it cannot be used yet, and is tried for so much longer. */
+  /** At startup: it cannot be used yet, and is tried for `secondsLeft` more. */
   | { readonly type: 'store_awaited'; readonly problem: string; readonly secondsLeft: number }
-  | { readonly type: 'store_lost' | 'store_back' }
+  | ConnectionEvent
   | PrimaryEvent
-  /** A primary has no replica that keeps up, or each has one again. */
-  | { readonly type: 'store_unreplicated' | 'store_replicated' }
+  | ReplicationEvent
   | { readonly type: 'store_unfit'; readonly problem: string };
 
 export interface RedisStores {
@@ -81,15 +101,15 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
 
   try {
     for (;;) {
-      const attempt = createAttempt(options, end.signal);
+      const connecting = tryToStart(options, end.signal);
       const cancelReport = clock.setTimer(STORE_SILENCE_MS, () =>
-        report(attempt.failure() ?? noAnswer(target)),
+        report(connecting.failure() ?? noAnswer(target)),
       );
       try {
-        return await attempt.outcome;
+        return await connecting.outcome;
       } catch (error) {
         // An attempt that was ended at once has no failure of its own.
-        const failure = attempt.failure() ?? last ?? noAnswer(target);
+        const failure = connecting.failure() ?? last ?? noAnswer(target);
         if (end.signal.aborted || failure.isFinal) {
           throw new StoreUnavailable(failure.problem, { cause: error });
         }
@@ -97,7 +117,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
       } finally {
         cancelReport();
       }
-      // Not by the clock, whose timers keep no process running: nothing else does between two attempts.
+      // The clock's timers are unref'd; the process would exit here.
       await setTimeout(STORE_RETRY_MS);
     }
   } finally {
@@ -106,7 +126,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
 }
 
 /** One try to start. Whatever it has made is closed when it fails, or when `end` comes first. */
-function createAttempt(options: RedisOptions, end: AbortSignal) {
+function tryToStart(options: RedisOptions, end: AbortSignal) {
   const ending = new AbortController();
   let failure: ConnectFailure | undefined;
 
@@ -149,7 +169,6 @@ async function startStores(
 ): Promise<RedisStores> {
   const { target, prefix, clock, randomBytes, onEvent } = options;
   const instance = Buffer.from(randomBytes(9)).toString('base64url');
-  const waiters = createWaiters();
   const line = { wasCut: false };
   const onCut = (error?: unknown) => {
     line.wasCut = true;
@@ -157,54 +176,41 @@ async function startStores(
   };
   const client = await connectRedis(target, { onCut, onEvent, signal });
   const keys = createRedisKeys(prefix, client.isCluster);
-  const refusals = createRefusals(clock, onEvent);
-  const { monitor = NO_MONITOR } = options;
-  const commands = createRedisCommands({ client, clock, onCut, refusals, monitor });
-  const storeClock = createStoreClock(client, commands, clock);
-  const problems = findProblems(await commands.within(client.describe()));
-  const publish = createPublish({ client, commands, keys });
-  const openClaims = createOpenClaims({ instance, publish, clock });
-  const knownPolls = createKnownPolls(clock);
-  const stopListening = await listenForWakeUps({
+  const commands = createRedisCommands({
+    client,
+    clock,
+    onCut,
+    refusals: createRefusals(clock, onEvent),
+    monitor: options.monitor ?? NO_MONITOR,
+    testClock: options.testClock,
+  });
+  const problems = describeUnfit(await commands.within(client.describe()));
+  const localPolls = createLocalPolls(clock);
+  const openClaims = createOpenClaims({
+    instance,
+    send: (to, message) => {
+      // Whoever waits for an answer has a deadline.
+      commands.within(client.publish(keys.channelPrefix + to, message)).catch(() => {});
+    },
+    clock,
+  });
+  const channel = keys.channelPrefix + instance;
+  const stopListening = await listen({
     client,
     commands,
     clock,
-    storeClock,
-    waiters,
+    localPolls,
     openClaims,
-    knownPolls,
     line,
-    channel: keys.channelPrefix + instance,
-    onLost: () => onEvent({ type: 'store_lost' }),
-    onBack: () => onEvent({ type: 'store_back' }),
+    channel,
+    onEvent,
   });
   for (const problem of problems) onEvent({ type: 'store_unfit', problem });
-  const stopWatching = watchReplication({
-    client,
-    commands,
-    clock,
-    onBehind: () => onEvent({ type: 'store_unreplicated' }),
-    onCaughtUp: () => onEvent({ type: 'store_replicated' }),
-  });
-  const timeOf = () => options.testClock?.now() ?? storeClock.deadline();
-  const createId = () => Buffer.from(randomBytes(12)).toString('base64url');
-  const shared = { ...options, client, commands, keys, timeOf, createId };
-  const startLimiter = createRedisRateLimiter({
-    ...shared,
-    name: 'start',
-    policy: options.startPolicy,
-  });
+  const stopWatching = watchReplication({ client, commands, clock, onEvent });
   return {
-    sessions: createRedisStore({
-      ...shared,
-      startLimiter,
-      waiters,
-      instance,
-      openClaims,
-      knownPolls,
-    }),
-    refreshes: createRedisRefreshStore(shared),
-    createRateLimiter: (name, policy) => createRedisRateLimiter({ ...shared, name, policy }),
+    sessions: createSessionStore(options, { commands, keys, instance, localPolls, openClaims }),
+    refreshes: createRedisRefreshStore(commands, keys, randomBytes),
+    createRateLimiter: (name, policy) => createRedisRateLimiter({ commands, keys, name, policy }),
     close() {
       stopWatching();
       commands.close();
@@ -214,18 +220,68 @@ async function startStores(
   };
 }
 
-/** Settings of the server that may lose sessions, or write them to disk. docs/scaling.md "Set-up". */
-function findProblems({ info, save }: { info: string; save: string }): string[] {
-  const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
-  const problems: string[] = [];
-  const policy = field('maxmemory_policy');
-  if (policy !== undefined && policy !== 'noeviction') {
-    problems.push(`maxmemory-policy is ${policy}: sign-ins under way may vanish; set noeviction`);
-  }
-  if (field('aof_enabled') === '1' || save !== '') {
-    problems.push(
-      'persistence is on: sealed sessions are written to disk; set save "" and appendonly no',
-    );
-  }
-  return problems;
+/** What all verbs use together. */
+interface SessionStoreParts {
+  readonly commands: RedisCommands;
+  readonly keys: RedisKeys;
+  readonly instance: string;
+  readonly localPolls: LocalPolls;
+  readonly openClaims: OpenClaims;
+}
+
+/** Every verb is one script (scripts.ts), and what it stores is sealed (records.ts). */
+function createSessionStore(
+  { clock, randomBytes, maxSessions, startPolicy: policy }: RedisOptions,
+  { commands, keys, instance, localPolls, openClaims }: SessionStoreParts,
+): SessionStore {
+  const observer: ObserverSlot = { current: NO_OBSERVER };
+  const startLimiter = createRedisRateLimiter({ commands, keys, name: 'start', policy });
+  const ownLeases = createOwnLeases(clock);
+  const live = createLiveSessions({
+    commands,
+    keys,
+    randomBytes,
+    instance,
+    maxSessions,
+    startLimiter,
+    localPolls,
+    observer,
+  });
+  const browser = createBrowserVerbs({
+    commands,
+    keys,
+    randomBytes,
+    instance,
+    ownLeases,
+    localPolls,
+    observer,
+  });
+  const device = createDeviceVerbs({
+    commands,
+    keys,
+    clock,
+    randomBytes,
+    instance,
+    localPolls,
+    openClaims,
+    observer,
+  });
+  return {
+    tags: keys.tags,
+    startLimiter,
+    ...browser,
+    ...device,
+    register: live.register,
+    countLive: live.countLive,
+    async sweep() {
+      ownLeases.sweep();
+      await live.sweep();
+    },
+    // Any other instance can deliver what is in Redis.
+    hasUndelivered: () => false,
+    settled: commands.settled,
+    observe(next) {
+      observer.current = next;
+    },
+  };
 }

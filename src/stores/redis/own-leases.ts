@@ -1,6 +1,6 @@
 /**
  * The leases that this process took, and the results of its exchanges. A failover may
- * undo what the store had of them; a second exchange of the code would fail, and may
+ * lose what the store has of them; a second exchange of the code would fail, and may
  * end the tokens of the first (RFC 6749 §4.1.2). Results are sealed as in the store.
  */
 import type { SessionOutcome } from '../../relay/session.ts';
@@ -12,23 +12,23 @@ export interface SealedResult {
 }
 
 export interface OwnLease {
-  /** From the lease, which reads it, for the completion, which needs it. */
+  /** Read with the lease. The completion needs it. */
   readonly sealedDeviceKey: string;
   readonly untilMs: number;
-  /** Once the code was exchanged. */
+  /** Set once the code was exchanged. */
   result?: SealedResult;
 }
 
-/** A failover is over by then. */
+/** Failovers take less time. */
 export const OWN_LEASE_MS = 60_000;
 
-/** With its result each takes some 3 KB: 15 MB. With more sign-ins a minute the oldest are forgotten. */
+/** Each takes about 3 KB with its result: 15 MB. With more sign-ins a minute the oldest are removed. */
 export const MAX_OWN_LEASES = 5_000;
 
 export interface OwnLeases {
   get(service: string, sessionId: string): OwnLease | undefined;
   add(service: string, sessionId: string, sealedDeviceKey: string): void;
-  /** Forgets the old ones. */
+  /** Removes old ones. */
   sweep(): void;
 }
 

@@ -1,9 +1,8 @@
 /**
  * Servers that fail over: which one is the primary, and when it is used. Sentinels, or
- * all nodes of a Cluster, are asked twice a second. A primary that did not answer for a
- * while may have been replaced when it answers again, and one that was restarted has lost
- * its data. So it is used again when one of the others has confirmed after that that it
- * is the primary. docs/scaling.md "When a primary fails".
+ * all nodes of a Cluster, are asked twice a second. A primary that answers again after a
+ * silence may have been replaced, and one that was restarted has lost its data. So it is
+ * used again once one of the others has confirmed, after that, that it is the primary. docs/scaling.md "When a primary fails".
  */
 import { ClientOfflineError } from '@redis/client';
 import { PrimaryFailure } from './failures.ts';
@@ -18,10 +17,10 @@ import {
 } from './link.ts';
 import {
   addressOf,
-  type Claim,
   isConfirmed,
   nameOf,
   orderClaims,
+  type PrimaryClaim,
   readClusterView,
   readSentinelView,
   SLOTS,
@@ -31,35 +30,35 @@ import {
 import type { RedisAddress, RedisTarget } from './url.ts';
 
 export type PrimaryEvent =
-  /** `primary` is its host and port. What needs it is refused. */
+  /** `primary` is its host and port. Commands for it are refused. */
   | { readonly type: 'store_primary_lost'; readonly primary: string; readonly problem: string }
-  /** It is used, although nobody has confirmed for UNCONFIRMED_MS that it is the primary. */
+  /** It is used, although none has confirmed for UNCONFIRMED_MS that it is the primary. */
   | { readonly type: 'store_primary_unconfirmed'; readonly primary: string }
-  /** Each is used again, or its successor. */
+  /** Every primary, or its successor, is used again. */
   | { readonly type: 'store_primary_back' };
 
 /** How often the others are asked who is the primary. */
 const LOOK_MS = 500;
-/** A shorter absence is not logged: connections are cut now and then. */
+/** A shorter loss is not logged: connections are cut now and then. */
 const REPORT_MS = 1_000;
 /**
- * A primary that answers and that nobody confirms is used after this, if nobody names
- * another one: all Sentinels may be down, or one may take it to be down for long.
+ * A primary that answers but is not confirmed is used after this, if no other one is
+ * named: all Sentinels may be down, or one may consider it down for long.
  */
 const UNCONFIRMED_MS = 10_000;
 /**
- * No shorter silence of a primary makes the others replace it. So a relay that stood
- * still for this long asks them before it uses any primary.
+ * A primary is replaced only after a longer silence. So a relay that was paused for this
+ * long asks the others before it uses any primary.
  */
-const STANDSTILL_MS = 1_000;
+const PAUSE_MS = 1_000;
 const TICK_MS = 250;
 
 interface Primary {
   readonly link: Link;
   isTrusted: boolean;
-  /** The process that is trusted, or was until its connection failed. */
+  /** The server process that is trusted, or was until its connection failed. */
   trustedId: string;
-  /** Since when it is not. */
+  /** Since when it is not trusted. */
   doubtedAtMs: number;
 }
 
@@ -99,7 +98,7 @@ const askNode: Ask = async (link) => {
   return readClusterView(addressOf(link.name), slots as unknown as SlotsReply[], String(nodes));
 };
 
-/** Runs `work` again and again, once at a time, with a pause after each. */
+/** Runs `work` repeatedly, one run at a time, with a pause after each. */
 function repeat(work: () => Promise<void>, pauseMs: () => number) {
   let isDue = false;
   let isStopped = false;
@@ -124,7 +123,7 @@ function repeat(work: () => Promise<void>, pauseMs: () => number) {
 
   return {
     start: () => void run(),
-    /** Without a pause, and once more if it is running. */
+    /** Runs it without a pause; once more if it is running. */
     soon(): void {
       isDue = true;
       wake();
@@ -136,22 +135,22 @@ function repeat(work: () => Promise<void>, pauseMs: () => number) {
   };
 }
 
-function watchStandstills(onEnd: () => void) {
+function watchPauses(onEnd: () => void) {
   let tickedAtMs = performance.now();
   let endMs = 0;
 
   function tick(): void {
     const nowMs = performance.now();
-    const hasStoodStill = nowMs - tickedAtMs > STANDSTILL_MS;
+    const wasPaused = nowMs - tickedAtMs > PAUSE_MS;
     tickedAtMs = nowMs;
-    if (!hasStoodStill) return;
+    if (!wasPaused) return;
     endMs = nowMs;
     onEnd();
   }
 
   const timer = setInterval(tick, TICK_MS);
   return {
-    /** By `performance.now()`. After a standstill a request may be read before any timer runs. */
+    /** By `performance.now()`. After a pause a request may be read before any timer runs. */
     lastEndMs(): number {
       tick();
       return endMs;
@@ -160,7 +159,7 @@ function watchStandstills(onEnd: () => void) {
   };
 }
 
-/** Keeps a connection to each primary, and says which of them may be used. */
+/** Keeps a connection to each primary, and decides which of them may be used. */
 export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }: WatchOptions) {
   const isCluster = target.type === 'cluster';
   const ask = isCluster ? askNode : askSentinels(target.primaryName ?? '');
@@ -176,14 +175,14 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
   const reported = new Set<string>();
   const starting = { onUsable: () => {}, onFailure: (_: unknown) => {} };
   const looking = repeat(look, () => (isSettled() ? LOOK_MS : RECONNECT_MS));
-  const standstills = watchStandstills(looking.soon);
+  const pauses = watchPauses(looking.soon);
   let turn = Math.floor(Math.random() * SLOTS);
   let isClosed = false;
 
   const isSettled = () =>
     primaries.size > 0 && [...primaries.values()].every(({ isTrusted }) => isTrusted);
 
-  const hasLooked = () => lookedAtMs >= standstills.lastEndMs();
+  const hasLooked = () => lookedAtMs >= pauses.lastEndMs();
 
   function open(access: Access, address: RedisAddress): Link {
     const name = nameOf(address);
@@ -202,7 +201,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
       if (primary !== undefined) goOn(primary);
       looking.soon();
     }
-    // A Sentinel may refuse INFO, and nothing depends on which process it is.
+    // A Sentinel may refuse INFO, and its process does not matter.
     const isSentinel = !isCluster && access !== target;
     const identify = isSentinel ? async () => '' : readServerId;
     return openLink(access, address, { identify, onOpened, onLost });
@@ -226,14 +225,14 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     return primary;
   }
 
-  /** What is published meanwhile may be missed. */
+  /** Messages published meanwhile may be missed. */
   function leave(name: string, { link }: Primary): void {
     primaries.delete(name);
     if (!isCluster) link.close();
     onCut();
   }
 
-  function take(claims: readonly Claim[]): void {
+  function take(claims: readonly PrimaryClaim[]): void {
     const text = JSON.stringify(claims);
     if (text === claimed) return;
     claimed = text;
@@ -257,15 +256,15 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     }
   }
 
-  /** The same process, and nobody can have replaced it in so short a time. */
+  /** Trusts the same process again after a silence too short for a failover. */
   function goOn(primary: Primary): void {
     const { serverId, silentMs } = primary.link;
     const isSame = serverId !== '' && serverId === primary.trustedId;
-    primary.isTrusted = isSame && silentMs < STANDSTILL_MS;
+    primary.isTrusted = isSame && silentMs < PAUSE_MS;
     if (!primary.isTrusted) primary.trustedId = '';
   }
 
-  /** By what was asked after its connection was made. */
+  /** By views that were asked for after its connection was made. */
   function judge(primary: Primary, views: readonly View[], askedAtMs: number): void {
     const { link } = primary;
     if (primary.isTrusted || link.connection === undefined || link.openedAtMs > askedAtMs) return;
@@ -311,7 +310,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     if (isSettled()) starting.onUsable();
   }
 
-  /** Those that may be used. */
+  /** Of the primaries that may be used. */
   function links(): Link[] {
     return [...primaries.values()].filter(({ isTrusted }) => isTrusted).map(({ link }) => link);
   }
@@ -329,10 +328,10 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
       });
     },
     lookSoon: looking.soon,
-    /** Since the process last stood still. */
+    /** Since the last pause of the process. */
     hasLooked,
     untilLooked: () => new Promise<void>((resolve) => void onceLooked.push(resolve)),
-    /** At an address that a primary has redirected to. */
+    /** To an address that a primary has redirected to. */
     connectionAt: (name: string): Promise<Connection> => witness(addressOf(name)).opened,
     /** Undefined while it is not to be used. */
     connectionFor(slot: number): Connection | undefined {
@@ -340,7 +339,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
       return owner?.isTrusted ? owner.link.connection : undefined;
     },
     links,
-    /** Any node of a Cluster passes on what is published. Another one each time, because one may be down. */
+    /** Any node of a Cluster passes on messages. Another one each time, because one may be down. */
     anyLink(): Link {
       const usable = links();
       turn += 1;
@@ -351,7 +350,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     close(): void {
       isClosed = true;
       looking.stop();
-      standstills.stop();
+      pauses.stop();
       for (const link of witnesses.values()) link.close();
       for (const { link } of primaries.values()) link.close();
     },

@@ -1,14 +1,8 @@
-/** Where the store keeps what, and what it holds of a session: sealed, and how it opens. The construction is docs/sealing.md. */
+/** The names of all keys, and the record of a session: how its fields are sealed and opened. The construction is docs/sealing.md. */
 import type { Buffer } from 'node:buffer';
 import { type RandomBytes, signInIdOf, tagOf } from '../../relay/secrets.ts';
 import type { ExpiredStage, SessionOutcome, SessionResult } from '../../relay/session.ts';
-import type {
-  Authorization,
-  ExpiredSession,
-  NewSession,
-  SessionInfo,
-  StoreObserver,
-} from '../../relay/store.ts';
+import type { Authorization, ExpiredSession, NewSession, SessionInfo } from '../../relay/store.ts';
 import { FIELD, STATE } from './scripts.ts';
 import {
   type Derived,
@@ -23,26 +17,27 @@ import {
   unsealAsDevice,
 } from './sealing.ts';
 
-/** Tags of a Cluster, and so the most masters that share its sessions. */
+/** Tags in a Cluster: at most so many masters share the sessions. */
 const CLUSTER_TAGS = 16;
 const SLOTS = 16_384;
 
 export interface RedisKeys {
   /** As in SessionStore. */
   readonly tags: number;
-  /** The instance's name follows. */
+  /** A prefix: the instance's name follows. */
   readonly channelPrefix: string;
   /** The index of live sessions of each tag, by when they expire. */
   readonly live: readonly string[];
-  /** All that belongs to the sessions of this secret's tag. In a Cluster it is in one slot. */
-  of(secret: string): SessionKeys;
+  /** Of the tag of this secret. In a Cluster they are in one slot. */
+  of(secret: string): TagKeys;
   /** Of a session in the index of this tag. */
-  sessionKey(tag: number, id: string): string;
+  recordKey(tag: number, id: string): string;
   refresh(refresh: Derived): string;
   bucket(limit: string, address: string): string;
 }
 
-export interface SessionKeys {
+/** Keys of the sessions with one tag. */
+export interface TagKeys {
   readonly tag: number;
   readonly live: string;
   session(id: string): string;
@@ -53,12 +48,12 @@ export interface SessionKeys {
 }
 
 export function createRedisKeys(prefix: string, isCluster: boolean): RedisKeys {
-  // Without a tag the names are those of every version before.
+  // Without a Cluster the names have no tag, as in every earlier version.
   const prefixes = isCluster
     ? createHashTags().map((hashTag) => `${prefix}{${hashTag}}:`)
     : [prefix];
   const byTag = prefixes.map(
-    (own, tag): SessionKeys => ({
+    (own, tag): TagKeys => ({
       tag,
       live: `${own}live`,
       session: (id) => `${own}session:${id}`,
@@ -76,7 +71,7 @@ export function createRedisKeys(prefix: string, isCluster: boolean): RedisKeys {
       if (keys === undefined) throw new Error('a tag without keys');
       return keys;
     },
-    sessionKey: (tag, id) => byTag[tag]?.session(id) ?? '',
+    recordKey: (tag, id) => byTag[tag]?.session(id) ?? '',
     refresh: ({ id }) => `${prefix}refresh:${id}`,
     bucket: (limit, address) => `${prefix}rate:${limit}:${address}`,
   };
@@ -104,7 +99,7 @@ export function slotOf(key: string): number {
   return crc % 16_384;
 }
 
-/* What each message is sealed for, so that none opens in another's place. */
+/* The authenticated text of each sealed message: none opens in another's place. */
 const pointerContext = (poll: Derived, sessionId: string) => `pointer ${poll.id} ${sessionId}`;
 const codeContext = (code: Derived) => `code ${code.id}`;
 const verifierContext = (sessionId: string, service: string) => `verifier ${sessionId} ${service}`;
@@ -112,64 +107,56 @@ const nameContext = (sessionId: string) => `device name ${sessionId}`;
 const keyContext = (sessionId: string) => `device key ${sessionId}`;
 const resultContext = (sessionId: string) => `result ${sessionId}`;
 
-/** Whom a store tells, which may change. */
-export interface Observed {
-  by: StoreObserver;
-}
-
-/** All that a registration writes. */
-export interface SessionRecord {
-  readonly session: Derived;
-  readonly poll: Derived;
+/** Everything that a registration writes. */
+interface SessionRecord {
+  readonly sessionId: string;
+  readonly pollId: string;
   /** Session id and wrapped key. */
   readonly pointer: string;
-  /** The way from the code to the link, when there is a code. */
+  /** The record that leads from the code to the link, if there is a code. */
   readonly code?: { readonly id: string; readonly value: string };
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   readonly fields: readonly string[];
 }
 
-/** `instance` is notified of what happens to the session: its device probably polls where it started. */
+/** `instance` is notified of changes of the session: its device probably polls where it started. */
 export function recordOf(
   newSession: NewSession,
   instance: string,
   randomBytes: RandomBytes,
 ): SessionRecord {
   const { browserState, pollSecret, service, userCode, deviceName } = newSession;
-  const session = deriveFromBrowserState(browserState);
+  const link = deriveFromBrowserState(browserState);
   const poll = deriveFromPollSecret(pollSecret);
   const sealed = (context: string, plaintext: string | Buffer) =>
-    seal(session.key, context, plaintext, randomBytes);
-  const wrapped = seal(poll.key, pointerContext(poll, session.id), session.key, randomBytes);
-  const record = { session, poll, pointer: `${session.id}.${wrapped}` };
-  // Sealed even when there is none, so that nobody can take it away or change the service.
-  const sealedVerifier = sealed(
-    verifierContext(session.id, service),
-    writeAuthorization(newSession),
-  );
+    seal(link.key, context, plaintext, randomBytes);
+  const wrapped = seal(poll.key, pointerContext(poll, link.id), link.key, randomBytes);
+  const record = { sessionId: link.id, pollId: poll.id, pointer: `${link.id}.${wrapped}` };
+  // Sealed even if it is empty, so that nobody can remove it or change the service.
+  const sealedVerifier = sealed(verifierContext(link.id, service), writeAuthorization(newSession));
   const fields = [FIELD.service, service, FIELD.poll_id, poll.id, FIELD.verifier, sealedVerifier];
   fields.push(FIELD.sign_in, signInIdOf(browserState), FIELD.waiting + instance, '');
   if (deviceName !== undefined)
-    fields.push(FIELD.device_name, sealed(nameContext(session.id), deviceName));
+    fields.push(FIELD.device_name, sealed(nameContext(link.id), deviceName));
   if (newSession.repeatMs !== undefined) fields.push(FIELD.repeat_ms, String(newSession.repeatMs));
   if (newSession.keepsErrors) fields.push(FIELD.keeps_errors, '');
   if (userCode === undefined) return { ...record, fields };
-  fields.push(FIELD.device_key, sealed(keyContext(session.id), deviceKeyOf(pollSecret)));
+  fields.push(FIELD.device_key, sealed(keyContext(link.id), deviceKeyOf(pollSecret)));
   const code = deriveFromUserCode(userCode);
   const value = seal(code.key, codeContext(code), browserState, randomBytes);
   return { ...record, fields, code: { id: code.id, value } };
 }
 
 export function authorizationOf(
-  session: Derived,
+  link: Derived,
   service: string,
   sealedVerifier: string,
 ): Authorization {
-  const context = verifierContext(session.id, service);
-  return readAuthorization(unseal(session.key, context, sealedVerifier).toString());
+  const context = verifierContext(link.id, service);
+  return readAuthorization(unseal(link.key, context, sealedVerifier).toString());
 }
 
-/** The verifier or nothing; JSON, which no verifier looks like, where there is more. RFC 7636 §4.1. */
+/** The verifier or nothing; JSON if there is more, which is never taken for a verifier. RFC 7636 §4.1. */
 function writeAuthorization({ verifier = '', challenge, details }: NewSession): string {
   if (challenge === undefined && !details) return verifier;
   return JSON.stringify({ verifier: verifier || undefined, challenge, details });
@@ -180,10 +167,10 @@ function readAuthorization(text: string): Authorization {
   return { verifier: text === '' ? undefined : text };
 }
 
-/** The name of the device; empty if it gave none. */
-export function nameOf(session: Derived, sealedName: string): string | undefined {
+/** The name of the device. An empty one: it gave none. */
+export function nameOf(link: Derived, sealedName: string): string | undefined {
   if (sealedName === '') return undefined;
-  return unseal(session.key, nameContext(session.id), sealedName).toString();
+  return unseal(link.key, nameContext(link.id), sealedName).toString();
 }
 
 /** An error that stays was probably delivered, so it has no stage. */
@@ -193,7 +180,7 @@ const STAGES: Readonly<Record<string, ExpiredStage>> = {
   [STATE.completed]: 'called_back',
 };
 
-/** What `describe-expired` returns. Undefined for a session that has come to its end, or that is forgotten. */
+/** From the reply of `describe-expired`. Undefined for a session that was delivered or cancelled, or whose record is removed. */
 export function expiredOf([service = '', state = '', opened, signIn]: readonly string[]):
   | ExpiredSession
   | undefined {
@@ -210,17 +197,17 @@ const OUTCOMES: ReadonlySet<unknown> = new Set<SessionOutcome>([
   ...(['in_progress', 'signed_in', 'access_denied', 'failed', 'cancelled'] as const),
 ]);
 
-/** What `find` returns, as the user is to see it. */
+/** From the reply of `find`. */
 export function foundOf(
   browserState: string,
-  session: Derived,
+  link: Derived,
   reply: unknown,
 ): SessionInfo | SessionOutcome | undefined {
   if (!Array.isArray(reply)) return OUTCOMES.has(reply) ? (reply as SessionOutcome) : undefined;
   const [service, sealedVerifier, ageMs, sealedName] = reply as [string, string, number, string];
   // Opens for the service of the session alone.
-  authorizationOf(session, service, sealedVerifier);
-  const deviceName = nameOf(session, sealedName);
+  authorizationOf(link, service, sealedVerifier);
+  const deviceName = nameOf(link, sealedName);
   return { service, browserState, ageMs, deviceName };
 }
 
@@ -230,19 +217,19 @@ export function browserStateOf(code: Derived, sealed: string): string {
 
 /** `sealedDeviceKey` is empty for a session without a user code. */
 export function sealResult(
-  session: Derived,
+  link: Derived,
   sealedDeviceKey: string,
   result: SessionResult,
   randomBytes: RandomBytes,
 ): string {
-  const [context, text] = [resultContext(session.id), JSON.stringify(result)];
-  if (sealedDeviceKey === '') return seal(session.key, context, text, randomBytes);
-  const deviceKey = unseal(session.key, keyContext(session.id), sealedDeviceKey);
-  return sealToDevice({ sessionKey: session.key, deviceKey }, context, text, randomBytes);
+  const [context, text] = [resultContext(link.id), JSON.stringify(result)];
+  if (sealedDeviceKey === '') return seal(link.key, context, text, randomBytes);
+  const deviceKey = unseal(link.key, keyContext(link.id), sealedDeviceKey);
+  return sealToDevice({ sessionKey: link.key, deviceKey }, context, text, randomBytes);
 }
 
-/** A session as its device reaches it. */
-interface DevicePlace {
+/** A session as its poll secret leads to it. */
+export interface DevicePlace {
   readonly pollSecret: string;
   readonly poll: Derived;
   readonly sessionId: string;
@@ -250,7 +237,7 @@ interface DevicePlace {
   readonly pointer: string;
 }
 
-/** An empty result is that of a lease that ran out: nobody was left to seal one. */
+/** An empty result: the lease ran out, and no process was there to seal one. */
 export function openResult(place: DevicePlace, sealed: string): SessionResult {
   if (sealed === '') return { error: 'exchange_failed' };
   const { pollSecret, poll, sessionId, pointer } = place;

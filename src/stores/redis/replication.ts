@@ -1,17 +1,21 @@
 /**
- * Tells the operator when a primary has no replica that keeps up: a failover would then
- * lose what is in progress, or is impossible. docs/scaling.md "When no replica keeps up".
+ * Reports to the operator when a primary has no replica that keeps up: a failover would
+ * then lose what is in progress, or is impossible. docs/scaling.md "When no replica keeps up".
  */
 import type { Clock } from '../../relay/time.ts';
 import type { RedisCommands } from './commands.ts';
 import type { RedisClient } from './connect.ts';
 
+/** A primary has no replica that keeps up, or each has one again. */
+export interface ReplicationEvent {
+  readonly type: 'store_unreplicated' | 'store_replicated';
+}
+
 export interface ReplicationOptions {
   readonly client: RedisClient;
   readonly commands: RedisCommands;
   readonly clock: Clock;
-  readonly onBehind: () => void;
-  readonly onCaughtUp: () => void;
+  readonly onEvent: (event: ReplicationEvent) => void;
 }
 
 /** Only the log depends on it. */
@@ -21,11 +25,11 @@ export const CHECK_MS = 5_000;
 const MAX_LAG_SECONDS = 5;
 
 export function watchReplication(options: ReplicationOptions): () => void {
-  const { client, commands, clock, onBehind, onCaughtUp } = options;
+  const { client, commands, clock, onEvent } = options;
   const { describeReplication } = client;
   if (describeReplication === undefined) return () => {};
   const ask = describeReplication;
-  // Sentinels are there for a replica to take over. A Cluster may do without any.
+  // Sentinels need a replica to promote. A Cluster may have none.
   let isExpected = !client.isCluster;
   let isBehind = false;
   let cancel: () => void = () => {};
@@ -35,12 +39,12 @@ export function watchReplication(options: ReplicationOptions): () => void {
     isExpected ||= keepUp.includes(true);
     const wasBehind = isBehind;
     isBehind = isExpected && keepUp.includes(false);
-    if (isBehind && !wasBehind) onBehind();
-    if (!isBehind && wasBehind) onCaughtUp();
+    if (isBehind === wasBehind) return;
+    onEvent({ type: isBehind ? 'store_unreplicated' : 'store_replicated' });
   }
 
   function keepChecking(): void {
-    // Where a primary does not answer, that is told elsewhere.
+    // A primary that does not answer is reported by primaries.ts.
     void check().catch(() => {});
     cancel = clock.setTimer(CHECK_MS, keepChecking);
   }
@@ -51,7 +55,7 @@ export function watchReplication(options: ReplicationOptions): () => void {
 }
 
 /**
- * Whether a primary has one that keeps up.
+ * Whether a primary has a replica that keeps up.
  * @see https://redis.io/docs/latest/commands/info/
  */
 function hasReplica(info: string): boolean {

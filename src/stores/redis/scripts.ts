@@ -1,15 +1,15 @@
 /**
- * The verbs as Lua scripts, one file each in scripts/, so that each is atomic whoever
- * calls it from where. Every key that a script uses is in its KEYS, and all keys of
- * a call lie in one slot. The outcomes are those of relay/session.ts; the store suite
- * holds both to it.
+ * The verbs as Lua scripts, one file each in scripts/, so that each is atomic over all
+ * instances. Every key that a script uses is in its KEYS, and all keys of a call are in
+ * one slot. The outcomes are those of relay/session.ts; the store suite tests both.
  *
- * `--- @include name` puts in scripts/include/name.lua. FIELD, STATE, OPENING and LIMIT
- * stand for the tables below: a word in the script, and in the store what it says here.
+ * Each begins with scripts/prelude.lua. FIELD, STATE, OPENING and LIMIT are the tables
+ * below: `FIELD.state` in a script becomes the value it has here.
  */
 import { hash } from 'node:crypto';
 import { STORE_UNDO_MS } from '../../limits.ts';
 import acknowledge from './scripts/acknowledge.lua' with { type: 'text' };
+import authorize from './scripts/authorize.lua' with { type: 'text' };
 import beginRefresh from './scripts/begin-refresh.lua' with { type: 'text' };
 import cancel from './scripts/cancel.lua' with { type: 'text' };
 import claim from './scripts/claim.lua' with { type: 'text' };
@@ -19,33 +19,26 @@ import describeExpired from './scripts/describe-expired.lua' with { type: 'text'
 import deviceKey from './scripts/device-key.lua' with { type: 'text' };
 import find from './scripts/find.lua' with { type: 'text' };
 import finishRefresh from './scripts/finish-refresh.lua' with { type: 'text' };
-import bucket from './scripts/include/bucket.lua' with { type: 'text' };
-import clock from './scripts/include/clock.lua' with { type: 'text' };
-import expiry from './scripts/include/expiry.lua' with { type: 'text' };
-import leases from './scripts/include/lease.lua' with { type: 'text' };
-import memory from './scripts/include/memory.lua' with { type: 'text' };
-import notify from './scripts/include/notify.lua' with { type: 'text' };
-import outcome from './scripts/include/outcome.lua' with { type: 'text' };
 import lease from './scripts/lease.lua' with { type: 'text' };
-import open from './scripts/open.lua' with { type: 'text' };
+import prelude from './scripts/prelude.lua' with { type: 'text' };
 import refundToken from './scripts/refund-token.lua' with { type: 'text' };
 import register from './scripts/register.lua' with { type: 'text' };
 import removeExpired from './scripts/remove-expired.lua' with { type: 'text' };
-import takeToken from './scripts/take-token.lua' with { type: 'text' };
 import takeOpenedNotice from './scripts/take-opened-notice.lua' with { type: 'text' };
+import takeToken from './scripts/take-token.lua' with { type: 'text' };
 import undoClaim from './scripts/undo-claim.lua' with { type: 'text' };
 import undoLease from './scripts/undo-lease.lua' with { type: 'text' };
 
 export interface Script {
   readonly text: string;
-  /** What the server knows it by once it has seen it. */
+  /** The server runs it by this once it has seen it. */
   readonly sha1: string;
 }
 
 /**
  * The record of a session is a hash with these fields, version 1. A version that an
- * older relay cannot read would have to be written only when no such relay runs any
- * more, because old and new ones share a store during an update.
+ * older relay cannot read may be written only once no such relay runs any more, because
+ * old and new ones share a store during an update.
  *
  * A poll pointer is a string: expires at (ms), session id, wrapped key. A user code
  * is a string: expires at (ms), sealed browser state. An outcome is a string: expires at
@@ -57,7 +50,7 @@ export const FIELD = {
   started_at: 't',
   expires_at: 'e',
   poll_id: 'd',
-  /** Sealed, as the device's name, its key and the result are. */
+  /** Sealed, like the device's name, its key and the result. */
   verifier: 'v',
   device_name: 'm',
   device_key: 'k',
@@ -68,18 +61,18 @@ export const FIELD = {
   /** Set when an error stays until the session expires. */
   keeps_errors: 'f',
   lease_ends_at: 'l',
-  /** Whoever repeats the lease under the same one gets the same answer. */
+  /** A lease that is repeated under the same id gets the same answer. */
   lease_id: 'i',
   /** The claim that has it. */
   claimed_by: 'c',
   expires_at_before: 'o',
-  /** When the user was first led on to the provider. */
+  /** When the user was first redirected to the provider. */
   opened_at: 'b',
   opening: 'h',
   /** The id of the sign-in in the log. */
   sign_in: 'g',
   completed_at: 'z',
-  /** The name of an instance follows, at which a poll waits. */
+  /** A prefix: the name of an instance at which a poll waits follows. */
   waiting: 'w:',
 } as const;
 
@@ -93,25 +86,25 @@ export const STATE = {
   cancelled: 'q',
 } as const;
 
-/** Whether a device waits to be told that its link was opened, or was told. */
-const OPENING = { asked: 'asked', told: 'told' } as const;
+/** A device has asked to be notified when its link is opened, or was notified. */
+const OPENING = { asked: 'asked', reported: 'told' } as const;
 
-/** Expired sessions that one script of a sweep removes: about a millisecond. */
+/** Expired sessions that one script of a sweep removes. That takes about a millisecond. */
 export const SWEPT_AT_ONCE = 250;
 
 const LIMIT = {
-  /** Keys stay this much longer than what they hold is alive. */
+  /** The record decides expiry; its key is removed this much later. */
   garbage_ms: 60_000,
-  /** The index of live sessions stays for a day after it was last swept. */
+  /** The index of live sessions is removed a day after it was last swept. */
   index_ms: 86_400_000,
   undo_ms: STORE_UNDO_MS,
   swept_at_once: SWEPT_AT_ONCE,
 } as const;
 
-/** How the answer begins to a command that came too late, and was not carried out. */
+/** The error of a command that came too late, and was not carried out, begins with it. */
 export const TOO_LATE = 'LATE';
 
-/** What a message that a user has opened a link begins with. The poll id follows. */
+/** A message that a user has opened a link begins with it. The poll id follows. */
 export const OPENED = 'opened ';
 
 const WORDS: Readonly<Record<string, Readonly<Record<string, string | number>>>> = {
@@ -120,37 +113,24 @@ const WORDS: Readonly<Record<string, Readonly<Record<string, string | number>>>>
   OPENING,
   LIMIT,
 };
-const INCLUDES: Readonly<Record<string, string>> = {
-  bucket,
-  clock,
-  expiry,
-  lease: leases,
-  memory,
-  notify,
-  outcome,
-};
-
-/** Throws when a script is wrong, so that no relay starts with it. */
+/** Throws if a script uses an unknown word, so that no relay starts with it. */
 export function createScript(source: string): Script {
-  const text = source
-    .replace(/^--- @include (\w+)$/gm, (_, name) => part(INCLUDES[name], name))
+  const text = `${prelude}${source}`
     .replace(/\b(FIELD|STATE|OPENING|LIMIT)\.(\w+)/g, (_, table, word) =>
-      quoted(part(WORDS[table]?.[word], `${table}.${word}`)),
+      quoted(WORDS[table]?.[word], `${table}.${word}`),
     )
     .replace(/^\s*--.*\n/gm, '');
   return { text, sha1: hash('sha1', text) };
 }
 
-function part<T>(found: T | undefined, name: string): T {
-  if (found === undefined) throw new Error(`no ${name} for a script`);
-  return found;
+function quoted(value: string | number | undefined, name: string): string {
+  if (value === undefined) throw new Error(`no ${name} for a script`);
+  return typeof value === 'number' ? `${value}` : `'${value}'`;
 }
-
-const quoted = (value: string | number) => (typeof value === 'number' ? `${value}` : `'${value}'`);
 
 export const SCRIPTS = {
   register: createScript(register),
-  open: createScript(open),
+  authorize: createScript(authorize),
   find: createScript(find),
   lease: createScript(lease),
   undoLease: createScript(undoLease),

@@ -14,9 +14,9 @@ import {
 } from 'node:crypto';
 import type { RandomBytes } from '../../relay/secrets.ts';
 
-/** A secret's two halves: where the store keeps something, and what opens it. */
+/** Derived from a secret: the id under which the store keeps a record, and the key that opens it. */
 export interface Derived {
-  /** 16 bytes in base64url. Tells nothing of the secret, unless it can be guessed, or of the key. */
+  /** 16 bytes in base64url. Reveals nothing of the key, nor of a secret that cannot be guessed. */
   readonly id: string;
   readonly key: Buffer;
 }
@@ -26,26 +26,26 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The browser state names the session record, and its key seals the verifier and the result. */
+/** The session id, and the session key, which seals the verifier and the result. */
 export function deriveFromBrowserState(browserState: string): Derived {
   return derive(browserState, 'sign-in-relay/1 browser state');
 }
 
-/** The poll secret names the pointer to the session, and its key wraps the session's key. */
+/** The id of the pointer to the session, and the key that wraps the session key. */
 export function deriveFromPollSecret(pollSecret: string): Derived {
   return derive(pollSecret, 'sign-in-relay/1 poll secret');
 }
 
 /**
- * The user code names the record that has the link, and its key seals the browser state.
+ * The id of the record that leads to the link, and the key that seals the browser state.
  * Whoever has the store can find a code by trying them all, so nothing else
- * may rest on it: the result is sealed to the device (below).
+ * may depend on it: the result is sealed to the device (below).
  */
 export function deriveFromUserCode(userCode: string): Derived {
   return derive(userCode, 'sign-in-relay/1 user code');
 }
 
-/** The refresh token, with its provider, names a refresh, and its key seals the answer. */
+/** From the refresh token and its provider: the id of a refresh, and the key that seals its result. */
 export function deriveFromRefresh(key: string): Derived {
   return derive(key, 'sign-in-relay/1 refresh');
 }
@@ -99,20 +99,20 @@ export function unseal(key: Buffer, context: string, sealed: string): Buffer {
 
 /*
  * To the device alone: the result of a session with a user code. A code has 34 bits, so
- * whoever has the store tries them all, and then has the link, and the session's key.
- * The tokens need the poll secret as well. docs/sealing.md "To the device alone".
+ * whoever has the store can try them all, and then has the link, and the session key.
+ * Opening the tokens needs the poll secret as well. docs/sealing.md "To the device alone".
  */
 
 /* What stands before a raw X25519 key in PKCS #8 and in SubjectPublicKeyInfo. RFC 8410 §7, §4. */
 const PRIVATE_HEADER = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const PUBLIC_HEADER = Buffer.from('302a300506032b656e032100', 'hex');
 
-/** The public half of the key pair that the poll secret yields. RFC 7748 §6.1. */
+/** The public half of the key pair derived from the poll secret. RFC 7748 §6.1. */
 export function deviceKeyOf(pollSecret: string): Buffer {
   return publicKeyOf(deriveDevicePrivateKey(pollSecret));
 }
 
-/** The ephemeral public key and the sealed message; what is sealed for neither session nor device stays shut. */
+/** The ephemeral public key and the sealed message. Without the session key and the device's it cannot be decrypted. */
 export function sealToDevice(
   to: { readonly sessionKey: Buffer; readonly deviceKey: Buffer },
   context: string,
@@ -161,7 +161,7 @@ function deriveResultKey(parts: {
   return expand(secret, 'sign-in-relay/1 result to device');
 }
 
-/** Throws where the other key would make the secret known to all. RFC 7748 §6.1. */
+/** Throws for a key with which the shared secret would be all zeros. RFC 7748 §6.1. */
 function agree(privateKey: Buffer, publicKey: Buffer): Buffer {
   return diffieHellman({
     privateKey: importPrivateKey(privateKey),

@@ -1,16 +1,17 @@
 /**
- * What Sentinels, or the nodes of a Cluster, say of who is the primary. Each answer is
- * one view. Views may differ for a while; the highest configuration epoch is the newest.
+ * Replies of Sentinels, or of the nodes of a Cluster, about who is the primary. Each
+ * reply is one view. Views may differ for a while; the highest configuration epoch is the
+ * newest.
  * https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
  */
 import type { RedisAddress } from './url.ts';
 
 export const SLOTS = 16_384;
 
-/** One primary, as one view has it. */
-export interface Claim {
+/** One primary, according to one view. */
+export interface PrimaryClaim {
   readonly name: string;
-  /** Of its slots the first and the last, inclusive. Under Sentinel it has all. */
+  /** The first and last slot of each range, inclusive. Under Sentinel it has all. */
   readonly ranges: readonly (readonly [number, number])[];
   readonly epoch: number;
   /** It answers, and is not about to be replaced. */
@@ -18,10 +19,10 @@ export interface Claim {
 }
 
 export interface View {
-  /** Who says so. */
+  /** The Sentinel or node that replied. */
   readonly by: string;
-  readonly claims: readonly Claim[];
-  /** All that can be asked the same, as far as this one knows. */
+  readonly claims: readonly PrimaryClaim[];
+  /** All Sentinels or nodes that this one knows. */
   readonly witnesses: readonly RedisAddress[];
 }
 
@@ -32,31 +33,31 @@ export function addressOf(name: string): RedisAddress {
   return { host: name.slice(0, colon), port: Number(name.slice(colon + 1)) };
 }
 
-/** Oldest first: who comes later has the slot. Claims on which views agree are there once. */
-export function orderClaims(views: readonly View[]): Claim[] {
-  const byText = new Map<string, Claim>();
+/** Oldest first: a later claim wins the slot. Claims on which views agree are listed once. */
+export function orderClaims(views: readonly View[]): PrimaryClaim[] {
+  const byText = new Map<string, PrimaryClaim>();
   for (const claim of views.flatMap(({ claims }) => claims)) {
     byText.set(`${claim.epoch} ${claim.name} ${claim.ranges.join(' ')}`, claim);
   }
   return [...byText.values()].toSorted((one, other) => one.epoch - other.epoch);
 }
 
-/** Others than the primary itself name it, and none of those that do has lost it. */
+/** Others than the primary itself name it, and all of them consider it well. */
 export function isConfirmed(name: string, views: readonly View[]): boolean {
   const others = views.filter(({ by }) => by !== name);
-  const said = others.flatMap(({ claims }) => claims.filter((claim) => claim.name === name));
-  if (said.length > 0) return said.every(({ isWell }) => isWell);
+  const named = others.flatMap(({ claims }) => claims.filter((claim) => claim.name === name));
+  if (named.length > 0) return named.every(({ isWell }) => isWell);
   // A Cluster of one node has no others.
   return views.some(({ by, witnesses }) => by === name && witnesses.length === 1);
 }
 
-/** The fields of a Sentinel's record, name and value in turn. */
+/** The fields of a Sentinel's record: names and values, alternating. */
 type Fields = readonly string[];
 
 /** `master` and `sentinels` are what SENTINEL MASTER and SENTINEL SENTINELS reply. */
 export function readSentinelView(by: string, master: Fields, sentinels: readonly Fields[]): View {
   const flags = field(master, 'flags').split(',');
-  const claim: Claim = {
+  const claim: PrimaryClaim = {
     name: nameOf(readAddress(master)),
     ranges: [[0, SLOTS - 1]],
     epoch: Number(field(master, 'config-epoch')),
@@ -81,8 +82,8 @@ function field(record: Fields, name: string): string {
 export type SlotsReply = readonly [number, number, ...(readonly [string | null, number, string])[]];
 
 /**
- * CLUSTER SLOTS has the addresses that clients are to use, CLUSTER NODES has epochs and
- * who is taken to be down.
+ * CLUSTER SLOTS has the addresses that clients should use, CLUSTER NODES the epochs and
+ * which nodes are considered down.
  */
 export function readClusterView(
   asked: RedisAddress,
@@ -91,10 +92,10 @@ export function readClusterView(
 ): View {
   const witnesses = new Map<string, RedisAddress>();
   for (const [, , ...listed] of slots) {
-    // Without a host: the one that was asked.
+    // Without a host: the host that was asked.
     for (const [host, port, id] of listed) witnesses.set(id, { host: host || asked.host, port });
   }
-  const claims: Claim[] = [];
+  const claims: PrimaryClaim[] = [];
   let by = nameOf(asked);
   for (const line of nodes.trimEnd().split('\n')) {
     const [id = '', , flagged = '', , , , epoch, link, ...owned] = line.split(' ');

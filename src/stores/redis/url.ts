@@ -1,4 +1,4 @@
-/** What `REDIS_URL` may say: one server, several of a Cluster, or a primary that Sentinels know. */
+/** REDIS_URL: one server, several of a Cluster, or a primary that Sentinels know. */
 
 export interface RedisAddress {
   readonly host: string;
@@ -8,7 +8,7 @@ export interface RedisAddress {
 export interface RedisTarget {
   readonly type: 'single' | 'cluster' | 'sentinel';
   readonly addresses: readonly RedisAddress[];
-  /** Of the primary, as the Sentinels know it. */
+  /** The Sentinels' name of the primary. */
   readonly primaryName?: string;
   readonly tls: boolean;
   readonly username?: string;

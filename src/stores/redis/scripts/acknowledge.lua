@@ -2,15 +2,11 @@
 -- KEYS     session, poll pointer, live sessions
 -- ARGV     clock, session id
 -- Returns  acknowledged | early | gone
---- @include clock
---- @include expiry
 
-local now = read_clock(ARGV[1])
-if not now then return too_late() end
 local session, pointer, live = unpack(KEYS)
 local state, expires_at, repeat_ms = unpack(redis.call('HMGET', session,
   FIELD.state, FIELD.expires_at, FIELD.repeat_ms))
-if not state or state == STATE.cancelled or not is_alive(expires_at, now) then return 'gone' end
+if not state or state == STATE.cancelled or not is_alive(expires_at) then return 'gone' end
 if state ~= STATE.delivered then return 'early' end
 if not repeat_ms then return 'gone' end
 redis.call('DEL', session, pointer)

@@ -1,11 +1,8 @@
--- Of any number of callers one asks the provider.
--- KEYS     refresh: '<until when, ms>.<id of who asks>.<sealed result>'
+-- Of any number of callers one gets the turn to ask the provider.
+-- KEYS     refresh: '<until when, ms>.<id of the caller>.<sealed result>'
 -- ARGV     clock, milliseconds of the turn, id of the caller
 -- Returns  {'yours'}; {'in_progress'}; {'finished', sealed result}
---- @include clock
 
-local now = read_clock(ARGV[1])
-if not now then return too_late() end
 local refresh, turn_ms, caller = KEYS[1], ARGV[2], ARGV[3]
 local value = redis.call('GET', refresh) or '0..'
 local expires_at, holder, result = string.match(value, '^(%d+)%.([^.]*)%.(.*)$')
@@ -13,7 +10,7 @@ if now <= tonumber(expires_at) then
   if result ~= '' then return { 'finished', result } end
   if holder ~= caller then return { 'in_progress' } end
 end
--- First, because a full store may be told to delete: refreshes go on there.
+-- The delete comes first, which a full store accepts: refreshes work there too.
 redis.call('DEL', refresh)
 redis.call('SET', refresh, (now + turn_ms) .. '.' .. caller .. '.', 'PX', turn_ms)
 return { 'yours' }

@@ -1,20 +1,14 @@
--- The session stays cancelled until it expires, with nothing in it but its service and times. Its polls are notified.
+-- Cancels the session until it expires: only its service and times are kept. Notifies its polls.
 -- KEYS     session
 -- ARGV     clock, prefix of the instances' channels
 -- Returns  the service the first time, '' when it is repeated; 0 if there is nothing to cancel, or the result was delivered
---- @include clock
---- @include expiry
---- @include memory
---- @include notify
 
-local now = read_clock(ARGV[1])
-if not now then return too_late() end
 local session = KEYS[1]
 local state, expires_at, repeat_ms, poll_id, service = unpack(redis.call('HMGET', session,
   FIELD.state, FIELD.expires_at, FIELD.repeat_ms, FIELD.poll_id, FIELD.service))
-if not is_alive(expires_at, now) then return 0 end
+if not is_alive(expires_at) then return 0 end
 if state == STATE.delivered then
-  -- Whatever claim it was, nobody may undo it any more.
+  -- From now on its claim cannot be undone.
   if repeat_ms then redis.call('HDEL', session, FIELD.claimed_by) else redis.call('DEL', session) end
   return 0
 end

@@ -1,39 +1,33 @@
--- A result is delivered to one poll. If there is none yet, the poll's instance is registered to be notified.
+-- Delivers the result to one poll. If there is none yet, registers the poll's instance to be notified.
 -- KEYS     session, poll pointer, live sessions
 -- ARGV     clock, claim, instance, session id
---          Whoever repeats a claim gets the same answer.
+--          A repeated claim gets the same answer.
 -- Returns  {'gone'}; {'pending', milliseconds until it has expired}; {'taken', the claim that has it};
 --          {'claimed', sealed result, 'once' | 'kept', service, milliseconds since the result was stored}
---          The last two are left out where the result was delivered before.
---          'kept': whoever asks gets it.
---- @include clock
---- @include expiry
---- @include lease
---- @include memory
+--          The last two are absent if the result was delivered before.
+--          'kept': later claims get it too.
 
--- The instance is notified of what happens to the session.
+-- From now on the instance is notified of changes of the session.
 local function wait_for(session, instance)
   allow_when_full(session)
   redis.call('HSET', session, FIELD.waiting .. instance, '')
 end
 
-local now = read_clock(ARGV[1])
-if not now then return too_late() end
 local session, pointer, live = unpack(KEYS)
 local claim, instance, session_id = ARGV[2], ARGV[3], ARGV[4]
 local state, expires_at, lease_ends_at, result, claimed_by, repeat_ms, keeps_errors, service, completed_at = unpack(redis.call('HMGET', session,
   FIELD.state, FIELD.expires_at, FIELD.lease_ends_at, FIELD.result, FIELD.claimed_by, FIELD.repeat_ms, FIELD.keeps_errors,
   FIELD.service, FIELD.completed_at))
-if not state or state == STATE.cancelled or not is_alive(expires_at, now) then return { 'gone' } end
+if not state or state == STATE.cancelled or not is_alive(expires_at) then return { 'gone' } end
 
 local waited_ms = completed_at and now - tonumber(completed_at) or 0
-local lapsed = is_lapsed(state, lease_ends_at, now)
+local lapsed = is_lapsed(state, lease_ends_at)
 if state == STATE.failed or lapsed and keeps_errors then return { 'claimed', result or '', 'kept' } end
 
 if state == STATE.delivered then
   local is_own = claimed_by == claim
   if repeat_ms then
-    -- Delivered to another poll as well: from now on nobody may undo it.
+    -- Delivered to a second poll: from now on it cannot be undone.
     if not is_own then redis.call('HDEL', session, FIELD.claimed_by) end
     return { 'claimed', result, 'kept' }
   end
@@ -47,7 +41,7 @@ if state ~= STATE.completed and not lapsed then
   return { 'pending', expires_at + 1 - now }
 end
 
--- First, because a full store may be told when something expires.
+-- The expiry comes first, which a full store accepts.
 local stays_ms = repeat_ms and tonumber(repeat_ms) or LIMIT.undo_ms
 redis.call('PEXPIRE', session, stays_ms)
 redis.call('PEXPIRE', pointer, stays_ms)

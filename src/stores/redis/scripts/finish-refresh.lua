@@ -1,10 +1,7 @@
 -- KEYS     refresh
 -- ARGV     clock, milliseconds for which the result is kept, sealed result ('' gives the turn up)
 -- Returns  1 if there is a result
---- @include clock
 
-local now = read_clock(ARGV[1])
-if not now then return too_late() end
 local refresh, kept_ms, result = KEYS[1], ARGV[2], ARGV[3]
 redis.call('DEL', refresh)
 if result == '' then return 0 end

@@ -1,12 +1,8 @@
--- The session is as if it had not been claimed, and its polls are notified.
+-- Undoes a claim, and notifies the polls of the session.
 -- KEYS     session, poll pointer, live sessions
 -- ARGV     clock, claim, session id, prefix of the instances' channels
 -- Returns  1 if the result was delivered to that claim
---- @include clock
---- @include notify
 
-local now = read_clock(ARGV[1])
-if not now then return too_late() end
 local session, pointer, live = unpack(KEYS)
 local undone, session_id = ARGV[2], ARGV[3]
 local state, claimed_by, expires_at, expires_at_before, poll_id = unpack(redis.call('HMGET', session,

@@ -1,18 +1,13 @@
--- As if the lease had not been given, unless it has run out.
+-- Undoes a lease that has not run out.
 -- KEYS     session
 -- ARGV     clock, service, id of the lease
 -- Returns  1 if it was held under that id
---- @include clock
---- @include expiry
---- @include lease
 
-local now = read_clock(ARGV[1])
-if not now then return too_late() end
 local session = KEYS[1]
 local state, service, expires_at, lease_ends_at, lease_id = unpack(redis.call('HMGET', session,
   FIELD.state, FIELD.service, FIELD.expires_at, FIELD.lease_ends_at, FIELD.lease_id))
-if service ~= ARGV[2] or not is_alive(expires_at, now) then return 0 end
-if state ~= STATE.exchanging or lease_id ~= ARGV[3] or is_lapsed(state, lease_ends_at, now) then return 0 end
+if service ~= ARGV[2] or not is_alive(expires_at) then return 0 end
+if state ~= STATE.exchanging or lease_id ~= ARGV[3] or is_lapsed(state, lease_ends_at) then return 0 end
 redis.call('HDEL', session, FIELD.lease_ends_at, FIELD.lease_id)
 redis.call('HSET', session, FIELD.state, STATE.pending)
 return 1

@@ -1,18 +1,12 @@
--- The user is led on to the provider. The first time is recorded, and published if a device asks for it.
+-- The user is redirected to the provider. The first time is recorded, and published if a device has asked for it.
 -- KEYS     session
 -- ARGV     clock, service, prefix of the instances' channels
--- Returns  the sealed verifier, and 1 the first time, else 0; nothing for what is not a pending session of that service
---- @include clock
---- @include expiry
---- @include memory
---- @include notify
+-- Returns  the sealed verifier, and 1 the first time, else 0; nothing if there is no pending session of that service
 
-local now = read_clock(ARGV[1])
-if not now then return too_late() end
 local session = KEYS[1]
 local state, service, expires_at, verifier, opened_at, opening, poll_id = unpack(redis.call('HMGET', session,
   FIELD.state, FIELD.service, FIELD.expires_at, FIELD.verifier, FIELD.opened_at, FIELD.opening, FIELD.poll_id))
-if state ~= STATE.pending or service ~= ARGV[2] or not is_alive(expires_at, now) then return false end
+if state ~= STATE.pending or service ~= ARGV[2] or not is_alive(expires_at) then return false end
 if not opened_at then
   allow_when_full(session)
   redis.call('HSET', session, FIELD.opened_at, now)

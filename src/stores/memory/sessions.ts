@@ -1,21 +1,14 @@
 /**
- * Everything in this process: sessions, token buckets, refreshes. Every verb runs
- * to its end without awaiting, which makes it atomic.
+ * Sessions in this process. Every verb runs to its end without awaiting, which makes it
+ * atomic.
  */
-import { EXCHANGE_LEASE_MS, MAX_RATE_LIMIT_ADDRESSES, REFRESH_RESULT_MS } from '../limits.ts';
-import {
-  afterRefund,
-  afterTaking,
-  missingMs,
-  type RateLimiter,
-  type RateLimitPolicy,
-} from '../relay/rate-limit.ts';
-import type { RefreshStore } from '../relay/refresh.ts';
-import { digestOf, signInIdOf } from '../relay/secrets.ts';
-import * as machine from '../relay/session.ts';
-import { type Claim, NO_OBSERVER, type SessionKey, type SessionStore } from '../relay/store.ts';
-import { type Clock, createDeadlineQueue } from '../relay/time.ts';
-import { createWaiters } from './waiters.ts';
+import type { RateLimitPolicy } from '../../relay/rate-limit.ts';
+import { digestOf, signInIdOf } from '../../relay/secrets.ts';
+import * as machine from '../../relay/session.ts';
+import { type Claim, NO_OBSERVER, type SessionKey, type SessionStore } from '../../relay/store.ts';
+import type { Clock } from '../../relay/time.ts';
+import { createWaiters } from '../waiters.ts';
+import { createMemoryRateLimiter, type MemoryRateLimiter } from './rate-limits.ts';
 
 export interface MemoryStore extends SessionStore {
   /** Sessions held, alive or not yet removed. */
@@ -24,9 +17,6 @@ export interface MemoryStore extends SessionStore {
   readonly outcomes: number;
   readonly startLimiter: MemoryRateLimiter;
 }
-
-/** Some two megabytes. Beyond it the longest delivered is forgotten: its user is told what is told of an unknown link or code. */
-const MAX_OUTCOMES = 10_000;
 
 /** One session under all its keys. */
 interface Entry {
@@ -40,15 +30,14 @@ export function createMemoryStore(
   startPolicy: RateLimitPolicy,
 ): MemoryStore {
   const startLimiter = createMemoryRateLimiter(clock, startPolicy);
-  /** In the order of their start, and so of their expiry: removal begins at the front. */
+  /** In the order of start, which is the order of expiry: removal begins at the front. */
   const byBrowserState = new Map<string, Entry>();
   const byUserCode = new Map<string, Entry>();
   /** The same sessions, and the delivered ones that may be claimed again. */
   const byPollDigest = new Map<string, Entry>();
-  /** By `repeatMs`, so that each set is in the order of expiry. There are as many as endpoints that start sign-ins. */
+  /** By `repeatMs`, so that each set is in the order of expiry. As many sets as endpoints that start sign-ins. */
   const delivered = new Map<number, Set<Entry>>();
-  /** What became of the sessions whose result was delivered, by link and by code: the first is the longest delivered. */
-  const outcomes = new Map<string, { outcome: machine.SessionOutcome; expiresAtMs: number }>();
+  const outcomes = createOutcomes();
   const waiters = createWaiters();
   let observer = NO_OBSERVER;
 
@@ -64,7 +53,7 @@ export function createMemoryStore(
       if (!machine.isExpired(entry.session, nowMs)) break;
       removeLink(entry);
       byPollDigest.delete(entry.session.pollDigest);
-      tellExpired(entry);
+      reportExpired(entry);
     }
     for (const entries of delivered.values()) {
       for (const entry of entries) {
@@ -74,28 +63,10 @@ export function createMemoryStore(
     }
   }
 
-  function tellExpired({ browserState, session }: Entry): void {
+  function reportExpired({ browserState, session }: Entry): void {
     const stage = machine.stageOf(session);
     if (stage === undefined) return;
     observer.expired({ service: session.service, stage, signIn: signInIdOf(browserState) });
-  }
-
-  function keepOutcome({ browserState, session }: Entry, result: machine.SessionResult): void {
-    const { userCode, expiresAtMs } = session;
-    const kept = { outcome: machine.outcomeOfResult(result), expiresAtMs };
-    outcomes.set(browserState, kept);
-    if (userCode !== undefined) outcomes.set(userCode, kept);
-    for (const oldest of outcomes.keys()) {
-      if (outcomes.size <= MAX_OUTCOMES) break;
-      outcomes.delete(oldest);
-    }
-  }
-
-  function removeOutcomes(nowMs: number): void {
-    for (const [key, { expiresAtMs }] of outcomes) {
-      if (nowMs <= expiresAtMs) break;
-      outcomes.delete(key);
-    }
   }
 
   function keepDelivered(entry: Entry, session: machine.Delivered): void {
@@ -199,8 +170,7 @@ export function createMemoryStore(
       const nowMs = clock.now();
       const entry = findByKey(key);
       if (entry === undefined) {
-        const kept = outcomes.get('userCode' in key ? key.userCode : key.browserState);
-        return kept !== undefined && nowMs <= kept.expiresAtMs ? kept.outcome : undefined;
+        return outcomes.find('userCode' in key ? key.userCode : key.browserState, nowMs);
       }
       const { browserState, session } = entry;
       const pending = machine.find(session, nowMs);
@@ -246,10 +216,10 @@ export function createMemoryStore(
         entry.session = next;
       } else if (before.state !== 'delivered') {
         removeLink(entry);
-        keepOutcome(entry, result);
+        outcomes.keep(entry, result);
         if (next === undefined) byPollDigest.delete(before.pollDigest);
         else keepDelivered(entry, next);
-        // Without a result of its own the lease ran out, which is the result.
+        // Without `completedAtMs` the lease ran out, which is the result.
         const readyAtMs = 'completedAtMs' in before ? before.completedAtMs : nowMs;
         observer.delivered(before.service, nowMs - readyAtMs);
       }
@@ -266,9 +236,9 @@ export function createMemoryStore(
 
     takeOpenedNotice(pollSecret) {
       const entry = byPollDigest.get(digestOf(pollSecret));
-      const told = entry && machine.takeOpenedNotice(entry.session, clock.now());
-      if (entry === undefined || typeof told !== 'object') return false;
-      entry.session = told;
+      const reported = entry && machine.takeOpenedNotice(entry.session, clock.now());
+      if (entry === undefined || typeof reported !== 'object') return false;
+      entry.session = reported;
       return true;
     },
 
@@ -301,8 +271,8 @@ export function createMemoryStore(
 
     settled() {},
 
-    observe(by) {
-      observer = by;
+    observe(next) {
+      observer = next;
     },
 
     countLive: () => byPollDigest.size,
@@ -310,7 +280,7 @@ export function createMemoryStore(
     sweep() {
       startLimiter.sweep();
       removeExpired(clock.now());
-      removeOutcomes(clock.now());
+      outcomes.removeExpired(clock.now());
     },
 
     get size() {
@@ -325,103 +295,36 @@ export function createMemoryStore(
 
 const GONE: Claim = { state: 'gone' };
 
-export interface MemoryRateLimiter extends RateLimiter {
-  take(key: string): number;
-  readonly size: number;
-}
+/** About two megabytes. One more, and the oldest is forgotten: its link or code is then unknown. */
+const MAX_OUTCOMES = 10_000;
 
-/** Full buckets are removed early, because a large map slows garbage collection, but many at a time, which is cheaper. */
-const TAKES_BETWEEN_REMOVALS = 256;
-
-export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): MemoryRateLimiter {
-  /** When each bucket will be full. The longest untouched bucket is first. */
-  const fullAtMs = new Map<string, number>();
-  let takes = 0;
-
-  /** Stops at the first bucket that is not full. So a full one behind it stays, for `burst / rate` seconds at most. */
-  function removeFull(nowMs: number): void {
-    for (const [key, fullAt] of fullAtMs) {
-      if (fullAt > nowMs) return;
-      fullAtMs.delete(key);
-    }
-  }
-
-  function makeRoom(nowMs: number): void {
-    removeFull(nowMs);
-    const [oldest] = fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES ? fullAtMs.keys() : [];
-    if (oldest !== undefined) fullAtMs.delete(oldest);
-  }
-
+/** The outcomes of sessions whose result was delivered, by link and by code. */
+function createOutcomes() {
+  /** In the order of delivery. */
+  const outcomes = new Map<string, { outcome: machine.SessionOutcome; expiresAtMs: number }>();
   return {
-    policy,
-    take(key) {
-      const nowMs = clock.now();
-      const bucket = fullAtMs.get(key) ?? nowMs;
-      const retryAfterMs = missingMs(bucket, nowMs, policy);
-      if (retryAfterMs > 0) return retryAfterMs;
-      fullAtMs.delete(key);
-      takes += 1;
-      if (takes % TAKES_BETWEEN_REMOVALS === 0) removeFull(nowMs);
-      if (fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES) makeRoom(nowMs);
-      fullAtMs.set(key, afterTaking(bucket, nowMs, policy));
-      return 0;
-    },
-    refund(key) {
-      const bucket = fullAtMs.get(key);
-      // It keeps its place in the order, although it is full earlier now: a lookup or a sweep removes it later.
-      if (bucket !== undefined) fullAtMs.set(key, afterRefund(bucket, policy));
-    },
-    sweep() {
-      removeFull(clock.now());
-    },
-    get size() {
-      return fullAtMs.size;
-    },
-  };
-}
-
-export interface MemoryRefreshStore extends RefreshStore {
-  readonly size: number;
-}
-
-interface Refresh {
-  /** Undefined while the provider is being asked. */
-  readonly result: string | undefined;
-  readonly expiresAtMs: number;
-}
-
-export function createMemoryRefreshStore(clock: Clock): MemoryRefreshStore {
-  const byDigest = new Map<string, Refresh>();
-  // One millisecond more, because a result is found up to and including its last millisecond.
-  const expiries = createDeadlineQueue(clock, REFRESH_RESULT_MS + 1);
-  return {
-    begin(key) {
-      const digest = digestOf(key);
-      const refresh = byDigest.get(digest);
-      if (refresh !== undefined && clock.now() <= refresh.expiresAtMs) {
-        const { result } = refresh;
-        return result === undefined ? { state: 'in_progress' } : { state: 'finished', result };
+    keep({ browserState, session }: Entry, result: machine.SessionResult): void {
+      const { userCode, expiresAtMs } = session;
+      const kept = { outcome: machine.outcomeOfResult(result), expiresAtMs };
+      outcomes.set(browserState, kept);
+      if (userCode !== undefined) outcomes.set(userCode, kept);
+      for (const oldest of outcomes.keys()) {
+        if (outcomes.size <= MAX_OUTCOMES) break;
+        outcomes.delete(oldest);
       }
-      const expiresAtMs = clock.now() + EXCHANGE_LEASE_MS;
-      byDigest.set(digest, { result: undefined, expiresAtMs });
-      return { state: 'yours' };
     },
-    finish(key, result) {
-      const digest = digestOf(key);
-      byDigest.delete(digest);
-      if (result === undefined) return;
-      const refresh = { result, expiresAtMs: clock.now() + REFRESH_RESULT_MS };
-      byDigest.set(digest, refresh);
-      // Tokens are removed on time even if nobody asks for them again.
-      expiries.add({
-        dueAtMs: 0,
-        onDue() {
-          if (byDigest.get(digest) === refresh) byDigest.delete(digest);
-        },
-      });
+    find(linkOrCode: string, nowMs: number): machine.SessionOutcome | undefined {
+      const kept = outcomes.get(linkOrCode);
+      return kept !== undefined && nowMs <= kept.expiresAtMs ? kept.outcome : undefined;
+    },
+    removeExpired(nowMs: number): void {
+      for (const [key, { expiresAtMs }] of outcomes) {
+        if (nowMs <= expiresAtMs) break;
+        outcomes.delete(key);
+      }
     },
     get size() {
-      return byDigest.size;
+      return outcomes.size;
     },
   };
 }

@@ -1,0 +1,177 @@
+/**
+ * What a user's browser does with a link or a code: pages, the redirect to the provider,
+ * the callback and its result.
+ */
+import { EXCHANGE_LEASE_MS } from '../../limits.ts';
+import type { RandomBytes } from '../../relay/secrets.ts';
+import { outcomeOfResult } from '../../relay/session.ts';
+import type { ObserverSlot, SessionStore } from '../../relay/store.ts';
+import { createCallId, type RedisCommands } from './commands.ts';
+import type { LocalPolls } from './local-polls.ts';
+import type { OwnLeases, SealedResult } from './own-leases.ts';
+import {
+  authorizationOf,
+  browserStateOf,
+  foundOf,
+  nameOf,
+  type RedisKeys,
+  sealResult,
+} from './records.ts';
+import { SCRIPTS, STATE } from './scripts.ts';
+import { type Derived, deriveFromBrowserState, deriveFromUserCode } from './sealing.ts';
+
+export interface BrowserVerbsOptions {
+  readonly commands: RedisCommands;
+  readonly keys: RedisKeys;
+  readonly randomBytes: RandomBytes;
+  /** The name of this process's channel. */
+  readonly instance: string;
+  readonly ownLeases: OwnLeases;
+  readonly localPolls: LocalPolls;
+  readonly observer: ObserverSlot;
+}
+
+export type BrowserVerbs = Pick<
+  SessionStore,
+  'getAuthorization' | 'getSession' | 'fail' | 'lease' | 'complete'
+>;
+
+export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
+  const { commands, keys, randomBytes, ownLeases, observer } = options;
+  const { run } = commands;
+
+  /** The session that the link leads to, and its keys in the store. */
+  function placeOf(browserState: string): Place {
+    const link = deriveFromBrowserState(browserState);
+    const tagKeys = keys.of(browserState);
+    return { link, recordKey: tagKeys.session(link.id), outcomeKey: tagKeys.outcome(link.id) };
+  }
+
+  return {
+    async getAuthorization(service, browserState) {
+      const { link, recordKey } = placeOf(browserState);
+      const reply = await run(SCRIPTS.authorize, [recordKey], [service, keys.channelPrefix]);
+      if (!Array.isArray(reply)) return undefined;
+      const [sealed, isFirst] = reply as [string, number];
+      if (isFirst === 1) observer.current.opened(service);
+      return authorizationOf(link, service, sealed);
+    },
+
+    async getSession(by) {
+      const browserState =
+        'browserState' in by ? by.browserState : await findByCode(options, by.userCode);
+      if (browserState === undefined) return undefined;
+      const { link, recordKey, outcomeKey } = placeOf(browserState);
+      return foundOf(browserState, link, await run(SCRIPTS.find, [recordKey, outcomeKey], []));
+    },
+
+    /** Repeated for a while. If it is unknown after that, the user may reload, and sees the outcome. */
+    async fail(service, browserState, result) {
+      const place = placeOf(browserState);
+      // An error is not secret, so it is sealed under the session key alone.
+      const sealed = sealResult(place.link, '', result, randomBytes);
+      const sealedResult = { sealed, outcome: outcomeOfResult(result) };
+      return storeResult(options, place, service, sealedResult, {
+        states: STATE.pending,
+        insist: false,
+      });
+    },
+
+    /**
+     * Repeated for a while under one id. If it is unknown after that, the code is not
+     * exchanged and the lease is undone, so that the user can reload the page.
+     * A failover may lose a lease, and a completion: a process that remembers its
+     * lease takes no second one, and stores the result once more.
+     */
+    async lease(service, browserState) {
+      const place = placeOf(browserState);
+      const { link, recordKey, outcomeKey } = place;
+      const own = ownLeases.get(service, link.id);
+      if (own !== undefined) {
+        if (own.result !== undefined) {
+          await storeResult(options, place, service, own.result, {
+            states: FROM_OWN_LEASE,
+            insist: false,
+          });
+        }
+        return undefined;
+      }
+      const id = createCallId(randomBytes);
+      function onUnknown(): void {
+        const undoOnce = () => run(SCRIPTS.undoLease, [recordKey], [service, id]);
+        void commands.undo(undoOnce, { isUnknown: true });
+      }
+      const reply = await commands.repeat({ insist: false, onUnknown }, () =>
+        run(SCRIPTS.lease, [recordKey, outcomeKey], [service, EXCHANGE_LEASE_MS, id]),
+      );
+      if (!Array.isArray(reply)) return undefined;
+      const [sealedVerifier = '', sealedDeviceKey = '', sealedName = ''] = reply as string[];
+      ownLeases.add(service, link.id, sealedDeviceKey);
+      const authorization = authorizationOf(link, service, sealedVerifier);
+      return { ...authorization, deviceName: nameOf(link, sealedName) };
+    },
+
+    /** Repeated while the store is unreachable; a repetition of what was carried out succeeds. */
+    async complete(service, browserState, result) {
+      const place = placeOf(browserState);
+      const { link, recordKey } = place;
+      const own = ownLeases.get(service, link.id);
+      // Without it, another instance took the lease.
+      const sealedDeviceKey =
+        own?.sealedDeviceKey ??
+        (await commands.repeat({ insist: true }, () =>
+          run(SCRIPTS.deviceKey, [recordKey], [service]),
+        ));
+      if (typeof sealedDeviceKey !== 'string') return false;
+      const sealed = sealResult(link, sealedDeviceKey, result, randomBytes);
+      const sealedResult = { sealed, outcome: outcomeOfResult(result) };
+      if (own !== undefined) own.result = sealedResult;
+      // Insists, because this process alone has the tokens.
+      return storeResult(options, place, service, sealedResult, {
+        states: own === undefined ? STATE.exchanging : FROM_OWN_LEASE,
+        insist: true,
+      });
+    },
+  };
+}
+
+/** Pending: a failover has lost the lease. */
+const FROM_OWN_LEASE = STATE.exchanging + STATE.pending;
+
+/** A session as its link leads to it. */
+interface Place {
+  readonly link: Derived;
+  readonly recordKey: string;
+  readonly outcomeKey: string;
+}
+
+/** The browser state that the code leads to. */
+async function findByCode(
+  { commands, keys }: BrowserVerbsOptions,
+  userCode: string,
+): Promise<string | undefined> {
+  const code = deriveFromUserCode(userCode);
+  const value = await commands.get(keys.of(userCode).code(code.id));
+  const [expiresAtMs, sealed = ''] = value?.split('.') ?? ['0'];
+  // 0: used up, by a relay of an earlier release.
+  return expiresAtMs === '0' ? undefined : browserStateOf(code, sealed);
+}
+
+/** `states`: those in which the session accepts it. */
+async function storeResult(
+  { commands, keys, instance, localPolls }: BrowserVerbsOptions,
+  { recordKey, outcomeKey }: Place,
+  service: string,
+  { sealed, outcome }: SealedResult,
+  { states, insist }: { states: string; insist: boolean },
+): Promise<boolean> {
+  const args = [service, states, sealed, keys.channelPrefix, instance, outcome];
+  const pollId = await commands.repeat({ insist }, () =>
+    commands.run(SCRIPTS.complete, [recordKey, outcomeKey], args),
+  );
+  if (typeof pollId !== 'string') return false;
+  // The script does not publish to this process. If the reply was lost, the connection
+  // was cut, and then every waiter is notified.
+  if (pollId !== '') localPolls.changed(pollId);
+  return true;
+}

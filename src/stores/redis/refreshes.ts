@@ -1,0 +1,50 @@
+/**
+ * Refreshes of all instances, one at a time for each token. The result is sealed under
+ * the token that was sent.
+ */
+import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../../limits.ts';
+import type { RefreshStore, RefreshTurn } from '../../relay/refresh.ts';
+import type { RandomBytes } from '../../relay/secrets.ts';
+import { StoreUnavailable } from '../../relay/store.ts';
+import { createCallId, type RedisCommands } from './commands.ts';
+import type { RedisKeys } from './records.ts';
+import { SCRIPTS } from './scripts.ts';
+import { type Derived, deriveFromRefresh, seal, unseal } from './sealing.ts';
+
+const resultContext = ({ id }: Derived) => `refresh ${id}`;
+
+export function createRedisRefreshStore(
+  commands: RedisCommands,
+  keys: RedisKeys,
+  randomBytes: RandomBytes,
+): RefreshStore {
+  return {
+    /** Repeated for a while under one id. If it is unknown after that, the provider is not asked. */
+    async begin(key): Promise<RefreshTurn> {
+      const refresh = deriveFromRefresh(key);
+      const args = [EXCHANGE_LEASE_MS, createCallId(randomBytes)];
+      const reply = await commands.repeat({ insist: false }, () =>
+        commands.run(SCRIPTS.beginRefresh, [keys.refresh(refresh)], args),
+      );
+      const [state, sealed = ''] = reply as [RefreshTurn['state'], string?];
+      if (state !== 'finished') return { state };
+      const result = unseal(refresh.key, resultContext(refresh), sealed).toString();
+      return { state, result };
+    },
+
+    /** Repeated for a while, then given up: the device has its result, and a repeat asks the provider. */
+    async finish(key, result) {
+      const refresh = deriveFromRefresh(key);
+      const sealed =
+        result === undefined ? '' : seal(refresh.key, resultContext(refresh), result, randomBytes);
+      const args = [REFRESH_RESULT_MS, sealed];
+      try {
+        await commands.repeat({ insist: false }, () =>
+          commands.run(SCRIPTS.finishRefresh, [keys.refresh(refresh)], args),
+        );
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+      }
+    },
+  };
+}
