@@ -67,6 +67,25 @@ describe('a store of 16 tags', () => {
     ...{ challenge: undefined, deviceName: undefined, repeatMs: undefined },
   };
 
+  test('a start that is tried at several tags takes one token of its address', async () => {
+    const startedBy: unknown[] = [];
+    const store: SessionStore = {
+      ...createCountingStore(0).store,
+      register(session: NewSession) {
+        startedBy.push(session.startedBy);
+        return 'busy';
+      },
+    };
+    const relay = createRelay({
+      ...{ store, clock: createFakeClock(0), randomBytes, sessionSeconds: 600 },
+    });
+    const address = '192.0.2.1';
+    const started = await relay.start('mal', { ...OPTIONS, startedBy: address });
+    expect(started).toEqual({ ok: false, refusal: 'busy' });
+    expect(startedBy.filter((each) => each === address)).toHaveLength(1);
+    expect(startedBy.length).toBeGreaterThan(1);
+  });
+
   test.each([5_000, 100_000])(
     'is filled to 95 %% of %d before the first start is refused, and never beyond it',
     async (maxSessions) => {
