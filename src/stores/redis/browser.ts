@@ -41,7 +41,7 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
   const { run } = commands;
 
   /** The session that the link leads to, and its keys in the store. */
-  function placeOf(browserState: string): Place {
+  function linkKeysOf(browserState: string): LinkKeys {
     const link = deriveFromBrowserState(browserState);
     const tagKeys = keys.of(browserState);
     return { link, recordKey: tagKeys.session(link.id), outcomeKey: tagKeys.outcome(link.id) };
@@ -49,7 +49,7 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
 
   return {
     async getAuthorization(service, browserState) {
-      const { link, recordKey } = placeOf(browserState);
+      const { link, recordKey } = linkKeysOf(browserState);
       const reply = await run(SCRIPTS.authorize, [recordKey], [service, keys.channelPrefix]);
       if (!Array.isArray(reply)) return undefined;
       const [sealed, isFirst] = reply as [string, number];
@@ -61,13 +61,13 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
       const browserState =
         'browserState' in by ? by.browserState : await findByCode(options, by.userCode);
       if (browserState === undefined) return undefined;
-      const { link, recordKey, outcomeKey } = placeOf(browserState);
+      const { link, recordKey, outcomeKey } = linkKeysOf(browserState);
       return foundOf(browserState, link, await run(SCRIPTS.find, [recordKey, outcomeKey], []));
     },
 
     /** Repeated for a while. If it is unknown after that, the user may reload, and sees the outcome. */
     async fail(service, browserState, result) {
-      const place = placeOf(browserState);
+      const place = linkKeysOf(browserState);
       // An error is not secret, so it is sealed under the session key alone.
       const sealed = sealResult(place.link, '', result, randomBytes);
       const sealedResult = { sealed, outcome: outcomeOfResult(result) };
@@ -84,7 +84,7 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
      * lease takes no second one, and stores the result once more.
      */
     async lease(service, browserState) {
-      const place = placeOf(browserState);
+      const place = linkKeysOf(browserState);
       const { link, recordKey, outcomeKey } = place;
       const own = ownLeases.get(service, link.id);
       if (own !== undefined) {
@@ -113,7 +113,7 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
 
     /** Repeated while the store is unreachable; a repetition of what was carried out succeeds. */
     async complete(service, browserState, result) {
-      const place = placeOf(browserState);
+      const place = linkKeysOf(browserState);
       const { link, recordKey } = place;
       const own = ownLeases.get(service, link.id);
       // Without it, another instance took the lease.
@@ -139,7 +139,7 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
 const FROM_OWN_LEASE = STATE.exchanging + STATE.pending;
 
 /** A session as its link leads to it. */
-interface Place {
+interface LinkKeys {
   readonly link: Derived;
   readonly recordKey: string;
   readonly outcomeKey: string;
@@ -160,7 +160,7 @@ async function findByCode(
 /** `states`: those in which the session accepts it. */
 async function storeResult(
   { commands, keys, instance, localPolls }: BrowserVerbsOptions,
-  { recordKey, outcomeKey }: Place,
+  { recordKey, outcomeKey }: LinkKeys,
   service: string,
   { sealed, outcome }: SealedResult,
   { states, insist }: { states: string; insist: boolean },

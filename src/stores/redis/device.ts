@@ -105,11 +105,11 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
 }
 
 /** A session as its poll secret leads to it, and the keys of its tag. */
-interface Place extends DevicePlace {
+interface PollPlace extends DevicePlace {
   readonly keys: TagKeys;
 }
 
-const keysOf = ({ poll, sessionId, keys }: Place) => [
+const keysOf = ({ poll, sessionId, keys }: PollPlace) => [
   keys.session(sessionId),
   keys.poll(poll.id),
   keys.live,
@@ -119,16 +119,16 @@ const keysOf = ({ poll, sessionId, keys }: Place) => [
 function findPlace(
   { commands, keys, localPolls }: DeviceVerbsOptions,
   pollSecret: string,
-): Awaitable<Place | undefined> {
+): Awaitable<PollPlace | undefined> {
   const poll = deriveFromPollSecret(pollSecret);
   const tagKeys = keys.of(pollSecret);
 
-  function placeAt(pointer: string): Place {
+  function placeAt(pointer: string): PollPlace {
     const sessionId = pointer.slice(0, pointer.indexOf('.'));
     return { pollSecret, poll, sessionId, pointer, keys: tagKeys };
   }
 
-  async function readPointer(): Promise<Place | undefined> {
+  async function readPointer(): Promise<PollPlace | undefined> {
     const key = tagKeys.poll(poll.id);
     const value = await commands.repeat({ insist: false }, () => commands.get(key));
     if (value === null) return undefined;
@@ -148,7 +148,7 @@ function findPlace(
  */
 async function claimOnce(
   options: DeviceVerbsOptions,
-  place: Place,
+  place: PollPlace,
   signal?: AbortSignal,
 ): Promise<ClaimReply> {
   const { commands, keys, clock, randomBytes, instance, openClaims } = options;
@@ -192,7 +192,7 @@ async function claimOnce(
 
 async function runClaim(
   { commands, instance, localPolls }: DeviceVerbsOptions,
-  place: Place,
+  place: PollPlace,
   claim: string,
 ): Promise<ClaimReply> {
   const known = localPolls.get(place.poll.id);

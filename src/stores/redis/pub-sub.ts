@@ -27,7 +27,7 @@ export interface ConnectionEvent {
   readonly type: 'store_lost' | 'store_back';
 }
 
-export interface ListenOptions {
+export interface SubscriberOptions {
   readonly client: RedisClient;
   /** Its clock is probed with every heartbeat. */
   readonly commands: RedisCommands;
@@ -47,7 +47,7 @@ export interface ListenOptions {
  * Listens for messages, and for a heartbeat of its own, because a connection may be
  * half-open. After a gap every waiter is notified, to claim for itself.
  */
-export async function listen(options: ListenOptions): Promise<() => void> {
+export async function listen(options: SubscriberOptions): Promise<() => void> {
   const { client, commands, clock, localPolls, openClaims, line, channel, onEvent } = options;
   let missed = 0;
   let stopped = false;
