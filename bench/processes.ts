@@ -82,7 +82,7 @@ export function providerEnv(origin: string) {
   return { MAL_CLIENT_ID: 'bench', MAL_AUTHORIZE_URL, MAL_TOKEN_URL: `${origin}/token` };
 }
 
-const FROM_SOURCE = 'bun src/main.ts';
+const FROM_SOURCE = 'bun src/cli/main.ts';
 
 /** As bin/sign-in-relay starts the relay, with this program in the place of the source. Resolves with the first response. */
 export async function startRelay(env: Env, program = FROM_SOURCE) {

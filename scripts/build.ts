@@ -47,7 +47,7 @@ async function buildForNode(): Promise<void> {
   // Splitting keeps the client of Redis out of a relay that does not use it.
   await Bun.build({
     ...common,
-    ...{ entrypoints: [join(ROOT, 'src/main.ts')], outdir: cli, naming: '[name].[ext]' },
+    ...{ entrypoints: [join(ROOT, 'src/cli/main.ts')], outdir: cli, naming: '[name].[ext]' },
     ...{ splitting: true, packages: 'external' },
   });
   await Bun.build({
@@ -61,7 +61,7 @@ async function buildForNode(): Promise<void> {
 export function buildExecutable(file: string, target?: ExecutableTarget): void {
   const defines = Object.entries(definitions()).map(([name, value]) => `--define=${name}=${value}`);
   const command = [
-    ...[process.execPath, 'build', 'src/main.ts', '--compile'],
+    ...[process.execPath, 'build', 'src/cli/main.ts', '--compile'],
     ...(target ? [`--target=${target}`] : []),
     // Neither settings nor code from the folder in which the relay happens to be started.
     ...['dotenv', 'bunfig', 'tsconfig', 'package-json'].map(

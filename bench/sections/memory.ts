@@ -108,7 +108,7 @@ export async function measureStartUp({ plan, env, redis }: Bench): Promise<void>
     `--target=bun --minify --outfile ${file}`,
     `--compile --outfile ${executable}`,
   ]) {
-    const command = [process.execPath, 'build', join(ROOT, 'src/main.ts'), ...form.split(' ')];
+    const command = [process.execPath, 'build', join(ROOT, 'src/cli/main.ts'), ...form.split(' ')];
     // Bun leaves unfinished files in its working directory.
     const { exitCode, stderr } = Bun.spawnSync(command, { cwd: temporaryFolder });
     if (exitCode !== 0) throw new Error(`bun build: ${stderr}`);

@@ -7,7 +7,7 @@
  */
 import { cpuUsage, memoryUsage } from 'node:process';
 import packageJson from '../../package.json' with { type: 'json' };
-import { readFileDescriptors } from '../file-descriptors.ts';
+import { readFileDescriptors } from '../server/file-descriptors.ts';
 import type { ServiceState } from '../service.ts';
 import type { Counts, Distribution, ProviderCounts } from './counts.ts';
 

@@ -144,7 +144,7 @@ describe('the npm package', () => {
     // Not even the checkout's own: only the file that --env-file names.
     await Bun.write(join(checkout, '.env'), 'POLL_SECONDS=none\n');
     expect(await expectToServe(['npm', 'start'], npmEnv, checkout)).toMatch(
-      /bun.* .*src\/main\.ts$/,
+      /bun.* .*src\/cli\/main\.ts$/,
     );
   });
 });

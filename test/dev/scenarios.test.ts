@@ -1,7 +1,11 @@
 /** Every way in which a sign-in can end at the dev relay, over the wire. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { describeScenario, SCENARIO_NAMES, type ScenarioName } from '../../src/dev/scenarios.ts';
+import {
+  describeScenario,
+  SCENARIO_NAMES,
+  type ScenarioName,
+} from '../../src/cli/dev/scenarios.ts';
 import { chooseAtProvider, type DevRelayProcess, startDev } from '../kit/dev.ts';
 import {
   acknowledge,

@@ -11,7 +11,7 @@ const [, dependencies = ''] = page.split('## Dependencies');
 
 /** The tree names these folders as a whole. */
 const isInNamedFolder = (path: string) =>
-  /^(stores\/redis|pages\/messages|providers\/profiles|login)\//.test(path);
+  /^(stores\/redis|pages\/messages|providers\/profiles|cli\/login)\//.test(path);
 
 const sources = [...new Bun.Glob('**/*.{ts,tsx}').scanSync(join(ROOT, 'src'))].sort();
 

@@ -24,7 +24,7 @@ export interface DevRelayProcess extends Target {
 
 export interface DevOptions extends Pick<ChildOptions, 'cwd' | 'env'> {
   readonly args?: readonly string[];
-  /** What is run in place of `bun src/main.ts`. */
+  /** What is run in place of `bun src/cli/main.ts`. */
   readonly command?: readonly string[];
   /** Where it can be reached, where that is not 127.0.0.1 over http. */
   readonly origin?: string;

@@ -7,7 +7,7 @@ import {
 } from '../../src/providers/provider.ts';
 import { createTokenEndpoint } from '../../src/providers/token-endpoint.ts';
 import { systemClock } from '../../src/relay/time.ts';
-import { bun } from '../../src/runtime-bun.ts';
+import { bun } from '../../src/server/runtime-bun.ts';
 
 export const { fetch: fetchUpstream } = bun;
 

@@ -23,7 +23,7 @@ export async function unpackOldRelease(): Promise<OldRelease> {
   const remove = () => rmSync(folder, { recursive: true });
   const script = 'git -C "$1" archive "$2" src package.json tsconfig.json | tar -x -C "$3"';
   await runChild(['/bin/sh', '-c', script, 'sh', ROOT, OLD_COMMIT, folder]);
-  const main = join(folder, 'src/main.ts');
+  const main = join(folder, 'src', 'main.ts');
   if (!existsSync(main)) {
     console.log(
       `upgrade: NOT RUN against an old release, because the history here does not have ${OLD_COMMIT}. This build is both sides.`,

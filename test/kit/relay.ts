@@ -1,4 +1,4 @@
-/** A relay in a process of its own, started as its operator starts it: `bun src/main.ts` and an environment. */
+/** A relay in a process of its own, started as its operator starts it: `bun src/cli/main.ts` and an environment. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Target } from './device.ts';
@@ -6,7 +6,7 @@ import { type Child, type ChildOptions, findFreePort, runChild, startChild } fro
 import { pollUntil } from './wait.ts';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-export const MAIN = `${ROOT}src/main.ts`;
+export const MAIN = `${ROOT}src/cli/main.ts`;
 /** Loaded into a relay before its own code; TEST_FAULT says what it does there. */
 const FAULTS = `${ROOT}test/kit/faults.ts`;
 
@@ -49,7 +49,7 @@ export interface StartOptions extends Pick<ChildOptions, 'cwd' | 'openFiles'> {
   /** What goes wrong in this relay (faults.ts). */
   readonly fault?: string;
   readonly args?: readonly string[];
-  /** What is run in place of `bun src/main.ts`. */
+  /** What is run in place of `bun src/cli/main.ts`. */
   readonly command?: readonly string[];
   /** Where it listens. Not given: a free port. */
   readonly port?: number;

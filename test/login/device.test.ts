@@ -1,6 +1,6 @@
 /** `login` against a relay that answers as the test says: what a network and a proxy do, and what only newer relays say. */
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
-import { EXIT_CODES } from '../../src/login/command.ts';
+import { EXIT_CODES } from '../../src/cli/login/command.ts';
 import { type Child, startChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
 import { pollUntil } from '../kit/wait.ts';

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { EXIT_CODES } from '../../src/login/command.ts';
+import { EXIT_CODES } from '../../src/cli/login/command.ts';
 import { type DevRelayProcess, startDev } from '../kit/dev.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';

@@ -2,8 +2,14 @@
 import { describe, expect, test } from 'bun:test';
 import { stripVTControlCharacters } from 'node:util';
 import jsqr from 'jsqr';
-import { layOut } from '../../src/login/screen.ts';
-import { barText, clockText, durationText, renderLargeQr, renderQr } from '../../src/terminal.ts';
+import { layOut } from '../../src/cli/login/screen.ts';
+import {
+  barText,
+  clockText,
+  durationText,
+  renderLargeQr,
+  renderQr,
+} from '../../src/cli/terminal.ts';
 
 const SHOWN = {
   service: 'mal',

@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const fileOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+/** Of the package: what is built is in dist/cli, one folder higher than this source. */
+const isSource = import.meta.url.endsWith('/src/cli/dev/tv.ts');
+const root = new URL(isSource ? '../../../' : '../../', import.meta.url);
+const fileOf = (path: string) => fileURLToPath(new URL(path, root));
 
 export const readTvPage = () => readFileSync(fileOf('demo/tv.html'), 'utf8');
 

@@ -1,10 +1,10 @@
 /** Reads the certificate and its key from files, and again when they change. */
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { CERTIFICATE_CHECK_MS } from './limits.ts';
+import { CERTIFICATE_CHECK_MS } from '../limits.ts';
+import { log } from '../log.ts';
+import type { TlsFiles } from '../settings/index.ts';
 import type { Certificate } from './listen.ts';
-import { log } from './log.ts';
-import type { TlsFiles } from './settings/index.ts';
 
 /** The files cannot be used. The message begins with the setting and contains nothing of a file. */
 export class CertificateProblem extends Error {}

@@ -1,13 +1,13 @@
 /** The command line: a command, help and version, or reads the environment and serves. */
 import { readFileSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs, parseEnv } from 'node:util';
-import { FETCHES_AT_ONCE } from './limits.ts';
-import { describeListenFailure, loadRuntime } from './listen.ts';
-import { createLogOutput, describeError, log, startLog } from './log.ts';
-import { StoreUnavailable } from './relay/store.ts';
-import { AdminPortError, serve } from './serve.ts';
-import { describeFaults, readSettings, type Settings, settingsHelp } from './settings/index.ts';
-import { DESCRIPTION, VERSION } from './version.ts';
+import { FETCHES_AT_ONCE } from '../limits.ts';
+import { createLogOutput, describeError, log, startLog } from '../log.ts';
+import { StoreUnavailable } from '../relay/store.ts';
+import { describeListenFailure, loadRuntime } from '../server/listen.ts';
+import { AdminPortError, serve } from '../server/serve.ts';
+import { describeFaults, readSettings, type Settings, settingsHelp } from '../settings/index.ts';
+import { DESCRIPTION, VERSION } from '../version.ts';
 
 const USAGE = `sign-in-relay ${VERSION}: ${DESCRIPTION}
 

@@ -1,11 +1,11 @@
 /** Listens where HOST and PORT say, with the certificate of TLS_CERT_FILE, on Bun or on Node. */
 
 import { lookup } from 'node:dns/promises';
+import type { HandleRequest } from '../http/app.ts';
+import { codeOf } from '../providers/connect-problem.ts';
+import type { Fetch } from '../providers/token-endpoint.ts';
+import { type Settings, SOCKET_PEER } from '../settings/index.ts';
 import { CertificateProblem, watchCertificate } from './certificate.ts';
-import type { HandleRequest } from './http/app.ts';
-import { codeOf } from './providers/connect-problem.ts';
-import type { Fetch } from './providers/token-endpoint.ts';
-import { type Settings, SOCKET_PEER } from './settings/index.ts';
 import { listenAtSocket, SocketPathProblem } from './unix-socket.ts';
 
 /** What the relay needs of the program that runs it: runtime-bun.ts or runtime-node.ts. */

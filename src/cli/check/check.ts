@@ -2,9 +2,9 @@
  * `sign-in-relay check`: reads the settings as a start would, and tests what they name.
  * docs/operating.md "Check" explains every line.
  */
-import { readFileDescriptors } from '../file-descriptors.ts';
-import type { Runtime } from '../listen.ts';
-import { isEnabled, type Settings, type SettingsReading } from '../settings/index.ts';
+import { readFileDescriptors } from '../../server/file-descriptors.ts';
+import type { Runtime } from '../../server/listen.ts';
+import { isEnabled, type Settings, type SettingsReading } from '../../settings/index.ts';
 import { jsonText } from '../terminal.ts';
 import { describeFindings, type Finding, fault, ok, warning } from './finding.ts';
 import { checkProviders } from './providers.ts';

@@ -1,13 +1,13 @@
 /** Runs the relay until a signal ends the process. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Admin } from './admin/admin.ts';
-import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from './limits.ts';
+import type { Admin } from '../admin/admin.ts';
+import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from '../limits.ts';
+import { describeError, log } from '../log.ts';
+import { systemClock } from '../relay/time.ts';
+import { listInOrder, type Service, startService } from '../service.ts';
+import type { Settings } from '../settings/index.ts';
 import { type Listener, listen, loadRuntime, type Runtime } from './listen.ts';
-import { describeError, log } from './log.ts';
-import { systemClock } from './relay/time.ts';
-import { listInOrder, type Service, startService } from './service.ts';
-import type { Settings } from './settings/index.ts';
 
 /** Resolves once the relay listens. A signal or an uncaught error then ends the process. */
 export async function serve(settings: Settings): Promise<void> {
@@ -47,7 +47,7 @@ interface Running {
 /** Undefined without ADMIN_PORT: then nothing of it is loaded. */
 async function createAdminOf(settings: Settings) {
   if (settings.adminPort === undefined) return undefined;
-  const { createAdmin } = await import('./admin/admin.ts');
+  const { createAdmin } = await import('../admin/admin.ts');
   const { maxSessions, adminHost, adminNames } = settings;
   const names = [adminHost, ...adminNames];
   return createAdmin({ clock: systemClock, services: listInOrder(settings), maxSessions, names });

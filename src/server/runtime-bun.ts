@@ -1,11 +1,11 @@
 /** The relay on Bun. The only file that uses it. */
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { refuse } from './http/responses.ts';
-import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from './limits.ts';
+import { refuse } from '../http/responses.ts';
+import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from '../limits.ts';
+import { describeError, log } from '../log.ts';
+import { codeOf } from '../providers/connect-problem.ts';
 import type { ListenAddress, Listener, ListenOptions, Runtime } from './listen.ts';
-import { describeError, log } from './log.ts';
-import { codeOf } from './providers/connect-problem.ts';
 
 export const bun: Runtime = {
   /** Prints nothing. */

@@ -1,8 +1,8 @@
 /** Listens as the relay does, closes and listens again. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { HandleRequest } from '../http/app.ts';
-import { MAX_IDLE_SECONDS } from '../limits.ts';
-import { type Certificate, type Listener, loadRuntime } from '../listen.ts';
+import type { HandleRequest } from '../../http/app.ts';
+import { MAX_IDLE_SECONDS } from '../../limits.ts';
+import { type Certificate, type Listener, loadRuntime } from '../../server/listen.ts';
 
 export interface DevListener {
   open(): Promise<void>;

@@ -6,9 +6,9 @@
  */
 import { Buffer } from 'node:buffer';
 import { hash, randomBytes } from 'node:crypto';
-import { readAtMost } from '../body.ts';
-import { refuse } from '../http/responses.ts';
-import { systemClock } from '../relay/time.ts';
+import { readAtMost } from '../../body.ts';
+import { refuse } from '../../http/responses.ts';
+import { systemClock } from '../../relay/time.ts';
 import { hasOwnHost, isOfOtherPage, urlOf } from './access.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';

@@ -4,9 +4,9 @@
  * the relay's own protocol or the device grant.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { SessionResult } from '../relay/session.ts';
-import type { NewSession, SessionKey, SessionStore } from '../relay/store.ts';
-import { systemClock } from '../relay/time.ts';
+import type { SessionResult } from '../../relay/session.ts';
+import type { NewSession, SessionKey, SessionStore } from '../../relay/store.ts';
+import { systemClock } from '../../relay/time.ts';
 import type { Plan } from './scenarios.ts';
 
 export interface DevSignIn {

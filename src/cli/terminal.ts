@@ -1,6 +1,6 @@
 /** What the commands write to a terminal: text of others, QR codes, times, a countdown. */
 import { correction, generate } from 'lean-qr';
-import { spellOutUnseen } from './pages/shown-name.ts';
+import { spellOutUnseen } from '../pages/shown-name.ts';
 
 /** A line of the commands themselves has fewer. What a server sends may have any number. */
 const LINE_CHARACTERS = 1_000;

@@ -1,10 +1,10 @@
 /** `sign-in-relay providers [name]`: what docs/providers.md and docs/providers/ say, in a terminal. */
-import { ADDRESSES, type KnownAddresses } from './providers/addresses.ts';
-import { writeGuide } from './providers/guide.ts';
-import { PROFILES } from './providers/known.ts';
-import { findUnverified, type Profile } from './providers/profile.ts';
-import { prefixOf } from './providers/provider.ts';
-import { didYouMean } from './settings/misspelt.ts';
+import { ADDRESSES, type KnownAddresses } from '../providers/addresses.ts';
+import { writeGuide } from '../providers/guide.ts';
+import { PROFILES } from '../providers/known.ts';
+import { findUnverified, type Profile } from '../providers/profile.ts';
+import { prefixOf } from '../providers/provider.ts';
+import { didYouMean } from '../settings/misspelt.ts';
 
 export interface ProvidersText {
   readonly isFound: boolean;

@@ -3,14 +3,14 @@
  * to the base URL: whether it arrives here, with which path, and from which address.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createApp, type HandleRequest, type Handler, type Route } from '../http/app.ts';
-import { respondToResultFault } from '../http/endpoints/result.ts';
-import { refuseOAuth } from '../http/oauth-responses.ts';
-import { basePathOf, type RelayRequest, readPath } from '../http/request.ts';
-import { refuse, retryAfter, textResponseWithoutNewline } from '../http/responses.ts';
-import { IDLE_MARGIN_SECONDS } from '../limits.ts';
-import { listen, type Runtime } from '../listen.ts';
-import type { EnabledSettings } from '../settings/index.ts';
+import { createApp, type HandleRequest, type Handler, type Route } from '../../http/app.ts';
+import { respondToResultFault } from '../../http/endpoints/result.ts';
+import { refuseOAuth } from '../../http/oauth-responses.ts';
+import { basePathOf, type RelayRequest, readPath } from '../../http/request.ts';
+import { refuse, retryAfter, textResponseWithoutNewline } from '../../http/responses.ts';
+import { IDLE_MARGIN_SECONDS } from '../../limits.ts';
+import { listen, type Runtime } from '../../server/listen.ts';
+import type { EnabledSettings } from '../../settings/index.ts';
 
 export interface Arrival {
   readonly path: string;

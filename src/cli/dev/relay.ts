@@ -5,16 +5,16 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { HandleRequest } from '../http/app.ts';
-import type { Peers } from '../http/request.ts';
-import { refuse } from '../http/responses.ts';
-import type { Fetch } from '../providers/token-endpoint.ts';
-import { systemClock } from '../relay/time.ts';
-import { createService, type DiscoveringService, type Stores } from '../service.ts';
-import { describeFaults, readSettings, type Settings } from '../settings/index.ts';
-import { createMemoryRateLimiter } from '../stores/memory/rate-limits.ts';
-import { createMemoryRefreshStore } from '../stores/memory/refreshes.ts';
-import { createMemoryStore } from '../stores/memory/sessions.ts';
+import type { HandleRequest } from '../../http/app.ts';
+import type { Peers } from '../../http/request.ts';
+import { refuse } from '../../http/responses.ts';
+import type { Fetch } from '../../providers/token-endpoint.ts';
+import { systemClock } from '../../relay/time.ts';
+import { createService, type DiscoveringService, type Stores } from '../../service.ts';
+import { describeFaults, readSettings, type Settings } from '../../settings/index.ts';
+import { createMemoryRateLimiter } from '../../stores/memory/rate-limits.ts';
+import { createMemoryRefreshStore } from '../../stores/memory/refreshes.ts';
+import { createMemoryStore } from '../../stores/memory/sessions.ts';
 import { urlOf } from './access.ts';
 import type { DevListener } from './listen.ts';
 import type { Plan } from './scenarios.ts';

@@ -4,11 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
-import { refuse } from './http/responses.ts';
-import { HEADERS_CHECK_MS, HEADERS_DEADLINE_MS, REQUEST_BODY_BYTES } from './limits.ts';
+import { refuse } from '../http/responses.ts';
+import { HEADERS_CHECK_MS, HEADERS_DEADLINE_MS, REQUEST_BODY_BYTES } from '../limits.ts';
+import { describeError, log } from '../log.ts';
+import { codeOf } from '../providers/connect-problem.ts';
 import type { ListenAddress, Listener, ListenOptions, Runtime } from './listen.ts';
-import { describeError, log } from './log.ts';
-import { codeOf } from './providers/connect-problem.ts';
 
 export const node: Runtime = {
   fetch: (url, init) => fetch(url, init),

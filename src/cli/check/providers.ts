@@ -1,19 +1,23 @@
 /** The providers: what to register there, whether their addresses answer, and whether they accept the client. */
 import { randomBytes } from 'node:crypto';
-import { NO_MONITOR } from '../monitor.ts';
-import { describeConnectProblem } from '../providers/connect-problem.ts';
-import { discoverProvider, type ProviderToDiscover } from '../providers/discovery.ts';
-import { hintForTokenFailure } from '../providers/hints.ts';
+import { NO_MONITOR } from '../../monitor.ts';
+import { describeConnectProblem } from '../../providers/connect-problem.ts';
+import { discoverProvider, type ProviderToDiscover } from '../../providers/discovery.ts';
+import { hintForTokenFailure } from '../../providers/hints.ts';
 import {
   createProvider,
   type ProviderConfig,
   prefixOf,
   redirectUriOf,
-} from '../providers/provider.ts';
-import { createTokenEndpoint, type Fetch, type TokenFailure } from '../providers/token-endpoint.ts';
-import { createVerifier } from '../relay/secrets.ts';
-import { systemClock } from '../relay/time.ts';
-import type { EnabledSettings } from '../settings/index.ts';
+} from '../../providers/provider.ts';
+import {
+  createTokenEndpoint,
+  type Fetch,
+  type TokenFailure,
+} from '../../providers/token-endpoint.ts';
+import { createVerifier } from '../../relay/secrets.ts';
+import { systemClock } from '../../relay/time.ts';
+import type { EnabledSettings } from '../../settings/index.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;

@@ -5,9 +5,9 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text as readText } from 'node:stream/consumers';
-import { HEALTH_TIMEOUT_MS } from './limits.ts';
-import { codeOf } from './providers/connect-problem.ts';
-import type { Settings } from './settings/index.ts';
+import { HEALTH_TIMEOUT_MS } from '../limits.ts';
+import { codeOf } from '../providers/connect-problem.ts';
+import type { Settings } from '../settings/index.ts';
 import { printable } from './terminal.ts';
 
 /** Where every address is listened on, loopback is one of them. */

@@ -1,11 +1,11 @@
 /** Redis: reachable, its version, whether it evicts keys or writes to disk, and whether the ACL allows every command. */
 import { randomBytes } from 'node:crypto';
-import { createSessionSecrets } from '../relay/secrets.ts';
-import { StoreUnavailable } from '../relay/store.ts';
-import { systemClock } from '../relay/time.ts';
-import type { Settings } from '../settings/index.ts';
-import { connectRedis } from '../stores/redis/connect.ts';
-import { openRedis, type RedisEvent } from '../stores/redis/open.ts';
+import { createSessionSecrets } from '../../relay/secrets.ts';
+import { StoreUnavailable } from '../../relay/store.ts';
+import { systemClock } from '../../relay/time.ts';
+import type { Settings } from '../../settings/index.ts';
+import { connectRedis } from '../../stores/redis/connect.ts';
+import { openRedis, type RedisEvent } from '../../stores/redis/open.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 const WHAT = 'redis';
