@@ -1,7 +1,11 @@
-/** A slot of a Cluster moves from one master to another, as an operator does it: no session is lost. */
+/**
+ * A slot of a Cluster moves from one master to another, as an operator does it: no session is
+ * lost, and the rights of docs/scaling.md suffice.
+ */
 import { expect, setDefaultTimeout, test } from 'bun:test';
+import { rulesFor } from '../kit/redis/acl.ts';
 import { type RedisCluster, startRedisCluster } from '../kit/redis/groups.ts';
-import type { RedisServer } from '../kit/redis/server.ts';
+import { ADMIN_PASSWORD, type RedisServer } from '../kit/redis/server.ts';
 import { CLAIMED, openTestRedis, PENDING, register, type TestStore } from '../kit/stores.ts';
 
 setDefaultTimeout(60_000);
@@ -22,7 +26,18 @@ async function beginMove(slot: string, from: RedisServer, to: RedisServer): Prom
   await to.cli('CLUSTER', 'SETSLOT', slot, 'IMPORTING', await idOf(from));
   await from.cli('CLUSTER', 'SETSLOT', slot, 'MIGRATING', await idOf(to));
   const keys = (await from.cli('CLUSTER', 'GETKEYSINSLOT', slot, 100)).split('\n');
-  await from.cli('MIGRATE', '127.0.0.1', to.port, '', 0, 5_000, 'KEYS', ...keys);
+  await from.cli(
+    'MIGRATE',
+    '127.0.0.1',
+    to.port,
+    '',
+    0,
+    5_000,
+    'AUTH',
+    ADMIN_PASSWORD,
+    'KEYS',
+    ...keys,
+  );
 }
 
 async function endMove(slot: string, from: RedisServer, to: RedisServer): Promise<void> {
@@ -36,8 +51,11 @@ async function complete(store: TestStore, session: Awaited<ReturnType<typeof reg
 }
 
 test('while it moves, and after that', async () => {
-  await using cluster = await startRedisCluster();
-  const { store, close } = await openTestRedis(cluster.url);
+  const prefix = 'moving:';
+  const rules = rulesFor('cluster', [prefix]);
+  const user = { name: 'relay', password: 'relay-password', rules };
+  await using cluster = await startRedisCluster({ user });
+  const { store, close } = await openTestRedis(cluster.url, { prefix });
   const session = await register(store);
   const { slot, from, to } = await placeOf(cluster);
   await beginMove(slot, from, to);

@@ -55,7 +55,7 @@ export interface RedisServer extends AsyncDisposable {
 }
 
 /** Of the default user, where the relay has a user of its own. The same on every node of a Cluster. */
-const ADMIN_PASSWORD = crypto.randomUUID();
+export const ADMIN_PASSWORD = crypto.randomUUID();
 
 /**
  * Dumps are not compressed, or a secret in them could not be found. A replica
