@@ -73,13 +73,13 @@ function wrap(names: readonly string[]): readonly string[] {
 function describeAddresses(name: string, facts: KnownAddresses): string {
   const prefix = prefixOf(name);
   const known = [
-    `users sign in at   ${facts.authorizeUrl}`,
-    `tokens come from   ${facts.tokenUrl}`,
-    `client secret      ${facts.clientAuth === 'basic' ? 'by HTTP Basic' : 'in the body (post)'}`,
-    ...(facts.quirks?.tokenRequest ? ['token requests     in JSON'] : []),
-    `compared with      ${facts.source}`,
+    `authorization endpoint   ${facts.authorizeUrl}`,
+    `token endpoint           ${facts.tokenUrl}`,
+    `client secret            ${facts.clientAuth === 'basic' ? 'by HTTP Basic' : 'in the body (post)'}`,
+    ...(facts.quirks?.tokenRequest ? ['token requests           in JSON'] : []),
+    `compared with            ${facts.source}`,
   ];
-  return `Of ${name} only this is known; nobody here has signed in there:
+  return `Only this is known of ${name}; it was not tested with an account:
 
 ${known.join('\n')}
 
