@@ -41,7 +41,7 @@ export interface Listener {
   readonly url: string;
   /** New connections get this one; those that have a request keep theirs. */
   renew(certificate: Certificate): void;
-  /** Accepts nothing more. Resolves once every request is answered. */
+  /** Accepts no more connections. Resolves once every request has its response. */
   stop(): Promise<unknown>;
   /** Cuts off whatever is in progress. */
   cut(): void;
@@ -53,9 +53,9 @@ export const loadRuntime = async (): Promise<Runtime> =>
     : (await import('./runtime-node.ts')).node;
 
 /**
- * Listens on the first address that this machine has. An address that another
- * program has taken is an error: the runtime alone would skip it and listen on the
- * next, and two programs would share the port.
+ * Listens on the first address that this machine has. An address that another program
+ * uses is an error: the runtime would skip it and listen on the next one, and two programs
+ * would share the port.
  */
 export async function listen(
   runtime: Runtime,

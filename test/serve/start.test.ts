@@ -90,7 +90,7 @@ describe('providers, on the command line', () => {
     expect(output).toStartWith('# Spotify\n');
   });
 
-  test('names what to set for one of which only the addresses are known', async () => {
+  test('names what to set for one of which only the endpoints are known', async () => {
     const { exitCode, output } = await show('osu');
     expect(exitCode).toBe(0);
     for (const known of ['https://osu.ppy.sh/oauth/token', 'OSU_PKCE', 'OSU_SCOPE']) {

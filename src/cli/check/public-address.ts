@@ -1,9 +1,9 @@
 /** The base URL: whether it is reachable and reaches this relay, what ends a poll early, and which client address the relay sees. */
 import { randomBytes } from 'node:crypto';
 import { createFindClientAddress } from '../../http/client-address.ts';
-import { isLoopback } from '../../providers/address.ts';
 import { codeOf, describeConnectProblem } from '../../providers/connect-problem.ts';
 import type { Fetch } from '../../providers/token-endpoint.ts';
+import { isLoopback } from '../../providers/url.ts';
 import { describeListenFailure, type Runtime } from '../../server/listen.ts';
 import type { EnabledSettings, Settings } from '../../settings/index.ts';
 import { askHealth } from '../health.ts';
