@@ -367,7 +367,7 @@ function createRateLimits(
   };
 }
 
-/** Without a base URL the relay is disabled: it answers only that it is not configured. */
+/** Without a base URL the relay is disabled, and says that it is not configured. */
 function createDisabledService(): Service {
   return {
     handle: createApp(createDisabledRoutes(), { cors: undefined, basePath: '' }),
