@@ -64,7 +64,7 @@ describe('the last line says what is wrong', () => {
   test.concurrent.each([
     ['the user or the password is wrong', `redis://:${WRONG}@${at(locked.port)}`],
     ['the user or the password is wrong', `redis://somebody:${WRONG}@${at(locked.port)}`],
-    ['the server wants a password', `redis://${at(locked.port)}`],
+    ['the server requires a password', `redis://${at(locked.port)}`],
     ['nothing listens there (ECONNREFUSED)', `redis://:${WRONG}@${at(nobody)}`],
     ['the host name is unknown (', `redis://:${WRONG}@nosuch.invalid`],
     ['the server does not answer', `redis://:${WRONG}@${at(silent)}`],
@@ -78,9 +78,9 @@ describe('the last line says what is wrong', () => {
     ['the server has no database of that number', `redis://${at(open.port)}/99`],
     ['nothing listens there (ECONNREFUSED)', `redis://${at(nobody)},${at(nobody)}`],
     ['the user or the password', `redis://:${WRONG}@${at(locked.port)},${at(locked.port)}`],
-    ['the server is no Cluster', `redis://${at(open.port)},${at(open.port)}`],
+    ['the server is not a Cluster', `redis://${at(open.port)},${at(open.port)}`],
     ['nothing listens there (ECONNREFUSED)', `redis+sentinel://:${WRONG}@${at(nobody)}/primary`],
-    ['the server is no Sentinel', `redis+sentinel://${at(open.port)}/primary`],
+    ['the server is not a Sentinel', `redis+sentinel://${at(open.port)}/primary`],
     ['the Sentinels know no primary of that name', group.url.replace(/[^/]*$/, 'nosuch')],
     [
       'the primary that the Sentinels name: the user or the password is wrong',

@@ -30,7 +30,7 @@ export function createMemoryStore(
   startPolicy: RateLimitPolicy,
 ): MemoryStore {
   const startLimiter = createMemoryRateLimiter(clock, startPolicy);
-  /** In the order of start, which is the order of expiry: removal begins at the front. */
+  /** In the order of their start, which is the order of expiry. */
   const byBrowserState = new Map<string, Entry>();
   const byUserCode = new Map<string, Entry>();
   /** The same sessions, and the delivered ones that may be claimed again. */
@@ -295,7 +295,7 @@ export function createMemoryStore(
 
 const GONE: Claim = { state: 'gone' };
 
-/** About two megabytes. One more, and the oldest is forgotten: its link or code is then unknown. */
+/** About two megabytes. One more removes the oldest, whose link or code is then unknown. */
 const MAX_OUTCOMES = 10_000;
 
 /** The outcomes of sessions whose result was delivered, by link and by code. */
