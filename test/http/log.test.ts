@@ -155,7 +155,7 @@ describe('a failure has a hint that names what to change', () => {
   test.each([
     [401, { error: 'invalid_client' }, 'AniList refuses ANILIST_CLIENT_SECRET'],
     [401, { error: 'invalid_client' }, 'is not https://relay.test/auth/anilist/callback'],
-    [400, { error: 'invalid_grant' }, 'redirect URI https://relay.test/auth/anilist/callback'],
+    [400, { error: 'invalid_grant' }, 'redirect URI: https://relay.test/auth/anilist/callback'],
     [400, { error: 'unauthorized_client' }, 'ANILIST_CLIENT_ID'],
     [400, { error: 'invalid_scope' }, 'correct ANILIST_SCOPE'],
     [400, { error: 'unsupported_grant_type' }, 'correct ANILIST_TOKEN_URL'],
