@@ -9,9 +9,9 @@ import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.
 import { listenAtSocket, SocketPathProblem } from './unix-socket.ts';
 
 /**
- * Listens on the first address that this machine has. An address that another
- * program has taken is an error: the runtime alone would skip it and listen on the
- * next, and two programs would share the port.
+ * Listens on the first address that this machine has. An address that another program
+ * uses is an error: the runtime would skip it and listen on the next one, and two programs
+ * would share the port.
  */
 export async function listen(
   runtime: Runtime,

@@ -34,7 +34,7 @@ export interface Listener {
   readonly url: string;
   /** New connections get this one; those that have a request keep theirs. */
   renew(certificate: Certificate): void;
-  /** Accepts nothing more. Resolves once every request is answered. */
+  /** Accepts no more connections. Resolves once every request has its response. */
   stop(): Promise<unknown>;
   /** Cuts off whatever is in progress. */
   cut(): void;

@@ -39,7 +39,7 @@ function checkSettings(read: SettingsReading): Finding[] {
 
 async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding[]> {
   if (!isEnabled(settings)) {
-    return [fault('base address', 'OAUTH_BASE_URL is not set', 'set it to the public address')];
+    return [fault('base URL', 'OAUTH_BASE_URL is not set', 'set it to the public URL')];
   }
   const { redis } = settings;
   // Loaded only when needed, as in a start.

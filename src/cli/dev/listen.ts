@@ -1,4 +1,4 @@
-/** Listens as the relay does, closes and listens again. */
+/** Listens as the relay does, and can close and listen again. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HandleRequest } from '../../http/app.ts';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
@@ -17,7 +17,7 @@ export interface DevListenOptions {
   readonly handle: HandleRequest;
 }
 
-/** What is in progress at the end gets this long to be sent, then it is cut off. */
+/** Responses in progress get this long to finish, then they are cut off. */
 const CLOSE_MS = 300;
 
 export function createListener(options: DevListenOptions): DevListener {

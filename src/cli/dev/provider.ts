@@ -1,15 +1,14 @@
 /**
- * The dev provider: an authorization server (RFC 6749, PKCE with S256) that lets
- * anybody in and ends each sign-in as it is asked to. Its page is for a person, its
- * `/next` for the tests of an app. Not for anything but development: every name is
- * accepted, and its tokens say so themselves.
+ * The dev provider: an authorization server (RFC 6749, PKCE with S256) that accepts every
+ * user name and ends each sign-in as requested, on its page or, in the tests of an app, by
+ * `/next`. For development only: anyone can make its tokens.
  */
 import { Buffer } from 'node:buffer';
 import { hash, randomBytes } from 'node:crypto';
 import { readAtMost } from '../../body.ts';
 import { refuse } from '../../http/responses.ts';
 import { systemClock } from '../../relay/time.ts';
-import { hasOwnHost, isOfOtherPage, urlOf } from './access.ts';
+import { hasOwnHost, isCrossOrigin, urlOf } from './access.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
 import {
@@ -40,13 +39,13 @@ interface DevGrant {
 }
 
 const TOKEN_SECONDS = 3_600;
-/** What a form or a request of ours holds at most. */
+/** Of a form or a request. */
 const MAX_BODY_BYTES = 16_384;
-/** The longest that a request can ask for. */
+/** The longest duration that a request can set. */
 const MAX_SECONDS = 600;
 /** Codes and refresh tokens that are remembered. The oldest is forgotten. */
 const MAX_REMEMBERED = 1_000;
-/** A provider that is away answers so many refreshes 503. */
+/** By `refresh-503`. */
 const REFRESHES_REFUSED = 2;
 
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
@@ -76,13 +75,13 @@ export function createDevProvider(options: DevProviderOptions) {
   async function authorize(request: Request, url: URL): Promise<Response> {
     const asked = readAuthorization(url.searchParams);
     if (asked === undefined) {
-      const text = 'This page is reached by the link of a sign-in at the dev relay.';
+      const text = 'To get here, open the link of a sign-in at the dev relay.';
       return page(400, messagePage('No sign-in', text));
     }
     const signIn = signIns.find(asked.state);
     const form = request.method === 'POST' ? await readForm(request) : undefined;
     const chosen = form === undefined ? signIn?.plan : planOf(form);
-    // "deny-at-relay" is over when its user has continued there.
+    // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
     if (chosen === undefined || (form === undefined && chosen.scenario === 'deny-at-relay')) {
       return page(200, authorizePage(signIn?.deviceName));
     }
@@ -118,7 +117,7 @@ export function createDevProvider(options: DevProviderOptions) {
         return page(200, messagePage('Nothing happens', 'This sign-in never finishes.'));
       case 'expires': {
         const signIn = signIns.find(asked.state);
-        // If it was planned before the start, the session has expired by then.
+        // If it was planned before the start, the session has this lifetime already.
         if (signIn !== undefined) systemClock.setTimer(plan.seconds * 1_000, signIn.expire);
         const text = `This sign-in expires within ${plan.seconds} seconds, unfinished.`;
         return page(200, messagePage('It expires', text));
@@ -135,7 +134,7 @@ export function createDevProvider(options: DevProviderOptions) {
     }
   }
 
-  /** What the next sign-in becomes. From a test or from the page. */
+  /** Called by a test or from the page. */
   async function planNext(request: Request): Promise<Response> {
     if (request.method === 'DELETE') signIns.clearPlans();
     if (request.method !== 'POST') return json({ planned: signIns.planned });
@@ -159,7 +158,7 @@ export function createDevProvider(options: DevProviderOptions) {
     return isBrowser ? redirect('/') : json({ planned: signIns.planned });
   }
 
-  /** Starts a sign-in as a device would, and leads the browser to its link. */
+  /** Starts a sign-in as a device would, and redirects the browser to its link. */
   async function tryOut(scenario: ScenarioName): Promise<Response> {
     const [service = ''] = services();
     signIns.putBack(planFor(scenario));
@@ -172,13 +171,13 @@ export function createDevProvider(options: DevProviderOptions) {
       { requestIP: () => ({ address: '127.0.0.1' }) },
     );
     if (started?.status !== 200) {
-      const text = `The device was answered ${started?.status} ${(await started?.text())?.trim()}.`;
+      const text = `The device got ${started?.status} ${(await started?.text())?.trim()}.`;
       return page(200, messagePage('The start was refused', text));
     }
     return redirect(((await started.json()) as { url: string }).url);
   }
 
-  /** The page learns the relay's address from its own. */
+  /** The page reads the relay's base URL from its own query. */
   function showTv({ searchParams }: URL): Response {
     if (!searchParams.has('relay'))
       return redirect(`/tv?${new URLSearchParams({ relay: relayUrl })}`);
@@ -195,14 +194,14 @@ export function createDevProvider(options: DevProviderOptions) {
     }
   }
 
-  /** Why a request is refused: it would let a page of another site choose how sign-ins end, or read what happened. */
+  /** A page of another site must not choose how sign-ins end, nor read what happened. */
   function findRefusal(request: Request, url: URL): string | undefined {
     if (!hasOwnHost(url)) {
-      return `${url.host} is no name of this machine: use its address, or localhost`;
+      return `${url.host} is not a name of this machine: use its IP address, or localhost`;
     }
     const changes = !isRead(request) || url.pathname.startsWith(TRY);
-    if (!changes || !isOfOtherPage(request, url)) return undefined;
-    return 'only programs and pages of this origin may';
+    if (!changes || !isCrossOrigin(request, url)) return undefined;
+    return 'only programs and pages of this origin may do this';
   }
 
   async function route(request: Request, url: URL): Promise<Response> {
@@ -228,7 +227,7 @@ export function createDevProvider(options: DevProviderOptions) {
         );
       case '/tv':
         return showTv(url);
-      // The page names it so, to work from a file too.
+      // The page names it by this path, to work from a file too.
       case '/client/dist/tv.js':
         return sendTvClient();
       case '/certificate.pem':
@@ -242,7 +241,7 @@ export function createDevProvider(options: DevProviderOptions) {
     }
   }
 
-  /** What apps ask, web apps too. A code or a token is needed. */
+  /** Called by apps, web apps too (CORS): each needs a code or a token. */
   const forApps = new Map<string, (request: Request) => Response | Promise<Response>>([
     ['/token', issuer.issue],
     ['/userinfo', userinfo],
@@ -359,7 +358,7 @@ function page(status: number, html: string): Response {
   const headers = {
     ...COMMON,
     'Content-Type': 'text/html; charset=utf-8',
-    // Or another site could show the page, and let its user press a button of it.
+    // Against clickjacking.
     'Content-Security-Policy': "frame-ancestors 'none'",
   };
   return new Response(html, { status, headers });
@@ -397,7 +396,7 @@ interface Asked {
   readonly auto?: unknown;
 }
 
-/** JSON, or else a form, whatever its content type says: `curl -d` calls everything a form. */
+/** JSON, or else a form, whatever the content type: that of `curl -d` is always a form. */
 function readAsked(text: string): Asked {
   try {
     return Object(JSON.parse(text)) as Asked;
@@ -429,8 +428,8 @@ function tokens(user: string, scenario: ScenarioName, refreshToken: string | und
 }
 
 /**
- * A token says whose it is and what becomes of it, so that an app that kept one can
- * go on with it when the dev relay was restarted. Anybody could make one.
+ * A token contains its user and its scenario, so that it works after a restart of the dev
+ * relay. Anyone could make one.
  */
 function createToken(kind: 'access' | 'refresh', user: string, scenario: ScenarioName): string {
   const name = Buffer.from(user.slice(0, 40)).toString('base64url');
