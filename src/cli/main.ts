@@ -4,7 +4,8 @@ import { type ParseArgsConfig, parseArgs, parseEnv } from 'node:util';
 import { FETCHES_AT_ONCE } from '../limits.ts';
 import { createLogOutput, describeError, log, startLog } from '../log.ts';
 import { StoreUnavailable } from '../relay/store.ts';
-import { describeListenFailure, loadRuntime } from '../server/listen.ts';
+import { describeListenFailure } from '../server/listen.ts';
+import type { Runtime } from '../server/runtime.ts';
 import { AdminPortError, serve } from '../server/serve.ts';
 import { describeFaults, readSettings, type Settings, settingsHelp } from '../settings/index.ts';
 import { DESCRIPTION, VERSION } from '../version.ts';
@@ -48,7 +49,7 @@ async function main(): Promise<void> {
   });
   for (const warning of warnings) log.warning('setting', { ...warning });
   try {
-    await serve(settings);
+    await serve(settings, await loadRuntime());
   } catch (error) {
     fail(describeStartFailure(error, settings) ?? describeUnexpected(error));
   }
@@ -59,7 +60,8 @@ const SETTINGS_OPTIONS = { 'env-file': { type: 'string' } } as const;
 
 /** Each is loaded only when it is run: a relay in production needs none of them. */
 const COMMANDS = {
-  dev: async (args: readonly string[]) => (await import('./dev/command.ts')).dev(args),
+  dev: async (args: readonly string[]) =>
+    (await import('./dev/command.ts')).dev(args, await loadRuntime()),
   login: async (args: readonly string[]) => (await import('./login/command.ts')).login(args),
   async providers([name, ...others]: readonly string[]) {
     if (others.length > 0) fail(`Unexpected argument ${JSON.stringify(others[0])}\n\n${USAGE}`);
@@ -82,6 +84,13 @@ const COMMANDS = {
     end(await askHealth(read.settings, options.ready ? '/ready' : '/health'));
   },
 } as const;
+
+/** Bun if it runs this, otherwise Node. The other one is not loaded. */
+async function loadRuntime(): Promise<Runtime> {
+  return 'Bun' in globalThis
+    ? (await import('../server/runtime-bun.ts')).bun
+    : (await import('../server/runtime-node.ts')).node;
+}
 
 /** The setting that this machine cannot satisfy. Undefined when no setting is the cause. */
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {

@@ -4,7 +4,7 @@ import { createSecureContext } from 'node:tls';
 import { CERTIFICATE_CHECK_MS } from '../limits.ts';
 import { log } from '../log.ts';
 import type { TlsFiles } from '../settings/index.ts';
-import type { Certificate } from './listen.ts';
+import type { Certificate } from './runtime.ts';
 
 /** The files cannot be used. The message begins with the setting and contains nothing of a file. */
 export class CertificateProblem extends Error {}

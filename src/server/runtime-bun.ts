@@ -5,7 +5,7 @@ import { refuse } from '../http/responses.ts';
 import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
-import type { ListenAddress, Listener, ListenOptions, Runtime } from './listen.ts';
+import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
 
 export const bun: Runtime = {
   /** `verbose` would print secrets. */

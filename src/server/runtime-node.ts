@@ -8,7 +8,7 @@ import { refuse } from '../http/responses.ts';
 import { HEADERS_CHECK_MS, HEADERS_DEADLINE_MS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
-import type { ListenAddress, Listener, ListenOptions, Runtime } from './listen.ts';
+import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
 
 export const node: Runtime = {
   fetch: (url, init) => fetch(url, init),

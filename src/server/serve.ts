@@ -7,13 +7,13 @@ import { describeError, log } from '../log.ts';
 import { systemClock } from '../relay/time.ts';
 import { listInOrder, type Service, startService } from '../service.ts';
 import type { Settings } from '../settings/index.ts';
-import { type Listener, listen, loadRuntime, type Runtime } from './listen.ts';
+import { listen } from './listen.ts';
+import type { Listener, Runtime } from './runtime.ts';
 
 /** Resolves once the relay listens. A signal or an uncaught error then ends the process. */
-export async function serve(settings: Settings): Promise<void> {
+export async function serve(settings: Settings, runtime: Runtime): Promise<void> {
   const running: Running = {};
   endOnSignal(running);
-  const runtime = await loadRuntime();
   const { fetch, fetchesAtOnce } = runtime;
   const admin = await createAdminOf(settings);
   const world = {

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, lstatSync, renameSync, type Stats, statSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../providers/connect-problem.ts';
-import type { Listener, ListenOptions, Runtime } from './listen.ts';
+import type { Listener, ListenOptions, Runtime } from './runtime.ts';
 
 /** The message continues a sentence that begins with the path. */
 export class SocketPathProblem extends Error {}

@@ -362,7 +362,7 @@ describe('dev: what it says', () => {
 
   test('what of a start is ignored, and that its body was cut', async () => {
     await startDevice({ code: 'true', colour: 'red' });
-    await dev.untilShown('the start\'s "code" is no boolean, so the relay ignores it');
+    await dev.untilShown('the start\'s "code" is not a boolean, so the relay ignores it');
     await dev.untilShown('a member "colour" that the relay does not know and ignores');
     const padded = `{"service":"dev"}${' '.repeat(600)}`;
     expect((await dev.ask('/auth/start', { method: 'POST', body: padded })).status).toBe(200);

@@ -3,7 +3,7 @@
  * docs/operating.md "Check" explains every line.
  */
 import { readFileDescriptors } from '../../server/file-descriptors.ts';
-import type { Runtime } from '../../server/listen.ts';
+import type { Runtime } from '../../server/runtime.ts';
 import { isEnabled, type Settings, type SettingsReading } from '../../settings/index.ts';
 import { jsonText } from '../terminal.ts';
 import { describeFindings, type Finding, fault, ok, warning } from './finding.ts';

@@ -9,7 +9,8 @@ import { refuseOAuth } from '../../http/oauth-responses.ts';
 import { basePathOf, type RelayRequest, readPath } from '../../http/request.ts';
 import { refuse, retryAfter, textResponseWithoutNewline } from '../../http/responses.ts';
 import { IDLE_MARGIN_SECONDS } from '../../limits.ts';
-import { listen, type Runtime } from '../../server/listen.ts';
+import { listen } from '../../server/listen.ts';
+import type { Runtime } from '../../server/runtime.ts';
 import type { EnabledSettings } from '../../settings/index.ts';
 
 export interface Arrival {

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import forge from 'node-forge';
-import type { Certificate } from '../../server/listen.ts';
+import type { Certificate } from '../../server/runtime.ts';
 
 /** Apple's devices accept at most 825 days, and some browsers 398. */
 export const CERTIFICATE_DAYS = 397;

@@ -6,7 +6,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startLog } from '../../log.ts';
-import type { Certificate } from '../../server/listen.ts';
+import type { Certificate, Runtime } from '../../server/runtime.ts';
 import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
 import { createCertificate } from './certificate.ts';
@@ -47,14 +47,14 @@ interface DevOptions {
 class CommandError extends Error {}
 
 /** Resolves with the exit code, or undefined while it runs: then a signal ends the process. */
-export async function dev(args: readonly string[]): Promise<number | undefined> {
+export async function dev(args: readonly string[], runtime: Runtime): Promise<number | undefined> {
   try {
     const options = readOptions(args);
     if (options === 'help') {
       process.stdout.write(USAGE);
       return 0;
     }
-    await run(options);
+    await run(options, runtime);
     return undefined;
   } catch (error) {
     if (!(error instanceof CommandError || error instanceof SettingsProblem)) throw error;
@@ -63,7 +63,7 @@ export async function dev(args: readonly string[]): Promise<number | undefined> 
   }
 }
 
-async function run(options: DevOptions): Promise<void> {
+async function run(options: DevOptions, runtime: Runtime): Promise<void> {
   const { port, services, lan, https } = options;
   const story = createStory((text) => void process.stdout.write(text), hasColours());
   const others = lan ? await findLanAddresses() : [];
@@ -96,7 +96,7 @@ async function run(options: DevOptions): Promise<void> {
     }, AUTO_DELAY_MS);
   });
 
-  const listening = { hostname: lan ? EVERY_ADDRESS : LOOPBACK, tls };
+  const listening = { runtime, hostname: lan ? EVERY_ADDRESS : LOOPBACK, tls };
   const relayListener = createListener({ ...listening, port, handle: relay.handle });
   const providerListener = createListener({
     ...listening,

@@ -54,16 +54,8 @@ export type DevProvider = ReturnType<typeof createDevProvider>;
 
 export function createDevProvider(options: DevProviderOptions) {
   const { relayUrl, signIns, say } = options;
-  const grants = new Map<string, DevGrant>();
-  /** Refresh token -> how often it was used, with `refresh-rotates` and `refresh-503`. */
-  const refreshes = new Map<string, number>();
+  const issuer = createTokenIssuer(say);
   let relay: DevRelay | undefined;
-
-  function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
-    map.set(key, value);
-    const [oldest] = map.keys();
-    if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
-  }
 
   function services(): readonly string[] {
     return relay?.services ?? [];
@@ -100,12 +92,6 @@ export function createDevProvider(options: DevProviderOptions) {
     return end(asked, chosen, form?.get('name') || 'Ada');
   }
 
-  /** By the button that was pressed, or else by the user name. */
-  function planOf(form: URLSearchParams): Plan {
-    const scenario = parseScenario(form.get('ending')) ?? parseScenario(form.get('name'));
-    return planFor(scenario ?? 'approve');
-  }
-
   async function end(
     asked: { readonly redirectUri: string; readonly challenge: string; readonly state: string },
     plan: Plan,
@@ -116,10 +102,8 @@ export function createDevProvider(options: DevProviderOptions) {
       return redirect(`${asked.redirectUri}?${query}`);
     };
     const withCode = () => {
-      const code = `dev-code-${randomText()}`;
       const { challenge, redirectUri } = asked;
-      remember(grants, code, { user, plan, challenge, redirectUri });
-      return back({ code });
+      return back({ code: issuer.createCode({ user, plan, challenge, redirectUri }) });
     };
     switch (plan.scenario) {
       case 'deny':
@@ -148,60 +132,6 @@ export function createDevProvider(options: DevProviderOptions) {
       default:
         return withCode();
     }
-  }
-
-  /** RFC 6749 §4.1.3, §6. */
-  async function issueTokens(request: Request): Promise<Response> {
-    if (request.method !== 'POST') return tokenError('invalid_request');
-    const form = await readForm(request);
-    if (form.get('client_id') !== CLIENT_ID) return tokenError('invalid_client', 401);
-    const grantType = form.get('grant_type');
-    if (grantType === 'authorization_code') return exchange(form);
-    if (grantType === 'refresh_token') return refresh(form.get('refresh_token') ?? '');
-    return tokenError('unsupported_grant_type');
-  }
-
-  async function exchange(form: URLSearchParams): Promise<Response> {
-    const code = form.get('code') ?? '';
-    const grant = grants.get(code);
-    grants.delete(code);
-    const challenge = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
-    const isSame = grant?.challenge === challenge && grant.redirectUri === form.get('redirect_uri');
-    if (grant === undefined || !isSame) return tokenError('invalid_grant');
-    const { plan, user } = grant;
-    if (plan.scenario === 'exchange-fails') return tokenError('server_error', 500);
-    if (plan.scenario === 'slow') await pause(plan.seconds / 2);
-    return tokens(user, plan.scenario, createToken('refresh', user, plan.scenario));
-  }
-
-  function refresh(token: string): Response {
-    const read = readToken('refresh', token);
-    if (read === undefined) return tokenError('invalid_grant');
-    const { user, scenario } = read;
-    const times = refreshes.get(token) ?? 0;
-    if (scenario === 'refresh-refused') return tokenError('invalid_grant');
-    if (scenario === 'refresh-503' && times < REFRESHES_REFUSED) {
-      remember(refreshes, token, times + 1);
-      say(`a refresh got 503 from the provider, ${times + 1} of ${REFRESHES_REFUSED}`);
-      return tokenError('temporarily_unavailable', 503);
-    }
-    if (scenario !== 'refresh-rotates') return tokens(user, scenario, undefined);
-    if (times > 0) {
-      say('a refresh used an old refresh token: the app must keep the new one');
-      return tokenError('invalid_grant');
-    }
-    remember(refreshes, token, 1);
-    return tokens(user, scenario, createToken('refresh', user, scenario));
-  }
-
-  function userinfo({ headers }: Request): Response {
-    const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
-    const read = readToken('access', token);
-    if (read === undefined || read.atMs + TOKEN_SECONDS * 1_000 < Date.now()) {
-      const header = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
-      return json({ error: 'invalid_token' }, 401, header);
-    }
-    return json({ sub: read.user, name: read.user });
   }
 
   /** Called by a test or from the page. */
@@ -313,7 +243,7 @@ export function createDevProvider(options: DevProviderOptions) {
 
   /** Called by apps, web apps too (CORS): each needs a code or a token. */
   const forApps = new Map<string, (request: Request) => Response | Promise<Response>>([
-    ['/token', issueTokens],
+    ['/token', issuer.issue],
     ['/userinfo', userinfo],
   ]);
 
@@ -332,6 +262,87 @@ export function createDevProvider(options: DevProviderOptions) {
       return response;
     },
   };
+}
+
+/** The button that was pressed, or else the user name. */
+function planOf(form: URLSearchParams): Plan {
+  const scenario = parseScenario(form.get('ending')) ?? parseScenario(form.get('name'));
+  return planFor(scenario ?? 'approve');
+}
+
+/** The codes that were given to the relay, and the tokens that follow them. RFC 6749 §4.1.3, §6. */
+function createTokenIssuer(say: (text: string) => void) {
+  const grants = new Map<string, DevGrant>();
+  /** Refresh token -> how often it was brought; of `refresh-rotates` and `refresh-503`. */
+  const refreshes = new Map<string, number>();
+
+  async function exchange(form: URLSearchParams): Promise<Response> {
+    const code = form.get('code') ?? '';
+    const grant = grants.get(code);
+    grants.delete(code);
+    const challenge = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
+    const isSame = grant?.challenge === challenge && grant.redirectUri === form.get('redirect_uri');
+    if (grant === undefined || !isSame) return tokenError('invalid_grant');
+    const { plan, user } = grant;
+    if (plan.scenario === 'exchange-fails') return tokenError('server_error', 500);
+    if (plan.scenario === 'slow') await pause(plan.seconds / 2);
+    return tokens(user, plan.scenario, createToken('refresh', user, plan.scenario));
+  }
+
+  function refresh(token: string): Response {
+    const read = readToken('refresh', token);
+    if (read === undefined) return tokenError('invalid_grant');
+    const { user, scenario } = read;
+    const times = refreshes.get(token) ?? 0;
+    if (scenario === 'refresh-refused') return tokenError('invalid_grant');
+    if (scenario === 'refresh-503' && times < REFRESHES_REFUSED) {
+      remember(refreshes, token, times + 1);
+      say(`the provider answered a refresh 503, ${times + 1} of ${REFRESHES_REFUSED}`);
+      return tokenError('temporarily_unavailable', 503);
+    }
+    if (scenario !== 'refresh-rotates') return tokens(user, scenario, undefined);
+    if (times > 0) {
+      say('a refresh token came that no longer works: the app kept the old one');
+      return tokenError('invalid_grant');
+    }
+    remember(refreshes, token, 1);
+    return tokens(user, scenario, createToken('refresh', user, scenario));
+  }
+
+  return {
+    createCode(grant: DevGrant): string {
+      const code = `dev-code-${randomText()}`;
+      remember(grants, code, grant);
+      return code;
+    },
+
+    async issue(request: Request): Promise<Response> {
+      if (request.method !== 'POST') return tokenError('invalid_request');
+      const form = await readForm(request);
+      if (form.get('client_id') !== CLIENT_ID) return tokenError('invalid_client', 401);
+      const grantType = form.get('grant_type');
+      if (grantType === 'authorization_code') return exchange(form);
+      if (grantType === 'refresh_token') return refresh(form.get('refresh_token') ?? '');
+      return tokenError('unsupported_grant_type');
+    },
+  };
+}
+
+function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
+}
+
+/** What an app asks with its token. */
+function userinfo({ headers }: Request): Response {
+  const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
+  const read = readToken('access', token);
+  if (read === undefined || read.atMs + TOKEN_SECONDS * 1_000 < Date.now()) {
+    const header = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
+    return json({ error: 'invalid_token' }, 401, header);
+  }
+  return json({ sub: read.user, name: read.user });
 }
 
 const CORS = {

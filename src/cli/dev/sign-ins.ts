@@ -119,25 +119,13 @@ export function createSignIns(tell: Tell) {
           const outcome = await store.register(session);
           if (outcome !== 'registered') return outcome;
           count += 1;
-          const { service, browserState, pollSecret, userCode, deviceName } = session;
-          const signIn: DevSignIn = {
-            ...{ number: count, service, browserState, userCode, deviceName, plan },
-            ...{
-              ended: undefined,
-              hasExpired: false,
-              wasOpened: false,
-              wasCut: false,
-              deliveries: 0,
-              state: '',
-            },
-            expire() {
-              // To polls and links it then looks expired: see getSession.
-              signIn.hasExpired = true;
-              tellExpired(signIn);
-              void store.cancel(pollSecret);
-            },
-          };
-          add(signIn, pollSecret);
+          const signIn = startedSignIn(count, session, plan, () => {
+            // To polls and links it then looks expired: see getSession.
+            signIn.hasExpired = true;
+            tellExpired(signIn);
+            void store.cancel(session.pollSecret);
+          });
+          add(signIn, session.pollSecret);
           systemClock.setTimer(session.lifetimeMs, () => tellExpired(signIn));
           if (current !== undefined) current.started = signIn;
           note(signIn, 'waiting for the user', describeStart(signIn, session));
@@ -212,6 +200,29 @@ export function createSignIns(tell: Tell) {
         hasUndelivered: () => false,
       };
     },
+  };
+}
+
+function startedSignIn(
+  number: number,
+  { service, browserState, userCode, deviceName }: NewSession,
+  plan: Plan | undefined,
+  expire: () => void,
+): DevSignIn {
+  return {
+    number,
+    service,
+    browserState,
+    userCode,
+    deviceName,
+    plan,
+    expire,
+    hasExpired: false,
+    ended: undefined,
+    wasOpened: false,
+    wasCut: false,
+    deliveries: 0,
+    state: '',
   };
 }
 
