@@ -103,7 +103,7 @@ describe('login in a pipe', () => {
     ['deny', EXIT_CODES.declined, 'declined'],
     ['deny-at-relay', EXIT_CODES.declined, 'declined'],
     ['provider-error', EXIT_CODES.failed, 'did not sign the user in'],
-    ['no-code', EXIT_CODES.failed, 'no code'],
+    ['no-code', EXIT_CODES.failed, 'without a code'],
     ['exchange-fails', EXIT_CODES.failed, 'no tokens'],
   ] as const)('%s → exit code %i, and why on stderr', async (scenario, exitCode, why) => {
     await dev.plan({ scenario, auto: true });
