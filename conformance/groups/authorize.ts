@@ -103,8 +103,9 @@ export const authorizeRefused = cases((test) => {
     }
   });
 
-  test('What the browser does: the link of a claimed session: 404 page, link no longer valid', async (kit) => {
+  test('What the browser does: the link of a completed session, claimed or not: 404 page, link no longer valid', async (kit) => {
     const { session, tokens } = await signIn(kit);
+    expectInvalidLink(await kit.relay.open(session));
     await expectResult(kit, session, tokens);
     expectInvalidLink(await kit.relay.open(session));
   });

@@ -35,6 +35,8 @@ test.each(LISTED)('the preflight of a listed origin is answered: %s', async (ori
 test.each([
   ['/auth/start', true],
   ['/auth/result', true],
+  ['/services', true],
+  ['/refresh', true],
   ['/oauth2/mal/token', true],
   ['/oauth2/mal/device_authorization', true],
   ['/oauth2/mal/.well-known/openid-configuration', true],

@@ -60,13 +60,16 @@ async function createUndiscovered(confirm: 'code' | 'always' = 'code') {
 const addresses = (response: Response) => response.headers.get('location') ?? '';
 
 describe('while an issuer has not answered', () => {
-  test('it is asked again every 30 s; starts are 503 with Retry-After until it answers', async () => {
+  test('it is asked again every 30 s; starts and refreshes get a 503 with Retry-After until it answers', async () => {
     const service = await createUndiscovered();
     for (let tries = 1; tries <= 2; tries += 1) {
       expect(service.asked).toHaveLength(tries);
       const refused = await service.ask('/auth/start', startRequest('acme'));
       expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
       expect(refused.headers.get('retry-after')).toBe(RETRY_AFTER);
+      const body = JSON.stringify({ service: 'acme', refreshToken: 'old' });
+      const refresh = await service.ask('/refresh', { method: 'POST', body });
+      expect([refresh.status, refresh.headers.get('retry-after')]).toEqual([503, RETRY_AFTER]);
       if (tries === 2) service.setAnswering();
       service.clock.advance(DISCOVERY_RETRY_MS - 1);
       await runTurns();

@@ -1,13 +1,12 @@
 /** `progress=1`: a device is told once that its user has opened the link. docs/protocol.md §4.5. */
 import { describe, expect, test } from 'bun:test';
 import { isPending, runReady } from '../kit/clock.ts';
-import { authorizeDevice, poll, pollOnce, pollToken, start, startWithCode } from '../kit/device.ts';
+import { poll, start } from '../kit/device.ts';
 import { createTestService, StoreUnavailable, type TestService } from '../kit/service.ts';
-import { callback, continueWithCode, decide, deny } from '../kit/user.ts';
+import { callback, decide, deny } from '../kit/user.ts';
 
 const OPENED = { progress: 'opened' };
 const DENIED = { error: 'access_denied' };
-const HOLD_MS = 50_000;
 
 const pollProgress = (service: TestService, session: string, more = '', init?: RequestInit) =>
   service.ask(`/auth/result?session=${session}&progress=1${more}`, init);
@@ -19,33 +18,6 @@ const open = (service: TestService, state: string, name = 'mal') =>
 async function answerOf(response: Response) {
   return { status: response.status, body: await response.text() };
 }
-
-test('a parked poll is answered as soon as the browser is redirected to the provider, and the next one is parked', async () => {
-  const service = createTestService();
-  const { session, state } = await start(service);
-  const polled = pollProgress(service, session);
-  expect(await isPending(polled)).toBe(true);
-  expect((await open(service, state)).status).toBe(302);
-  const response = await polled;
-  expect(response.status).toBe(200);
-  expect(response.headers.get('content-type')).toBe('application/json');
-  expect(await response.json()).toEqual(OPENED);
-  const next = pollProgress(service, session);
-  expect(await isPending(next)).toBe(true);
-  await callback(service, state);
-  expect(await (await next).json()).toMatchObject({ accessToken: 'granted' });
-  expect(service.waiters()).toBe(0);
-});
-
-test('a poll that comes after the opening is answered at once, also one that is not held', async () => {
-  for (const more of ['', '&wait=0', '&wait=8']) {
-    const service = createTestService();
-    const { session, state } = await start(service);
-    await open(service, state);
-    expect(await (await pollProgress(service, session, more)).json()).toEqual(OPENED);
-    expect((await pollProgress(service, session, '&wait=0')).status).toBe(204);
-  }
-});
 
 test('it is told once a session, however often the link is opened and whoever polls', async () => {
   const service = createTestService();
@@ -62,56 +34,8 @@ test('it is told once a session, however often the link is opened and whoever po
   expect(new Set(answers)).toEqual(new Set([opened, denied, gone]));
 });
 
-describe('a device that does not ask for it', () => {
-  const values = ['', '&progress=', '&progress=0', '&progress=true', '&progress=11', '&Progress=1'];
-
-  test.each(values)('is told nothing (%p): its poll stays parked', async (more) => {
-    const service = createTestService();
-    const { session, state } = await start(service);
-    const polled = service.ask(`/auth/result?session=${session}${more}`);
-    await runReady();
-    await open(service, state);
-    expect(await isPending(polled)).toBe(true);
-    service.clock.advance(HOLD_MS);
-    expect(await answerOf(await polled)).toEqual({ status: 204, body: '' });
-    await open(service, state);
-    expect((await pollOnce(service, session)).status).toBe(204);
-  });
-
-  test('stays parked beside one that asks, and both hear of the end', async () => {
-    const service = createTestService();
-    const { session, state } = await start(service);
-    const plain = poll(service, session);
-    const asking = pollProgress(service, session);
-    await runReady();
-    await open(service, state);
-    expect(await (await asking).json()).toEqual(OPENED);
-    expect(await isPending(plain)).toBe(true);
-    await deny(service, state);
-    expect(await (await plain).json()).toEqual(DENIED);
-  });
-
-  test('nor is the device grant, though its device code is a poll secret', async () => {
-    const service = createTestService();
-    const { deviceCode, link } = await authorizeDevice(service);
-    await continueWithCode(service, link);
-    const { body } = await pollToken(service, deviceCode);
-    expect(body.error).toBe('authorization_pending');
-  });
-});
-
 describe('opened is when the browser is redirected to the provider:', () => {
-  test('not when the confirmation page is shown, but when the user continues', async () => {
-    const service = createTestService();
-    const { session, link } = await startWithCode(service);
-    const polled = pollProgress(service, session);
-    await service.ask(link);
-    expect(await isPending(polled)).toBe(true);
-    await decide(service, link);
-    expect(await (await polled).json()).toEqual(OPENED);
-  });
-
-  test('with CONFIRM=always too', async () => {
+  test('with CONFIRM=always not when the link is, but when the user continues', async () => {
     const service = createTestService({ confirm: 'always' });
     const { session, url } = await start(service);
     const polled = pollProgress(service, session);
@@ -131,29 +55,9 @@ describe('opened is when the browser is redirected to the provider:', () => {
     await service.ask(pathOf(state), { method: how === 'by HEAD' ? 'HEAD' : 'GET' });
     expect((await pollProgress(service, session, '&wait=0')).status).toBe(204);
   });
-
-  test('not a decline', async () => {
-    const service = createTestService();
-    const { session, link } = await startWithCode(service);
-    const polled = pollProgress(service, session);
-    await runReady();
-    await decide(service, link, 'decline');
-    expect(await (await polled).json()).toEqual(DENIED);
-  });
 });
 
 describe('a result comes first:', () => {
-  test('after it nothing is told', async () => {
-    const service = createTestService();
-    const { session, state } = await start(service, 'mal', { ack: true });
-    await open(service, state);
-    await callback(service, state);
-    for (const _ of [1, 2]) {
-      const response = await pollProgress(service, session);
-      expect(await response.json()).toMatchObject({ accessToken: 'granted' });
-    }
-  });
-
   test('while the code is exchanged, a poll is told and takes nothing', async () => {
     const { promise, resolve } = Promise.withResolvers<Response>();
     const service = createTestService({}, { fetch: () => promise });
