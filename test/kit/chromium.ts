@@ -198,9 +198,6 @@ const failed = (status: number, message: string): RelayPage => ({
 /** The pages of docs/protocol.md. */
 export const SIGNED_IN = { status: 200, title: 'Signed in' };
 export const CANCELLED = failed(200, 'Sign-in was cancelled.');
-export const FAILED = failed(200, 'Sign-in failed. Please try again.');
-export const INCOMPLETE = failed(400, 'Sign-in response was incomplete. Please try again.');
-export const NOT_EXCHANGED = failed(502, "Couldn't complete sign-in. Please try again.");
 export const LINK_INVALID = failed(
   404,
   'This sign-in link is no longer valid. Please start again from the app.',
