@@ -161,18 +161,6 @@ describe('RFC 7240 §4.3: Prefer: wait', () => {
     },
   );
 
-  test('a poll whose session expires while it is held gets expired_token then', async () => {
-    const service = createTestService();
-    const { deviceCode } = await authorize(service);
-    service.clock.advance(590_000);
-    const polled = pollWith(service, deviceCode, 'wait=25');
-    await runReady();
-    service.clock.advance(10_000);
-    expect(await isPending(polled)).toBe(true);
-    service.clock.advance(1);
-    expect(await polled).toMatchObject({ status: 400, body: { error: 'expired_token' } });
-  });
-
   test('a relay that drains answers pending, never an error', async () => {
     const service = createTestService();
     const { deviceCode } = await authorize(service);

@@ -92,7 +92,6 @@ describe('a code is not sent a second time', () => {
 
   test.each<[string, ExchangeOptions, (socket: Socket) => void, string, number]>([
     ['after an answer that breaks off', {}, breakOff, 'unreachable', 1],
-    ['to a provider that does not answer', {}, () => {}, 'timeout', 1],
     [
       'where each exchange has a connection of its own',
       { keepAlive: false },

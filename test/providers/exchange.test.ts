@@ -1,8 +1,8 @@
-/** The code exchange: what the provider receives, and what is believed of its answer, however large, broken or hostile. */
+/** The code exchange: what is read of a provider's answer, however large, broken or hostile. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
 import { start } from '../kit/device.ts';
-import { CODE, createExchange, fetchUpstream, outcomeOf, REDIRECT_URI } from '../kit/exchange.ts';
+import { createExchange, fetchUpstream, outcomeOf } from '../kit/exchange.ts';
 import { TOKEN_RESPONSE_BYTES } from '../kit/limits.ts';
 import { serveBytes, serveUpstream } from '../kit/provider.ts';
 import { startRelay } from '../kit/relay.ts';
@@ -16,45 +16,13 @@ const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${TOKENS.length}\r\n`;
 const exchange = createExchange();
 
 /** What the exchange with a provider that answers with this body comes to. */
-async function exchangeWith(body: string, status = 200) {
-  using upstream = serveUpstream(() => new Response(body, { status }));
+async function exchangeWith(body: string) {
+  using upstream = serveUpstream(() => new Response(body));
   return await exchange(upstream.url);
 }
 
-describe('the request', () => {
-  test('asks for an uncompressed answer', async () => {
-    using upstream = serveUpstream(() => new Response(TOKENS));
-    await exchange(upstream.url);
-    expect(upstream.requests[0]?.headers.get('accept-encoding')).toBe('identity');
-  });
-
-  test.each([
-    ['post', { client_id: 'client', client_secret: 's&c:t+' }, null],
-    ['basic', {}, `Basic ${btoa('client:s%26c%3At%2B')}`],
-  ] as const)(
-    'RFC 6749 §2.3.1: with client authentication %s the secret is in one place only',
-    async (clientAuth, fields, authorization) => {
-      using upstream = serveUpstream(() => new Response(TOKENS));
-      await exchange(upstream.url, { clientAuth, clientSecret: 's&c:t+' });
-      const [request] = upstream.requests;
-      expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual({
-        grant_type: 'authorization_code',
-        code: CODE,
-        redirect_uri: REDIRECT_URI,
-        ...fields,
-      });
-      expect(request?.headers.get('authorization')).toBe(authorization);
-    },
-  );
-});
-
 describe('the answer', () => {
   test.each<[string, string, object]>([
-    [
-      'a number in a string is a number',
-      '{"access_token":"a","expires_in":"9"}',
-      { accessToken: 'a', expiresIn: 9 },
-    ],
     [
       'values of another type are left out',
       '{"access_token":"a","expires_in":true,"refresh_token":5}',
@@ -72,30 +40,10 @@ describe('the answer', () => {
 
   test.each([
     ['without an access token', '{}', 'no_token'],
-    ['with an empty one', '{"access_token":""}', 'no_token'],
-    ['with one that is no string', '{"access_token":7}', 'no_token'],
-    ['null', 'null', 'not_json'],
     ['a form', 'access_token=a', 'not_json'],
-    ['empty', '', 'not_json'],
-    ['JSON cut short', '{"access_token":"a"', 'not_json'],
     ['JSON nested without end', '['.repeat(60_000), 'not_json'],
   ])('%s is a failed exchange', async (_, body, reason) => {
     expect(await exchangeWith(body)).toMatchObject({ ok: false, failure: { reason } });
-  });
-
-  test('RFC 6749 §5.2: of an error only a standard code is kept, for the log', async () => {
-    const answer = (error: string) => JSON.stringify({ error, error_description: 'secret' });
-    expect(await exchangeWith(answer('invalid_client'), 400)).toEqual({
-      ok: false,
-      failure: {
-        ...{ reason: 'status', status: 400 },
-        ...{ providerError: 'invalid_client', refusal: 'invalid_client' },
-      },
-    });
-    expect(await exchangeWith(answer('the code was secret'), 400)).toEqual({
-      ok: false,
-      failure: { reason: 'status', status: 400 },
-    });
   });
 });
 
@@ -223,7 +171,7 @@ describe('RFC 9700 §4.2: only a provider whose certificate is trusted receives 
       },
     });
 
-  test('one that nobody vouches for receives none', async () => {
+  test('one with a certificate of its own making receives none', async () => {
     using provider = startProvider();
     const relay = await startRelay({ MAL_TOKEN_URL: `https://localhost:${provider.port}/token` });
     const { state } = await start(relay);
