@@ -68,7 +68,7 @@ export const progress = cases((test) => {
     expectStatus(await pollProgress(kit, session, '0'), 204);
   });
 
-  test('Telling that the link was opened: a poll that does not ask is not told, and stays parked beside one that does', async (kit) => {
+  test('Telling that the link was opened: a poll that does not ask gets no report, and stays parked beside one that does', async (kit) => {
     const { relay, provider, options } = kit;
     const session = await relay.start({ service: options.serviceB });
     const plain = relay.park(session);

@@ -133,7 +133,7 @@ export const refresh = cases((test) => {
     expectRequests(kit, refreshToken, 1);
   });
 
-  test('docs/extensions.md "Refreshing": the provider decided: 400 with its standard error, and no word of its own', async (kit) => {
+  test('docs/extensions.md "Refreshing": the provider decided: 400 with its standard error, and no text of its own', async (kit) => {
     const { provider, options } = kit;
     for (const [error, status] of [
       ['invalid_grant', 400],
@@ -146,7 +146,7 @@ export const refresh = cases((test) => {
     }
   });
 
-  test('docs/extensions.md "Refreshing": nobody decided: 503 with Retry-After, and the next refresh asks again', async (kit) => {
+  test('docs/extensions.md "Refreshing": the provider did not decide: 503 with Retry-After, and the next refresh asks it again', async (kit) => {
     const { provider, options } = kit;
     const undecided = [500, 429, 400].map((status) => json({}, status));
     for (const reply of [hangUp, ...undecided]) {

@@ -1,4 +1,4 @@
-/** The user code: how a device gets one, the page that it leads to, and how often codes may be guessed. */
+/** The user code: how a device gets one, the page that it opens, and how often codes may be guessed. */
 
 import { atMost, times } from '../async.ts';
 import { expectSignsIn } from '../device.ts';
@@ -21,7 +21,7 @@ import {
   expectDeclined,
   expectRedirectToCode,
   expectRedirectToProvider,
-  expectToldAgain,
+  expectSameEnding,
   openCode,
   startWithCode,
   typeCode,
@@ -118,7 +118,7 @@ export const userCode = cases((test) => {
     const session = await startWithCode(kit);
     await expectDeclined(kit, session);
     expectStatus(await kit.relay.open(session), 404);
-    await expectToldAgain(kit, session);
+    await expectSameEnding(kit, session);
   });
 
   test('On request: of several decisions at once each redirects to the provider, and the sign-in ends as usual', async (kit) => {
@@ -127,7 +127,7 @@ export const userCode = cases((test) => {
     const answers = await Promise.all(times(6, () => relay.decide(session, 'continue')));
     for (const answer of answers) expectRedirectToProvider(kit, answer, session);
     await expectSignsIn(kit, session);
-    await expectToldAgain(kit, session);
+    await expectSameEnding(kit, session);
   });
 
   test('docs/person.md "The pages": an unknown code and what cannot be a code: the same 404 page with the form', async (kit) => {
@@ -172,13 +172,13 @@ export const userCode = cases((test) => {
   });
 });
 
-/** Hits a live code once in millions of runs. */
+/** Matches a live code once in millions of runs. */
 function guess(): string {
   const letters = times(8, () => LETTERS[Math.floor(Math.random() * LETTERS.length)]).join('');
   return `${letters.slice(0, 4)}-${letters.slice(4)}`;
 }
 
-/** With one client address nobody could guess from another. */
+/** With one client address there is no other to guess from. */
 function requireAddresses({ options }: Kit): void {
   if (options.spread === 'none') throw new Skip('--spread none has one address only');
 }
@@ -227,7 +227,7 @@ export const codeLimits = cases((test) => {
     expectConfirmationPage(await openCode(kit, session.userCode, session.from), session);
   });
 
-  test('RFC 8628 §5.1: right codes do not count: a page may be opened more often than codes may be guessed', async (kit) => {
+  test('RFC 8628 §5.1: right codes do not count: a page may be opened more often than wrong codes may be tried', async (kit) => {
     const session = await startWithCode(kit);
     const from = await kit.relay.addresses.unused();
     for (const _ of times(2 * BURST, Number)) {
