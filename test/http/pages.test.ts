@@ -1,10 +1,8 @@
-/** What the pages say of a sign-in, what an operator puts on them, and where a mistyped address redirects to. docs/person.md. */
+/** What the pages say about a sign-in, what an operator puts on them, and where a mistyped address redirects to. docs/person.md. */
 import { describe, expect, test } from 'bun:test';
-import { startLog } from '../../src/log.ts';
 import { start, startWithCode } from '../kit/device.ts';
 import { BRANDED } from '../kit/pages.ts';
-import { createEventLog } from '../kit/relay.ts';
-import { createTestService, type Fetch } from '../kit/service.ts';
+import { captureLog, createTestService, type Fetch } from '../kit/service.ts';
 import { callback, decide, deny, sentencesOf, textOf } from '../kit/user.ts';
 
 const TV = 'Living room TV <1>';
@@ -18,7 +16,7 @@ const answering =
     Response.json(body, { status });
 
 describe('the page at the end', () => {
-  test('is one string for all who have the same names, and nobody gets the names of others', async () => {
+  test('is one string for all who have the same names, and no user sees the names of another', async () => {
     const service = createTestService();
     const pages: string[] = [];
     for (const device of ['$& one', 'two', '$& one']) {
@@ -33,7 +31,7 @@ describe('the page at the end', () => {
     expect(pages[2]).toBe(pages[0] ?? '');
   });
 
-  test('declining here and at the provider lead to the same page', async () => {
+  test('declining here and at the provider shows the same page', async () => {
     const service = createTestService();
     const [here, there] = [
       await startWithCode(service, asked),
@@ -60,10 +58,9 @@ describe('the page at the end', () => {
     ['a wrong client secret', answering(401, { error: 'invalid_client' }), REFUSED],
     ['an error with status 200', answering(200, { error: 'invalid_grant' }), REFUSED],
   ])(
-    'after %s says whose fault it may be, where to start again, and the id of the sign-in in the log',
+    'after %s says who may have failed, where to start again, and the id of the sign-in in the log',
     async (_, fetch, fault) => {
-      const log = createEventLog();
-      startLog({ level: 'info', format: 'json', write: log.take });
+      const log = captureLog();
       const service = createTestService({}, { fetch });
       const { state } = await start(service, 'mal', asked);
       const answer = await callback(service, state);
@@ -72,7 +69,7 @@ describe('the page at the end', () => {
       expect(text).toContain('complete sign-in. Please try again.');
       expect(text).toContain(fault);
       expect(text).toContain(`Start again on ${SHOWN_TV}.`);
-      const logged = log.events.find(({ event }) => event === 'exchange_failed');
+      const [logged] = log.named('exchange_failed');
       expect(text).toContain(` ${logged?.signIn} `);
     },
   );
@@ -90,7 +87,7 @@ describe('the page at the end', () => {
       expect(text).toContain(said);
   });
 
-  test('after a fault of the relay says that it is the relay, and to reload', async () => {
+  test('after a fault of the relay says so, and to reload', async () => {
     const beforeVerb = (verb: string) => {
       if (verb === 'lease') throw new Error('a bug');
     };
