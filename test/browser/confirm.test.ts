@@ -97,7 +97,7 @@ describe('CONFIRM=always', async () => {
     await expectSignedIn(page, devices[0]);
   });
 
-  test("the provider's URL in another browser signs nobody in, and ends nothing", async () => {
+  test("the provider's URL in another browser signs no one in, and does not end the sign-in", async () => {
     const device = await startDevice('mal');
     const { page } = await continueTo(device.url);
     const before = mal.exchanges();

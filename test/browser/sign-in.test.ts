@@ -140,7 +140,7 @@ describe('no sign-in: the page and the device say why', () => {
   );
 });
 
-/** docs/protocol.md: the first outcome of a session stands. */
+/** docs/protocol.md: the first outcome of a session is final. */
 describe('reloads, the back button, shared links and closed tabs', () => {
   test.each<[string, Service, 'reload' | 'goBack']>([
     ['a reload of the success page', 'demo', 'reload'],

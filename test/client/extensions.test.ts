@@ -95,7 +95,7 @@ test('the menu of a television has the names of the services', async () => {
   ]);
 });
 
-test('a user who leaves cancels without an error, and the link says so', async () => {
+test('a user who leaves cancels without an error, and the link shows that', async () => {
   const prompted = Promise.withResolvers<Prompt>();
   const leaving = new AbortController();
   const { signal } = leaving;
@@ -169,7 +169,7 @@ test('where the relay has a client secret, and where the app says so, the relay 
   expect(failed).toMatchObject({ code: 'invalid_grant', show: 'Please sign in again.' });
 });
 
-test('what the storage throws reaches the caller', async () => {
+test('the caller gets what the storage throws', async () => {
   const trouble = new Error('disk full');
   const accessToken = keepTokens({
     ...place,

@@ -1,5 +1,5 @@
 /**
- * What OAuth clients send and what they can bear, as their source has it: two
+ * What OAuth clients send and which answers they accept, according to their source: two
  * JavaScript libraries where the programs of docs/device-grant.md do not show it, and
  * clients in other languages, whose requests the tests send themselves.
  */
@@ -54,7 +54,7 @@ describe('openid-client and oauth4webapi', () => {
     },
   );
 
-  test('a client with metadata of the relay refuses an ID token, whose issuer is the provider', async () => {
+  test('a client with the metadata of the relay refuses an ID token, because its issuer is the provider', async () => {
     const found = (await discover(relay.baseUrl, 'demo')).serverMetadata();
     // Everything else in the token is as the client expects it.
     const algorithm = { id_token_signed_response_alg: 'ES256' };

@@ -49,7 +49,7 @@ describe('a start with a challenge', () => {
     expect(searchParams.get('code_challenge')).toBe(CHALLENGE);
   });
 
-  test('its code is waited for when the relay shuts down, because it would be lost', async () => {
+  test('a relay that shuts down waits until its code is delivered, because it would be lost', async () => {
     const service = blindService();
     const { session, state } = await startBlind(service);
     await callback(service, state, 'code=c', 'acme');
@@ -59,7 +59,7 @@ describe('a start with a challenge', () => {
     await drained;
   });
 
-  test('has no result at the device grant', async () => {
+  test('has no result at the token endpoint', async () => {
     const service = blindService();
     const { session, state } = await startBlind(service);
     await callback(service, state, 'code=c', 'acme');
@@ -110,7 +110,7 @@ describe('with BLIND=always', () => {
     createTestService({ providers: [ACME], blind: 'always', ...overrides }, options);
   const UNAUTHORIZED = { status: 400, body: { error: 'unauthorized_client' } };
 
-  test('whatever would show the relay a token is refused, and the provider is not asked', async () => {
+  test('every request that would show the relay a token is refused, and the provider gets none', async () => {
     const service = always();
     const { session, state } = await startBlind(service);
     await callback(service, state, 'code=c', 'acme');

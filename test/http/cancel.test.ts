@@ -1,4 +1,4 @@
-/** `cancel=1`: a device ends its sign-in, and its user is told so. docs/protocol.md §4.6. */
+/** `cancel=1`: a device ends its sign-in, and the user sees that. docs/protocol.md §4.6. */
 import { describe, expect, test } from 'bun:test';
 import { runReady } from '../kit/clock.ts';
 import { authorizeDevice, poll, pollOnce, pollToken, start, startWithCode } from '../kit/device.ts';
@@ -23,7 +23,7 @@ async function expectCancelledPage(response: Response) {
   expect(await textOf(response)).toContain(CANCELLED);
 }
 
-describe('the user is told that the device cancelled,', () => {
+describe('the user sees that the device cancelled,', () => {
   test('by the link, until the session expires; after it the link is no longer valid', async () => {
     const service = createTestService();
     const { session, url } = await start(service);
@@ -93,14 +93,14 @@ test('tokens that were delivered and not acknowledged stay for their device', as
   expect((await poll(service, session)).status).toBe(200);
 });
 
-test('to a device grant whose device code was cancelled, the code has expired', async () => {
+test('a device code that was cancelled gets expired_token', async () => {
   const service = createTestService();
   const { deviceCode } = await authorizeDevice(service);
   expect(await answerOf(await cancel(service, deviceCode))).toEqual(NO_CONTENT);
   expect((await pollToken(service, deviceCode)).body.error).toBe('expired_token');
 });
 
-test('a draining relay still lets a device cancel', async () => {
+test('a device can still cancel at a draining relay', async () => {
   const service = createTestService();
   const { session } = await start(service);
   service.drain();

@@ -1,7 +1,7 @@
 /**
  * What the service does by itself: it sweeps, and asks issuers for their addresses.
- * Until an issuer has answered, its sign-ins, which another instance may have
- * started, are told to try again: nothing is lost and nothing is final.
+ * Until an issuer has answered, requests of its sign-ins, which another instance may
+ * have started, get a 503: nothing is lost and nothing is final.
  */
 import { describe, expect, test } from 'bun:test';
 import { runReady, runTurns } from '../kit/clock.ts';
@@ -106,7 +106,7 @@ describe('while an issuer has not answered', () => {
     expect(addresses(await service.ask(link))).toStartWith(`${ISSUER}/authorize?`);
   });
 
-  test('so is a short link, and a user who used its code can go on later', async () => {
+  test('so is a short link, and a user who used its code can continue later', async () => {
     const service = await createUndiscovered();
     const { link } = await startWithCode(service.createOther(), {}, 'acme');
     const user = createUser(service);
@@ -120,7 +120,7 @@ describe('while an issuer has not answered', () => {
     ]);
   });
 
-  test('a user can decline all the same: that needs no provider', async () => {
+  test('a user can decline nevertheless: that needs no provider', async () => {
     const service = await createUndiscovered();
     const { link, session } = await startWithCode(service.createOther(), {}, 'acme');
     expect((await decide(service, link, 'decline')).status).toBe(200);
@@ -170,7 +170,7 @@ describe('sweeping', () => {
     }
   });
 
-  test('goes on after a sweep that failed', async () => {
+  test('continues after a sweep that failed', async () => {
     let sweeps = 0;
     const { clock } = createTestService(
       {},

@@ -1,4 +1,4 @@
-/** A store that fails or is unavailable: what devices and users are told (docs/protocol.md). */
+/** A store that fails or is unavailable: what devices and users get (docs/protocol.md). */
 import { describe, expect, test } from 'bun:test';
 import { acknowledge, poll, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
 import {
@@ -27,42 +27,42 @@ const FAILED_PAGE = /Sign-in failed/;
 /** The request, the verb that it needs, and the answer. */
 const REQUESTS: [string, Verb, Ask, status: number, body: RegExp][] = [
   [
-    'a start is 503',
+    'a start gets a 503',
     'register',
     (service) => service.ask('/auth/start', startRequest()),
     503,
     BUSY,
   ],
   [
-    'an acknowledgement is 503, so that the device repeats it',
+    'an acknowledgement gets a 503, so that the device repeats it',
     'acknowledge',
     (service) => acknowledge(service, UNKNOWN_SECRET),
     503,
     BUSY,
   ],
   [
-    'a cancellation is 503, so that the device repeats it',
+    'a cancellation gets a 503, so that the device repeats it',
     'cancel',
     (service) => service.ask(`/auth/result?session=${UNKNOWN_SECRET}&cancel=1`),
     503,
     BUSY,
   ],
   [
-    'a link is a 503 page',
+    'a link gets a 503 page',
     'getAuthorization',
     (service, state) => service.ask(`/auth/mal?state=${state}`),
     503,
     FAILED_PAGE,
   ],
   [
-    'a callback is a 503 page',
+    'a callback gets a 503 page',
     'lease',
     (service, state) => callback(service, state),
     503,
     FAILED_PAGE,
   ],
   [
-    'a QR code is 503',
+    'a QR code gets a 503',
     'getSession',
     (service, state) => service.ask(`/qr/${state}.png`),
     503,

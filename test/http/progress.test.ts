@@ -1,4 +1,4 @@
-/** `progress=1`: a device is told once that its user has opened the link. docs/protocol.md §4.5. */
+/** `progress=1`: a poll reports once that the user has opened the link. docs/protocol.md §4.5. */
 import { describe, expect, test } from 'bun:test';
 import { isPending, runReady } from '../kit/clock.ts';
 import { poll, start } from '../kit/device.ts';
@@ -19,7 +19,7 @@ async function answerOf(response: Response) {
   return { status: response.status, body: await response.text() };
 }
 
-test('it is told once a session, however often the link is opened and whoever polls', async () => {
+test('it is reported once for each session, however often the link is opened and whichever device polls', async () => {
   const service = createTestService();
   const { session, state } = await start(service);
   const polls = [1, 2, 3].map(() => pollProgress(service, session));
@@ -58,7 +58,7 @@ describe('opened is when the browser is redirected to the provider:', () => {
 });
 
 describe('a result comes first:', () => {
-  test('while the code is exchanged, a poll is told and takes nothing', async () => {
+  test('while the code is exchanged, it is reported, and the poll claims nothing', async () => {
     const { promise, resolve } = Promise.withResolvers<Response>();
     const service = createTestService({}, { fetch: () => promise });
     const { session, state } = await start(service);
@@ -71,7 +71,7 @@ describe('a result comes first:', () => {
     expect(await (await poll(service, session)).json()).toMatchObject({ accessToken: 'late' });
   });
 
-  test('one that comes while the store is asked about the opening is delivered by the same poll', async () => {
+  test('one that arrives while the store is asked about the opening is delivered by the same poll', async () => {
     let meanwhile: (() => unknown) | undefined;
     const service = createTestService(
       {},
@@ -86,7 +86,7 @@ describe('a result comes first:', () => {
   });
 });
 
-test('an opening just after the store has said that there was none is told by the same poll', async () => {
+test('an opening just after the store has answered that there was none is reported by the same poll', async () => {
   const other = createTestService();
   let justAfter: (() => unknown) | undefined;
   const store = {
@@ -106,8 +106,8 @@ test('an opening just after the store has said that there was none is told by th
   expect(await (await pollProgress(service, session)).json()).toEqual(OPENED);
 });
 
-describe('a hint that is lost is only that:', () => {
-  test('a store that fails to tell is not asked again, and the result is delivered', async () => {
+describe('a report that is lost changes nothing else:', () => {
+  test('a store that fails is not asked again, and the result is delivered', async () => {
     let tells = 0;
     const service = createTestService(
       {},
@@ -128,7 +128,7 @@ describe('a hint that is lost is only that:', () => {
     expect((await pollProgress(service, session, '&wait=0')).status).toBe(410);
   });
 
-  test('a device that has left is told nothing, and so takes the hint from nobody', async () => {
+  test('a device that has disconnected does not use up the report', async () => {
     const service = createTestService();
     const { session, state } = await start(service);
     const device = new AbortController();
@@ -143,7 +143,7 @@ describe('a hint that is lost is only that:', () => {
   });
 });
 
-test('what was refused without progress=1 is refused with it, alike', async () => {
+test('what is refused without progress=1 is refused in the same way with it', async () => {
   const service = createTestService();
   const { session } = await start(service);
   const unknown = 'A'.repeat(24);

@@ -117,7 +117,7 @@ describe('waiting', () => {
     ['with wait=50', '&wait=50', 50, 50],
     ['with wait=50, where POLL_SECONDS is 5', '&wait=50', 5, 5],
   ])(
-    '%s a poll is held to the millisecond, then answered 204',
+    '%s a poll is held to the millisecond, then gets a 204',
     async (_, query, seconds, pollSeconds) => {
       const service = createTestService({ pollSeconds });
       const { session } = await start(service);

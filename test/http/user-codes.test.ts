@@ -44,7 +44,7 @@ test('one address may be wrong ten times, then once in ten seconds; refused, it 
   expect(await guessWrong(service, 2, () => USER)).toEqual([404, 429]);
 });
 
-test('the long link is never limited: nobody can guess it', async () => {
+test('the long link is never limited: it cannot be guessed', async () => {
   for (const confirm of ['code', 'always'] as const) {
     const service = createTestService({ confirm });
     const { url } = await startWithCode(service);
@@ -65,7 +65,7 @@ test('right codes in any spelling, and what cannot be a code, cost nothing', asy
   expect((await guessWrong(service, burst, () => USER)).at(-1)).toBe(404);
 });
 
-test('nor does the code of a sign-in that has ended: its user may come back as often as they like', async () => {
+test('nor does the code of a sign-in that has ended: its user may open it any number of times', async () => {
   const service = createTestService();
   const { link, state } = await startWithCode(service);
   await callback(service, state);
@@ -106,7 +106,7 @@ test('a limiter that fails to refund a token does not stop the user', async () =
   expect((await decide(service, link)).status).toBe(303);
 });
 
-describe('no cookie, header or form field buys another try', () => {
+describe('no cookie, header or form field gives another try', () => {
   /** What a client sends with its guess; `own` is the browser state of a sign-in of its own. */
   type Sent = (
     guessed: string,

@@ -44,7 +44,7 @@ describe('the confirmation page', () => {
     expect(new Set(await Promise.all(pages)).size).toBe(1);
   });
 
-  test('a user whose provider this instance does not have is told that the link is no longer valid', async () => {
+  test('a user whose provider this instance does not have sees that the link is no longer valid', async () => {
     const service = createTestService();
     const { link } = await startWithCode(service, {}, 'anilist');
     const [mal] = SETTINGS.providers;
@@ -86,7 +86,7 @@ describe.each([
     }
   }
 
-  test('Continue leads to the provider as often as it is pressed, in any browser, until the user is back', async () => {
+  test('Continue redirects to the provider as often as it is pressed, in any browser, until the user is back', async () => {
     const opened = await open();
     const { service, user, address, state, session } = opened;
     const other = createUser(service);
@@ -105,7 +105,7 @@ describe.each([
     expect((await poll(service, session)).status).toBe(410);
   });
 
-  test('Decline: the page of the first stays, before and after the device has learnt of it', async () => {
+  test('Decline: the page of the first stays, before and after the device has polled', async () => {
     const opened = await open();
     const { service, user, address, session } = opened;
     const declined = await Promise.all([1, 2, 3].map(() => user.decide(address, 'decline')));
@@ -138,7 +138,7 @@ describe.each([
     ['error=server_error', FAILED],
     ['', FAILED],
   ])(
-    'a user who comes back after the provider sent %p sees what became of it',
+    'a user who comes back after the provider sent %p sees how the sign-in ended',
     async (query, said) => {
       const opened = await open();
       await opened.user.decide(opened.address, 'continue');
@@ -149,7 +149,7 @@ describe.each([
     },
   );
 
-  test('during the exchange the page says so, and then what became of it', async () => {
+  test('during the exchange the page says so, and then how it ended', async () => {
     const { promise, resolve } = Promise.withResolvers<Response>();
     const opened = await open({ fetch: () => promise });
     const { user, address, state } = opened;
@@ -166,7 +166,7 @@ describe.each([
     ['declines', 'decline', 'fail'],
     ['continues', 'continue', 'getAuthorization'],
   ])(
-    'a user who %s just after another tab has ended the sign-in sees what became of it',
+    'a user who %s just after another tab has ended the sign-in sees how it ended',
     async (_, choice, verb) => {
       const race: { end?: () => Promise<unknown> } = {};
       const { service, user, address } = await open({
@@ -187,7 +187,7 @@ describe.each([
   );
 
   test.each(['getSession', 'getAuthorization', 'fail'] as const)(
-    'a 503 at "%s" is no end: the same button continues',
+    'a 503 at "%s" does not end the sign-in: the same button continues',
     async (verb) => {
       let isAway = false;
       const { service, user, address, state, session } = await open({
@@ -213,7 +213,7 @@ describe.each([
   );
 });
 
-test('a callback that is repeated is the page of docs/protocol.md §5, and says where to look first', async () => {
+test('a callback that is repeated gets the page of docs/protocol.md §5, which says where to look first', async () => {
   const service = createTestService();
   const { state } = await start(service);
   expect((await callback(service, state)).status).toBe(200);

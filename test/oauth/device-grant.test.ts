@@ -5,7 +5,7 @@ import { authorizeDevice, pollToken, requestAuthorization } from '../kit/device.
 import { BASE_URL, createTestService, type TestService } from '../kit/service.ts';
 import { callback, continueWithCode, deny } from '../kit/user.ts';
 
-/** A device code, and the browser state that its user code leads to. */
+/** A device code, and the browser state of its sign-in. */
 async function authorize(service: TestService) {
   const authorization = await authorizeDevice(service);
   return { ...authorization, state: await continueWithCode(service, authorization.link) };

@@ -40,7 +40,7 @@ describe('answers that are kept for a repeated refresh', () => {
     expect(service.exchanges).toHaveLength(4);
   });
 
-  test('are removed when their time is over', async () => {
+  test('are removed when their time has passed', async () => {
     const service = rotatingService();
     await refresh(service, 'old');
     expect(service.kept().refreshes).toBe(1);
@@ -92,7 +92,7 @@ describe('a refresh that fails', () => {
     ['invalid_grant, 200', 200, { error: 'invalid_grant' }, 'invalid_grant'],
     ['401 and a text of its own', 401, { message: 'no' }, 'invalid_client'],
     ['401 and no JSON object', 401, [], 'invalid_client'],
-    // MyAnimeList and AniList; the last one is also what a wrong client id leads to.
+    // MyAnimeList and AniList; a wrong client id has the last one too.
     ['expired', 401, { ...DEAD, hint: 'Token has expired' }, 'invalid_grant'],
     ['revoked', 401, { ...DEAD, hint: 'Token has been revoked' }, 'invalid_grant'],
     ['not linked', 401, { ...DEAD, hint: 'Token is not linked to client' }, 'invalid_request'],
@@ -137,7 +137,7 @@ describe('a refresh that fails', () => {
     expect(await refresh(service, 'old')).toMatchObject({ status: 503 });
   });
 
-  test('not because an answer could not be kept: it is passed on', async () => {
+  test('does not include one whose answer could not be kept: it is passed on', async () => {
     const refreshes = { begin: async () => ({ state: 'yours' }), finish: down };
     const service = rotatingService({ refreshes });
     expect((await refresh(service, 'old')).body.access_token).toBe('access 1');

@@ -22,7 +22,7 @@ function textsOf(language: Language, app?: string): Record<string, string> {
 
 type Speak = (...given: unknown[]) => string;
 
-/** Names come marked; what is said is compared without the marks. */
+/** Names are marked; texts are compared without the marks. */
 function say(name: string, speak: Speak, app?: string): string {
   const appName = app && isolate(app);
   const given: Record<string, unknown[]> = {

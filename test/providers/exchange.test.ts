@@ -15,7 +15,7 @@ const TOKENS = '{"access_token":"tokens"}';
 const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${TOKENS.length}\r\n`;
 const exchange = createExchange();
 
-/** What the exchange with a provider that answers with this body comes to. */
+/** The outcome of an exchange with a provider that answers with this body. */
 async function exchangeWith(body: string) {
   using upstream = serveUpstream(() => new Response(body));
   return await exchange(upstream.url);
@@ -48,7 +48,7 @@ describe('the answer', () => {
 });
 
 describe('too much', () => {
-  test('an endless body is left after 64 KiB', async () => {
+  test('of an endless body no more than 64 KiB are read', async () => {
     let sentBytes = 0;
     const endless = () =>
       new ReadableStream({
@@ -63,7 +63,7 @@ describe('too much', () => {
     expect(sentBytes).toBeLessThan(20_000_000);
   });
 
-  test('a Content-Length beside chunks does not count: the chunks are left after 64 KiB', async () => {
+  test('a Content-Length beside chunks does not count: no more than 64 KiB of the chunks are read', async () => {
     let sentBytes = 0;
     const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
     using upstream = await serveBytes((socket) => {
@@ -86,7 +86,7 @@ describe('too much', () => {
     ['a small one', TOKENS, 'tokens'],
     ['a bomb', Buffer.alloc(60_000_000, 32), 'too_large'],
   ])(
-    'an answer that is compressed although nobody asked is decoded up to the limit: %s',
+    'an answer that is compressed although the relay asks for none is decoded up to the limit: %s',
     async (_, content, outcome) => {
       const packed = gzipSync(content);
       // Within the limit as it is.
@@ -144,14 +144,14 @@ describe('too much', () => {
     const grownBytes = (await signIn(SIGN_INS)) - settledBytes;
     // What was read of the bodies would be three times as much; what was sent, twelve times.
     expect(grownBytes).toBeLessThan((SIGN_INS * TOKEN_RESPONSE_BYTES) / 3);
-    // One, and perhaps some before it whose end was not noticed yet.
+    // One, and some before it whose end may not have been noticed yet.
     expect(mostOpen).toBeLessThan(10);
     await relay.stop();
   }, 60_000);
 });
 
 test.each(['http://127.0.0.1:1/token', 'http://provider.invalid/token'])(
-  'a provider that is not there is unreachable: %s',
+  'a provider without a server is unreachable: %s',
   async (url) => {
     expect(await outcomeOf(exchange(url))).toBe('unreachable');
   },
@@ -171,7 +171,7 @@ describe('RFC 9700 §4.2: only a provider whose certificate is trusted receives 
       },
     });
 
-  test('one with a certificate of its own making receives none', async () => {
+  test('one with a self-signed certificate receives none', async () => {
     using provider = startProvider();
     const relay = await startRelay({ MAL_TOKEN_URL: `https://localhost:${provider.port}/token` });
     const { state } = await start(relay);
@@ -181,13 +181,13 @@ describe('RFC 9700 §4.2: only a provider whose certificate is trusted receives 
     await relay.stop();
   });
 
-  test('not even with NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment', async () => {
+  test('nor with NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment', async () => {
     using provider = startProvider();
     const url = `https://localhost:${provider.port}/token`;
     const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
     try {
-      // The runtime follows it where nothing else is said.
+      // The runtime obeys it by default.
       expect((await fetch(url)).status).toBe(200);
       const refusal = await fetchUpstream(url, { method: 'POST' }).catch((error) => error.code);
       expect(refusal).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');

@@ -1,4 +1,4 @@
-/** The session machine: which event leads from which state to which. How long what is kept is in the store suite. */
+/** The session machine: the outcome and next state of each event in each state. The store suite tests how long a session is kept. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import * as machine from '../../src/relay/session.ts';
@@ -110,7 +110,7 @@ test('every cell of the table: the outcome of each event in each state, and the 
       'claim: still_pending, exchanging',
       'acknowledge: early, exchanging',
     ],
-    // Its holder died: to everybody else the session is completed with an error.
+    // The relay that had the lease was killed: the session is completed with an error.
     'the lease ran out': [
       'find: already_completed, exchanging',
       'authorize: already_completed, exchanging',

@@ -40,7 +40,7 @@ test('an empty or blank setting counts as not set', () => {
   expect(settingsOf(blank)).toEqual(settingsOf({}));
 });
 
-test('what the settings hold cannot be changed afterwards', () => {
+test('the settings cannot be changed afterwards', () => {
   const settings = settingsOf({ MAL_CLIENT_ID: 'id', MAL_AUTHORIZE_PARAMS: 'a=b' });
   const provider = settings.providers[0];
   for (const part of [settings, settings.providers, provider, provider?.authorizeParams]) {
