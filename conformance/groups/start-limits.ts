@@ -131,7 +131,7 @@ const STARTERS = 24;
 /** Below the burst, in case an address was used before. */
 const STARTS_PER_ADDRESS = 2;
 
-/** Starts sessions, many at a time, until each starter was told that the relay is full. */
+/** Starts sessions, many at a time, until each starter gets a 503. */
 async function fill({ relay, options }: Kit): Promise<void> {
   const maxTries = options.maxSessions + 2 * STARTERS;
   let tries = 0;

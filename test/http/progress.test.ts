@@ -108,13 +108,13 @@ test('an opening just after the store has answered that there was none is report
 
 describe('a report that is lost changes nothing else:', () => {
   test('a store that fails is not asked again, and the result is delivered', async () => {
-    let tells = 0;
+    let asked = 0;
     const service = createTestService(
       {},
       {
         beforeVerb(verb) {
           if (verb !== 'takeOpenedNotice') return;
-          tells += 1;
+          asked += 1;
           throw new StoreUnavailable();
         },
       },
@@ -122,7 +122,7 @@ describe('a report that is lost changes nothing else:', () => {
     const { session, state } = await start(service);
     const polled = pollProgress(service, session);
     await runReady();
-    expect(tells).toBe(1);
+    expect(asked).toBe(1);
     await deny(service, state);
     expect(await (await polled).json()).toEqual(DENIED);
     expect((await pollProgress(service, session, '&wait=0')).status).toBe(410);

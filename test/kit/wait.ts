@@ -6,7 +6,7 @@ const PAUSE_MS = 20;
 
 type Falsy = undefined | null | false | 0 | '';
 
-/** Repeats the probe until it returns something truthy. For what nobody sends an event about. */
+/** Repeats the probe until it returns something truthy. For what sends no event. */
 export async function pollUntil<Value>(
   what: string,
   probe: () => Promise<Value | Falsy> | Value | Falsy,
@@ -15,7 +15,7 @@ export async function pollUntil<Value>(
   for (;;) {
     const value = await probe();
     if (value) return value;
-    if (performance.now() > giveUpAtMs) throw new Error(`waited in vain until ${what}`);
+    if (performance.now() > giveUpAtMs) throw new Error(`timed out: not seen that ${what}`);
     await Bun.sleep(PAUSE_MS);
   }
 }

@@ -70,7 +70,7 @@ describe.each(LANGUAGES)('%s', (language) => {
     }
   });
 
-  test('tells how long ago the sign-in started', () => {
+  test('shows how long ago the sign-in started', () => {
     const pages = createPagesFor().find(language);
     const format = new Intl.RelativeTimeFormat(language, { numeric: 'always' });
     const { justNow } = CATALOGUE[language].confirm;

@@ -242,11 +242,11 @@ export function playProvider(name: string, documented: Documented) {
     if (!knows) return Response.json({ error: 'invalid_client' }, { status: 401 });
 
     if (sent.grant_type === 'refresh_token') {
-      const { refresh_token: brought = '', redirect_uri: redirect } = sent;
+      const { refresh_token: presented = '', redirect_uri: redirect } = sent;
       if (documented.refreshesWithRedirectUri && redirect !== redirectUri) return refuse();
-      if (!refreshTokens.has(brought)) return refuse();
+      if (!refreshTokens.has(presented)) return refuse();
       if (documented.refreshToken === 'kept') return grant({});
-      refreshTokens.delete(brought);
+      refreshTokens.delete(presented);
       return grant({ refresh_token: issueRefreshToken() });
     }
     const { code = '', code_verifier: verifier = '' } = sent;

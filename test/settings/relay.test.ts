@@ -329,7 +329,7 @@ describe('LOGO', () => {
     ['image/svg+xml', SVG],
     ['image/svg+xml', `<?xml version="1.0"?>\n<!-- made by hand -->\n${SVG}`],
   ])(
-    '%s: from a file byte by byte, or from a data: URI; the type is told from the bytes',
+    '%s: from a file byte by byte, or from a data: URI; the bytes decide the type',
     (mediaType, bytes) => {
       const logo = { mediaType, base64: base64(bytes) };
       expect(settingsOf({ LOGO: '/logo' }, { '/logo': bytes }).branding.logo).toEqual(logo);
