@@ -1,19 +1,11 @@
 /** The television of the dev relay (demo/tv.html), by its remote control, in Chromium. */
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  describe,
-  expect,
-  setDefaultTimeout,
-  test,
-} from 'bun:test';
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'acorn';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { findViolations, launchChromium } from '../kit/chromium.ts';
-import { type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { startDev } from '../kit/dev.ts';
 import { REMOVE_NEWER } from '../kit/old-engine.ts';
 import { readPng, scan } from '../kit/qr.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
@@ -24,18 +16,11 @@ setDefaultTimeout(60_000);
 /** Two rows of the menu. */
 const SERVICES = ['dev', 'mal', 'anilist', 'spotify', 'a-service-with-a-long-name'];
 
-let dev: DevRelayProcess;
-let browser: Browser;
-beforeAll(async () => {
-  [dev, browser] = await Promise.all([
-    startDev({ args: ['--service', SERVICES.join()] }),
-    launchChromium(),
-  ]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await dev?.stop();
-});
+const [dev, browser] = await Promise.all([
+  startDev({ args: ['--service', SERVICES.join()] }),
+  launchChromium(),
+]);
+afterAll(() => Promise.all([browser.close(), dev.stop()]));
 
 let contexts: BrowserContext[] = [];
 const complaints: string[] = [];

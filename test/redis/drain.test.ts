@@ -3,11 +3,11 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { poll, pollUntilDone, refresh, start } from '../kit/device.ts';
 import { DRAIN_FLUSH_MS } from '../kit/limits.ts';
 import { tokensFor } from '../kit/provider.ts';
-import { startCuttingProxy } from '../kit/redis/proxy.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import type { RelayProcess } from '../kit/relay.ts';
 import { meetSession, startRelayPair, untilHeard, untilSessionIs } from '../kit/relay-pair.ts';
 import { openRaw, statusOf } from '../kit/sockets.ts';
+import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
