@@ -48,7 +48,7 @@ monitor.failed({
   event: 'sign_in_expired',
   service: 'anilist',
   signIn: '7c1f-09ab',
-  hint: 'the user did not come back from AniList: if it is so for all, the redirect URI registered there is not https://relay.example/auth/anilist/callback, or ANILIST_CLIENT_ID is wrong',
+  hint: 'the user did not come back from AniList: if it happens every time, the redirect URI registered there is not https://relay.example/auth/anilist/callback, or ANILIST_CLIENT_ID is wrong',
 });
 admin.watch(async () => ({ liveSessions: 214, parkedPolls: 187, unreadiness: undefined }));
 

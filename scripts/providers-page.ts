@@ -1,13 +1,13 @@
-import { ADDRESSES, type KnownAddresses, SUBDOMAIN } from '../src/providers/addresses.ts';
+import { ENDPOINTS, type KnownEndpoints, SUBDOMAIN } from '../src/providers/endpoints.ts';
 import { PROFILES } from '../src/providers/known.ts';
 import { findUnverified, type Profile } from '../src/providers/profile.ts';
 
 /** Returns the text of docs/providers.md. */
 export function writeProvidersPage(): string {
   const profiled = [...PROFILES].map(([name, profile]) => profileRow(name, profile));
-  const others = [...ADDRESSES].map(
+  const others = [...ENDPOINTS].map(
     ([name, facts]) =>
-      `| \`${name}\` | ${new URL(plainAddress(facts)).host} | ${noteOf(facts)} | ${sourceOf(facts)} |`,
+      `| \`${name}\` | ${new URL(authorizeUrlOf(facts)).host} | ${noteOf(facts)} | ${sourceOf(facts)} |`,
   );
   return `# Providers
 
@@ -15,21 +15,21 @@ This page is for operators: which providers you can enable by naming them in \`P
 
 ## With a profile
 
-For these ${profiled.length} the relay knows what to send. Set a client id, and a secret where the table says so. Each name leads to a guide: where to register, what to enter there, what to set, how to test, and what goes wrong.
+For these ${profiled.length} the relay knows what to send. Set a client id, and a secret where the table says so. Each name links to a guide: where to register, what to enter there, what to set, how to test, and what goes wrong.
 
-| name | provider | PKCE | secret | scope unless you set one | refresh token | device flow of its own | unverified |
+| name | provider | PKCE | secret | scope unless you set one | refresh token | own device flow | unverified |
 |---|---|---|---|---|---|---|---|
 ${profiled.join('\n')}
 
-- **Facts** are from the provider's own documentation, or from what well-kept libraries send. Each guide lists the sources and the day on which stored copies of them were read. Nobody here has signed in at all of these providers; tests sign in and refresh at mock providers that behave as documented.
+- **Facts** are from the provider's own documentation, or from what maintained libraries send. Each guide lists the sources and the day on which stored copies of them were read. Not all of these providers were tested with an account; tests sign in and refresh at mock providers that behave as documented.
 - **Unverified** is a fact for which sources differ or none was found. The relay logs it when it starts.
-- **Device flow of its own**: if a provider has one and your app only needs that provider, you may not need the relay.
+- **Own device flow**: if a provider has one and your app only needs that provider, you may not need the relay.
 
-## Addresses only
+## Endpoints only
 
-Of these ${others.length} little more than the addresses is known, and each was compared with a maintained source on 2026-11-22. You also have to set what the provider's documentation says of PKCE (\`_PKCE\`), scopes (\`_SCOPE\`) and parameters that make it give a refresh token (\`_AUTHORIZE_PARAMS\`). The relay names what is not set when it starts. Nobody here has signed in at them.
+Of these ${others.length} little more than the endpoints is known, and each was compared with a maintained source on 2026-11-22. You also have to set what the provider's documentation says about PKCE (\`_PKCE\`), scopes (\`_SCOPE\`) and parameters for a refresh token (\`_AUTHORIZE_PARAMS\`). When the relay starts, it names what is not set. They were not tested with an account.
 
-| name for \`PROVIDERS\` | signs in at | note | compared with |
+| name for \`PROVIDERS\` | users sign in at | note | compared with |
 |---|---|---|---|
 ${others.join('\n')}
 
@@ -41,7 +41,7 @@ By its issuer, if it has discovery (OpenID Connect or RFC 8414):
     EXAMPLE_ISSUER=https://accounts.example
     EXAMPLE_CLIENT_ID=…
 
-Or by its two addresses:
+Or by its two endpoints:
 
     PROVIDERS=example
     EXAMPLE_AUTHORIZE_URL=https://accounts.example/authorize
@@ -65,11 +65,11 @@ function profileRow(name: string, profile: Profile): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-function plainAddress({ authorizeUrl }: KnownAddresses): string {
+function authorizeUrlOf({ authorizeUrl }: KnownEndpoints): string {
   return authorizeUrl.replace(SUBDOMAIN, 'subdomain');
 }
 
-function noteOf({ authorizeUrl, tokenUrl, clientAuth, quirks }: KnownAddresses): string {
+function noteOf({ authorizeUrl, tokenUrl, clientAuth, quirks }: KnownEndpoints): string {
   const notes: string[] = [];
   if (`${authorizeUrl}${tokenUrl}`.includes(SUBDOMAIN)) notes.push('needs `_SUBDOMAIN`');
   if (clientAuth === 'basic') notes.push('secret by HTTP Basic');
@@ -77,7 +77,7 @@ function noteOf({ authorizeUrl, tokenUrl, clientAuth, quirks }: KnownAddresses):
   return notes.join('; ');
 }
 
-function sourceOf({ source }: KnownAddresses): string {
+function sourceOf({ source }: KnownEndpoints): string {
   const [, , host = '', owner = '', name = ''] = source.split('/');
   return `[${host === 'github.com' ? `${owner}/${name}` : host}](${source})`;
 }

@@ -1,7 +1,6 @@
 /**
- * The bounds that an operator meets, or that several modules share, each with its
- * reason. Those an operator may change are the defaults of a setting. A bound with
- * one reader stands beside that reader.
+ * The bounds that operators notice, or that several modules share, each with its reason.
+ * Defaults of settings are among them. A bound that one module uses is in that module.
  */
 
 const SECOND_MS = 1_000;
@@ -42,16 +41,16 @@ export const REQUEST_BODY_BYTES = 1_048_576;
 /** How long the headers of a request may take to arrive. Bun has the same limit built in. */
 export const HEADERS_DEADLINE_MS = 10 * SECOND_MS;
 
-/** How often Node looks for connections beyond that. Bun does so every 4 s. */
+/** How often Node checks that. Bun does so every 4 s. */
 export const HEADERS_CHECK_MS = 4 * SECOND_MS;
 
 /** How often the files of a certificate are checked. Renewals come weeks before expiry. */
 export const CERTIFICATE_CHECK_MS = 5 * SECOND_MS;
 
-/** How much longer than a poll is held an idle connection stays open. */
+/** An idle connection stays open this much longer than a poll is held. */
 export const IDLE_MARGIN_SECONDS = 25;
 
-/** The longest idle time that Bun can be given. */
+/** The longest idle time that Bun accepts. */
 export const MAX_IDLE_SECONDS = 255;
 
 /**
@@ -94,7 +93,7 @@ export const UPSTREAM_REQUESTS = 4_000;
 /** A refresh that is repeated this soon after its result gets the same result. */
 export const REFRESH_RESULT_MS = 30 * SECOND_MS;
 
-/** A provider's discovery document: how long it may take, how big it may be, when to ask again. */
+/** A provider's discovery document: how long it may take, how large it may be, when to try again. */
 export const DISCOVERY_TIMEOUT_MS = 5 * SECOND_MS;
 export const DISCOVERY_BYTES = 262_144;
 export const DISCOVERY_RETRY_MS = 30 * SECOND_MS;
@@ -104,24 +103,24 @@ export const DISCOVERY_RETRY_MS = 30 * SECOND_MS;
 /** After SIGTERM, once nothing is in progress: how long responses may take to be sent. */
 export const DRAIN_FLUSH_MS = 2 * SECOND_MS;
 
-/** A second signal within this time is the first one delivered twice, as npm does. No operator is as quick. */
+/** A second signal within this time is the first one delivered twice, as npm does. No operator is that fast. */
 export const SIGNAL_ECHO_MS = 300;
 
-/** How long `sign-in-relay health` waits. Docker gives a health check 30 s, Kubernetes 1 s unless told. */
+/** How long `sign-in-relay health` waits. By default Docker gives a health check 30 s, Kubernetes 1 s. */
 export const HEALTH_TIMEOUT_MS = 3 * SECOND_MS;
 
 /* A shared store. */
 
-/** How long one command may take. A start may need several, and devices wait ten seconds for it. */
+/** How long one command may take. A start may need several, and devices wait 10 s for it. */
 export const STORE_DEADLINE_MS = 2 * SECOND_MS;
 
-/** A command that reaches the store later than this is not carried out, because its answer would come too late. */
+/** A command that reaches the store later than this is not executed, because its reply would be too late. */
 export const STORE_LATEST_MS = 1_500;
 
-/** Pause before a command that was not answered is repeated. Longer than it takes to connect again. */
+/** Pause before a command without a reply is repeated. Longer than it takes to connect again. */
 export const STORE_RETRY_MS = 250;
 
-/** Where thousands may repeat a command while the store is unreachable, the pause doubles up to this. */
+/** While the store is unreachable, the pause doubles up to this, because thousands may repeat a command. */
 export const STORE_RETRY_MAX_MS = 2 * SECOND_MS;
 
 /**

@@ -1,15 +1,13 @@
 /**
- * The log: one line for each event. Fields are chosen one by one where the event
- * happens. Never an address with its query, a token, a code, a state, a secret, a
- * verifier, or the message of an error that may hold one. docs/operating.md lists
- * every event.
+ * The log: one line for each event. Fields are chosen one by one where the event happens.
+ * Never a URL with its query, a token, a code, a state, a secret, a verifier, or the message
+ * of an error that may contain one. docs/operating.md lists every event.
  */
 import type { Writable } from 'node:stream';
 
 const LEVELS = { debug: 0, info: 1, warning: 2, error: 3 } as const;
 export type LogLevel = keyof typeof LEVELS;
 
-/** Each field is chosen where the event happens, and safe to log. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface LogOptions {
@@ -19,7 +17,7 @@ export interface LogOptions {
   readonly write: (line: string) => void;
 }
 
-/** Undefined until `startLog`: a program that embeds the relay decides for itself. */
+/** Undefined until `startLog`: a program that embeds the relay may leave the log off. */
 let options: LogOptions | undefined;
 
 export function startLog(started: LogOptions): void {
@@ -62,7 +60,7 @@ function textValue(value: unknown): string {
 const UNESCAPED =
   /[\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
-/** JSON with those characters escaped: some fields hold text of others, such as an issuer's name for itself. */
+/** JSON with those characters escaped: some fields contain text from a provider. */
 function toJson(value: unknown): string {
   const json: string | undefined = JSON.stringify(value);
   return `${json?.replace(UNESCAPED, (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, '0')}`)}`;
@@ -98,7 +96,7 @@ export function describeError(error: unknown): { error: string; at?: string[] } 
   return { error: `${error.name}${code}`, at: frames.slice(0, 5).map((line) => line.trim()) };
 }
 
-/** Characters of log lines that may wait to be written, some 5,000 lines. Further lines are dropped. */
+/** Characters that may wait to be written, some 5,000 lines. Further lines are dropped. */
 export const MAX_BACKLOG_CHARACTERS = 1_048_576;
 
 /**
@@ -130,7 +128,7 @@ export function createLogOutput(output: Writable, errors: Writable): (line: stri
     // The reader has stopped reading, and further lines would fill the memory.
     if (waitingCharacters > MAX_BACKLOG_CHARACTERS) {
       lostLines += 1;
-      return fail('nobody reads it');
+      return fail('its reader has stopped');
     }
     waitingCharacters += line.length;
     output.write(line, (error) => {

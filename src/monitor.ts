@@ -1,7 +1,6 @@
 /**
- * The events that the metrics count. The admin port (src/admin) implements it; without one
- * nothing is counted. Each method is called where its event happens, and gets no secret
- * and nothing that identifies a user.
+ * The events that the metrics count. Implemented by the admin port (src/admin). Each method is
+ * called where its event happens, and gets no secret and nothing that identifies a user.
  */
 
 export type RateLimitKind = 'start' | 'refresh' | 'code' | 'qr' | 'poll';

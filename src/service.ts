@@ -1,6 +1,6 @@
 /**
- * Turns settings into a running relay that any runtime can mount: a fetch handler,
- * and how to drain and close it. Uses no API of a particular runtime.
+ * Turns settings into a relay: a fetch handler for any runtime, and functions to drain and
+ * close it. Uses no API of a particular runtime.
  */
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createCors } from './http/cors.ts';
@@ -37,14 +37,14 @@ import { createMemoryRefreshStore } from './stores/memory/refreshes.ts';
 import { createMemoryStore } from './stores/memory/sessions.ts';
 import type { RedisEvent } from './stores/redis/open.ts';
 
-/** What the relay needs from outside. Tests pass fakes. */
+/** What the relay needs from its environment. Tests pass fakes. */
 export interface World {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly fetch: Fetch;
   /** Absent: no metrics. */
   readonly monitor?: Monitor;
-  /** How many outgoing requests the runtime makes at once; further ones wait. Absent: no limit. */
+  /** How many outgoing requests the runtime sends at once; further ones wait. Absent: no limit. */
   readonly fetchesAtOnce?: number;
 }
 
@@ -87,8 +87,8 @@ export interface ServiceState {
 }
 
 /**
- * A service that is ready for requests: its store is open, and each issuer was asked
- * once for its addresses. Rejects when the store cannot be reached.
+ * A service that is ready for requests: its store is open, and discovery was tried once at
+ * each issuer. Rejects when the store cannot be reached.
  */
 export async function startService(settings: Settings, world: World): Promise<Service> {
   if (!isEnabled(settings)) return createDisabledService();
@@ -129,7 +129,7 @@ async function openStores(settings: Settings, world: World): Promise<Stores> {
   return { sessions, refreshes, createRateLimiter, findProblem, close };
 }
 
-/** Logs the events of a store, and remembers what is wrong now. */
+/** Logs the events of a store, and keeps its current problem. */
 function createStoreWatch() {
   let isLost = false;
   const refusals = new Set<string>();
@@ -161,7 +161,7 @@ const RECOVERIES: ReadonlySet<string> = new Set([
 ]);
 
 export interface DiscoveringService extends Service {
-  /** Asks each issuer for its addresses, within DISCOVERY_TIMEOUT_MS. Issuers that do not answer are asked again later. */
+  /** Tries discovery at each issuer, within DISCOVERY_TIMEOUT_MS. Where it fails, it is tried again later. */
   discover(): Promise<void>;
 }
 
@@ -223,13 +223,13 @@ export function createService(
   }
 
   /** If an issuer does not answer, only sign-ins at its provider fail. */
-  async function discover(asked: ProviderToDiscover): Promise<void> {
-    const outcome = await discoverProvider(asked, world.fetch);
+  async function discover(provider: ProviderToDiscover): Promise<void> {
+    const outcome = await discoverProvider(provider, world.fetch);
     const problem = outcome.problem ?? findBlindProblem(outcome.provider, settings.blind);
     if (outcome.provider !== undefined && problem === undefined) return enable(outcome.provider);
     if (closed) return;
-    log.warning('provider_not_discovered', { service: asked.name, problem });
-    later(DISCOVERY_RETRY_MS, () => void discover(asked));
+    log.warning('provider_not_discovered', { service: provider.name, problem });
+    later(DISCOVERY_RETRY_MS, () => void discover(provider));
   }
 
   function findUnreadiness(): string | undefined {
@@ -367,7 +367,7 @@ function createRateLimits(
   };
 }
 
-/** Without a base URL the relay is disabled: it answers only that it is not configured. */
+/** Without a base URL the relay is disabled, and says that it is not configured. */
 function createDisabledService(): Service {
   return {
     handle: createApp(createDisabledRoutes(), { cors: undefined, basePath: '' }),

@@ -10,12 +10,11 @@ import { codeOf } from '../providers/connect-problem.ts';
 import type { Settings } from '../settings/index.ts';
 import { printable } from './terminal.ts';
 
-/** Where every address is listened on, loopback is one of them. */
+/** Every address of the machine, loopback among them. */
 const ANY_ADDRESS: ReadonlySet<string> = new Set(['::', '0.0.0.0']);
 
 const UNIX = 'unix:';
 
-/** The answer in words, and the exit code. */
 export async function askHealth(
   { host = '::', port, tls }: Pick<Settings, 'host' | 'port' | 'tls'>,
   path: '/health' | '/ready',
@@ -43,7 +42,7 @@ function ask(to: object, isTls: boolean): Promise<IncomingMessage> {
     signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS),
   };
   return new Promise((resolve, reject) => {
-    const asking = isTls ? requestHttps(options, resolve) : requestHttp(options, resolve);
-    asking.once('error', reject).end();
+    const request = isTls ? requestHttps(options, resolve) : requestHttp(options, resolve);
+    request.once('error', reject).end();
   });
 }

@@ -1,10 +1,11 @@
-/** The command line: a command, help and version, or reads the environment and serves. */
+/** The command line: runs a command, prints help or version, or serves. */
 import { readFileSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs, parseEnv } from 'node:util';
 import { FETCHES_AT_ONCE } from '../limits.ts';
 import { createLogOutput, describeError, log, startLog } from '../log.ts';
 import { StoreUnavailable } from '../relay/store.ts';
-import { describeListenFailure, loadRuntime } from '../server/listen.ts';
+import { describeListenFailure } from '../server/listen.ts';
+import type { Runtime } from '../server/runtime.ts';
 import { AdminPortError, serve } from '../server/serve.ts';
 import { describeFaults, readSettings, type Settings, settingsHelp } from '../settings/index.ts';
 import { DESCRIPTION, VERSION } from '../version.ts';
@@ -15,18 +16,18 @@ Usage: sign-in-relay             serve, configured by the environment
        sign-in-relay --help      this text
        sign-in-relay --version
 
-       sign-in-relay check             check the settings and what they lead to (--json)
+       sign-in-relay check             test the settings and what they name (--json)
        sign-in-relay health            ask the relay on this machine whether it is alive (--ready: ready)
        sign-in-relay dev               a relay and a provider to try an app against
        sign-in-relay login SERVICE     sign in from this terminal, and get the tokens
-       sign-in-relay providers [NAME]  what is known of providers, or of one
+       sign-in-relay providers [NAME]  a list of providers, or a guide to one
 
 The relay, check and health: --env-file FILE adds settings from a file.
 `;
 
 async function main(): Promise<void> {
   raiseFetchLimit();
-  // Whoever reads them may close them at any time. Each write handles its own failure.
+  // A pipe may be closed by its reader at any time. Each write handles its own failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const [command = '', ...args] = process.argv.slice(2);
   if (Object.hasOwn(COMMANDS, command)) {
@@ -48,18 +49,19 @@ async function main(): Promise<void> {
   });
   for (const warning of warnings) log.warning('setting', { ...warning });
   try {
-    await serve(settings);
+    await serve(settings, await loadRuntime());
   } catch (error) {
     fail(describeStartFailure(error, settings) ?? describeUnexpected(error));
   }
 }
 
-/** Of the commands that read the settings. */
+/** For the commands that read the settings. */
 const SETTINGS_OPTIONS = { 'env-file': { type: 'string' } } as const;
 
-/** Loaded only when they are asked for: a relay in production needs none of it. */
+/** Each is loaded only when it is run: a relay in production needs none of them. */
 const COMMANDS = {
-  dev: async (args: readonly string[]) => (await import('./dev/command.ts')).dev(args),
+  dev: async (args: readonly string[]) =>
+    (await import('./dev/command.ts')).dev(args, await loadRuntime()),
   login: async (args: readonly string[]) => (await import('./login/command.ts')).login(args),
   async providers([name, ...others]: readonly string[]) {
     if (others.length > 0) fail(`Unexpected argument ${JSON.stringify(others[0])}\n\n${USAGE}`);
@@ -83,6 +85,13 @@ const COMMANDS = {
   },
 } as const;
 
+/** Bun if it runs this, otherwise Node. The other one is not loaded. */
+async function loadRuntime(): Promise<Runtime> {
+  return 'Bun' in globalThis
+    ? (await import('../server/runtime-bun.ts')).bun
+    : (await import('../server/runtime-node.ts')).node;
+}
+
 /** The setting that this machine cannot satisfy. Undefined when no setting is the cause. */
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {
   if (error instanceof StoreUnavailable) return `REDIS_URL: ${error.message}\n`;
@@ -97,7 +106,7 @@ function describeStartFailure(error: unknown, settings: Settings): string | unde
 /** An unexpected error, without its message, which may contain a setting. */
 function describeUnexpected(error: unknown): string {
   const { error: name, at = [] } = describeError(error);
-  return [`The relay did not start because of a fault of its own: ${name}`, ...at, ''].join('\n  ');
+  return [`The relay did not start because of a bug: ${name}`, ...at, ''].join('\n  ');
 }
 
 function readOptions() {
@@ -119,7 +128,7 @@ function readFlags<const Options extends NonNullable<ParseArgsConfig['options']>
   }
 }
 
-/** What the environment sets, even to nothing, the file cannot change. */
+/** The environment takes precedence over the file, even where it sets an empty value. */
 function readEnvironment({ 'env-file': file }: { readonly 'env-file'?: string | undefined }) {
   const variables = file === undefined ? {} : parseEnv(readEnvFile(file));
   return readSettings({ ...variables, ...process.env }, readFileSync);
@@ -146,11 +155,11 @@ function raiseFetchLimit(): void {
   try {
     process.execve?.(execPath, [execPath, ...argv.slice(2)], raised);
   } catch {
-    // Then the lower limit holds, which the relay knows.
+    // The lower limit then applies (`fetchesAtOnce` in server/runtime-bun.ts).
   }
 }
 
-/** Ends at once: nothing of a command goes on after its answer. */
+/** Exits once the output is written. */
 function end({ text, exitCode }: { readonly text: string; readonly exitCode: number }): void {
   process.stdout.write(`${text}\n`, () => process.exit(exitCode));
 }

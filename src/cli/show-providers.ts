@@ -1,5 +1,5 @@
 /** `sign-in-relay providers [name]`: what docs/providers.md and docs/providers/ say, in a terminal. */
-import { ADDRESSES, type KnownAddresses } from '../providers/addresses.ts';
+import { ENDPOINTS, type KnownEndpoints } from '../providers/endpoints.ts';
 import { writeGuide } from '../providers/guide.ts';
 import { PROFILES } from '../providers/known.ts';
 import { findUnverified, type Profile } from '../providers/profile.ts';
@@ -16,8 +16,8 @@ export function showProviders(name: string | undefined): ProvidersText {
   if (name === undefined) return { isFound: true, text: describeAll() };
   const profile = PROFILES.get(name);
   if (profile) return { isFound: true, text: writeGuide(name, profile) };
-  const facts = ADDRESSES.get(name);
-  if (facts) return { isFound: true, text: describeAddresses(name, facts) };
+  const facts = ENDPOINTS.get(name);
+  if (facts) return { isFound: true, text: describeEndpoints(name, facts) };
   const text = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}\n`;
   return { isFound: false, text };
 }
@@ -40,9 +40,9 @@ ${profiles.join('\n')}
 sign-in-relay providers <name> shows the guide to one: where to register,
 what to enter there, what to set, how to test, and what goes wrong.
 
-Addresses only; you set PKCE and scopes:
+Endpoints only; you set PKCE and scopes:
 
-${wrap([...ADDRESSES.keys()]).join('\n')}
+${wrap([...ENDPOINTS.keys()]).join('\n')}
 `;
 }
 
@@ -70,16 +70,16 @@ function wrap(names: readonly string[]): readonly string[] {
   return names.join(' ').match(/\S.{0,77}(?=\s|$)/g) ?? [];
 }
 
-function describeAddresses(name: string, facts: KnownAddresses): string {
+function describeEndpoints(name: string, facts: KnownEndpoints): string {
   const prefix = prefixOf(name);
   const known = [
-    `users sign in at   ${facts.authorizeUrl}`,
-    `tokens come from   ${facts.tokenUrl}`,
-    `client secret      ${facts.clientAuth === 'basic' ? 'by HTTP Basic' : 'in the body (post)'}`,
-    ...(facts.quirks?.tokenRequest ? ['token requests     in JSON'] : []),
-    `compared with      ${facts.source}`,
+    `authorization endpoint   ${facts.authorizeUrl}`,
+    `token endpoint           ${facts.tokenUrl}`,
+    `client secret            ${facts.clientAuth === 'basic' ? 'by HTTP Basic' : 'in the body (post)'}`,
+    ...(facts.quirks?.tokenRequest ? ['token requests           in JSON'] : []),
+    `compared with            ${facts.source}`,
   ];
-  return `Of ${name} only this is known; nobody here has signed in there:
+  return `Only this is known of ${name}; it was not tested with an account:
 
 ${known.join('\n')}
 

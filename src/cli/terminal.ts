@@ -1,14 +1,14 @@
-/** What the commands write to a terminal: text of others, QR codes, times, a countdown. */
+/** What the commands write to a terminal: untrusted text, QR codes, times, a countdown. */
 import { correction, generate } from 'lean-qr';
 import { spellOutUnseen } from '../pages/shown-name.ts';
 
-/** A line of the commands themselves has fewer. What a server sends may have any number. */
+/** Longer than any line of the commands themselves. What a server sends may have any length. */
 const LINE_CHARACTERS = 1_000;
 
 /**
- * One line that may hold what somebody else wrote: a server, an app, a file name. Control
- * characters would move the cursor, set the clipboard (OSC 52) or reorder the text, so
- * each invisible character is spelled out, as in `<U+001B>`.
+ * One line with text from a server, an app or a file name. Control characters would move
+ * the cursor, set the clipboard (OSC 52) or reorder the text, so each invisible character
+ * is spelled out, as in `<U+001B>`.
  */
 export function printable(text: string): string {
   const line = text.slice(0, LINE_CHARACTERS).replace(/[\t-\r\u2028\u2029]+/g, ' ');
@@ -17,14 +17,14 @@ export function printable(text: string): string {
   return isCut ? `${shown.slice(0, LINE_CHARACTERS).join('')}…` : shown.join('');
 }
 
-/** The same value as JSON for a terminal, a file or a program: in ASCII, since JSON itself leaves C1 and bidi controls as they are. */
+/** JSON in ASCII, for a terminal, a file or a program: JSON.stringify leaves C1 and bidi controls as they are. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, null, 2).replace(/[^\n -~]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
 }
 
-/** What a scanner needs around the code, in modules. ISO/IEC 18004 §9.1. */
+/** The margin that a scanner needs, in modules. ISO/IEC 18004 §9.1. */
 export const QUIET_ZONE = 4;
 
 /** Two of the fixed 256 colours, because a theme may change the first sixteen. */
@@ -53,7 +53,7 @@ export function renderQr(text: string, quietZone = QUIET_ZONE): TerminalQr {
   return { lines, columns: code.size + 2 * quietZone };
 }
 
-/** Four times as large: two characters are one module. For a terminal that has the room. */
+/** Four times as large: two characters are one module. */
 export function renderLargeQr(text: string): TerminalQr {
   const code = generate(text, { minCorrectionLevel: correction.L });
   const end = code.size + QUIET_ZONE;
@@ -68,13 +68,13 @@ export function renderLargeQr(text: string): TerminalQr {
   return { lines, columns: 2 * (code.size + 2 * QUIET_ZONE) };
 }
 
-/** As on a clock: `9:41`. */
+/** `9:41` */
 export function clockText(leftMs: number): string {
   const seconds = Math.max(0, Math.ceil(leftMs / 1_000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** `1 hour`, `10 minutes`, `40 seconds`: in the largest unit that it fills. */
+/** `1 hour`, `10 minutes` or `40 seconds`. */
 export function durationText(leftMs: number): string {
   const seconds = Math.max(0, Math.round(leftMs / 1_000));
   if (seconds >= 3_600) return countText(seconds / 3_600, 'hour');
@@ -86,7 +86,6 @@ function countText(amount: number, unit: string): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
-/** A bar that grows shorter. */
 export function barText(leftMs: number, totalMs: number, columns: number): string {
   const part = Math.min(1, Math.max(0, leftMs / totalMs));
   const full = Math.ceil(part * columns);

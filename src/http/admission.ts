@@ -11,11 +11,11 @@ import { type Refused, refused } from './responses.ts';
 
 export interface Admission {
   /**
-   * The address that starts a sign-in. Its token is taken when the sign-in is registered,
-   * so it is refused here only if it was refused before and has no token yet.
+   * The address of a start. Its token is taken when the session is registered, so it is
+   * refused here only if it was refused before and has no token yet.
    */
   admitStart(request: RelayRequest): { readonly ok: true; readonly address: string } | Refused;
-  /** Takes the token of a start that is refused for `reason`. Without a token, that is the reason. */
+  /** Takes a token for a start that is refused for `reason`. Without a token it is refused as rate-limited. */
   chargeStart(address: string, reason: Refused): Promise<Refused>;
   /** Remembers an address that the limit on starts has refused. Returns the refusal. */
   noteStart(address: string, reason: StartRefused): Refused;
@@ -42,7 +42,7 @@ const OVERALL = 'everybody';
 const IGNORED_FORWARDED_HINT =
   'X-Forwarded-For came from a peer outside TRUSTED_PROXY_CIDRS: all clients behind that proxy share one rate limit';
 
-/** At this number all are forgotten: the store then refuses them again. */
+/** At this number all are removed: the store then refuses them again. */
 const MAX_REFUSED_ADDRESSES = 10_000;
 
 export function createAdmission(

@@ -1,6 +1,6 @@
 /**
- * From a request to its handler and back. routes.ts has the table. Methods, HEAD,
- * OPTIONS, CORS and faults are handled only here. Uses no API of a particular runtime.
+ * Passes each request to its handler by the table in routes.ts. Methods, HEAD, OPTIONS, CORS
+ * and faults are handled only here. Uses no API of a particular runtime.
  *
  * A handler has no deadline here. Everything it awaits has its own: a body
  * (request.ts), a command to the store (stores/redis/commands.ts), a poll
@@ -13,33 +13,32 @@ import type { Cors } from './cors.ts';
 import { type Peers, RelayRequest, readPath } from './request.ts';
 import { type Refused, refuse, refuseInText } from './responses.ts';
 
-/** Answers a request. May throw. */
+/** May throw. */
 export type Handler = (request: RelayRequest) => Response | Refused | Promise<Response | Refused>;
 
 export interface Route {
   /**
    * An exact path, or one with an open segment (`/auth/:service/callback`), or a prefix
-   * (`/oauth2/*`). Paths are compared as they were sent.
+   * (`/oauth2/*`). Paths are compared without decoding.
    */
   readonly path: string;
-  /** By method. Absent: `respond` answers every method; without it the path does not exist. */
+  /** By method. Absent: `respond` handles every method; without it the path is not found. */
   readonly methods?: Readonly<Record<string, Handler>>;
   readonly respond?: (request: RelayRequest) => Response;
   /** Whether the open segment has a known value. If not, the next route is tried. */
   readonly isKnown?: (parameter: string) => boolean;
   /** Makes the response to a refusal. Absent: text. */
   readonly refuse?: (refused: Refused, request: RelayRequest) => Response;
-  /** Answers any other method. The response lists those that are allowed. RFC 9110 §15.5.6. */
+  /** Responds to any other method, and lists those that are allowed. RFC 9110 §15.5.6. */
   readonly refuseMethod?: (allow: string) => Response;
-  /** Answers after a fault. */
+  /** Responds after a fault. */
   readonly onFault?: (request: RelayRequest) => Response;
   /** Devices use it, so web apps of CORS_ORIGINS may use it too. */
   readonly isForDevices?: boolean;
 }
 
 /**
- * A fetch handler that any runtime can mount. `peers` finds the address from which the
- * request came. Never throws.
+ * A fetch handler for any runtime. `peers` finds the address of the client. Never throws.
  */
 export type HandleRequest = (request: Request, peers: Peers) => Response | Promise<Response>;
 

@@ -6,7 +6,7 @@ import ipaddr from 'ipaddr.js';
 const MAX_FORWARDED_FOR_CHARACTERS = 4_096;
 const MAX_FORWARDED_FOR_HOPS = 32;
 
-/** An IPv6 client owns a /64, so that is what one rate-limit bucket covers. */
+/** An IPv6 client has a /64, so one rate-limit bucket covers that. */
 const IPV6_BUCKET_GROUPS = 64 / 16;
 
 /** IPv4 addresses are numbers, not objects, because most clients have one and this is faster. */
@@ -19,7 +19,7 @@ export interface ClientAddress {
   readonly ignoredForwarded: boolean;
 }
 
-/** Undefined when the address cannot be determined. */
+/** Undefined if the address cannot be determined. */
 export type FindClientAddress = (
   peerAddress: string | undefined,
   forwardedFor: string | undefined,

@@ -1,8 +1,8 @@
 /**
- * With CONFIRM=always a cookie for the callback identifies the browser that pressed
- * Continue. Otherwise an attacker could confirm, and send another user the
- * provider's address to which Continue redirects. RFC 9700 §4.7.1. The relay stores nothing
- * about the cookies, so any instance can check them.
+ * With CONFIRM=always a cookie for the callback identifies the browser that pressed Continue.
+ * Otherwise an attacker could press it, and send another user the provider's URL to which it
+ * redirects. RFC 9700 §4.7.1. The relay stores nothing about the cookies, so any instance can
+ * check them.
  */
 import { hash } from 'node:crypto';
 import { generateCookie } from 'hono/cookie';
@@ -21,12 +21,12 @@ export function createContinueCookies(
   sessionSeconds: number,
   asksAlways: boolean,
 ): ContinueCookies {
-  // The parser lowercases the scheme, however the operator wrote it.
+  // The parser lowercases the scheme.
   const secure = new URL(baseUrl).protocol === 'https:';
   const prefix = secure ? '__Secure-' : '';
   const basePath = basePathOf(baseUrl);
 
-  /** One for each sign-in, because a browser may have several in progress. It contains a digest, not the state. */
+  /** One cookie for each sign-in, because a browser may have several in progress. It contains a digest, not the state. */
   const nameOf = (browserState: string) =>
     `${prefix}continued-${hash('sha256', `continued:${browserState}`, 'base64url')}`;
 

@@ -9,7 +9,7 @@ import { DATA_HEADERS } from './responses.ts';
 const MAX_AGE_SECONDS = 7_200;
 
 export interface Cors {
-  /** Answers a preflight. Undefined for any other request, or an origin that is not listed. */
+  /** The response to a preflight. Undefined for any other request, or an origin that is not listed. */
   preflight(request: Request): Response | undefined;
   /** Adds the headers that let a page of a listed origin read the response. */
   allow(request: Request, response: Response): Response;

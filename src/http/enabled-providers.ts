@@ -1,6 +1,6 @@
 /**
- * The enabled providers by name. A provider whose issuer has not yet returned its
- * addresses is known, but nobody can sign in there: it is refused here for every endpoint.
+ * The enabled providers by name. A provider that is not discovered yet is known, but refused
+ * here for every endpoint.
  */
 import { DISCOVERY_RETRY_MS } from '../limits.ts';
 import type { Provider } from '../providers/provider.ts';
@@ -17,7 +17,7 @@ export interface Providers {
   readonly offered: readonly OfferedService[];
   has(name: string): boolean;
   find(name: string): FoundProvider | Refused;
-  /** Called once the provider's addresses are known. */
+  /** Called once the provider's endpoints are known. */
   add(provider: Provider): void;
 }
 
@@ -28,7 +28,7 @@ interface FoundProvider {
 
 const UNKNOWN = refused('unknown_service');
 
-/** Until the issuer is asked again. */
+/** Discovery is tried again after that. */
 const UNDISCOVERED = refused('undiscovered', DISCOVERY_RETRY_MS);
 
 export function createProviders(offered: readonly OfferedService[]): Providers {

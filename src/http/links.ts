@@ -1,4 +1,4 @@
-/** The URLs that devices and users get, and the user code as a user sees and types it. */
+/** The URLs that devices and users get, and how a user code is shown and typed. */
 import { USER_CODE_ALPHABET, USER_CODE_LENGTH } from '../limits.ts';
 
 const USER_CODE = new RegExp(`^[${USER_CODE_ALPHABET}]{${USER_CODE_LENGTH}}$`);
@@ -9,7 +9,7 @@ export function formatUserCode(userCode: string): string {
   return `${userCode.slice(0, half)}-${userCode.slice(half)}`;
 }
 
-/** Accepts any case, any separators, and the full-width letters of a Japanese keyboard. Undefined for what cannot be a code. */
+/** Accepts any case, any separators, and the full-width letters of a Japanese keyboard. Undefined if it cannot be a code. */
 export function parseUserCode(typed: string): string | undefined {
   const letters = typed
     .normalize('NFKC')

@@ -1,7 +1,7 @@
 /**
- * Responses of the device grant: always JSON. Polls are refused with 400, because
- * standard clients take any other status as final. This is the one place that says what
- * each refusal becomes there. RFC 6749 §5, RFC 8628 §3.5.
+ * Responses of the device grant, always JSON, and what each refusal becomes there. Polls are
+ * refused with 400, because standard clients treat any other status as final. RFC 6749 §5,
+ * RFC 8628 §3.5.
  */
 import type { ErrorResult, TokenResult } from '../relay/session.ts';
 import { DATA_HEADERS, type HeaderFields, type Refused, retryAfter } from './responses.ts';
@@ -22,18 +22,18 @@ const ERRORS = {
   unsupported_grant_type: 'Only device_code and refresh_token are granted',
   invalid_scope: 'The provider does not accept the scope',
   /* RFC 8628 §3.5. */
-  authorization_pending: 'The person has not signed in yet',
-  slow_down: 'Asked too often; wait five seconds longer',
-  access_denied: 'The person declined',
-  expired_token: 'The sign-in has expired or was already handed out; start again',
+  authorization_pending: 'The user has not signed in yet',
+  slow_down: 'Too many requests; wait five seconds longer',
+  access_denied: 'The user declined',
+  expired_token: 'The sign-in has expired, or its result was delivered; start again',
   /* The relay's own: docs/device-grant.md "Errors". */
-  authorization_failed: 'The provider did not sign the person in',
-  missing_code: 'The provider sent the person back without a code',
+  authorization_failed: 'The provider did not sign the user in',
+  missing_code: 'The provider sent the user back without a code',
   exchange_failed: 'The provider gave no tokens for its code',
   /* RFC 6749 §4.1.2.1. */
   temporarily_unavailable: 'Not possible now; try again later',
   /* RFC 6749 §8.5 allows further errors. */
-  not_found: 'There is nothing at this address',
+  not_found: 'There is no such endpoint',
   method_not_allowed: 'The method is not allowed here',
 } as const;
 
@@ -42,7 +42,7 @@ export type OAuthError = keyof typeof ERRORS | ErrorResult['error'];
 export interface OAuthErrorDetails {
   readonly status?: number;
   readonly headers?: HeaderFields;
-  /** Instead of the usual one. Never contains anything from the request. */
+  /** Instead of the usual one. Contains nothing from the request. */
   readonly description?: string;
 }
 
@@ -57,9 +57,9 @@ export function refuseOAuth(error: OAuthError, details: OAuthErrorDetails = {}):
 }
 
 /**
- * What routes of the device grant answer. `limitedStatus` is the status for an address
- * above its rate limit. 503, unlike other errors, tells a load balancer that another
- * instance may do better: one that knows the provider.
+ * For routes of the device grant. `limitedStatus` is the status for an address above its rate
+ * limit. After a 503 a load balancer may try another instance, which may have discovered the
+ * provider.
  */
 export function refuseInOAuth({ refusal, retryAfterMs }: Refused, limitedStatus = 400): Response {
   const headers = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
@@ -83,7 +83,7 @@ function isOAuthError(refusal: string): refusal is OAuthError {
   return Object.hasOwn(ERRORS, refusal);
 }
 
-/** RFC 6749 §5.1. `scope` always, as some clients read nothing without it. */
+/** RFC 6749 §5.1. Always with `scope`, because some clients fail without it. */
 export function describeOAuthTokens(tokens: TokenResult): object {
   return {
     access_token: tokens.accessToken,

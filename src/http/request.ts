@@ -15,9 +15,9 @@ export const MAX_FORM_BYTES = 512;
 /** How long a request body may take to arrive. A device sends some 30 bytes. */
 export const REQUEST_BODY_DEADLINE_MS = 10_000;
 
-/** Finds the address from which a request came. Bun's server implements it. */
+/** Bun's server implements it. */
 export interface Peers {
-  /** The address of the socket's peer. Null when the runtime cannot tell. */
+  /** The address of the socket's peer. Null if the runtime does not know it. */
   requestIP(request: Request): { readonly address: string } | null;
 }
 
@@ -177,7 +177,7 @@ export function createBodyReader(clock: Clock): BodyReader {
 
 const NO_BODY: Promise<BoundedText> = Promise.resolve({ text: '', isCut: false });
 
-/** The members of a JSON object; none of any other JSON. Throws where it is not JSON. */
+/** The members of a JSON object; none of any other JSON. Throws if it is not JSON. */
 export function parseMembers(text: string): Readonly<Record<string, unknown>> {
   const json: unknown = JSON.parse(text);
   return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};

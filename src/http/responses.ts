@@ -1,6 +1,6 @@
 /**
- * The kinds of response, and the one place that says which status, text or page each
- * refusal becomes. The errors of the device grant are in oauth-responses.ts.
+ * The kinds of response, and which status, text or page each refusal becomes. The errors of
+ * the device grant are in oauth-responses.ts.
  *
  * Headers are plain objects. A `Headers` object that several responses share would stay
  * one object under @hono/node-server, and a cookie set in it would go to every user.
@@ -18,7 +18,7 @@ import type { RelayRequest } from './request.ts';
 export type HeaderFields = Readonly<Record<string, string>>;
 
 const EVERYWHERE = {
-  // Addresses of the relay contain secrets in their query. RFC 9700 §4.2.4.
+  // URLs of the relay contain secrets in their query. RFC 9700 §4.2.4.
   'Cache-Control': 'no-store, private',
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
@@ -83,17 +83,17 @@ const REFUSALS = {
   /** The limit on sessions is reached, or there was a fault. */
   busy: { status: 503, text: 'Server busy' },
   draining: { status: 503, text: 'Server busy' },
-  /** The provider's issuer has not returned its addresses yet. */
+  /** The provider is not discovered yet. */
   undiscovered: { status: 503, text: 'Server busy' },
   /** The refresh token may still be valid: the device keeps it. */
   refresh_unavailable: { status: 503, text: 'Server busy' },
   not_configured: { status: 503, text: 'OAuth proxy not configured' },
 } as const;
 
-/** A ProviderError is what the provider decided on a refresh token. */
+/** A ProviderError is the provider's decision about a refresh token. */
 export type Refusal = keyof typeof REFUSALS | ProviderError;
 
-/** What an endpoint returns in place of a response. Its route makes the response. */
+/** Returned by an endpoint instead of a response. Its route makes the response. */
 export interface Refused {
   readonly ok: false;
   readonly refusal: Refusal;
@@ -109,10 +109,10 @@ export function refuse(refusal: keyof typeof REFUSALS, headers?: HeaderFields): 
   return textResponse(status, text, headers);
 }
 
-/** When a device may try again what was not the provider's decision. */
+/** When a device may repeat a refresh that failed without a decision of the provider. */
 const RETRY_REFRESH_MS = 5_000;
 
-/** What routes of the relay's own protocol answer. */
+/** For routes of the relay's own protocol. */
 export function refuseInText({ refusal, retryAfterMs }: Refused): Response {
   if (!isTextRefusal(refusal)) {
     return new Response(JSON.stringify({ error: refusal }), { ...JSON_RESPONSE, status: 400 });
@@ -130,14 +130,14 @@ export function retryAfter(retryAfterMs: number): HeaderFields {
   return { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) };
 }
 
-/** Tokens as the relay's own protocol has them; with `details` all that the provider gave. */
+/** Tokens in the relay's own protocol; with `details` all that the provider gave. */
 export function describeTokens(tokens: TokenResult, details: boolean): object {
   const { accessToken, refreshToken, expiresIn, tokenType, scope, idToken } = tokens;
   const usual = { accessToken, refreshToken, expiresIn };
   return details ? { ...usual, tokenType, scope, idToken } : usual;
 }
 
-/** The pages at the end of a sign-in, or in place of it. */
+/** The pages that end a sign-in, or refuse one. */
 const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
   signed_in: 200,
   access_denied: 200,
@@ -147,23 +147,23 @@ const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
   exchange_failed: 502,
   exchange_refused: 502,
   link_invalid: 404,
-  /* For a user who comes back to a sign-in that they cannot continue any more. */
+  /* For a user who comes back to a sign-in that cannot be continued. */
   in_progress: 200,
   failed: 200,
   cancelled: 404,
-  /* The code is not spent, so trying again may work, here or at the next instance. */
+  /* The code is not spent, so trying again may work, here or at another instance. */
   busy: 503,
   undiscovered: 503,
   fault: 503,
   rate_limited: 429,
 };
 
-/** Outcomes that are no error, so their page shows no id. */
+/** Outcomes that are not errors: their pages show no id. */
 const GOOD: ReadonlySet<OutcomeName> = new Set([
   ...(['signed_in', 'access_denied', 'in_progress', 'cancelled'] as const),
 ]);
 
-/** Whether a page has a form, and who answers it: the relay, or the provider to which the relay redirects. */
+/** Whether a page has a form, and whether the relay responds with a page (`answered`) or redirects to the provider (`leaving`). */
 export type FormKind = 'none' | 'answered' | 'leaving';
 
 export interface PageResponses {
@@ -171,14 +171,14 @@ export interface PageResponses {
   respond(status: number, page: string, form: FormKind): Response;
   /** Responds with the page of an outcome, in the language of the request. */
   respondWithPage(outcome: OutcomeName, request: RelayRequest, more?: PageDetails): Response;
-  /** What routes of pages answer: a page where there is one for the refusal, otherwise text. */
+  /** For routes of pages: the refusal's page if it has one, otherwise text. */
   refuse(refused: Refused, request: RelayRequest, browserState?: string): Response;
 }
 
 interface PageDetails {
   readonly names?: Names;
   readonly headers?: HeaderFields;
-  /** Of the sign-in whose id the page of an error shows. Absent: `state` of the request. */
+  /** An error page shows the id of this sign-in. Absent: `state` of the request. */
   readonly browserState?: string | undefined;
 }
 
@@ -226,14 +226,14 @@ function isOutcome(name: string): name is OutcomeName {
   return Object.hasOwn(PAGE_STATUS, name);
 }
 
-/** A picture of the pages: the same for everyone, and without a secret in its address. */
+/** The logo or the favicon: the same for everyone, without a secret in its URL. */
 export function createPictureResponse({ mediaType, base64 }: Picture): () => Response {
   const bytes = Buffer.from(base64, 'base64');
   const headers = {
     ...EVERYWHERE,
     'Cache-Control': 'public, max-age=86400',
     'Content-Type': mediaType,
-    // An SVG that a user opens alone runs nothing, and loads nothing.
+    // An SVG that a user opens by itself must run and load nothing.
     'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
   };
   return () => new Response(bytes, { headers });

@@ -57,7 +57,7 @@ export interface RouteSettings {
   readonly blind: BlindPolicy;
 }
 
-/** Without that of starts, which is the store's. */
+/** All except the limit on starts, which is the store's. */
 export interface RateLimits {
   readonly refreshLimiter: RateLimiter;
   /** Polls of the device grant, by device code. Local, because they load only this instance. */
@@ -67,10 +67,10 @@ export interface RateLimits {
   readonly qrLimits: RateLimitPair;
 }
 
-/** What health checks ask. */
+/** For health checks. */
 export interface Health {
   isDraining(): boolean;
-  /** Why requests should go elsewhere. Undefined: they need not. */
+  /** Why `/ready` gets a 503. Undefined: it gets a 200. */
   findUnreadiness(): string | undefined;
 }
 
@@ -195,7 +195,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     { path: '/', methods: { GET: home, HEAD: home }, ...page },
     { path: '/link', methods: { GET: codeForm, HEAD: codeForm, POST: takeCode }, ...page },
     { path: '/L/:code', methods: { GET: shortLink, POST: shortLink }, ...page },
-    // For users who type the whole address in lower case.
+    // For users who type the whole URL in lower case.
     { path: '/l/:code', methods: { GET: shortLink, POST: shortLink }, ...page },
     ...createPictureRoutes(branding),
 
@@ -215,7 +215,7 @@ interface OAuthEndpoints {
 
 const BLIND_ENDPOINTS: OAuthEndpoints = { token: refuseBlind, deviceAuthorization: refuseBlind };
 
-/** The device grant, whose every response is JSON, also of a path or a method that it does not have. */
+/** The device grant. Every response is JSON, even to an unknown path or method. */
 function createOAuthRoutes(
   { has }: Providers,
   { token, deviceAuthorization }: OAuthEndpoints,
@@ -229,7 +229,7 @@ function createOAuthRoutes(
       refuseOAuth('method_not_allowed', { status: 405, headers: { Allow: allow } }),
     onFault: () => refuseOAuth('temporarily_unavailable'),
   };
-  // After a fault the device polls again: to many clients any other error is final.
+  // After a fault the device must poll again. To many clients any other error is final.
   const polled = { ...oauth, onFault: () => refuseOAuth('authorization_pending') };
   const notFound = { ...forDevices, respond: () => refuseOAuth('not_found', { status: 404 }) };
   const metadataOf = (path: string) => ({ path, methods: { GET: metadata }, ...oauth });
@@ -252,7 +252,7 @@ function createPictureRoutes({ logo, accent }: Branding): Route[] {
   return logo === undefined ? [icon] : [icon, { path: '/logo', methods }];
 }
 
-/** Without a base URL the relay is disabled: it answers only that it is not configured. */
+/** Without a base URL the relay is disabled, and says that it is not configured. */
 export function createDisabledRoutes(): Route[] {
   return [
     ...healthRoutes({ isDraining: () => false, findUnreadiness: () => NOT_CONFIGURED }),

@@ -1,6 +1,6 @@
 /**
- * What every endpoint logs and counts of a sign-in. Each failure has a hint, which names
- * the setting to change. docs/operating.md lists the events.
+ * What endpoints log and count about a sign-in. Each failure has a hint, which names the
+ * setting to change. docs/operating.md lists the events.
  */
 import { log, warnOnce } from '../log.ts';
 import type { Monitor } from '../monitor.ts';

@@ -1,12 +1,12 @@
 /**
- * Why a connection could not be made, by the code of the error. The message of an error
- * is never shown: it may hold the address, and more.
+ * Why a connection could not be made, by the code of the error. The message of an error is
+ * never shown: it may contain the URL and other secrets.
  */
 
-/** `dns`: the name is unknown. `refused`: nothing listens. `tls`: no trusted TLS. `closed`: the other side hung up. */
+/** `dns`: the name is unknown. `refused`: nothing listens. `tls`: no trusted TLS. `closed`: the server closed the connection. */
 export type ConnectProblem = 'dns' | 'refused' | 'tls' | 'closed' | 'other';
 
-/** Bun's error has the code, Node's has it in its cause. Empty: it has none. */
+/** Bun's error has the code, Node's has it in its cause. Empty if there is none. */
 export function codeOf(error: unknown): string {
   for (const each of [error, error instanceof Error ? error.cause : undefined]) {
     if (each instanceof Error && 'code' in each && typeof each.code === 'string') return each.code;
@@ -37,5 +37,5 @@ const CLOSED: ReadonlySet<string> = new Set([
   ...['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ConnectionClosed'],
 ]);
 
-/** EPROTO is Bun's for a server that does not speak TLS. */
+/** Bun reports EPROTO for a server that does not speak TLS. */
 const TLS = /CERT|SIGNATURE|ISSUER|SSL|TLS|^EPROTO$|^UNABLE_TO_/;

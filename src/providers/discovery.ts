@@ -1,16 +1,16 @@
 /**
- * Asks an issuer for a provider's addresses.
+ * Discovers a provider's endpoints from its issuer.
  * @see OpenID Connect Discovery 1.0 §4 https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig
  * @see RFC 8414 §3 https://www.rfc-editor.org/rfc/rfc8414#section-3
  */
 import { readAtMost } from '../body.ts';
 import { DISCOVERY_BYTES, DISCOVERY_TIMEOUT_MS } from '../limits.ts';
-import { findAddressProblem, findAuthorizeUrlProblem, findTokenUrlProblem } from './address.ts';
 import { codeOf } from './connect-problem.ts';
 import type { ClientAuthentication, PkceMethod, ProviderConfig } from './provider.ts';
 import type { Fetch } from './token-endpoint.ts';
+import { findAuthorizeUrlProblem, findTokenUrlProblem, findUrlProblem } from './url.ts';
 
-/** A provider that is configured by `<PROVIDER>_ISSUER`. What is set here overrides what the issuer says. */
+/** A provider that is configured by `<PROVIDER>_ISSUER`. Settings override what the issuer announces. */
 export interface ProviderToDiscover extends Partial<ProviderConfig> {
   readonly name: string;
   readonly displayName: string;
@@ -21,7 +21,7 @@ export interface ProviderToDiscover extends Partial<ProviderConfig> {
 
 export type Discovery =
   | { readonly provider: ProviderConfig; readonly problem?: undefined }
-  /** Why it cannot be used, for the operator's log. Holds no secret. */
+  /** Why it cannot be used, for the log. Contains no secret. */
   | { readonly problem: string; readonly provider?: undefined };
 
 interface Metadata {
@@ -33,38 +33,38 @@ interface Metadata {
 }
 
 /**
- * The provider as its issuer describes it, or why it cannot be used. Never throws
- * and follows no redirect. `timeoutMs` bounds both addresses together.
+ * The provider as its issuer describes it, or why it cannot be used. Never throws, and follows
+ * no redirect. `timeoutMs` bounds the requests to both well-known URLs together.
  */
 export async function discoverProvider(
-  asked: ProviderToDiscover,
+  provider: ProviderToDiscover,
   fetch: Fetch,
   timeoutMs: number = DISCOVERY_TIMEOUT_MS,
 ): Promise<Discovery> {
-  const problem = findAddressProblem(asked.issuer);
-  if (problem) return { problem: `the issuer ${quote(asked.issuer)} ${problem}` };
+  const problem = findUrlProblem(provider.issuer);
+  if (problem) return { problem: `the issuer ${quote(provider.issuer)} ${problem}` };
   const signal = AbortSignal.timeout(timeoutMs);
   // OpenID appends the well-known path to the issuer's; RFC 8414 §3.1 puts it before. Both drop a final slash.
-  const { origin, pathname } = new URL(asked.issuer);
+  const { origin, pathname } = new URL(provider.issuer);
   const path = pathname.replace(/\/$/, '');
   const openId = `${origin}${path}/.well-known/openid-configuration`;
   const oauth = `${origin}/.well-known/oauth-authorization-server${path}`;
   let read = await readMetadata(openId, fetch, signal);
   if ('problem' in read && read.isMissing) read = await readMetadata(oauth, fetch, signal);
-  return 'problem' in read ? { problem: read.problem } : describeProvider(asked, read);
+  return 'problem' in read ? { problem: read.problem } : describeProvider(provider, read);
 }
 
 async function readMetadata(
-  address: string,
+  url: string,
   fetch: Fetch,
   signal: AbortSignal,
 ): Promise<Metadata | { readonly problem: string; readonly isMissing: boolean }> {
   const failed = (problem: string, isMissing = false) => {
-    return { problem: `${address} ${problem}`, isMissing };
+    return { problem: `${url} ${problem}`, isMissing };
   };
   try {
-    const response = await fetch(address, {
-      // A compressed document could be far longer than the limit once it is decompressed.
+    const response = await fetch(url, {
+      // A compressed document could become far longer than the limit.
       headers: { Accept: 'application/json', 'Accept-Encoding': 'identity' },
       redirect: 'manual',
       signal,
@@ -83,7 +83,7 @@ async function readMetadata(
   }
 }
 
-/** Undefined for what is no discovery document. RFC 8414 §2. */
+/** Undefined if it is not a discovery document. RFC 8414 §2. */
 function parseMetadata(text: string): Metadata | undefined {
   const json = parseObject(text);
   const metadata = {
@@ -111,15 +111,15 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
 const isString = (value: unknown): value is string => typeof value === 'string';
 const isStringList = (value: unknown) => Array.isArray(value) && value.every(isString);
 
-function describeProvider(asked: ProviderToDiscover, metadata: Metadata): Discovery {
-  const { issuer, ...given } = asked;
+function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Discovery {
+  const { issuer, ...given } = provider;
   // Compared exactly, so that no issuer can impersonate another. RFC 8414 §3.3.
   if (metadata.issuer !== issuer) {
     return { problem: `the issuer ${issuer} calls itself ${quote(metadata.issuer)}` };
   }
   const authorizeUrl = given.authorizeUrl ?? metadata.authorization_endpoint;
   const tokenUrl = given.tokenUrl ?? metadata.token_endpoint;
-  // The operator's own addresses were checked with the settings.
+  // The operator's own endpoints were checked with the settings.
   const problem =
     (given.authorizeUrl === undefined &&
       findDiscoveredProblem(issuer, 'authorization_endpoint', authorizeUrl)) ||
@@ -135,15 +135,15 @@ function describeProvider(asked: ProviderToDiscover, metadata: Metadata): Discov
 function findDiscoveredProblem(
   issuer: string,
   field: 'authorization_endpoint' | 'token_endpoint',
-  address: string,
+  url: string,
 ): string | undefined {
   const findProblem = field === 'token_endpoint' ? findTokenUrlProblem : findAuthorizeUrlProblem;
   const isPlain = (text: string) => new URL(text).protocol === 'http:';
-  // Plain http is only accepted on this machine, and only from an issuer on this machine.
+  // Plain http is accepted only on this machine, and only from an issuer on this machine.
   const problem =
-    findProblem(address) ??
-    (isPlain(address) && !isPlain(issuer) ? 'must be https, as its issuer is' : undefined);
-  return problem && `${field} is ${quote(address)}: it ${problem}`;
+    findProblem(url) ??
+    (isPlain(url) && !isPlain(issuer) ? 'must be https, as its issuer is' : undefined);
+  return problem && `${field} is ${quote(url)}: it ${problem}`;
 }
 
 /** An issuer that lists no methods does not support PKCE. RFC 8414 §2, `code_challenge_methods_supported`. */

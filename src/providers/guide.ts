@@ -1,4 +1,4 @@
-/** A guide to one provider, made from its profile: docs/providers/*.md, and `sign-in-relay providers <name>`. */
+/** Writes the guide to a provider from its profile: docs/providers/*.md, and `sign-in-relay providers <name>`. */
 import { type FactName, nameOfFact, type Profile } from './profile.ts';
 
 /** Markdown that reads well in a terminal too. */
@@ -14,7 +14,7 @@ At <${profile.registration}>:
 
 ${profile.register.map((step, index) => `${index + 1}. ${step}`).join('\n')}
 
-The redirect URI, to the letter, with your own \`OAUTH_BASE_URL\`:
+Exactly this redirect URI, with your own \`OAUTH_BASE_URL\`:
 
     https://relay.example/auth/${name}/callback
 
@@ -26,7 +26,7 @@ ${settings(name, profile)}
 
 ## Test
 
-1. Start the relay. Its log has \`listening\` with your redirect URI, and a \`setting\` line for anything that it doubts.
+1. Start the relay. Its log has \`listening\` with your redirect URI, and a \`setting\` line for each warning.
 2. Start a sign-in, and open the \`url\` of the response in a browser:
 
        curl -d '{"service":"${name}"}' https://relay.example/auth/start
@@ -37,7 +37,7 @@ ${settings(name, profile)}
 
    ${expected(profile)}
 
-If the device gets \`exchange_failed\`, the relay's log says why (\`exchange_failed\`, with the status and the error of ${displayName}).
+If the device gets \`exchange_failed\`, the relay's log says why, with the status and the error of ${displayName}.
 
 ## What goes wrong
 
@@ -50,7 +50,7 @@ ${list(
 
 ${describeRequests(profile)}
 
-## What comes back
+## What the relay gets
 
 - Refresh token: ${describeRefreshToken(profile)}
 - A refresh gives another refresh token: ${profile.rotates}.
@@ -60,7 +60,7 @@ ${list(
   '- ',
 )}
 
-## A device flow of its own
+## Its own device flow
 
 ${describeDeviceFlow(profile)}
 
@@ -91,7 +91,7 @@ function settings(name: string, profile: Profile): string {
   ];
   const notes = [
     profile.clientSecret === 'optional'
-      ? `If the app has a secret, set \`${prefix}CLIENT_SECRET_FILE\` too. Without one, PKCE alone protects the code.`
+      ? `If the app has a secret, set \`${prefix}CLIENT_SECRET_FILE\` too. Without one, only PKCE protects the code.`
       : '',
     profile.userAgentNames
       ? `\`${prefix}USER_AGENT\` should name ${profile.userAgentNames}. Unset, it is \`sign-in-relay\`.`
@@ -123,15 +123,15 @@ function describeRequests(profile: Profile): string {
     .map(([name, value]) => `\`${name}=${value}\``)
     .join(' and ');
   const rows = [
-    ['users sign in at', profile.authorizeUrl],
-    ['tokens come from', profile.tokenUrl],
+    ['authorization endpoint', profile.authorizeUrl],
+    ['token endpoint', profile.tokenUrl],
     ['PKCE', profile.pkce],
     ['scope', profile.scope === undefined ? 'none' : `\`${profile.scope}\``],
     ['parameters', parameters || 'none'],
     ['client secret', describeAuthentication(profile)],
     ['token request', tokenRequest ? 'JSON' : 'a form'],
     ...(clientIdHeader ? [['client id also in', `the header \`${clientIdHeader}\``]] : []),
-    ...(refreshesWithRedirectUri ? [['a refresh also brings', '`redirect_uri`']] : []),
+    ...(refreshesWithRedirectUri ? [['a refresh also has', '`redirect_uri`']] : []),
   ];
   return ['| | |', '|---|---|', ...rows.map((cells) => `| ${cells.join(' | ')} |`)].join('\n');
 }
@@ -159,13 +159,12 @@ function describeRefreshToken({ refreshToken, authorizeParams }: Profile): strin
 function describeDeviceFlow(profile: Profile): string {
   const { displayName, deviceFlow } = profile;
   if (deviceFlow === 'none') return sentence(profile, 'deviceFlow', 'None was found.');
-  const note = `If your app signs in at ${displayName} alone, it may not need the relay.`;
+  const note = `If your app signs in only at ${displayName}, it may not need the relay.`;
   return `${sentence(profile, 'deviceFlow', deviceFlow)}
 
 ${note}`;
 }
 
-/** Where each fact was read that the relay or the operator relies on, and when. */
 function describeSources({ evidence }: Profile): string {
   const { readOn, sources, unverified = {} } = evidence;
   const names = (facts: readonly string[]) =>

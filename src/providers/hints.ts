@@ -1,13 +1,12 @@
 /**
- * What an operator can do about a failure, in our words: which setting to change, or what
- * to look at. No text of a provider's is passed on. docs/operating.md lists the events.
+ * What an operator can do about a failure: which setting to change, or what to check. A hint
+ * contains no text from a provider. docs/operating.md lists the events.
  */
 import { EXCHANGE_TIMEOUT_MS } from '../limits.ts';
 import type { ExpiredStage } from '../relay/session.ts';
 import { type Provider, prefixOf } from './provider.ts';
 import type { ProviderError, TokenFailure } from './token-endpoint.ts';
 
-/** What the hints say of a provider. */
 export type ProviderFacts = Pick<
   Provider,
   'name' | 'displayName' | 'redirectUri' | 'tokenHost' | 'hasClientSecret'
@@ -24,12 +23,12 @@ export function hintForTokenFailure(
   const tokenUrl = `${prefixOf(name)}TOKEN_URL`;
   switch (failure.reason) {
     case 'timeout':
-      return `${displayName} did not answer at ${tokenHost} within ${EXCHANGE_TIMEOUT_MS / 1_000} s: wait, or look for a firewall between here and there`;
+      return `${displayName} did not answer at ${tokenHost} within ${EXCHANGE_TIMEOUT_MS / 1_000} s: wait, or check for a firewall in between`;
     case 'unreachable':
       return hintForConnection(provider, failure);
     case 'too_large':
     case 'not_json':
-      return `what answers at ${tokenHost} is no token endpoint: correct ${tokenUrl}`;
+      return `the response of ${tokenHost} is not that of a token endpoint: correct ${tokenUrl}`;
     case 'no_token':
       return `${displayName} answered 200 without an access token: check ${tokenUrl} and ${prefixOf(name)}CLIENT_AUTH`;
     case 'status':
@@ -58,9 +57,8 @@ function hintForStatus(provider: ProviderFacts, failure: TokenFailure, grant: Gr
   const { displayName, name, tokenHost } = provider;
   const { status = 0, providerError = failure.refusal } = failure;
   const tokenUrl = `${prefixOf(name)}TOKEN_URL`;
-  if (status === 429)
-    return `${displayName} limits requests: wait, or ask there for a higher limit`;
-  if (status >= 500) return `${displayName} has a fault of its own (${status}): wait`;
+  if (status === 429) return `${displayName} limits requests: wait, or ask it for a higher limit`;
+  if (status >= 500) return `${displayName} has an error of its own (${status}): wait`;
   if (providerError !== undefined) return hintForError(provider, providerError, grant);
   if (status >= 300 && status < 400) return `${tokenHost} redirects: correct ${tokenUrl}`;
   if (status === 404 || status === 405) return `there is no token endpoint: correct ${tokenUrl}`;
@@ -73,7 +71,7 @@ function hintForStatus(provider: ProviderFacts, failure: TokenFailure, grant: Gr
 function hintForError(provider: ProviderFacts, error: ProviderError, grant: Grant): string {
   const { displayName, name, redirectUri } = provider;
   const prefix = prefixOf(name);
-  const registered = `register the redirect URI ${redirectUri} there exactly so`;
+  const registered = `register exactly this redirect URI: ${redirectUri}`;
   switch (error) {
     case 'invalid_client':
       if (grant === 'refresh') return `${displayName} refuses ${clientOf(provider)}`;
@@ -81,15 +79,15 @@ function hintForError(provider: ProviderFacts, error: ProviderError, grant: Gran
     case 'invalid_grant':
       return grant === 'refresh'
         ? `${displayName} refuses the refresh token: it has expired or was revoked, so the user signs in again`
-        : `${displayName} refuses the code: if this happens at every sign-in, ${registered}, and check ${prefix}PKCE`;
+        : `${displayName} refuses the code: if this happens at every sign-in, check ${prefix}PKCE, and ${registered}`;
     case 'unauthorized_client':
       return `${displayName} does not allow this grant to ${prefix}CLIENT_ID: allow ${grant === 'refresh' ? 'refresh tokens' : 'the authorization code grant'} at its registration`;
     case 'invalid_scope':
       return `${displayName} refuses the scopes: correct ${prefix}SCOPE`;
     case 'unsupported_grant_type':
-      return `${displayName} does not support this grant there: correct ${prefix}TOKEN_URL`;
+      return `${displayName} does not support this grant at this endpoint: correct ${prefix}TOKEN_URL`;
     case 'invalid_request':
-      return `${displayName} finds the request wrong: check ${prefix}PKCE and ${prefix}CLIENT_AUTH, and ${registered}`;
+      return `${displayName} rejects the request as invalid: check ${prefix}PKCE and ${prefix}CLIENT_AUTH, and ${registered}`;
   }
 }
 
@@ -100,7 +98,7 @@ function clientOf({ name, hasClientSecret }: ProviderFacts): string {
     : `${prefix}CLIENT_ID; ${prefix}CLIENT_SECRET is not set, and may be needed`;
 }
 
-/** For an error that a browser brought back from the provider. RFC 6749 §4.1.2.1. */
+/** For an error of the authorization endpoint. RFC 6749 §4.1.2.1. */
 export function hintForAuthorizationError(provider: ProviderFacts, error: string): string {
   const { displayName, name, redirectUri } = provider;
   const prefix = prefixOf(name);
@@ -110,17 +108,17 @@ export function hintForAuthorizationError(provider: ProviderFacts, error: string
     case 'unauthorized_client':
       return `${displayName} does not allow the authorization code grant to ${prefix}CLIENT_ID: allow it at its registration`;
     case 'unsupported_response_type':
-      return `${displayName} does not give codes there: check ${prefix}AUTHORIZE_URL, and the type of the client at its registration`;
+      return `${displayName} gives no code at this endpoint: check ${prefix}AUTHORIZE_URL, and the type of the client at its registration`;
     case 'invalid_request':
-      return `${displayName} finds the request wrong: check ${prefix}PKCE and ${prefix}AUTHORIZE_PARAMS, and register the redirect URI ${redirectUri} there exactly so`;
+      return `${displayName} rejects the request as invalid: check ${prefix}PKCE and ${prefix}AUTHORIZE_PARAMS, and register exactly this redirect URI: ${redirectUri}`;
     case 'server_error':
     case 'temporarily_unavailable':
-      return `${displayName} has a fault of its own: wait`;
+      return `${displayName} has an error of its own: wait`;
     case 'interaction_required':
     case 'login_required':
     case 'account_selection_required':
     case 'consent_required':
-      return `${displayName} may not ask its user: remove prompt=none from ${prefix}AUTHORIZE_PARAMS`;
+      return `${displayName} must not show a page: remove prompt=none from ${prefix}AUTHORIZE_PARAMS`;
     case 'none':
       return `${displayName} sent the user back without a code: check ${prefix}AUTHORIZE_URL and ${prefix}AUTHORIZE_PARAMS`;
     default:
@@ -128,15 +126,15 @@ export function hintForAuthorizationError(provider: ProviderFacts, error: string
   }
 }
 
-/** Without the provider's facts while it is undiscovered. */
+/** An undiscovered provider is undefined. */
 export function hintForExpired(provider: ProviderFacts | undefined, stage: ExpiredStage): string {
   switch (stage) {
     case 'started':
-      return 'nobody opened the link: that is usual; if it is so for all, check that users reach OAUTH_BASE_URL';
+      return 'nobody opened the link: that is common; if it happens every time, check that users can reach OAUTH_BASE_URL';
     case 'opened':
       return provider === undefined
         ? 'the user did not come back from the provider'
-        : `the user did not come back from ${provider.displayName}: if it is so for all, the redirect URI registered there is not ${provider.redirectUri}, or ${prefixOf(provider.name)}CLIENT_ID is wrong`;
+        : `the user did not come back from ${provider.displayName}: if it happens every time, the redirect URI registered there is not ${provider.redirectUri}, or ${prefixOf(provider.name)}CLIENT_ID is wrong`;
     case 'called_back':
       return 'the device did not fetch its result: it was switched off, or a proxy cuts its polls (POLL_SECONDS)';
   }

@@ -1,5 +1,5 @@
-/** Every provider that can be enabled by its name: those with a profile, and those of which the addresses are known. */
-import { ADDRESSES } from './addresses.ts';
+/** Every provider that can be enabled by its name: those with a profile, and those of which only the endpoints are known. */
+import { ENDPOINTS } from './endpoints.ts';
 import type { KnownProvider, Profile } from './profile.ts';
 import { anilist } from './profiles/anilist.ts';
 import { bangumi } from './profiles/bangumi.ts';
@@ -56,11 +56,11 @@ export const PROFILES: ReadonlyMap<string, Profile> = new Map(
   }),
 );
 
-/** What `PROVIDERS` lists unless it is set. */
+/** The default of `PROVIDERS`. */
 export const DEFAULT_NAMES: readonly string[] = ['mal', 'anilist'];
 
-export const KNOWN_NAMES: readonly string[] = [...PROFILES.keys(), ...ADDRESSES.keys()];
+export const KNOWN_NAMES: readonly string[] = [...PROFILES.keys(), ...ENDPOINTS.keys()];
 
 export function findKnown(name: string): KnownProvider | undefined {
-  return PROFILES.get(name) ?? ADDRESSES.get(name);
+  return PROFILES.get(name) ?? ENDPOINTS.get(name);
 }

@@ -1,6 +1,6 @@
 /**
- * What is known of one provider: what the relay sends it, what an operator has to know
- * before signing in works, and where each fact was read. profiles/ has one file for each.
+ * The facts about one provider: what the relay sends to it, what an operator has to do before
+ * signing in works, and where each fact was read. profiles/ has one file for each.
  */
 import type { ClientAuthentication, PkceMethod, ProviderQuirks } from './provider.ts';
 
@@ -17,7 +17,7 @@ export interface KnownProvider {
   readonly pkce?: PkceMethod;
   /** Absent: the parameter is not sent. */
   readonly scope?: string;
-  /** What makes it give a refresh token, where it needs parameters for that. */
+  /** Such as those with which it gives a refresh token. */
   readonly authorizeParams?: Readonly<Record<string, string>>;
   readonly quirks?: ProviderQuirks;
 }
@@ -26,21 +26,21 @@ export interface Profile extends KnownProvider {
   readonly displayName: string;
   readonly clientAuth: ClientAuthentication;
   readonly pkce: PkceMethod;
-  /** `optional`: PKCE alone suffices. */
+  /** `optional`: PKCE suffices. */
   readonly clientSecret: 'required' | 'optional';
-  /** What the `User-Agent` of token requests should name, where it wants one. */
+  /** What the `User-Agent` of token requests should name, if it requires one. */
   readonly userAgentNames?: string;
   readonly refreshToken: 'always' | 'with the parameters above' | 'with the scope above' | 'never';
   /** Whether a refresh gives another refresh token, so that the device must store it. */
   readonly rotates: 'yes' | 'no' | 'sometimes' | 'no refresh tokens';
   readonly lifetime: string;
-  /** A device flow of its own, which makes the relay unnecessary for some apps. */
+  /** Its own device flow, with which some apps do not need the relay. */
   readonly deviceFlow: string;
-  /** Where its token responses differ from RFC 6749 §5. The relay copes with all of it. */
+  /** How its token responses differ from RFC 6749 §5. The relay accepts them. */
   readonly responses?: readonly string[];
   /** The page on which an app is registered. */
   readonly registration: string;
-  /** What to enter there, one step each. The redirect URI is always one. */
+  /** What to enter there, step by step. The redirect URI is always one of them. */
   readonly register: readonly string[];
   /** What goes wrong there, and what to do. */
   readonly traps: readonly string[];
@@ -48,9 +48,7 @@ export interface Profile extends KnownProvider {
 }
 
 export interface Evidence {
-  /** The day on which the sources were read. */
   readonly readOn: string;
-  /** What was read where. */
   readonly sources: Readonly<Record<string, readonly FactName[]>>;
   /** Why a fact may be wrong: the sources differ, or none was found. */
   readonly unverified?: Readonly<Partial<Record<FactName, string>>>;
@@ -82,7 +80,7 @@ export function nameOfFact(fact: FactName): string {
   return Object.hasOwn(FACTS, fact) ? FACTS[fact as keyof typeof FACTS] : fact;
 }
 
-/** Every fact of the profile that needs a source. An absent scope is one: none is needed. */
+/** Every fact of the profile that needs a source, an absent scope too: that none is needed. */
 export function factsOf(profile: Profile): readonly FactName[] {
   const { quirks = {}, responses = [], traps } = profile;
   const single = (Object.keys(FACTS) as (keyof typeof FACTS)[]).filter(

@@ -1,7 +1,6 @@
 /**
- * A provider: its configuration as plain data, and the three operations on it:
- * authorize, exchange, refresh. All providers share one flow; whatever differs between
- * them is a field of the configuration.
+ * A provider: its configuration as plain data, and its three operations: authorize, exchange,
+ * refresh. All providers share one flow; where they differ, the configuration has a field.
  */
 import { hash } from 'node:crypto';
 import type { ExchangeOutcome } from '../relay/relay.ts';
@@ -17,34 +16,34 @@ export type PkceMethod = 'none' | 'plain' | 'S256';
 export type ClientAuthentication = 'post' | 'basic';
 
 export interface ProviderConfig {
-  /** The `service` of the protocol, and the segment in its addresses. */
+  /** The `service` of the protocol, and a path segment of its URLs. */
   readonly name: string;
   /** What users see. */
   readonly displayName: string;
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
   readonly clientId: string;
-  /** Sent to the token endpoint when there is one, never anywhere else. */
+  /** Sent only to the token endpoint. */
   readonly clientSecret?: string;
   readonly clientAuth: ClientAuthentication;
   readonly pkce: PkceMethod;
   /** The `scope` parameter, as sent. Absent: the parameter is not sent. */
   readonly scope?: string;
-  /** Further parameters of the authorize address, such as `access_type=offline`. */
+  /** Further parameters for the authorization endpoint, such as `access_type=offline`. */
   readonly authorizeParams: Readonly<Record<string, string>>;
-  /** Where its token endpoint leaves RFC 6749. Absent: nowhere. */
+  /** How its token endpoint differs from RFC 6749. */
   readonly quirks?: ProviderQuirks;
 }
 
-/** What some token endpoints want besides RFC 6749. Each has a user among the profiles. */
+/** What some token endpoints require beyond RFC 6749. */
 export interface ProviderQuirks {
   /** Token requests are JSON, not a form. Trakt, Notion. */
   readonly tokenRequest?: 'json';
-  /** A header that carries the client id too. Trakt. */
+  /** A header that contains the client id too. Trakt. */
   readonly clientIdHeader?: string;
   /** The `User-Agent` of token requests. Reddit, Shikimori, Bangumi and others. */
   readonly userAgent?: string;
-  /** A refresh brings the redirect URI, as the exchange did. Trakt, Bangumi, GitLab. */
+  /** A refresh has the redirect URI, as the exchange has. Trakt, Bangumi, GitLab. */
   readonly refreshesWithRedirectUri?: true;
 }
 
@@ -52,8 +51,8 @@ export interface ProviderQuirks {
 export type BlindPolicy = 'allow' | 'never' | 'always';
 
 /**
- * Whether a device can exchange the code itself: with its own verifier, and without
- * a secret that it does not have. True as long as the issuer has not told the method.
+ * Whether a device can exchange the code itself: with its own verifier, and without a client
+ * secret. True before discovery, which tells the PKCE method.
  */
 export function mayTakeChallenge({
   pkce = 'S256',
@@ -67,7 +66,7 @@ export interface Provider {
   readonly displayName: string;
   /** Whether a device may bring its own challenge. */
   readonly takesChallenge: boolean;
-  /** Where users sign in, as they know it. */
+  /** Host of the authorization endpoint, for users. */
   readonly host: string;
   /** Whether a new session needs a verifier. */
   readonly usesPkce: boolean;
@@ -76,14 +75,14 @@ export interface Provider {
   /** Host and port of the token endpoint, for the operator. */
   readonly tokenHost: string;
   readonly hasClientSecret: boolean;
-  /** Where the user's browser signs in. RFC 6749 §4.1.1, RFC 7636 §4.3. */
+  /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
   authorizeUrl(browserState: string, authorization: Authorization): string;
-  /** Reserves a place for one request. Returns false when there is none. */
+  /** Reserves one request. Returns false at the limit. */
   reserve(): boolean;
   release(): void;
   /** What a device needs to exchange the code itself. */
   codeForDevice(code: string): CodeResult;
-  /** Takes a code to the token endpoint, once. Never rejects. RFC 6749 §4.1.3. */
+  /** Sends a code to the token endpoint, once. Never rejects. RFC 6749 §4.1.3. */
   exchange(code: string, verifier: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
   /** Sends a refresh token to the token endpoint, once. Never rejects. RFC 6749 §6. */
   refresh(refreshToken: string, scope: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
@@ -99,7 +98,6 @@ export function redirectUriOf(name: string, baseUrl: string): string {
   return `${baseUrl}/auth/${name}/callback`;
 }
 
-/** Computes once what is the same for every sign-in. */
 export function createProvider(
   config: ProviderConfig,
   baseUrl: string,
@@ -129,7 +127,7 @@ export function createProvider(
     hasClientSecret: config.clientSecret !== undefined,
 
     authorizeUrl(browserState, { verifier, challenge }) {
-      // All are base64url: there is nothing to escape.
+      // All are base64url, so nothing needs escaping.
       if (challenge !== undefined) return authorizePrefix + browserState + s256Query(challenge);
       const proof = verifier === undefined ? '' : challengeQuery(verifier, pkce);
       return authorizePrefix + browserState + proof;
@@ -158,12 +156,12 @@ export function createProvider(
 }
 
 /**
- * A session keeps what it was started with, a verifier, a challenge or neither, whatever the
- * setting is where its link is opened or its code comes back: the provider takes
- * a verifier exactly where it was sent a challenge (RFC 9700 §2.1.1).
+ * A session keeps the verifier or the challenge with which it was started, even if the setting
+ * has changed before its link is opened or its code exchanged: a provider requires a verifier
+ * if and only if it got a challenge (RFC 9700 §2.1.1).
  */
 function challengeQuery(verifier: string, method: PkceMethod): string {
-  // 'plain' shows the verifier to the browser, but some providers support nothing else. RFC 7636 §7.2.
+  // With 'plain' the browser sees the verifier, but some providers support nothing else. RFC 7636 §7.2.
   if (method === 'plain') return `&code_challenge=${verifier}&code_challenge_method=plain`;
   return s256Query(hash('sha256', verifier, 'base64url'));
 }

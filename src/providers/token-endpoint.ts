@@ -1,6 +1,6 @@
 /**
- * Requests to providers' token endpoints: how many at a time, over which
- * connections, and what to make of the response. Nothing in a response is trusted.
+ * Requests to providers' token endpoints: their number at a time, their connections, and their
+ * responses, which are not trusted.
  */
 import { Buffer } from 'node:buffer';
 import { readAtMost } from '../body.ts';
@@ -12,10 +12,10 @@ import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts
 import { type ConnectProblem, codeOf, describeConnectProblem } from './connect-problem.ts';
 import type { ProviderConfig, ProviderQuirks } from './provider.ts';
 
-/** One provider may have this part of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
+/** One provider may use a quarter of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
 export const PROVIDER_SHARES = 4;
 
-/** Of the requests that the runtime makes at once, these are left for discovery. */
+/** Of the requests that the runtime sends at once, this many are for discovery. */
 export const RESERVED_FOR_DISCOVERY = 16;
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -23,24 +23,24 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 /** Why there are no tokens. Safe to log, and to tell a device. */
 export interface TokenFailure {
   readonly reason: 'timeout' | 'unreachable' | 'status' | 'too_large' | 'not_json' | 'no_token';
-  /* Where it is 'unreachable'. The code is the runtime's, such as ENOTFOUND. */
+  /** With 'unreachable'. The code is the runtime's, such as ENOTFOUND. */
   readonly cause?: ConnectProblem;
   readonly code?: string;
   readonly status?: number;
-  /** The provider's `error`, where it is one of RFC 6749 §5.2. */
+  /** The provider's `error`, if it is one of RFC 6749 §5.2. */
   readonly providerError?: ProviderError;
-  /** What a device is told after a refresh that failed in this way. Absent: its token may still be valid. */
+  /** The error that a device gets after such a refresh. Absent: its token may still be valid. */
   readonly refusal?: ProviderError;
 }
 
 export interface TokenEndpoint {
-  /** Reserves a place for one request. Returns false at the limit for that provider or for all together. */
+  /** Reserves one request. Returns false at the limit for that provider or for all together. */
   reserve(provider: string): boolean;
   release(provider: string): void;
   /**
-   * Sends a grant (RFC 6749 §4.1.3, §6) with the client's authentication added:
-   * once, never redirected, within EXCHANGE_TIMEOUT_MS or a little more to the last byte of the
-   * response. Never rejects: an error of fetch holds the address, and may hold more.
+   * Sends a grant (RFC 6749 §4.1.3, §6) and the client's authentication, once. Follows no
+   * redirect. Takes little more than EXCHANGE_TIMEOUT_MS, to the last byte of the response.
+   * Never rejects: an error of fetch may contain secrets.
    */
   request(
     provider: ProviderConfig,
@@ -52,11 +52,11 @@ export interface TokenEndpoint {
 export interface TokenEndpointOptions {
   readonly fetch: Fetch;
   readonly clock: Clock;
-  /** False: each request opens a connection of its own. */
+  /** False: each request has a connection of its own. */
   readonly keepAlive: boolean;
-  /** How many requests the runtime makes at once. More would wait. */
+  /** How many requests the runtime sends at once. More would wait. */
   readonly fetchesAtOnce: number;
-  /** Called when there is no place for a request. */
+  /** Called when a request is over the limit. */
   readonly onFull: () => void;
   readonly monitor: Monitor;
 }
@@ -64,14 +64,14 @@ export interface TokenEndpointOptions {
 export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   const { fetch, clock, keepAlive, onFull, monitor } = options;
   /**
-   * Addresses that have answered. Keep-alive connections save a TLS handshake, which
-   * costs more than the rest of a sign-in. A provider may close one just as it is used
-   * again. Then it is unknown whether the request arrived, and the relay repeats it once
-   * over a new connection. This loses nothing, although a code can be spent only once:
-   * if the first request did arrive, its response is lost and the second request is
-   * refused. The result is `exchange_failed`, as it would be without the repeat. Never
-   * repeated: a request to an address that has not answered before, one that was
-   * answered in part, and one that had a connection of its own.
+   * Token endpoints that have responded. Keep-alive connections save a TLS handshake, which
+   * costs more than the rest of a sign-in. A provider may close one just as it is reused. Then
+   * it is unknown whether the request arrived, and the relay repeats it once over a new
+   * connection. This loses nothing, although a code can be spent only once: if the first
+   * request did arrive, its response is lost and the second request is refused. The result is
+   * `exchange_failed`, as it would be without the repeat. Never repeated: a request to an
+   * endpoint that has not responded before, one with a partial response, and one with a
+   * connection of its own.
    */
   const answered = new Set<string>();
   const timeouts = createTimeouts(clock);
@@ -111,7 +111,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         headers: headersFor(provider, keepAlive),
         keepalive: keepAlive,
         body: encodeBody(provider, grant + credentialsInBody(provider)),
-        // A followed 307 would carry the code and the secret to another address. RFC 9700 §4.12.
+        // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
         redirect: 'manual',
         signal,
       } satisfies RequestInit;
@@ -138,15 +138,15 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
 
 function describeFailure(error: unknown, { aborted }: AbortSignal): TokenFailure {
   if (aborted) return { reason: 'timeout' };
-  // The body is not compressed as its Content-Encoding says.
+  // The body does not match its Content-Encoding.
   if (/^(Z_|ERR__ERROR_)/.test(codeOf(error))) return { reason: 'not_json' };
   return { reason: 'unreachable', ...describeConnectProblem(error) };
 }
 
 /**
- * Requests that begin within TIMEOUT_SHARED_MS share a signal, because a controller of
- * its own costs a request more than all that the relay does with its answer. So a
- * request is cut off after EXCHANGE_TIMEOUT_MS, or up to TIMEOUT_SHARED_MS later.
+ * Requests that begin within TIMEOUT_SHARED_MS share a signal, because one for each request
+ * would cost more than handling its response. So a request is aborted after
+ * EXCHANGE_TIMEOUT_MS, or up to TIMEOUT_SHARED_MS later.
  */
 function createTimeouts(clock: Clock): () => AbortSignal {
   const deadlines = createDeadlineQueue(clock, EXCHANGE_TIMEOUT_MS + TIMEOUT_SHARED_MS);
@@ -182,11 +182,11 @@ const HEADERS = {
   // Without it fetch adds a charset.
   'Content-Type': 'application/x-www-form-urlencoded',
   Accept: 'application/json',
-  // Some compress all the same. Such a response is decoded as it is read, up to the limit.
+  // Some providers compress anyway. Such a response is decoded as it is read, up to the limit.
   'Accept-Encoding': 'identity',
 } as const;
 
-/** Bun heeds `keepalive`, Node this header. */
+/** Bun obeys `keepalive`, Node this header. */
 const CLOSING_HEADERS = { ...HEADERS, Connection: 'close' } as const;
 
 function headersFor(provider: ProviderConfig, keepAlive: boolean): Record<string, string> {
@@ -263,9 +263,9 @@ function parseResponse(status: number, text: string | undefined): ExchangeOutcom
 }
 
 /**
- * A device discards its tokens at `invalid_grant`, so it gets that only if the provider
- * says so. A 401 without a standard error concerns the client, such as a secret that was
- * rotated (RFC 6749 §5.2). Anything else says nothing about the token.
+ * A device discards its tokens after `invalid_grant`, so it gets that only if the provider
+ * says so. A 401 without a standard error is about the client, such as a secret that was
+ * rotated (RFC 6749 §5.2). Other responses do not make the token invalid.
  */
 function findRefusal(
   status: number,
@@ -283,7 +283,7 @@ function hasMembers(json: Record<string, unknown>, expected: Record<string, stri
   return Object.entries(expected).every(([name, value]) => json[name] === value);
 }
 
-/** What some providers send instead of `invalid_grant`. None sends it for a wrong client id or secret. */
+/** What some providers send instead of `invalid_grant`, and never for a wrong client id or secret. */
 const INVALID_GRANT_RESPONSES: readonly Record<string, string>[] = [
   // PHP League's server up to version 8, on which MyAnimeList, AniList and Laravel Passport are built.
   { error: 'invalid_request', hint: 'Token has expired' },
@@ -294,7 +294,7 @@ const INVALID_GRANT_RESPONSES: readonly Record<string, string>[] = [
   { message: 'Invalid refresh token' },
 ];
 
-/** Errors that are temporary: of RFC 6749 §4.1.2.1, RFC 8628 §3.5, and others in use. */
+/** Of RFC 6749 §4.1.2.1, RFC 8628 §3.5, and others in use. */
 const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set([
   'temporarily_unavailable',
   'server_error',
@@ -319,7 +319,7 @@ function parseTokens(json: Record<string, unknown>): TokenResult | undefined {
   return tokens;
 }
 
-/** Twitch writes a list. RFC 6749 §3.3: one space between two scopes. */
+/** Twitch sends an array. RFC 6749 §3.3: one space between two scopes. */
 function parseScope(value: unknown): unknown {
   return Array.isArray(value) && value.every(isFilled) ? value.join(' ') : value;
 }
@@ -348,7 +348,7 @@ function failed(failure: TokenFailure): ExchangeOutcome<TokenFailure> {
   return { ok: false, failure };
 }
 
-/** RFC 6749 §5.2. No other error is passed on, because a provider could write anything there. */
+/** RFC 6749 §5.2. Any other error of a provider could contain anything, so it is not passed on. */
 const TOKEN_ERRORS = [
   'invalid_request',
   'invalid_client',

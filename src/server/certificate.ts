@@ -1,17 +1,17 @@
-/** Reads the certificate and its key from files, and again when they change. */
+/** Reads the certificate and its key from files, and reads them again when they change. */
 import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { CERTIFICATE_CHECK_MS } from '../limits.ts';
 import { log } from '../log.ts';
 import type { TlsFiles } from '../settings/index.ts';
-import type { Certificate } from './listen.ts';
+import type { Certificate } from './runtime.ts';
 
 /** The files cannot be used. The message begins with the setting and contains nothing of a file. */
 export class CertificateProblem extends Error {}
 
 export interface CertificateWatch {
   readonly current: Certificate;
-  /** Calls with each new certificate that can be used: soon after its files change, and at SIGHUP. */
+  /** Calls `renew` with each new usable certificate: soon after its files change, and at SIGHUP. */
   onChange(renew: (certificate: Certificate) => void): void;
 }
 
@@ -20,7 +20,7 @@ export function watchCertificate(files: TlsFiles): CertificateWatch {
   let known = stateOf(files);
   let current = readCertificate(files);
 
-  /** A new certificate and its key are two files, so for a moment they may not match: the old pair stays. */
+  /** A new certificate and its key are two files, which may not match for a moment: the old pair stays in use. */
   function check(renew: (certificate: Certificate) => void): void {
     known = stateOf(files);
     try {
@@ -48,7 +48,7 @@ export function watchCertificate(files: TlsFiles): CertificateWatch {
   };
 }
 
-/** Differs once one of the files was replaced or written to. */
+/** Changes when one of the files is replaced or written to. */
 function stateOf({ certFile, keyFile }: TlsFiles): string {
   return [certFile, keyFile]
     .map((path) => {

@@ -1,61 +1,17 @@
-/** Listens where HOST and PORT say, with the certificate of TLS_CERT_FILE, on Bun or on Node. */
+/** Listens where HOST and PORT say, with the certificate of TLS_CERT_FILE. */
 
 import { lookup } from 'node:dns/promises';
 import type { HandleRequest } from '../http/app.ts';
 import { codeOf } from '../providers/connect-problem.ts';
-import type { Fetch } from '../providers/token-endpoint.ts';
 import { type Settings, SOCKET_PEER } from '../settings/index.ts';
 import { CertificateProblem, watchCertificate } from './certificate.ts';
+import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
 import { listenAtSocket, SocketPathProblem } from './unix-socket.ts';
 
-/** What the relay needs of the program that runs it: runtime-bun.ts or runtime-node.ts. */
-export interface Runtime {
-  /** For requests to providers. Checks certificates whatever the environment says. */
-  readonly fetch: Fetch;
-  readonly fetchesAtOnce?: number;
-  /** Rejects with the code of the system call that failed. */
-  listen(at: ListenAddress, options: ListenOptions): Promise<Listener>;
-  /** The code of the system call with which a connection to a Unix socket fails. Undefined: it succeeds. */
-  tryToConnect(socketPath: string): Promise<string | undefined>;
-}
-
-export type ListenAddress =
-  | { readonly hostname: string; readonly port: number }
-  /** The path of a Unix domain socket. */
-  | { readonly unix: string };
-
-export interface ListenOptions {
-  readonly handle: HandleRequest;
-  /** Longer than a poll is held, and than the 60 s after which balancers give up on an idle connection. */
-  readonly idleSeconds: number;
-  readonly certificate?: Certificate;
-}
-
-/** Both in PEM. The first part of `cert` is the server's own certificate. */
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-}
-
-export interface Listener {
-  readonly url: string;
-  /** New connections get this one; those that have a request keep theirs. */
-  renew(certificate: Certificate): void;
-  /** Accepts nothing more. Resolves once every request is answered. */
-  stop(): Promise<unknown>;
-  /** Cuts off whatever is in progress. */
-  cut(): void;
-}
-
-export const loadRuntime = async (): Promise<Runtime> =>
-  'Bun' in globalThis
-    ? (await import('./runtime-bun.ts')).bun
-    : (await import('./runtime-node.ts')).node;
-
 /**
- * Listens on the first address that this machine has. An address that another
- * program has taken is an error: the runtime alone would skip it and listen on the
- * next, and two programs would share the port.
+ * Listens on the first address that this machine has. An address that another program
+ * uses is an error: the runtime would skip it and listen on the next one, and two programs
+ * would share the port.
  */
 export async function listen(
   runtime: Runtime,

@@ -1,14 +1,14 @@
-/** The relay on Bun. The only file that uses it. */
+/** The relay on Bun. The only file that uses Bun. */
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { refuse } from '../http/responses.ts';
 import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
-import type { ListenAddress, Listener, ListenOptions, Runtime } from './listen.ts';
+import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
 
 export const bun: Runtime = {
-  /** Prints nothing. */
+  /** `verbose` would print secrets. */
   fetch: async (url, init) =>
     decode(
       await fetch(url, {
@@ -37,19 +37,19 @@ export const bun: Runtime = {
 const CONNECT_TIMEOUT_MS = 1_000;
 
 /**
- * As Node's fetch does by itself: a few KiB at a time, as they are read. Bun's would decode
+ * Decodes a few KiB at a time, as they are read. Node's fetch does so itself. Bun's decodes
  * all that has arrived at once, which may become a thousand times as long.
  */
 function decode(response: Response): Response {
   const encoding = response.headers.get('content-encoding')?.toLowerCase() ?? '';
   const decoder = DECODERS.get(encoding)?.();
   if (decoder === undefined || response.body === null) return response;
-  // Whoever reads gets the error.
+  // The reader gets the error.
   pipeline(response.body, decoder, () => {});
   return new Response(Readable.toWeb(decoder) as unknown as ReadableStream, response);
 }
 
-/** Where a response is cut off, they give what has arrived, as on Node. */
+/** Of a response that is cut off, they return what has arrived, as on Node. */
 const ZLIB = { finishFlush: constants.Z_SYNC_FLUSH };
 const BROTLI = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
 
@@ -62,12 +62,12 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 
 function listen(at: ListenAddress, options: ListenOptions): Listener {
   let server = serve(at, options, false);
-  // A port may be 0: the one that was free then.
+  // With PORT=0, the port that was free.
   const place = 'unix' in at ? at : { ...at, port: server.port ?? at.port };
   const stopping: Promise<unknown>[] = [];
   if (options.certificate) {
-    // Nobody else has the port. From now on only a program of the same user could share it,
-    // and a second relay would not: it tries as above.
+    // The port was free. From now on only a program of the same user could share it, but no
+    // second relay, which would first listen without `reusePort`, as above.
     server.stop(true).catch(() => {});
     server = serve(place, options, true);
   }
@@ -76,8 +76,8 @@ function listen(at: ListenAddress, options: ListenOptions): Listener {
     renew(certificate) {
       const old = server;
       // Bun 1.4.5 cannot give a server another certificate: `reload` ignores it. So a second
-      // server takes the port. The first one finishes the requests that it has. It removes
-      // the name of its socket, so there it stops before.
+      // server takes the port, and the first one finishes its requests. At a Unix socket the
+      // first one stops earlier, because it removes the socket.
       const isSocket = 'unix' in place;
       if (isSocket) stopping.push(old.stop());
       server = serve(place, { ...options, certificate }, true);
@@ -97,7 +97,7 @@ function serve(
   reusePort: boolean,
 ): Bun.Server<unknown> {
   const options = {
-    // Outside development Bun sets SO_REUSEPORT, with which two relays share a port unnoticed.
+    // Bun sets SO_REUSEPORT by default, and two relays would share a port unnoticed.
     ...('unix' in at ? at : { ...at, reusePort }),
     // Never 0, which would keep dead connections for ever.
     idleTimeout: Math.min(idleSeconds, MAX_IDLE_SECONDS),
@@ -107,7 +107,7 @@ function serve(
     fetch: (request: Request, server: Bun.Server<unknown>) =>
       URL.canParse(request.url)
         ? handle(request, server)
-        : handle(withAddress(request), { requestIP: () => server.requestIP(request) }),
+        : handle(withUrl(request), { requestIP: () => server.requestIP(request) }),
     error(error: unknown) {
       log.error('request_fault', describeError(error));
       return refuse('busy');
@@ -119,10 +119,10 @@ function serve(
 }
 
 /**
- * Without Host, or with one that makes no address, Bun's request has only a path, or what is
- * no URL. The target of CONNECT may have no path either.
+ * Without a valid Host, the URL of Bun's request is only a path, or invalid. The target of
+ * CONNECT may have no path.
  */
-function withAddress(request: Request): Request {
+function withUrl(request: Request): Request {
   const { url } = request;
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
   const path = start === -1 ? '/' : url.slice(start);

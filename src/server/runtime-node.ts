@@ -8,7 +8,7 @@ import { refuse } from '../http/responses.ts';
 import { HEADERS_CHECK_MS, HEADERS_DEADLINE_MS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
-import type { ListenAddress, Listener, ListenOptions, Runtime } from './listen.ts';
+import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
 
 export const node: Runtime = {
   fetch: (url, init) => fetch(url, init),
@@ -36,7 +36,7 @@ async function listen(
     },
     {
       errorHandler(error) {
-        // The target is none that an origin server has, such as `*`.
+        // A request target that is no path, such as `*`.
         if (error instanceof RequestError) return refuse('malformed_request');
         log.error('request_fault', describeError(error));
         return refuse('busy');
@@ -44,7 +44,7 @@ async function listen(
     },
   );
   function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    // Of these the adapter makes an address, and fails where they make none.
+    // The adapter makes a URL of these, and fails if it is invalid.
     incoming.headers.host = 'localhost';
     incoming.url = originForm(incoming.url ?? '');
     void respond(incoming, outgoing);
@@ -56,7 +56,7 @@ async function listen(
   };
   const tlsServer = certificate && createTlsServer({ ...common, ...certificate }, onRequest);
   const server = tlsServer ?? createServer(common, onRequest);
-  // Their size is limited. Node would ignore those after the 2000th, which a proxy may have added.
+  // Their size is limited. Node would ignore those after the 2000th, which a proxy may have set.
   server.maxHeadersCount = 0;
   server.listen('unix' in at ? { path: at.unix } : { host: at.hostname, port: at.port });
   await once(server, 'listening');
@@ -68,7 +68,7 @@ async function listen(
   };
 }
 
-/** Path and query alone. A target that has no path stays as it is. RFC 9112 §3.2. */
+/** Path and query. A target without a path stays as it is. RFC 9112 §3.2. */
 function originForm(target: string): string {
   const rest = target.replace(/^https?:\/\/[^/?#]*/i, '');
   if (rest === target && !target.startsWith('/')) return target;

@@ -7,13 +7,13 @@ import { describeError, log } from '../log.ts';
 import { systemClock } from '../relay/time.ts';
 import { listInOrder, type Service, startService } from '../service.ts';
 import type { Settings } from '../settings/index.ts';
-import { type Listener, listen, loadRuntime, type Runtime } from './listen.ts';
+import { listen } from './listen.ts';
+import type { Listener, Runtime } from './runtime.ts';
 
 /** Resolves once the relay listens. A signal or an uncaught error then ends the process. */
-export async function serve(settings: Settings): Promise<void> {
+export async function serve(settings: Settings, runtime: Runtime): Promise<void> {
   const running: Running = {};
   endOnSignal(running);
-  const runtime = await loadRuntime();
   const { fetch, fetchesAtOnce } = runtime;
   const admin = await createAdminOf(settings);
   const world = {
@@ -38,13 +38,13 @@ export async function serve(settings: Settings): Promise<void> {
   });
 }
 
-/** What a drain has to stop, as far as it has started. */
+/** What a drain has to stop. Absent: not started yet. */
 interface Running {
   service?: Service;
   listener?: Listener;
 }
 
-/** Undefined without ADMIN_PORT: then nothing of it is loaded. */
+/** Undefined without ADMIN_PORT. */
 async function createAdminOf(settings: Settings) {
   if (settings.adminPort === undefined) return undefined;
   const { createAdmin } = await import('../admin/admin.ts');
@@ -53,7 +53,7 @@ async function createAdminOf(settings: Settings) {
   return createAdmin({ clock: systemClock, services: listInOrder(settings), maxSessions, names });
 }
 
-/** Stays until the process ends, so that a drain can be watched. */
+/** Listens until the process ends, so that a drain can be watched. */
 async function listenForAdmin(
   runtime: Runtime,
   { adminHost: host, adminPort: port = 0 }: Settings,
@@ -71,10 +71,10 @@ async function listenForAdmin(
   }
 }
 
-/** Longer than the interval at which Prometheus asks. */
+/** Longer than the scrape interval of Prometheus. */
 const ADMIN_IDLE_SECONDS = 120;
 
-/** The cause is why it cannot listen. */
+/** The admin port cannot listen; `cause` says why. */
 export class AdminPortError extends Error {
   override readonly name = 'AdminPortError';
 }
@@ -93,7 +93,7 @@ function endOnSignal(running: Running): void {
     ending = true;
     const exit = () => {
       log.info('stopped');
-      // Exits once the log is written, or after DRAIN_FLUSH_MS, because nobody may read the log.
+      // Once the log is written, or after DRAIN_FLUSH_MS, in case nothing reads it.
       process.stdout.write('', () => process.exit(exitCode));
       setTimeout(() => process.exit(exitCode), DRAIN_FLUSH_MS);
     };
@@ -119,10 +119,10 @@ function endOnSignal(running: Running): void {
   }
 }
 
-/** Responses in progress are sent; whatever still hangs after that is cut off. */
+/** Responses in progress get DRAIN_FLUSH_MS to be sent, then they are cut off. */
 async function drain({ service, listener }: Running): Promise<void> {
   await service?.drain();
-  // No new request from here on, so the store's work comes to an end.
+  // No new request arrives from here on, so the store's work ends.
   const answered = listener?.stop();
   await service?.settled();
   await Promise.race([answered, sleep(DRAIN_FLUSH_MS)]);

@@ -1,23 +1,23 @@
 /**
- * Listens on a Unix socket without harming what may be at its path: a file is never
- * removed, nor is the socket of a program that runs.
+ * Listens on a Unix socket. Removes neither a file at its path nor the socket of a running
+ * program.
  */
 import { randomBytes } from 'node:crypto';
 import { linkSync, lstatSync, renameSync, type Stats, statSync, unlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../providers/connect-problem.ts';
-import type { Listener, ListenOptions, Runtime } from './listen.ts';
+import type { Listener, ListenOptions, Runtime } from './runtime.ts';
 
-/** The message continues a sentence that begins with the path, and says what to do. */
+/** The message continues a sentence that begins with the path. */
 export class SocketPathProblem extends Error {}
 
-/** A second try finds the socket of the relay that was faster. A third means that sockets come and go. */
+/** The second try finds the socket of a relay that was faster. A third is needed only if that one stops. */
 const MAX_TRIES = 3;
 
 /**
- * The socket gets its name once it is listened on, and by a link, which replaces nothing.
- * So a socket at the path that refuses connections has no program any more, and of two
- * relays that start at once one fails. The runtime removes the temporary name alone.
+ * The socket gets its name by a hard link, which replaces nothing, once the relay listens.
+ * So a socket at the path that refuses connections belongs to no program any more, and of
+ * two relays that start at once one fails. The runtime removes only the temporary name.
  */
 export async function listenAtSocket(
   runtime: Runtime,
@@ -36,7 +36,7 @@ export async function listenAtSocket(
   }
   let own = identityOf(path);
 
-  /** What is there now may be the socket of another relay. */
+  /** The path may have the socket of another relay by now. */
   function removeOwn(): void {
     if (own !== undefined && identityOf(path) === own) unlinkSync(path);
     own = undefined;
@@ -46,7 +46,7 @@ export async function listenAtSocket(
     url: `unix:${path}`,
     renew(certificate) {
       listener.renew(certificate);
-      // Bun listens anew, at the name it was given.
+      // Bun has a new socket, at the temporary name.
       if (identityOf(temporary) === undefined || identityOf(path) !== own) return;
       renameSync(temporary, path);
       own = identityOf(path);
@@ -67,7 +67,7 @@ function checkFolder(folder: string): void {
   throw new SocketPathProblem(`the folder ${folder} does not exist`);
 }
 
-/** No longer than this, so that it fits where the settings accept a path of one letter. */
+/** Short: the settings limit the path, and this may be longer by a few bytes. */
 function nameBeside(path: string): string {
   return join(dirname(path), `.${randomBytes(3).toString('hex')}`);
 }
@@ -90,13 +90,13 @@ async function findStale(runtime: Runtime, path: string): Promise<string | undef
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return undefined;
   if (!stats.isSocket()) {
-    throw new SocketPathProblem(`${kindOf(stats)} is there, and only a socket is replaced`);
+    throw new SocketPathProblem(`${kindOf(stats)} is there, and the relay replaces only a socket`);
   }
   const identity = identityOf(path);
   const code = await runtime.tryToConnect(path);
   if (code === 'ECONNREFUSED') return identity;
   if (code === 'ENOENT') return undefined;
-  // EAGAIN: more connections wait to be accepted than there is room for.
+  // EAGAIN: its queue of connections is full.
   throw new SocketPathProblem(
     code === undefined || code === 'EAGAIN'
       ? 'another program listens there already'
@@ -109,7 +109,7 @@ function kindOf(stats: Stats): string {
   return stats.isDirectory() ? 'a folder' : 'a file';
 }
 
-/** Another relay may do the same, and put its own socket there meanwhile: that one is put back. */
+/** If another relay has put its own socket there meanwhile, that one is put back. */
 function removeStale(path: string, stale: string): void {
   if (identityOf(path) !== stale) return;
   const aside = nameBeside(path);
@@ -122,7 +122,7 @@ function removeStale(path: string, stale: string): void {
   }
 }
 
-/** With the time, because the number of a removed file is used again. Undefined: nothing is there. */
+/** Includes the time, because inode numbers are reused. Undefined: nothing is there. */
 function identityOf(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true });
   return stats && `${stats.dev} ${stats.ino} ${stats.mtimeNs}`;

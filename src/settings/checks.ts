@@ -11,13 +11,13 @@ import {
 } from '../pages/accent.ts';
 import { cleanName, hasUnseen } from '../pages/shown-name.ts';
 import {
-  findAddressProblem,
   findAuthorizeParameter,
   findAuthorizeUrlProblem,
   findTokenUrlProblem,
+  findUrlProblem,
   hasUserInfo,
-  parseAddress,
-} from '../providers/address.ts';
+  parseUrl,
+} from '../providers/url.ts';
 import { parseRedisUrl } from '../stores/redis/url.ts';
 import { didYouMean } from './misspelt.ts';
 import type { PROVIDER_SETTINGS, RELAY_SETTINGS, SettingsTable } from './names.ts';
@@ -27,9 +27,9 @@ import { hideCredentials } from './problems.ts';
 export type Check<V> = (text: string) => Checked<V>;
 
 export interface Checked<V> {
-  /** Absent if nothing is usable. Of a list it may be the items that are right. */
+  /** Absent if nothing is usable. Of a list, the valid items. */
   readonly value?: V;
-  /** Each continues a sentence that begins with the setting, and says what would be right. */
+  /** Each continues a sentence that begins with the setting. */
   readonly problems?: readonly string[];
 }
 
@@ -94,20 +94,20 @@ export const PROVIDER_CHECKS = {
   AUTHORIZE_URL: textUnless(findAuthorizeUrlProblem),
   TOKEN_URL: textUnless(findTokenUrlProblem),
   // RFC 8414 §2: an issuer has no query.
-  ISSUER: textUnless(findAddressProblem, (text) =>
+  ISSUER: textUnless(findUrlProblem, (text) =>
     text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined,
   ),
-  // The customer's part of a host, or a whole host with port and path if the address allows it.
+  // The customer's part of a host, or a whole host with port and path if the template allows it.
   SUBDOMAIN: textLike(
     /^[a-z0-9]([\w.-]*[a-z0-9])?(:\d+)?(\/[\w.~-]+)*$/i,
-    'must be your part of the address, such as mycompany, without https://',
+    'must be your part of the URL, such as mycompany, without https://',
   ),
   DISPLAY_NAME: textUnless(findShownNameProblem),
   // RFC 6749 §3.3: one space between two scopes.
   SCOPE: (text: string) => ({ value: text.replace(/\s+/g, ' ') }),
   PKCE: oneOf('none', 'plain', 'S256'),
   CLIENT_AUTH: oneOf('post', 'basic'),
-  // RFC 9110 §5.5: nothing but visible ASCII is sure to arrive as it was sent.
+  // RFC 9110 §5.5: only visible ASCII arrives unchanged everywhere.
   USER_AGENT: textLike(
     /^[\x20-\x7e]{1,200}$/,
     'must be 1 to 200 characters of ASCII, such as acme-tv/1.0 (https://tv.example)',
@@ -170,19 +170,19 @@ function withoutTrailingSlashes(text: string): string {
 }
 
 function findBaseUrlProblem(text: string): string | undefined {
-  const address = withoutTrailingSlashes(text);
-  if (!parseAddress(address) || hasUserInfo(address) || /[?#]/.test(address)) {
-    return 'must be an http(s) address such as https://relay.example, without user name, query or fragment';
+  const url = withoutTrailingSlashes(text);
+  if (!parseUrl(url) || hasUserInfo(url) || /[?#]/.test(url)) {
+    return 'must be an http(s) URL such as https://relay.example, without user name, query or fragment';
   }
-  const [, right, endpoint] = ENDPOINT.exec(address) ?? [];
+  const [, right, endpoint] = ENDPOINT.exec(url) ?? [];
   if (right) return `must be ${hideCredentials(right)}: the relay adds ${endpoint} itself`;
   // RFC 6265 §4.1.1: a cookie's path has no `;`. In a redirect, a path that begins with `//` names another host.
-  return /;|^\/\//.test(new URL(address).pathname)
+  return /;|^\/\//.test(new URL(url).pathname)
     ? 'must have a path without ; that does not begin with //, since cookies and redirects contain it'
     : undefined;
 }
 
-/** The address of one of the relay's endpoints, which an operator may have copied from a log or a device. */
+/** The URL of an endpoint of the relay, which an operator may have copied from a log or a device. */
 const ENDPOINT =
   /^(.+?)(\/auth\/(?:start|result|done|[^/]+\/callback)|\/oauth2\/[^/]+(?:\/(?:token|device_authorization))?)$/;
 
@@ -192,21 +192,21 @@ function checkHostNames(text: string): Checked<readonly string[]> {
   const names = splitList(text);
   const wrong = names.filter((name) => !HOST_NAME.test(name)).map(hideCredentials);
   const problems = wrong.map(
-    (name) => `must be host names alone, such as relay-1.internal; ${name} is none`,
+    (name) => `must be only host names, such as relay-1.internal; ${name} is not one`,
   );
   return { value: names, problems };
 }
 
-/** Refuses a zone (`fe80::1%eth0`), with which the runtime cannot tell the address of its socket. */
+/** Refuses a zone (`fe80::1%eth0`): with one, the runtime does not know the address of its socket. */
 function findHostProblem(name: string): string | undefined {
   if (name.startsWith('unix:')) return findSocketProblem(name.slice('unix:'.length));
   const isAddress = ipaddr.isValid(name) && !name.includes('%');
   return isAddress || HOST_NAME.test(name)
     ? undefined
-    : 'must be an address or host name alone, such as 127.0.0.1 or ::; PORT sets the port';
+    : 'must be an IP address or a host name, such as 127.0.0.1 or ::; PORT sets the port';
 }
 
-/** An address of a socket has room for 103 bytes on macOS, 107 on Linux. A few are for unix-socket.ts. */
+/** The path of a socket may have 103 bytes on macOS, 107 on Linux. unix-socket.ts needs a few. */
 function findSocketProblem(path: string): string | undefined {
   return path.startsWith('/') && Buffer.byteLength(path) <= 96
     ? undefined
@@ -261,7 +261,7 @@ function findProviderNameProblem(name: string): string | undefined {
   return `lists ${shown}; a name has only lowercase letters, digits and -, and does not begin with -.${didYouMean(name)}`;
 }
 
-/** The operator gets a message about a wrong name. The name of a device is cleaned instead. */
+/** A wrong name is refused here, but the name of a device is cleaned instead. */
 function findShownNameProblem(name: string): string | undefined {
   if (hasUnseen(name)) {
     return 'must not contain invisible characters, or any that change the direction of the text';
@@ -299,17 +299,17 @@ function findAccentProblems(colour: string, schemes: readonly (keyof Accent)[]):
 }
 
 function findLinkProblem(text: string): string | undefined {
-  const url = parseAddress(text);
+  const url = parseUrl(text);
   return url?.protocol === 'https:' && !hasUserInfo(text)
     ? undefined
-    : 'must be an https address, without user name';
+    : 'must be an https URL, without user name';
 }
 
 function isMailAddress(text: string): boolean {
   return /^mailto:[^\s@?]+@[^\s@?]+$/i.test(text);
 }
 
-/** Sent by sandboxed frames and for local files, which some web views on televisions call `file://`. */
+/** Sent by sandboxed frames and for local files. Some web views on televisions send `file://`. */
 const ORIGINS_WITHOUT_HOST = ['null', 'file://'];
 
 /**
@@ -329,7 +329,7 @@ function checkOrigins(text: string): Checked<readonly string[]> {
 }
 
 function findOriginProblem(origin: string, all: readonly string[]): string | undefined {
-  if (origin === '*') return all.length === 1 ? undefined : 'must be * alone, or a list without *';
+  if (origin === '*') return all.length === 1 ? undefined : 'must be only *, or a list without *';
   if (origin.includes('*')) return `must not contain * within an origin, as in ${origin}`;
   const right = ORIGINS_WITHOUT_HOST.includes(origin) ? origin : asBrowsersWrite(origin);
   if (right === undefined) {
@@ -338,7 +338,7 @@ function findOriginProblem(origin: string, all: readonly string[]): string | und
   return right === origin ? undefined : `must contain ${right} instead of ${origin}`;
 }
 
-/** Scheme, host and port alone; undefined when there is no host. */
+/** Scheme, host and port; undefined without a host. */
 function asBrowsersWrite(origin: string): string | undefined {
   // The parser would correct `https:host` and backslashes, which are probably mistakes.
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^\\]*$/i.test(origin) || !URL.canParse(origin)) return undefined;
@@ -347,7 +347,7 @@ function asBrowsersWrite(origin: string): string | undefined {
   return host ? `${protocol}//${host}` : undefined;
 }
 
-/** A line break inside a client id or secret is a copying mistake, and the provider would refuse it. */
+/** A line break in a client id or secret is a copying mistake. The provider would refuse it. */
 function findControlCharacter(text: string): string | undefined {
   return /\p{Cc}/u.test(text)
     ? 'must not contain a line break or another control character'
@@ -357,7 +357,7 @@ function findControlCharacter(text: string): string | undefined {
 function findParamsProblem(text: string): string | undefined {
   const query = new URLSearchParams(text);
   const set = findAuthorizeParameter(query);
-  if (set === 'scope') return 'must not contain scope: the setting that ends in _SCOPE is for that';
+  if (set === 'scope') return 'must not contain scope: use the setting that ends in _SCOPE';
   if (set) return `must not contain ${set}: the relay sets it`;
   if (new Set(query.keys()).size < query.size) return 'must contain each parameter once';
   return [...query].every(([name, value]) => name && value)

@@ -1,6 +1,5 @@
 /** Reads the environment into checked settings, or a list of everything that is wrong with it. */
 import type { Branding } from '../pages/pages.ts';
-import { isLoopback } from '../providers/address.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
 import {
   type BlindPolicy,
@@ -8,6 +7,7 @@ import {
   type ProviderConfig,
   prefixOf,
 } from '../providers/provider.ts';
+import { isLoopback } from '../providers/url.ts';
 import type { RedisTarget } from '../stores/redis/url.ts';
 import { RELAY_CHECKS } from './checks.ts';
 import { findMisspeltNames, findOtherBaseUrls } from './misspelt.ts';
@@ -29,7 +29,7 @@ export type { ProviderToDiscover } from '../providers/discovery.ts';
 export { settingsHelp } from './names.ts';
 export { describeFaults, type SettingFault, type SettingWarning } from './problems.ts';
 
-/** Stands for whoever connects to a Unix socket: a proxy on this machine, with the right to do so. */
+/** The client address of a Unix socket's peer, which is trusted as a proxy: file permissions decide who connects. */
 export const SOCKET_PEER = '127.0.0.1';
 
 export interface TlsFiles {
@@ -49,19 +49,19 @@ export interface Settings {
   /** Absent: there is no admin port. */
   readonly adminPort?: number;
   readonly adminHost: string;
-  /** Host names by which the admin port may be asked, besides addresses and names without a dot. */
+  /** Host names that requests to the admin port may use, besides IP addresses and names without a dot. */
   readonly adminNames: readonly string[];
   /** CIDRs and single addresses as written, each checked; IPv4 or IPv6. */
   readonly trustedProxyCidrs: readonly string[];
-  /** Enabled providers whose addresses are known. */
+  /** Enabled providers whose endpoints are known. */
   readonly providers: readonly ProviderConfig[];
-  /** Enabled providers whose addresses are discovered from their issuer. */
+  /** Enabled providers whose endpoints are discovered from their issuer. */
   readonly discoveries: readonly ProviderToDiscover[];
   /** Names in the order of `PROVIDERS`, enabled or not. */
   readonly providerOrder: readonly string[];
-  /** Whether a connection to a provider is used again; otherwise each request has its own. */
+  /** Whether connections to providers are reused. */
   readonly providerKeepAlive: boolean;
-  /** Absent: sessions are in this process alone. */
+  /** Absent: sessions are in memory. */
   readonly redis?: { readonly target: RedisTarget; readonly prefix: string };
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
@@ -70,16 +70,16 @@ export interface Settings {
   readonly deviceGrantRepeatSeconds: number;
   readonly startBurst: number;
   readonly startRatePerSecond: number;
-  /** Which users must confirm before they are sent to the provider; `code`: those with a code, typed or scanned. */
+  /** Which users must confirm before they are redirected to the provider; `code`: those with a code, typed or scanned. */
   readonly confirm: 'always' | 'code' | 'never';
   /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
   readonly blind: BlindPolicy;
   /** What the operator puts on the pages: the app's name, its logo and colour, and links. */
   readonly branding: Branding;
-  /** Origins as a browser sends them, or `*` alone; empty: no page of another origin may call. */
+  /** Origins as browsers send them, or only `*`. Empty: no page of another origin may call the relay. */
   readonly corsOrigins: readonly string[];
   readonly logLevel: 'debug' | 'info' | 'warning' | 'error';
-  /** Absent: text on a terminal, JSON elsewhere, which the caller finds out. */
+  /** Absent: text on a terminal, JSON elsewhere. */
   readonly logFormat?: 'json' | 'text';
 }
 
@@ -90,7 +90,7 @@ export function isEnabled(settings: Settings): settings is EnabledSettings {
   return settings.baseUrl !== undefined;
 }
 
-/** There may be warnings either way: a misspelt name often causes a fault. */
+/** Faults come with warnings too: a misspelt name often causes a fault. */
 export type SettingsReading = { readonly warnings: readonly SettingWarning[] } & (
   | { readonly ok: true; readonly settings: Settings }
   | { readonly ok: false; readonly faults: readonly SettingFault[] }
@@ -161,7 +161,7 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
   return { ok: true, settings: freezeDeeply(settings), warnings };
 }
 
-/** With these variables the runtime would reveal secrets, whatever the relay does. */
+/** With these variables the runtime would reveal secrets. */
 function rejectDangerousEnvironment(reading: Reading): void {
   const { NODE_TLS_REJECT_UNAUTHORIZED: tls, BUN_CONFIG_VERBOSE_FETCH: verbose } = reading.env;
   if (tls?.trim() === '0') {
@@ -185,7 +185,7 @@ function rejectMissingClientId(reading: Reading, listed: readonly string[]): voi
   }
 }
 
-/** What an issuer will say is checked when it is asked. */
+/** What an issuer announces is checked after discovery. */
 function rejectProvidersThatSeeTokens(
   reading: Reading,
   enabled: readonly (ProviderConfig | ProviderToDiscover)[],
@@ -213,7 +213,7 @@ function warnOfHazards(
   if (baseUrl === undefined) {
     const [other] = findOtherBaseUrls(env);
     const hint = other === undefined ? '' : `; ${other} is set, but is not a setting of the relay`;
-    warn('OAUTH_BASE_URL', `is not set: every sign-in is answered 503${hint}`);
+    warn('OAUTH_BASE_URL', `is not set: every sign-in gets a 503${hint}`);
   }
   if (baseUrl && isPlainHttp(baseUrl)) {
     warn('OAUTH_BASE_URL', 'is plain http: anyone on the network path can read the tokens');
@@ -237,8 +237,8 @@ function warnOfHazards(
 }
 
 /** Whether browsers and providers would reach the relay over plain http. */
-function isPlainHttp(address: string): boolean {
-  const url = new URL(address);
+function isPlainHttp(baseUrl: string): boolean {
+  const url = new URL(baseUrl);
   return url.protocol === 'http:' && !isLoopback(url);
 }
 

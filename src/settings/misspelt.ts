@@ -1,12 +1,12 @@
 /**
- * Names that are probably misspelt, of settings and of providers. A warning must be worth
- * reading: an environment is full of names for other programs, many of them similar to
- * PORT and HOST, or beginning with GITHUB_ or GOOGLE_.
+ * Finds names of settings and of providers that are probably misspelt. It must not warn
+ * without reason: an environment has many variables of other programs, similar to PORT and
+ * HOST, or beginning with GITHUB_ or GOOGLE_.
  */
 import { distance } from 'fastest-levenshtein';
-import { parseAddress } from '../providers/address.ts';
 import { DEFAULT_NAMES, findKnown, KNOWN_NAMES } from '../providers/known.ts';
 import { prefixOf } from '../providers/provider.ts';
+import { parseUrl } from '../providers/url.ts';
 import { PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import type { Environment } from './reading.ts';
@@ -54,12 +54,12 @@ function findProviderProblem(setting: string, providers: readonly string[]): str
   return isOurs && !isServiceLink(ending) ? `is not a setting of ${provider}` : undefined;
 }
 
-/** Kubernetes sets such variables for a service of that name. */
+/** Kubernetes sets such variables for each of its services. */
 function isServiceLink(ending: string): boolean {
   return /^(SERVICE_(HOST|PORT)|PORT($|_))/.test(ending);
 }
 
-/** As in MYANIMELIST_CLIENT_ID, where the provider's name here is `mal`. */
+/** As in MYANIMELIST_CLIENT_ID: the provider's name is `mal`. */
 function findDisplayNameProblem(setting: string, providers: readonly string[]): string | undefined {
   for (const provider of providers) {
     const displayed = prefixOf(findKnown(provider)?.displayName ?? provider);
@@ -89,10 +89,10 @@ function nearest(name: string, known: readonly string[]): string | undefined {
     .sort((one, other) => one.edits - other.edits)[0]?.candidate;
 }
 
-/** Variables in which other programs keep their public address, if they contain one. */
+/** Variables in which other programs have their public URL. */
 export function findOtherBaseUrls(env: Environment): readonly string[] {
   return Object.entries(env)
-    .filter(([name, value = '']) => OTHER_BASE_URL.test(name) && parseAddress(value.trim()))
+    .filter(([name, value = '']) => OTHER_BASE_URL.test(name) && parseUrl(value.trim()))
     .map(([name]) => name);
 }
 

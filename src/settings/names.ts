@@ -1,6 +1,6 @@
 /**
- * Every setting, once. Reading, `--help`, docs/configuration.md and the search
- * for misspelt names all use these two tables.
+ * All settings, in two tables, which are used for reading, `--help`, docs/configuration.md
+ * and to find misspelt names.
  */
 import {
   DEFAULT_DEVICE_GRANT_REPEAT_SECONDS,
@@ -19,10 +19,10 @@ export interface SettingDescription {
   /** The value of an unset setting, as an operator would write it; absent: it stays unset. */
   readonly default?: string;
   /**
-   * How much of its value a message may show: all; an address without user,
-   * password and query; or nothing, for secrets and the content of files.
+   * How much of its value a message may show: all; a URL without user, password and query;
+   * or nothing, for secrets and the content of files.
    */
-  readonly shown: 'all' | 'address' | 'nothing';
+  readonly shown: 'all' | 'url' | 'nothing';
 }
 
 /** Settings under one prefix. `X_FILE` names a file to read the secret `X` from. */
@@ -31,9 +31,9 @@ export type SettingsTable = Readonly<Record<string, SettingDescription>>;
 /** The relay's own settings. */
 export const RELAY_SETTINGS = {
   OAUTH_BASE_URL: {
-    meaning: 'Public address of the relay; may have a path. Unset: the relay is disabled.',
+    meaning: 'Public URL of the relay; may have a path. Unset: the relay is disabled.',
     example: 'https://relay.example',
-    shown: 'address',
+    shown: 'url',
   },
   HOST: {
     meaning: 'Address to listen on, or unix: and a path. Unset: every address of the machine.',
@@ -57,7 +57,7 @@ export const RELAY_SETTINGS = {
     shown: 'all',
   },
   ADMIN_PORT: {
-    meaning: 'Port for metrics and a status page, 1 to 65535. Unset: there is none.',
+    meaning: 'Port for metrics and a status page, 1 to 65535. Unset: no such port.',
     example: '9090',
     shown: 'all',
   },
@@ -68,7 +68,7 @@ export const RELAY_SETTINGS = {
     shown: 'all',
   },
   ADMIN_NAMES: {
-    meaning: 'Host names with a dot by which ADMIN_PORT may be asked. Addresses always may.',
+    meaning: 'Host names with a dot that requests to ADMIN_PORT may use. IP addresses always work.',
     example: 'relay-1.internal',
     shown: 'all',
   },
@@ -95,7 +95,7 @@ export const RELAY_SETTINGS = {
     shown: 'nothing',
   },
   REDIS_URL_FILE: {
-    meaning: 'File to read the address from, instead of REDIS_URL.',
+    meaning: 'File to read the URL from, instead of REDIS_URL.',
     example: '/run/secrets/redis-url',
     shown: 'nothing',
   },
@@ -174,12 +174,12 @@ export const RELAY_SETTINGS = {
   PRIVACY_URL: {
     meaning: 'Your privacy policy, linked from every page.',
     example: 'https://acme.example/privacy',
-    shown: 'address',
+    shown: 'url',
   },
   TERMS_URL: {
     meaning: 'Your terms of service, linked from every page.',
     example: 'https://acme.example/terms',
-    shown: 'address',
+    shown: 'url',
   },
   SUPPORT_URL: {
     meaning: 'Where users find help, linked from every page: https or mailto.',
@@ -187,7 +187,7 @@ export const RELAY_SETTINGS = {
     shown: 'all',
   },
   CORS_ORIGINS: {
-    meaning: 'Origins whose pages may call the relay, as browsers send them; * alone for all.',
+    meaning: 'Origins whose pages may call the relay, as browsers send them; only * for all.',
     example: 'https://tv.example,file://',
     shown: 'all',
   },
@@ -222,22 +222,22 @@ export const PROVIDER_SETTINGS = {
     shown: 'nothing',
   },
   AUTHORIZE_URL: {
-    meaning: 'Where the user signs in. Unset: as the profile or issuer says.',
+    meaning: 'Authorization endpoint. Unset: as the profile or issuer says.',
     example: 'https://acme.example/oauth/authorize',
-    shown: 'address',
+    shown: 'url',
   },
   TOKEN_URL: {
-    meaning: 'Where the code is exchanged for tokens. Unset: as the profile or issuer says.',
+    meaning: 'Token endpoint. Unset: as the profile or issuer says.',
     example: 'https://acme.example/oauth/token',
-    shown: 'address',
+    shown: 'url',
   },
   ISSUER: {
-    meaning: 'Issuer to ask for the addresses, PKCE and client authentication.',
+    meaning: 'Issuer, to discover the endpoints, PKCE and client authentication.',
     example: 'https://login.acme.example',
-    shown: 'address',
+    shown: 'url',
   },
   SUBDOMAIN: {
-    meaning: 'Your part of the address, for providers whose address differs by customer.',
+    meaning: 'Your part of the endpoints, for providers whose endpoints differ by customer.',
     example: 'mycompany',
     shown: 'all',
   },
@@ -270,13 +270,13 @@ export const PROVIDER_SETTINGS = {
     shown: 'nothing',
   },
   USER_AGENT: {
-    meaning: 'User-Agent of token requests, for providers that want to know who asks.',
+    meaning: 'User-Agent of token requests, for providers that require one.',
     example: 'web:tv.example:1.0 (by /u/acme)',
     shown: 'all',
   },
 } satisfies SettingsTable;
 
-/** How much of a setting's value may be shown, by its full name. Of unknown names nothing. */
+/** How much of a setting's value may be shown, by its full name. Of an unknown name: nothing. */
 export function shownOf(setting: string): SettingDescription['shown'] {
   const relay: SettingsTable = RELAY_SETTINGS;
   const [, provider] =

@@ -1,6 +1,6 @@
 /** What is wrong with the settings, how much of a value may be shown, and the report for the operator. */
 import { spellOutUnseen } from '../pages/shown-name.ts';
-import { parseAddress } from '../providers/address.ts';
+import { parseUrl } from '../providers/url.ts';
 import { shownOf } from './names.ts';
 
 /** Something wrong with one setting: the relay does not start. */
@@ -8,7 +8,7 @@ export interface SettingFault {
   readonly setting: string;
   /** The part of its value that may be shown; undefined: it is not set. */
   readonly value: string | undefined;
-  /** Continues a sentence that begins with the setting, and says what would be right. */
+  /** Continues a sentence that begins with the setting, and says what is required. */
   readonly problem: string;
 }
 
@@ -27,19 +27,19 @@ export function showValue(setting: string, value: string): string {
   switch (shownOf(setting)) {
     case 'nothing':
       return HIDDEN;
-    case 'address':
-      return shorten(hideInAddress(value.trim()));
+    case 'url':
+      return shorten(hideInUrl(value.trim()));
     case 'all':
       return shorten(hideCredentials(value));
   }
 }
 
 /** Hides the query, and everything before the last @, because a password may contain any character. */
-function hideInAddress(address: string): string {
-  if (parseAddress(address) === undefined) return HIDDEN;
+function hideInUrl(url: string): string {
+  if (parseUrl(url) === undefined) return HIDDEN;
   // It is unclear where a password with one of these characters ends.
-  if (/[?#].*@/s.test(address)) return HIDDEN;
-  return address.replace(/\/\/.*@/s, `//${HIDDEN}@`).replace(/[?#].*/s, '?…');
+  if (/[?#].*@/s.test(url)) return HIDDEN;
+  return url.replace(/\/\/.*@/s, `//${HIDDEN}@`).replace(/[?#].*/s, '?…');
 }
 
 /** Hides everything before the last @, which may be a password. */
@@ -51,7 +51,7 @@ function shorten(text: string): string {
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }
 
-/** One line for each fault and each warning: the setting, its value, what would be right. */
+/** One line for each fault and each warning. */
 export function describeFaults(
   faults: readonly SettingFault[],
   warnings: readonly SettingWarning[] = [],

@@ -1,10 +1,11 @@
-/** Combines the settings of a listed provider with what is known of it: a provider to use, or one to discover by its issuer. */
-import { findAddressProblem } from '../providers/address.ts';
-import { ADDRESSES, SUBDOMAIN } from '../providers/addresses.ts';
+/** Combines the settings of a listed provider with its known facts: a provider to use, or one to discover by its issuer. */
+
 import type { ProviderToDiscover } from '../providers/discovery.ts';
+import { ENDPOINTS, SUBDOMAIN } from '../providers/endpoints.ts';
 import { findKnown, PROFILES } from '../providers/known.ts';
 import { findUnverified, type KnownProvider, type Profile } from '../providers/profile.ts';
 import { type ProviderConfig, prefixOf } from '../providers/provider.ts';
+import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
 import { PROVIDER_SETTINGS } from './names.ts';
@@ -12,8 +13,8 @@ import type { SettingWarning } from './problems.ts';
 import { type Reading, readTable, reject, type Values, withoutUndefined } from './reading.ts';
 
 /**
- * Undefined: the provider is disabled, or something is wrong. Its settings are
- * checked even while it is disabled, so that setting the client id brings no surprise.
+ * Undefined: the provider is disabled, or a setting is wrong. Its settings are checked even
+ * while it is disabled, so that a later client id reveals no old mistakes.
  */
 export function readProvider(
   reading: Reading,
@@ -46,7 +47,7 @@ export function readProvider(
     authorizeParams: given.AUTHORIZE_PARAMS ?? {},
     quirks: given.USER_AGENT === undefined ? undefined : { userAgent: given.USER_AGENT },
   });
-  // The issuer's own addresses take precedence over known ones.
+  // The issuer's own endpoints take precedence over known ones.
   if (isSet('ISSUER')) return { ...common, issuer: given.ISSUER ?? '' };
   warnings.push(...findProviderWarnings(name, isSet));
   const quirks = { ...known?.quirks, ...common.quirks };
@@ -57,16 +58,16 @@ export function readProvider(
     ...common,
     authorizeParams: { ...known?.authorizeParams, ...common.authorizeParams },
     ...(Object.keys(quirks).length > 0 && { quirks }),
-    ...readAddresses(reading, name, given, known),
+    ...readEndpoints(reading, name, given, known),
   };
 }
 
-/** Often the way a provider writes its own name. */
+/** Providers often write their names so. */
 function capitalized(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** No warning for a built-in provider that neither `PROVIDERS` nor another setting mentions. */
+/** No warning about a default provider that neither `PROVIDERS` nor another setting mentions. */
 function warnDisabled({ env, warnings }: Reading, name: string): void {
   const prefix = prefixOf(name);
   const other = Object.keys(PROVIDER_SETTINGS).find((setting) => env[prefix + setting]);
@@ -78,7 +79,7 @@ function warnDisabled({ env, warnings }: Reading, name: string): void {
   });
 }
 
-/** What an operator has to set, or look at, before a known provider works. */
+/** What an operator has to set or check before a known provider works. */
 function findProviderWarnings(
   name: string,
   isSet: (setting: string) => boolean,
@@ -86,11 +87,11 @@ function findProviderWarnings(
   const prefix = prefixOf(name);
   const profile = PROFILES.get(name);
   if (profile) return findProfileWarnings(name, profile, isSet);
-  if (!ADDRESSES.has(name)) return [];
+  if (!ENDPOINTS.has(name)) return [];
   const missing = ['PKCE', 'SCOPE'].filter((setting) => !isSet(setting));
   if (missing.length === 0 || (isSet('AUTHORIZE_URL') && isSet('TOKEN_URL'))) return [];
   const names = missing.map((setting) => prefix + setting).join(' and ');
-  const problem = `belongs to a provider of which only the addresses are known: set ${names} as its documentation says, and ${prefix}AUTHORIZE_PARAMS if it needs one to give a refresh token`;
+  const problem = `belongs to a provider of which only the endpoints are known: set ${names} as its documentation says, and ${prefix}AUTHORIZE_PARAMS if it needs one to give a refresh token`;
   return [{ setting: `${prefix}CLIENT_ID`, problem }];
 }
 
@@ -122,8 +123,8 @@ function findProfileWarnings(
 
 type Given = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
 
-/** Both addresses, from the settings, otherwise the known ones completed by `_SUBDOMAIN`. A missing one is a fault. */
-function readAddresses(
+/** From the settings, otherwise the known ones completed by `_SUBDOMAIN`. A missing one is a fault. */
+function readEndpoints(
   reading: Reading,
   name: string,
   given: Given,
@@ -131,18 +132,18 @@ function readAddresses(
 ): Pick<ProviderConfig, 'authorizeUrl' | 'tokenUrl'> {
   const { env } = reading;
   const prefix = prefixOf(name);
-  // An address that is set overrides the known one, even if it is wrong.
+  // A setting overrides the known one, even if it is wrong.
   const known = {
     AUTHORIZE_URL: env[`${prefix}AUTHORIZE_URL`] ? '' : provider?.authorizeUrl,
     TOKEN_URL: env[`${prefix}TOKEN_URL`] ? '' : provider?.tokenUrl,
   };
-  for (const [setting, address] of Object.entries(known)) {
-    if (address !== undefined) continue;
+  for (const [setting, url] of Object.entries(known)) {
+    if (url !== undefined) continue;
     reject(reading, prefix + setting, `must be set: ${name} is not a known provider`);
   }
-  const template = Object.values(known).find((address) => address?.includes(SUBDOMAIN));
+  const template = Object.values(known).find((url) => url?.includes(SUBDOMAIN));
   checkSubdomain(reading, `${prefix}SUBDOMAIN`, given.SUBDOMAIN, template);
-  const fill = (address = '') => address.replace(SUBDOMAIN, given.SUBDOMAIN ?? '');
+  const fill = (url = '') => url.replace(SUBDOMAIN, given.SUBDOMAIN ?? '');
   return {
     authorizeUrl: given.AUTHORIZE_URL ?? fill(known.AUTHORIZE_URL),
     tokenUrl: given.TOKEN_URL ?? fill(known.TOKEN_URL),
@@ -157,7 +158,7 @@ function checkSubdomain(
 ): void {
   const isSet = reading.env[setting] !== undefined;
   if (template === undefined) {
-    const problem = 'has no effect: the addresses of this provider are complete';
+    const problem = 'has no effect: the endpoints of this provider are complete';
     if (isSet) reading.warnings.push({ setting, problem });
   } else if (!isSet) {
     reject(reading, setting, `must be set: it completes ${template}`);
@@ -167,12 +168,12 @@ function checkSubdomain(
   }
 }
 
-/** A whole host instead of a part of it would give an address that does not exist. */
+/** A whole host instead of a part of it would give a URL that does not exist. */
 function findSubdomainProblem(subdomain: string, template: string): string | undefined {
   const [, ending = ''] = /\[subdomain\]([^/]*)/.exec(template) ?? [];
   if (ending && (/[/:]/.test(subdomain) || subdomain.endsWith(ending))) {
     return `must be only the part before ${ending}`;
   }
-  const problem = findAddressProblem(template.replace(SUBDOMAIN, subdomain));
-  return problem && `must complete ${template} to a valid address`;
+  const problem = findUrlProblem(template.replace(SUBDOMAIN, subdomain));
+  return problem && `must complete ${template} to a valid URL`;
 }

@@ -18,7 +18,7 @@ export interface Reading {
   readonly warnings: SettingWarning[];
 }
 
-/** Compose files and systemd units set what they leave blank, so blank means not set. */
+/** Compose files and systemd units set blank values, so blank means not set. */
 export function withoutBlank(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
 }
@@ -95,7 +95,7 @@ function readSecret(reading: Reading, setting: string): string | undefined {
   }
 }
 
-/** The code alone, such as ENOENT: the message may contain more. */
+/** Such as ENOENT. The message may contain a secret. */
 function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : 'unreadable';
 }

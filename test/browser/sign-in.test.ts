@@ -46,7 +46,7 @@ async function expectDelivered(device: Device, service: Service, owner = NAMES[s
 
 const KINDS: Record<Service, string> = {
   demo: 'OpenID provider by its issuer, S256, client secret',
-  bare: 'OpenID provider by its addresses, S256, public client',
+  bare: 'OpenID provider by its endpoints, S256, public client',
   mal: 'OAuth provider, PKCE plain, public client',
 };
 

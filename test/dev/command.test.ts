@@ -189,7 +189,7 @@ describe('dev in a terminal', () => {
   test.each([
     [
       { event: 'start_member_ignored', member: 'code', expected: 'boolean' },
-      'the start\'s "code" is no boolean',
+      'the start\'s "code" is not a boolean',
     ],
     [
       { event: 'start_member_ignored', member: 'colour', expected: 'no such member' },

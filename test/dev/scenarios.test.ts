@@ -342,7 +342,7 @@ describe('dev: what it says', () => {
 
   test('what of a start is ignored, and that its body was cut', async () => {
     await startDevice({ code: 'true', colour: 'red' });
-    await dev.untilShown('the start\'s "code" is no boolean, so the relay ignores it');
+    await dev.untilShown('the start\'s "code" is not a boolean, so the relay ignores it');
     await dev.untilShown('a member "colour" that the relay does not know and ignores');
     const padded = `{"service":"dev"}${' '.repeat(600)}`;
     expect((await dev.ask('/auth/start', { method: 'POST', body: padded })).status).toBe(200);
@@ -359,9 +359,9 @@ describe('dev: what it says', () => {
     await post('service=dev');
     await dev.untilShown('a start got 400 Invalid JSON: send {"service":"dev"}');
     await post('{"service":"mal"}');
-    await dev.untilShown('a start got 400 Unknown service: there is dev (--service)');
+    await dev.untilShown('a start got 400 Unknown service: use dev, or --service');
     await dev.ask('/auth/start');
-    await dev.untilShown('a start got 405 Method not allowed: a start is a POST');
+    await dev.untilShown('a start got 405 Method not allowed: use POST');
     await dev.ask(`/auth/result?session=${'A'.repeat(24)}`);
     await dev.untilShown('a poll got 410 Session not found: no sign-in here has this session');
     await dev.ask(`/auth/result?session=${'A'.repeat(24)}&wait=\u009b2J`);

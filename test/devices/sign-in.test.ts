@@ -32,14 +32,16 @@ const provider = serveUpstream(() => {
 
 const SETTINGS = { MAL_TOKEN_URL: provider.url, START_BURST: '1000', CORS_ORIGINS: APP_ORIGIN };
 
-const [relay, hasty] = await Promise.all([
+const [relay, hasty, hastiest] = await Promise.all([
   startRelay(SETTINGS),
-  // Its links expire before anybody opens them; a poll that waits is told so when its hold ends.
-  startRelay({ ...SETTINGS, SESSION_SECONDS: '6', POLL_SECONDS: '7' }),
+  // Its links expire soon, yet last for a sign-in on a busy machine.
+  startRelay({ ...SETTINGS, SESSION_SECONDS: '8' }),
+  // Its links expire before anybody opens them.
+  startRelay({ ...SETTINGS, SESSION_SECONDS: '3' }),
 ]);
 const built = mkdtempSync(join(tmpdir(), 'relay-devices-'));
 afterAll(async () => {
-  await Promise.all([closeBrowser(), relay.stop(), hasty.stop()]);
+  await Promise.all([closeBrowser(), relay.stop(), hasty.stop(), hastiest.stop()]);
   provider.stop();
   rmSync(built, { recursive: true });
 });
@@ -164,7 +166,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
 
   test('nobody comes: three links, and no more', async () => {
     await using app = await install();
-    const run = app.run(hasty.baseUrl);
+    const run = app.run(hastiest.baseUrl);
     expect(await run.ended).toMatchObject({ exitCode: 1, error: 'expired' });
     expect(run.links()).toBe(3);
   });

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ADDRESSES } from '../../src/providers/addresses.ts';
+import { ENDPOINTS } from '../../src/providers/endpoints.ts';
 import * as limits from '../kit/limits.ts';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -16,7 +16,7 @@ const refreshSeconds = seconds(limits.REFRESH_RESULT_MS);
 const undoSeconds = seconds(limits.STORE_UNDO_MS);
 
 test.each([
-  ['README.md', `[${ADDRESSES.size} others]`],
+  ['README.md', `[${ENDPOINTS.size} others]`],
   ['README.md', `waits up to ${limits.DEFAULT_POLL_SECONDS} s`],
   ['docs/protocol.md', `| session | ${limits.DEFAULT_SESSION_SECONDS} s (`],
   ['docs/protocol.md', `| poll | ${limits.DEFAULT_POLL_SECONDS} s (`],

@@ -165,8 +165,8 @@ describe('a failure has a hint that names what to change', () => {
     [403, '', 'may block the address of your server'],
     [404, '', 'there is no token endpoint: correct ANILIST_TOKEN_URL'],
     [429, '', 'limits requests'],
-    [503, { error: 'invalid_client' }, 'has a fault of its own (503)'],
-    [200, '<html>', 'no token endpoint: correct ANILIST_TOKEN_URL'],
+    [503, { error: 'invalid_client' }, 'has an error of its own (503)'],
+    [200, '<html>', 'not that of a token endpoint: correct ANILIST_TOKEN_URL'],
     [200, { token: 'none' }, 'without an access token'],
   ])('an answer %p %p: %s', async (status, body, words) => {
     const service = createTestService({}, { fetch: answer(status, body) });
@@ -187,7 +187,7 @@ describe('a failure has a hint that names what to change', () => {
     ['error=unauthorized_client', 'unauthorized_client', 'MAL_CLIENT_ID'],
     ['error=invalid_request', 'invalid_request', 'https://relay.test/auth/mal/callback'],
     ['error=login_required', 'login_required', 'MAL_AUTHORIZE_PARAMS'],
-    ['error=server_error', 'server_error', 'a fault of its own'],
+    ['error=server_error', 'server_error', 'an error of its own'],
     ['error=own+words', 'other', 'try the sign-in yourself'],
     ['', 'none', 'MAL_AUTHORIZE_URL'],
   ])('a user who comes back with %p', async (query, providerError, words) => {

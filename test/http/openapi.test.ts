@@ -31,7 +31,7 @@ test.each(['https://relay.test', 'https://relay.test/sign/in'])(
 
 test('the linter sees what is wrong', async () => {
   const document = await fetchDocument();
-  const withoutSummary = document.replace('"summary":"A device asks for a link",', '');
+  const withoutSummary = document.replace('"summary":"Starts a sign-in",', '');
   expect(await lint(withoutSummary)).toEqual([expect.stringContaining('operation-summary')]);
   const broken = document.replace('schemas/Started"', 'schemas/Nothing"');
   expect(await lint(broken)).toContainEqual(expect.stringContaining('no-unresolved-refs'));

@@ -138,7 +138,7 @@ describe('login: what a relay sends is text', () => {
   );
 });
 
-describe('login: a start that is not understood → 6, and which member', () => {
+describe('login: an invalid response to a start → 6, and which member', () => {
   test.each([
     ['link', 'a script', 'javascript:alert(1)'],
     ['link', 'a file', 'file:///etc/passwd'],
@@ -163,7 +163,7 @@ describe('login: a start that is not understood → 6, and which member', () => 
     const relay = await serveAnswers(respond(200, JSON.stringify({ ...STARTED, [member]: value })));
     const { exitCode, output } = await runLogin(relay);
     expect(exitCode).toBe(EXIT_CODES.relay);
-    expect(output).toStartWith(`The answer of the relay is not understood: its "${member}" is no `);
+    expect(output).toStartWith(`The relay sent an invalid response: its "${member}" is not a `);
   });
 
   test('expiresIn: 1e999', async () => {

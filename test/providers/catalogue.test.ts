@@ -1,8 +1,8 @@
-/** What is known of providers: profiles, and addresses alone (docs/providers.md). */
+/** What is known of providers: profiles, and endpoints only (docs/providers.md). */
 import { expect, test } from 'bun:test';
-import { findAddressProblem } from '../../src/providers/address.ts';
-import { ADDRESSES, SUBDOMAIN } from '../../src/providers/addresses.ts';
+import { ENDPOINTS, SUBDOMAIN } from '../../src/providers/endpoints.ts';
 import { findKnown, KNOWN_NAMES, PROFILES } from '../../src/providers/known.ts';
+import { findUrlProblem } from '../../src/providers/url.ts';
 
 test('known providers have valid names for PROVIDERS, and addresses that are safe for a secret', () => {
   const unfit = KNOWN_NAMES.filter((name) => {
@@ -10,7 +10,7 @@ test('known providers have valid names for PROVIDERS, and addresses that are saf
     const addresses = [authorizeUrl, tokenUrl].map((text) => text.replace(SUBDOMAIN, 'mine'));
     return (
       !/^[a-z0-9][a-z0-9-]*$/.test(name) ||
-      addresses.some((address) => findAddressProblem(address) !== undefined)
+      addresses.some((address) => findUrlProblem(address) !== undefined)
     );
   });
   expect(KNOWN_NAMES.length).toBeGreaterThan(0);
@@ -21,12 +21,12 @@ test('names that every object has are not known', () => {
   expect(findKnown('constructor')).toBeUndefined();
 });
 
-test('no provider has both a profile and an entry of addresses alone', () => {
-  expect([...PROFILES.keys()].filter((name) => ADDRESSES.has(name))).toEqual([]);
+test('no provider has both a profile and an entry of endpoints', () => {
+  expect([...PROFILES.keys()].filter((name) => ENDPOINTS.has(name))).toEqual([]);
 });
 
 test('every address says with which source it was compared', () => {
-  const without = [...ADDRESSES].filter(([, { source }]) => !/^https:/.test(source));
+  const without = [...ENDPOINTS].filter(([, { source }]) => !/^https:/.test(source));
   expect(without).toEqual([]);
 });
 

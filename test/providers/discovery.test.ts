@@ -55,7 +55,7 @@ function problemOf(discovery: Discovery): string {
   return discovery.problem ?? 'no problem';
 }
 
-describe('the address of the document', () => {
+describe('the URL of the document', () => {
   test('is the OpenID address first: one request, and a provider that is ready for use', async () => {
     const given = { scope: 'a b', authorizeParams: { prompt: 'login' } };
     expect(await discover({}, given)).toEqual({
@@ -216,17 +216,25 @@ describe('what is not believed', () => {
   });
 
   test.each([
-    ['authorization_endpoint', undefined, 'must be an address'],
-    ['token_endpoint', undefined, 'must be an address'],
+    ['authorization_endpoint', undefined, 'must be a URL'],
+    ['token_endpoint', undefined, 'must be a URL'],
     ['token_endpoint', 'http://acme.example/token', 'must be https'],
-    ['token_endpoint', 'https://me:pw@acme.example/token', 'must hold no user name'],
-    ['token_endpoint', 'https://acme.example/token#x', 'must hold no fragment'],
-    ['authorization_endpoint', 'javascript:alert(1)', 'must be an address'],
-    ['authorization_endpoint', 'https://acme.example/a?client_id=evil', 'must not hold client_id'],
-    ['authorization_endpoint', 'https://acme.example/a?a=1&state=fixed', 'must not hold state'],
-    ['authorization_endpoint', 'https://acme.example/a?redirect%5Furi=x', 'must not hold redirect'],
-    ['token_endpoint', 'https://acme.example/t?client_id=evil', 'must not hold client_id'],
-    ['token_endpoint', 'https://acme.example/t?code=x', 'must not hold code'],
+    ['token_endpoint', 'https://me:pw@acme.example/token', 'must not contain a user name'],
+    ['token_endpoint', 'https://acme.example/token#x', 'must not contain a fragment'],
+    ['authorization_endpoint', 'javascript:alert(1)', 'must be a URL'],
+    [
+      'authorization_endpoint',
+      'https://acme.example/a?client_id=evil',
+      'must not contain client_id',
+    ],
+    ['authorization_endpoint', 'https://acme.example/a?a=1&state=fixed', 'must not contain state'],
+    [
+      'authorization_endpoint',
+      'https://acme.example/a?redirect%5Furi=x',
+      'must not contain redirect',
+    ],
+    ['token_endpoint', 'https://acme.example/t?client_id=evil', 'must not contain client_id'],
+    ['token_endpoint', 'https://acme.example/t?code=x', 'must not contain code'],
   ])('%s %j', async (field, address, problem) => {
     const text = problemOf(await discover({ [field]: address }));
     expect(text).toContain(`${field} is `);
@@ -295,7 +303,7 @@ describe('an issuer that cannot be reached is a problem, not an exception', () =
 
   test('an issuer that is no address', async () => {
     const problem = problemOf(await discoverProvider(acme({ issuer: 'acme' }), fetch));
-    expect(problem).toStartWith('the issuer "acme" must be an address');
+    expect(problem).toStartWith('the issuer "acme" must be a URL');
     expect(asked).toEqual([]);
   });
 

@@ -98,7 +98,7 @@ describe.each(REFRESHING)('%s', (name, documented) => {
   });
 });
 
-test('with the addresses alone, only two of them would sign in and give what the profile gets', async () => {
+test('with only the endpoints, only two of them would sign in and give what the profile gets', async () => {
   const enough = await Promise.all(
     NAMED.map(async ([name, documented]) => {
       const [{ authorizeUrl, tokenUrl }] = [documented];

@@ -67,11 +67,11 @@ describe.concurrent('where everything is right', () => {
     const { exitCode, findings } = await runCheck({});
     expect(findings.map(({ mark, what }) => `${mark} ${what}`)).toEqual([
       'ok settings',
-      'ok base address',
+      'ok base URL',
       'ok client address',
       'ok poll',
       'ok redirect URI of mal',
-      'ok authorize address of mal',
+      'ok authorization endpoint of mal',
       'ok client of mal',
       'ok file descriptors',
     ]);
@@ -81,7 +81,7 @@ describe.concurrent('where everything is right', () => {
   test('while it runs, and its sign-in is cancelled', async () => {
     const relay = await startRelay({ POLL_SECONDS: '1' });
     const { exitCode, find } = await runCheck({ PORT: String(relay.port) });
-    expect(find('base address')?.text).toContain('this relay answers');
+    expect(find('base URL')?.text).toContain('this relay answers');
     expect(find('poll')?.text).toContain('held for 1 s');
     expect(find('client address')?.mark).toBe('left_out');
     expect(exitCode).toBe(0);
@@ -115,36 +115,36 @@ test('settings: each that is wrong, and no value of a secret', async () => {
 
 test('settings: without OAUTH_BASE_URL', async () => {
   const { faults } = await runCheck({ OAUTH_BASE_URL: '' });
-  expect(faults).toMatchObject([{ what: 'base address', text: 'OAUTH_BASE_URL is not set' }]);
+  expect(faults).toMatchObject([{ what: 'base URL', text: 'OAUTH_BASE_URL is not set' }]);
 });
 
-describe.concurrent('the base address', () => {
+describe.concurrent('the base URL', () => {
   test.each([
     ['http://no-such-host.invalid', 'is unknown here', 'DNS record'],
     ['http://127.0.0.1:1', 'nothing listens at 127.0.0.1:1', 'start the proxy'],
   ])('%s', async (OAUTH_BASE_URL, text, remedy) => {
     const { find } = await runCheck({ OAUTH_BASE_URL });
-    expect(find('base address')).toMatchObject({ mark: 'fault' });
-    expect(find('base address')?.text).toContain(text);
-    expect(find('base address')?.remedy).toContain(remedy);
+    expect(find('base URL')).toMatchObject({ mark: 'fault' });
+    expect(find('base URL')?.text).toContain(text);
+    expect(find('base URL')?.remedy).toContain(remedy);
   });
 
   test('a certificate that is not trusted', async () => {
     const tls = await makeSelfSigned();
     using server = Bun.serve({ port: 0, tls, fetch: () => new Response('ok') });
     const { find } = await runCheck({ OAUTH_BASE_URL: `https://localhost:${server.port}` });
-    expect(find('base address')?.text).toContain('no trusted TLS at localhost');
+    expect(find('base URL')?.text).toContain('no trusted TLS at localhost');
   });
 
   test('another program, and another relay', async () => {
     const [other, port] = [await startRelay(), await findFreePort()];
     const OAUTH_BASE_URL = good.url.replace('/token', '');
-    expect((await runCheck({ OAUTH_BASE_URL })).find('base address')).toMatchObject({
+    expect((await runCheck({ OAUTH_BASE_URL })).find('base URL')).toMatchObject({
       mark: 'fault',
       text: expect.stringContaining('not from PORT'),
     });
     expect(
-      (await runCheck({ OAUTH_BASE_URL: other.baseUrl, PORT: String(port) })).find('base address')
+      (await runCheck({ OAUTH_BASE_URL: other.baseUrl, PORT: String(port) })).find('base URL')
         ?.text,
     ).toContain('not from PORT');
     // The relay here runs, and the address leads to it with a path that it does not know of.
@@ -152,7 +152,7 @@ describe.concurrent('the base address', () => {
       PORT: String(other.port),
       OAUTH_BASE_URL: `${other.baseUrl}/path`,
     });
-    expect(wrong.find('base address')?.text).toContain('not a relay with this OAUTH_BASE_URL');
+    expect(wrong.find('base URL')?.text).toContain('not a relay with this OAUTH_BASE_URL');
     await other.stop();
   });
 });
@@ -223,13 +223,13 @@ describe.each(RUNTIMES)('a relay that does not listen at a port alone, on %s', (
     const env = { OAUTH_BASE_URL: front.url.origin, HOST: `unix:${path}`, POLL_SECONDS: '1' };
     const before = await runCheck(env, options);
     expect(before.faults).toEqual([]);
-    expect(before.find('base address')?.text).toContain('reaches this machine');
+    expect(before.find('base URL')?.text).toContain('reaches this machine');
     expect(before.find('client address')?.mark).toBe('ok');
     expect(existsSync(path)).toBe(false);
     const relay = await startRelay(env, { command });
     const running = await runCheck(env, options);
     expect(running.faults).toEqual([]);
-    expect(running.find('base address')?.text).toContain('this relay answers');
+    expect(running.find('base URL')?.text).toContain('this relay answers');
     await relay.stop();
   });
 
@@ -246,7 +246,7 @@ describe.each(RUNTIMES)('a relay that does not listen at a port alone, on %s', (
     const relay = await startRelay(env, { command, port });
     const running = await runCheck(env, options);
     expect(running.faults).toEqual([]);
-    expect(running.find('base address')?.text).toContain('this relay answers');
+    expect(running.find('base URL')?.text).toContain('this relay answers');
     await relay.stop();
   });
 
@@ -306,7 +306,7 @@ test('a proxy that changes the path is a fault, although requests arrive', async
     fetch: ({ url }) => fetch(`http://127.0.0.1:${port}/app${url.slice(url.indexOf('/', 8))}`),
   });
   const { find } = await runCheck({ OAUTH_BASE_URL: front.url.origin, PORT: String(port) });
-  expect(find('base address')).toMatchObject({
+  expect(find('base URL')).toMatchObject({
     mark: 'fault',
     text: `${front.url.origin}/health arrives here as /app/health, and gets a 503`,
   });
@@ -376,7 +376,7 @@ describe.concurrent('providers', () => {
     for (const server of Object.values(servers)) server.stop();
   });
 
-  test('an authorize address that is wrong, and an issuer that is none', async () => {
+  test('an authorization endpoint that is wrong, and an issuer that is none', async () => {
     using nothing = serveUpstream(() => new Response('', { status: 404 }));
     const { find } = await runCheck({
       PROVIDERS: 'mal,acme',
@@ -384,7 +384,7 @@ describe.concurrent('providers', () => {
       ACME_CLIENT_ID: 'id',
       ACME_ISSUER: nothing.url.replace('/token', ''),
     });
-    expect(find('authorize address of mal')?.remedy).toBe('correct MAL_AUTHORIZE_URL');
+    expect(find('authorization endpoint of mal')?.remedy).toBe('correct MAL_AUTHORIZE_URL');
     expect(find('issuer of acme')?.text).toContain('answered 404');
     expect(find('redirect URI of acme')?.text).toEndWith('/auth/acme/callback');
   });

@@ -69,7 +69,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     expect([status, result]).toEqual([502, { error: 'exchange_failed' }]);
     expect(relay.events('exchange_failed').at(-1)).toMatchObject({
       reason,
-      hint: expect.stringContaining('is no token endpoint: correct MAL_TOKEN_URL'),
+      hint: expect.stringContaining('is not that of a token endpoint: correct MAL_TOKEN_URL'),
     });
   });
 

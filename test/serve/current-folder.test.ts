@@ -51,7 +51,7 @@ describe('in a folder of a stranger, a checkout', () => {
     const options = { cwd: strange, onLine: firstLine.resolve };
     const login = startChild([COMMAND, 'login', 'mal'], options);
     // SIGN_IN_RELAY_URL of the folder is no address.
-    expect(await firstLine.promise).not.toMatch(/--relay is the address of a relay|stranger/);
+    expect(await firstLine.promise).not.toMatch(/--relay is the base URL of a relay|stranger/);
     login.kill('SIGKILL');
     await login.exited;
   });

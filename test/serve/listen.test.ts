@@ -157,7 +157,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     const file = keep(newPath(), (path) => writeFileSync(path, 'a precious file'));
 
     test.each<[string, string, string]>([
-      ['a file', file, 'a file is there, and only a socket is replaced'],
+      ['a file', file, 'a file is there, and the relay replaces only a socket'],
       ['a folder', keep(newPath(), mkdirSync), 'a folder is there'],
       [
         'a link to a file',

@@ -98,7 +98,7 @@ describe('when the reader does not read', () => {
     for (let sent = 0; sent < MAX_BACKLOG_CHARACTERS / 20 && complaints() === ''; sent += 50) {
       await Promise.all(Array.from({ length: 50 }, poll));
     }
-    expect(complaints()).toBe(cannotWrite('nobody reads it'));
+    expect(complaints()).toBe(cannotWrite('its reader has stopped'));
   }
 
   test('lines beyond a limit are dropped, and their number is logged once it reads again', async () => {

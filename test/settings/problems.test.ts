@@ -194,7 +194,7 @@ describe('faults in the terminal', () => {
     };
     expect(told(env)).toBe(
       `Not started: 6 settings are wrong
-  HOST = "h ${'o'.repeat(58)}…": must be an address or host name alone, such as 127.0.0.1 or ::; PORT sets the port
+  HOST = "h ${'o'.repeat(58)}…": must be an IP address or a host name, such as 127.0.0.1 or ::; PORT sets the port
   PORT = "a\\nb": must be a whole number from 0 to 65535
   PROVIDERS = "acme,done": lists done, which is a path of the relay
   LOG_FORMAT = "xml": must be json or text

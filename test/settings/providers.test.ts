@@ -113,7 +113,7 @@ describe('which providers are enabled', () => {
     ]);
   });
 
-  test('one given by its addresses', () => {
+  test('one given by its endpoints', () => {
     const env = { ...acme, ACME_CLIENT_SECRET: ' s ', ACME_AUTHORIZE_PARAMS: 'a=b' };
     expect(settingsOf(env).providers).toEqual([
       {
@@ -241,10 +241,10 @@ const addresses = {
   refuses: {
     'must be https':
       'http://acme.example/x | http://localhost.acme.example/x | http://127.0.0.1.acme.example/x | http://10.0.0.1/x',
-    'must hold no user name or password':
+    'must not contain a user name or password':
       'https://user:pass@acme.example/x | https://@acme.example/x',
-    'must hold no fragment': 'https://acme.example/x#y | https://acme.example/x#',
-    'must be an address such as https://':
+    'must not contain a fragment': 'https://acme.example/x#y | https://acme.example/x#',
+    'must be a URL such as https://':
       'acme.example/x | https:acme.example | https://acme.example/a b | javascript:alert(1)',
   },
 };
@@ -252,7 +252,7 @@ const endpoint = {
   keeps: `${addresses.keeps} | https://acme.example/a?tenant=1`,
   refuses: {
     ...addresses.refuses,
-    'must not hold client_id: the relay sets it': 'https://acme.example/a?client_id=x',
+    'must not contain client_id: the relay sets it': 'https://acme.example/a?client_id=x',
   },
 };
 const CONTROL = 'must not contain a line break or another control character';
@@ -320,7 +320,7 @@ const rules: readonly Rule<Provider>[] = [
           .split(' | ')
           .map((name) => [`must not contain ${name}: the relay sets it`, `a=b&${name}=x`]),
       ),
-      'must not contain scope: the setting that ends in _SCOPE is for that': 'a=b&scope=x',
+      'must not contain scope: use the setting that ends in _SCOPE': 'a=b&scope=x',
       'must contain each parameter once': 'a=b&a=c',
       'must be written as a query': 'prompt | a=b&&c | =b | {"a":"b"}',
     },
@@ -373,7 +373,7 @@ describe('_SUBDOMAIN', () => {
 
   const refused = Object.entries({
     'must be only the part before .okta.com': 'dev-1.okta.com | evil.example/x | dev:80',
-    'must be your part of the address': 'evil.example/ | https://dev | a b | x@y',
+    'must be your part of the URL': 'evil.example/ | https://dev | a b | x@y',
   }).flatMap(([problem, all]) =>
     all.split(' | ').map((subdomain) => [subdomain, problem] as const),
   );
@@ -385,7 +385,7 @@ describe('_SUBDOMAIN', () => {
 
   test('that makes no address is refused', () => {
     expect(faultsOf({ ...mastodon, MASTODON_SUBDOMAIN: 'acme.example:99999' })).toEqual([
-      expect.stringMatching(/^MASTODON_SUBDOMAIN must complete .* to a valid address$/),
+      expect.stringMatching(/^MASTODON_SUBDOMAIN must complete .* to a valid URL$/),
     ]);
   });
 });

@@ -71,7 +71,7 @@ const rules: readonly Rule<Settings>[] = [
       '  http://localhost:8080/ ': 'http://localhost:8080',
     },
     refuses: {
-      'must be an http(s) address such as https://relay.example':
+      'must be an http(s) URL such as https://relay.example':
         'relay.example | ftp://relay.example | https:relay.example | https:// | https://relay.example\\x | https://relay example | https://relay.example?x=1 | https://relay.example? | https://relay.example/# | https://user@relay.example | https://relay.example:99999',
       'must have a path without ; that does not begin with //, since cookies and redirects contain it':
         'https://relay.example/tv;a=b | https://relay.example/tv; | https://relay.example//tv',
@@ -92,7 +92,7 @@ const rules: readonly Rule<Settings>[] = [
     field: 'host',
     keeps: `127.0.0.1 | :: | localhost | relay-1.internal | unix:/${'a'.repeat(95)}`,
     refuses: {
-      'must be an address or host name alone, such as 127.0.0.1 or ::; PORT sets the port':
+      'must be an IP address or a host name, such as 127.0.0.1 or ::; PORT sets the port':
         '0.0.0.0:80 | http://localhost | [::] | a b | fe80::1%eth0',
       'must be unix: and an absolute path of at most 96 bytes': `unix:relay.sock | unix: | unix:/${'a'.repeat(96)} | unix:/${'ä'.repeat(48)}`,
     },
@@ -103,14 +103,14 @@ const rules: readonly Rule<Settings>[] = [
     setting: 'ADMIN_HOST',
     field: 'adminHost',
     keeps: '127.0.0.1 | :: | localhost',
-    refuses: { 'must be an address or host name alone': '0.0.0.0:80 | http://localhost | [::]' },
+    refuses: { 'must be an IP address or a host name': '0.0.0.0:80 | http://localhost | [::]' },
   },
   {
     setting: 'ADMIN_NAMES',
     field: 'adminNames',
     reads: { 'relay-1.internal, Relay.svc': ['relay-1.internal', 'Relay.svc'] },
     refuses: {
-      'must be host names alone, such as relay-1.internal;':
+      'must be only host names, such as relay-1.internal;':
         'relay.internal:9090 | http://relay.internal | *.internal | .internal',
     },
   },
@@ -194,7 +194,7 @@ const rules: readonly Rule<Settings>[] = [
       'must be origins such as https://tv.example, or null, file:// or *;':
         'tv.example | localhost:3000 | https:tv.example | https:// | https://tv\\x | x',
       // A * with others, or within one, would promise what it does not do.
-      'must be * alone, or a list without *': '*,https://tv.example',
+      'must be only *, or a list without *': '*,https://tv.example',
       'must not contain * within an origin, as in https://*.example': 'https://*.example',
     },
   },
@@ -246,7 +246,7 @@ describe('an environment that would give secrets away is refused', () => {
   });
 });
 
-const LINK = 'must be an https address, without user name';
+const LINK = 'must be an https URL, without user name';
 
 const brandingRules: readonly Rule<Branding>[] = [
   {
@@ -299,7 +299,7 @@ test.each([
   },
 );
 
-test.each(['PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'])('%s is an https address', (setting) => {
+test.each(['PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'])('%s is an https URL', (setting) => {
   expect(faultsOf({ [setting]: 'https://acme.example/page?x=y#z' })).toEqual([]);
   for (const wrong of [
     'http://acme.example',

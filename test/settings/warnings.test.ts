@@ -18,7 +18,7 @@ describe('what is allowed but rarely intended', () => {
   });
 
   test('a relay without a public address, which another name may hold', () => {
-    const problem = 'OAUTH_BASE_URL is not set: every sign-in is answered 503';
+    const problem = 'OAUTH_BASE_URL is not set: every sign-in gets a 503';
     const enabled = { MAL_CLIENT_ID: 'id', OAUTH_BASE_URL: '' };
     expect(warningsOf(enabled)).toEqual([problem]);
     for (const name of ['BASE_URL', 'OAUTH_URL', 'PUBLIC_URL', 'RELAY_URL', 'base_url']) {
@@ -75,10 +75,10 @@ describe('what is allowed but rarely intended', () => {
     expect(warningsOf({ ...bangumi, BANGUMI_USER_AGENT: 'acme/tv' })).toEqual([]);
   });
 
-  test('a provider of which only the addresses are known: what to set is named', () => {
+  test('a provider of which only the endpoints are known: what to set is named', () => {
     const osu = { PROVIDERS: 'osu', OSU_CLIENT_ID: 'id', OSU_CLIENT_SECRET: 's' };
     const problem = (names: string) =>
-      `OSU_CLIENT_ID belongs to a provider of which only the addresses are known: set ${names} as its documentation says, and OSU_AUTHORIZE_PARAMS if it needs one to give a refresh token`;
+      `OSU_CLIENT_ID belongs to a provider of which only the endpoints are known: set ${names} as its documentation says, and OSU_AUTHORIZE_PARAMS if it needs one to give a refresh token`;
     expect(warningsOf(osu)).toEqual([problem('OSU_PKCE and OSU_SCOPE')]);
     expect(warningsOf({ ...osu, OSU_PKCE: 'none' })).toEqual([problem('OSU_SCOPE')]);
     expect(warningsOf({ ...osu, OSU_PKCE: 'none', OSU_SCOPE: 'identify' })).toEqual([]);
@@ -117,7 +117,7 @@ describe('what is allowed but rarely intended', () => {
 
   test('a subdomain where there is none to fill in', () => {
     expect(warningsOf({ MAL_CLIENT_ID: 'id', MAL_SUBDOMAIN: 'x' })).toEqual([
-      'MAL_SUBDOMAIN has no effect: the addresses of this provider are complete',
+      'MAL_SUBDOMAIN has no effect: the endpoints of this provider are complete',
     ]);
   });
 });

@@ -124,7 +124,8 @@ describe('refusals', () => {
     const clock = createFakeClock();
     const told: RefusalEvent[] = [];
     const refusals = createRefusals(clock, (event) => told.push(event));
-    return { clock, refusals, events: () => told.map(({ type, reason }) => `${type} ${reason}`) };
+    const events = () => told.map(({ type, reason }) => `${type} ${reason}`);
+    return { clock, refusals, told, events };
   }
 
   test('each reason is reported once', () => {
@@ -134,6 +135,16 @@ describe('refusals', () => {
     refusals.refused(reading, 'NOPERM');
     expect(events()).toEqual(['store_refuses OOM', 'store_refuses NOPERM']);
   });
+
+  test.each(['SOMETHINGNEW', 'constructor', '__proto__'])(
+    'a reason without a remedy of its own refers to the log of Redis: %s',
+    (reason) => {
+      const { refusals, told } = collectRefusals();
+      refusals.refused(writing, reason);
+      const remedy = 'the log of Redis may say more';
+      expect(told).toEqual([{ type: 'store_refuses', reason, remedy }]);
+    },
+  );
 
   test('a refusal ends when the same script succeeds and there was none for a while', () => {
     const { clock, refusals, events } = collectRefusals();

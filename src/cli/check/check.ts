@@ -3,7 +3,7 @@
  * docs/operating.md "Check" explains every line.
  */
 import { readFileDescriptors } from '../../server/file-descriptors.ts';
-import type { Runtime } from '../../server/listen.ts';
+import type { Runtime } from '../../server/runtime.ts';
 import { isEnabled, type Settings, type SettingsReading } from '../../settings/index.ts';
 import { jsonText } from '../terminal.ts';
 import { describeFindings, type Finding, fault, ok, warning } from './finding.ts';
@@ -39,7 +39,7 @@ function checkSettings(read: SettingsReading): Finding[] {
 
 async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding[]> {
   if (!isEnabled(settings)) {
-    return [fault('base address', 'OAUTH_BASE_URL is not set', 'set it to the public address')];
+    return [fault('base URL', 'OAUTH_BASE_URL is not set', 'set it to the public URL')];
   }
   const { redis } = settings;
   // Loaded only when needed, as in a start.

@@ -1,4 +1,4 @@
-/** The providers: what to register there, whether their addresses answer, and whether they accept the client. */
+/** The providers: what to register there, whether their endpoints answer, and whether they accept the client. */
 import { randomBytes } from 'node:crypto';
 import { NO_MONITOR } from '../../monitor.ts';
 import { describeConnectProblem } from '../../providers/connect-problem.ts';
@@ -35,7 +35,7 @@ async function checkDiscovery(asked: ProviderToDiscover, baseUrl: string, fetch:
   const { name } = asked;
   const { provider, problem } = await discoverProvider(asked, fetch);
   if (provider !== undefined) return checkProvider(provider, baseUrl, fetch);
-  const remedy = `correct ${prefixOf(name)}ISSUER, or set its addresses`;
+  const remedy = `correct ${prefixOf(name)}ISSUER, or set the provider's endpoints`;
   return [redirectUri(name, baseUrl), fault(`issuer of ${name}`, problem, remedy)];
 }
 
@@ -45,7 +45,7 @@ async function checkProvider(
   fetch: Fetch,
 ): Promise<Finding[]> {
   const [authorize, client] = await Promise.all([
-    checkAuthorizeAddress(config, fetch),
+    checkAuthorizationEndpoint(config, fetch),
     checkClient(config, baseUrl, fetch),
   ]);
   return [redirectUri(config.name, baseUrl), authorize, client];
@@ -54,12 +54,12 @@ async function checkProvider(
 const redirectUri = (name: string, baseUrl: string) =>
   ok(`redirect URI of ${name}`, `register exactly ${redirectUriOf(name, baseUrl)}`);
 
-/** Without any parameter: the provider answers with an error page, which is an answer. */
-async function checkAuthorizeAddress(
+/** Sends no parameters: an error page of the provider is an answer too. */
+async function checkAuthorizationEndpoint(
   { name, authorizeUrl }: ProviderConfig,
   fetch: Fetch,
 ): Promise<Finding> {
-  const what = `authorize address of ${name}`;
+  const what = `authorization endpoint of ${name}`;
   const setting = `${prefixOf(name)}AUTHORIZE_URL`;
   const { host } = new URL(authorizeUrl);
   try {
@@ -98,7 +98,7 @@ async function checkClient(
   const outcome = await provider.exchange(code, verifier);
   const what = `client of ${config.name}`;
   if (outcome.ok) {
-    const text = `${config.displayName} gives tokens for a code that nobody has issued`;
+    const text = `${config.displayName} gives tokens for a made-up code`;
     return warning(what, text, `check ${prefixOf(config.name)}TOKEN_URL`);
   }
   const { failure } = outcome;
@@ -110,7 +110,7 @@ async function checkClient(
   return isUndecided(failure) ? warning(what, problem, hint) : fault(what, problem, hint);
 }
 
-/** The provider may be down for a moment, or name a wrong code in its own way. */
+/** The provider may be down for a moment, or have its own error for a wrong code. */
 function isUndecided({ reason, status = 0, providerError, refusal }: TokenFailure): boolean {
   if (reason !== 'status') return reason === 'timeout';
   if (status >= 500 || status === 429) return true;

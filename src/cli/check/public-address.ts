@@ -1,10 +1,11 @@
 /** The base URL: whether it is reachable and reaches this relay, what ends a poll early, and which client address the relay sees. */
 import { randomBytes } from 'node:crypto';
 import { createFindClientAddress } from '../../http/client-address.ts';
-import { isLoopback } from '../../providers/address.ts';
 import { codeOf, describeConnectProblem } from '../../providers/connect-problem.ts';
 import type { Fetch } from '../../providers/token-endpoint.ts';
-import { describeListenFailure, type Runtime } from '../../server/listen.ts';
+import { isLoopback } from '../../providers/url.ts';
+import { describeListenFailure } from '../../server/listen.ts';
+import type { Runtime } from '../../server/runtime.ts';
 import type { EnabledSettings, Settings } from '../../settings/index.ts';
 import { askHealth } from '../health.ts';
 import { type Finding, fault, leftOut, ok, warning } from './finding.ts';
@@ -12,11 +13,11 @@ import { type Arrival, STAND_IN_TEXT, type StandIn, startStandIn } from './stand
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Beyond the hold time, so that a poll that is cut was not held too long. */
+/** Beyond the hold time, before `check` gives up. */
 const POLL_MARGIN_MS = 10_000;
 
 const LISTENING = 'listening';
-const BASE = 'base address';
+const BASE = 'base URL';
 const POLL = 'poll';
 const CLIENT = 'client address';
 
@@ -32,7 +33,7 @@ export async function checkPublicAddress(
     if (!(await isRelayRunning(settings))) standIn = await startStandIn(runtime, settings, word);
   } catch (error) {
     const problem = describeListenFailure(error, '', settings);
-    return [fault(LISTENING, problem ?? `no address can be listened on (${codeOf(error)})`)];
+    return [fault(LISTENING, problem ?? `cannot listen (${codeOf(error)})`)];
   }
   try {
     const { finding, arrival } = await checkBase(settings, fetch, word, standIn);
@@ -63,7 +64,7 @@ function isPlainHttp(baseUrl: string): boolean {
   return url.protocol === 'http:' && !isLoopback(url);
 }
 
-/** Asked where it listens, not at the base URL. */
+/** Requests where it listens, not at the base URL. */
 async function isRelayRunning(settings: Settings): Promise<boolean> {
   const { text } = await askHealth(settings, '/health');
   return text === 'ok' || text === 'draining';
@@ -105,12 +106,11 @@ async function checkBase(
   return { finding: ok(BASE, `${baseUrl} reaches this machine`), arrival };
 }
 
-/** For sentences. */
 function placeOf({ host, port }: Settings): string {
   return host?.startsWith('unix:') ? `HOST ${host}` : `PORT ${port}`;
 }
 
-/** Its metadata contain its own base URL. */
+/** The metadata of a relay contain its base URL. */
 async function checkIsThisRelay(settings: EnabledSettings, fetch: Fetch): Promise<Finding> {
   const { baseUrl } = settings;
   const [service] = [...settings.providers, ...settings.discoveries];
@@ -125,7 +125,7 @@ async function checkIsThisRelay(settings: EnabledSettings, fetch: Fetch): Promis
   return fault(
     BASE,
     `${baseUrl} answers, but it is not a relay with this OAUTH_BASE_URL`,
-    'restart the relay with these settings, or route the address to it; a path must be in OAUTH_BASE_URL too',
+    'restart the relay with these settings, or route the URL to it; a path must be in OAUTH_BASE_URL too',
   );
 }
 
@@ -169,7 +169,7 @@ function checkClientAddress({ trustedProxyCidrs, host }: Settings, arrival: Arri
   const { peerAddress = '', forwardedFor } = arrival;
   if (forwardedFor === undefined) {
     return trustedProxyCidrs.length === 0
-      ? ok(CLIENT, 'no proxy adds X-Forwarded-For: the client is who connects')
+      ? ok(CLIENT, 'no proxy adds X-Forwarded-For: the client is the peer')
       : fault(
           CLIENT,
           `${host?.startsWith('unix:') ? 'HOST is a socket' : 'TRUSTED_PROXY_CIDRS is set'}, but X-Forwarded-For does not arrive: all devices share one rate limit`,
@@ -191,7 +191,7 @@ function checkClientAddress({ trustedProxyCidrs, host }: Settings, arrival: Arri
         `X-Forwarded-For comes from ${peer}, which is not trusted: all devices share one rate limit`,
         `set TRUSTED_PROXY_CIDRS=${peer}`,
       )
-    : ok(CLIENT, `the proxy ${peer} is trusted, and the client is seen`);
+    : ok(CLIENT, `the proxy ${peer} is trusted, and names the client`);
 }
 
 function checkStandInPoll(
@@ -208,7 +208,7 @@ function checkStandInPoll(
 async function checkRealPoll(settings: EnabledSettings, fetch: Fetch): Promise<Finding> {
   const { baseUrl, pollSeconds } = settings;
   const [service] = [...settings.providers, ...settings.discoveries];
-  // With BLIND=always a start needs a challenge. Nobody will use this one.
+  // With BLIND=always a start needs a challenge.
   const challenge = settings.blind === 'always' ? { challenge: 'A'.repeat(43) } : {};
   const body = JSON.stringify({ service: service?.name, device: STAND_IN_TEXT, ...challenge });
   const started = await fetch(`${baseUrl}/auth/start`, { ...request(), method: 'POST', body });
@@ -216,11 +216,11 @@ async function checkRealPoll(settings: EnabledSettings, fetch: Fetch): Promise<F
     return fault(POLL, `a start gets a ${started.status}`, 'read the log of the relay');
   }
   const { session } = (await started.json()) as { readonly session: string };
-  const address = `${baseUrl}/auth/result?session=${session}`;
+  const resultUrl = `${baseUrl}/auth/result?session=${session}`;
   const finding = await timePoll(pollSeconds, 204, () =>
-    fetch(address, request(pollSeconds * 1_000 + POLL_MARGIN_MS)),
+    fetch(resultUrl, request(pollSeconds * 1_000 + POLL_MARGIN_MS)),
   );
-  await fetch(`${address}&cancel=1`, request()).catch(() => {});
+  await fetch(`${resultUrl}&cancel=1`, request()).catch(() => {});
   return finding;
 }
 

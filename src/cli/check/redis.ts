@@ -13,7 +13,7 @@ const WHAT = 'redis';
 /** The oldest that is tested. docs/scaling.md "Set-up". */
 const OLDEST = '6.2';
 
-/** Sessions of this check expire this soon if nothing removes them. */
+/** Of the check's own session, if nothing removes it. */
 const LIFETIME_MS = 5_000;
 
 const ONE_A_SECOND = { burst: 1, ratePerSecond: 1 };
@@ -23,7 +23,7 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
   try {
     const stores = await openRedis({
       ...redis,
-      // Among the sessions of the relays, because an ACL may allow nothing else.
+      // The check's session counts with those of the relays, since an ACL may allow no other keys.
       maxSessions: Number.MAX_SAFE_INTEGER,
       startPolicy: ONE_A_SECOND,
       clock: systemClock,
@@ -54,8 +54,8 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
 }
 
 /**
- * Each verb once, so that a right that is missing shows. Not `sweep`: it would take from the
- * relays what they log. The session is removed by its acknowledgement.
+ * Runs each verb once, to find rights that are missing. Not `sweep`: the relays would not log
+ * what it removes. The acknowledgement removes the session.
  */
 async function signIn({
   sessions,

@@ -1,6 +1,6 @@
 /**
- * Listens in place of the relay while it does not run, to see what arrives of a request
- * to the base URL: whether it arrives here, with which path, and from which address.
+ * Listens in place of the relay while it does not run, to see whether a request to the base
+ * URL arrives here, with which path, and from which address.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, type HandleRequest, type Handler, type Route } from '../../http/app.ts';
@@ -9,7 +9,8 @@ import { refuseOAuth } from '../../http/oauth-responses.ts';
 import { basePathOf, type RelayRequest, readPath } from '../../http/request.ts';
 import { refuse, retryAfter, textResponseWithoutNewline } from '../../http/responses.ts';
 import { IDLE_MARGIN_SECONDS } from '../../limits.ts';
-import { listen, type Runtime } from '../../server/listen.ts';
+import { listen } from '../../server/listen.ts';
+import type { Runtime } from '../../server/runtime.ts';
 import type { EnabledSettings } from '../../settings/index.ts';
 
 export interface Arrival {
@@ -24,16 +25,16 @@ export interface StandIn {
   stop(): void;
 }
 
-/** The response, by which the check recognizes it. */
+/** The check recognizes the response by it. */
 export const STAND_IN_TEXT = 'sign-in-relay check';
 
 /** `check` ends within about a minute, and then the relay can be started. */
 const RETRY_MS = 30_000;
 
 /**
- * Listens where the relay would. Only requests whose parameter `check` is `word` get 200,
- * and polls among them are held as the relay holds them. Other clients, such as a device
- * or a load balancer, are refused as by a relay that is busy. Rejects as `listen` does.
+ * Listens where the relay would. Only requests with `check=<word>` get a 200, and polls
+ * among them are held as the relay holds them. Other clients, such as a device or a load
+ * balancer, get what a busy relay sends. Rejects as `listen` does.
  */
 export async function startStandIn(
   runtime: Runtime,

@@ -1,6 +1,6 @@
 /**
- * Who may use the dev relay: any program, and pages of its own. Not a page of another site
- * that is open in a browser on this machine, which reaches `127.0.0.1` too.
+ * Who may use the dev relay: any program, and its own pages. Not a page of another site in
+ * a browser on this machine, which reaches `127.0.0.1` too.
  */
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
@@ -8,18 +8,18 @@ import { hostname } from 'node:os';
 /** A name or an address, and a port. RFC 9110 §7.2. */
 const HOST = /^[\w.:[\]-]+$/;
 
-/** The address that a request is for. Undefined if its Host makes no URL. HTTP/1.0 needs no Host: Bun then gives the path alone. */
+/** The URL of a request. Undefined if its Host is invalid. HTTP/1.0 needs no Host: Bun then gives only the path. */
 export function urlOf({ url, headers }: Request): URL | undefined {
   const host = headers.get('host') || 'localhost';
   if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return undefined;
-  const address = url.startsWith('/') ? `http://${host}${url}` : url;
-  return URL.canParse(address) ? new URL(address) : undefined;
+  const absolute = url.startsWith('/') ? `http://${host}${url}` : url;
+  return URL.canParse(absolute) ? new URL(absolute) : undefined;
 }
 
 /**
- * A page of another site may give its own name an address of this machine (DNS rebinding),
- * and is then the same origin for its browser. It cannot do so to an address, to a name
- * without a dot, or to the name of this machine.
+ * A website can point its own name at this machine (DNS rebinding), so that its pages have
+ * the same origin as the dev relay. That is impossible with an IP address, a name without a
+ * dot and the name of this machine.
  */
 export function hasOwnHost({ hostname: name }: URL): boolean {
   const own = hostname().toLowerCase();
@@ -27,8 +27,8 @@ export function hasOwnHost({ hostname: name }: URL): boolean {
   return isAddress || !name.includes('.') || name === own || name === `${own}.local`;
 }
 
-/** Whether a page of another origin sends it. Browsers leave out `Sec-Fetch-Site` over plain http to other machines. */
-export function isOfOtherPage({ headers }: Request, { origin }: URL): boolean {
+/** Browsers send no `Sec-Fetch-Site` over plain http to other machines. */
+export function isCrossOrigin({ headers }: Request, { origin }: URL): boolean {
   const site = headers.get('sec-fetch-site');
   if (site !== null) return site !== 'same-origin' && site !== 'none';
   const sender = headers.get('origin');

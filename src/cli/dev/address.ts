@@ -1,4 +1,4 @@
-/** Under which address of this machine a phone in the same network can reach it. */
+/** Finds the address at which a phone in the same network reaches this machine. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
@@ -20,7 +20,7 @@ export function sortAddresses(interfaces: Interfaces, routeAddress: string | und
       .filter(({ family, internal }) => family === 'IPv4' && !internal)
       .map(({ address }) => {
         const isVirtual = VIRTUAL.test(name) ? 4 : 0;
-        // Without a DHCP server: such a network leads nowhere. RFC 3927.
+        // A network without a DHCP server has no router either. RFC 3927.
         const isLinkLocal = address.startsWith('169.254.') ? 2 : 0;
         const isElsewhere = address === routeAddress ? 0 : 1;
         return { address, rank: isVirtual + isLinkLocal + isElsewhere };
@@ -29,7 +29,7 @@ export function sortAddresses(interfaces: Interfaces, routeAddress: string | und
   return ranked.sort((a, b) => a.rank - b.rank).map(({ address }) => address);
 }
 
-/** TEST-NET-1 (RFC 5737): nobody is there, and nothing is sent there. */
+/** TEST-NET-1 (RFC 5737): in no network. Nothing is sent to it. */
 const ANYWHERE = '192.0.2.1';
 
 /** Connecting a datagram socket sends nothing: the kernel only chooses the address that it would send from. */

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import forge from 'node-forge';
-import type { Certificate } from '../../server/listen.ts';
+import type { Certificate } from '../../server/runtime.ts';
 
 /** Apple's devices accept at most 825 days, and some browsers 398. */
 export const CERTIFICATE_DAYS = 397;
@@ -13,9 +13,9 @@ const DAY_MS = 86_400_000;
 const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 
-/** For these host names and addresses, from a day before `nowMs`, since the clock of a device may be slow. */
+/** Valid from a day before `nowMs`, since the clock of a device may be slow. */
 export function createCertificate(hosts: readonly string[], nowMs: number): Certificate {
-  // By node:crypto, because node-forge takes seconds for it.
+  // node-forge would take seconds.
   const keys = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -31,7 +31,6 @@ export function createCertificate(hosts: readonly string[], nowMs: number): Cert
   certificate.setSubject(name);
   certificate.setIssuer(name);
   certificate.setExtensions([
-    // It vouches for nobody else.
     { name: 'basicConstraints', critical: true, cA: false },
     { name: 'keyUsage', critical: true, digitalSignature: true, keyEncipherment: true },
     { name: 'extKeyUsage', serverAuth: true },

@@ -1,5 +1,4 @@
-/** `sign-in-relay dev`: a relay and a provider to try an app against, for as long as they run. docs/dev.md. */
-
+/** `sign-in-relay dev`: a relay and a provider to test an app against. docs/dev.md. */
 import { X509Certificate } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -7,7 +6,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startLog } from '../../log.ts';
-import type { Certificate } from '../../server/listen.ts';
+import type { Certificate, Runtime } from '../../server/runtime.ts';
 import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
 import { createCertificate } from './certificate.ts';
@@ -31,9 +30,9 @@ Usage: sign-in-relay dev [options]
   --https            https, with a self-signed certificate of its own
   --help
 
-How a sign-in ends is chosen on the provider's page, by the user name there, or by
-a request from your app's tests: open the provider's address for the list.
-Ends with Ctrl-C. docs/dev.md has more.
+Choose how a sign-in ends on the provider's page, with the user name there, or with
+a request from your app's tests. The provider's base URL lists the endings.
+Ctrl-C ends it. docs/dev.md has more.
 `;
 
 interface DevOptions {
@@ -44,18 +43,18 @@ interface DevOptions {
   readonly https: boolean;
 }
 
-/** What is wrong with the command line, or with this machine. Its message is for the user. */
+/** The command line is wrong, or this machine unfit. Its message is for the user. */
 class CommandError extends Error {}
 
-/** Resolves with the exit code if it does not run; otherwise a signal ends the process. */
-export async function dev(args: readonly string[]): Promise<number | undefined> {
+/** Resolves with the exit code, or undefined while it runs: then a signal ends the process. */
+export async function dev(args: readonly string[], runtime: Runtime): Promise<number | undefined> {
   try {
     const options = readOptions(args);
     if (options === 'help') {
       process.stdout.write(USAGE);
       return 0;
     }
-    await run(options);
+    await run(options, runtime);
     return undefined;
   } catch (error) {
     if (!(error instanceof CommandError || error instanceof SettingsProblem)) throw error;
@@ -64,7 +63,7 @@ export async function dev(args: readonly string[]): Promise<number | undefined> 
   }
 }
 
-async function run(options: DevOptions): Promise<void> {
+async function run(options: DevOptions, runtime: Runtime): Promise<void> {
   const { port, services, lan, https } = options;
   const story = createStory((text) => void process.stdout.write(text), hasColours());
   const others = lan ? await findLanAddresses() : [];
@@ -89,7 +88,7 @@ async function run(options: DevOptions): Promise<void> {
   provider.attach(relay);
   relay.whenAutoStarts((signIn) => {
     const link = relay.linkOf(signIn.service, signIn.browserState);
-    // After the device has its response, as no user is faster.
+    // After the device has its response: no user is faster.
     setTimeout(() => {
       signInAutomatically(link, relayUrl, relay, provider).catch((error: unknown) =>
         story.tell(signIn, `its link could not be opened: ${error}`),
@@ -97,7 +96,7 @@ async function run(options: DevOptions): Promise<void> {
     }, AUTO_DELAY_MS);
   });
 
-  const listening = { hostname: lan ? EVERY_ADDRESS : LOOPBACK, tls };
+  const listening = { runtime, hostname: lan ? EVERY_ADDRESS : LOOPBACK, tls };
   const relayListener = createListener({ ...listening, port, handle: relay.handle });
   const providerListener = createListener({
     ...listening,
@@ -137,7 +136,7 @@ async function open(listener: { open(): Promise<void> }, port: number): Promise<
   }
 }
 
-/** In a checkout it is a script of npm. */
+/** In a checkout it is an npm script. */
 const loginCommand = () =>
   process.env.npm_lifecycle_event === 'dev' ? 'npm run login --' : 'sign-in-relay login';
 
@@ -165,31 +164,31 @@ function introduce({ lan, https, services }: DevOptions, addresses: Addresses, s
     '',
     ...(lan
       ? [
-          'A phone in the same network reaches this list by the code:',
+          'Scan this code to open the list on a phone in the same network:',
           '',
           ...renderQr(`${providerUrl}/`).lines,
           '',
           ...(others.length > 0
             ? [
-                `If it does not, try another address: ${others.map((each) => `--address ${each}`).join(', ')}`,
+                `If it does not open, try another address: ${others.map((each) => `--address ${each}`).join(', ')}`,
               ]
-            : ['If it does not, look at the firewall of this machine.']),
+            : ['If it does not open, check the firewall of this machine.']),
         ]
-      : ['Only this machine reaches it. For a phone or a television: --lan']),
+      : ['Only this machine can reach it. For a phone or a television: --lan']),
     '',
-    'A device starts with',
+    'A device starts a sign-in with',
     `  curl ${https ? '--insecure ' : ''}-X POST ${relayUrl}/auth/start -d '{"service":"${service}"}'`,
-    'and in another terminal you can be one:',
+    'To sign in from another terminal:',
     `  ${loginCommand()} ${service} --relay ${relayUrl}${https ? ' --insecure' : ''}`,
     '',
-    story.style('dim', 'What happens is told here. Ctrl-C ends it.'),
+    story.style('dim', 'Events are shown below. Ctrl-C ends it.'),
   ];
   process.stdout.write(`\n${lines.map((line) => (line ? `  ${line}` : '')).join('\n')}\n\n`);
 }
 
 /**
- * The certificate of the last time, if it still fits: a phone or an app that was told
- * to trust it goes on doing so. Kept where only its owner can read it.
+ * The previous certificate, if it still fits, so that a phone or an app that trusts it
+ * need not be told again. Readable only by its owner.
  */
 function keepCertificate(hosts: readonly string[]): Certificate {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
@@ -199,7 +198,7 @@ function keepCertificate(hosts: readonly string[]): Certificate {
     const [key = '', cert = ''] = pem.split(/(?=-----BEGIN CERTIFICATE-----)/);
     if (isGoodFor(new X509Certificate(cert), hosts)) return { key, cert };
   } catch {
-    // There is none yet, or none that can be read.
+    // None yet, or unreadable.
   }
   const made = createCertificate([...new Set(hosts)], Date.now());
   try {
@@ -207,12 +206,12 @@ function keepCertificate(hosts: readonly string[]): Certificate {
     writeFileSync(file, made.key + made.cert, { mode: 0o600 });
     chmodSync(file, 0o600);
   } catch {
-    // It is made anew the next time.
+    // The next start makes a new one.
   }
   return made;
 }
 
-/** So long before it expires it is made anew. */
+/** Renewed this long before it expires. */
 const RENEW_MS = 30 * 86_400_000;
 
 function isGoodFor(certificate: X509Certificate, hosts: readonly string[]): boolean {
@@ -231,7 +230,7 @@ function readOptions(args: readonly string[]): DevOptions | 'help' {
     throw new CommandError('--port is a number from 1 to 65534.');
   }
   const services = (values.service ?? DEFAULT_SERVICE).split(',').map((name) => name.trim());
-  // What the setting PROVIDERS takes; these two are paths of the relay.
+  // As PROVIDERS requires; the last three are paths of the relay.
   const isName = (name: string) =>
     /^[a-z][a-z0-9-]{0,31}$/.test(name) && !['start', 'result', 'done'].includes(name);
   if (!services.every(isName) || new Set(services).size < services.length) {

@@ -1,8 +1,8 @@
-/** Listens as the relay does, closes and listens again. */
+/** Listens as the relay does, and can close and listen again. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HandleRequest } from '../../http/app.ts';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
-import { type Certificate, type Listener, loadRuntime } from '../../server/listen.ts';
+import type { Certificate, Listener, Runtime } from '../../server/runtime.ts';
 
 export interface DevListener {
   open(): Promise<void>;
@@ -10,24 +10,25 @@ export interface DevListener {
 }
 
 export interface DevListenOptions {
+  readonly runtime: Runtime;
   readonly hostname: string;
   readonly port: number;
   readonly tls: Certificate | undefined;
   readonly handle: HandleRequest;
 }
 
-/** What is in progress at the end gets this long to be sent, then it is cut off. */
+/** Responses in progress get this long to finish, then they are cut off. */
 const CLOSE_MS = 300;
 
-export function createListener({ hostname, port, tls, handle }: DevListenOptions): DevListener {
+export function createListener(options: DevListenOptions): DevListener {
+  const { runtime, hostname, port, tls, handle } = options;
   let running: Listener | undefined;
   return {
     async open() {
-      const runtime = await loadRuntime();
-      const options = { handle, idleSeconds: MAX_IDLE_SECONDS };
+      const idleSeconds = MAX_IDLE_SECONDS;
       running = await runtime.listen(
         { hostname, port },
-        tls === undefined ? options : { ...options, certificate: tls },
+        { handle, idleSeconds, ...(tls && { certificate: tls }) },
       );
     },
     async close() {

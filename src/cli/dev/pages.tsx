@@ -216,7 +216,7 @@ function row(name: ScenarioName): Child {
   );
 }
 
-/** What stands between backticks is code. */
+/** Text between backticks is code. */
 function withCode(text: string): Child {
   return text.split('`').map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part));
 }

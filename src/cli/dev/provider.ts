@@ -1,15 +1,14 @@
 /**
- * The dev provider: an authorization server (RFC 6749, PKCE with S256) that lets
- * anybody in and ends each sign-in as it is asked to. Its page is for a person, its
- * `/next` for the tests of an app. Not for anything but development: every name is
- * accepted, and its tokens say so themselves.
+ * The dev provider: an authorization server (RFC 6749, PKCE with S256) that accepts every
+ * user name and ends each sign-in as requested, on its page or, in the tests of an app, by
+ * `/next`. For development only: anyone can make its tokens.
  */
 import { Buffer } from 'node:buffer';
 import { hash, randomBytes } from 'node:crypto';
 import { readAtMost } from '../../body.ts';
 import { refuse } from '../../http/responses.ts';
 import { systemClock } from '../../relay/time.ts';
-import { hasOwnHost, isOfOtherPage, urlOf } from './access.ts';
+import { hasOwnHost, isCrossOrigin, urlOf } from './access.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
 import {
@@ -40,13 +39,13 @@ interface DevGrant {
 }
 
 const TOKEN_SECONDS = 3_600;
-/** What a form or a request of ours holds at most. */
+/** Of a form or a request. */
 const MAX_BODY_BYTES = 16_384;
-/** The longest that a request can ask for. */
+/** The longest duration that a request can set. */
 const MAX_SECONDS = 600;
 /** Codes and refresh tokens that are remembered. The oldest is forgotten. */
 const MAX_REMEMBERED = 1_000;
-/** A provider that is away answers so many refreshes 503. */
+/** By `refresh-503`. */
 const REFRESHES_REFUSED = 2;
 
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
@@ -55,16 +54,8 @@ export type DevProvider = ReturnType<typeof createDevProvider>;
 
 export function createDevProvider(options: DevProviderOptions) {
   const { relayUrl, signIns, say } = options;
-  const grants = new Map<string, DevGrant>();
-  /** Refresh token -> how often it was brought; of `refresh-rotates` and `refresh-503`. */
-  const refreshes = new Map<string, number>();
+  const issuer = createTokenIssuer(say);
   let relay: DevRelay | undefined;
-
-  function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
-    map.set(key, value);
-    const [oldest] = map.keys();
-    if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
-  }
 
   function services(): readonly string[] {
     return relay?.services ?? [];
@@ -84,13 +75,13 @@ export function createDevProvider(options: DevProviderOptions) {
   async function authorize(request: Request, url: URL): Promise<Response> {
     const asked = readAuthorization(url.searchParams);
     if (asked === undefined) {
-      const text = 'This page is reached by the link of a sign-in at the dev relay.';
+      const text = 'To get here, open the link of a sign-in at the dev relay.';
       return page(400, messagePage('No sign-in', text));
     }
     const signIn = signIns.find(asked.state);
     const form = request.method === 'POST' ? await readForm(request) : undefined;
     const chosen = form === undefined ? signIn?.plan : planOf(form);
-    // "deny-at-relay" is over when its user has continued there.
+    // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
     if (chosen === undefined || (form === undefined && chosen.scenario === 'deny-at-relay')) {
       return page(200, authorizePage(signIn?.deviceName));
     }
@@ -99,12 +90,6 @@ export function createDevProvider(options: DevProviderOptions) {
       if (form !== undefined) signIns.note(signIn, chosen.scenario, `chosen: ${chosen.scenario}`);
     }
     return end(asked, chosen, form?.get('name') || 'Ada');
-  }
-
-  /** The button that was pressed, or else the user name. */
-  function planOf(form: URLSearchParams): Plan {
-    const scenario = parseScenario(form.get('ending')) ?? parseScenario(form.get('name'));
-    return planFor(scenario ?? 'approve');
   }
 
   async function end(
@@ -117,10 +102,8 @@ export function createDevProvider(options: DevProviderOptions) {
       return redirect(`${asked.redirectUri}?${query}`);
     };
     const withCode = () => {
-      const code = `dev-code-${randomText()}`;
       const { challenge, redirectUri } = asked;
-      remember(grants, code, { user, plan, challenge, redirectUri });
-      return back({ code });
+      return back({ code: issuer.createCode({ user, plan, challenge, redirectUri }) });
     };
     switch (plan.scenario) {
       case 'deny':
@@ -134,7 +117,7 @@ export function createDevProvider(options: DevProviderOptions) {
         return page(200, messagePage('Nothing happens', 'This sign-in never finishes.'));
       case 'expires': {
         const signIn = signIns.find(asked.state);
-        // If it was planned before the start, the session has expired by then.
+        // If it was planned before the start, the session has this lifetime already.
         if (signIn !== undefined) systemClock.setTimer(plan.seconds * 1_000, signIn.expire);
         const text = `This sign-in expires within ${plan.seconds} seconds, unfinished.`;
         return page(200, messagePage('It expires', text));
@@ -151,16 +134,147 @@ export function createDevProvider(options: DevProviderOptions) {
     }
   }
 
-  /** RFC 6749 §4.1.3, §6. */
-  async function issueTokens(request: Request): Promise<Response> {
-    if (request.method !== 'POST') return tokenError('invalid_request');
-    const form = await readForm(request);
-    if (form.get('client_id') !== CLIENT_ID) return tokenError('invalid_client', 401);
-    const grantType = form.get('grant_type');
-    if (grantType === 'authorization_code') return exchange(form);
-    if (grantType === 'refresh_token') return refresh(form.get('refresh_token') ?? '');
-    return tokenError('unsupported_grant_type');
+  /** Called by a test or from the page. */
+  async function planNext(request: Request): Promise<Response> {
+    if (request.method === 'DELETE') signIns.clearPlans();
+    if (request.method !== 'POST') return json({ planned: signIns.planned });
+    const { scenario: named, seconds, auto } = readAsked(await readText(request));
+    const scenario = parseScenario(named);
+    if (scenario === undefined) {
+      const error = named === undefined ? NO_SCENARIO : 'unknown scenario';
+      return json({ error, scenarios: SCENARIO_NAMES }, 400);
+    }
+    const isDuration =
+      seconds === undefined ||
+      (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_SECONDS);
+    if (!isDuration || (auto !== undefined && typeof auto !== 'boolean')) {
+      const error = `seconds is a number up to ${MAX_SECONDS}, auto is true or false`;
+      return json({ error }, 400);
+    }
+    const plan = planFor(scenario, seconds as number | undefined, auto === true);
+    signIns.plan(plan);
+    say(`the next sign-in is planned to end as "${scenario}"`);
+    const isBrowser = request.headers.get('accept')?.includes('text/html');
+    return isBrowser ? redirect('/') : json({ planned: signIns.planned });
   }
+
+  /** Starts a sign-in as a device would, and redirects the browser to its link. */
+  async function tryOut(scenario: ScenarioName): Promise<Response> {
+    const [service = ''] = services();
+    signIns.putBack(planFor(scenario));
+    const started = await relay?.handle(
+      new Request(`${relayUrl}/auth/start`, {
+        method: 'POST',
+        // Users see it, in their own language.
+        body: JSON.stringify({ service, code: true, ack: true, device: `/try/${scenario}` }),
+      }),
+      { requestIP: () => ({ address: '127.0.0.1' }) },
+    );
+    if (started?.status !== 200) {
+      const text = `The device got ${started?.status} ${(await started?.text())?.trim()}.`;
+      return page(200, messagePage('The start was refused', text));
+    }
+    return redirect(((await started.json()) as { url: string }).url);
+  }
+
+  /** The page reads the relay's base URL from its own query. */
+  function showTv({ searchParams }: URL): Response {
+    if (!searchParams.has('relay'))
+      return redirect(`/tv?${new URLSearchParams({ relay: relayUrl })}`);
+    return page(200, readTvPage());
+  }
+
+  async function sendTvClient(): Promise<Response> {
+    try {
+      const headers = { ...COMMON, 'Content-Type': 'text/javascript; charset=utf-8' };
+      return new Response(await readTvClient(), { headers });
+    } catch {
+      say('the client for televisions could not be built. Run npm ci, then start again');
+      return new Response(null, { status: 503, headers: COMMON });
+    }
+  }
+
+  /** A page of another site must not choose how sign-ins end, nor read what happened. */
+  function findRefusal(request: Request, url: URL): string | undefined {
+    if (!hasOwnHost(url)) {
+      return `${url.host} is not a name of this machine: use its IP address, or localhost`;
+    }
+    const changes = !isRead(request) || url.pathname.startsWith(TRY);
+    if (!changes || !isCrossOrigin(request, url)) return undefined;
+    return 'only programs and pages of this origin may do this';
+  }
+
+  async function route(request: Request, url: URL): Promise<Response> {
+    const { pathname } = url;
+    const refusal = findRefusal(request, url);
+    if (refusal !== undefined) {
+      say(`${request.method} ${pathname} got 403: ${refusal}`);
+      return json({ error: refusal }, 403);
+    }
+    const isTry = isRead(request) && pathname.startsWith(TRY);
+    const tried = isTry ? parseScenario(pathname.slice(TRY.length)) : undefined;
+    if (tried !== undefined) return tryOut(tried);
+    switch (pathname) {
+      case '/':
+        return page(200, listPage({ ...options, services: services() }));
+      case '/authorize':
+        return authorize(request, url);
+      case '/next':
+        return planNext(request);
+      case '/scenarios':
+        return json(
+          SCENARIO_NAMES.map((scenario) => ({ scenario, ...describeScenario(scenario) })),
+        );
+      case '/tv':
+        return showTv(url);
+      // The page names it by this path, to work from a file too.
+      case '/client/dist/tv.js':
+        return sendTvClient();
+      case '/certificate.pem':
+        return options.certificate === undefined
+          ? page(404, messagePage('No certificate', 'The dev relay was started without --https.'))
+          : new Response(options.certificate, {
+              headers: { 'Content-Type': 'application/x-pem-file' },
+            });
+      default:
+        return page(404, messagePage('Not found', 'There is no such page.'));
+    }
+  }
+
+  /** Called by apps, web apps too (CORS): each needs a code or a token. */
+  const forApps = new Map<string, (request: Request) => Response | Promise<Response>>([
+    ['/token', issuer.issue],
+    ['/userinfo', userinfo],
+  ]);
+
+  return {
+    attach(attached: DevRelay): void {
+      relay = attached;
+    },
+    async handle(request: Request): Promise<Response> {
+      const url = urlOf(request);
+      if (url === undefined) return refuse('malformed_request');
+      const answer = forApps.get(url.pathname);
+      if (answer === undefined) return route(request, url);
+      const isPreflight = request.method === 'OPTIONS';
+      const response = isPreflight ? new Response(null, { status: 204 }) : await answer(request);
+      for (const [name, value] of Object.entries(CORS)) response.headers.set(name, value);
+      return response;
+    },
+  };
+}
+
+/** The button that was pressed, or else the user name. */
+function planOf(form: URLSearchParams): Plan {
+  const scenario = parseScenario(form.get('ending')) ?? parseScenario(form.get('name'));
+  return planFor(scenario ?? 'approve');
+}
+
+/** The codes that were given to the relay, and the tokens that follow them. RFC 6749 §4.1.3, §6. */
+function createTokenIssuer(say: (text: string) => void) {
+  const grants = new Map<string, DevGrant>();
+  /** Refresh token -> how often it was brought; of `refresh-rotates` and `refresh-503`. */
+  const refreshes = new Map<string, number>();
 
   async function exchange(form: URLSearchParams): Promise<Response> {
     const code = form.get('code') ?? '';
@@ -195,145 +309,40 @@ export function createDevProvider(options: DevProviderOptions) {
     return tokens(user, scenario, createToken('refresh', user, scenario));
   }
 
-  /** What an app asks with its token. */
-  function userinfo({ headers }: Request): Response {
-    const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
-    const read = readToken('access', token);
-    if (read === undefined || read.atMs + TOKEN_SECONDS * 1_000 < Date.now()) {
-      const header = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
-      return json({ error: 'invalid_token' }, 401, header);
-    }
-    return json({ sub: read.user, name: read.user });
-  }
-
-  /** What the next sign-in becomes. From a test or from the page. */
-  async function planNext(request: Request): Promise<Response> {
-    if (request.method === 'DELETE') signIns.clearPlans();
-    if (request.method !== 'POST') return json({ planned: signIns.planned });
-    const { scenario: named, seconds, auto } = readAsked(await readText(request));
-    const scenario = parseScenario(named);
-    if (scenario === undefined) {
-      const error = named === undefined ? NO_SCENARIO : 'unknown scenario';
-      return json({ error, scenarios: SCENARIO_NAMES }, 400);
-    }
-    const isDuration =
-      seconds === undefined ||
-      (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_SECONDS);
-    if (!isDuration || (auto !== undefined && typeof auto !== 'boolean')) {
-      const error = `seconds is a number up to ${MAX_SECONDS}, auto is true or false`;
-      return json({ error }, 400);
-    }
-    const plan = planFor(scenario, seconds as number | undefined, auto === true);
-    signIns.plan(plan);
-    say(`the next sign-in is planned to end as "${scenario}"`);
-    const isBrowser = request.headers.get('accept')?.includes('text/html');
-    return isBrowser ? redirect('/') : json({ planned: signIns.planned });
-  }
-
-  /** Starts a sign-in as a device would, and leads the browser to its link. */
-  async function tryOut(scenario: ScenarioName): Promise<Response> {
-    const [service = ''] = services();
-    signIns.putBack(planFor(scenario));
-    const started = await relay?.handle(
-      new Request(`${relayUrl}/auth/start`, {
-        method: 'POST',
-        // Users see it, in their own language.
-        body: JSON.stringify({ service, code: true, ack: true, device: `/try/${scenario}` }),
-      }),
-      { requestIP: () => ({ address: '127.0.0.1' }) },
-    );
-    if (started?.status !== 200) {
-      const text = `The device was answered ${started?.status} ${(await started?.text())?.trim()}.`;
-      return page(200, messagePage('The start was refused', text));
-    }
-    return redirect(((await started.json()) as { url: string }).url);
-  }
-
-  /** The page learns the relay's address from its own. */
-  function showTv({ searchParams }: URL): Response {
-    if (!searchParams.has('relay'))
-      return redirect(`/tv?${new URLSearchParams({ relay: relayUrl })}`);
-    return page(200, readTvPage());
-  }
-
-  async function sendTvClient(): Promise<Response> {
-    try {
-      const headers = { ...COMMON, 'Content-Type': 'text/javascript; charset=utf-8' };
-      return new Response(await readTvClient(), { headers });
-    } catch {
-      say('the client for televisions could not be built. Run npm ci, then start again');
-      return new Response(null, { status: 503, headers: COMMON });
-    }
-  }
-
-  /** Why a request is refused: it would let a page of another site choose how sign-ins end, or read what happened. */
-  function findRefusal(request: Request, url: URL): string | undefined {
-    if (!hasOwnHost(url)) {
-      return `${url.host} is no name of this machine: use its address, or localhost`;
-    }
-    const changes = !isRead(request) || url.pathname.startsWith(TRY);
-    if (!changes || !isOfOtherPage(request, url)) return undefined;
-    return 'only programs and pages of this origin may';
-  }
-
-  async function route(request: Request, url: URL): Promise<Response> {
-    const { pathname } = url;
-    const refusal = findRefusal(request, url);
-    if (refusal !== undefined) {
-      say(`${request.method} ${pathname} got 403: ${refusal}`);
-      return json({ error: refusal }, 403);
-    }
-    const isTry = isRead(request) && pathname.startsWith(TRY);
-    const tried = isTry ? parseScenario(pathname.slice(TRY.length)) : undefined;
-    if (tried !== undefined) return tryOut(tried);
-    switch (pathname) {
-      case '/':
-        return page(200, listPage({ ...options, services: services() }));
-      case '/authorize':
-        return authorize(request, url);
-      case '/next':
-        return planNext(request);
-      case '/scenarios':
-        return json(
-          SCENARIO_NAMES.map((scenario) => ({ scenario, ...describeScenario(scenario) })),
-        );
-      case '/tv':
-        return showTv(url);
-      // The page names it so, to work from a file too.
-      case '/client/dist/tv.js':
-        return sendTvClient();
-      case '/certificate.pem':
-        return options.certificate === undefined
-          ? page(404, messagePage('No certificate', 'The dev relay was started without --https.'))
-          : new Response(options.certificate, {
-              headers: { 'Content-Type': 'application/x-pem-file' },
-            });
-      default:
-        return page(404, messagePage('Not found', 'There is no such page.'));
-    }
-  }
-
-  /** What apps ask, web apps too. A code or a token is needed. */
-  const forApps = new Map<string, (request: Request) => Response | Promise<Response>>([
-    ['/token', issueTokens],
-    ['/userinfo', userinfo],
-  ]);
-
   return {
-    attach(attached: DevRelay): void {
-      relay = attached;
+    createCode(grant: DevGrant): string {
+      const code = `dev-code-${randomText()}`;
+      remember(grants, code, grant);
+      return code;
     },
-    async handle(request: Request): Promise<Response> {
-      const url = urlOf(request);
-      if (url === undefined) return refuse('malformed_request');
-      const answer = forApps.get(url.pathname);
-      if (answer === undefined) return route(request, url);
-      const isPreflight = request.method === 'OPTIONS';
-      const response = isPreflight ? new Response(null, { status: 204 }) : await answer(request);
-      for (const [name, value] of Object.entries(CORS)) response.headers.set(name, value);
-      return response;
+
+    async issue(request: Request): Promise<Response> {
+      if (request.method !== 'POST') return tokenError('invalid_request');
+      const form = await readForm(request);
+      if (form.get('client_id') !== CLIENT_ID) return tokenError('invalid_client', 401);
+      const grantType = form.get('grant_type');
+      if (grantType === 'authorization_code') return exchange(form);
+      if (grantType === 'refresh_token') return refresh(form.get('refresh_token') ?? '');
+      return tokenError('unsupported_grant_type');
     },
   };
+}
+
+function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
+}
+
+/** What an app asks with its token. */
+function userinfo({ headers }: Request): Response {
+  const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
+  const read = readToken('access', token);
+  if (read === undefined || read.atMs + TOKEN_SECONDS * 1_000 < Date.now()) {
+    const header = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
+    return json({ error: 'invalid_token' }, 401, header);
+  }
+  return json({ sub: read.user, name: read.user });
 }
 
 const CORS = {
@@ -349,7 +358,7 @@ function page(status: number, html: string): Response {
   const headers = {
     ...COMMON,
     'Content-Type': 'text/html; charset=utf-8',
-    // Or another site could show the page, and let its user press a button of it.
+    // Against clickjacking.
     'Content-Security-Policy': "frame-ancestors 'none'",
   };
   return new Response(html, { status, headers });
@@ -387,7 +396,7 @@ interface Asked {
   readonly auto?: unknown;
 }
 
-/** JSON, or else a form, whatever its content type says: `curl -d` calls everything a form. */
+/** JSON, or else a form, whatever the content type: that of `curl -d` is always a form. */
 function readAsked(text: string): Asked {
   try {
     return Object(JSON.parse(text)) as Asked;
@@ -419,8 +428,8 @@ function tokens(user: string, scenario: ScenarioName, refreshToken: string | und
 }
 
 /**
- * A token says whose it is and what becomes of it, so that an app that kept one can
- * go on with it when the dev relay was restarted. Anybody could make one.
+ * A token contains its user and its scenario, so that it works after a restart of the dev
+ * relay. Anyone could make one.
  */
 function createToken(kind: 'access' | 'refresh', user: string, scenario: ScenarioName): string {
   const name = Buffer.from(user.slice(0, 40)).toString('base64url');

@@ -1,7 +1,7 @@
 /**
- * The real relay, with its store in this process and a few faults on request: it
- * restarts, is full, or breaks a connection. What is not on request is the relay's
- * own code, so that an app meets here what it meets in production.
+ * The real relay, with sessions in memory and a few faults on request: it restarts, is
+ * full, or breaks a connection. Everything else is the relay's own code, so an app gets
+ * what it would get in production.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -21,10 +21,10 @@ import type { Plan } from './scenarios.ts';
 import type { DevSignIn, RequestContext, SignIns } from './sign-ins.ts';
 import { explainRefusal, type RefusedRequest } from './story.ts';
 
-/** What an app calls the service, if nothing else was asked for. */
+/** Without `--service`. */
 export const DEFAULT_SERVICE = 'dev';
 
-/** What the dev relay is registered as at the dev provider. */
+/** The dev relay's client id at the dev provider. */
 export const CLIENT_ID = 'sign-in-relay-dev';
 
 export interface DevRelayOptions {
@@ -32,14 +32,14 @@ export interface DevRelayOptions {
   readonly providerUrl: string;
   readonly services: readonly string[];
   readonly signIns: SignIns;
-  /** Reaches the provider in this process, whatever certificate it shows to others. */
+  /** Calls the provider in this process, so its certificate does not matter. */
   readonly fetch: Fetch;
   readonly say: (text: string) => void;
-  /** The environment, in which the settings of the pages are obeyed. */
+  /** The environment. Only its PAGE_SETTINGS apply. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What is wrong with those settings, for the user. */
+/** Its message says what is wrong with those settings, for the user. */
 export class SettingsProblem extends Error {}
 
 export type DevRelay = ReturnType<typeof createDevRelay>;
@@ -52,7 +52,7 @@ export function createDevRelay(options: DevRelayOptions) {
   let services = createServices();
   let listener: DevListener | undefined;
 
-  /** The same relay several times over one store: with one lifetime of sessions each, and one that always confirms. */
+  /** Variants of the relay on the same stores: one for each lifetime of sessions, and one that always confirms. */
   function createServices() {
     const world = { clock: systemClock, randomBytes, fetch: options.fetch };
     const usual = createService(settings, world, stores);
@@ -70,7 +70,6 @@ export function createDevRelay(options: DevRelayOptions) {
     };
   }
 
-  /** Which of them answers. A start takes the plan that is next. */
   function serviceFor({ pathname, searchParams }: URL, plan: Plan | undefined): DiscoveringService {
     if (plan?.scenario === 'expires') return services.with({ sessionSeconds: plan.seconds });
     const isLink = settings.providers.some(({ name }) => pathname === `/auth/${name}`);
@@ -102,7 +101,7 @@ export function createDevRelay(options: DevRelayOptions) {
     const what = describeAsked(url);
     const signIn = signIns.findByPollSecret(url.searchParams.get('session') ?? '');
     if (status === 410 && signIn !== undefined) {
-      // Every other end has been noted.
+      // Every other ending is already noted.
       signIns.tellExpired(signIn);
       return signIns.tell(signIn, `${what} got 410: ${signIn.ended}`);
     }
@@ -119,7 +118,7 @@ export function createDevRelay(options: DevRelayOptions) {
     linkOf: (service: string, browserState: string) =>
       `${settings.baseUrl}/auth/${service}?state=${browserState}`,
 
-    /** Is called with each sign-in whose link the dev relay is to open. */
+    /** Called with each sign-in whose link the dev relay opens itself. */
     whenAutoStarts(open: (signIn: DevSignIn) => void): void {
       onAutoStart = open;
     },
@@ -128,9 +127,9 @@ export function createDevRelay(options: DevRelayOptions) {
       listener = opened;
     },
 
-    /** As an operator restarts a relay: it drains, is away, and listens again. */
+    /** As in production: it drains, is down, and listens again. */
     async restart(seconds: number, keepsSignIns: boolean): Promise<void> {
-      options.say(`the relay restarts: it drains, and is away for ${seconds} s`);
+      options.say(`the relay restarts: it drains, then is down for ${seconds} s`);
       await Promise.all(services.all().map((service) => service.drain()));
       await listener?.close();
       await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
@@ -142,7 +141,7 @@ export function createDevRelay(options: DevRelayOptions) {
       services = createServices();
       await listener?.open();
       const kept = keepsSignIns ? 'every sign-in is still there' : 'it has forgotten every sign-in';
-      options.say(`the relay is back: ${kept}`);
+      options.say(`the relay is up again: ${kept}`);
     },
 
     close(): void {
@@ -158,7 +157,7 @@ function isStart({ method }: Request, { pathname }: URL): boolean {
   );
 }
 
-/** What devices ask in the relay's own protocol. Refusals of the device grant explain themselves. */
+/** Requests of devices in the relay's own protocol. Errors of the device grant have a description. */
 const isOfDevice = ({ pathname }: URL) => ['/auth/start', '/auth/result'].includes(pathname);
 
 function describeAsked({ pathname, searchParams }: URL): RefusedRequest['what'] {
@@ -167,7 +166,7 @@ function describeAsked({ pathname, searchParams }: URL): RefusedRequest['what'] 
   return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
 
-/** For starts and refreshes: tests of an app make more of them than a household. Guessing codes stays limited. */
+/** For starts and refreshes, because an app's tests send many. Guessing codes stays limited. */
 const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
 
 function createStores(signIns: SignIns, maxSessions: number): Stores {
@@ -180,12 +179,12 @@ function createStores(signIns: SignIns, maxSessions: number): Stores {
   };
 }
 
-/** Settings of what users see. The others are the dev relay's own. */
+/** Settings of what users see. The dev relay sets all others itself. */
 const PAGE_SETTINGS = [
   ...['APP_NAME', 'LOGO', 'ACCENT', 'PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'],
 ] as const;
 
-/** Read as an operator's settings are, so that every default is the relay's own. */
+/** Read as an operator's settings are, to get the relay's defaults. */
 function settingsFor(options: DevRelayOptions) {
   const { baseUrl, providerUrl, services } = options;
   const env: Record<string, string | undefined> = {
@@ -198,7 +197,7 @@ function settingsFor(options: DevRelayOptions) {
     const prefix = service.replaceAll('-', '_').toUpperCase();
     env[`${prefix}_CLIENT_ID`] = CLIENT_ID;
     env[`${prefix}_DISPLAY_NAME`] = options.env[`${prefix}_DISPLAY_NAME`];
-    // Replaced below: an operator's provider must use https, this one is in the same process.
+    // Replaced below: an operator's provider must use https, but this one is in the same process.
     env[`${prefix}_AUTHORIZE_URL`] = 'http://127.0.0.1/authorize';
     env[`${prefix}_TOKEN_URL`] = 'http://127.0.0.1/token';
     env[`${prefix}_PKCE`] = 'S256';
@@ -213,7 +212,7 @@ function settingsFor(options: DevRelayOptions) {
   return { ...read.settings, baseUrl, providers };
 }
 
-/** The first half of the body; then the connection breaks. */
+/** Sends the first half of the body, then breaks the connection. */
 async function breakOff(response: Response): Promise<Response> {
   const body = new Uint8Array(await response.arrayBuffer());
   let isSent = false;

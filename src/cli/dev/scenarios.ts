@@ -1,13 +1,13 @@
-/** How a sign-in can end at the dev relay. One table, for the page, the requests, docs/dev.md and the tests. */
+/** How a sign-in can end at the dev relay: one table for the page, the requests, docs/dev.md and the tests. */
 
 interface Description {
   /** What happens, for the developer. */
   readonly does: string;
-  /** What the device is told. */
+  /** What the device gets. */
   readonly device: string;
   /** Decided when the device starts, so it cannot be chosen later on the provider's page. */
   readonly atStart?: true;
-  /** How long it takes, for those that take time. A request can ask for another number. */
+  /** How long it takes, unless a request sets another duration. */
   readonly seconds?: number;
 }
 
@@ -34,7 +34,7 @@ export const SCENARIOS = {
     device: '`missing_code`',
   },
   'exchange-fails': {
-    does: "The provider's token endpoint answers 500.",
+    does: "The relay gets a 500 from the provider's token endpoint.",
     device: '`exchange_failed`',
   },
   never: {
@@ -57,23 +57,23 @@ export const SCENARIOS = {
   },
   'refresh-refused': {
     does: 'The user signs in. The provider refuses every refresh.',
-    device: 'tokens; a refresh is answered `invalid_grant`',
+    device: 'tokens; a refresh gets `invalid_grant`',
   },
   'refresh-rotates': {
     does: 'The user signs in. Each refresh brings a new refresh token, and the old one no longer works.',
     device: 'tokens; a refresh brings a new refresh token',
   },
   'refresh-503': {
-    does: 'The user signs in. The provider answers the first two refreshes 503, then refreshes.',
-    device: 'tokens; two refreshes are answered 503, the third brings a new access token',
+    does: 'The user signs in. The first two refreshes get a 503 from the provider, later ones succeed.',
+    device: 'tokens; two refreshes get a 503, the third brings a new access token',
   },
   restart: {
-    does: 'The relay restarts and is away for 5 seconds; sign-ins survive, as with Redis.',
+    does: 'The relay restarts and is down for 5 seconds; sign-ins survive, as with Redis.',
     device: '204, then refused connections, then tokens',
     seconds: 5,
   },
   forgotten: {
-    does: 'The relay restarts and is away for 5 seconds; sign-ins are lost, as without Redis.',
+    does: 'The relay restarts and is down for 5 seconds; sign-ins are lost, as without Redis.',
     device: '204, then refused connections, then 410',
     seconds: 5,
   },
@@ -96,14 +96,14 @@ export const SCENARIO_NAMES = Object.keys(SCENARIOS) as ScenarioName[];
 
 export const describeScenario = (name: ScenarioName): Description => SCENARIOS[name];
 
-/** By name, as it is typed. Undefined for any other text. */
+/** A user may type capitals and spaces. */
 export function parseScenario(text: unknown): ScenarioName | undefined {
   if (typeof text !== 'string') return undefined;
   const name = text.trim().toLowerCase();
   return SCENARIO_NAMES.find((each) => each === name);
 }
 
-/** What a sign-in is to become. */
+/** How a sign-in is to end. */
 export interface Plan {
   readonly scenario: ScenarioName;
   readonly seconds: number;

@@ -1,7 +1,6 @@
 /**
- * The sign-ins of a dev relay: what each is to become, and what has happened to it.
- * It watches the relay's session store, so it sees the same whether a device uses
- * the relay's own protocol or the device grant.
+ * The sign-ins of a dev relay: how each is to end, and what has happened to it. They are
+ * observed in the session store, which both the relay's own protocol and the device grant use.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { SessionResult } from '../../relay/session.ts';
@@ -17,32 +16,31 @@ export interface DevSignIn {
   readonly deviceName: string | undefined;
   /** Undefined until it is chosen. */
   plan: Plan | undefined;
-  /** Ends the session sooner than the device was told. Its polls are notified. */
+  /** Expires the session early, and notifies its polls. */
   readonly expire: () => void;
   hasExpired: boolean;
-  /** Why a poll gets 410 from now on. Undefined: it does not. */
+  /** Why polls get a 410. Undefined while they do not. */
   ended: string | undefined;
   wasOpened: boolean;
   wasCut: boolean;
   deliveries: number;
-  /** What became of it last, in a few words. */
+  /** The latest event, in a few words. */
   state: string;
 }
 
-/** What is known of the request that is being answered. */
+/** Of the request that is being handled. */
 export interface RequestContext {
-  /** What the sign-in that it starts is to become. */
+  /** For the sign-in that it starts. */
   readonly plan: Plan | undefined;
   /** The sign-in that it started. */
   started: DevSignIn | undefined;
-  /** The response carries tokens, and its connection is to break. */
+  /** The response has tokens, and its connection is to break. */
   isCut: boolean;
 }
 
-/** Sign-ins that the page shows and that events are matched with. The oldest is forgotten. */
+/** Sign-ins that are remembered, for the page and to match events. The oldest is forgotten. */
 const MAX_SIGN_INS = 1_000;
 
-/** Tells what happened to a sign-in, in plain words. */
 export type Tell = (signIn: DevSignIn, text: string) => void;
 
 export type SignIns = ReturnType<typeof createSignIns>;
@@ -70,14 +68,13 @@ export function createSignIns(tell: Tell) {
     }
   }
 
-  /** Unless it has ended in another way. */
   function tellExpired(signIn: DevSignIn): void {
     if (signIn.ended !== undefined) return;
     signIn.ended = 'it has expired';
     note(signIn, 'expired', 'the sign-in expired: its polls get 410, so start again');
   }
 
-  /** 0 unless the sign-in that is starting is planned to be refused. Only a plan refuses a start. */
+  /** 0 unless this start is planned to be refused. Only a plan refuses a start. */
   function takeOnPlan(): number {
     const plan = context.getStore()?.plan;
     return plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
@@ -89,7 +86,7 @@ export function createSignIns(tell: Tell) {
   return {
     context,
 
-    /** Those to come, in their order. */
+    /** Of the next sign-ins, in their order. */
     planned: planned as readonly Plan[],
     plan: (plan: Plan) => void planned.push(plan),
     takePlan: () => planned.shift(),
@@ -108,7 +105,7 @@ export function createSignIns(tell: Tell) {
     note,
     tell,
 
-    /** The store, watched. */
+    /** The same store, which reports its events here. */
     watch(store: SessionStore): SessionStore {
       return {
         ...store,
@@ -122,25 +119,13 @@ export function createSignIns(tell: Tell) {
           const outcome = await store.register(session);
           if (outcome !== 'registered') return outcome;
           count += 1;
-          const { service, browserState, pollSecret, userCode, deviceName } = session;
-          const signIn: DevSignIn = {
-            ...{ number: count, service, browserState, userCode, deviceName, plan },
-            ...{
-              ended: undefined,
-              hasExpired: false,
-              wasOpened: false,
-              wasCut: false,
-              deliveries: 0,
-              state: '',
-            },
-            expire() {
-              // For polls and links a cancelled session is like one that has expired; see getSession.
-              signIn.hasExpired = true;
-              tellExpired(signIn);
-              void store.cancel(pollSecret);
-            },
-          };
-          add(signIn, pollSecret);
+          const signIn = startedSignIn(count, session, plan, () => {
+            // To polls and links it then looks expired: see getSession.
+            signIn.hasExpired = true;
+            tellExpired(signIn);
+            void store.cancel(session.pollSecret);
+          });
+          add(signIn, session.pollSecret);
           systemClock.setTimer(session.lifetimeMs, () => tellExpired(signIn));
           if (current !== undefined) current.started = signIn;
           note(signIn, 'waiting for the user', describeStart(signIn, session));
@@ -211,10 +196,33 @@ export function createSignIns(tell: Tell) {
           }
           return outcome;
         },
-        // Nothing here is worth keeping a restart waiting for.
+        // So that a restart does not wait.
         hasUndelivered: () => false,
       };
     },
+  };
+}
+
+function startedSignIn(
+  number: number,
+  { service, browserState, userCode, deviceName }: NewSession,
+  plan: Plan | undefined,
+  expire: () => void,
+): DevSignIn {
+  return {
+    number,
+    service,
+    browserState,
+    userCode,
+    deviceName,
+    plan,
+    expire,
+    hasExpired: false,
+    ended: undefined,
+    wasOpened: false,
+    wasCut: false,
+    deliveries: 0,
+    state: '',
   };
 }
 
@@ -225,7 +233,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
 
 function nameOf(result: SessionResult): string {
   if ('error' in result) return result.error;
-  // Of a device that brought its own challenge (docs/extensions.md).
+  // For a device with its own challenge (docs/extensions.md).
   return 'code' in result ? 'a code' : 'tokens';
 }
 

@@ -1,4 +1,4 @@
-/** What the dev relay says on its terminal: one line for each thing that happens, in plain words. */
+/** What the dev relay writes to its terminal: one line for each event. */
 import { styleText } from 'node:util';
 import { printable } from '../terminal.ts';
 import type { DevSignIn } from './sign-ins.ts';
@@ -11,7 +11,7 @@ export function createStory(write: Write, hasColours: boolean) {
   const style = (format: Parameters<typeof styleText>[0], text: string) =>
     hasColours ? styleText(format, text, { validateStream: false }) : text;
 
-  /** A device chose its name, and an app what it sends: neither moves the cursor. */
+  /** The text may contain the name of a device, or what an app has sent. */
   function line(number: number | undefined, text: string, colour?: 'yellow'): void {
     const time = new Date().toTimeString().slice(0, 8);
     const who = number === undefined ? '' : `#${number}`;
@@ -23,7 +23,7 @@ export function createStory(write: Write, hasColours: boolean) {
     style,
     say: (text: string) => line(undefined, text),
     tell: ({ number }: DevSignIn, text: string) => line(number, text),
-    /** One line of the relay's own log, as JSON. Tells of what an app developer can act on. */
+    /** Takes one line of the relay's own log, as JSON. Shows it if an app developer can act on it. */
     takeLog(json: string): void {
       const text = explain(JSON.parse(json) as LogEvent);
       if (text !== undefined) line(undefined, text, 'yellow');
@@ -39,17 +39,17 @@ interface LogEvent {
 
 const MEMBER_TYPES: ReadonlySet<unknown> = new Set(['string', 'boolean', 'number']);
 
-/** Undefined: the sign-ins tell of it themselves, or it is of no interest here. */
+/** Undefined for what sign-ins report themselves, and for what an app developer cannot act on. */
 export function explain({ level, event, ...fields }: LogEvent): string | undefined {
   switch (event) {
     case 'start_member_ignored': {
       const { member, expected } = fields;
       return MEMBER_TYPES.has(expected)
-        ? `the start's "${member}" is no ${expected}, so the relay ignores it`
+        ? `the start's "${member}" is not a ${expected}, so the relay ignores it`
         : `the start has a member "${member}" that the relay does not know and ignores`;
     }
     case 'start_body_cut':
-      return 'the body of the start is longer than 512 bytes: the relay reads the first 512 and no more';
+      return 'the body of the start is longer than 512 bytes: the relay reads only the first 512';
     case 'sign_in_cancelled':
       return fields.outcome === 'gone' ? undefined : 'the device cancelled its sign-in';
     case 'exchange_failed':
@@ -57,7 +57,7 @@ export function explain({ level, event, ...fields }: LogEvent): string | undefin
     case 'refresh_failed':
       return `the provider refused a refresh (${fields.providerError ?? fields.status ?? fields.reason})`;
     case 'callback_without_cookie':
-      return 'a callback came from a browser that had not pressed Continue. It is not accepted';
+      return 'a callback from a browser that had not pressed Continue was refused';
     default:
       return level === 'error'
         ? `the relay reports a fault: ${event} ${fields.error ?? ''}`
@@ -65,21 +65,21 @@ export function explain({ level, event, ...fields }: LogEvent): string | undefin
   }
 }
 
-/** What a device asked for and did not get. */
+/** A device's request that got an error. */
 export interface RefusedRequest {
   readonly what: 'a start' | 'a poll' | 'an acknowledgement' | 'a cancellation';
   readonly status: number;
   readonly text: string;
 }
 
-/** A refusal that nobody planned, and what to do. In production the device alone is told. */
+/** An unplanned refusal, and what to do. In production only the device learns it. */
 export function explainRefusal(refused: RefusedRequest, services: readonly string[]): string {
   const { what, status, text } = refused;
   const [service = ''] = services;
   const remedies = new Map([
     ['Invalid JSON', `send {"service":"${service}"}`],
-    ['Unknown service', `there is ${services.join(', ')} (--service)`],
-    ['Method not allowed', `${what} is a ${what === 'a start' ? 'POST' : 'GET'}`],
+    ['Unknown service', `use ${services.join(' or ')}, or --service`],
+    ['Method not allowed', `use ${what === 'a start' ? 'POST' : 'GET'}`],
     ['Session not found', 'no sign-in here has this session'],
   ]);
   const remedy = remedies.get(text);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** Of the package: what is built is in dist/cli, one folder higher than this source. */
+/** The package's root: two folders above what is built (dist/cli), three above this source. */
 const isSource = import.meta.url.endsWith('/src/cli/dev/tv.ts');
 const root = new URL(isSource ? '../../../' : '../../', import.meta.url);
 const fileOf = (path: string) => fileURLToPath(new URL(path, root));
@@ -15,7 +15,7 @@ export const readTvPage = () => readFileSync(fileOf('demo/tv.html'), 'utf8');
 
 let client: Promise<string> | undefined;
 
-/** The package has the build. A checkout has its sources, which may have changed since the last build. */
+/** The package contains the build. A checkout is built now, since its sources may have changed. */
 export async function readTvClient(): Promise<string> {
   const script = fileOf('client/build.ts');
   if (!existsSync(script)) return readFileSync(fileOf('client/dist/tv.js'), 'utf8');
@@ -26,7 +26,7 @@ export async function readTvClient(): Promise<string> {
 async function build(script: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-tv-'));
   try {
-    // In the checkout: Bun runs what the bunfig.toml or tsconfig.json of the current folder names.
+    // Bun obeys the bunfig.toml and tsconfig.json of the current folder.
     await promisify(execFile)(process.execPath, [script, folder], { cwd: fileOf('') });
     return readFileSync(join(folder, 'tv.js'), 'utf8');
   } finally {

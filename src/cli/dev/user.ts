@@ -1,11 +1,11 @@
-/** A user that the dev relay plays: opens the link, and does what the plan says. */
+/** A simulated user, for `auto`: opens the link, and declines if the plan says so. */
 import type { DevProvider } from './provider.ts';
 import type { DevRelay } from './relay.ts';
 
-/** No sign-in has as many pages. */
+/** More than any sign-in has. */
 const MAX_PAGES = 10;
 
-/** In this process: no network, no certificate. Rejects when a page is none that it knows. */
+/** Calls relay and provider in this process, so it needs no network and no certificate. */
 export async function signInAutomatically(
   link: string,
   relayUrl: string,
@@ -13,15 +13,15 @@ export async function signInAutomatically(
   provider: DevProvider,
 ): Promise<void> {
   const peers = { requestIP: () => ({ address: '127.0.0.1' }) };
-  let address = link;
+  let url = link;
   let init: RequestInit = {};
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-    const isRelay = address.startsWith(`${relayUrl}/`);
-    const request = new Request(address, init);
+    const isRelay = url.startsWith(`${relayUrl}/`);
+    const request = new Request(url, init);
     const response = await (isRelay ? relay.handle(request, peers) : provider.handle(request));
     const location = response.headers.get('location');
     if (location !== null) {
-      address = new URL(location, address).href;
+      url = new URL(location, url).href;
       init = {};
       continue;
     }

@@ -6,7 +6,7 @@ import { createDevice, type Failure, SignInError } from './device.ts';
 import { type Output, OutputError, openFileOutput, stdoutOutput } from './output.ts';
 import { openScreen, type Screen } from './screen.ts';
 
-/** As docs/login.md has them. */
+/** docs/login.md. */
 export const EXIT_CODES = {
   signedIn: 0,
   usage: 2,
@@ -25,18 +25,18 @@ const USAGE = `sign-in-relay login: sign in from this terminal, and get the toke
 
 Usage: sign-in-relay login SERVICE [options]
 
-  --relay URL      the relay; not given: SIGN_IN_RELAY_URL, or else ${DEV_RELAY},
+  --relay URL      the relay. Default: SIGN_IN_RELAY_URL, or else ${DEV_RELAY},
                    where sign-in-relay dev listens
   --output FILE    write the tokens to this file, which only you can read
   --device NAME    what the confirmation page calls this device
-  --details        also token type, scope and id token, where the provider gave them
+  --details        also token type, scope and ID token, if the provider gives them
   --insecure       accept any certificate; for sign-in-relay dev --https
   --help
 
 The tokens are written to stdout as JSON, everything else to stderr.
 
 Exit codes: 0 signed in, 2 wrong options, 3 the user declined, 4 the sign-in failed,
-5 the link expired, 6 the relay refused, cannot be reached or is not understood,
+5 the link expired, 6 the relay refused, did not answer or sent an invalid response,
 7 the tokens could not be written, 130 Ctrl-C, 143 SIGTERM or SIGHUP.
 `;
 
@@ -58,7 +58,6 @@ class UsageError extends Error {
   }
 }
 
-/** A signal ended it. */
 class Stopped extends Error {
   constructor(readonly exitCode: number) {
     super('Stopped.');
@@ -103,7 +102,7 @@ async function signIn(options: Options, output: Output, signal: AbortSignal): Pr
     await output.write(tokens);
     const where = options.output === undefined ? '' : ` The tokens are in ${options.output}.`;
     say(`Signed in to ${service}.${where}`);
-    // Not before they are written: until then the relay would give them again.
+    // Only now: until then the relay would deliver them again.
     await device.acknowledge(started);
   } catch (error) {
     screen?.close();
@@ -115,7 +114,7 @@ async function signIn(options: Options, output: Output, signal: AbortSignal): Pr
 const say = (text: string) => void process.stderr.write(`${printable(text)}\n`);
 
 const fetchInsecurely = ((url: string, init?: RequestInit) => {
-  // Bun obeys `tls`. Node has only this variable, for the whole process, which connects to the relay alone.
+  // Bun obeys `tls`. Node has only this variable, for the whole process, which connects only to the relay.
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
   return fetch(url, { ...init, tls: { rejectUnauthorized: false } });
 }) as typeof fetch;
@@ -139,13 +138,13 @@ function stopOnSignal(stopping: AbortController): void {
 const FAILURES: Readonly<Record<Failure, readonly [exitCode: number, text: string]>> = {
   access_denied: [EXIT_CODES.declined, 'The sign-in was declined.'],
   authorization_failed: [EXIT_CODES.failed, 'The provider did not sign the user in. Try again.'],
-  missing_code: [EXIT_CODES.failed, 'The provider sent no code with the user. Try again.'],
+  missing_code: [EXIT_CODES.failed, 'The provider redirected without a code. Try again.'],
   exchange_failed: [EXIT_CODES.failed, 'The provider gave no tokens. Try again.'],
   expired: [EXIT_CODES.expired, 'Nobody signed in before the link expired.'],
   refused: [EXIT_CODES.relay, 'The relay refused to start a sign-in'],
   rate_limited: [EXIT_CODES.relay, 'Too many sign-ins were started from here. Try again later.'],
   unreachable: [EXIT_CODES.relay, 'The relay cannot be reached'],
-  not_understood: [EXIT_CODES.relay, 'The answer of the relay is not understood'],
+  invalid_response: [EXIT_CODES.relay, 'The relay sent an invalid response'],
 };
 
 /** Says why there are no tokens, and returns the exit code. */
@@ -174,11 +173,11 @@ function readOptions(args: readonly string[]): Options | 'help' {
   if (values.help) return 'help';
   const [service, ...more] = positionals;
   if (service === undefined || more.length > 0) {
-    throw new UsageError('Name one service, as the relay calls it.', true);
+    throw new UsageError('Name one service of the relay.', true);
   }
   const relay = values.relay ?? (process.env.SIGN_IN_RELAY_URL || DEV_RELAY);
   if (!/^https?:\/\//i.test(relay) || !URL.canParse(relay) || /[?#@]/.test(relay)) {
-    throw new UsageError('--relay is the address of a relay, such as https://relay.example.');
+    throw new UsageError('--relay is the base URL of a relay, such as https://relay.example.');
   }
   return {
     service,

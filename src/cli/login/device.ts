@@ -1,6 +1,6 @@
 /**
- * A device: starts a sign-in at a relay and waits for its result. docs/protocol.md.
- * It knows nothing of terminals, and uses nothing of the relay's own code.
+ * A device: starts a sign-in at a relay and waits for its result. docs/protocol.md. It does
+ * not depend on the terminal, nor on the relay's own code.
  */
 import { Buffer } from 'node:buffer';
 
@@ -17,10 +17,10 @@ export interface SignIn {
   readonly expiresAtMs: number;
 }
 
-/** As the relay gave them, whatever members they have, but nothing nested. */
+/** All members that the relay sent, except nested ones. */
 export type Tokens = Readonly<Record<string, unknown>> & { readonly accessToken: string };
 
-/** What the relay says of a sign-in without tokens. docs/protocol.md §3. */
+/** docs/protocol.md §3. */
 const RELAY_ERRORS = [
   'access_denied',
   'authorization_failed',
@@ -35,7 +35,7 @@ export type Failure =
   | 'refused'
   | 'rate_limited'
   | 'unreachable'
-  | 'not_understood';
+  | 'invalid_response';
 
 export class SignInError extends Error {
   constructor(
@@ -54,9 +54,9 @@ export interface StartOptions {
   readonly details: boolean;
 }
 
-/** What the user may want to see meanwhile. */
+/** Notified while the device waits. */
 export interface Watch {
-  /** Before a retry: what went wrong. */
+  /** Called before a retry, with what went wrong. */
   onRetry(trouble: string): void;
   /** The user has opened the link. */
   onOpened(): void;
@@ -68,7 +68,7 @@ export interface Device {
   waitForTokens(signIn: SignIn): Promise<Tokens>;
   /** Once the tokens are kept: the relay removes them. Never rejects. */
   acknowledge(signIn: SignIn): Promise<void>;
-  /** Nobody waits any more: the link ends. Never rejects. */
+  /** Ends the link. Never rejects. */
   cancel(signIn: SignIn): Promise<void>;
 }
 
@@ -78,12 +78,12 @@ const START_TRIES = 5;
 const POLL_TIMEOUT_MS = 65_000;
 const MIN_POLL_MS = 1_000;
 const RETRY_MS = 2_000;
-/** Whatever `Retry-After` says: neither a busy loop nor a wait without an end. */
+/** Bounds of `Retry-After`: neither a busy loop nor a wait without an end. */
 const [MIN_RETRY_MS, MAX_RETRY_MS] = [1_000, 60_000];
 /** Tokens have 64 KiB at most (docs/protocol.md §6), and in JSON a character may take six. */
 const MAX_BODY_BYTES = 393_216;
 const SHOWN_BODY_CHARACTERS = 100;
-/** A day is the longest that a relay can be set to (SESSION_SECONDS). */
+/** The longest that SESSION_SECONDS can be. */
 const MAX_SESSION_SECONDS = 86_400;
 /** More than any terminal shows, and less than the 2,953 bytes that the largest QR code holds. */
 const MAX_LINK_CHARACTERS = 2_048;
@@ -93,7 +93,7 @@ const POLL_SECRET = /^[\w-]{24}$/;
 const USER_CODE = /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/;
 const ACKNOWLEDGE_TIMEOUT_MS = 5_000;
 const ACKNOWLEDGE_TRIES = 3;
-/** Short: the person who pressed Ctrl-C waits for it, and a relay that cannot cancel holds the request as a poll. */
+/** Short: the user who pressed Ctrl-C waits for it, and a relay that cannot cancel holds the request as a poll. */
 const CANCEL_TIMEOUT_MS = 1_000;
 
 /** `signal` ends whatever is in progress: it rejects with the signal's reason. `fetch` may trust other certificates. */
@@ -107,13 +107,13 @@ export function createDevice(
     `${relayUrl}/auth/result?session=${encodeURIComponent(session)}&${query}`;
 
   /** Status 0 means no complete response. Throws only when the caller cancels. */
-  async function ask(address: string, timeoutMs: number, body?: string) {
+  async function send(url: string, timeoutMs: number, body?: string) {
     const ending = new AbortController();
     const timeout = AbortSignal.timeout(Math.ceil(timeoutMs));
     const signals = AbortSignal.any([signal, ending.signal, timeout]);
     try {
       const sent = body === undefined ? AS_SENT : { ...AS_SENT, ...postOf(body) };
-      const response = await request(address, { ...sent, signal: signals });
+      const response = await request(url, { ...sent, signal: signals });
       const { status, headers } = response;
       const text = await readBody(response);
       return {
@@ -127,7 +127,7 @@ export function createDevice(
       signal.throwIfAborted();
       return { status: 0, json: {}, trouble: 'the relay does not answer', retryMs: RETRY_MS };
     } finally {
-      // What is left of the body is not wanted.
+      // Cancels the rest of the body.
       ending.abort();
     }
   }
@@ -138,9 +138,9 @@ export function createDevice(
       const body = JSON.stringify(details ? { ...asked, details } : asked);
       for (let tries = 1; ; tries += 1) {
         const startUrl = `${relayUrl}/auth/start`;
-        const { status, json, trouble, retryMs } = await ask(startUrl, START_TIMEOUT_MS, body);
+        const { status, json, trouble, retryMs } = await send(startUrl, START_TIMEOUT_MS, body);
         if (status === 200) return readSignIn(json, relayUrl);
-        // Any other 4xx, and a redirect, would be the answer to the same request again.
+        // A retry would get the same 4xx or redirect again.
         if (status >= 300 && status < 500 && status !== 429) {
           throw new SignInError('refused', trouble);
         }
@@ -157,8 +157,8 @@ export function createDevice(
       while (performance.now() < expiresAtMs) {
         const askedAtMs = performance.now();
         const timeoutMs = Math.min(POLL_TIMEOUT_MS, expiresAtMs - askedAtMs);
-        const answer = await ask(resultUrl(signIn, 'progress=1'), timeoutMs);
-        const { status, json, trouble, retryMs } = answer;
+        const response = await send(resultUrl(signIn, 'progress=1'), timeoutMs);
+        const { status, json, trouble, retryMs } = response;
         if (status === 410) break;
         if (typeof json.error === 'string') {
           const { error } = json;
@@ -168,7 +168,7 @@ export function createDevice(
         const tokens = readTokens(json);
         if (tokens !== undefined) return tokens;
         if (json.progress === 'opened') watch.onOpened();
-        // 204 means that the user has not signed in yet. It takes 50 s, but less while the relay restarts.
+        // 204: the user has not signed in yet. It comes after 50 s, or sooner if the relay restarts.
         const isGood = status === 204 || typeof json.progress === 'string';
         if (!isGood) watch.onRetry(trouble);
         const againAtMs = isGood ? askedAtMs + MIN_POLL_MS : performance.now() + retryMs;
@@ -205,7 +205,7 @@ async function askWithoutSignal(request: typeof fetch, url: string, timeoutMs: n
 }
 
 /**
- * A redirect is not followed: it could lead what a device asks to any address that the
+ * A redirect is not followed: it could send a device's request to any server that the
  * device reaches. A body is not decompressed, since a short one may become a long one.
  */
 const AS_SENT = {
@@ -234,7 +234,7 @@ async function readBody({ body }: Response): Promise<string> {
 
 function describeBody(status: number, text: string, headers: Headers): string {
   // It may hold tokens.
-  if (status === 200) return 'with what is not understood';
+  if (status === 200) return 'with an invalid body';
   const location = headers.get('Location');
   const shown = location === null ? text.trim() : `and redirects to ${location}`;
   return shown.slice(0, SHOWN_BODY_CHARACTERS);
@@ -247,20 +247,20 @@ function retryMsOf(headers: Headers): number {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The response to a start, as docs/protocol.md §2 and §4.1 have it, and nothing else: the user opens it. */
+/** The response to a start, docs/protocol.md §2 and §4.1. Checked, because the user opens its link. */
 function readSignIn(json: Members, relayUrl: string): SignIn {
   const { session, url, expiresIn, link, userCode } = json;
   if (typeof session !== 'string' || !POLL_SECRET.test(session)) {
-    throw notUnderstood('session', 'poll secret');
+    throw invalidMember('session', 'poll secret');
   }
   if (typeof expiresIn !== 'number' || !(expiresIn > 0 && expiresIn <= MAX_SESSION_SECONDS)) {
-    throw notUnderstood('expiresIn', `number of seconds up to ${MAX_SESSION_SECONDS}`);
+    throw invalidMember('expiresIn', `number of seconds up to ${MAX_SESSION_SECONDS}`);
   }
   const started = { session, expiresIn, expiresAtMs: performance.now() + expiresIn * 1_000 };
   const longLink = readLink('url', url);
   if (link === undefined || userCode === undefined) return { ...started, link: longLink };
   if (typeof userCode !== 'string' || !USER_CODE.test(userCode)) {
-    throw notUnderstood('userCode', 'code such as BCDF-GHJK');
+    throw invalidMember('userCode', 'code such as BCDF-GHJK');
   }
   return { ...started, link: readLink('link', link), userCode, codePage: `${relayUrl}/link` };
 }
@@ -272,15 +272,15 @@ function readLink(member: string, value: unknown): string {
   const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:';
   const { href = '', username, password } = url ?? {};
   if (!isWeb || username || password || href.length > MAX_LINK_CHARACTERS) {
-    throw notUnderstood(member, 'http or https link');
+    throw invalidMember(member, 'http or https link');
   }
   return href;
 }
 
-const notUnderstood = (member: string, wanted: string) =>
-  new SignInError('not_understood', `its "${member}" is no ${wanted}`);
+const invalidMember = (member: string, wanted: string) =>
+  new SignInError('invalid_response', `its "${member}" is not a ${wanted}`);
 
-/** Nothing nested: no token is, and what is nested a million times deep could not be written. */
+/** Without nested members: no token is one, and a very deep one could not be written as JSON. */
 function readTokens(json: Members): Tokens | undefined {
   const { accessToken } = json;
   if (typeof accessToken !== 'string' || accessToken === '') return undefined;

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { jsonText } from '../terminal.ts';
 import type { Tokens } from './device.ts';
 
-/** The tokens cannot be written there. Its message is for the user. */
+/** The tokens cannot be written. Its message is for the user. */
 export class OutputError extends Error {}
 
 export interface Output {
@@ -29,10 +29,9 @@ export const stdoutOutput: Output = {
 };
 
 /**
- * Prepared before the sign-in, so that nobody signs in for a file that cannot be
- * written. A file of that name is replaced as a whole, and only in the end: it is
- * never half written, and never readable for others. What is no regular file, such
- * as a pipe, is written to.
+ * Opened before the sign-in, so that no user signs in for a file that cannot be written. A
+ * regular file is replaced atomically once there are tokens: it is never half written, and
+ * only its owner can read it. Anything else, such as a pipe, is written to directly.
  */
 export function openFileOutput(path: string): Output {
   const isReplaced = isMissingOrRegular(path);

@@ -17,7 +17,7 @@ export interface Screen {
   trouble(text: string): void;
   /** The user has opened the link. */
   opened(): void;
-  /** Leaves the terminal as it was. */
+  /** Restores the terminal. */
   close(): void;
 }
 
@@ -32,7 +32,7 @@ export function openScreen(shown: Shown, stream: WriteStream): Screen {
 }
 
 const titleOf = ({ service }: Shown) => printable(`Sign in to ${service}`);
-const OPENED = 'The link is open: go on there';
+const OPENED = 'The link is open: continue there';
 const PLAIN_TICK_MS = 60_000;
 
 function openPlainScreen(shown: Shown, stream: WriteStream): Screen {
@@ -73,7 +73,7 @@ function openTerminalScreen(shown: Shown, stream: WriteStream): Screen {
     const nowMs = performance.now();
     const leftMs = expiresAtMs - nowMs;
     const isTroubled = nowMs < trouble.untilMs;
-    const waiting = isOpened ? 'Opened: go on there' : 'Waiting for you';
+    const waiting = isOpened ? 'Opened: continue there' : 'Waiting for you';
     const words = isTroubled ? trouble.text : `${waiting}  ${clockText(leftMs)}`;
     const colour = isTroubled ? 'yellow' : 'green';
     const { row, column } = layout.status;
@@ -128,14 +128,14 @@ const SMALL_QUIET_ZONE = 2;
 const widthOf = (line: string) => stripVTControlCharacters(line).length;
 
 /**
- * The largest QR code that fits, beside the words or below them. In a terminal that
- * is too small for any, the words alone.
+ * The largest QR code that fits, beside the text or below it. In a terminal that is too
+ * small for any, only the text.
  */
 export function layOut(shown: Shown, columns: number, rows: number): Layout {
   const link = style(['cyan', 'underline'], shown.link);
   const head = [style('bold', titleOf(shown)), link];
   const words = wordsFor(shown, true);
-  // What does not wrap decides: a link that is wider than the terminal does.
+  // A link that is wider than the terminal wraps; every other line must fit.
   const linkRows = Math.ceil((MARGIN + shown.link.length) / Math.max(1, columns));
   const { link: text } = shown;
   // Capitals before the path need fewer bits, and browsers ignore the case there.

@@ -1,4 +1,4 @@
-/** `GET /auth/<service>`: the link. Decides nothing, so link previews do no harm. docs/protocol.md §5. */
+/** `GET /auth/<service>`: the link. Ends nothing, so link previews do no harm. docs/protocol.md §5. */
 import type { Provider } from '../../providers/provider.ts';
 import { findLinkRefusal } from '../../relay/relay.ts';
 import { isCapability } from '../../relay/secrets.ts';

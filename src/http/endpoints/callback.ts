@@ -1,7 +1,7 @@
 /**
- * `GET /auth/<service>/callback`: the browser comes back from the provider. If the
- * browser disconnects, the exchange continues, because the code is spent and the device
- * waits for the tokens. docs/protocol.md §5.
+ * `GET /auth/<service>/callback`: the provider has redirected the browser. If the browser
+ * disconnects, the exchange continues, because the code is spent and the device waits for the
+ * tokens. docs/protocol.md §5.
  */
 import { log } from '../../log.ts';
 import type { TokenFailure } from '../../providers/token-endpoint.ts';
@@ -52,7 +52,7 @@ export function createCallback(
     const { completion, deviceName } = ended;
     signInLog.finished(request, service, browserState, completion);
     if (NO_END.has(completion)) return respondWithPage(completion, request);
-    // Without a name it is the page of /auth/done, as the protocol says.
+    // Without a device name it is the page of /auth/done.
     if (completion === 'signed_in' && deviceName === undefined) {
       return respondWithPage(completion, request);
     }
@@ -61,7 +61,7 @@ export function createCallback(
   };
 }
 
-/** The page says whose fault it may be: a provider that refuses has a reason, one that does not answer is faulty. */
+/** The page distinguishes a provider that refuses, for a reason, from one that fails. */
 function pageOf({ completion, failure }: CodeCompletion<TokenFailure>, error: string | undefined) {
   if (completion === 'authorization_failed') {
     return error === 'server_error' || error === 'temporarily_unavailable'
@@ -80,7 +80,7 @@ function errorOf(error: string | undefined): ErrorResult['error'] {
   return error === 'access_denied' ? 'access_denied' : 'authorization_failed';
 }
 
-/** Errors that may be logged. Anyone can put other text into a callback. */
+/** Errors that are logged as they are. Anyone can send any other text to a callback. */
 const STANDARD_ERRORS: ReadonlySet<string> = new Set([
   /* RFC 6749 §4.1.2.1. */
   'invalid_request',

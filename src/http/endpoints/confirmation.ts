@@ -1,7 +1,7 @@
 /**
  * The confirmation page (RFC 8628 §3.3), which a user sees between a code, or with
- * CONFIRM=always a link, and the provider. It says which app and device ask. A GET
- * changes nothing, so link previews do no harm. docs/person.md.
+ * CONFIRM=always a link, and the provider. It names the app and the device. A GET changes
+ * nothing, so link previews do no harm. docs/person.md.
  */
 import type { Provider } from '../../providers/provider.ts';
 import type { SessionOutcome } from '../../relay/session.ts';
@@ -24,11 +24,11 @@ export interface ConfirmationParts {
 }
 
 export interface Confirmation {
-  /** What the user chose. Undefined for a GET, another site's form, or an unknown choice: nothing is decided then. */
+  /** What the user chose. Undefined for a GET, another site's form, or an unknown choice. */
   readChoice(request: RelayRequest): Promise<'continue' | 'decline' | undefined>;
   /**
-   * Carries out a decision on a session that was found by its code or its link. Each may
-   * be repeated: a lost response, a second tap, Back and a second tab end where the first did.
+   * Carries out a decision on a session that was found by its code or its link. It may be
+   * repeated: after a lost response, by a second tap or tab, or by Back, with the same result.
    */
   carryOut(
     request: RelayRequest,
@@ -91,7 +91,7 @@ export function createConfirmation(parts: ConfirmationParts): Confirmation {
     return response;
   }
 
-  /** Since the session was found, another request has ended it, or has begun an exchange and given it up. */
+  /** Another request has meanwhile ended the session, or begun an exchange and undone it. */
   async function respondWithOutcome(
     request: RelayRequest,
     browserState: string,
@@ -125,9 +125,8 @@ export function createConfirmation(parts: ConfirmationParts): Confirmation {
 }
 
 /**
- * Browsers send these headers themselves, and no page can change them. A browser that is
- * too old to send either is accepted (docs/person.md "Whom the confirmation page
- * protects").
+ * Browsers set these headers, and no page can change them. A browser that is too old to send
+ * either is accepted (docs/person.md "Whom the confirmation page protects").
  * https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
  */
 function isSameOrigin(request: RelayRequest, origin: string): boolean {

@@ -124,7 +124,7 @@ export function refuseBlind(): Response {
   return refuseOAuth('unauthorized_client', { description: 'This relay must not see tokens' });
 }
 
-/** Looks for a result before it checks the poll rate, so that a device that polls too early still gets its tokens. */
+/** Claims before it checks the poll rate, so that a device that polls too early still gets its tokens. */
 async function poll(
   request: RelayRequest,
   deviceCode: string | undefined,
@@ -157,9 +157,9 @@ async function poll(
 }
 
 /**
- * A device discards its tokens at `invalid_grant`, so it gets that only if the provider
- * refused them. If the outcome is unknown, it gets a 503, because some clients treat any
- * 400 as `invalid_grant`.
+ * A device discards its tokens after `invalid_grant`, so it gets that only if the provider
+ * refused them. If the outcome is unknown, it gets a 503, because some clients treat any 400
+ * as `invalid_grant`.
  */
 async function refresh(
   request: RelayRequest,
@@ -174,12 +174,12 @@ async function refresh(
   try {
     const asked = { refreshToken, scope: parameters.get('scope') };
     const outcome = await refreshTokens(request, provider, asked);
-    // To many clients nearly any 400 is the end of their token.
+    // Many clients discard their token after any 400.
     return outcome.ok
       ? oauthResponse(describeOAuthTokens(outcome.tokens))
       : refuseInOAuth(outcome, 429);
   } catch (error) {
-    // The route's answer to faults is for polls: a refresh is never pending.
+    // The route's response to faults is for polls.
     logFault(error, request, '/oauth2/:service/token');
     return refused('refresh_unavailable');
   }
@@ -202,9 +202,9 @@ export function createMetadata(baseUrl: string): Handler {
 }
 
 /**
- * A form, or JSON as some clients send it. Undefined for what cannot be read, is too
- * long, or has a parameter twice (RFC 6749 §3.2). An empty parameter counts as absent
- * (§3.1). Other parameters are ignored, and may appear twice (RFC 8707 §2).
+ * A form, or JSON, which some clients send. Undefined if it cannot be read, is too long, or
+ * has a parameter twice (RFC 6749 §3.2). An empty parameter counts as absent (§3.1). Other
+ * parameters are ignored, and may appear twice (RFC 8707 §2).
  */
 async function readParameters(
   raw: Request,

@@ -11,7 +11,7 @@ export function createOpenApi(baseUrl: string): Handler {
   };
 }
 
-/** Loaded at the first request, because few relays get one. */
+/** Loaded at the first request, because few relays get any. */
 async function readDocument(baseUrl: string): Promise<string> {
   const { default: template } = await import('./openapi.json', { with: { type: 'json' } });
   return JSON.stringify(template)

@@ -9,8 +9,8 @@ import type { QrFormat } from '../qr-image.ts';
 import { DATA_HEADERS, refused } from '../responses.ts';
 
 /**
- * Width and height of a picture. The default fits a television of 720 lines; the
- * maximum is more than one of 2160 needs. Twice the width costs four times the time.
+ * Width and height of a picture. The default fits a television of 720 lines; the maximum is
+ * enough for 2160. Twice the width takes four times as long.
  */
 const DEFAULT_SIZE_PX = 400;
 const MIN_SIZE_PX = 100;
@@ -43,7 +43,7 @@ export function createQr(
     if (!admitted.ok) return admitted;
     const link = createShortLink(name, baseUrl) ?? (await findLink(name));
     if (link === undefined) return refused('not_found');
-    // Loaded when needed: most devices draw the code themselves.
+    // Loaded on demand, because most devices draw the code themselves.
     const { drawQr } = await import('../qr-image.ts');
     const headers = { ...DATA_HEADERS, 'Content-Type': MEDIA_TYPES[extension] };
     return new Response(drawQr(link, extension, sizePx), { headers });

@@ -29,7 +29,7 @@ export type RefreshTokens = (
   asked: RefreshRequest,
 ) => Promise<{ readonly ok: true; readonly tokens: TokenResult } | Refused>;
 
-/** The relay adds what the device cannot keep: the client's authentication. */
+/** The relay adds the client's authentication. */
 export function createRefreshTokens(
   admission: Admission,
   limiter: RateLimiter,
@@ -73,7 +73,7 @@ export function createRefresh(
   };
 }
 
-/** Undefined for what is not JSON, or too long. */
+/** Undefined if it is not JSON, or too long. */
 async function readMembers(request: RelayRequest, bodies: BodyReader) {
   try {
     const { text, isCut } = await bodies.read(request.raw, MAX_REFRESH_BODY_BYTES);

@@ -16,7 +16,7 @@ import {
   refused,
 } from '../responses.ts';
 
-/** The longest a device may ask to be held. */
+/** The largest `wait`. */
 const MAX_WAIT_SECONDS = 50;
 
 export function createResult(store: SessionStore, relay: Relay, pollSeconds: number): Handler {
@@ -28,7 +28,7 @@ export function createResult(store: SessionStore, relay: Relay, pollSeconds: num
     if (Number.isNaN(waitSeconds)) return refused('invalid_wait');
     if (!isCapability(pollSecret)) return refused('session_not_found');
     if (log.isEnabledFor('debug')) log.debug('poll_waiting', { requestId: request.id });
-    // At most what the operator allows, because a proxy may close the connection after that.
+    // A proxy may close the connection after POLL_SECONDS.
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
     const wantsProgress = request.query('progress') === '1';
     const { signal } = request.raw;
@@ -38,9 +38,9 @@ export function createResult(store: SessionStore, relay: Relay, pollSeconds: num
 }
 
 /**
- * After a fault a poll gets a 204, because deployed devices take any error as final. An
- * acknowledgement or a cancellation gets a 503, because it may not have been carried
- * out: the device repeats it.
+ * After a fault a poll gets a 204, because deployed devices treat any error as final. An
+ * acknowledgement or a cancellation gets a 503: it may have had no effect, so the device
+ * repeats it.
  */
 export function respondToResultFault(request: RelayRequest): Response {
   const isPoll = !isAcknowledgement(request) && !isCancellation(request);
@@ -67,13 +67,13 @@ function respond(outcome: PollOutcome): Response | Refused {
 }
 
 /** Infinity if absent, NaN for anything but a whole number from 0 to MAX_WAIT_SECONDS. */
-function parseWait(asked: string | undefined): number {
-  if (asked === undefined) return Number.POSITIVE_INFINITY;
-  const isWhole = /^\d{1,2}$/.test(asked) && Number(asked) <= MAX_WAIT_SECONDS;
-  return isWhole ? Number(asked) : Number.NaN;
+function parseWait(wait: string | undefined): number {
+  if (wait === undefined) return Number.POSITIVE_INFINITY;
+  const isWhole = /^\d{1,2}$/.test(wait) && Number(wait) <= MAX_WAIT_SECONDS;
+  return isWhole ? Number(wait) : Number.NaN;
 }
 
-/** 204 also before delivery: then there is nothing to acknowledge. */
+/** 204 also before delivery. */
 async function acknowledge(store: SessionStore, pollSecret: string): Promise<Response | Refused> {
   const outcome: Acknowledgement = isCapability(pollSecret)
     ? await store.acknowledge(pollSecret)
@@ -81,7 +81,7 @@ async function acknowledge(store: SessionStore, pollSecret: string): Promise<Res
   return outcome === 'gone' ? refused('session_not_found') : emptyResponse();
 }
 
-/** 204 also when repeated. 410 when there is nothing left to cancel. */
+/** 204 also when repeated. 410 if there is nothing to cancel. */
 async function cancel(
   store: SessionStore,
   pollSecret: string,

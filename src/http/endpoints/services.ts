@@ -1,10 +1,9 @@
-/** `GET /services`: what a device can offer its user at this relay. docs/extensions.md. */
+/** `GET /services`: the providers and extensions of this relay. docs/extensions.md. */
 import type { BlindPolicy } from '../../providers/provider.ts';
 import type { Handler } from '../app.ts';
 import type { Providers } from '../enabled-providers.ts';
 import { jsonResponse } from '../responses.ts';
 
-/** What this relay supports beyond the core of the protocol. */
 const EXTENSIONS = [
   ...['code', 'ack', 'device', 'wait', 'progress', 'cancel', 'details', 'challenge', 'refresh'],
 ];
@@ -20,7 +19,7 @@ export function createServices(providers: Providers, policy: BlindPolicy): Handl
   };
 }
 
-/** An undiscovered provider is not known to take a challenge. */
+/** An undiscovered provider counts as one that takes no challenge. */
 function describeBlind(
   found: ReturnType<Providers['find']>,
   policy: BlindPolicy,

@@ -45,10 +45,9 @@ export interface StartParts {
 }
 
 /**
- * The answers are those of docs/protocol.md §2, in that order. The rate limit is the
- * store's, which takes the token of a start as it registers the session, in one round
- * trip. So the body is read before, unless the address is known to have no token. A
- * start that is refused for another reason costs a token too.
+ * Refuses in the order of docs/protocol.md §2. The store applies the rate limit in the step that
+ * registers the session, to save a round trip. So the body is read before, unless the address
+ * is known to have no token. A start that is refused for another reason costs a token too.
  */
 export function createStart(parts: StartParts): Handler {
   const { admission, bodies, providers, relay, signInLog, blind } = parts;
@@ -59,8 +58,8 @@ export function createStart(parts: StartParts): Handler {
     const asked = await readMembers(request, bodies);
     if (asked === undefined) return admission.chargeStart(address, refused('invalid_json'));
     if (log.isEnabledFor('debug')) logIgnoredMembers(request, asked);
-    // A member of a wrong type counts as missing. But not the challenge: the relay
-    // would see tokens that the device wanted to keep from it.
+    // A member of a wrong type counts as missing, except the challenge: the relay would see
+    // tokens that the device wanted to hide from it.
     const service = typeof asked.service === 'string' ? asked.service : '';
     const found = providers.find(service);
     if (!found.ok) return admission.chargeStart(address, found);
@@ -83,7 +82,7 @@ export function createStart(parts: StartParts): Handler {
   };
 }
 
-/** Undefined for what is not JSON, or when the device disconnects. */
+/** Undefined if it is not JSON, or the device disconnects. */
 async function readMembers(
   request: RelayRequest,
   bodies: BodyReader,
@@ -119,7 +118,7 @@ const MAX_LOGGED_MEMBERS = 8;
 /** A longer name could be a secret: the relay's own have 24 characters and more. */
 const LOGGABLE_NAME = /^[a-z_]\w{0,22}$/i;
 
-/** For an app developer whose member has no effect. Never its value. */
+/** For app developers. Never logs a value. */
 function logIgnoredMembers(request: RelayRequest, asked: StartMembers): void {
   const known: Readonly<Record<string, string>> = MEMBERS;
   const ignored = Object.keys(asked).filter(
@@ -134,7 +133,7 @@ function logIgnoredMembers(request: RelayRequest, asked: StartMembers): void {
   }
 }
 
-/** The last three members only for a device that asked for a code. */
+/** With a user code it has three more members. */
 function describeStarted(
   service: string,
   { pollSecret, browserState, userCode }: SessionSecrets,

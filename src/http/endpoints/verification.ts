@@ -1,7 +1,6 @@
 /**
- * The verification pages (RFC 8628 §3.3): the home page, the code form, the short link
- * that a code becomes, and with CONFIRM=always the link. What follows a code that was
- * found is in confirmation.ts. docs/person.md.
+ * The verification pages (RFC 8628 §3.3): the home page, the code form, the short link, and
+ * with CONFIRM=always the link. confirmation.ts handles a code that was found. docs/person.md.
  */
 import type { RateLimitPair } from '../../relay/rate-limit.ts';
 import { isCapability } from '../../relay/secrets.ts';
@@ -32,7 +31,7 @@ export interface Verification {
   readonly takeCode: Handler;
   /** `/L/XXXX-XXXX`, by GET and POST. */
   readonly shortLink: Handler;
-  /** Any address that the relay does not have: a mistyped code or a mistyped `/link` is redirected. */
+  /** Any unknown path. A mistyped code or a mistyped `/link` is redirected. */
   notFound(request: RelayRequest): Response;
 }
 
@@ -61,7 +60,7 @@ export function createVerification(parts: VerificationParts): Verification {
   return {
     home: (request) => respond(200, pagesFor(request).home, codeForm),
 
-    /** A code in the query is taken as if it were typed. */
+    /** A code in the query counts as typed. */
     codeForm(request) {
       const typed = request.query('code') ?? request.query('user_code');
       return typed
@@ -78,7 +77,7 @@ export function createVerification(parts: VerificationParts): Verification {
     async shortLink(request) {
       const userCode = parseUserCode(request.parameter);
       if (userCode === undefined) return respondWithUnknownCode(request, decode(request.parameter));
-      // One address for each code, because a cookie belongs to one path, which cannot contain `;`.
+      // One path for each code, because a cookie belongs to one path, which cannot contain `;`.
       if (request.path !== shortLinkOf('', userCode)) {
         const location = shortLinkOf(basePath, userCode);
         return redirectResponse(location, request.method === 'GET' ? 302 : 303);
@@ -131,7 +130,7 @@ export function createConfirmLink(
 /** `/LINK`, `/link/`, `/L`, `/link/wdjb-mjht`, `/WDJBMJHT`: what may be meant for the form or for a code. */
 const MISTYPED = /^\/(?:(l|link)(?:\/+|$))?([^/]*)\/*$/i;
 
-/** A segment of an address as the user typed it. */
+/** A path segment as the user typed it. */
 function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);

@@ -17,7 +17,7 @@ export const bangumi: Profile = {
   registration: 'https://bgm.tv/dev/app',
   register: ['Create an app (创建应用).', 'Callback URL (回调地址): the redirect URI below.'],
   traps: [
-    'A code is good for 60 seconds.',
+    'A code is valid for 60 seconds.',
     'It may block the default user agents of HTTP libraries.',
   ],
   evidence: {

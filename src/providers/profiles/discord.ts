@@ -20,7 +20,7 @@ export const discord: Profile = {
     'Choose Reset Secret.',
   ],
   traps: [
-    'The token address takes a form only, never JSON.',
+    'The token endpoint accepts only a form, not JSON.',
     'Some scopes need Discord’s approval. Asking for one without it ends in an error.',
   ],
   evidence: {

@@ -10,8 +10,8 @@ export const facebook: Profile = {
   scope: 'public_profile',
   refreshToken: 'never',
   rotates: 'no refresh tokens',
-  lifetime: 'access token about 60 days: believe `expires_in`',
-  deviceFlow: 'A flow of its own: https://developers.facebook.com/docs/facebook-login/for-devices',
+  lifetime: 'access token about 60 days, as `expires_in` says',
+  deviceFlow: 'Its own flow: https://developers.facebook.com/docs/facebook-login/for-devices',
   responses: ['an error is an object: `{"error":{"message":…,"type":…}}`'],
   registration: 'https://developers.facebook.com/apps/',
   register: [
@@ -21,7 +21,7 @@ export const facebook: Profile = {
   ],
   traps: [
     'Until the app is published, probably only people with a role in it can sign in.',
-    'Its addresses carry a version, which works for at least two years: then set `FACEBOOK_AUTHORIZE_URL` and `FACEBOOK_TOKEN_URL` to a newer one.',
+    'Its endpoints contain a version, which works for at least two years: then set `FACEBOOK_AUTHORIZE_URL` and `FACEBOOK_TOKEN_URL` to a newer one.',
     'After the token has expired the user signs in again: there is nothing to refresh.',
   ],
   evidence: {
@@ -54,7 +54,7 @@ export const facebook: Profile = {
       'https://developers.facebook.com/docs/apps/versions': ['trap 2'],
     },
     unverified: {
-      pkce: 'it documents PKCE for its OpenID flow alone, and as being tested',
+      pkce: 'it documents PKCE only for its OpenID flow, and as being tested',
       scope: 'no source was read for it; Auth.js asks for email',
       lifetime: 'no source for the lifetime of a token from a server was found',
       'trap 1': 'no source was read for it',

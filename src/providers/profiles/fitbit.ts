@@ -22,7 +22,7 @@ export const fitbit: Profile = {
   traps: [
     'Its successor is the Google Health API. For that use `PROVIDERS=google` with its scopes in `GOOGLE_SCOPE`.',
     'An app of the type Server has to authenticate by HTTP Basic.',
-    'A code is good for 10 minutes.',
+    'A code is valid for 10 minutes.',
   ],
   evidence: {
     readOn: '2026-11-21',

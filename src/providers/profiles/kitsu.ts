@@ -35,11 +35,11 @@ export const kitsu: Profile = {
     },
     unverified: {
       authorizeUrl:
-        'its documentation and its published server have the password grant alone, while some apps use an authorization address',
+        'its documentation and its published server have only the password grant, while some apps use an authorization endpoint',
       tokenUrl: 'its documentation says kitsu.io, current apps say kitsu.app',
       pkce: 'its documentation does not mention PKCE',
       clientAuth:
-        'its documentation and its published server have the password grant alone, while some apps use an authorization address',
+        'its documentation and its published server have only the password grant, while some apps use an authorization endpoint',
       clientSecret: 'apps cannot be registered yet',
       rotates: 'its documentation shows one response for both grants',
       registration: 'its documentation says that apps cannot be registered yet',

@@ -23,7 +23,7 @@ export const microsoft: Profile = {
     'Without `offline_access` in the scope it gives no refresh token.',
     '`scope` is required: without it the request is refused.',
     'A redirect URI of the platform SPA is refused from a server, and its refresh tokens live 24 hours.',
-    '`common` admits every account. For one organization set both addresses with your tenant in place of `common`.',
+    '`common` admits every account. For one organization set both endpoints with your tenant in place of `common`.',
   ],
   evidence: {
     readOn: '2026-11-21',

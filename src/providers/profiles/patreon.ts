@@ -12,7 +12,7 @@ export const patreon: Profile = {
   userAgentNames: 'your app',
   refreshToken: 'always',
   rotates: 'yes',
-  lifetime: 'access token about 1 month: believe `expires_in`',
+  lifetime: 'access token about 1 month, as `expires_in` says',
   deviceFlow: 'none',
   registration: 'https://www.patreon.com/portal/registration/register-clients',
   register: ['Choose Create Client, API version 2.', 'Redirect URIs: the redirect URI below.'],

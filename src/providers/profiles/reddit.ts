@@ -13,7 +13,7 @@ export const reddit: Profile = {
   userAgentNames: 'your platform, app, version and account, as in `web:tv.example:1.0 (by /u/you)`',
   refreshToken: 'with the parameters above',
   rotates: 'no',
-  lifetime: 'access token 1 to 24 hours: believe `expires_in`',
+  lifetime: 'access token 1 to 24 hours, as `expires_in` says',
   deviceFlow: 'none',
   responses: ['a refusal may be `200` with an `error`'],
   registration: 'https://www.reddit.com/prefs/apps',

@@ -12,7 +12,7 @@ export const simkl: Profile = {
   refreshToken: 'never',
   rotates: 'no refresh tokens',
   lifetime: 'access token 5 years',
-  deviceFlow: 'A PIN flow of its own, not RFC 8628: https://api.simkl.org/api-reference/pin',
+  deviceFlow: 'Its own PIN flow, not RFC 8628: https://api.simkl.org/api-reference/pin',
   registration: 'https://simkl.com/settings/developer/',
   register: ['Create an app.', 'Redirect URI: the redirect URI below, to the letter.'],
   traps: [

@@ -17,7 +17,7 @@ export const soundcloud: Profile = {
     'Redirect URI: the redirect URI below.',
   ],
   traps: [
-    'PKCE is required since October 2024. The addresses at api.soundcloud.com no longer work.',
+    'PKCE is required since October 2024. The endpoints at api.soundcloud.com no longer work.',
     'A refresh token works once. Store the new one before you refresh again.',
     'The app sends its token as `Authorization: OAuth …`, not as `Bearer`.',
   ],

@@ -22,7 +22,7 @@ export const spotify: Profile = {
     'It refuses `localhost`. For a relay on your own machine write `http://127.0.0.1:8080` in `OAUTH_BASE_URL`. Everything else must be https.',
     'In development mode the owner needs Premium, and only five users can sign in.',
     'Refreshing does not prolong the six months: after them the user signs in again.',
-    'Without a secret (PKCE alone) a refresh token works once, and each refresh gives the next.',
+    'Without a secret (only PKCE) a refresh token works once, and each refresh gives the next.',
   ],
   evidence: {
     readOn: '2026-11-21',

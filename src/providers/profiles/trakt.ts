@@ -22,7 +22,7 @@ export const trakt: Profile = {
   registration: 'https://app.trakt.tv/settings/apps',
   register: ['Create an app.', 'Redirect URI: the redirect URI below.'],
   traps: [
-    'Its addresses for OAuth are at auth.trakt.tv since July 2026. Older guides name api.trakt.tv, trakt.tv or api-v2launch.trakt.tv.',
+    'Its endpoints are at auth.trakt.tv since July 2026. Older guides name api.trakt.tv, trakt.tv or api-v2launch.trakt.tv.',
     'A refresh token works once. Store the new one before you refresh again.',
   ],
   evidence: {

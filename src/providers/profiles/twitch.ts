@@ -10,7 +10,7 @@ export const twitch: Profile = {
   scope: 'user:read:email',
   refreshToken: 'always',
   rotates: 'sometimes',
-  lifetime: 'differs: believe `expires_in`',
+  lifetime: 'differs, as `expires_in` says',
   deviceFlow:
     'RFC 8628 for public clients: https://dev.twitch.tv/docs/authentication/getting-tokens-oauth#device-code-grant-flow',
   responses: ['`scope` is an array', 'an error is `status` and `message`, without `error`'],

@@ -20,7 +20,7 @@ export const x: Profile = {
   ],
   traps: [
     'Without `offline.access` in the scope it gives no refresh token.',
-    'With a secret it takes client authentication by HTTP Basic alone.',
+    'With a secret it accepts client authentication only by HTTP Basic.',
     'It was called Twitter: `PROVIDERS=x`, and settings begin with `X_`.',
   ],
   evidence: {

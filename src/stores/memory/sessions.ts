@@ -5,7 +5,13 @@
 import type { RateLimitPolicy } from '../../relay/rate-limit.ts';
 import { digestOf, signInIdOf } from '../../relay/secrets.ts';
 import * as machine from '../../relay/session.ts';
-import { type Claim, NO_OBSERVER, type SessionKey, type SessionStore } from '../../relay/store.ts';
+import {
+  type Claim,
+  type NewSession,
+  NO_OBSERVER,
+  type SessionKey,
+  type SessionStore,
+} from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import { createWaiters } from '../waiters.ts';
 import { createMemoryRateLimiter, type MemoryRateLimiter } from './rate-limits.ts';
@@ -35,8 +41,7 @@ export function createMemoryStore(
   const byUserCode = new Map<string, Entry>();
   /** The same sessions, and the delivered ones that may be claimed again. */
   const byPollDigest = new Map<string, Entry>();
-  /** By `repeatMs`, so that each set is in the order of expiry. As many sets as endpoints that start sign-ins. */
-  const delivered = new Map<number, Set<Entry>>();
+  const delivered = createDelivered();
   const outcomes = createOutcomes();
   const waiters = createWaiters();
   let observer = NO_OBSERVER;
@@ -55,31 +60,13 @@ export function createMemoryStore(
       byPollDigest.delete(entry.session.pollDigest);
       reportExpired(entry);
     }
-    for (const entries of delivered.values()) {
-      for (const entry of entries) {
-        if (!machine.isExpired(entry.session, nowMs)) break;
-        removeDelivered(entry);
-      }
-    }
+    for (const { pollDigest } of delivered.takeExpired(nowMs)) byPollDigest.delete(pollDigest);
   }
 
   function reportExpired({ browserState, session }: Entry): void {
     const stage = machine.stageOf(session);
     if (stage === undefined) return;
     observer.expired({ service: session.service, stage, signIn: signInIdOf(browserState) });
-  }
-
-  function keepDelivered(entry: Entry, session: machine.Delivered): void {
-    entry.session = session;
-    const { repeatMs = 0 } = session;
-    const entries = delivered.get(repeatMs) ?? new Set();
-    delivered.set(repeatMs, entries.add(entry));
-  }
-
-  function removeDelivered(entry: Entry): void {
-    const { repeatMs = 0, pollDigest } = entry.session;
-    delivered.get(repeatMs)?.delete(entry);
-    byPollDigest.delete(pollDigest);
   }
 
   function findRefusal(
@@ -116,8 +103,7 @@ export function createMemoryStore(
 
     register(asked) {
       const nowMs = clock.now();
-      const { browserState, pollSecret, service, lifetimeMs, userCode } = asked;
-      const { verifier, challenge, details = false, deviceName, repeatMs, keepsErrors } = asked;
+      const { browserState, pollSecret, userCode } = asked;
       const pollDigest = digestOf(pollSecret);
       if (asked.startedBy !== undefined) {
         const retryAfterMs = startLimiter.take(asked.startedBy);
@@ -130,22 +116,7 @@ export function createMemoryStore(
         refusal = findRefusal(browserState, pollDigest, userCode);
       }
       if (refusal !== undefined) return refusal;
-      const session: machine.Pending = {
-        state: 'pending',
-        service,
-        pollDigest,
-        startedAtMs: nowMs,
-        expiresAtMs: nowMs + lifetimeMs,
-        repeatMs,
-        keepsErrors,
-        opening: undefined,
-        verifier,
-        challenge,
-        details,
-        userCode,
-        deviceName,
-      };
-      const entry: Entry = { browserState, session };
+      const entry: Entry = { browserState, session: pendingOf(asked, pollDigest, nowMs) };
       byBrowserState.set(browserState, entry);
       byPollDigest.set(pollDigest, entry);
       if (userCode !== undefined) byUserCode.set(userCode, entry);
@@ -217,8 +188,12 @@ export function createMemoryStore(
       } else if (before.state !== 'delivered') {
         removeLink(entry);
         outcomes.keep(entry, result);
-        if (next === undefined) byPollDigest.delete(before.pollDigest);
-        else keepDelivered(entry, next);
+        if (next === undefined) {
+          byPollDigest.delete(before.pollDigest);
+        } else {
+          entry.session = next;
+          delivered.add(entry);
+        }
         // Without `completedAtMs` the lease ran out, which is the result.
         const readyAtMs = 'completedAtMs' in before ? before.completedAtMs : nowMs;
         observer.delivered(before.service, nowMs - readyAtMs);
@@ -230,7 +205,10 @@ export function createMemoryStore(
       const entry = byPollDigest.get(digestOf(pollSecret));
       if (entry === undefined) return 'gone';
       const outcome = machine.acknowledge(entry.session, clock.now());
-      if (outcome === 'acknowledged') removeDelivered(entry);
+      if (outcome === 'acknowledged') {
+        delivered.remove(entry);
+        byPollDigest.delete(entry.session.pollDigest);
+      }
       return outcome === 'expired' || outcome === 'cancelled' ? 'gone' : outcome;
     },
 
@@ -294,6 +272,52 @@ export function createMemoryStore(
 }
 
 const GONE: Claim = { state: 'gone' };
+
+/** A session as it is when it starts. */
+function pendingOf(asked: NewSession, pollDigest: string, nowMs: number): machine.Pending {
+  return {
+    state: 'pending',
+    service: asked.service,
+    pollDigest,
+    startedAtMs: nowMs,
+    expiresAtMs: nowMs + asked.lifetimeMs,
+    repeatMs: asked.repeatMs,
+    keepsErrors: asked.keepsErrors,
+    opening: undefined,
+    verifier: asked.verifier,
+    challenge: asked.challenge,
+    details: asked.details ?? false,
+    userCode: asked.userCode,
+    deviceName: asked.deviceName,
+  };
+}
+
+/** Sessions whose result was delivered and may be claimed again. */
+function createDelivered() {
+  /** By `repeatMs`, so that each set is in the order of expiry. As many sets as endpoints that start sign-ins. */
+  const byRepeat = new Map<number, Set<Entry>>();
+  return {
+    add(entry: Entry): void {
+      const { repeatMs = 0 } = entry.session;
+      const entries = byRepeat.get(repeatMs) ?? new Set();
+      byRepeat.set(repeatMs, entries.add(entry));
+    },
+    remove(entry: Entry): void {
+      byRepeat.get(entry.session.repeatMs ?? 0)?.delete(entry);
+    },
+    takeExpired(nowMs: number): machine.Session[] {
+      const taken: machine.Session[] = [];
+      for (const entries of byRepeat.values()) {
+        for (const entry of entries) {
+          if (!machine.isExpired(entry.session, nowMs)) break;
+          entries.delete(entry);
+          taken.push(entry.session);
+        }
+      }
+      return taken;
+    },
+  };
+}
 
 /** About two megabytes. One more, and the oldest is forgotten: its link or code is then unknown. */
 const MAX_OUTCOMES = 10_000;

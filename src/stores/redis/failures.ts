@@ -148,7 +148,7 @@ export function createRefusals(clock: Clock, onEvent: (event: RefusalEvent) => v
       if (PASSING.has(reason)) return;
       const known = byReason.get(reason);
       if (known === undefined) {
-        const remedy = REMEDIES[reason] ?? 'the log of Redis may say more';
+        const remedy = REMEDIES.get(reason) ?? 'the log of Redis may say more';
         onEvent({ type: 'store_refuses', reason, remedy });
       }
       const scripts = known?.scripts ?? new Set();
@@ -169,18 +169,21 @@ export function createRefusals(clock: Clock, onEvent: (event: RefusalEvent) => v
 /** Refusals in normal operation: `LATE` is ours (commands.ts), the others come from a Cluster that moves slots. */
 const PASSING: ReadonlySet<string> = new Set(['LATE', 'TRYAGAIN', 'MOVED', 'ASK']);
 
-const REMEDIES: Readonly<Record<string, string>> = {
-  OOM: 'Redis is full, so starts get a 503: raise its maxmemory, or lower MAX_SESSIONS',
-  READONLY: 'this is a replica: REDIS_URL must lead to the primary, or to its Sentinels',
-  NOREPLICAS: 'fewer replicas keep up than min-replicas-to-write asks for: bring them back',
-  NOPERM: 'the user of REDIS_URL lacks a right: docs/scaling.md lists those that suffice',
-  NOAUTH: 'Redis asks for a password: put it into REDIS_URL',
-  MASTERDOWN: 'this is a replica that has lost its primary: REDIS_URL must lead to a primary',
-  LOADING: 'Redis is reading its data from disk, and will answer when it has',
-  CLUSTERDOWN: 'slots of the Cluster have no node: bring the missing one back',
-  MISCONF: 'Redis cannot write its snapshot to disk: set save "", since nothing has to be written',
-  BUSY: 'a script of somebody else keeps Redis busy',
-};
+const REMEDIES: ReadonlyMap<string, string> = new Map([
+  ['OOM', 'Redis is full, so starts get a 503: raise its maxmemory, or lower MAX_SESSIONS'],
+  ['READONLY', 'this is a replica: REDIS_URL must lead to the primary, or to its Sentinels'],
+  ['NOREPLICAS', 'fewer replicas keep up than min-replicas-to-write asks for: bring them back'],
+  ['NOPERM', 'the user of REDIS_URL lacks a right: docs/scaling.md lists those that suffice'],
+  ['NOAUTH', 'Redis asks for a password: put it into REDIS_URL'],
+  ['MASTERDOWN', 'this is a replica that has lost its primary: REDIS_URL must lead to a primary'],
+  ['LOADING', 'Redis is reading its data from disk, and will answer when it has'],
+  ['CLUSTERDOWN', 'slots of the Cluster have no node: bring the missing one back'],
+  [
+    'MISCONF',
+    'Redis cannot write its snapshot to disk: set save "", since nothing has to be written',
+  ],
+  ['BUSY', 'a script of somebody else keeps Redis busy'],
+]);
 
 /** The server answered with an error. */
 export function isAnswer(error: unknown): error is ErrorReply {

@@ -174,17 +174,17 @@ export function nameOf(link: Derived, sealedName: string): string | undefined {
 }
 
 /** An error that stays was probably delivered, so it has no stage. */
-const STAGES: Readonly<Record<string, ExpiredStage>> = {
-  [STATE.pending]: 'started',
-  [STATE.exchanging]: 'called_back',
-  [STATE.completed]: 'called_back',
-};
+const STAGES: ReadonlyMap<string, ExpiredStage> = new Map([
+  [STATE.pending, 'started'],
+  [STATE.exchanging, 'called_back'],
+  [STATE.completed, 'called_back'],
+]);
 
 /** From the reply of `describe-expired`. Undefined for a session that was delivered or cancelled, or whose record is removed. */
 export function expiredOf([service = '', state = '', opened, signIn]: readonly string[]):
   | ExpiredSession
   | undefined {
-  const stage = STAGES[state];
+  const stage = STAGES.get(state);
   if (stage === undefined) return undefined;
   return {
     service,

@@ -1,23 +1,22 @@
 /**
- * Providers of which the relay knows the addresses and no more: an operator sets PKCE
- * and scopes. Each address was compared with a source that is maintained, on
- * 2026-11-22. Where none had it, the provider is left out, because an address that has
- * moved is worse than none: any other provider is set by its issuer or its addresses
- * (docs/configuration.md "Providers").
+ * Providers of which only the endpoints are known: an operator sets PKCE and scopes. Each was
+ * compared with a maintained source on 2026-11-22. A provider that none has is not listed,
+ * because an endpoint that has moved is worse than none. Any other provider is set by its
+ * issuer or its endpoints (docs/configuration.md "Providers").
  */
 import type { KnownProvider } from './profile.ts';
 
-export interface KnownAddresses extends KnownProvider {
+export interface KnownEndpoints extends KnownProvider {
   readonly source: string;
 }
 
 const NANGO = 'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml';
 const GOLANG = 'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go';
 
-/** Placeholder for the part of an address that differs between customers of a provider. */
+/** Placeholder for the part of a URL that differs between customers of a provider. */
 export const SUBDOMAIN = '[subdomain]';
 
-const addresses: Readonly<Record<string, KnownAddresses>> = {
+const endpoints: Readonly<Record<string, KnownEndpoints>> = {
   acuityscheduling: {
     authorizeUrl: 'https://acuityscheduling.com/oauth2/authorize',
     tokenUrl: 'https://acuityscheduling.com/oauth2/token',
@@ -253,4 +252,4 @@ const addresses: Readonly<Record<string, KnownAddresses>> = {
   },
 };
 
-export const ADDRESSES: ReadonlyMap<string, KnownAddresses> = new Map(Object.entries(addresses));
+export const ENDPOINTS: ReadonlyMap<string, KnownEndpoints> = new Map(Object.entries(endpoints));

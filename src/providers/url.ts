@@ -1,0 +1,79 @@
+/**
+ * The rules for URLs to which the relay sends secrets, the same for settings and for
+ * discovery documents.
+ */
+
+/** Undefined unless the text is an absolute http(s) URL that the parser need not correct. */
+export function parseUrl(text: string): URL | undefined {
+  // The parser would correct `https:host`, backslashes and spaces, which are probably mistakes.
+  if (!/^https?:\/\/[^/?#\s\\]+[^\s\\]*$/i.test(text)) return undefined;
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+/** True for hosts on this machine, to which plain http is harmless. */
+export function isLoopback({ hostname }: URL): boolean {
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
+
+/** True if the URL contains a user name or password, even an empty one. */
+export function hasUserInfo(text: string): boolean {
+  return /^https?:\/\/[^/?#]*@/i.test(text);
+}
+
+/**
+ * What is wrong with an endpoint or an issuer of a provider. Codes and secrets are sent
+ * there, so it must be https or on this machine.
+ * @see RFC 6749 §3.1, §3.2 (TLS, no fragment) https://www.rfc-editor.org/rfc/rfc6749#section-3.1
+ */
+export function findUrlProblem(text: string): string | undefined {
+  const url = parseUrl(text);
+  if (!url) return 'must be a URL such as https://provider.example/path';
+  if (hasUserInfo(text)) return 'must not contain a user name or password';
+  if (text.includes('#')) return 'must not contain a fragment (#)';
+  if (url.protocol === 'http:' && !isLoopback(url)) {
+    return 'must be https: plain http would send codes and secrets unencrypted';
+  }
+  return undefined;
+}
+
+/** Parameters that the relay adds to the authorization endpoint: RFC 6749 §4.1.1, §3.3, RFC 7636 §4.3. */
+const AUTHORIZE_PARAMETERS = [
+  'response_type',
+  'client_id',
+  'redirect_uri',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'scope',
+];
+
+/** Parameters that the relay puts into the body of a token request: RFC 6749 §4.1.3, §6, §2.3.1, RFC 7636 §4.5. */
+const TOKEN_PARAMETERS = [
+  'grant_type',
+  'code',
+  'redirect_uri',
+  'client_id',
+  'client_secret',
+  'code_verifier',
+  'refresh_token',
+  'scope',
+];
+
+/** The first parameter that the relay sets itself: no parameter may appear twice (RFC 6749 §3.1). */
+export function findAuthorizeParameter(query: URLSearchParams): string | undefined {
+  return AUTHORIZE_PARAMETERS.find((name) => query.has(name));
+}
+
+export function findAuthorizeUrlProblem(text: string): string | undefined {
+  return findUrlProblem(text) ?? findParameterProblem(text, AUTHORIZE_PARAMETERS);
+}
+
+export function findTokenUrlProblem(text: string): string | undefined {
+  return findUrlProblem(text) ?? findParameterProblem(text, TOKEN_PARAMETERS);
+}
+
+function findParameterProblem(text: string, names: readonly string[]): string | undefined {
+  const { searchParams } = new URL(text);
+  const name = names.find((name) => searchParams.has(name));
+  return name && `must not contain ${name}: the relay sets it`;
+}
