@@ -4,8 +4,9 @@ import { dlopen, ptr } from 'bun:ffi';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RedisClient } from 'bun';
 import { FETCHES_AT_ONCE } from '../src/limits.ts';
+import { findFreePort } from '../test/kit/process.ts';
+import type { RedisServer } from '../test/kit/redis/server.ts';
 import { connect, type Ports, signIns } from './load.ts';
 import type { Plan } from './run.ts';
 
@@ -51,13 +52,6 @@ function launch(command: readonly string[], env: Env = {}, isMeasured = false) {
   return { pid: child.pid, stop };
 }
 
-export function findFreePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  listener.stop(true);
-  // A node of a Cluster also takes the port 10,000 above.
-  return listener.port < 55_000 ? listener.port : findFreePort();
-}
-
 /** Tries every millisecond. */
 async function untilConnected(port: number) {
   for (;;) {
@@ -73,7 +67,7 @@ export interface Bench {
   /** Points a relay at the provider. */
   readonly env: Env;
   /** Undefined on a machine without redis-server. */
-  readonly redis: Redis | undefined;
+  readonly redis: RedisServer | undefined;
 }
 
 /** A provider on loopback replaces MyAnimeList. */
@@ -86,7 +80,7 @@ const FROM_SOURCE = 'bun src/cli/main.ts';
 
 /** As bin/sign-in-relay starts the relay, but with this program. Resolves with the first response. */
 export async function startRelay(env: Env, program = FROM_SOURCE) {
-  const port = findFreePort();
+  const port = await findFreePort();
   const beginMs = performance.now();
   const command = `exec env BUN_CONFIG_MAX_HTTP_REQUESTS=${FETCHES_AT_ONCE} ${program}`;
   const relay = launch(
@@ -145,45 +139,6 @@ export async function startWarm(bench: Bench, column: Column, settings: Env = {}
   const target = await start(bench, column, settings);
   await signIns(target.ports, { count: bench.plan.warmUpSignIns, atOnce: bench.plan.atOnce });
   return target;
-}
-
-export interface Redis {
-  readonly url: string;
-  readonly pid: number;
-  command(name: string, ...args: string[]): Promise<unknown>;
-  stop(): Promise<void>;
-}
-
-/** Keeps nothing on disk. */
-export async function startRedis(...options: string[]): Promise<Redis> {
-  const port = findFreePort();
-  const address = ['--bind', '127.0.0.1', '--port', String(port), '--dir', temporaryFolder];
-  const { pid, stop } = launch(['redis-server', ...address, '--save', '', ...options]);
-  (await untilConnected(port)).close();
-  const client = new RedisClient(`redis://127.0.0.1:${port}`);
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    pid,
-    command: (name, ...args) => client.send(name, args),
-    async stop() {
-      client.close();
-      await stop();
-    },
-  };
-}
-
-/** Three nodes; the first slots belong to the first. */
-export async function startCluster() {
-  const files = [0, 1, 2].map((index) => ['--cluster-config-file', `nodes-${index}.conf`]);
-  const nodes = await Promise.all(
-    files.map((options) => startRedis('--cluster-enabled', 'yes', ...options)),
-  );
-  const addresses = nodes.map(({ url }) => url.slice('redis://'.length));
-  Bun.spawnSync(['redis-cli', '--cluster', 'create', ...addresses, '--cluster-yes']);
-  for (const { command } of nodes) {
-    while (!String(await command('CLUSTER', 'INFO')).includes('state:ok')) await Bun.sleep(20);
-  }
-  return { nodes, url: `redis://${addresses.join(',')}` };
 }
 
 /** In nanoseconds, while /proc counts in hundredths of a second. */

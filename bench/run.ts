@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { arch, availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
+import { startRedis } from '../test/kit/redis/server.ts';
 import {
   describe,
   describeSection,
@@ -15,7 +16,7 @@ import {
   writeIntoPage,
 } from './figures.ts';
 import { startProvider } from './load.ts';
-import { type Bench, isPinned, providerEnv, startRedis } from './processes.ts';
+import { type Bench, isPinned, providerEnv } from './processes.ts';
 import { profile } from './profile.ts';
 import { measureMemory, measureParking, measureStartUp } from './sections/memory.ts';
 import { measureRedis } from './sections/redis.ts';
@@ -102,7 +103,7 @@ async function main(): Promise<void> {
   const plan = quick ? QUICK : FULL;
   setTimeout(() => fail('the benchmark did not end'), plan.deadlineMinutes * 60_000).unref();
 
-  const redis = Bun.which('redis-server') === null ? undefined : await startRedis();
+  await using redis = Bun.which('redis-server') === null ? undefined : await startRedis();
   if (redis === undefined) console.log('There is no redis-server: its columns are left out.');
   const bench: Bench = { plan, redis, env: providerEnv(startProvider()) };
   if (isProfiling) return await profile(bench);

@@ -1,14 +1,14 @@
 /** What sessions in Redis cost: the figures of docs/scaling.md. */
+
+import { startRedisCluster } from '../../test/kit/redis/groups.ts';
+import { type RedisServer, startRedis } from '../../test/kit/redis/server.ts';
 import { record } from '../figures.ts';
 import { completeWithoutPolls, hold, park, requests, type Session, signIns } from '../load.ts';
 import {
   type Bench,
   inTurns,
   measureCpu,
-  type Redis,
   start,
-  startCluster,
-  startRedis,
   startWarm,
   sum,
   type Target,
@@ -27,7 +27,12 @@ export async function measureRedis(bench: Bench): Promise<void> {
   await measureCluster(bench);
 }
 
-async function measureConcurrency({ plan }: Bench, redis: Redis, memory: Target, shared: Target) {
+async function measureConcurrency(
+  { plan }: Bench,
+  redis: RedisServer,
+  memory: Target,
+  shared: Target,
+) {
   const count = plan.signInsPerRound;
   for (const atOnce of [1, 8, 32, 100]) {
     const add = (column: string, value: number) =>
@@ -54,11 +59,11 @@ const TRAFFIC = {
 };
 
 /** One sign-in after the other, so that no two commands share a round trip. */
-async function measureTraffic({ command }: Redis, { ports }: Target): Promise<void> {
+async function measureTraffic({ cli }: RedisServer, { ports }: Target): Promise<void> {
   const count = 500;
-  const before = `${await command('INFO', 'stats')} ${await command('INFO', 'commandstats')}`;
+  const before = `${await cli('INFO', 'stats')} ${await cli('INFO', 'commandstats')}`;
   await signIns(ports, { count, atOnce: 1 });
-  const after = `${await command('INFO', 'stats')} ${await command('INFO', 'commandstats')}`;
+  const after = `${await cli('INFO', 'stats')} ${await cli('INFO', 'commandstats')}`;
   for (const [row, pattern] of Object.entries(TRAFFIC)) {
     const [from, to] = [before, after].map((info) => Number(pattern.exec(info)?.[1]));
     record('Redis, traffic of a sign-in', COLUMN, row, ((to ?? 0) - (from ?? 0)) / count);
@@ -66,7 +71,7 @@ async function measureTraffic({ command }: Redis, { ports }: Target): Promise<vo
 }
 
 /** A device that polls again while its user signs in: looked up once, at the end of its hold. */
-async function measurePolls({ plan }: Bench, redis: Redis, { ports, pids }: Target) {
+async function measurePolls({ plan }: Bench, redis: RedisServer, { ports, pids }: Target) {
   const [session] = await hold(ports, 1);
   const amount = { count: plan.requestsPerRound, atOnce: plan.atOnce };
   const poll = { path: `/auth/result?session=${session?.pollSecret}&wait=0` };
@@ -82,11 +87,11 @@ const WITH_CODE = JSON.stringify({ service: 'mal', code: true, device: 'Living r
 
 /** Redis's memory for a session, with so many bytes in the longest value that a compact hash takes. */
 async function measureSessions(bench: Bench, listpackBytes: string): Promise<void> {
-  const redis = await startRedis('--hash-max-listpack-value', listpackBytes);
+  const redis = await startRedis({ args: ['--hash-max-listpack-value', listpackBytes] });
   const { ports, stop } = await start({ ...bench, redis }, COLUMN);
   const count = bench.plan.parkedPolls;
   const usedBytes = async () =>
-    Number(/used_memory:(\d+)/.exec(String(await redis.command('INFO', 'memory')))?.[1]);
+    Number(/used_memory:(\d+)/.exec(await redis.cli('INFO', 'memory'))?.[1]);
   async function measure(row: string, body?: string, then?: (held: Session[]) => Promise<unknown>) {
     const before = await usedBytes();
     await then?.(await hold(ports, count, body));
@@ -100,7 +105,7 @@ async function measureSessions(bench: Bench, listpackBytes: string): Promise<voi
 }
 
 async function measureCluster(bench: Bench): Promise<void> {
-  const { nodes, url } = await startCluster();
+  const { nodes, url } = await startRedisCluster();
   const column = 'Redis, two relays';
   const target = await startWarm(bench, column, { REDIS_URL: url });
   const pids = nodes.map(({ pid }) => pid);

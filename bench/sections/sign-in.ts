@@ -1,6 +1,7 @@
 /** What a sign-in costs the relay, and how fast its tokens are delivered. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { createHeapCount } from '../../test/kit/heap.ts';
+import { findFreePort } from '../../test/kit/process.ts';
 import { findFigure, median, record } from '../figures.ts';
 import { requests, signIns, startProvider } from '../load.ts';
 import {
@@ -8,11 +9,9 @@ import {
   type Column,
   cpuOfSignIn,
   type Env,
-  findFreePort,
   inTurns,
   measureCpu,
   providerEnv,
-  ROOT,
   relayColumns,
   start,
   startWarm,
@@ -99,22 +98,10 @@ export async function measureObjects(bench: Bench): Promise<void> {
 }
 
 async function countObjects(bench: Bench, column: Column, more: Env = {}): Promise<number> {
-  const file = join(temporaryFolder, 'objects');
-  const settings = {
-    BUN_OPTIONS: `--preload ${join(ROOT, 'bench/heap-count.ts')}`,
-    BUN_JSC_useGC: '0',
-    HEAP_COUNT_FILE: file,
-    ...more,
-  };
-  const { ports, pids, stop } = await start(bench, column, settings);
+  using heap = createHeapCount({ collects: false });
+  const { ports, pids, stop } = await start(bench, column, { ...heap.env, ...more });
   const amount = { count: COUNTED_SIGN_INS, atOnce: bench.plan.atOnce };
-  async function countNow(): Promise<number> {
-    process.kill(pids[0] ?? 0, 'SIGUSR2');
-    while (!existsSync(file)) await Bun.sleep(10);
-    const objects = Number(readFileSync(file, 'utf8'));
-    rmSync(file);
-    return objects;
-  }
+  const countNow = () => heap.countObjects(pids[0] ?? 0);
   // Objects that are made only once exist after the first sign-ins.
   await signIns(ports, amount);
   const before = await countNow();
@@ -130,10 +117,10 @@ const METRICS = 'What metrics cost';
 export async function measureMetrics(bench: Bench): Promise<void> {
   const { plan } = bench;
   const add = (row: string, value: number) => record(METRICS, 'memory', row, value);
-  const withMetrics = () => ({ ADMIN_PORT: String(findFreePort()) });
+  const withMetrics = async () => ({ ADMIN_PORT: String(await findFreePort()) });
   for (let fresh = 0; fresh < plan.freshRelays; fresh += 1) {
     const plain = await startWarm(bench, 'memory');
-    const counting = await startWarm(bench, 'memory', withMetrics());
+    const counting = await startWarm(bench, 'memory', await withMetrics());
     const works = [plain, counting].map((target) => () => cpuOfSignIn(bench, target));
     const ratios: number[] = [];
     await inTurns(plan.rounds, works, (without = 0, counted = 0) => {
@@ -145,7 +132,7 @@ export async function measureMetrics(bench: Bench): Promise<void> {
     await Promise.all([plain, counting].map((target) => target.stop()));
   }
   add('objects without', await countObjects(bench, 'memory'));
-  add('objects with', await countObjects(bench, 'memory', withMetrics()));
+  add('objects with', await countObjects(bench, 'memory', await withMetrics()));
 }
 
 const WAKE_UP = 'Delivery from relay to relay';

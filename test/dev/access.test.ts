@@ -1,21 +1,16 @@
 /** Who may use the dev relay: programs and its own pages, but no page of another site in the user's browser. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { connect } from 'node:net';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { hostname, networkInterfaces } from 'node:os';
-import type { Browser } from 'playwright-core';
+import { stripVTControlCharacters } from 'node:util';
 import { launchChromium } from '../kit/chromium.ts';
-import { type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { startDev } from '../kit/dev.ts';
 import { start } from '../kit/device.ts';
+import { sendRaw, statusOf } from '../kit/sockets.ts';
 
 setDefaultTimeout(60_000);
 
-let dev: DevRelayProcess;
-beforeAll(async () => {
-  dev = await startDev();
-});
-afterAll(async () => {
-  await dev.stop();
-});
+const dev = await startDev();
+afterAll(() => dev.stop());
 
 const planned = async () =>
   ((await (await dev.askProvider('/next')).json()) as { planned: unknown[] }).planned;
@@ -23,21 +18,8 @@ const planned = async () =>
 const plan = (headers: Record<string, string>) =>
   dev.askProvider('/next', { method: 'POST', headers, body: '{"scenario":"deny"}' });
 
-/** Byte by byte: no client sends such a Host. The status, and what was answered. */
-function sendBytes(port: number, request: string): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    const socket = connect(port, '127.0.0.1', () => socket.write(request));
-    socket.on('data', (part) => {
-      text += part.toString();
-    });
-    socket.on('error', reject);
-    socket.on('close', () => resolve({ status: Number(text.split(' ')[1]), text }));
-  });
-}
-
-const get = (path: string, host: string) =>
-  `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+const get = (url: string, path: string, host: string) =>
+  sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
 
 describe('dev: a page of another site', () => {
   test.each([
@@ -80,11 +62,10 @@ describe('dev: a page of another site', () => {
     'under a name that it gave this machine: %s',
     async (name) => {
       const host = `${name}:${dev.port + 1}`;
-      const refused = await sendBytes(dev.port + 1, get('/next', host));
-      expect(refused.status).toBe(403);
+      expect(statusOf(await get(dev.providerUrl, '/next', host))).toBe(403);
       const body = '{"scenario":"deny"}';
       const post = `POST /next HTTP/1.1\r\nHost: ${host}\r\nOrigin: http://${host}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-      expect((await sendBytes(dev.port + 1, post)).status).toBe(403);
+      expect(statusOf(await sendRaw(dev.providerUrl, post))).toBe(403);
       expect(await planned()).toEqual([]);
     },
   );
@@ -96,7 +77,7 @@ describe('dev: a page of another site', () => {
       fetch: () =>
         new Response('<title>evil</title>', { headers: { 'Content-Type': 'text/html' } }),
     });
-    const browser: Browser = await launchChromium();
+    const browser = await launchChromium();
     const page = await browser.newPage();
     // Another site for the browser: it takes every name below localhost to this machine.
     await page.goto(`http://evil.localhost:${evil.port}`);
@@ -129,7 +110,7 @@ describe('dev: who may plan', () => {
     ['the name of this machine', hostname()],
     ['a name in a network of containers', 'dev-relay'],
   ])('a program that reaches it as %s', async (_, name) => {
-    expect((await sendBytes(dev.port + 1, get('/next', `${name}:1`))).status).toBe(200);
+    expect(statusOf(await get(dev.providerUrl, '/next', `${name}:1`))).toBe(200);
   });
 
   test.each([
@@ -147,11 +128,14 @@ describe('dev: who may plan', () => {
   });
 });
 
-test('dev --lan: a phone plans, signs in and tries, by the address of this machine', async () => {
+test('dev --lan: a phone plans, signs in and tries, by the address that the terminal shows', async () => {
   const address = Object.values(networkInterfaces())
     .flat()
     .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
   const lan = await startDev({ args: ['--lan'], origin: `http://${address}` });
+  const shown = stripVTControlCharacters(lan.output());
+  expect(shown).toContain(`http://${address}:${lan.port}`);
+  expect(shown).toContain('▀▀▀');
   const browser = await launchChromium();
   const phone = await browser.newPage({ viewport: { width: 390, height: 844 } });
   await phone.goto(lan.providerUrl);
@@ -171,23 +155,20 @@ test('dev --lan: a phone plans, signs in and tries, by the address of this machi
 
 describe('dev: a Host that makes no URL', () => {
   const HOSTS = ['127.%x', '[::1', 'a b', 'a@b', 'a/b', 'localhost,a.b', 'a:b'];
-  for (const [name, offset] of [
-    ['the relay', 0],
-    ['the provider', 1],
-  ] as const) {
-    test.each(HOSTS)(`${name}: %s → 400`, async (host) => {
-      const { status, text } = await sendBytes(dev.port + offset, get('/auth/start', host));
-      expect(status).toBe(400);
-      expect(text).toEndWith('Bad request\n');
-    });
-  }
 
-  test('none at all, as in HTTP/1.0: both ports answer as ever', async () => {
-    const ask = (offset: number, path: string) =>
-      sendBytes(dev.port + offset, `GET ${path} HTTP/1.0\r\n\r\n`);
-    expect((await ask(0, '/health')).text).toEndWith('ok');
-    expect((await ask(0, '//evil.example/health')).status).toBe(404);
-    expect((await ask(1, '/scenarios')).status).toBe(200);
+  test.each(HOSTS)('%s → 400, from the relay and from the provider', async (host) => {
+    for (const url of [dev.relayUrl, dev.providerUrl]) {
+      const answer = await get(url, '/auth/start', host);
+      expect(statusOf(answer)).toBe(400);
+      expect(answer).toEndWith('Bad request\n');
+    }
+  });
+
+  test('none at all, as in HTTP/1.0: both ports answer as usual', async () => {
+    const ask = (url: string, path: string) => sendRaw(url, `GET ${path} HTTP/1.0\r\n\r\n`);
+    expect(await ask(dev.relayUrl, '/health')).toEndWith('ok');
+    expect(statusOf(await ask(dev.relayUrl, '//evil.example/health'))).toBe(404);
+    expect(statusOf(await ask(dev.providerUrl, '/scenarios'))).toBe(200);
   });
 
   test('none of them is a fault', () => {

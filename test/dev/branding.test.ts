@@ -1,26 +1,15 @@
 /** The pages of a dev relay: those of a relay in production, with the settings of the app whose developer runs it. */
-import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CATALOGUE } from '../../src/pages/messages/catalogue.ts';
-import { type DevOptions, type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { startDev } from '../kit/dev.ts';
 import { start } from '../kit/device.ts';
 import { runChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
 
 setDefaultTimeout(40_000);
-
-const running: DevRelayProcess[] = [];
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((dev) => dev.stop()));
-});
-
-async function open(options?: DevOptions): Promise<DevRelayProcess> {
-  const dev = await startDev(options);
-  running.push(dev);
-  return dev;
-}
 
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1H0z"/></svg>';
@@ -28,7 +17,7 @@ const LOGO =
 test('dev: APP_NAME, LOGO, ACCENT, the links and the name of the provider are on the pages', async () => {
   const logo = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-dev-')), 'logo.svg');
   writeFileSync(logo, LOGO);
-  const dev = await open({
+  await using dev = await startDev({
     env: {
       ...{ APP_NAME: 'Acme TV', LOGO: logo, ACCENT: '#123456,#abcdef' },
       ...{ PRIVACY_URL: 'https://acme.example/privacy', SUPPORT_URL: 'mailto:help@acme.example' },
@@ -62,12 +51,12 @@ test('dev: a setting of the pages that is wrong → 1, and what would be right',
 
 test('dev: other settings of a relay change nothing', async () => {
   const env = { POLL_SECONDS: 'x', PROVIDERS: 'mal', OAUTH_BASE_URL: 'https://relay.example' };
-  const dev = await open({ env });
+  await using dev = await startDev({ env });
   expect((await start(dev, 'dev')).url).toStartWith(`${dev.relayUrl}/auth/dev?`);
 });
 
 test('dev: without settings no page in another language has a name in English', async () => {
-  const dev = await open();
+  await using dev = await startDev();
   const tried = (await dev.askProvider('/try/deny-at-relay')).headers.get('location') ?? '';
   const { answer } = await start(dev, 'dev', { code: true });
   const paths = [tried, String(answer.link), '/', '/link', '/auth/dev?state=unknown'];

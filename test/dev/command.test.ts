@@ -1,15 +1,14 @@
 /** `sign-in-relay dev` as it is started: its options, its terminal, its certificate, its page in a browser. */
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { X509Certificate } from 'node:crypto';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, statSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
 import { sortAddresses } from '../../src/cli/dev/address.ts';
 import { CERTIFICATE_DAYS, createCertificate } from '../../src/cli/dev/certificate.ts';
 import { SCENARIO_NAMES } from '../../src/cli/dev/scenarios.ts';
 import { explain } from '../../src/cli/dev/story.ts';
-import { type DevOptions, type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
 import { findFreePort, runChild } from '../kit/process.ts';
 import { MAIN, ROOT } from '../kit/relay.ts';
@@ -17,24 +16,13 @@ import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 
 setDefaultTimeout(60_000);
 
-const running: DevRelayProcess[] = [];
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((dev) => dev.stop()));
-});
-
-async function open(options?: DevOptions): Promise<DevRelayProcess> {
-  const dev = await startDev(options);
-  running.push(dev);
-  return dev;
-}
-
 const lanAddress = Object.values(networkInterfaces())
   .flat()
   .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
 
 describe('dev: options', () => {
   test('--service: under the names that an app uses', async () => {
-    const dev = await open({ args: ['--service', 'mal,my-provider'] });
+    await using dev = await startDev({ args: ['--service', 'mal,my-provider'] });
     expect((await start(dev, 'mal')).url).toStartWith(`${dev.relayUrl}/auth/mal?state=`);
     await dev.plan({ scenario: 'approve', auto: true });
     const { session } = await start(dev, 'my-provider');
@@ -61,31 +49,20 @@ describe('dev: options', () => {
   });
 
   test('a port that is taken → 1, and which', async () => {
-    const dev = await open();
+    await using dev = await startDev();
     const ended = await runChild([process.execPath, MAIN, 'dev', '--port', String(dev.port)]);
     expect(ended.exitCode).toBe(1);
     expect(ended.output).toContain(`Port ${dev.port} is taken`);
   });
 
   test('only this machine reaches it, unless asked otherwise', async () => {
-    const dev = await open();
+    await using dev = await startDev();
     const elsewhere = fetch(`http://${lanAddress}:${dev.port}/health`);
     expect(await elsewhere.catch(() => 'refused')).toBe('refused');
   });
 });
 
-describe('dev --lan', () => {
-  test('another device reaches relay and provider, by the address that the terminal names', async () => {
-    const dev = await open({ args: ['--lan'], origin: `http://${lanAddress}` });
-    const output = stripVTControlCharacters(dev.output());
-    expect(output).toContain(`http://${lanAddress}:${dev.port}`);
-    expect(output).toContain('▀▀▀');
-    await dev.plan({ scenario: 'approve', auto: true });
-    const { session, url } = await start(dev, 'dev');
-    expect(url).toStartWith(`http://${lanAddress}:${dev.port}/`);
-    expect((await poll(dev, session)).status).toBe(200);
-  });
-
+describe('dev --lan: the likeliest address', () => {
   const at = (address: string, internal = false) => [
     { address, internal, family: 'IPv4', netmask: '', mac: '', cidr: null } as const,
   ];
@@ -115,7 +92,7 @@ describe('dev --lan', () => {
       '192.168.1.5',
     ],
     ['not this machine alone', { lo: at('127.0.0.1', true) }, undefined, undefined],
-  ])('the likeliest address: %s', (_, interfaces, route, expected) => {
+  ])('%s', (_, interfaces, route, expected) => {
     expect(sortAddresses(interfaces, route)[0]).toBe(expected);
   });
 });
@@ -127,7 +104,7 @@ describe('dev --https', () => {
     const file = join(cache, 'sign-in-relay', 'dev-certificate.pem');
     const certificates = [];
     for (let times = 0; times < 2; times += 1) {
-      const dev = await open({ ...options, origin: 'https://127.0.0.1' });
+      await using dev = await startDev({ ...options, origin: 'https://127.0.0.1' });
       const insecure = { tls: { rejectUnauthorized: false } } as RequestInit;
       const certificate = await (await dev.askProvider('/certificate.pem', insecure)).text();
       certificates.push(certificate);
@@ -148,7 +125,7 @@ describe('dev --https', () => {
   });
 
   test('login takes it with --insecure, and curl with --cacert', async () => {
-    const dev = await open({ args: ['--https'], origin: 'https://127.0.0.1' });
+    await using dev = await startDev({ args: ['--https'], origin: 'https://127.0.0.1' });
     const insecure = { tls: { rejectUnauthorized: false } } as RequestInit;
     const body = JSON.stringify({ scenario: 'approve', auto: true });
     const headers = { 'Content-Type': 'application/json' };
@@ -165,7 +142,7 @@ describe('dev --https', () => {
     expect(curled).toEqual({ exitCode: 0, output: 'ok' });
   });
 
-  test('the certificate: openssl reads it, its names are there, and it vouches for nobody else', async () => {
+  test('the certificate: its names are there, and it certifies nobody else', () => {
     const nowMs = Date.UTC(2030, 1, 1);
     const { cert, key } = createCertificate(['localhost', '127.0.0.1', '192.168.1.5'], nowMs);
     const read = new X509Certificate(cert);
@@ -178,28 +155,10 @@ describe('dev --https', () => {
     expect(Date.parse(read.validTo) - Date.parse(read.validFrom)).toBe(
       CERTIFICATE_DAYS * 86_400_000,
     );
-    const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-dev-'));
-    await Bun.write(join(folder, 'cert.pem'), cert);
-    await Bun.write(join(folder, 'key.pem'), key);
-    const text = await runChild([
-      'openssl',
-      'x509',
-      '-in',
-      join(folder, 'cert.pem'),
-      '-noout',
-      '-text',
-    ]);
-    expect(text.output).toContain('DNS:localhost, IP Address:127.0.0.1, IP Address:192.168.1.5');
-    expect(text.output).toContain('TLS Web Server Authentication');
-    const checked = await runChild([
-      'openssl',
-      'pkey',
-      '-in',
-      join(folder, 'key.pem'),
-      '-check',
-      '-noout',
-    ]);
-    expect(checked.exitCode).toBe(0);
+    expect(read.subjectAltName).toContain('DNS:localhost, IP Address:127.0.0.1');
+    expect(read.checkPrivateKey(createPrivateKey(key))).toBe(true);
+    // Server authentication, without which macOS trusts none.
+    expect(read.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
   });
 });
 
@@ -248,18 +207,12 @@ describe('dev in a terminal', () => {
   });
 });
 
-test('dev: GET / lists every scenario with its link, and what has happened', async () => {
-  const dev = await open();
+test('dev: GET / lists every scenario with its link, and what has happened, as text', async () => {
+  await using dev = await startDev();
   await start(dev, 'dev', { device: 'The <b>TV</b>' });
   const page = await (await dev.askProvider('/')).text();
   for (const name of SCENARIO_NAMES) expect(page).toContain(`href="/try/${name}"`);
   expect(page).toContain('The &lt;b&gt;TV&lt;/b&gt;');
-});
-
-test('dev: /try/<scenario> leads to the link of a sign-in, or says what the start was answered', async () => {
-  const dev = await open();
-  const tried = await dev.askProvider('/try/deny');
-  expect(tried.headers.get('location')).toStartWith(`${dev.relayUrl}/auth/dev?state=`);
   expect(await (await dev.askProvider('/try/full')).text()).toContain('503 Server busy');
 });
 
@@ -278,7 +231,7 @@ test('a normal start loads nothing of dev and login', () => {
   load(MAIN);
   expect(loaded.size).toBeGreaterThan(20);
   const extra = [...loaded].filter((file) =>
-    /^src\/(dev|login|terminal)\b/.test(file.slice(ROOT.length)),
+    /^src\/cli\/(dev|login|terminal)\b/.test(file.slice(ROOT.length)),
   );
   expect(extra).toEqual([]);
 });

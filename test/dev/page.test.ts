@@ -1,22 +1,14 @@
 /** The dev provider's pages as a person uses them, in Chromium. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Page } from 'playwright-core';
 import { findViolations, launchChromium } from '../kit/chromium.ts';
-import { type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
 
 setDefaultTimeout(60_000);
 
-let dev: DevRelayProcess;
-let browser: Browser;
-beforeAll(async () => {
-  dev = await startDev();
-  browser = await launchChromium();
-});
-afterAll(async () => {
-  await browser?.close();
-  await dev?.stop();
-});
+const [dev, browser] = await Promise.all([startDev(), launchChromium()]);
+afterAll(() => Promise.all([browser.close(), dev.stop()]));
 
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
 

@@ -1,20 +1,15 @@
 /** The program of docs/quickstart.md, as a reader copies it, under plain Node. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { startDev } from '../kit/dev.ts';
 import { runChild } from '../kit/process.ts';
 
 setDefaultTimeout(40_000);
 
-let dev: DevRelayProcess;
-beforeAll(async () => {
-  dev = await startDev();
-});
-afterAll(async () => {
-  await dev.stop();
-});
+const dev = await startDev();
+afterAll(() => dev.stop());
 
 function program(): string {
   const page = readFileSync(new URL('../../docs/quickstart.md', import.meta.url), 'utf8');

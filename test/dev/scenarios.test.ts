@@ -1,34 +1,31 @@
 /** Every way in which a sign-in can end at the dev relay, over the wire. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import {
   describeScenario,
   SCENARIO_NAMES,
   type ScenarioName,
 } from '../../src/cli/dev/scenarios.ts';
-import { chooseAtProvider, type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { chooseAtProvider, startDev } from '../kit/dev.ts';
 import {
   acknowledge,
   authorizeDevice,
+  DEVICE_CODE_GRANT,
   poll,
   pollOnce,
   refresh,
+  requestToken,
   start,
   startRequest,
 } from '../kit/device.ts';
-import { plantSecret } from '../kit/secrets.ts';
+import { plantIfLong } from '../kit/secrets.ts';
 import { callback } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(40_000);
 
-let dev: DevRelayProcess;
-beforeAll(async () => {
-  dev = await startDev();
-});
-afterAll(async () => {
-  await dev.stop();
-});
+const dev = await startDev();
+afterAll(() => dev.stop());
 
 type Answer = Readonly<Record<string, unknown>>;
 
@@ -47,12 +44,10 @@ async function pollToTheEnd(session: string) {
       return false;
     }
   });
-  if (result !== 'gone') for (const name of ['accessToken', 'refreshToken']) plant(result[name]);
+  if (result !== 'gone') {
+    for (const name of ['accessToken', 'refreshToken']) plantIfLong(String(result[name] ?? ''));
+  }
   return { result, met };
-}
-
-function plant(value: unknown): void {
-  if (typeof value === 'string') plantSecret(value);
 }
 
 const TOKENS = {
@@ -173,18 +168,13 @@ describe('dev: planned by a request, and the link opened by the dev relay', () =
     });
   }
 
-  test('full: the start is answered 503, the next one works', async () => {
-    await dev.plan({ scenario: 'full' });
+  test.each([
+    ['full', 503, null],
+    ['rate-limited', 429, '2'],
+  ])('%s: the start gets a %d, the next one works', async (scenario, status, retryAfter) => {
+    await dev.plan({ scenario });
     const refused = await dev.ask('/auth/start', startRequest('dev'));
-    expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
-    await startDevice();
-  });
-
-  test('rate-limited: the start is answered 429 with Retry-After, the next one works', async () => {
-    await dev.plan({ scenario: 'rate-limited' });
-    const refused = await dev.ask('/auth/start', startRequest('dev'));
-    expect(refused.status).toBe(429);
-    expect(refused.headers.get('retry-after')).toBe('2');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([status, retryAfter]);
     await startDevice();
   });
 
@@ -213,24 +203,23 @@ describe("dev: chosen on the provider's page", () => {
 
   // The others take their full time there.
   const quick = chosenThere.filter((name) => describeScenario(name).seconds === undefined);
-  test.each(quick.map((name) => [name] as const))('%s: by its button', async (scenario) => {
-    const { session, url } = await startDevice();
-    await chooseAtProvider(dev, url, { name: 'Ada', ending: scenario });
-    await DEVICE[scenario](session);
-  });
-
-  test.each(quick.map((name) => [name] as const))('%s: by the user name', async (scenario) => {
-    const { session, url } = await startDevice();
+  test.each(quick)('%s: by its button, and by the user name', async (scenario) => {
     const name = scenario === 'approve' ? 'Ada' : scenario;
-    await chooseAtProvider(dev, url, { name, ending: '' });
-    await DEVICE[scenario](session);
+    for (const form of [
+      { name: 'Ada', ending: scenario },
+      { name, ending: '' },
+    ]) {
+      const { session, url } = await startDevice();
+      await chooseAtProvider(dev, await dev.ask(url), form);
+      await DEVICE[scenario](session);
+    }
   });
 
   test('expires: 410 to the device and an unknown link to the user, although more was promised', async () => {
     const { session, state, url, link, answer } = await startDevice({ code: true });
     expect(answer.expiresIn).toBe(600);
     const polled = poll(dev, session);
-    await chooseAtProvider(dev, url, { name: 'expires', ending: '' });
+    await chooseAtProvider(dev, await dev.ask(url), { name: 'expires', ending: '' });
     expect((await polled).status).toBe(410);
     const page = await dev.ask(url);
     expect(page.status).toBe(404);
@@ -241,7 +230,7 @@ describe("dev: chosen on the provider's page", () => {
 
   test('any other name signs in with that name', async () => {
     const { session, url } = await startDevice();
-    const page = await chooseAtProvider(dev, url, { name: 'Grace Ж', ending: '' });
+    const page = await chooseAtProvider(dev, await dev.ask(url), { name: 'Grace Ж', ending: '' });
     expect(page.status).toBe(200);
     const { result } = await pollToTheEnd(session);
     const headers = { Authorization: `Bearer ${(result as Answer).accessToken}` };
@@ -260,20 +249,11 @@ describe('dev: the device grant', () => {
     const { deviceCode, expires_in: expiresIn } = await authorizeDevice(dev, {}, 'dev');
     expect(expiresIn).toBe(scenario === 'expires' ? 1 : 600);
     const isPending = new Set(['authorization_pending', 'slow_down']);
+    const form = { grant_type: DEVICE_CODE_GRANT, device_code: deviceCode };
     const answer = await pollUntil('the sign-in ends', async () => {
-      const form = {
-        grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
-        device_code: deviceCode,
-      };
-      const response = await dev.ask('/oauth2/dev/token', {
-        method: 'POST',
-        body: new URLSearchParams(form),
-      });
-      const body = (await response.json()) as Answer;
-      return !isPending.has(String(body.error)) && { status: response.status, body };
+      const response = await requestToken(dev, form, {}, 'dev');
+      return !isPending.has(String(response.body.error)) && response;
     });
-    plant(answer.body.access_token);
-    plant(answer.body.refresh_token);
     expect(answer.status).toBe(status);
     expect(answer.body.error).toBe(error);
   });

@@ -2,7 +2,7 @@
  * The programs of examples/devices against a relay as its operator starts it, with a
  * proxy between that fails. A user acts at the relay's pages; the provider is a mock.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ import { PLATFORMS } from './support/platforms.ts';
 import { startProxy } from './support/proxy.ts';
 import { APP_ORIGIN, closeBrowser, WEB_TV } from './support/web-tv.ts';
 
-const LONGEST_MS = 120_000;
+setDefaultTimeout(180_000);
 
 /** What the provider answers for a code or a refresh token that the test made. */
 const granted = new Map<string, object>();
@@ -82,7 +82,8 @@ function missingOf({ needs }: Platform): string[] {
   return [...new Set(missing.map(([, name]) => name))];
 }
 
-describe.each(PLATFORMS)('$name', (platform) => {
+/** They mostly wait, so those of all platforms run at the same time. */
+describe.concurrent.each(PLATFORMS)('$name', (platform) => {
   const missing = missingOf(platform);
   if (missing.length > 0) {
     const rule = `is not run here. Install it: apt-get install ${missing.join(' ')}`;
@@ -92,15 +93,16 @@ describe.each(PLATFORMS)('$name', (platform) => {
     return;
   }
 
-  beforeAll(() => platform.prepare(built), LONGEST_MS);
-
-  function rule(name: string, run: () => Promise<void>): void {
-    test.concurrent(name, run, LONGEST_MS);
+  const prepared = platform.prepare(built);
+  prepared.catch(() => {});
+  async function install() {
+    await prepared;
+    return platform.install(built);
   }
 
-  rule('the user agrees: the tokens are saved for this user alone, and acknowledged', async () => {
+  test('the user agrees: the tokens are saved for this user alone, and acknowledged', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await platform.install(built);
+    await using app = await install();
     const run = app.run(proxy.url);
     const tokens = await agree(run);
     expect(await run.ended).toMatchObject(ENDED_WELL);
@@ -110,32 +112,32 @@ describe.each(PLATFORMS)('$name', (platform) => {
     expect((await poll(relay, proxy.session())).status).toBe(410);
   });
 
-  rule('the user declines', async () => {
-    await using app = await platform.install(built);
+  test('the user declines', async () => {
+    await using app = await install();
     const run = app.run(relay.baseUrl);
     await decide(relay, await run.link(), 'decline');
     expect(await run.ended).toMatchObject({ exitCode: 1, error: 'access_denied' });
     expect(await app.tokens()).toBeUndefined();
   });
 
-  rule('the provider sends the user back with an error', async () => {
-    await using app = await platform.install(built);
+  test('the provider sends the user back with an error', async () => {
+    await using app = await install();
     const run = app.run(relay.baseUrl);
     const state = await continueWithCode(relay, await run.link());
     await callback(relay, state, 'error=server_error');
     expect(await run.ended).toMatchObject({ exitCode: 1, error: 'authorization_failed' });
   });
 
-  rule('the provider gives no tokens for the code', async () => {
-    await using app = await platform.install(built);
+  test('the provider gives no tokens for the code', async () => {
+    await using app = await install();
     const run = app.run(relay.baseUrl);
     const state = await continueWithCode(relay, await run.link());
     await bringCode(relay, state, makeCode());
     expect(await run.ended).toMatchObject({ exitCode: 1, error: 'exchange_failed' });
   });
 
-  rule('a link that has expired is replaced', async () => {
-    await using app = await platform.install(built);
+  test('a link that has expired is replaced', async () => {
+    await using app = await install();
     const run = app.run(hasty.baseUrl);
     const tokens = await agree(run, 2, hasty);
     expect(await run.ended).toMatchObject(ENDED_WELL);
@@ -144,9 +146,9 @@ describe.each(PLATFORMS)('$name', (platform) => {
 
   // Chromium goes on while its page is hidden, as no television does.
   if (platform !== WEB_TV)
-    rule('a device that slept until its link had expired shows another one', async () => {
+    test('a device that slept until its link had expired shows another one', async () => {
       await using proxy = await startProxy(hasty.baseUrl);
-      await using app = await platform.install(built);
+      await using app = await install();
       const run = app.run(proxy.url);
       await run.link();
       await pollUntil('it polls', () => proxy.session());
@@ -162,16 +164,16 @@ describe.each(PLATFORMS)('$name', (platform) => {
       expect(await app.tokens()).toEqual(tokens);
     });
 
-  rule('nobody comes: three links, and no more', async () => {
-    await using app = await platform.install(built);
+  test('nobody comes: three links, and no more', async () => {
+    await using app = await install();
     const run = app.run(hastiest.baseUrl);
     expect(await run.ended).toMatchObject({ exitCode: 1, error: 'expired' });
     expect(run.links()).toBe(3);
   });
 
-  rule('the response with the tokens is cut off: they are fetched again', async () => {
+  test('the response with the tokens is cut off: they are fetched again', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await platform.install(built);
+    await using app = await install();
     proxy.fail('poll', 'cut');
     const run = app.run(proxy.url);
     const tokens = await agree(run);
@@ -180,9 +182,9 @@ describe.each(PLATFORMS)('$name', (platform) => {
     expect(proxy.answers('poll').filter((status) => status === 200)).toEqual([200, 200]);
   });
 
-  rule('pages of a proxy, 429 and lost connections end nothing', async () => {
+  test('pages of a proxy, 429 and lost connections end nothing', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await platform.install(built);
+    await using app = await install();
     proxy.fail('start', 'html 503', '429');
     proxy.fail('poll', 'html 503', 'html 200', 'lost');
     proxy.fail('ack', 'lost', 'html 503');
@@ -193,15 +195,15 @@ describe.each(PLATFORMS)('$name', (platform) => {
     await pollUntil('the tokens are acknowledged', () => proxy.answers('ack').includes(204));
   });
 
-  rule('the relay refuses the start', async () => {
-    await using app = await platform.install(built);
+  test('the relay refuses the start', async () => {
+    await using app = await install();
     const { ended } = app.run(relay.baseUrl, 'unknown');
     expect(await ended).toMatchObject({ exitCode: 1, error: 'refused: Unknown service' });
   });
 
-  rule('the user cancels at the device: the link is not valid any more', async () => {
+  test('the user cancels at the device: the link is not valid any more', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await platform.install(built);
+    await using app = await install();
     proxy.fail('cancel', 'lost');
     const run = app.run(proxy.url);
     const link = await run.link();
@@ -214,9 +216,9 @@ describe.each(PLATFORMS)('$name', (platform) => {
     expect(await app.tokens()).toBeUndefined();
   });
 
-  rule('tokens are refreshed; without a new refresh token the old one stays', async () => {
+  test('tokens are refreshed; without a new refresh token the old one stays', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await platform.install(built);
+    await using app = await install();
     const first = app.run(proxy.url);
     const { refreshToken = '' } = await agree(first);
     await first.ended;
@@ -239,8 +241,8 @@ describe.each(PLATFORMS)('$name', (platform) => {
     expect(await app.tokens()).toMatchObject({ accessToken: last, refreshToken: kept });
   });
 
-  rule('a refresh token that the provider refuses: the user signs in again', async () => {
-    await using app = await platform.install(built);
+  test('a refresh token that the provider refuses: the user signs in again', async () => {
+    await using app = await install();
     const first = app.run(relay.baseUrl);
     await agree(first);
     await first.ended;
@@ -250,9 +252,9 @@ describe.each(PLATFORMS)('$name', (platform) => {
     expect(await app.tokens()).toEqual(tokens);
   });
 
-  rule('a relay that cannot be reached takes no tokens away', async () => {
+  test('a relay that cannot be reached takes no tokens away', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await platform.install(built);
+    await using app = await install();
     const first = app.run(relay.baseUrl);
     const tokens = await agree(first);
     await first.ended;

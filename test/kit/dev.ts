@@ -7,7 +7,7 @@ import { type ChildOptions, findFreePort, startChild } from './process.ts';
 import { MAIN } from './relay.ts';
 import { pollUntil } from './wait.ts';
 
-export interface DevRelayProcess extends Target {
+export interface DevRelayProcess extends Target, AsyncDisposable {
   readonly relayUrl: string;
   readonly providerUrl: string;
   readonly port: number;
@@ -53,6 +53,10 @@ export async function startDev(options: DevOptions = {}): Promise<DevRelayProces
   const from = (base: string) => (path: string, init?: RequestInit) =>
     fetch(new URL(path, base), { redirect: 'manual', ...init });
   const askProvider = from(providerUrl);
+  function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
+    child.kill(signal);
+    return child.exited;
+  }
   return {
     ...{ relayUrl, providerUrl, port, askProvider, untilShown },
     ask: from(relayUrl),
@@ -64,21 +68,18 @@ export async function startDev(options: DevOptions = {}): Promise<DevRelayProces
       }),
     output: child.output,
     exited: child.exited,
-    stop(signal = 'SIGTERM') {
-      child.kill(signal);
-      return child.exited;
-    },
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop()),
   };
 }
 
-/** Opens the link and does what the page of the provider offers: the last page, or what answered there. */
+/** Follows the relay's redirect and sends the provider's form: the last page, or what the provider answered. */
 export async function chooseAtProvider(
   dev: DevRelayProcess,
-  link: string,
+  redirect: Response,
   form: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const authorizeUrl = (await dev.ask(link)).headers.get('location') ?? '';
-  const response = await dev.askProvider(authorizeUrl, {
+  const response = await dev.askProvider(redirect.headers.get('location') ?? '', {
     method: 'POST',
     body: new URLSearchParams({ ...form }),
   });

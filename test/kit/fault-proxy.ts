@@ -27,6 +27,8 @@ export interface Fate {
   readonly cutAfter?: number | Cut;
   /** Answers in place of the relay. */
   readonly response?: Response;
+  /** Called with the status of the response. */
+  readonly onAnswer?: (status: number) => void;
 }
 
 export interface FaultProxy extends Disposable {
@@ -77,7 +79,9 @@ export async function startFaultProxy(
       });
     const [first, second] = [fate.response ?? send(), isDoubled ? send() : undefined];
     if (second !== undefined) void Promise.resolve(first).catch(() => {});
-    const bytes = await toBytes(await (second ?? first));
+    const answer = await (second ?? first);
+    fate.onAnswer?.(answer.status);
+    const bytes = await toBytes(answer);
     if (delayMs > 0) await Bun.sleep(delayMs);
     if (cutAfter === undefined) return void socket.end(isDoubled ? bytes + bytes : bytes, 'latin1');
     const at = typeof cutAfter === 'number' ? cutAfter : cutAfter(bytes);
@@ -131,7 +135,7 @@ function parseRequest(received: string): RawRequest | undefined {
   const body = rest.join('\r\n\r\n');
   if (body.length < Number(headers['content-length'] ?? 0)) return undefined;
   const [method = '', path = ''] = line.split(' ');
-  for (const name of ['host', 'connection', 'content-length', 'accept-encoding']) {
+  for (const name of ['host', 'connection', 'content-length', 'accept-encoding', 'expect']) {
     delete headers[name];
   }
   return { method, path, headers, body, raw: received };

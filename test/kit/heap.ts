@@ -24,22 +24,17 @@ if (HEAP_COUNT !== undefined) {
   });
 }
 
-export interface HeapCount extends Disposable {
-  /** For the relay's environment. */
-  readonly env: Readonly<Record<string, string>>;
-  countObjects(pid: number): Promise<number>;
-}
-
-export function createHeapCount({ collects }: { readonly collects: boolean }): HeapCount {
+export function createHeapCount({ collects }: { readonly collects: boolean }) {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-heap-'));
   const path = join(folder, 'objects');
   return {
+    /** For the relay's environment. */
     env: {
       BUN_OPTIONS: `--preload ${import.meta.path}`,
       HEAP_COUNT: path,
       ...(!collects && { BUN_JSC_useGC: '0' }),
     },
-    async countObjects(pid) {
+    async countObjects(pid: number): Promise<number> {
       process.kill(pid, SIGNAL);
       await pollUntil('the objects are counted', () => existsSync(path));
       const objects = Number(readFileSync(path, 'utf8'));

@@ -145,17 +145,6 @@ const formOf = (appName: string) => `
   <button name="answer" value="deny" formnovalidate>Cancel</button>
 </form>`;
 
-const STYLE = `
-:root{color-scheme:light dark;--page:#e0e7ff;--card:#fff;--quiet:#4338ca}
-@media (prefers-color-scheme:dark){:root{--page:#0f0d24;--card:#1e1b4b;--quiet:#c7d2fe}}
-*{box-sizing:border-box}
-body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1rem;background:var(--page);font:1.0625rem/1.5 system-ui,sans-serif}
-main{width:100%;max-width:24rem;padding:1.5rem;border-radius:1rem;background:var(--card)}
-p,h1{margin:0 0 .5rem;color:var(--quiet)}
-input,button{width:100%;margin-bottom:.75rem;padding:.625rem;border:1px solid var(--quiet);border-radius:.5rem;background:none;color:inherit;font:inherit}
-button[value=allow]{background:var(--quiet);color:var(--card)}
-`;
-
 function sendPage(response: ServerResponse, status: number, body: string): void {
   const headers = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' };
   response.writeHead(status, headers).end(`<!doctype html>
@@ -164,6 +153,5 @@ function sendPage(response: ServerResponse, status: number, body: string): void 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
 <title>Demo provider</title>
-<style>${STYLE}</style>
 <main><h1>Demo provider</h1>${body}</main>`);
 }

@@ -10,9 +10,9 @@ import {
   UNKNOWN_SECRET,
 } from './device.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from './provider.ts';
-import { type CuttingProxy, startCuttingProxy } from './redis/proxy.ts';
 import { type RedisServer, startRedis } from './redis/server.ts';
 import { type RelayProcess, type StartOptions, startRelay } from './relay.ts';
+import { type CuttingProxy, startCuttingProxy } from './tcp-proxy.ts';
 import {
   bringCode,
   bringCodeWhenPossible,

@@ -122,14 +122,6 @@ function childArguments(env: Env, options: StartOptions) {
   ] as const;
 }
 
-/** The relay in the host of examples/, under plain Node. Resolves once it answers. */
-export async function startNodeRelay(env: Env = {}): Promise<RelayProcess> {
-  await buildForNode();
-  const relay = await launchRelay(env, { command: ['node', `${ROOT}examples/node-server.mjs`] });
-  await untilHealthy(relay.baseUrl);
-  return relay;
-}
-
 let built: ReturnType<typeof runChild> | undefined;
 
 /** Builds the bundle for Node, unless `npm test` has just done so. */

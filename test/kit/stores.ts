@@ -106,7 +106,7 @@ export function createTestStore(store: SessionStore) {
       store.fail(service, browserState, error),
     async lease({ service = 'mal', browserState }: Of) {
       const leased = await store.lease(service, browserState);
-      return leased && { verifier: leased.verifier, deviceName: leased.deviceName };
+      return leased && { ...authorizationOf(leased), deviceName: leased.deviceName };
     },
     complete: async ({ service = 'mal', browserState }: Of, result: SessionResult = TOKENS) =>
       store.complete(service, browserState, result),
@@ -131,8 +131,12 @@ export function createTestStore(store: SessionStore) {
   };
 }
 
-/** A store may return more than it has to. */
-const authorizationOf = (found: Authorization | undefined) => found && { verifier: found.verifier };
+/** What the session has of it. A store may return more than it has to. */
+function authorizationOf(found: Authorization | undefined) {
+  if (found === undefined) return undefined;
+  const { verifier, challenge, details } = found;
+  return { verifier, ...(challenge && { challenge }), ...(details && { details }) };
+}
 
 export type TestStore = ReturnType<typeof createTestStore>;
 

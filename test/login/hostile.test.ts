@@ -1,4 +1,4 @@
-/** `login` against a relay that wants to harm: nothing that it sends reaches the terminal as it is, and everything ends. */
+/** `login` against a relay, a proxy or a network that does harm: nothing of it reaches the terminal as it is, and everything ends. */
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -76,7 +76,7 @@ async function runLogin(relay: string) {
   return { exitCode, output: child.output() };
 }
 
-/** Whether a terminal, or the eye of who reads it, would be led astray. */
+/** Whether it would deceive a terminal, or whoever reads it. */
 const isHarmful = (text: string) => /[^\n\r\P{C}]|[\u2028\u2029]/u.test(text);
 
 /** Without the sequences that the screen of `login` itself uses. */
@@ -124,7 +124,7 @@ describe('login: what a relay sends is text', () => {
     expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(tokens)));
   });
 
-  test.each(['__proto__', 'constructor', 'toString', 'expired', ''])(
+  test.each(['something_new', '__proto__', 'constructor', 'toString', 'expired', ''])(
     'the error %p is a sign-in that failed',
     async (error) => {
       const polled = respond(200, `{"error":${JSON.stringify(error)}}`);
@@ -194,6 +194,30 @@ test('login: a redirect is not followed, and the session goes nowhere else', asy
   const { exitCode, output } = await runLogin(relay);
   expect([exitCode, asked]).toEqual([EXIT_CODES.relay, []]);
   expect(output).toContain(`the relay answered 307 and redirects to ${other}/auth/start`);
+});
+
+test('login: a captive portal, a proxy, a relay that restarts: it polls on until there are tokens', async () => {
+  const tokens = { accessToken: 'token', refreshToken: 'another' };
+  const polls = [
+    respond(200, '<html>Welcome to the hotel</html>'),
+    respond(502, 'bad gateway'),
+    respond(429, 'slow down', 'Retry-After: 1\r\n'),
+    respond(204, ''),
+    respond(200, JSON.stringify(tokens)),
+  ];
+  // Without codes, as an old relay: the long link is what there is.
+  const { session, url, expiresIn } = STARTED;
+  const asked: string[] = [];
+  const relay = await serve((path, socket) => {
+    asked.push(path);
+    const started = respond(200, JSON.stringify({ session, url, expiresIn }));
+    socket.end(path === '/auth/start' ? started : (polls.shift() ?? respond(204, '')));
+  });
+  const { exitCode, output } = await runLogin(relay);
+  expect(exitCode).toBe(0);
+  expect(output).toContain(JSON.stringify(tokens, null, 2));
+  expect(output).toContain(url);
+  expect(asked.at(-1)).toBe(`/auth/result?session=${session}&ack=1`);
 });
 
 const residentBytes = (pid: number) =>

@@ -1,27 +1,21 @@
-/** `sign-in-relay login` as a person and as a script run it, against a dev relay. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+/** `sign-in-relay login` as a user and as a script run it, against a dev relay. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { EXIT_CODES } from '../../src/cli/login/command.ts';
-import { type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { chooseAtProvider, startDev } from '../kit/dev.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
+import { decide } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(40_000);
 
-let dev: DevRelayProcess;
-let folder: string;
-beforeAll(async () => {
-  dev = await startDev();
-  folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
-});
-afterAll(async () => {
-  await dev.stop();
-});
+const dev = await startDev();
+const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
+afterAll(() => dev.stop());
 
 const command = (...args: string[]) => [process.execPath, MAIN, 'login', ...args];
 const atDev = (...args: string[]) => command('dev', '--relay', dev.relayUrl, ...args);
@@ -60,6 +54,12 @@ const runLogin = (line: readonly string[], options?: RunOptions) => startLogin(l
 
 const approve = () => dev.plan({ scenario: 'approve', auto: true });
 
+/** The user confirms at the short link, and signs in. */
+async function signInAt(link: string): Promise<void> {
+  const page = await chooseAtProvider(dev, await decide(dev, link), { name: 'Ada', ending: '' });
+  expect(page.status).toBe(200);
+}
+
 const TOKENS = {
   accessToken: expect.any(String),
   refreshToken: expect.any(String),
@@ -76,7 +76,6 @@ describe('login in a pipe', () => {
     expect(stderr).not.toContain('\x1b');
     expect(stderr).not.toContain(JSON.parse(stdout).accessToken);
     const number = /#(\d+) +"The pipe" started/.exec(dev.output())?.[1];
-    await dev.untilShown(`#${number}`);
     await pollUntil('it is acknowledged', () =>
       new RegExp(`#${number} +the device acknowledged`).test(dev.output()),
     );
@@ -88,14 +87,9 @@ describe('login in a pipe', () => {
     const link = /http:\S+\/L\/\S+/.exec(login.stderr())?.[0] ?? '';
     const page = await (await dev.ask(link)).text();
     expect(page).toContain('The short link');
-    const form = new URLSearchParams({ choice: 'continue' });
-    const headers = { 'Sec-Fetch-Site': 'same-origin' };
-    const onward = await dev.ask(link, { method: 'POST', headers, body: form });
-    const answer = await dev.askProvider(onward.headers.get('location') ?? '', {
-      method: 'POST',
-      body: new URLSearchParams({ name: 'Grace', ending: '' }),
-    });
-    expect((await dev.ask(answer.headers.get('location') ?? '')).status).toBe(200);
+    await signInAt(link);
+    // From the redirect to the provider until the tokens.
+    expect((await login.ended).stderr).toContain('The link is open');
     expect((await login.ended).exitCode).toBe(0);
   });
 
@@ -105,8 +99,11 @@ describe('login in a pipe', () => {
     ['provider-error', EXIT_CODES.failed, 'did not sign the user in'],
     ['no-code', EXIT_CODES.failed, 'without a code'],
     ['exchange-fails', EXIT_CODES.failed, 'no tokens'],
+    ['expires', EXIT_CODES.expired, 'expired'],
+    ['forgotten', EXIT_CODES.expired, 'expired'],
   ] as const)('%s → exit code %i, and why on stderr', async (scenario, exitCode, why) => {
-    await dev.plan({ scenario, auto: true });
+    const isTimed = exitCode === EXIT_CODES.expired;
+    await dev.plan({ scenario, auto: true, ...(isTimed && { seconds: 1 }) });
     const ended = await runLogin(atDev());
     expect(ended).toMatchObject({ exitCode, stdout: '' });
     expect(ended.stderr).toContain(why);
@@ -122,18 +119,6 @@ describe('login in a pipe', () => {
     },
   );
 
-  test('expires → 5', async () => {
-    await dev.plan({ scenario: 'expires', seconds: 1 });
-    const ended = await runLogin(atDev());
-    expect(ended).toMatchObject({ exitCode: EXIT_CODES.expired, stdout: '' });
-  });
-
-  test('forgotten → 5', async () => {
-    await dev.plan({ scenario: 'forgotten', auto: true, seconds: 1 });
-    const ended = await runLogin(atDev());
-    expect(ended).toMatchObject({ exitCode: EXIT_CODES.expired, stdout: '' });
-  });
-
   test.each(['full', 'rate-limited'])('%s → it starts again, and signs in', async (scenario) => {
     await dev.plan({ scenario });
     await approve();
@@ -143,8 +128,11 @@ describe('login in a pipe', () => {
   });
 
   test.each(['SIGTERM', 'SIGHUP', 'SIGINT'] as const)(
-    '%s ends it with its own exit code',
+    '%s cancels the sign-in at the relay, and has its own exit code',
     async (signal) => {
+      const cancellations = () =>
+        dev.output().match(/the device cancelled its sign-in/g)?.length ?? 0;
+      const before = cancellations();
       const login = startLogin(atDev());
       await login.untilShown('Waiting');
       login.kill(signal);
@@ -152,6 +140,7 @@ describe('login in a pipe', () => {
       expect(exitCode).toBe(signal === 'SIGINT' ? EXIT_CODES.interrupted : EXIT_CODES.terminated);
       expect(stdout).toBe('');
       expect(stderr).toEndWith('Stopped. The sign-in was cancelled.\n');
+      await pollUntil('the relay is told', () => cancellations() > before);
     },
   );
 
@@ -199,16 +188,14 @@ describe('login --output', () => {
 });
 
 describe('login: which relay', () => {
-  test('SIGN_IN_RELAY_URL names it, with a slash at its end or without', async () => {
-    await approve();
-    const env = { SIGN_IN_RELAY_URL: `${dev.relayUrl}/` };
-    expect((await runLogin(command('dev'), { env })).exitCode).toBe(0);
-  });
-
-  test('--relay comes before SIGN_IN_RELAY_URL', async () => {
-    await approve();
-    const env = { SIGN_IN_RELAY_URL: 'http://127.0.0.1:1' };
-    expect((await runLogin(atDev(), { env })).exitCode).toBe(0);
+  test('SIGN_IN_RELAY_URL names it, with a slash at its end or without; --relay comes before', async () => {
+    for (const [line, SIGN_IN_RELAY_URL] of [
+      [command('dev'), `${dev.relayUrl}/`],
+      [atDev(), 'http://127.0.0.1:1'],
+    ] as const) {
+      await approve();
+      expect((await runLogin(line, { env: { SIGN_IN_RELAY_URL } })).exitCode).toBe(0);
+    }
   });
 
   test('a service that the relay does not have → 6, with what the relay says', async () => {
@@ -217,12 +204,19 @@ describe('login: which relay', () => {
     expect(ended.stderr).toContain('Unknown service');
   });
 
-  test('what answers there is no relay → 6', async () => {
-    const server = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
-    const { port } = server.address() as { port: number };
-    const ended = await runLogin(command('dev', '--relay', `http://127.0.0.1:${port}`));
-    server.close();
-    expect(ended).toMatchObject({ exitCode: EXIT_CODES.relay, stdout: '' });
+  test('nothing listens there, or no relay → 6', async () => {
+    using other = Bun.serve({
+      ...{ hostname: '127.0.0.1', port: 0 },
+      fetch: () => new Response('{}'),
+    });
+    for (const [relay, why] of [
+      ['http://127.0.0.1:1', 'cannot be reached'],
+      [other.url.origin, 'not understood'],
+    ] as const) {
+      const ended = await runLogin(command('dev', '--relay', relay));
+      expect(ended).toMatchObject({ exitCode: EXIT_CODES.relay, stdout: '' });
+      expect(ended.stderr).toContain(why);
+    }
   });
 
   test.each([
@@ -258,14 +252,7 @@ describe('login in a terminal', () => {
     expect(text).toContain('▀▀▀');
     expect(shown).toStartWith(ENTER);
     const link = /http:\S+\/L\/[\w-]+/.exec(text)?.[0] ?? '';
-    const headers = { 'Sec-Fetch-Site': 'same-origin' };
-    const form = new URLSearchParams({ choice: 'continue' });
-    const onward = await dev.ask(link, { method: 'POST', headers, body: form });
-    const back = await dev.askProvider(onward.headers.get('location') ?? '', {
-      method: 'POST',
-      body: new URLSearchParams({ name: 'Ada', ending: '' }),
-    });
-    await dev.ask(back.headers.get('location') ?? '');
+    await signInAt(link);
     expect(await login.exited).toBe(0);
     const after = login.output().split(LEAVE).at(-1) ?? '';
     expect(JSON.parse(/\{.*\}/s.exec(after)?.[0] ?? '')).toEqual(TOKENS);

@@ -1,4 +1,4 @@
-/** The limit on wrong codes over Redis: a refusal tells nothing of the code, not even by the time that it takes. */
+/** The limit on wrong codes over Redis: a refusal says nothing about the code, not even by what it costs. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { startWithCode } from '../kit/device.ts';
@@ -99,38 +99,3 @@ describe.each([
     },
   );
 });
-
-const MEASURED = 2_000;
-
-test(`of ${MEASURED} refusals of a POST the times are printed, of existing and of unknown codes in turn`, async () => {
-  const { existing, guess, close } = await openLimited('own', 'code');
-  const [link = ''] = existing;
-  const timesMs: Record<'existing' | 'unknown', number[]> = { existing: [], unknown: [] };
-  for (let turn = 0; turn < MEASURED; turn += 1) {
-    const kind = turn % 2 === 0 ? 'existing' : 'unknown';
-    const guessed = kind === 'existing' ? link : randomLink();
-    const startedAtMs = performance.now();
-    await guess(guessed, post({ choice: 'continue', proof: secret() }));
-    timesMs[kind].push(performance.now() - startedAtMs);
-  }
-  close();
-  const [one, other] = [describeTimes(timesMs.existing), describeTimes(timesMs.unknown)];
-  const z = rankSum(timesMs.existing, timesMs.unknown);
-  console.log(`refused in µs: existing ${one}; unknown ${other}; rank sum z = ${z.toFixed(2)}`);
-});
-
-function describeTimes(timesMs: number[]): string {
-  const sorted = timesMs.toSorted((a, b) => a - b);
-  const at = (part: number) => Math.round((sorted[Math.floor(part * sorted.length)] ?? 0) * 1_000);
-  return `p10 ${at(0.1)}, p50 ${at(0.5)}, p90 ${at(0.9)} (n = ${sorted.length})`;
-}
-
-/** Mann and Whitney: of one distribution, beyond ±2 in one of twenty runs. */
-function rankSum(some: readonly number[], others: readonly number[]): number {
-  const sorted = [...some, ...others].toSorted((a, b) => a - b);
-  const rankOf = new Map(sorted.map((value, index) => [value, index + 1]));
-  const sum = some.reduce((ranks, value) => ranks + (rankOf.get(value) ?? 0), 0);
-  const [n, m] = [some.length, others.length];
-  const mean = (n * (n + m + 1)) / 2;
-  return (sum - mean) / Math.sqrt((n * m * (n + m + 1)) / 12);
-}

@@ -27,7 +27,7 @@ import {
 } from '../kit/relay-pair.ts';
 import { bringCode, bringCodeWhenPossible, makeCode, startWhenPossible } from '../kit/user.ts';
 
-const CUTTING_MS = Number(process.env.TEST_CUTTING_MS ?? 20_000);
+const CUTTING_MS = Number(process.env.TEST_CUTTING_MS ?? 10_000);
 const OUTAGE_MS = Number(process.env.TEST_OUTAGE_MS ?? 10_000);
 const LONGEST_MS = Math.max(CUTTING_MS, OUTAGE_MS, STORE_UNDO_MS, EXCHANGE_LEASE_MS) + 90_000;
 
@@ -79,7 +79,7 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (deployment, startDeployment) =
     const BETWEEN_COMPLETIONS_MS = 10;
     const BEFORE_CUT = 4;
     /** The cut comes at another moment between two heartbeats each time. */
-    const ROUNDS = 8;
+    const ROUNDS = 4;
 
     test('once, at any moment around a completion: the poll is notified all the same', async () => {
       await using redis = await startDeployment();
@@ -224,25 +224,28 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (deployment, startDeployment) =
       expect(await (await parked.answer).json()).toEqual(tokensFor(code));
     });
 
-    test('during an exchange: the lease ends, the device is told, and no code is spent twice', async () => {
-      await using pair = await startPair({ env: { POLL_SECONDS: '2' } });
-      const { provider } = pair;
-      const [killed, other] = pair.relays;
-      const { session, state } = await start(killed);
-      const code = makeCode();
-      const held = provider.gate.close();
-      const page = bringCode(killed, state, code).catch(() => 'cut');
-      await held.arrived;
-      await killed.stop('SIGKILL');
-      expect(await page).toBe('cut');
-      held.release();
-      // The lease has not run out yet.
-      expect((await poll(other, session)).status).toBe(204);
-      expect((await bringCode(other, state, code)).status).toBe(404);
-      expect(await pollUntilDone([other], session)).toEqual({ error: 'exchange_failed' });
-      expect((await bringCode(other, state, code)).status).toBe(404);
-      expect(provider.requestsFor(code)).toBe(1);
-    });
+    // A lease that ends is the same in every deployment (test/stores); it takes long.
+    if (deployment === 'one server') {
+      test('during an exchange: the lease ends, the device is told, and no code is spent twice', async () => {
+        await using pair = await startPair({ env: { POLL_SECONDS: '2' } });
+        const { provider } = pair;
+        const [killed, other] = pair.relays;
+        const { session, state } = await start(killed);
+        const code = makeCode();
+        const held = provider.gate.close();
+        const page = bringCode(killed, state, code).catch(() => 'cut');
+        await held.arrived;
+        await killed.stop('SIGKILL');
+        expect(await page).toBe('cut');
+        held.release();
+        // The lease has not run out yet.
+        expect((await poll(other, session)).status).toBe(204);
+        expect((await bringCode(other, state, code)).status).toBe(404);
+        expect(await pollUntilDone([other], session)).toEqual({ error: 'exchange_failed' });
+        expect((await bringCode(other, state, code)).status).toBe(404);
+        expect(provider.requestsFor(code)).toBe(1);
+      });
+    }
 
     const CLAIMS = 150;
     /** Not all at once, so that some are certain to come too late. */

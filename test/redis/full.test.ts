@@ -1,6 +1,6 @@
 /** A Redis that is full, or configured for another purpose (docs/scaling.md, Set-up). */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { poll, pollUntilDone, refresh, start, startRequest, startWithCode } from '../kit/device.ts';
+import { pollUntilDone, refresh, startRequest, startWithCode } from '../kit/device.ts';
 import { ACK_MS } from '../kit/limits.ts';
 import { tokensFor } from '../kit/provider.ts';
 import { startRedisCluster } from '../kit/redis/groups.ts';
@@ -26,32 +26,23 @@ const startBounded = (maxMemory = '64mb') =>
 const setMaxMemory = (redis: RedisServer, bytes: string | number) =>
   redis.cli('CONFIG', 'SET', 'maxmemory', bytes);
 
-test('new sign-ins are refused as busy, those in progress are completed', async () => {
-  await using redis = await startBounded();
-  await using pair = await startRelayPair(redis.url);
-  const [relay] = pair.relays;
-  const { session, state } = await start(relay);
-  await setMaxMemory(redis, 1);
-  const refused = await relay.ask('/auth/start', startRequest());
-  expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
-  expect((await bringCode(relay, state, makeCode())).status).toBe(200);
-  expect(await (await poll(relay, session)).json()).toHaveProperty('accessToken');
-  await setMaxMemory(redis, '64mb');
-  await start(relay);
-});
-
-test('a registered code can be used, and its result acknowledged', async () => {
+test('a registered session goes on: its code, its opening, its result and a cancellation', async () => {
   await using redis = await startBounded();
   const { store, close } = await openTestRedis(redis.url);
   const session = await register(store, { userCode: createCode(), repeatMs: ACK_MS });
+  const cancelled = await register(store);
   const { browserState, pollSecret, userCode } = session;
   await setMaxMemory(redis, 1);
   expect(await store.getSession({ userCode: String(userCode) })).toMatchObject({ browserState });
+  expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
+  expect(await store.getAuthorization(session)).toBeDefined();
+  expect(await store.takeOpenedNotice(pollSecret)).toBe(true);
   await store.lease(session);
   expect(await store.complete(session)).toBe(true);
   expect(await store.claim(pollSecret)).toEqual(CLAIMED);
   expect(await store.acknowledge(pollSecret)).toBe('acknowledged');
   expect(await store.getSession({ browserState })).toBe('signed_in');
+  expect(await store.cancel(cancelled.pollSecret)).toBe('cancelled');
   close();
 });
 
@@ -78,14 +69,15 @@ async function fillUp(redis: RedisServer): Promise<void> {
   await setMaxMemory(redis, used - 1_000_000);
 }
 
-test('users with a code go on, guessing is limited, refreshes go on', async () => {
+test('new sign-ins are refused; users with a code go on, guessing is limited, refreshes go on', async () => {
   await using redis = await startBounded('8mb');
   const env = { TRUSTED_PROXY_CIDRS: '127.0.0.1' };
   await using pair = await startRelayPair(redis.url, { env });
   const [relay, other] = pair.relays;
   const { session, link } = await startWithCode(relay);
   await fillUp(redis);
-  expect((await relay.ask('/auth/start', startRequest())).status).toBe(503);
+  const refused = await relay.ask('/auth/start', startRequest());
+  expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
 
   const from = (address: string) => ({ 'X-Forwarded-For': address });
   const guess = async (address: string) =>

@@ -11,12 +11,14 @@ import {
   CLAIMED,
   createWaiter,
   LIFETIME_MS,
+  type NewSession,
   newSession,
   openTestRedis,
   PENDING,
   register,
   systemClock,
   type TestStore,
+  type Waiter,
 } from '../kit/stores.ts';
 import { pollUntil } from '../kit/wait.ts';
 
@@ -36,25 +38,28 @@ afterAll(() => {
   return redis.stop();
 });
 
-function isKnown(store: TestStore, pollSecret: string): boolean {
-  const waiter = createWaiter(() => {});
-  const known = store.addWaiter(pollSecret, waiter);
-  store.removeWaiter(waiter);
-  return known !== undefined;
+interface Waiters<Known> {
+  addWaiter(pollSecret: string, waiter: Waiter): Known | undefined;
+  removeWaiter(waiter: Waiter): void;
 }
 
-function endsInMs(localPolls: LocalPolls): number | undefined {
+/** What a poll that is going to wait learns: undefined if the session is not known to be pending. */
+function learn<Known>({ addWaiter, removeWaiter }: Waiters<Known>, pollSecret: string) {
   const waiter = createWaiter(() => {});
-  const known = localPolls.addWaiter('poll', waiter);
-  localPolls.removeWaiter(waiter);
+  const known = addWaiter(pollSecret, waiter);
+  removeWaiter(waiter);
   return known;
 }
+
+const endsInMs = (localPolls: LocalPolls) => learn(localPolls, 'poll');
+const isKnown = (store: TestStore, pollSecret: string) => learn(store, pollSecret) !== undefined;
 
 test('after a registration it is known where it was registered, and a waiter there is notified', async () => {
   const session = await register(own.store);
   const { pollSecret } = session;
   expect(isKnown(own.store, pollSecret)).toBe(true);
   expect(isKnown(other.store, pollSecret)).toBe(false);
+  expect(isKnown(own.store, newSession().pollSecret)).toBe(false);
   const notified = own.store.untilNotified(pollSecret);
   await other.store.lease(session);
   await other.store.complete(session);
@@ -63,16 +68,22 @@ test('after a registration it is known where it was registered, and a waiter the
   expect(await own.store.claim(pollSecret)).toEqual(CLAIMED);
 });
 
-test('after a claim that found it pending it is known where that was asked', async () => {
-  const session = await register(own.store);
-  const { pollSecret } = session;
-  expect(await other.store.claim(pollSecret)).toEqual(PENDING);
-  expect(isKnown(other.store, pollSecret)).toBe(true);
-  const notified = other.store.untilNotified(pollSecret);
-  await own.store.fail(session);
-  expect(await notified).toBe('completed');
-  expect(isKnown(other.store, pollSecret)).toBe(false);
-});
+test.each([
+  ['a result', (session: NewSession) => own.store.fail(session)],
+  ['a cancellation', ({ pollSecret }: NewSession) => own.store.cancel(pollSecret)],
+])(
+  'after a claim that found it pending it is known where that was asked, until %s',
+  async (_, end) => {
+    const session = await register(own.store);
+    const { pollSecret } = session;
+    expect(await other.store.claim(pollSecret)).toEqual(PENDING);
+    expect(isKnown(other.store, pollSecret)).toBe(true);
+    const notified = other.store.untilNotified(pollSecret);
+    await end(session);
+    expect(await notified).toBe('completed');
+    expect(isKnown(other.store, pollSecret)).toBe(false);
+  },
+);
 
 test('a claim that was sent before a change proves nothing, even if its reply comes later', () => {
   const localPolls = createLocalPolls(systemClock);
@@ -113,14 +124,6 @@ test('it is forgotten when its session expires, even if that is sooner', () => {
   expect(endsInMs(localPolls)).toBe(1);
   clock.advance(1);
   expect(endsInMs(localPolls)).toBeUndefined();
-});
-
-test('after a device cancels, its next poll asks Redis', async () => {
-  const { pollSecret } = await register(own.store);
-  const notified = own.store.untilNotified(pollSecret);
-  await own.store.cancel(pollSecret);
-  await notified;
-  expect(isKnown(own.store, pollSecret)).toBe(false);
 });
 
 test('what may have been missed while the connection was cut is forgotten', async () => {
@@ -176,8 +179,4 @@ describe('a poll whose session expires while it is held', () => {
     expect((await polled).status).toBe(410);
     close();
   });
-});
-
-test('a session that was never registered is not known', () => {
-  expect(isKnown(own.store, newSession().pollSecret)).toBe(false);
 });

@@ -9,7 +9,6 @@ import type { Awaitable } from '../../src/relay/store.ts';
 import { SCRIPTS, type Script } from '../../src/stores/redis/scripts.ts';
 import { ACK_MS, STORE_PATIENCE_MS } from '../kit/limits.ts';
 import { testSeed } from '../kit/random.ts';
-import { startCuttingProxy } from '../kit/redis/proxy.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { type StoredState, untilSessionIs } from '../kit/relay-pair.ts';
 import {
@@ -22,6 +21,7 @@ import {
   register,
   StoreUnavailable,
 } from '../kit/stores.ts';
+import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(120_000);

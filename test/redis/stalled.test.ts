@@ -38,6 +38,11 @@ test.concurrent.each(DEPLOYMENTS)(
       return response.status;
     };
     const ask = (path: string, init?: RequestInit) => status(relay.ask(path, init));
+    const oauth = [
+      requestAuthorization(relay),
+      pollToken(relay, deviceCode),
+      refresh(relay, 'a-refresh-token'),
+    ];
     expect(
       await Promise.all([
         ask('/auth/start', startRequest()),
@@ -52,13 +57,10 @@ test.concurrent.each(DEPLOYMENTS)(
         status(typeCode(relay, userCode)),
       ]),
     ).toEqual([503, 503, 503, 204, 503, 503, 503, 503, 503, 303]);
-    const { body: authorization } = await requestAuthorization(relay);
-    const { body: token } = await pollToken(relay, deviceCode);
-    const { status: refreshed } = await refresh(relay, 'a-refresh-token');
-    expect([authorization.error, token.error, refreshed]).toEqual([
-      'temporarily_unavailable',
-      'authorization_pending',
-      503,
+    expect(await Promise.all(oauth)).toMatchObject([
+      { body: { error: 'temporarily_unavailable' } },
+      { body: { error: 'authorization_pending' } },
+      { status: 503 },
     ]);
     redis.thaw();
     expect(await relay.stop()).toBe(0);

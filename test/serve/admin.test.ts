@@ -1,10 +1,10 @@
 /** The admin port, /ready and `sign-in-relay health`, as an operator meets them. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { pollOnce, start } from '../kit/device.ts';
+import { pollOnce, start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { startSilentIssuer, startTokenEndpoint } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { ROOT, runRelay, startRelay } from '../kit/relay.ts';
+import { runRelay, startRelay } from '../kit/relay.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 
 const provider = startTokenEndpoint();
@@ -18,7 +18,7 @@ describe('the admin port', () => {
     await relay.stop();
   });
 
-  test('is on loopback unless told, says nothing secret, and is none of the relay', async () => {
+  test("is on loopback by default, shows no secret, and serves none of the relay's routes", async () => {
     const adminPort = await findFreePort();
     const relay = await startRelay({
       HOST: '127.0.0.1',
@@ -49,7 +49,7 @@ describe('the admin port', () => {
     await relay.stop();
   });
 
-  test('may be asked by a name that is listed, and by no other', async () => {
+  test('answers to a name that is listed, and to no other', async () => {
     const adminPort = await findFreePort();
     const names = { ADMIN_HOST: 'localhost', ADMIN_NAMES: 'Relay-1.internal, relay.example' };
     const relay = await startRelay({ ADMIN_PORT: String(adminPort), ...names });
@@ -75,18 +75,28 @@ describe('the admin port', () => {
     expect(exitCode).toBe(1);
     await relay.stop();
   });
+});
 
-  test('a relay without OAUTH_BASE_URL says there that it is not configured', async () => {
-    const adminPort = await findFreePort();
-    const relay = await startRelay({ OAUTH_BASE_URL: '', ADMIN_PORT: String(adminPort) });
-    const page = await (await fetch(`http://127.0.0.1:${adminPort}/`)).text();
-    expect(page).toContain('not configured: OAUTH_BASE_URL is not set');
-    await relay.stop();
+test('a relay without OAUTH_BASE_URL is alive and not ready: its admin page, /ready and `health` say why', async () => {
+  const adminPort = await findFreePort();
+  const relay = await startRelay({ OAUTH_BASE_URL: '', ADMIN_PORT: String(adminPort) });
+  const why = 'not configured: OAUTH_BASE_URL is not set';
+  expect(await (await fetch(`http://127.0.0.1:${adminPort}/`)).text()).toContain(why);
+  expect((await relay.ask('/ready')).status).toBe(503);
+  expect((await relay.ask('/health')).status).toBe(200);
+  const env = { PORT: String(relay.port) };
+  const health = (...options: string[]) => runRelay(env, { args: ['health', ...options] });
+  expect(await health()).toEqual({ exitCode: 0, output: 'ok\n' });
+  expect(await health('--ready')).toEqual({ exitCode: 1, output: `${why}\n` });
+  await relay.stop();
+  expect(await health()).toEqual({
+    exitCode: 1,
+    output: `no relay answers at 127.0.0.1:${relay.port} (ECONNREFUSED)\n`,
   });
 });
 
 describe('/ready', () => {
-  test('says that the relay is ready, and GET and HEAD alone are answered', async () => {
+  test('says that the relay is ready, to GET and HEAD only', async () => {
     const relay = await startRelay();
     const response = await relay.ask('/ready');
     expect([response.status, await response.text()]).toEqual([200, 'ready']);
@@ -110,67 +120,35 @@ describe('/ready', () => {
     await relay.stop();
   });
 
-  const ISSUER = { PROVIDERS: 'acme,mal', ACME_CLIENT_ID: 'id' };
-
-  test('503 while no issuer has answered, but not because of one of several providers', async () => {
+  test('503 while no issuer has answered, but not because of one of several providers; it listens for all that', async () => {
     using issuer = startSilentIssuer();
-    const env = { ...ISSUER, ACME_ISSUER: issuer.issuer };
-    const [alone, among] = await Promise.all([
-      startRelay({ ...env, MAL_CLIENT_ID: '' }),
-      startRelay(env),
-    ]);
+    const env = { PROVIDERS: 'acme,mal', ACME_CLIENT_ID: 'id', ACME_ISSUER: issuer.issuer };
+    const relays = await Promise.all([startRelay({ ...env, MAL_CLIENT_ID: '' }), startRelay(env)]);
+    const [alone, among] = relays;
+    for (const relay of relays) {
+      const events = relay.events().map(({ event }) => event);
+      expect(events.indexOf('listening')).toBe(events.indexOf('provider_not_discovered') + 1);
+      const refused = await relay.ask('/auth/start', startRequest('acme'));
+      expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
+    }
     const response = await alone.ask('/ready');
     expect([response.status, await response.text()]).toEqual([
       503,
       'discovering: no issuer has answered yet (acme)',
     ]);
     expect((await among.ask('/ready')).status).toBe(200);
-    await Promise.all([alone.stop(), among.stop()]);
-  });
-
-  test('503 in a relay that is not configured', async () => {
-    const relay = await startRelay({ OAUTH_BASE_URL: '' });
-    expect((await relay.ask('/ready')).status).toBe(503);
-    expect((await relay.ask('/health')).status).toBe(200);
-    await relay.stop();
+    await Promise.all(relays.map((relay) => relay.stop()));
   });
 });
 
-describe('sign-in-relay health', () => {
-  test('shows as text what answers there, whoever that is', async () => {
-    using other = Bun.serve({
-      port: 0,
-      hostname: '127.0.0.1',
-      fetch: () => new Response('\x1b]0;title\x07\n\x9b2J', { status: 500 }),
-    });
-    expect(await runRelay({ PORT: String(other.port) }, { args: ['health'] })).toEqual({
-      exitCode: 1,
-      output: '<U+001B>]0;title<U+0007> <U+009B>2J\n',
-    });
+test('`health` shows as text whatever answers there', async () => {
+  using other = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: () => new Response('\x1b]0;title\x07\n\x9b2J', { status: 500 }),
   });
-
-  test('exits with 0 while the relay is alive, and --ready says why it is not ready', async () => {
-    const relay = await startRelay({ OAUTH_BASE_URL: '' });
-    const env = { PORT: String(relay.port) };
-    expect(await runRelay(env, { args: ['health'] })).toEqual({ exitCode: 0, output: 'ok\n' });
-    expect(await runRelay(env, { args: ['health', '--ready'] })).toEqual({
-      exitCode: 1,
-      output: 'not configured: OAUTH_BASE_URL is not set\n',
-    });
-    await relay.stop();
-    expect(await runRelay(env, { args: ['health'] })).toEqual({
-      exitCode: 1,
-      output: `no relay answers at 127.0.0.1:${relay.port} (ECONNREFUSED)\n`,
-    });
-  });
-
-  test.each([
-    [['unknown'], "Unexpected argument 'unknown'"],
-    [['health', '--json'], "Unknown option '--json'"],
-    [['--ready'], "Unknown option '--ready'"],
-  ])('%p is refused', async (args, words) => {
-    const { exitCode, output } = await runRelay({}, { args, cwd: ROOT });
-    expect(exitCode).toBe(1);
-    expect(output).toContain(words);
+  expect(await runRelay({ PORT: String(other.port) }, { args: ['health'] })).toEqual({
+    exitCode: 1,
+    output: '<U+001B>]0;title<U+0007> <U+009B>2J\n',
   });
 });

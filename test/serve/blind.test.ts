@@ -8,11 +8,12 @@ import { signInAs } from '../kit/browser.ts';
 import { acknowledge, poll, start, type Target } from '../kit/device.ts';
 import { findInMemory } from '../kit/memory.ts';
 import { startOpenId } from '../kit/openid.ts';
+import { findFreePort } from '../kit/process.ts';
 import { scanRedis, watchChannels } from '../kit/redis/scan.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
 import { formsOf, plantSecret } from '../kit/secrets.ts';
-import { startRecordingProxy } from '../kit/wire.ts';
+import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 
 setDefaultTimeout(60_000);
 
@@ -32,11 +33,13 @@ interface Tokens {
 /** A relay that its device and its user reach over a proxy, at a provider with S256 and a public client. */
 async function startStage(env: Readonly<Record<string, string>>) {
   await using stack = new AsyncDisposableStack();
-  const proxy = stack.use(await startRecordingProxy());
-  const provider = await startOpenId(`${proxy.url}/auth/openid/callback`);
+  const port = await findFreePort();
+  const proxy = stack.use(await startCuttingProxy(port));
+  const baseUrl = `http://127.0.0.1:${proxy.port}`;
+  const provider = await startOpenId(`${baseUrl}/auth/openid/callback`);
   stack.defer(provider.stop);
-  const relay = await startRelay({
-    OAUTH_BASE_URL: proxy.url,
+  const settings = {
+    OAUTH_BASE_URL: baseUrl,
     PROVIDERS: 'openid',
     OPENID_CLIENT_ID: provider.clientId,
     OPENID_AUTHORIZE_URL: provider.authorizeUrl,
@@ -44,12 +47,11 @@ async function startStage(env: Readonly<Record<string, string>>) {
     OPENID_PKCE: 'S256',
     OPENID_SCOPE: 'openid profile offline_access',
     OPENID_AUTHORIZE_PARAMS: 'prompt=consent',
-    ...env,
-  });
+  };
+  const relay = await startRelay({ ...settings, ...env }, { port });
   stack.defer(async () => void (await relay.stop('SIGKILL')));
-  proxy.forwardTo(relay.port);
   const device: Target = {
-    ask: (path, init) => fetch(new URL(path, proxy.url), { redirect: 'manual', ...init }),
+    ask: (path, init) => fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
   };
   const owned = stack.move();
 

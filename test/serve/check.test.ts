@@ -1,4 +1,4 @@
-/** `sign-in-relay check`, against a world that fails in each way. */
+/** `sign-in-relay check`, against servers, proxies and providers that fail in each way. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,7 +62,7 @@ async function runCheck(env: Record<string, string>, options: StartOptions = {})
   };
 }
 
-describe('where everything is right', () => {
+describe.concurrent('where everything is right', () => {
   test('before the relay runs', async () => {
     const { exitCode, findings } = await runCheck({});
     expect(findings.map(({ mark, what }) => `${mark} ${what}`)).toEqual([
@@ -118,7 +118,7 @@ test('settings: without OAUTH_BASE_URL', async () => {
   expect(faults).toMatchObject([{ what: 'base URL', text: 'OAUTH_BASE_URL is not set' }]);
 });
 
-describe('the base URL', () => {
+describe.concurrent('the base URL', () => {
   test.each([
     ['http://no-such-host.invalid', 'is unknown here', 'DNS record'],
     ['http://127.0.0.1:1', 'nothing listens at 127.0.0.1:1', 'start the proxy'],
@@ -157,8 +157,9 @@ describe('the base URL', () => {
   });
 });
 
-/** In front of a port: adds headers, and cuts what takes longer than that. */
-function startFront(port: number, headers: Record<string, string>, cutMs = 60_000) {
+/** In front of a port or a socket: adds headers, and cuts what takes longer than that. */
+function startFront(to: number | { unix: string }, headers = {}, cutMs = 60_000) {
+  const [port, target] = typeof to === 'number' ? [to, {}] : [0, to];
   return Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -167,7 +168,8 @@ function startFront(port: number, headers: Record<string, string>, cutMs = 60_00
       const { pathname, search } = new URL(request.url);
       const { method } = request;
       const body = method === 'POST' ? await request.text() : undefined;
-      const init = { method, headers, signal: AbortSignal.timeout(cutMs), ...(body && { body }) };
+      const signal = AbortSignal.timeout(cutMs);
+      const init = { ...target, method, headers, signal, ...(body && { body }) };
       return fetch(`http://127.0.0.1:${port}${pathname}${search}`, init).catch(
         () => new Response('', { status: 504, headers: { Server: 'front/1.0' } }),
       );
@@ -175,7 +177,7 @@ function startFront(port: number, headers: Record<string, string>, cutMs = 60_00
   });
 }
 
-describe('a proxy in front', () => {
+describe.concurrent('a proxy in front', () => {
   test.each(['before the relay runs', 'while it runs'])('that cuts polls: %s', async (when) => {
     const port = await findFreePort();
     using front = startFront(port, {}, 1_000);
@@ -204,7 +206,7 @@ describe('a proxy in front', () => {
     ['trusted', { 'X-Forwarded-For': '192.0.2.1' }, '127.0.0.0/8', undefined],
   ])('that is %s', async (_, headers, TRUSTED_PROXY_CIDRS, remedy) => {
     const port = await findFreePort();
-    using front = startFront(port, headers as Record<string, string>);
+    using front = startFront(port, headers);
     const env = { OAUTH_BASE_URL: front.url.origin, PORT: String(port), TRUSTED_PROXY_CIDRS };
     const { find } = await runCheck(env);
     expect(find('client address')?.mark).toBe(remedy === undefined ? 'ok' : 'fault');
@@ -212,30 +214,12 @@ describe('a proxy in front', () => {
   });
 });
 
-/** In front of a socket, as a proxy on this machine. */
-function startSocketFront(unix: string, headers: Record<string, string> = {}) {
-  return Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    idleTimeout: 60,
-    async fetch(request) {
-      const { pathname, search } = new URL(request.url);
-      const { method } = request;
-      const body = method === 'POST' ? await request.text() : undefined;
-      const init = { unix, method, headers, ...(body && { body }) };
-      return fetch(`http://relay${pathname}${search}`, init).catch(
-        () => new Response('', { status: 502 }),
-      );
-    },
-  });
-}
-
 describe.each(RUNTIMES)('a relay that does not listen at a port alone, on %s', (_, command) => {
   const options = { command: [...command, 'check', '--json'] };
 
   test('at a Unix socket: before the relay runs, and while it runs', async () => {
     const path = join(folder, `${command[0] === 'node' ? 'node' : 'bun'}.sock`);
-    using front = startSocketFront(path, { 'X-Forwarded-For': '192.0.2.1' });
+    using front = startFront({ unix: path }, { 'X-Forwarded-For': '192.0.2.1' });
     const env = { OAUTH_BASE_URL: front.url.origin, HOST: `unix:${path}`, POLL_SECONDS: '1' };
     const before = await runCheck(env, options);
     expect(before.faults).toEqual([]);
@@ -279,7 +263,7 @@ describe.each(RUNTIMES)('a relay that does not listen at a port alone, on %s', (
   });
 });
 
-test('in place of the relay `check` answers itself alone, so that no balancer sends anybody', async () => {
+test('in place of the relay `check` answers itself alone, so that no load balancer sends users', async () => {
   const asked: readonly [path: string, init: RequestInit, status: number, text: string][] = [
     ['/health', {}, 503, 'Server busy\n'],
     ['/health', { method: 'HEAD' }, 503, ''],
@@ -328,7 +312,7 @@ test('a proxy that changes the path is a fault, although requests arrive', async
   });
 });
 
-describe('providers', () => {
+describe.concurrent('providers', () => {
   const answers = (status: number, body: object | string) =>
     serveUpstream(({ method }) => {
       if (method === 'GET') return new Response('sign in');
@@ -336,7 +320,7 @@ describe('providers', () => {
       return new Response(text, { status });
     });
 
-  test('each is told apart, by what it answers to a made-up code', async () => {
+  test('each is distinguished by its answer to a code that was never issued', async () => {
     const tls = await makeSelfSigned();
     using untrusted = Bun.serve({ port: 0, tls, fetch: () => new Response('') });
     using closing = await serveBytes((socket) => void socket.destroy());
@@ -406,7 +390,7 @@ describe('providers', () => {
   });
 
   test.each([[['check']], [['check', '--json']]])(
-    '%j: what an issuer says of itself is text',
+    '%j: what an issuer says about itself is text',
     async (args) => {
       using other = serveUpstream(() =>
         Response.json({
@@ -429,7 +413,7 @@ describe('providers', () => {
   );
 });
 
-describe('redis', () => {
+describe.concurrent('redis', () => {
   test('its version, eviction and persistence', async () => {
     await using redis = await startRedis();
     const fit = await runCheck({ REDIS_URL: redis.url });
@@ -456,17 +440,8 @@ describe('redis', () => {
   test('a right that is missing, a wrong password, and a server that is not there', async () => {
     await using redis = await startRedis();
     const password = plantSecret('a-redis-password-of-the-check');
-    await redis.cli(
-      'ACL',
-      'SETUSER',
-      'limited',
-      'on',
-      `>${password}`,
-      '~*',
-      '&*',
-      '+@all',
-      '-hset',
-    );
+    const rules = ['~*', '&*', '+@all', '-hset'];
+    await redis.cli('ACL', 'SETUSER', 'limited', 'on', `>${password}`, ...rules);
     const url = (given: string) => `redis://limited:${given}@127.0.0.1:${redis.port}`;
     const limited = await runCheck({ REDIS_URL: url(password) });
     expect(limited.find('redis')).toMatchObject({

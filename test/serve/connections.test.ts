@@ -3,7 +3,15 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { poll, start } from '../kit/device.ts';
 import { createHeapCount } from '../kit/heap.ts';
-import { type RelayProcess, startNodeRelay, startRelay } from '../kit/relay.ts';
+import {
+  buildForNode,
+  launchRelay,
+  MAIN,
+  type RelayProcess,
+  ROOT,
+  startRelay,
+  untilHealthy,
+} from '../kit/relay.ts';
 import { openRaw, type RawConnection, sendRaw, statusOf } from '../kit/sockets.ts';
 import { deny } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -38,10 +46,6 @@ describe.concurrent('a connection that makes no progress is closed by the relay'
 
   const post = (bytes: number) =>
     `POST /auth/start HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: ${bytes}\r\n\r\n`;
-
-  test('half a header', async () => {
-    expect(await sendRaw(relay.baseUrl, 'GET /auth/done HTTP/1.1\r\nHost:')).toBe('');
-  });
 
   test('a header of a byte now and then', async () => {
     const connection = openRaw(relay.baseUrl);
@@ -83,9 +87,9 @@ describe.concurrent('a connection that makes no progress is closed by the relay'
     const connection = openRaw(slow.baseUrl);
     await connection.send(GET_POLL(session));
     expect(statusOf(await connection.until('\r\n\r\n'))).toBe(204);
-    await connection.send('GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
-    const statuses = (await connection.closed).match(/HTTP\/1\.1 \d+/g);
-    expect(statuses).toEqual(['HTTP/1.1 204', 'HTTP/1.1 200']);
+    await connection.send('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(await connection.until('ok')).toContain('HTTP/1.1 200');
+    connection.leave();
   });
 });
 
@@ -139,10 +143,12 @@ describe('clients that leave after half a body', () => {
   const AFTER_MS = [0, 10, 100];
 
   test.each([
-    ['Bun', startRelay],
-    ['Node', startNodeRelay],
-  ])('under %s cause no error', async (_, startUnder) => {
-    const own = await startUnder({ START_BURST: '10000' });
+    ['Bun', [process.execPath, MAIN]],
+    ['Node, in the host of examples/', ['node', `${ROOT}examples/node-server.mjs`]],
+  ])('on %s cause no error', async (_, command) => {
+    await buildForNode();
+    const own = await launchRelay({ START_BURST: '10000' }, { command });
+    await untilHealthy(own.baseUrl);
     async function sendHalf(halfBody: string, end: (typeof WAYS)[number], afterMs: number) {
       const connection = openRaw(own.baseUrl);
       await connection.send(`POST /auth/start HTTP/1.1\r\nHost: a\r\n${halfBody}`);

@@ -49,7 +49,7 @@ describe.concurrent.each([
     ['in Redis', redis.url],
     ['in Redis with Sentinel', group.url],
     ['in a Redis Cluster', cluster.url],
-  ])('when polls are parked, which are answered 204: sessions %s', async (_, url) => {
+  ])('when polls are parked, which get a 204: sessions %s', async (_, url) => {
     const host = await startHost({ REDIS_URL: url });
     const { session } = await start(host);
     const headers = { Connection: 'close' };
@@ -81,11 +81,12 @@ describe.concurrent.each([
 
   test('when Redis cannot be used at the start: then with 1', async () => {
     using silent = await serveBytes(() => {});
-    for (const port of [1, silent.port]) {
+    const exited = [1, silent.port].map(async (port) => {
       const host = await launch({ REDIS_URL: `redis://127.0.0.1:${port}` });
       await host.waitForEvent('store_awaited');
-      expect(await host.exited).toBe(1);
-    }
+      return host.exited;
+    });
+    expect(await Promise.all(exited)).toEqual([1, 1]);
   });
 
   test('when Redis hangs', async () => {

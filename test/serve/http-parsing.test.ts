@@ -27,6 +27,11 @@ const relays = await Promise.all(
 await Promise.all(relays.map((each) => each.waitForEvent('listening')));
 afterAll(() => Promise.all(relays.map((each) => each.stop())));
 
+/** Their deadline passes while other tests run. */
+const halfHeaders = relays.map(({ baseUrl }) =>
+  sendRaw(baseUrl, 'GET /auth/done HTTP/1.1\r\nHost:'),
+);
+
 type Status = number | 'closed';
 /** Of every runtime, or of Bun and of Node. */
 type Expected = Status | readonly [bun: Status, node: Status];
@@ -196,30 +201,13 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
       expect(statusOf(await connection.closed)).toBe(200);
     });
 
-    test.each(['sendEnd', 'reset', 'leave'] as const)(
-      'that ends within a body: %s',
-      async (end) => {
-        for (const header of ['Content-Length: 100', 'Transfer-Encoding: chunked']) {
-          const connection = openRaw(relay.baseUrl);
-          await connection.send(
-            `POST /auth/start HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n5\r\n{"ser`,
-          );
-          await relay.ask('/health');
-          connection[end]();
-          expect(statusOf(await connection.closed)).not.toBe(200);
-        }
-        expect((await relay.ask('/health')).status).toBe(200);
-      },
-    );
-
     test('with half a header is closed at its deadline', async () => {
-      const answer = await sendRaw(relay.baseUrl, 'GET /auth/done HTTP/1.1\r\nHost:');
-      expect(statusOf(answer)).toBe(here(['closed', 408]));
+      expect(statusOf((await halfHeaders[index]) ?? '')).toBe(here(['closed', 408]));
     });
   });
 
   describe('sizes', () => {
-    test('a path or a header of 20 kB is 431, and the relay goes on', async () => {
+    test('a path or a header of 20 kB is 431, and the relay keeps running', async () => {
       const long = 'x'.repeat(20_000);
       expect(statusOf(await send(`GET /auth/mal?state=${long} HTTP/1.1\r\nHost: a`))).toBe(431);
       expect(statusOf(await send(`GET /health HTTP/1.1\r\nHost: a\r\nX: ${long}`))).toBe(431);

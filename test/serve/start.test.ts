@@ -4,8 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { start, startRequest } from '../kit/device.ts';
-import { findFreePort } from '../kit/process.ts';
+import { start } from '../kit/device.ts';
 import { startSilentIssuer } from '../kit/provider.ts';
 import { malformedSecrets, testSeed } from '../kit/random.ts';
 import { launchRelay, ROOT, runRelay, startRelay } from '../kit/relay.ts';
@@ -34,7 +33,7 @@ describe('a relay that starts', () => {
     await relay.stop();
   });
 
-  test('without OAUTH_BASE_URL answers 503 for every path and method under /auth/, and logs a likely cause', async () => {
+  test('without OAUTH_BASE_URL gives a 503 for every path and method under /auth/, and logs a likely cause', async () => {
     const relay = await startRelay({ OAUTH_BASE_URL: '', BASE_URL: 'https://relay.example' });
     for (const path of ['start', 'result', 'done', 'mal', 'mal/callback', 'a/b/c', '']) {
       for (const method of ['GET', 'POST', 'DELETE']) {
@@ -126,16 +125,6 @@ describe('a provider that is given by its issuer', () => {
     expect((await fetch(url, { redirect: 'manual' })).status).toBe(302);
     await relay.stop();
   });
-
-  test('an issuer that does not answer keeps the relay from listening for a limited time', async () => {
-    using issuer = startSilentIssuer();
-    const relay = await startRelay(acme(issuer.issuer));
-    const events = relay.events().map(({ event }) => event);
-    expect(events).toEqual(['provider_not_discovered', 'listening']);
-    const answer = await relay.ask('/auth/start', startRequest('acme'));
-    expect([answer.status, await answer.text()]).toEqual([503, 'Server busy\n']);
-    await relay.stop();
-  });
 });
 
 describe('a relay that refuses to start', () => {
@@ -177,20 +166,12 @@ describe('a relay that refuses to start', () => {
     ],
     ['an unknown option', {}, ['--prot', '80'], "'--prot'"],
     ['an unknown command', {}, ['start'], "Unexpected argument 'start'"],
+    ['an unknown option of a command', {}, ['health', '--json'], "Unknown option '--json'"],
   ])('because of %s says so', async (_, env, args, problem) => {
     const { exitCode, output } = await runRelay(env, { args });
     expect(exitCode).toBe(1);
     expect(output).toContain(problem);
-    if (args.length > 0) expect(output).toContain('Usage:');
-  });
-
-  test('because another program has its port says so', async () => {
-    const port = await findFreePort();
-    using _ = Bun.serve({ port, hostname: '127.0.0.1', fetch: () => new Response() });
-    const OAUTH_BASE_URL = 'http://127.0.0.1:3000';
-    const env = { OAUTH_BASE_URL, HOST: '127.0.0.1', PORT: String(port) };
-    const { exitCode, output } = await runRelay(env);
-    expect([exitCode, output]).toEqual([1, expect.stringContaining(`PORT is ${port}`)]);
+    if (args.length > 0 && args[0] !== 'health') expect(output).toContain('Usage:');
   });
 
   const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
@@ -202,7 +183,7 @@ describe('a relay that refuses to start', () => {
     ['::', '0.0.0.0'],
   ];
 
-  test.each([
+  test.concurrent.each([
     ['127.0.0.1', '127.0.0.1'],
     ['', ''],
     ['127.0.0.1', ''],
@@ -241,7 +222,7 @@ describe('no part of a secret is shown by a start that fails', () => {
   }
 
   /** A process each, so there are fewer of them than of the same property in test/settings. */
-  const samples = fc.sample(malformedSecrets, { seed: testSeed, numRuns: 40 });
+  const samples = fc.sample(malformedSecrets, { seed: testSeed, numRuns: 12 });
 
   test.concurrent.each(samples.map((sample, index) => [index, sample] as const))(
     'because of malformed settings, number %d',

@@ -281,15 +281,6 @@ describe('in a Cluster', () => {
     close();
   });
 
-  test('a claim makes room among the live sessions', async () => {
-    const { store, close } = await open('room:', 1);
-    const { pollSecret } = await registerCompleted(store);
-    expect(await tryRegister(store)).toBe('busy');
-    expect(await store.claim(pollSecret)).toEqual(CLAIMED);
-    await register(store);
-    close();
-  });
-
   test('nothing is left of a session whose code is taken', async () => {
     const { store, close, prefix } = await open('taken:');
     const { userCode = '' } = await register(store, { userCode: createCode() });

@@ -176,14 +176,17 @@ export function testCancellations(open: OpenStores): void {
     expect(await store.getSession({ userCode })).toBe('cancelled');
   });
 
-  test('tokens and errors that were not delivered are dropped', async () => {
+  test('tokens and errors that were not delivered are dropped, and link and code say so', async () => {
     const { store } = await open();
     for (const options of [{}, { repeatMs: ACK_MS }, { keepsErrors: true }]) {
-      const completed = await registerCompleted(store, options);
-      const failed = await register(store, options);
+      const completed = await registerCompleted(store, { withUserCode: true, ...options });
+      const failed = await register(store, { withUserCode: true, ...options });
       await store.fail(failed);
-      for (const { pollSecret } of [completed, failed]) {
+      for (const { browserState, pollSecret, userCode = '' } of [completed, failed]) {
         expect(await store.cancel(pollSecret)).toBe('cancelled');
+        for (const key of [{ browserState }, { userCode }]) {
+          expect(await store.getSession(key)).toBe('cancelled');
+        }
         expect(await store.claim(pollSecret)).toEqual(GONE);
         expect(await store.cancel(pollSecret)).toBe('cancelled');
       }

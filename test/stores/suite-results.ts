@@ -4,7 +4,6 @@ import { ACK_MS, EXCHANGE_LEASE_MS } from '../kit/limits.ts';
 import {
   CLAIMED,
   DENIED,
-  type ErrorResult,
   GONE,
   LIFETIME_MS,
   type NewSession,
@@ -14,13 +13,49 @@ import {
   register,
   registerCompleted,
   type SessionOutcome,
+  type SessionResult,
   type TestStore,
   type TestStores,
+  TOKENS,
   tryRegister,
 } from '../kit/stores.ts';
 import type { OpenStores } from './suite.ts';
 
 const CODE = 'BCDFGHJK';
+
+const CODE_RESULT = {
+  code: 'a code',
+  tokenUrl: 'https://mal.test/token',
+  clientId: 'id',
+  redirectUri: 'https://relay.test/auth/mal/callback',
+};
+
+/** Of a device that exchanges the code itself, and of one that wants what else the provider sends. */
+export function testChallenges(open: OpenStores): void {
+  test.each<[string, Partial<NewSession>]>([
+    ['a challenge', {}],
+    ['a challenge and a user code', { userCode: CODE }],
+    ['a challenge, acknowledged', { repeatMs: ACK_MS }],
+  ])('%s: link and lease have it and no verifier, and the code is delivered', async (_, asked) => {
+    const { store } = await open();
+    const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
+    const session = await register(store, { challenge, verifier: undefined, ...asked });
+    expect(await store.getAuthorization(session)).toEqual({ challenge, verifier: undefined });
+    expect(await store.lease(session)).toMatchObject({ challenge, verifier: undefined });
+    expect(await store.complete(session, CODE_RESULT)).toBe(true);
+    const delivered = { state: 'claimed', result: CODE_RESULT } as const;
+    expect(await store.claim(session.pollSecret)).toEqual(delivered);
+    expect(await store.claim(session.pollSecret)).toEqual(asked.repeatMs ? delivered : GONE);
+  });
+
+  test('details stay with the verifier until the lease', async () => {
+    const { store } = await open();
+    const session = await register(store, { details: true });
+    const expected = { verifier: String(session.verifier), details: true } as const;
+    expect(await store.getAuthorization(session)).toEqual(expected);
+    expect(await store.lease(session)).toMatchObject(expected);
+  });
+}
 
 export function testUserCodes(open: OpenStores): void {
   test('a session is found by its link and by its code, with what the user is shown', async () => {
@@ -77,37 +112,40 @@ export function testUserCodes(open: OpenStores): void {
   });
 }
 
-/** What becomes of a session, and what link and code say of it. */
-const OUTCOMES: [
-  SessionOutcome,
+const EXCHANGE_FAILED = { error: 'exchange_failed' } as const;
+const REFUSED = { error: 'authorization_failed' } as const;
+
+/** How a session ends, what its device gets, and what link and code say of it. */
+const ENDINGS: [
   what: string,
+  SessionOutcome,
+  SessionResult,
   end: (stores: TestStores, session: NewSession) => Promise<unknown>,
 ][] = [
-  ['access_denied', 'the user declined', ({ store }, session) => store.fail(session)],
+  ['the user declined', 'access_denied', DENIED, ({ store }, session) => store.fail(session)],
+  ['the provider refused', 'failed', REFUSED, ({ store }, session) => store.fail(session, REFUSED)],
   [
-    'failed',
-    'the provider refused',
-    ({ store }, session) => store.fail(session, { error: 'authorization_failed' }),
-  ],
-  [
-    'signed_in',
     'there are tokens',
+    'signed_in',
+    TOKENS,
     async ({ store }, session) => {
       await store.lease(session);
       await store.complete(session);
     },
   ],
   [
-    'failed',
     'the exchange failed',
+    'failed',
+    EXCHANGE_FAILED,
     async ({ store }, session) => {
       await store.lease(session);
-      await store.complete(session, { error: 'exchange_failed' });
+      await store.complete(session, EXCHANGE_FAILED);
     },
   ],
   [
-    'failed',
     'the lease ran out',
+    'failed',
+    EXCHANGE_FAILED,
     async ({ store, time }, session) => {
       await store.lease(session);
       time.advance(EXCHANGE_LEASE_MS + 1);
@@ -118,9 +156,9 @@ const OUTCOMES: [
 export function testOutcomes(open: OpenStores): void {
   const keysOf = ({ browserState, userCode = '' }: NewSession) => [{ browserState }, { userCode }];
 
-  test.each(OUTCOMES)(
-    'link and code say "%s" until the session would have expired, delivered or not: %s',
-    async (outcome, _, end) => {
+  test.each(ENDINGS)(
+    '%s: link and code say "%s" until the session would have expired, delivered or not',
+    async (_, outcome, _result, end) => {
       for (const options of [{}, { repeatMs: ACK_MS }, { keepsErrors: true }]) {
         const stores = await open();
         const { store, time } = stores;
@@ -157,13 +195,6 @@ export function testOutcomes(open: OpenStores): void {
     for (const key of keysOf(session)) expect(await store.getSession(key)).toBeUndefined();
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
   });
-
-  test('a session that is cancelled after its completion is cancelled', async () => {
-    const { store } = await open();
-    const session = await registerCompleted(store, { userCode: CODE });
-    await store.cancel(session.pollSecret);
-    for (const key of keysOf(session)) expect(await store.getSession(key)).toBe('cancelled');
-  });
 }
 
 export function testAcknowledgements(open: OpenStores): void {
@@ -174,7 +205,7 @@ export function testAcknowledgements(open: OpenStores): void {
     await store.lease(session);
     await store.complete(session);
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
-    return { store, time, session, secret: session.pollSecret };
+    return { store, time, secret: session.pollSecret };
   }
 
   test('a result to be acknowledged is delivered again until it is', async () => {
@@ -204,13 +235,16 @@ export function testAcknowledgements(open: OpenStores): void {
   });
 
   test.each([0, LIFETIME_MS])(
-    'until then it counts as live: delivered after %d ms',
+    'until then it counts as live, unless it is acknowledged: delivered after %d ms',
     async (afterMs) => {
       const { store, time } = await openDelivered(afterMs);
       time.advance(ACK_MS);
       expect(await tryRegister(store)).toBe('busy');
       time.advance(1);
       expect(await tryRegister(store)).toBe('registered');
+      const acknowledged = await openDelivered(afterMs);
+      await acknowledged.store.acknowledge(acknowledged.secret);
+      expect(await tryRegister(acknowledged.store)).toBe('registered');
     },
   );
 
@@ -223,48 +257,13 @@ export function testAcknowledgements(open: OpenStores): void {
     expect(await store.claim(session.pollSecret)).toEqual({ state: 'claimed', result: DENIED });
     expect(await store.acknowledge('')).toBe('gone');
   });
-
-  test('the link of a delivered session leads nowhere, and acknowledging it makes room', async () => {
-    const { store, session, secret } = await openDelivered();
-    const { browserState } = session;
-    expect(await store.getSession({ browserState })).toBe('signed_in');
-    expect(await store.getAuthorization(session)).toBeUndefined();
-    expect(await store.lease(session)).toBeUndefined();
-    await store.acknowledge(secret);
-    expect(await tryRegister(store)).toBe('registered');
-  });
 }
-
-/** Ways in which a sign-in fails, and the error that its device gets. */
-const FAILURES: [
-  string,
-  fail: (stores: TestStores, session: NewSession) => Promise<unknown>,
-  ErrorResult,
-][] = [
-  ['the user declined', ({ store }, session) => store.fail(session), DENIED],
-  [
-    'the exchange failed',
-    async ({ store }, session) => {
-      await store.lease(session);
-      await store.complete(session, { error: 'exchange_failed' });
-    },
-    { error: 'exchange_failed' },
-  ],
-  [
-    'the lease ran out',
-    async ({ store, time }, session) => {
-      await store.lease(session);
-      time.advance(EXCHANGE_LEASE_MS + 1);
-    },
-    { error: 'exchange_failed' },
-  ],
-];
 
 /** For the device grant: tokens are kept for a while, errors as long as the session lives. */
 export function testRepeats(open: OpenStores): void {
-  test.each(FAILURES)(
+  test.each(ENDINGS.filter(([, , result]) => result !== TOKENS))(
     'an error that is kept is delivered until the session expires: %s',
-    async (_, fail, result) => {
+    async (_, outcome, result, fail) => {
       const stores = await open({ maxSessions: 1 });
       const { store, time } = stores;
       const session = await register(store, { keepsErrors: true, withUserCode: true });
@@ -274,9 +273,7 @@ export function testRepeats(open: OpenStores): void {
         time.advance(Math.max(0, NOW + untilMs - time.now()));
         expect(await store.claim(pollSecret)).toEqual({ state: 'claimed', result });
         expect(await store.acknowledge(pollSecret)).toBe('early');
-        expect(await store.getSession({ browserState })).toBe(
-          result === DENIED ? 'access_denied' : 'failed',
-        );
+        expect(await store.getSession({ browserState })).toBe(outcome);
         expect(await store.lease(session)).toBeUndefined();
         expect(await store.complete(session)).toBe(false);
         await store.sweep();

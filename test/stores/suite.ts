@@ -9,6 +9,7 @@ import { testObserver } from './suite-observer.ts';
 import { testCancellations, testProgress } from './suite-progress.ts';
 import {
   testAcknowledgements,
+  testChallenges,
   testOutcomes,
   testRepeats,
   testUndoneClaims,
@@ -45,6 +46,7 @@ export function runStoreSuite(
     describe('contract:', () => testContract(open));
     describe('expiry:', () => testExpiry(open));
     describe('races:', () => testRaces(open));
+    describe('challenges:', () => testChallenges(open));
     describe('user codes:', () => testUserCodes(open));
     describe('outcomes:', () => testOutcomes(open));
     describe('acknowledgements:', () => testAcknowledgements(open));

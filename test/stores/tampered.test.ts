@@ -55,30 +55,34 @@ async function expectError(promise: Awaitable<unknown>): Promise<void> {
 }
 
 describe('who can write to the store and puts in its place', () => {
-  test("another session's result: it does not open", async () => {
-    const [victim, other] = [await completed(), await completed()];
-    await write(victim.sessionKey, 'r', await read(other.sessionKey, 'r'));
-    await expectError(store.claim(victim.pollSecret));
-  });
+  type Keys = ReturnType<typeof withKeys>;
 
-  test("another session's pointer: it does not open", async () => {
+  test.each<[string, (victim: Keys, other: Keys) => Promise<unknown>]>([
+    [
+      "another session's result",
+      async (victim, foreign) => write(victim.sessionKey, 'r', await read(foreign.sessionKey, 'r')),
+    ],
+    [
+      "another session's pointer",
+      async ({ pollKey }, foreign) =>
+        redis.cli('SET', pollKey, await redis.cli('GET', foreign.pollKey)),
+    ],
+    [
+      "a pointer to another session, with the victim's key",
+      async ({ pollKey }, foreign) => {
+        const [expiry, , wrapped] = (await redis.cli('GET', pollKey)).split('.');
+        const id = foreign.sessionKey.replace(`${PREFIX}session:`, '');
+        return redis.cli('SET', pollKey, `${expiry}.${id}.${wrapped}`);
+      },
+    ],
+    [
+      'a whole session of their own',
+      (victim, own) => redis.cli('COPY', own.sessionKey, victim.sessionKey, 'REPLACE'),
+    ],
+  ])('%s: it does not open', async (_, tamper) => {
     const [victim, foreign] = [await completed(), await completed()];
-    await redis.cli('SET', victim.pollKey, await redis.cli('GET', foreign.pollKey));
+    await tamper(victim, foreign);
     await expectError(other.store.claim(victim.pollSecret));
-  });
-
-  test("a pointer to another session, with the victim's key: it does not open", async () => {
-    const [victim, foreign] = [await completed(), await completed()];
-    const [expiry, , wrapped] = (await redis.cli('GET', victim.pollKey)).split('.');
-    const id = foreign.sessionKey.replace(`${PREFIX}session:`, '');
-    await redis.cli('SET', victim.pollKey, `${expiry}.${id}.${wrapped}`);
-    await expectError(other.store.claim(victim.pollSecret));
-  });
-
-  test('a whole session of their own: it does not open', async () => {
-    const [victim, own] = [await completed(), await completed()];
-    await redis.cli('COPY', own.sessionKey, victim.sessionKey, 'REPLACE');
-    await expectError(store.claim(victim.pollSecret));
   });
 
   test("a verifier for a result, or another session's verifier: neither opens", async () => {

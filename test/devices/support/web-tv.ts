@@ -1,10 +1,10 @@
 /** The app of a web TV, in a Chromium without what the engines of old televisions do not have. */
-import { type Browser, type BrowserContext, chromium } from 'playwright-core';
+import type { Browser, BrowserContext } from 'playwright-core';
+import { EXECUTABLE, launchChromium } from '../../kit/chromium.ts';
+import { REMOVE_NEWER } from '../../kit/old-engine.ts';
 import { ROOT } from '../../kit/relay.ts';
 import { pollUntil } from '../../kit/wait.ts';
 import type { App, Platform, Run, Tokens } from './app.ts';
-
-const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 const server = Bun.serve({
   port: 0,
@@ -22,15 +22,6 @@ server.unref();
 
 /** The relay has to know it (CORS_ORIGINS). A packaged app has `null` or `file://` in its place. */
 export const APP_ORIGIN = server.url.origin;
-
-const WITHOUT = `
-  for (const name of ['fetch', 'Promise', 'AbortController', 'Map', 'Set', 'Symbol', 'URL', 'URLSearchParams']) {
-    delete window[name];
-    if (window[name]) throw new Error(name + ' is still there');
-  }
-  delete Object.assign; delete Object.entries; delete Object.values;
-  delete Array.from; delete Array.prototype.includes; delete String.prototype.startsWith;
-`;
 
 const page = (relayUrl: string, service: string) => `<!doctype html>
 <meta charset="utf-8">
@@ -70,10 +61,7 @@ export const WEB_TV: Platform = {
   name: 'web TV',
   needs: { [EXECUTABLE]: 'chromium' },
   async prepare() {
-    browser = chromium.launch({
-      executablePath: EXECUTABLE,
-      args: ['--headless', '--no-sandbox', '--disable-gpu'],
-    });
+    browser = launchChromium();
     await browser;
   },
   async install() {
@@ -87,7 +75,7 @@ export async function closeBrowser(): Promise<void> {
 }
 
 async function createApp(context: BrowserContext): Promise<App> {
-  await context.addInitScript(WITHOUT);
+  await context.addInitScript(REMOVE_NEWER);
   let saved: Tokens | undefined;
   return {
     run(relayUrl, service = 'mal') {

@@ -13,10 +13,12 @@ export interface Failing extends AsyncDisposable {
   /** As an operator does before an upgrade: nothing is killed. Returns the primary that steps down. */
   replacePrimary(): Promise<RedisServer>;
   waitForPromotion(old: RedisServer): Promise<RedisServer>;
+  /** The master of a key. Undefined under Sentinel, where one primary has all of them. */
+  ownerOf?(key: string): Promise<RedisServer>;
 }
 
 /** Any key has a master: that of this one is made to fail. */
-export const KEY = 'any';
+const KEY = 'any';
 
 export const VALKEY = 'valkey-server';
 
@@ -54,3 +56,15 @@ async function replicaOf(master: RedisServer, nodes: readonly RedisServer[]) {
   if (replica === undefined) throw new Error('a primary without a replica');
   return replica;
 }
+
+/** `describe.each` takes them. Nothing is replaced in them: a Cluster waits longer than any test takes. */
+export const GROUPS_THAT_STAY: readonly [
+  name: string,
+  start: () => Promise<Pick<Failing, 'url' | 'nodes'> & AsyncDisposable>,
+][] = [
+  ['with Sentinel', () => startRedisSentinel()],
+  [
+    'in a Cluster',
+    () => startRedisCluster({ replicas: 1, args: ['--cluster-node-timeout', '60000'] }),
+  ],
+];

@@ -1,0 +1,114 @@
+/** A TCP proxy that fails like networks do, and keeps every byte in both directions. */
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { findFreePort } from './process.ts';
+
+/** `requests`: the server does not receive them. `replies`: it has executed the request, and the client does not learn of it. */
+type Stalled = false | 'requests' | 'replies';
+
+export interface CuttingProxy extends AsyncDisposable {
+  readonly port: number;
+  /** As REDIS_URL has it, without user and password. */
+  readonly url: string;
+  /** Destroys every connection; bytes that are held back are lost. */
+  cutAll(): void;
+  /** Holds bytes back, of new connections too, until `false`. */
+  stall(what: Stalled): void;
+  /** Holds replies back from the next request on that contains `text`, such as a script's SHA-1. Resolves when it came. */
+  stallRepliesTo(text: string): Promise<void>;
+  /** All that was sent in either direction since the start or the last call of `forgetBytes`. */
+  bytes(): Buffer;
+  forgetBytes(): void;
+  stop(): Promise<void>;
+}
+
+interface Link {
+  stall(what: Stalled): void;
+  cut(): void;
+}
+
+export async function startCuttingProxy(targetPort: number): Promise<CuttingProxy> {
+  const links = new Set<Link>();
+  let parts: Buffer[] = [];
+  let stalled: Stalled = false;
+  let awaited: { readonly text: string; readonly came: () => void } | undefined;
+
+  function stall(what: Stalled): void {
+    stalled = what;
+    for (const link of links) link.stall(what);
+  }
+  function see(chunk: Buffer): void {
+    parts.push(chunk);
+    if (awaited === undefined || !chunk.includes(awaited.text)) return;
+    stall('replies');
+    awaited.came();
+    awaited = undefined;
+  }
+  function cutAll(): void {
+    for (const link of links) link.cut();
+  }
+  const server: Server = createServer((client) => {
+    const link = createLink(client, connect(targetPort, '127.0.0.1'), see);
+    link.stall(stalled);
+    links.add(link);
+    client.once('close', () => links.delete(link));
+  });
+  const port = await findFreePort();
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  async function stop(): Promise<void> {
+    server.close();
+    cutAll();
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    ...{ port, cutAll, stall, stop, [Symbol.asyncDispose]: stop },
+    stallRepliesTo: (text) =>
+      new Promise((came) => {
+        awaited = { text, came };
+      }),
+    bytes: () => Buffer.concat(parts),
+    forgetBytes() {
+      parts = [];
+    },
+  };
+}
+
+function createLink(client: Socket, target: Socket, see: (chunk: Buffer) => void): Link {
+  const requests = createDirection(client, target, see);
+  const replies = createDirection(target, client, see);
+  return {
+    stall(what) {
+      requests.hold(what === 'requests');
+      replies.hold(what === 'replies');
+    },
+    cut() {
+      client.destroy();
+      target.destroy();
+    },
+  };
+}
+
+function createDirection(from: Socket, to: Socket, see: (chunk: Buffer) => void) {
+  /** In order, the end of the connection included: a network that stalls hides that too. */
+  const held: (() => void)[] = [];
+  let isHeld = false;
+  function pass(step: () => void): void {
+    if (isHeld) held.push(step);
+    else step();
+  }
+  from.setNoDelay(true);
+  from.on('data', (chunk: Buffer) => {
+    see(chunk);
+    pass(() => void to.write(chunk));
+  });
+  from.on('close', () => pass(() => void to.end()));
+  // A close follows, which is all that the other side may know.
+  from.on('error', () => {});
+  return {
+    hold(on: boolean) {
+      isHeld = on;
+      if (!on) for (const step of held.splice(0)) step();
+    },
+  };
+}
