@@ -71,7 +71,10 @@ describe('the last line says what is wrong', () => {
     ['the server closes the connection', `redis://:${WRONG}@${at(closing)}`],
     ['the server there is not Redis', `redis://:${WRONG}@${at(web)}`],
     ['the server there is not Redis', `redis://:${WRONG}@${at(lingering)}`],
-    ['the server closes the connection; one that speaks TLS requires', `redis://${at(secured.port)}`],
+    [
+      'the server closes the connection; one that speaks TLS requires',
+      `redis://${at(secured.port)}`,
+    ],
     ['the certificate is not trusted (', `rediss://${at(secured.port)}`],
     ['the server does not speak TLS', `rediss://:${WRONG}@${at(web)}`],
     ['the server does not answer; does it speak TLS?', `rediss://${at(open.port)}`],
