@@ -3,7 +3,7 @@
  * called where its event happens, and gets no secret and nothing that identifies a user.
  */
 
-export type RateLimitKind = 'start' | 'refresh' | 'code' | 'qr' | 'poll';
+export type RateLimitKind = 'start' | 'refresh' | 'revoke' | 'code' | 'qr' | 'poll';
 
 export interface FailureEvent {
   readonly event: string;
@@ -18,10 +18,10 @@ export interface Monitor {
   /** The link was opened for the first time. */
   opened(service: string): void;
   calledBack(service: string): void;
-  /** `outcome` is `granted` or the reason of the failure; `status` is 0 if there was no response. */
+  /** `outcome` is `granted`, `revoked` or the reason of the failure; `status` is 0 if there was no response. */
   answered(
     service: string,
-    grant: 'exchange' | 'refresh',
+    grant: 'exchange' | 'refresh' | 'revoke',
     outcome: string,
     status: number,
     tookMs: number,

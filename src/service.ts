@@ -28,6 +28,7 @@ import { createTokenEndpoint, type Fetch } from './providers/token-endpoint.ts';
 import type { RateLimiter, RateLimitPolicy } from './relay/rate-limit.ts';
 import { createRefreshes, type RefreshStore } from './relay/refresh.ts';
 import { createRelay } from './relay/relay.ts';
+import { createRevocations } from './relay/revoke.ts';
 import type { RandomBytes } from './relay/secrets.ts';
 import type { SessionStore } from './relay/store.ts';
 import type { Clock } from './relay/time.ts';
@@ -69,7 +70,7 @@ export interface Service {
   close(): void;
   /**
    * Answers every parked poll with 204 and refuses new sessions, then resolves once no
-   * exchange or refresh is in progress and devices have had time to claim their tokens.
+   * exchange, refresh or revocation is in progress and devices have had time to claim their tokens.
    */
   drain(): Promise<void>;
   /** The current state, for the admin port. */
@@ -187,6 +188,7 @@ export function createService(
     sessionSeconds: settings.sessionSeconds,
   });
   const refreshes = createRefreshes(stores.refreshes, clock);
+  const revocations = createRevocations(refreshes);
   const tokenEndpoint = createTokenEndpoint({
     fetch: world.fetch,
     clock,
@@ -262,6 +264,7 @@ export function createService(
       relay,
       store,
       refreshes,
+      revocations,
       providers,
       rateLimits,
       clock,
@@ -293,7 +296,8 @@ export function createService(
       // parked again when the exchange ends, and gets its tokens here.
       relay.drain();
       refreshes.drain();
-      await Promise.all([relay.delivered(), refreshes.settled()]);
+      revocations.drain();
+      await Promise.all([relay.delivered(), refreshes.settled(), revocations.settled()]);
       relay.close();
     },
     async readState() {
@@ -330,6 +334,9 @@ export const DEVICE_POLL_LIMIT = { burst: 4, ratePerSecond: 0.6 };
 /** Refreshes from one address: all devices of a household at once, then one in two seconds. */
 export const REFRESH_LIMIT = { burst: 10, ratePerSecond: 0.5 };
 
+/** Revocations from one address: the same, with a bucket of its own, so that refreshes do not prevent signing out. */
+export const REVOKE_LIMIT = REFRESH_LIMIT;
+
 /** Wrong user codes from all addresses together. */
 export const CODE_LIMIT_OVERALL = { burst: 50, ratePerSecond: 5 };
 
@@ -348,6 +355,7 @@ function createRateLimits(
   clock: Clock,
 ): { readonly rateLimits: RateLimits; readonly limiters: readonly RateLimiter[] } {
   const refreshLimiter = createRateLimiter('refresh', REFRESH_LIMIT);
+  const revokeLimiter = createRateLimiter('revoke', REVOKE_LIMIT);
   const codeLimits = {
     perAddress: createRateLimiter('code', CODE_LIMIT_PER_ADDRESS),
     overall: createRateLimiter('codes', CODE_LIMIT_OVERALL),
@@ -358,9 +366,9 @@ function createRateLimits(
     overall: createMemoryRateLimiter(clock, QR_LIMIT_OVERALL),
   };
   return {
-    rateLimits: { refreshLimiter, codeLimits, pollLimiter, qrLimits },
+    rateLimits: { refreshLimiter, revokeLimiter, codeLimits, pollLimiter, qrLimits },
     limiters: [
-      ...[refreshLimiter, pollLimiter],
+      ...[refreshLimiter, revokeLimiter, pollLimiter],
       ...Object.values(codeLimits),
       ...Object.values(qrLimits),
     ],

@@ -55,6 +55,7 @@ export class ProviderCounts {
   readonly ended = new Map<string, number>();
   readonly exchange = new GrantCounts();
   readonly refresh = new GrantCounts();
+  readonly revoke = new GrantCounts();
   readonly wait = new Distribution(DELIVERY_BOUNDS);
 }
 
@@ -64,7 +65,7 @@ export function createCounts(services: readonly string[]) {
   // From zero, or Prometheus would not see the first event of a provider as an increase.
   const providers = new Map(services.map((name) => [name, new ProviderCounts()]));
   const rateLimited: Record<RateLimitKind, number> = {
-    ...{ start: 0, refresh: 0, code: 0, qr: 0, poll: 0 },
+    ...{ start: 0, refresh: 0, revoke: 0, code: 0, qr: 0, poll: 0 },
   };
   const store = { refused: 0, unreachable: 0, duration: new Distribution(STORE_BOUNDS) };
 

@@ -114,7 +114,7 @@ function signInMetrics({ providers }: Counts): Metric[] {
 
 function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
   const grants = [...providers].flatMap(([provider, counts]) =>
-    (['exchange', 'refresh'] as const).map((grant) => ({
+    (['exchange', 'refresh', 'revoke'] as const).map((grant) => ({
       labels: { provider, grant },
       counts: counts[grant],
     })),
@@ -122,7 +122,7 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
   return [
     counter(
       'upstream_requests',
-      'Requests to token endpoints, by grant (exchange or refresh), outcome, and status (0: no response).',
+      'Requests to token and revocation endpoints, by grant (exchange, refresh or revoke), outcome, and status (0: no response).',
       grants.flatMap(({ labels, counts }) =>
         [...counts.responses].flatMap(([outcome, byStatus]) =>
           [...byStatus].map(([status, value]) => ({
@@ -134,7 +134,7 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
     ),
     histogram(
       'upstream_request_duration',
-      'Requests to token endpoints, to the last byte of the response.',
+      'Requests to token and revocation endpoints, to the last byte of the response.',
       grants.map(({ labels, counts }) => [labels, counts.duration]),
     ),
     counter(

@@ -21,6 +21,8 @@ const ERRORS = {
   unauthorized_client: 'The provider does not allow this relay to do that',
   unsupported_grant_type: 'Only device_code and refresh_token are granted',
   invalid_scope: 'The provider does not accept the scope',
+  /* RFC 7009 §2.2.1. */
+  unsupported_token_type: 'The provider does not revoke such tokens',
   /* RFC 8628 §3.5. */
   authorization_pending: 'The user has not signed in yet',
   slow_down: 'Too many requests; wait five seconds longer',
@@ -50,6 +52,12 @@ export function oauthResponse(body: object, headers?: HeaderFields): Response {
   return new Response(JSON.stringify(body), { headers: { ...OAUTH_HEADERS, ...headers } });
 }
 
+/** RFC 7009 §2.2. */
+export function revokedResponse(): Response {
+  const { 'Content-Type': _, ...headers } = OAUTH_HEADERS;
+  return new Response(null, { headers });
+}
+
 export function refuseOAuth(error: OAuthError, details: OAuthErrorDetails = {}): Response {
   const { status = 400, description = ERRORS[error], headers } = details;
   const body = JSON.stringify({ error, error_description: description });
@@ -73,6 +81,7 @@ export function refuseInOAuth({ refusal, retryAfterMs }: Refused, limitedStatus 
       return refuseOAuth('temporarily_unavailable');
     case 'undiscovered':
     case 'refresh_unavailable':
+    case 'revocation_unavailable':
       return refuseOAuth('temporarily_unavailable', { headers, status: 503 });
     default:
       return refuseOAuth(isOAuthError(refusal) ? refusal : 'invalid_request');

@@ -44,6 +44,10 @@ export function jsonTextResponse(json: string): Response {
   return new Response(json, JSON_RESPONSE);
 }
 
+export function errorResponse(body: { readonly error: string }): Response {
+  return new Response(JSON.stringify(body), { ...JSON_RESPONSE, status: 400 });
+}
+
 export function emptyResponse(): Response {
   return new Response(null, EMPTY_RESPONSE);
 }
@@ -87,10 +91,12 @@ const REFUSALS = {
   undiscovered: { status: 503, text: 'Server busy' },
   /** The refresh token may still be valid: the device keeps it. */
   refresh_unavailable: { status: 503, text: 'Server busy' },
+  /** The token may still be valid: the device may try again. RFC 7009 §2.2.1. */
+  revocation_unavailable: { status: 503, text: 'Server busy' },
   not_configured: { status: 503, text: 'OAuth proxy not configured' },
 } as const;
 
-/** A ProviderError is the provider's decision about a refresh token. */
+/** A ProviderError is the provider's decision about a token. */
 export type Refusal = keyof typeof REFUSALS | ProviderError;
 
 /** Returned by an endpoint instead of a response. Its route makes the response. */
@@ -114,9 +120,7 @@ const RETRY_REFRESH_MS = 5_000;
 
 /** For routes of the relay's own protocol. */
 export function refuseInText({ refusal, retryAfterMs }: Refused): Response {
-  if (!isTextRefusal(refusal)) {
-    return new Response(JSON.stringify({ error: refusal }), { ...JSON_RESPONSE, status: 400 });
-  }
+  if (!isTextRefusal(refusal)) return errorResponse({ error: refusal });
   const waitMs = refusal === 'refresh_unavailable' ? RETRY_REFRESH_MS : retryAfterMs;
   return refuse(refusal, waitMs === undefined ? undefined : retryAfter(waitMs));
 }

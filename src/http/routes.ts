@@ -6,6 +6,7 @@ import type { BlindPolicy } from '../providers/provider.ts';
 import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
 import type { Refreshes } from '../relay/refresh.ts';
 import type { Relay } from '../relay/relay.ts';
+import type { Revocations } from '../relay/revoke.ts';
 import type { SessionStore } from '../relay/store.ts';
 import type { Clock } from '../relay/time.ts';
 import { createAdmission } from './admission.ts';
@@ -25,6 +26,13 @@ import { createOpenApi } from './endpoints/openapi.ts';
 import { createQr } from './endpoints/qr.ts';
 import { createRefresh, createRefreshTokens } from './endpoints/refresh.ts';
 import { createResult, respondToResultFault } from './endpoints/result.ts';
+import {
+  createCanRevoke,
+  createRevocation,
+  createRevoke,
+  createRevokeAtProvider,
+  REVOCATION_UNAVAILABLE,
+} from './endpoints/revoke.ts';
 import { createServices } from './endpoints/services.ts';
 import { createStart } from './endpoints/start.ts';
 import { createConfirmLink, createVerification } from './endpoints/verification.ts';
@@ -60,6 +68,7 @@ export interface RouteSettings {
 /** All except the limit on starts, which is the store's. */
 export interface RateLimits {
   readonly refreshLimiter: RateLimiter;
+  readonly revokeLimiter: RateLimiter;
   /** Polls of the device grant, by device code. Local, because they load only this instance. */
   readonly pollLimiter: RateLimiter;
   readonly codeLimits: RateLimitPair;
@@ -78,6 +87,7 @@ export interface RouteParts {
   readonly relay: Relay;
   readonly store: SessionStore;
   readonly refreshes: Refreshes;
+  readonly revocations: Revocations;
   readonly providers: Providers;
   readonly rateLimits: RateLimits;
   readonly clock: Clock;
@@ -117,6 +127,13 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
   const { refreshLimiter } = rateLimits;
   const refreshTokens = createRefreshTokens(admission, refreshLimiter, parts.refreshes, signInLog);
   const refresh = createRefresh(bodies, providers, refreshTokens, blind);
+  const revokeParts = {
+    bodies,
+    providers,
+    revocations: parts.revocations,
+    revokeAtProvider: createRevokeAtProvider(admission, rateLimits.revokeLimiter, signInLog),
+    blind,
+  };
   const confirmation = createConfirmation({
     pages,
     bodies,
@@ -159,7 +176,8 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
   });
   const qr = createQr(store, admission, rateLimits.qrLimits, baseUrl);
   const openApi = createOpenApi(baseUrl);
-  const services = createServices(providers, blind);
+  const canRevoke = createCanRevoke(providers, blind);
+  const services = createServices(providers, blind, canRevoke);
 
   const page = {
     refuse: pages.refuse,
@@ -181,6 +199,12 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
       onFault: () => refuseInText(refused('refresh_unavailable')),
       ...forDevices,
     },
+    {
+      path: '/revoke',
+      methods: { POST: createRevoke(revokeParts) },
+      onFault: () => refuseInText(REVOCATION_UNAVAILABLE),
+      ...forDevices,
+    },
     { path: '/services', methods: { GET: services }, ...forDevices },
     { path: '/auth/done', methods: { GET: done }, ...page },
     { path: '/auth/:service', methods: link, ...page },
@@ -188,8 +212,10 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
 
     ...createOAuthRoutes(
       providers,
-      blind === 'always' ? BLIND_ENDPOINTS : { token, deviceAuthorization },
-      createMetadata(baseUrl),
+      blind === 'always'
+        ? BLIND_ENDPOINTS
+        : { token, deviceAuthorization, revocation: createRevocation(revokeParts) },
+      createMetadata(baseUrl, canRevoke),
     ),
 
     { path: '/', methods: { GET: home, HEAD: home }, ...page },
@@ -211,14 +237,19 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
 interface OAuthEndpoints {
   readonly token: Handler;
   readonly deviceAuthorization: Handler;
+  readonly revocation: Handler;
 }
 
-const BLIND_ENDPOINTS: OAuthEndpoints = { token: refuseBlind, deviceAuthorization: refuseBlind };
+const BLIND_ENDPOINTS: OAuthEndpoints = {
+  token: refuseBlind,
+  deviceAuthorization: refuseBlind,
+  revocation: refuseBlind,
+};
 
 /** The device grant. Every response is JSON, even to an unknown path or method. */
 function createOAuthRoutes(
   { has }: Providers,
-  { token, deviceAuthorization }: OAuthEndpoints,
+  { token, deviceAuthorization, revocation }: OAuthEndpoints,
   metadata: Handler,
 ): Route[] {
   const oauth = {
@@ -231,12 +262,14 @@ function createOAuthRoutes(
   };
   // After a fault the device must poll again. To many clients any other error is final.
   const polled = { ...oauth, onFault: () => refuseOAuth('authorization_pending') };
+  const revoked = { ...oauth, onFault: () => refuseInOAuth(REVOCATION_UNAVAILABLE) };
   const notFound = { ...forDevices, respond: () => refuseOAuth('not_found', { status: 404 }) };
   const metadataOf = (path: string) => ({ path, methods: { GET: metadata }, ...oauth });
   const deviceMethods = { POST: deviceAuthorization };
   return [
     { path: '/oauth2/:service/token', methods: { POST: token }, ...polled },
     { path: '/oauth2/:service/device_authorization', methods: deviceMethods, ...oauth },
+    { path: '/oauth2/:service/revoke', methods: { POST: revocation }, ...revoked },
     metadataOf('/oauth2/:service/.well-known/openid-configuration'),
     metadataOf('/.well-known/oauth-authorization-server/oauth2/:service'),
     { path: '/oauth2/*', ...notFound },
@@ -256,7 +289,7 @@ function createPictureRoutes({ logo, accent }: Branding): Route[] {
 export function createDisabledRoutes(): Route[] {
   return [
     ...healthRoutes({ isDraining: () => false, findUnreadiness: () => NOT_CONFIGURED }),
-    ...['/services', '/refresh', '/auth/*', '/oauth2/*'].map((path) => ({
+    ...['/services', '/refresh', '/revoke', '/auth/*', '/oauth2/*'].map((path) => ({
       path,
       respond: () => refuse('not_configured'),
     })),

@@ -42,6 +42,7 @@ export interface SignInLog {
     failure: TokenFailure,
   ): void;
   refreshFailed(request: RelayRequest, provider: Provider, failure: TokenFailure): void;
+  revocationFailed(request: RelayRequest, provider: Provider, failure: TokenFailure): void;
   /** Passed to the store. */
   readonly observer: StoreObserver;
 }
@@ -56,7 +57,7 @@ export function createSignInLog(providers: Providers, monitor: Monitor): SignInL
   const warnOfFull = warnOnce('sessions_full', SESSIONS_FULL_HINT);
 
   function fail(
-    event: 'authorization_failed' | 'exchange_failed' | 'refresh_failed',
+    event: 'authorization_failed' | 'exchange_failed' | 'refresh_failed' | 'revocation_failed',
     request: RelayRequest,
     { name }: Provider,
     fields: { readonly signIn?: string; readonly hint: string; readonly [field: string]: unknown },
@@ -112,6 +113,11 @@ export function createSignInLog(providers: Providers, monitor: Monitor): SignInL
     refreshFailed(request, provider, failure) {
       const hint = hintForTokenFailure(provider, failure, 'refresh');
       fail('refresh_failed', request, provider, { ...failure, hint });
+    },
+
+    revocationFailed(request, provider, failure) {
+      const hint = hintForTokenFailure(provider, failure, 'revoke');
+      fail('revocation_failed', request, provider, { ...failure, hint });
     },
 
     observer: {

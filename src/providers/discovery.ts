@@ -6,9 +6,14 @@
 import { readAtMost } from '../body.ts';
 import { DISCOVERY_BYTES, DISCOVERY_TIMEOUT_MS } from '../limits.ts';
 import { codeOf } from './connect-problem.ts';
-import type { ClientAuthentication, PkceMethod, ProviderConfig } from './provider.ts';
+import type { ClientAuthentication, PkceMethod, ProviderConfig, Revocation } from './provider.ts';
 import type { Fetch } from './token-endpoint.ts';
-import { findAuthorizeUrlProblem, findTokenUrlProblem, findUrlProblem } from './url.ts';
+import {
+  findAuthorizeUrlProblem,
+  findRevokeUrlProblem,
+  findTokenUrlProblem,
+  findUrlProblem,
+} from './url.ts';
 
 /** A provider that is configured by `<PROVIDER>_ISSUER`. Settings override what the issuer announces. */
 export interface ProviderToDiscover extends Partial<ProviderConfig> {
@@ -28,6 +33,8 @@ interface Metadata {
   readonly issuer: string;
   readonly authorization_endpoint: string;
   readonly token_endpoint: string;
+  readonly revocation_endpoint: unknown;
+  readonly revocation_endpoint_auth_methods_supported: unknown;
   readonly code_challenge_methods_supported: readonly string[] | undefined;
   readonly token_endpoint_auth_methods_supported: readonly string[] | undefined;
 }
@@ -90,12 +97,16 @@ function parseMetadata(text: string): Metadata | undefined {
     issuer: json?.issuer,
     authorization_endpoint: json?.authorization_endpoint ?? '',
     token_endpoint: json?.token_endpoint ?? '',
+    revocation_endpoint: json?.revocation_endpoint,
+    revocation_endpoint_auth_methods_supported: json?.revocation_endpoint_auth_methods_supported,
     code_challenge_methods_supported: json?.code_challenge_methods_supported ?? undefined,
     token_endpoint_auth_methods_supported: json?.token_endpoint_auth_methods_supported ?? undefined,
   };
-  const { issuer, authorization_endpoint, token_endpoint, ...lists } = metadata;
+  const { issuer, authorization_endpoint, token_endpoint } = metadata;
+  const { code_challenge_methods_supported, token_endpoint_auth_methods_supported } = metadata;
   const areStrings = [issuer, authorization_endpoint, token_endpoint].every(isString);
-  const areLists = Object.values(lists).every((list) => list === undefined || isStringList(list));
+  const lists = [code_challenge_methods_supported, token_endpoint_auth_methods_supported];
+  const areLists = lists.every((list) => list === undefined || isStringList(list));
   return areStrings && areLists ? (metadata as Metadata) : undefined;
 }
 
@@ -109,7 +120,8 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
 }
 
 const isString = (value: unknown): value is string => typeof value === 'string';
-const isStringList = (value: unknown) => Array.isArray(value) && value.every(isString);
+const isStringList = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every(isString);
 
 function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Discovery {
   const { issuer, ...given } = provider;
@@ -125,19 +137,48 @@ function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Dis
       findDiscoveredProblem(issuer, 'authorization_endpoint', authorizeUrl)) ||
     (given.tokenUrl === undefined && findDiscoveredProblem(issuer, 'token_endpoint', tokenUrl));
   if (problem) return { problem: `${issuer}: ${problem}` };
-  const clientAuth = given.clientAuth ?? chooseClientAuth(given.clientSecret, metadata);
+  const { token_endpoint_auth_methods_supported: methods } = metadata;
+  const clientAuth = given.clientAuth ?? chooseClientAuth(given.clientSecret, methods);
   if (!clientAuth)
     return { problem: `${issuer} takes the client secret neither by post nor basic` };
   const pkce = given.pkce ?? choosePkce(metadata);
-  return { provider: { ...given, authorizeUrl, tokenUrl, clientAuth, pkce } };
+  const revocation = given.revocation ?? findRevocation(metadata, given.clientSecret);
+  return {
+    provider: {
+      ...{ ...given, authorizeUrl, tokenUrl, clientAuth, pkce },
+      ...(revocation !== undefined && { revocation }),
+    },
+  };
 }
+
+/** Users can sign in without it, so one that cannot be used counts as absent. RFC 8414 §2. */
+function findRevocation(
+  {
+    issuer,
+    revocation_endpoint: url,
+    revocation_endpoint_auth_methods_supported: methods,
+  }: Metadata,
+  clientSecret: string | undefined,
+): Revocation | undefined {
+  if (!isString(url) || findDiscoveredProblem(issuer, 'revocation_endpoint', url)) return undefined;
+  // Issuers that list none expect what their token endpoint expects.
+  if (!isStringList(methods)) return { url };
+  const clientAuth = chooseClientAuth(clientSecret, methods);
+  return clientAuth && { url, clientAuth };
+}
+
+const URL_RULES = {
+  authorization_endpoint: findAuthorizeUrlProblem,
+  token_endpoint: findTokenUrlProblem,
+  revocation_endpoint: findRevokeUrlProblem,
+} as const;
 
 function findDiscoveredProblem(
   issuer: string,
-  field: 'authorization_endpoint' | 'token_endpoint',
+  field: keyof typeof URL_RULES,
   url: string,
 ): string | undefined {
-  const findProblem = field === 'token_endpoint' ? findTokenUrlProblem : findAuthorizeUrlProblem;
+  const findProblem = URL_RULES[field];
   const isPlain = (text: string) => new URL(text).protocol === 'http:';
   // Plain http is accepted only on this machine, and only from an issuer on this machine.
   const problem =
@@ -155,7 +196,7 @@ function choosePkce({ code_challenge_methods_supported: methods }: Metadata): Pk
 /** An issuer that lists no methods expects `client_secret_basic`. OpenID Connect Discovery 1.0 §3. */
 function chooseClientAuth(
   clientSecret: string | undefined,
-  { token_endpoint_auth_methods_supported: methods }: Metadata,
+  methods: readonly string[] | undefined,
 ): ClientAuthentication | undefined {
   // Without a secret there is nothing to choose: a public client sends its id in the form.
   if (!clientSecret || methods?.includes('client_secret_post')) return 'post';

@@ -60,6 +60,10 @@ ${list(
   '- ',
 )}
 
+## Signing out
+
+${describeSigningOut(profile)}
+
 ## Its own device flow
 
 ${describeDeviceFlow(profile)}
@@ -130,6 +134,7 @@ function describeRequests(profile: Profile): string {
     ['parameters', parameters || 'none'],
     ['client secret', describeAuthentication(profile)],
     ['token request', tokenRequest ? 'JSON' : 'a form'],
+    ['revocation endpoint', profile.revocation?.url ?? 'none'],
     ...(clientIdHeader ? [['client id also in', `the header \`${clientIdHeader}\``]] : []),
     ...(refreshesWithRedirectUri ? [['a refresh also has', '`redirect_uri`']] : []),
   ];
@@ -154,6 +159,22 @@ function describeRefreshToken({ refreshToken, authorizeParams }: Profile): strin
         .map((name) => `\`${name}\``)
         .join(' and ')}.`;
   }
+}
+
+function describeSigningOut(profile: Profile): string {
+  const { displayName, revocation, removeAt } = profile;
+  if (revocation !== undefined) {
+    const { url, takes, method = 'POST' } = revocation;
+    const text = `The relay revokes the tokens of a user who signs out, by ${method} to ${url}.`;
+    const detail = takes
+      ? ' It takes only access tokens, so the relay first refreshes one that has expired.'
+      : '';
+    return sentence(profile, 'revocation', text + detail);
+  }
+  const forgets = `No revocation endpoint of ${displayName} was found, so an app that signs its user out can only forget the tokens. They work until they expire`;
+  return removeAt === undefined
+    ? `${forgets}, or until the user removes the app in the settings of the account.`
+    : sentence(profile, 'removeAt', `${forgets}, or until the user removes the app: ${removeAt}.`);
 }
 
 function describeDeviceFlow(profile: Profile): string {

@@ -9,63 +9,75 @@ import type { ProviderError, TokenFailure } from './token-endpoint.ts';
 
 export type ProviderFacts = Pick<
   Provider,
-  'name' | 'displayName' | 'redirectUri' | 'tokenHost' | 'hasClientSecret'
+  'name' | 'displayName' | 'redirectUri' | 'tokenHost' | 'revocationHost' | 'hasClientSecret'
 >;
 
-export type Grant = 'exchange' | 'refresh';
+export type Grant = 'exchange' | 'refresh' | 'revoke';
 
 export function hintForTokenFailure(
   provider: ProviderFacts,
   failure: TokenFailure,
   grant: Grant,
 ): string {
-  const { displayName, tokenHost, name } = provider;
-  const tokenUrl = `${prefixOf(name)}TOKEN_URL`;
+  const { displayName, name } = provider;
+  const { host, url } = endpointOf(provider, grant);
   switch (failure.reason) {
     case 'timeout':
-      return `${displayName} did not answer at ${tokenHost} within ${EXCHANGE_TIMEOUT_MS / 1_000} s: wait, or check for a firewall in between`;
+      return `${displayName} did not answer at ${host} within ${EXCHANGE_TIMEOUT_MS / 1_000} s: wait, or check for a firewall in between`;
     case 'unreachable':
-      return hintForConnection(provider, failure);
+      return hintForConnection(provider, failure, grant);
     case 'too_large':
     case 'not_json':
-      return `the response of ${tokenHost} is not that of a token endpoint: correct ${tokenUrl}`;
+      return `the response of ${host} is not that of a token endpoint: correct ${url}`;
     case 'no_token':
-      return `${displayName} answered 200 without an access token: check ${tokenUrl} and ${prefixOf(name)}CLIENT_AUTH`;
+      return `${displayName} answered 200 without an access token: check ${url} and ${prefixOf(name)}CLIENT_AUTH`;
     case 'status':
       return hintForStatus(provider, failure, grant);
   }
 }
 
-function hintForConnection({ displayName, tokenHost, name }: ProviderFacts, failure: TokenFailure) {
-  const tokenUrl = `${prefixOf(name)}TOKEN_URL`;
+/** Its host and port, and the setting that names it. */
+function endpointOf({ name, tokenHost, revocationHost = '' }: ProviderFacts, grant: Grant) {
+  const prefix = prefixOf(name);
+  return grant === 'revoke'
+    ? { host: revocationHost, url: `${prefix}REVOKE_URL`, kind: 'revocation' }
+    : { host: tokenHost, url: `${prefix}TOKEN_URL`, kind: 'token' };
+}
+
+function hintForConnection(provider: ProviderFacts, failure: TokenFailure, grant: Grant) {
+  const { displayName } = provider;
+  const { host, url } = endpointOf(provider, grant);
   const code = failure.code === undefined ? '' : ` (${failure.code})`;
   switch (failure.cause) {
     case 'dns':
-      return `this machine cannot resolve the name ${tokenHost}${code}: check its DNS, and ${tokenUrl}`;
+      return `this machine cannot resolve the name ${host}${code}: check its DNS, and ${url}`;
     case 'refused':
-      return `nothing listens at ${tokenHost}${code}: check ${tokenUrl}, and the firewall`;
+      return `nothing listens at ${host}${code}: check ${url}, and the firewall`;
     case 'tls':
-      return `no trusted TLS with ${tokenHost}${code}: check the clock and the CA certificates of this machine; name the CA of a proxy that inspects TLS in NODE_EXTRA_CA_CERTS`;
+      return `no trusted TLS with ${host}${code}: check the clock and the CA certificates of this machine; name the CA of a proxy that inspects TLS in NODE_EXTRA_CA_CERTS`;
     case 'closed':
-      return `${tokenHost} closes the connection${code}: ${displayName} may be down, or a firewall may cut it`;
+      return `${host} closes the connection${code}: ${displayName} may be down, or a firewall may cut it`;
     default:
-      return `${displayName} could not be reached at ${tokenHost}${code}: check the network of this machine`;
+      return `${displayName} could not be reached at ${host}${code}: check the network of this machine`;
   }
 }
 
 function hintForStatus(provider: ProviderFacts, failure: TokenFailure, grant: Grant): string {
-  const { displayName, name, tokenHost } = provider;
+  const { displayName, name } = provider;
   const { status = 0, providerError = failure.refusal } = failure;
-  const tokenUrl = `${prefixOf(name)}TOKEN_URL`;
+  const { host, url, kind } = endpointOf(provider, grant);
   if (status === 429) return `${displayName} limits requests: wait, or ask it for a higher limit`;
   if (status >= 500) return `${displayName} has an error of its own (${status}): wait`;
   if (providerError !== undefined) return hintForError(provider, providerError, grant);
-  if (status >= 300 && status < 400) return `${tokenHost} redirects: correct ${tokenUrl}`;
-  if (status === 404 || status === 405) return `there is no token endpoint: correct ${tokenUrl}`;
+  if (status >= 300 && status < 400) return `${host} redirects: correct ${url}`;
+  if (status === 404 || status === 405) return `there is no ${kind} endpoint: correct ${url}`;
   if (status === 403) {
     return `${displayName} refuses this machine (403): it may block the address of your server`;
   }
-  return `${displayName} answered ${status} without a standard error: check ${tokenUrl}, ${prefixOf(name)}CLIENT_ID and the redirect URI ${provider.redirectUri}`;
+  const facts = `${url}, ${prefixOf(name)}CLIENT_ID`;
+  return grant === 'revoke'
+    ? `${displayName} answered ${status} without a standard error: check ${facts}`
+    : `${displayName} answered ${status} without a standard error: check ${facts} and the redirect URI ${provider.redirectUri}`;
 }
 
 function hintForError(provider: ProviderFacts, error: ProviderError, grant: Grant): string {
@@ -74,19 +86,25 @@ function hintForError(provider: ProviderFacts, error: ProviderError, grant: Gran
   const registered = `register exactly this redirect URI: ${redirectUri}`;
   switch (error) {
     case 'invalid_client':
-      if (grant === 'refresh') return `${displayName} refuses ${clientOf(provider)}`;
+      if (grant !== 'exchange') return `${displayName} refuses ${clientOf(provider)}`;
       return `${displayName} refuses ${clientOf(provider)}; AniList also says so if the redirect URI registered there is not ${redirectUri}`;
     case 'invalid_grant':
       return grant === 'refresh'
         ? `${displayName} refuses the refresh token: it has expired or was revoked, so the user signs in again`
         : `${displayName} refuses the code: if this happens at every sign-in, check ${prefix}PKCE, and ${registered}`;
     case 'unauthorized_client':
+      if (grant === 'revoke') return `${displayName} revokes no token for ${prefix}CLIENT_ID`;
       return `${displayName} does not allow this grant to ${prefix}CLIENT_ID: allow ${grant === 'refresh' ? 'refresh tokens' : 'the authorization code grant'} at its registration`;
     case 'invalid_scope':
       return `${displayName} refuses the scopes: correct ${prefix}SCOPE`;
     case 'unsupported_grant_type':
       return `${displayName} does not support this grant at this endpoint: correct ${prefix}TOKEN_URL`;
+    case 'unsupported_token_type':
+      return `${displayName} does not revoke tokens of this kind`;
     case 'invalid_request':
+      if (grant === 'revoke') {
+        return `${displayName} rejects the revocation as invalid: check ${prefix}REVOKE_URL and ${prefix}CLIENT_AUTH`;
+      }
       return `${displayName} rejects the request as invalid: check ${prefix}PKCE and ${prefix}CLIENT_AUTH, and ${registered}`;
   }
 }

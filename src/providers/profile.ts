@@ -2,7 +2,7 @@
  * The facts about one provider: what the relay sends to it, what an operator has to do before
  * signing in works, and where each fact was read. profiles/ has one file for each.
  */
-import type { ClientAuthentication, PkceMethod, ProviderQuirks } from './provider.ts';
+import type { ClientAuthentication, PkceMethod, ProviderQuirks, Revocation } from './provider.ts';
 
 /** What the relay sends unless the operator sets something else. */
 export interface KnownProvider {
@@ -20,6 +20,10 @@ export interface KnownProvider {
   /** Such as those with which it gives a refresh token. */
   readonly authorizeParams?: Readonly<Record<string, string>>;
   readonly quirks?: ProviderQuirks;
+  /** Absent: it has no revocation endpoint, or none is known. */
+  readonly revocation?: Revocation;
+  /** Where a user removes the app: a URL, or the way through its settings. */
+  readonly removeAt?: string;
 }
 
 export interface Profile extends KnownProvider {
@@ -71,6 +75,8 @@ const FACTS = {
   clientIdHeader: 'client id header',
   userAgent: 'user agent',
   refreshesWithRedirectUri: 'redirect URI in a refresh',
+  revocation: 'revocation',
+  removeAt: 'where users remove the app',
   registration: 'registration',
 } as const;
 

@@ -1,9 +1,10 @@
 /**
- * A provider: its configuration as plain data, and its three operations: authorize, exchange,
- * refresh. All providers share one flow; where they differ, the configuration has a field.
+ * A provider: its configuration as plain data, and its operations: authorize, exchange, refresh,
+ * revoke. All providers share one flow; where they differ, the configuration has a field.
  */
 import { hash } from 'node:crypto';
 import type { ExchangeOutcome } from '../relay/relay.ts';
+import type { RevocationOutcome, RevocationScope, TokenKind } from '../relay/revoke.ts';
 import type { CodeResult } from '../relay/session.ts';
 import type { Authorization } from '../relay/store.ts';
 import type { TokenEndpoint, TokenFailure } from './token-endpoint.ts';
@@ -33,6 +34,26 @@ export interface ProviderConfig {
   readonly authorizeParams: Readonly<Record<string, string>>;
   /** How its token endpoint differs from RFC 6749. */
   readonly quirks?: ProviderQuirks;
+  /** Absent: the provider has none, or none is known. */
+  readonly revocation?: Revocation;
+  /** Where a user removes the app at the provider: a URL, or the way through its settings. */
+  readonly removeAt?: string;
+}
+
+/** The revocation endpoint, and how its requests differ from RFC 7009 §2.1. */
+export interface Revocation {
+  /** May contain `[client id]`, which the relay replaces. */
+  readonly url: string;
+  /** Absent: access and refresh tokens. */
+  readonly takes?: 'access tokens';
+  /** Absent: POST. */
+  readonly method?: 'DELETE';
+  /** Absent: that of token requests. `client_id`: without the secret. `none`: the token suffices. */
+  readonly clientAuth?: ClientAuthentication | 'client_id' | 'none';
+  /** Absent: `token`. `bearer`: in the `Authorization` header, without a body. */
+  readonly tokenIn?: 'access_token' | 'bearer';
+  /** Absent: a form. Trakt's is JSON because all its token requests are. */
+  readonly body?: 'json';
 }
 
 /** What some token endpoints require beyond RFC 6749. */
@@ -75,6 +96,11 @@ export interface Provider {
   /** Host and port of the token endpoint, for the operator. */
   readonly tokenHost: string;
   readonly hasClientSecret: boolean;
+  /** Which tokens can be revoked there. Undefined: none. */
+  readonly revokes: RevocationScope | undefined;
+  /** Host and port of the revocation endpoint, for the operator. */
+  readonly revocationHost: string | undefined;
+  readonly removeAt: string | undefined;
   /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
   authorizeUrl(browserState: string, authorization: Authorization): string;
   /** Reserves one request. Returns false at the limit. */
@@ -86,7 +112,12 @@ export interface Provider {
   exchange(code: string, verifier: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
   /** Sends a refresh token to the token endpoint, once. Never rejects. RFC 6749 §6. */
   refresh(refreshToken: string, scope: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
+  /** Sends a token to the revocation endpoint, once. Never rejects. RFC 7009 §2.1. */
+  revoke(token: string, kind: TokenKind | undefined): Promise<RevocationOutcome<TokenFailure>>;
 }
+
+/** Placeholder in the URL of GitHub's revocation endpoint. */
+const CLIENT_ID = '[client id]';
 
 /** The prefix of a provider's settings: `MY_ACME_` for `my-acme`. */
 export function prefixOf(provider: string): string {
@@ -104,6 +135,10 @@ export function createProvider(
   tokenEndpoint: TokenEndpoint,
 ): Provider {
   const { name, displayName, pkce, scope } = config;
+  const revocation = config.revocation && {
+    ...config.revocation,
+    url: config.revocation.url.replace(CLIENT_ID, encodeURIComponent(config.clientId)),
+  };
   const redirectUri = redirectUriOf(name, baseUrl);
   const query = new URLSearchParams({
     response_type: 'code',
@@ -125,6 +160,9 @@ export function createProvider(
     redirectUri,
     tokenHost: new URL(config.tokenUrl).host,
     hasClientSecret: config.clientSecret !== undefined,
+    revokes: revocation && (revocation.takes ?? 'any token'),
+    revocationHost: revocation && new URL(revocation.url).host,
+    removeAt: config.removeAt,
 
     authorizeUrl(browserState, { verifier, challenge }) {
       // All are base64url, so nothing needs escaping.
@@ -137,7 +175,12 @@ export function createProvider(
     release: () => tokenEndpoint.release(name),
 
     codeForDevice: (code) => {
-      return { code, tokenUrl: config.tokenUrl, clientId: config.clientId, redirectUri };
+      const { tokenUrl, clientId } = config;
+      const revocationUrl = revocation && isStandard(revocation) ? revocation.url : undefined;
+      return {
+        ...{ code, tokenUrl, clientId, redirectUri },
+        ...(revocationUrl !== undefined && { revocationUrl }),
+      };
     },
 
     exchange(code, verifier) {
@@ -152,7 +195,17 @@ export function createProvider(
       const redirect = config.quirks?.refreshesWithRedirectUri ? redirectParameter : '';
       return tokenEndpoint.request(config, 'refresh', grant + scopes + redirect);
     },
+
+    revoke(token, kind) {
+      if (revocation === undefined) throw new Error(`${name} has no revocation endpoint`);
+      return tokenEndpoint.revoke(config, revocation, token, kind);
+    },
   };
+}
+
+/** Whether a device can revoke without the relay: with `token` and `client_id` in a form. */
+function isStandard({ takes, method, tokenIn, body }: Revocation): boolean {
+  return !takes && !method && !tokenIn && !body;
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Requests to providers' token endpoints: their number at a time, their connections, and their
+ * Requests to providers' token and revocation endpoints: their number at a time, their connections, and their
  * responses, which are not trusted.
  */
 import { Buffer } from 'node:buffer';
@@ -7,10 +7,11 @@ import { readAtMost } from '../body.ts';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
 import type { Monitor } from '../monitor.ts';
 import type { ExchangeOutcome } from '../relay/relay.ts';
+import type { RevocationOutcome, TokenKind } from '../relay/revoke.ts';
 import type { TokenResult } from '../relay/session.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
 import { type ConnectProblem, codeOf, describeConnectProblem } from './connect-problem.ts';
-import type { ProviderConfig, ProviderQuirks } from './provider.ts';
+import type { ProviderConfig, ProviderQuirks, Revocation } from './provider.ts';
 
 /** One provider may use a quarter of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
 export const PROVIDER_SHARES = 4;
@@ -20,16 +21,16 @@ export const RESERVED_FOR_DISCOVERY = 16;
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** Why there are no tokens. Safe to log, and to tell a device. */
+/** Why there are no tokens, or why a token was not revoked. Safe to log, and to tell a device. */
 export interface TokenFailure {
   readonly reason: 'timeout' | 'unreachable' | 'status' | 'too_large' | 'not_json' | 'no_token';
   /** With 'unreachable'. The code is the runtime's, such as ENOTFOUND. */
   readonly cause?: ConnectProblem;
   readonly code?: string;
   readonly status?: number;
-  /** The provider's `error`, if it is one of RFC 6749 §5.2. */
+  /** The provider's `error`, if it is one of RFC 6749 §5.2 or RFC 7009 §2.2.1. */
   readonly providerError?: ProviderError;
-  /** The error that a device gets after such a refresh. Absent: its token may still be valid. */
+  /** The error that a device gets after such a refresh or revocation. Absent: its token may still be valid. */
   readonly refusal?: ProviderError;
 }
 
@@ -47,6 +48,13 @@ export interface TokenEndpoint {
     kind: 'exchange' | 'refresh',
     grant: string,
   ): Promise<ExchangeOutcome<TokenFailure>>;
+  /** The same for a revocation (RFC 7009 §2.1). */
+  revoke(
+    provider: ProviderConfig,
+    revocation: Revocation,
+    token: string,
+    kind: TokenKind | undefined,
+  ): Promise<RevocationOutcome<TokenFailure>>;
 }
 
 export interface TokenEndpointOptions {
@@ -64,12 +72,13 @@ export interface TokenEndpointOptions {
 export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
   const { fetch, clock, keepAlive, onFull, monitor } = options;
   /**
-   * Token endpoints that have responded. Keep-alive connections save a TLS handshake, which
+   * Endpoints that have responded. Keep-alive connections save a TLS handshake, which
    * costs more than the rest of a sign-in. A provider may close one just as it is reused. Then
    * it is unknown whether the request arrived, and the relay repeats it once over a new
    * connection. This loses nothing, although a code can be spent only once: if the first
    * request did arrive, its response is lost and the second request is refused. The result is
-   * `exchange_failed`, as it would be without the repeat. Never repeated: a request to an
+   * `exchange_failed`, as it would be without the repeat. A revocation does no harm twice.
+   * Never repeated: a request to an
    * endpoint that has not responded before, one with a partial response, and one with a
    * connection of its own.
    */
@@ -82,6 +91,32 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
   const maxOfProvider = Math.ceil(maxInProgress / PROVIDER_SHARES);
   const inProgress = new Map<string, number>();
   let allInProgress = 0;
+
+  /** Returns the response as `parse` reads it, or why there is none. */
+  async function send<Outcome>(
+    url: string,
+    request: RequestInit,
+    parse: (status: number, text: string | undefined) => Outcome,
+  ): Promise<{ readonly status: number; readonly outcome: Outcome | Failed }> {
+    let status = 0;
+    const signal = timeouts();
+    // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
+    const init = { ...request, keepalive: keepAlive, redirect: 'manual', signal } as const;
+    try {
+      let response: Response;
+      try {
+        response = await fetch(url, init);
+      } catch (error) {
+        if (!keepAlive || !answered.has(url) || !isReset(error)) throw error;
+        response = await fetch(url, { ...init, keepalive: false });
+      }
+      answered.add(url);
+      status = response.status;
+      return { status, outcome: parse(status, await readText(response)) };
+    } catch (error) {
+      return { status, outcome: failed(describeFailure(error, signal)) };
+    }
+  }
 
   return {
     reserve(provider) {
@@ -102,35 +137,25 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
 
     async request(provider, kind, grant) {
       const startedAtMs = clock.now();
-      let status = 0;
-      let outcome: ExchangeOutcome<TokenFailure>;
-      const signal = timeouts();
-      const { tokenUrl } = provider;
       const init = {
         method: 'POST',
         headers: headersFor(provider, keepAlive),
-        keepalive: keepAlive,
         body: encodeBody(provider, grant + credentialsInBody(provider)),
-        // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
-        redirect: 'manual',
-        signal,
-      } satisfies RequestInit;
-      try {
-        let response: Response;
-        try {
-          response = await fetch(tokenUrl, init);
-        } catch (error) {
-          if (!keepAlive || !answered.has(tokenUrl) || !isReset(error)) throw error;
-          response = await fetch(tokenUrl, { ...init, keepalive: false });
-        }
-        answered.add(tokenUrl);
-        status = response.status;
-        outcome = parseResponse(status, await readText(response));
-      } catch (error) {
-        outcome = failed(describeFailure(error, signal));
-      }
+      };
+      const { status, outcome } = await send(provider.tokenUrl, init, parseResponse);
       const reason = outcome.ok ? 'granted' : outcome.failure.reason;
       monitor.answered(provider.name, kind, reason, status, clock.now() - startedAtMs);
+      return outcome;
+    },
+
+    async revoke(provider, revocation, token, kind) {
+      const startedAtMs = clock.now();
+      const init = createRevocationRequest(provider, revocation, token, kind, keepAlive);
+      const { status, outcome } = await send(revocation.url, init, (answeredStatus, text) =>
+        parseRevocation(revocation, answeredStatus, text),
+      );
+      const reason = outcome.ok ? 'revoked' : outcome.failure.reason;
+      monitor.answered(provider.name, 'revoke', reason, status, clock.now() - startedAtMs);
       return outcome;
     },
   };
@@ -236,6 +261,42 @@ export function formEncode(text: string): string {
   return /^[\w*.-]*$/.test(text) ? text : new URLSearchParams([['', text]]).toString().slice(1);
 }
 
+function createRevocationRequest(
+  provider: ProviderConfig,
+  revocation: Revocation,
+  token: string,
+  kind: TokenKind | undefined,
+  keepAlive: boolean,
+): RequestInit {
+  const { clientAuth = provider.clientAuth, tokenIn, takes, body } = revocation;
+  const method = revocation.method ?? 'POST';
+  const client = asClient(provider, clientAuth, body);
+  const headers = headersFor(client, keepAlive);
+  if (tokenIn === 'bearer') {
+    // Dropbox refuses a content type without a body.
+    const { 'Content-Type': _, ...others } = headers;
+    return { method, headers: { ...others, Authorization: `Bearer ${token}` } };
+  }
+  // The others know no such parameter.
+  const takesHint = kind !== undefined && takes === undefined && clientAuth !== 'none';
+  const hint = takesHint ? `&token_type_hint=${kind}` : '';
+  const credentials = clientAuth === 'none' ? '' : credentialsInBody(client);
+  const form = `${tokenIn ?? 'token'}=${formEncode(token)}${hint}${credentials}`;
+  return { method, headers, body: encodeBody(client, form) };
+}
+
+/** The client as a revocation endpoint wants to see it. */
+function asClient(
+  { clientSecret, ...provider }: ProviderConfig,
+  clientAuth: NonNullable<Revocation['clientAuth']>,
+  tokenRequest: Revocation['body'],
+): ProviderConfig {
+  const withBody = tokenRequest && { quirks: { ...provider.quirks, tokenRequest } };
+  if (clientAuth === 'client_id' || clientAuth === 'none') return { ...provider, ...withBody };
+  const withSecret = clientSecret !== undefined && { clientSecret };
+  return { ...provider, ...withBody, ...withSecret, clientAuth };
+}
+
 /** Undefined when it is longer than TOKEN_RESPONSE_BYTES. */
 function readText(response: Response): Promise<string | undefined> {
   if (isShort(response) || response.body === null) return response.text();
@@ -260,6 +321,37 @@ function parseResponse(status: number, text: string | undefined): ExchangeOutcom
   if (status !== 200) return failed({ reason: 'status', status, ...details });
   if (text === undefined) return failed({ reason: 'too_large' });
   return failed({ reason: json === undefined ? 'not_json' : 'no_token', ...details });
+}
+
+/** RFC 7009 §2.2: what the body of a success says does not matter. Some report an error with 200. */
+function parseRevocation(
+  revocation: Revocation,
+  status: number,
+  text: string | undefined,
+): RevocationOutcome<TokenFailure> {
+  const json = text === undefined ? undefined : parseObject(text);
+  const providerError = TOKEN_ERRORS.find((error) => error === json?.error);
+  const refusal = findRefusal(status, json, providerError);
+  if (refusal === 'invalid_grant' || isUnknownToken(revocation, status, json)) {
+    return { ok: true, wasKnown: false };
+  }
+  if (status >= 200 && status < 300 && !json?.error) return { ok: true, wasKnown: true };
+  const details = { ...(providerError && { providerError }), ...(refusal && { refusal }) };
+  return failed({ reason: 'status', status, ...details });
+}
+
+/** A provider that follows RFC 7009 §2.2 answers 200 instead. */
+function isUnknownToken(
+  { method, clientAuth, tokenIn }: Revocation,
+  status: number,
+  json: Record<string, unknown> = {},
+): boolean {
+  // Google; Twitch.
+  if (json.error === 'invalid_token') return true;
+  if (status === 400 && json.message === 'Invalid token') return true;
+  // Without client authentication a 401 is about the token.
+  if (status === 401) return clientAuth === 'none' || tokenIn === 'bearer';
+  return status === 404 && method === 'DELETE';
 }
 
 /**
@@ -344,11 +436,16 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function failed(failure: TokenFailure): ExchangeOutcome<TokenFailure> {
+interface Failed {
+  readonly ok: false;
+  readonly failure: TokenFailure;
+}
+
+function failed(failure: TokenFailure): Failed {
   return { ok: false, failure };
 }
 
-/** RFC 6749 §5.2. Any other error of a provider could contain anything, so it is not passed on. */
+/** RFC 6749 §5.2, and the last one RFC 7009 §2.2.1. Any other error of a provider could contain anything, so it is not passed on. */
 const TOKEN_ERRORS = [
   'invalid_request',
   'invalid_client',
@@ -356,6 +453,7 @@ const TOKEN_ERRORS = [
   'unauthorized_client',
   'unsupported_grant_type',
   'invalid_scope',
+  'unsupported_token_type',
 ] as const;
 
 export type ProviderError = (typeof TOKEN_ERRORS)[number];

@@ -59,6 +59,15 @@ const TOKEN_PARAMETERS = [
   'scope',
 ];
 
+/** Parameters of a revocation: RFC 7009 §2.1, RFC 6749 §2.3.1, and SoundCloud's. */
+const REVOCATION_PARAMETERS = [
+  'token',
+  'token_type_hint',
+  'access_token',
+  'client_id',
+  'client_secret',
+];
+
 /** The first parameter that the relay sets itself: no parameter may appear twice (RFC 6749 §3.1). */
 export function findAuthorizeParameter(query: URLSearchParams): string | undefined {
   return AUTHORIZE_PARAMETERS.find((name) => query.has(name));
@@ -70,6 +79,10 @@ export function findAuthorizeUrlProblem(text: string): string | undefined {
 
 export function findTokenUrlProblem(text: string): string | undefined {
   return findUrlProblem(text) ?? findParameterProblem(text, TOKEN_PARAMETERS);
+}
+
+export function findRevokeUrlProblem(text: string): string | undefined {
+  return findUrlProblem(text) ?? findParameterProblem(text, REVOCATION_PARAMETERS);
 }
 
 function findParameterProblem(text: string, names: readonly string[]): string | undefined {

@@ -40,6 +40,8 @@ export interface CodeResult {
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly redirectUri: string;
+  /** Absent: the provider has none that a device can use. */
+  readonly revocationUrl?: string;
 }
 
 /** What a device receives in place of tokens. */

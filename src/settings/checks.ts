@@ -13,6 +13,7 @@ import { cleanName, hasUnseen } from '../pages/shown-name.ts';
 import {
   findAuthorizeParameter,
   findAuthorizeUrlProblem,
+  findRevokeUrlProblem,
   findTokenUrlProblem,
   findUrlProblem,
   hasUserInfo,
@@ -93,6 +94,7 @@ export const PROVIDER_CHECKS = {
   CLIENT_SECRET: textUnless(findControlCharacter),
   AUTHORIZE_URL: textUnless(findAuthorizeUrlProblem),
   TOKEN_URL: textUnless(findTokenUrlProblem),
+  REVOKE_URL: textUnless(findRevokeUrlProblem),
   // RFC 8414 §2: an issuer has no query.
   ISSUER: textUnless(findUrlProblem, (text) =>
     text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined,

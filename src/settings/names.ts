@@ -231,6 +231,11 @@ export const PROVIDER_SETTINGS = {
     example: 'https://acme.example/oauth/token',
     shown: 'url',
   },
+  REVOKE_URL: {
+    meaning: 'Revocation endpoint (RFC 7009). Unset: as the profile or issuer says, else none.',
+    example: 'https://acme.example/oauth/revoke',
+    shown: 'url',
+  },
   ISSUER: {
     meaning: 'Issuer, to discover the endpoints, PKCE and client authentication.',
     example: 'https://login.acme.example',

@@ -4,7 +4,7 @@ import type { ProviderToDiscover } from '../providers/discovery.ts';
 import { ENDPOINTS, SUBDOMAIN } from '../providers/endpoints.ts';
 import { findKnown, PROFILES } from '../providers/known.ts';
 import { findUnverified, type KnownProvider, type Profile } from '../providers/profile.ts';
-import { type ProviderConfig, prefixOf } from '../providers/provider.ts';
+import { type ProviderConfig, prefixOf, type Revocation } from '../providers/provider.ts';
 import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
@@ -46,6 +46,7 @@ export function readProvider(
     clientAuth: given.CLIENT_AUTH,
     authorizeParams: given.AUTHORIZE_PARAMS ?? {},
     quirks: given.USER_AGENT === undefined ? undefined : { userAgent: given.USER_AGENT },
+    ...readRevocation(given, known),
   });
   // The issuer's own endpoints take precedence over known ones.
   if (isSet('ISSUER')) return { ...common, issuer: given.ISSUER ?? '' };
@@ -60,6 +61,21 @@ export function readProvider(
     ...(Object.keys(quirks).length > 0 && { quirks }),
     ...readEndpoints(reading, name, given, known),
   };
+}
+
+/**
+ * The endpoint of a profile is only for tokens of the profile's token endpoint: no other server
+ * may get them, nor the client secret. How its requests differ is true of the same software
+ * elsewhere too.
+ */
+function readRevocation(
+  { REVOKE_URL: url, TOKEN_URL, ISSUER }: Given,
+  known: KnownProvider | undefined,
+): { readonly revocation?: Revocation | undefined; readonly removeAt?: string | undefined } {
+  const profile = ISSUER === undefined ? known : undefined;
+  if (url !== undefined) return { revocation: { ...profile?.revocation, url } };
+  if (profile === undefined || TOKEN_URL !== undefined) return {};
+  return { revocation: profile.revocation, removeAt: profile.removeAt };
 }
 
 /** Providers often write their names so. */

@@ -11,7 +11,7 @@ const kibibytes = (bytes: number) => bytes / 1_024;
 const thousands = (count: number) => count.toLocaleString('en');
 
 const { CODE_LIMIT_OVERALL, CODE_LIMIT_PER_ADDRESS, DEVICE_POLL_LIMIT } = limits;
-const { QR_LIMIT_OVERALL, QR_LIMIT_PER_ADDRESS, REFRESH_LIMIT } = limits;
+const { QR_LIMIT_OVERALL, QR_LIMIT_PER_ADDRESS, REFRESH_LIMIT, REVOKE_LIMIT } = limits;
 const refreshSeconds = seconds(limits.REFRESH_RESULT_MS);
 const undoSeconds = seconds(limits.STORE_UNDO_MS);
 
@@ -28,6 +28,10 @@ test.each([
   [
     'docs/protocol.md',
     `| refreshes of one address | ${REFRESH_LIMIT.burst} at once, then 1 in ${1 / REFRESH_LIMIT.ratePerSecond} s |`,
+  ],
+  [
+    'docs/protocol.md',
+    `| revocations of one address | ${REVOKE_LIMIT.burst} at once, then 1 in ${1 / REVOKE_LIMIT.ratePerSecond} s |`,
   ],
   [
     'docs/protocol.md',

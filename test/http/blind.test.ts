@@ -49,6 +49,22 @@ describe('a start with a challenge', () => {
     expect(searchParams.get('code_challenge')).toBe(CHALLENGE);
   });
 
+  test.each<[string, ProviderConfig['revocation'], object]>([
+    ['gets the URL', { url: 'https://acme.test/r' }, { revocationUrl: 'https://acme.test/r' }],
+    ['gets none if it could not use it', { url: 'https://acme.test/r', tokenIn: 'bearer' }, {}],
+    ['gets none if there is none', undefined, {}],
+  ])('the device that signs out itself %s', async (_, revocation, expected) => {
+    const acme = revocation === undefined ? ACME : { ...ACME, revocation };
+    const service = blindService({ providers: [acme], providerOrder: ['acme'] });
+    const { session, state } = await startBlind(service);
+    await callback(service, state, 'code=c', 'acme');
+    const { code, tokenUrl, clientId, redirectUri, ...rest } = await (
+      await pollOnce(service, session)
+    ).json();
+    expect([code, tokenUrl, clientId, redirectUri]).not.toContain(undefined);
+    expect(rest).toEqual(expected);
+  });
+
   test('a relay that shuts down waits until its code is delivered, because it would be lost', async () => {
     const service = blindService();
     const { session, state } = await startBlind(service);

@@ -32,16 +32,17 @@ describe('GET /services', () => {
       discoveries: [{ ...silent, clientId: 'acme', authorizeParams: {}, issuer: 'https://a.test' }],
     });
     expect(await list(service)).toEqual([
-      { service: 'anilist', name: 'AniList', blind: 'no' },
-      { service: 'acme', name: 'Acme', blind: 'no' },
-      { service: 'mal', name: 'MyAnimeList', blind: 'no' },
+      { service: 'anilist', name: 'AniList', blind: 'no', revoke: false },
+      { service: 'acme', name: 'Acme', blind: 'no', revoke: false },
+      { service: 'mal', name: 'MyAnimeList', blind: 'no', revoke: false },
     ]);
   });
 
   test('says what the relay speaks', async () => {
     const { extensions } = await (await createTestService().ask('/services')).json();
     expect(extensions).toEqual([
-      ...['code', 'ack', 'device', 'wait', 'progress', 'cancel', 'details', 'challenge', 'refresh'],
+      ...['code', 'ack', 'device', 'wait', 'progress', 'cancel', 'details', 'challenge'],
+      ...['refresh', 'revoke'],
     ]);
     const page = readFileSync(new URL('../../docs/extensions.md', import.meta.url), 'utf8');
     const [table = ''] = page.split('\n## ');

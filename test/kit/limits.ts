@@ -9,6 +9,7 @@ export {
   QR_LIMIT_OVERALL,
   QR_LIMIT_PER_ADDRESS,
   REFRESH_LIMIT,
+  REVOKE_LIMIT,
   SWEEP_INTERVAL_MS,
 } from '../../src/service.ts';
 export { MAX_RATE_LIMIT_ADDRESSES } from '../../src/stores/memory/rate-limits.ts';

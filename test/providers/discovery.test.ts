@@ -55,6 +55,42 @@ function problemOf(discovery: Discovery): string {
   return discovery.problem ?? 'no problem';
 }
 
+describe('the revocation endpoint', () => {
+  const revocationOf = async (document: object, given: Partial<ProviderToDiscover> = {}) =>
+    (await discover({ ...document }, given)).provider?.revocation;
+  const url = 'https://acme.example/revoke';
+  const announced = { revocation_endpoint: url };
+  const methods = (...names: string[]) => {
+    return { ...announced, revocation_endpoint_auth_methods_supported: names };
+  };
+  const clientSecret = 's';
+
+  test('is the announced one, and a setting overrides it', async () => {
+    expect(await revocationOf(announced)).toEqual({ url });
+    const own = { url: 'https://acme.example/own' };
+    expect(await revocationOf(announced, { revocation: own })).toEqual(own);
+  });
+
+  test('gets the client authentication that it announces, or that of the token endpoint', async () => {
+    const basic = { url, clientAuth: 'basic' } as const;
+    expect(await revocationOf(methods('client_secret_basic'), { clientSecret })).toEqual(basic);
+    expect(await revocationOf(methods('client_secret_post'), { clientSecret })).toEqual({
+      ...basic,
+      clientAuth: 'post',
+    });
+    expect(await revocationOf(methods('private_key_jwt'), { clientSecret })).toBeUndefined();
+  });
+
+  test.each(['http://acme.example/revoke', 'nonsense', 7, null, 'https://acme.example/r?token=x'])(
+    'one that cannot be used counts as absent, and users can still sign in: %p',
+    async (wrong) => {
+      const { provider } = await discover({ revocation_endpoint: wrong });
+      expect(provider).toMatchObject({ tokenUrl: ENDPOINTS.token_endpoint });
+      expect(provider?.revocation).toBeUndefined();
+    },
+  );
+});
+
 describe('the URL of the document', () => {
   test('is the OpenID address first: one request, and a provider that is ready for use', async () => {
     const given = { scope: 'a b', authorizeParams: { prompt: 'login' } };

@@ -24,9 +24,27 @@ export interface Documented {
   readonly refreshToken: 'kept' | 'rotated' | 'none';
   /** What its responses have besides, or in another form. */
   readonly response?: Readonly<Record<string, unknown>>;
+  /** How it revokes a token. Absent: it does not. */
+  readonly revocation?: DocumentedRevocation;
   /** What a refusal looks like. */
   readonly refusal?: { readonly status: number; readonly body: unknown };
 }
+
+interface DocumentedRevocation {
+  readonly url: string;
+  readonly method?: 'DELETE';
+  readonly body?: 'json';
+  readonly basic?: true;
+  /** The token is in `Authorization`, and there is no body. */
+  readonly bearer?: true;
+  /** The fields of the body. */
+  readonly sent?: readonly string[];
+  /** It does not know refresh tokens here. */
+  readonly accessOnly?: true;
+}
+
+const POST = ['client_id', 'client_secret', 'token', 'token_type_hint'];
+const BASIC = ['token', 'token_type_hint'];
 
 const AGENT = { 'user-agent': 'sign-in-relay' };
 const google = {
@@ -36,6 +54,7 @@ const google = {
   auth: 'post',
   refreshToken: 'kept',
   offline: { access_type: 'offline', prompt: 'consent' },
+  revocation: { url: 'https://oauth2.googleapis.com/revoke', sent: ['token'] },
 } as const;
 
 export const DOCUMENTED: Readonly<Record<string, Documented>> = {
@@ -85,6 +104,10 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
     headers: { ...AGENT, 'trakt-api-key': 'client' },
     refreshesWithRedirectUri: true,
     response: { scope: 'public', created_at: 1 },
+    revocation: {
+      url: 'https://auth.trakt.tv/oauth/revoke',
+      ...{ body: 'json', sent: ['client_id', 'client_secret', 'token'], accessOnly: true },
+    },
   },
   spotify: {
     authorizeUrl: 'https://accounts.spotify.com/authorize',
@@ -99,18 +122,32 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
     ...{ pkce: 'none', scope: 'user:read:email', auth: 'post', refreshToken: 'rotated' },
     response: { scope: ['user:read:email', 'channel:read:polls'] },
     refusal: { status: 400, body: { status: 400, message: 'Invalid refresh token' } },
+    revocation: {
+      url: 'https://id.twitch.tv/oauth2/revoke',
+      ...{ sent: ['client_id', 'token'], accessOnly: true },
+    },
   },
   vimeo: {
     authorizeUrl: 'https://api.vimeo.com/oauth/authorize',
     tokenUrl: 'https://api.vimeo.com/oauth/access_token',
     ...{ pkce: 'none', scope: 'public', auth: 'basic', refreshToken: 'none' },
     response: { expires_in: undefined, user: { name: 'x'.repeat(2_000) } },
+    revocation: {
+      url: 'https://api.vimeo.com/tokens',
+      method: 'DELETE',
+      bearer: true,
+      accessOnly: true,
+    },
   },
   soundcloud: {
     authorizeUrl: 'https://secure.soundcloud.com/authorize',
     tokenUrl: 'https://secure.soundcloud.com/oauth/token',
     ...{ pkce: 'S256', scope: '', auth: 'post', refreshToken: 'rotated' },
     response: { scope: '' },
+    revocation: {
+      url: 'https://secure.soundcloud.com/sign-out',
+      ...{ body: 'json', sent: ['access_token'], accessOnly: true },
+    },
   },
   patreon: {
     authorizeUrl: 'https://www.patreon.com/oauth2/authorize',
@@ -122,6 +159,7 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
     authorizeUrl: 'https://discord.com/api/oauth2/authorize',
     tokenUrl: 'https://discord.com/api/oauth2/token',
     ...{ pkce: 'S256', scope: 'identify', auth: 'post', refreshToken: 'rotated' },
+    revocation: { url: 'https://discord.com/api/oauth2/token/revoke', sent: POST },
   },
   reddit: {
     authorizeUrl: 'https://www.reddit.com/api/v1/authorize',
@@ -129,6 +167,7 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
     ...{ pkce: 'none', scope: 'identity', auth: 'basic', refreshToken: 'kept' },
     ...{ offline: { duration: 'permanent' }, headers: AGENT },
     refusal: { status: 200, body: { error: 'invalid_grant' } },
+    revocation: { url: 'https://www.reddit.com/api/v1/revoke_token', basic: true, sent: BASIC },
   },
   github: {
     authorizeUrl: 'https://github.com/login/oauth/authorize',
@@ -137,6 +176,10 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
     headers: { accept: 'application/json' },
     response: { expires_in: '28800', refresh_token_expires_in: '15811200', scope: '' },
     refusal: { status: 200, body: { error: 'bad_refresh_token' } },
+    revocation: {
+      url: 'https://api.github.com/applications/client/token',
+      ...{ method: 'DELETE', basic: true, body: 'json', sent: ['access_token'], accessOnly: true },
+    },
   },
   gitlab: {
     authorizeUrl: 'https://gitlab.com/oauth/authorize',
@@ -144,6 +187,7 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
     ...{ pkce: 'S256', scope: 'read_user', auth: 'post', refreshToken: 'rotated' },
     refreshesWithRedirectUri: true,
     response: { created_at: 1 },
+    revocation: { url: 'https://gitlab.com/oauth/revoke', sent: POST },
   },
   microsoft: {
     authorizeUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
@@ -163,6 +207,7 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
     tokenUrl: 'https://api.x.com/2/oauth2/token',
     ...{ pkce: 'S256', auth: 'basic', refreshToken: 'rotated' },
     scope: 'tweet.read users.read offline.access',
+    revocation: { url: 'https://api.x.com/2/oauth2/revoke', basic: true, sent: BASIC },
   },
   dropbox: {
     authorizeUrl: 'https://www.dropbox.com/oauth2/authorize',
@@ -170,23 +215,31 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
     ...{ pkce: 'S256', scope: 'account_info.read', auth: 'post', refreshToken: 'kept' },
     offline: { token_access_type: 'offline' },
     response: { uid: '1', account_id: 'dbid:1' },
+    revocation: {
+      url: 'https://api.dropboxapi.com/2/auth/token/revoke',
+      ...{ bearer: true, accessOnly: true },
+    },
   },
   strava: {
     authorizeUrl: 'https://www.strava.com/oauth/authorize',
     tokenUrl: 'https://www.strava.com/oauth/token',
     ...{ pkce: 'none', scope: 'read', auth: 'post', refreshToken: 'rotated' },
     response: { expires_at: 1, athlete: { id: 1 } },
+    revocation: { url: 'https://www.strava.com/oauth/revoke', basic: true, sent: BASIC },
   },
   fitbit: {
     authorizeUrl: 'https://www.fitbit.com/oauth2/authorize',
     tokenUrl: 'https://api.fitbit.com/oauth2/token',
     ...{ pkce: 'S256', scope: 'profile', auth: 'basic', refreshToken: 'rotated' },
     response: { user_id: 'A' },
+    revocation: { url: 'https://api.fitbit.com/oauth2/revoke', basic: true, sent: BASIC },
   },
 };
 
 export const ID = 'client';
 export const SECRET = 'secret/of=the+client';
+
+const basicOf = () => `Basic ${btoa([ID, SECRET].map(encodeURIComponent).join(':'))}`;
 
 /** A provider that requires what is documented of it. It says what is missing. */
 export function playProvider(name: string, documented: Documented) {
@@ -194,6 +247,7 @@ export function playProvider(name: string, documented: Documented) {
   const redirectUri = `${BASE_URL}/auth/${name}/callback`;
   const codes = new Map<string, { readonly challenge: string; readonly offline: boolean }>();
   const refreshTokens = new Set<string>();
+  const revoked: string[] = [];
   let granted = 0;
 
   /** The page where the user signs in: what the browser returns with. Throws what is wrong with the request. */
@@ -224,6 +278,7 @@ export function playProvider(name: string, documented: Documented) {
       };
       return Response.json(refusal, { status });
     };
+    if (url === documented.revocation?.url) return revoke(documented.revocation, init);
     if (url !== tokenUrl) return new Response(null, { status: 404 });
     if (type !== (body ? 'application/json' : 'application/x-www-form-urlencoded')) {
       return Response.json({ error: 'invalid_request' }, { status: 415 });
@@ -234,10 +289,9 @@ export function playProvider(name: string, documented: Documented) {
     for (const [header, value] of Object.entries(documented.headers ?? {})) {
       if (headers.get(header) !== value) return new Response('who are you?', { status: 403 });
     }
-    const basic = `Basic ${btoa([ID, SECRET].map(encodeURIComponent).join(':'))}`;
     const knows =
       auth === 'basic'
-        ? headers.get('authorization') === basic && !('client_secret' in sent)
+        ? headers.get('authorization') === basicOf() && !('client_secret' in sent)
         : sent.client_id === ID && sent.client_secret === SECRET && !headers.has('authorization');
     if (!knows) return Response.json({ error: 'invalid_client' }, { status: 401 });
 
@@ -259,6 +313,31 @@ export function playProvider(name: string, documented: Documented) {
     return grant(refreshes ? { refresh_token: issueRefreshToken() } : {});
   }
 
+  /** Throws what is wrong with the request. */
+  function revoke(revocation: DocumentedRevocation, { method, headers, body: sent }: RequestInit) {
+    const { authorization = '', ...rest } = Object.fromEntries(new Headers(headers));
+    expect(rest).toMatchObject(documented.headers ?? {});
+    expect(method).toBe(revocation.method ?? 'POST');
+    if (revocation.bearer) {
+      expect(sent).toBeUndefined();
+      revoked.push(authorization.replace('Bearer ', ''));
+      return new Response(null, { status: 204 });
+    }
+    expect(authorization).toBe(revocation.basic ? basicOf() : '');
+    const fields: Record<string, string> =
+      revocation.body === 'json'
+        ? JSON.parse(String(sent))
+        : Object.fromEntries(new URLSearchParams(String(sent)));
+    expect(rest['content-type']).toContain(revocation.body ?? 'form');
+    expect(Object.keys(fields).toSorted()).toEqual([...(revocation.sent ?? [])]);
+    expect(fields).toMatchObject({
+      ...('client_id' in fields && { client_id: ID }),
+      ...('client_secret' in fields && { client_secret: SECRET }),
+    });
+    revoked.push(fields.token ?? fields.access_token ?? '');
+    return new Response('');
+  }
+
   function issueRefreshToken(): string {
     granted += 1;
     refreshTokens.add(`refresh-${granted}`);
@@ -271,5 +350,5 @@ export function playProvider(name: string, documented: Documented) {
     return Response.json({ ...usual, scope, ...documented.response, ...tokens });
   }
 
-  return { authorize, answer, refreshTokens };
+  return { authorize, answer, refreshTokens, revoked };
 }

@@ -98,6 +98,36 @@ describe.each(REFRESHING)('%s', (name, documented) => {
   });
 });
 
+const REVOKING = NAMED.filter(([, { revocation }]) => revocation !== undefined);
+const OTHERS = NAMED.filter(([, { revocation }]) => revocation === undefined);
+
+const revoke = ({ service }: Meeting, name: string, tokens: object) => {
+  const body = JSON.stringify({ service: name, ...tokens });
+  return service.ask('/revoke', { method: 'POST', body });
+};
+
+test.each(REVOKING)(
+  '%s: signing out revokes every token that it takes',
+  async (name, documented) => {
+    const meeting = meet(name, documented);
+    const { accessToken, refreshToken } = await signIn(name, meeting);
+    const response = await revoke(meeting, name, { accessToken, refreshToken });
+    expect([response.status, await response.text()]).toEqual([200, '{}']);
+    const taken = documented.revocation?.accessOnly ? [] : [refreshToken];
+    expect(meeting.provider.revoked).toEqual([...taken, accessToken] as string[]);
+  },
+);
+
+test.each(OTHERS)('%s: there is no endpoint to sign out at', async (name, documented) => {
+  const meeting = meet(name, documented);
+  const response = await revoke(meeting, name, { accessToken: 'access' });
+  const { removeAt } = PROFILES.get(name) as Profile;
+  expect([response.status, await response.json()]).toEqual([
+    400,
+    { error: 'unsupported', ...(removeAt !== undefined && { removeAt }) },
+  ]);
+});
+
 test('with only the endpoints, only two of them would sign in and give what the profile gets', async () => {
   const enough = await Promise.all(
     NAMED.map(async ([name, documented]) => {

@@ -38,6 +38,38 @@ describe('which providers are enabled', () => {
     ]);
   });
 
+  const revocationOf = (env: Record<string, string>) => {
+    const { providers, discoveries } = settingsOf({ PROVIDERS: 'strava', ...env });
+    return [...providers, ...discoveries][0]?.revocation;
+  };
+  const STRAVA = { STRAVA_CLIENT_ID: 's', STRAVA_CLIENT_SECRET: 'secret' };
+
+  test('a token endpoint of your own gets the tokens and the secret, and the revocation endpoint of the profile neither', () => {
+    const url = 'https://www.strava.com/oauth/revoke';
+    expect(revocationOf(STRAVA)).toEqual({ url, clientAuth: 'basic' });
+    const own = { ...STRAVA, STRAVA_TOKEN_URL: 'https://strava.example/token' };
+    expect(revocationOf(own)).toBeUndefined();
+    const both = { ...own, STRAVA_REVOKE_URL: 'https://strava.example/revoke' };
+    expect(revocationOf(both)).toEqual({
+      url: 'https://strava.example/revoke',
+      clientAuth: 'basic',
+    });
+    const issuer = { ...STRAVA, STRAVA_ISSUER: 'https://strava.example' };
+    expect(revocationOf(issuer)).toBeUndefined();
+    expect(revocationOf({ ...issuer, STRAVA_REVOKE_URL: 'https://strava.example/r' })).toEqual({
+      url: 'https://strava.example/r',
+    });
+  });
+
+  test.each([
+    ['http://acme.example/revoke', 'must be https'],
+    ['https://acme.example/revoke?token=x', 'must not contain token'],
+  ])('a revocation endpoint follows the rules of the others: %s', (url, problem) => {
+    expect(faultsOf({ ...acme, ACME_REVOKE_URL: url })).toEqual([
+      expect.stringContaining(`ACME_REVOKE_URL ${problem}`),
+    ]);
+  });
+
   test('settings override a profile; parameters are added to its own, one by one', () => {
     const google = {
       PROVIDERS: 'google',

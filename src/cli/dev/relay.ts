@@ -166,7 +166,7 @@ function describeAsked({ pathname, searchParams }: URL): RefusedRequest['what'] 
   return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
 
-/** For starts and refreshes, because an app's tests send many. Guessing codes stays limited. */
+/** For starts, refreshes and revocations, because an app's tests send many. Guessing codes stays limited. */
 const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
 
 function createStores(signIns: SignIns, maxSessions: number): Stores {
@@ -174,7 +174,10 @@ function createStores(signIns: SignIns, maxSessions: number): Stores {
     sessions: signIns.watch(createMemoryStore(systemClock, maxSessions, NO_LIMIT)),
     refreshes: createMemoryRefreshStore(systemClock),
     createRateLimiter: (name, policy) =>
-      createMemoryRateLimiter(systemClock, name === 'refresh' ? NO_LIMIT : policy),
+      createMemoryRateLimiter(
+        systemClock,
+        ['refresh', 'revoke'].includes(name) ? NO_LIMIT : policy,
+      ),
     close: () => {},
   };
 }

@@ -1,7 +1,7 @@
 /**
  * The device authorization grant for any standard client, under `/oauth2/<service>/`:
  * device authorization (RFC 8628 §3.1), token polling (§3.4), refresh (RFC 6749 §6)
- * and metadata (RFC 8414). docs/device-grant.md.
+ * and metadata (RFC 8414). Revocation is in revoke.ts. docs/device-grant.md.
  */
 import type { Monitor } from '../../monitor.ts';
 import { cleanName } from '../../pages/shown-name.ts';
@@ -30,7 +30,8 @@ const POLL_INTERVAL_SECONDS = 5;
 const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 const REFRESH_GRANT = 'refresh_token';
 
-const PARAMETERS = new Set(['grant_type', 'device_code', 'refresh_token', 'scope', 'device']);
+const START_PARAMETERS = ['device'];
+const TOKEN_PARAMETERS = ['grant_type', 'device_code', 'refresh_token', 'scope'];
 type TokenParameters = ReadonlyMap<string, string>;
 
 export interface DeviceAuthorizationParts {
@@ -59,7 +60,7 @@ export function createDeviceAuthorization(parts: DeviceAuthorizationParts): Hand
     const admitted = admission.admitStart(request);
     if (!admitted.ok) return admitted;
     const { address } = admitted;
-    const parameters = await readParameters(request.raw, bodies);
+    const parameters = await readParameters(request.raw, bodies, START_PARAMETERS);
     if (parameters === undefined) {
       return admission.chargeStart(address, refused('invalid_request'));
     }
@@ -102,7 +103,7 @@ export interface TokenParts {
 export function createToken(parts: TokenParts): Handler {
   const { bodies, providers, refreshTokens } = parts;
   return async (request) => {
-    const parameters = await readParameters(request.raw, bodies);
+    const parameters = await readParameters(request.raw, bodies, TOKEN_PARAMETERS);
     if (parameters === undefined) return refused('invalid_request');
     switch (parameters.get('grant_type')) {
       case DEVICE_CODE_GRANT:
@@ -119,7 +120,7 @@ export function createToken(parts: TokenParts): Handler {
   };
 }
 
-/** With BLIND=always, in place of both: no standard client sends a challenge, so the relay would see the tokens. */
+/** With BLIND=always, in place of all three: no standard client sends a challenge, so the relay would see the tokens. */
 export function refuseBlind(): Response {
   return refuseOAuth('unauthorized_client', { description: 'This relay must not see tokens' });
 }
@@ -186,7 +187,7 @@ async function refresh(
 }
 
 /** Lists only the relay's own endpoints, so an undiscovered provider has metadata too. RFC 8414 §2, RFC 8628 §4. */
-export function createMetadata(baseUrl: string): Handler {
+export function createMetadata(baseUrl: string, canRevoke: (service: string) => boolean): Handler {
   return (request) => {
     const issuer = `${baseUrl}/oauth2/${request.parameter}`;
     return oauthResponse({
@@ -197,6 +198,10 @@ export function createMetadata(baseUrl: string): Handler {
       // RFC 8414 §2 requires the member; §3.2 says to omit empty arrays. Clients need it, and accept it empty.
       response_types_supported: [],
       token_endpoint_auth_methods_supported: ['none'],
+      ...(canRevoke(request.parameter) && {
+        revocation_endpoint: `${issuer}/revoke`,
+        revocation_endpoint_auth_methods_supported: ['none'],
+      }),
     });
   };
 }
@@ -206,9 +211,10 @@ export function createMetadata(baseUrl: string): Handler {
  * has a parameter twice (RFC 6749 §3.2). An empty parameter counts as absent (§3.1). Other
  * parameters are ignored, and may appear twice (RFC 8707 §2).
  */
-async function readParameters(
+export async function readParameters(
   raw: Request,
   bodies: BodyReader,
+  names: readonly string[],
 ): Promise<TokenParameters | undefined> {
   try {
     const { text, isCut } = await bodies.read(raw, MAX_REFRESH_BODY_BYTES);
@@ -217,7 +223,7 @@ async function readParameters(
     const pairs = isJson ? Object.entries(parseMembers(text)) : [...parseParameters(text)];
     const read = pairs.filter((pair): pair is [string, string] => {
       const [name, value] = pair;
-      return PARAMETERS.has(name) && typeof value === 'string' && value !== '';
+      return names.includes(name) && typeof value === 'string' && value !== '';
     });
     const parameters = new Map(read);
     return parameters.size === read.length ? parameters : undefined;

@@ -74,7 +74,7 @@ export function createRefresh(
 }
 
 /** Undefined if it is not JSON, or too long. */
-async function readMembers(request: RelayRequest, bodies: BodyReader) {
+export async function readMembers(request: RelayRequest, bodies: BodyReader) {
   try {
     const { text, isCut } = await bodies.read(request.raw, MAX_REFRESH_BODY_BYTES);
     return isCut ? undefined : parseMembers(text);
@@ -84,6 +84,6 @@ async function readMembers(request: RelayRequest, bodies: BodyReader) {
 }
 
 /** A member that is empty or of a wrong type counts as absent. */
-function textOf(member: unknown): string | undefined {
+export function textOf(member: unknown): string | undefined {
   return typeof member === 'string' && member !== '' ? member : undefined;
 }

@@ -5,15 +5,20 @@ import type { Providers } from '../enabled-providers.ts';
 import { jsonResponse } from '../responses.ts';
 
 const EXTENSIONS = [
-  ...['code', 'ack', 'device', 'wait', 'progress', 'cancel', 'details', 'challenge', 'refresh'],
+  ...['code', 'ack', 'device', 'wait', 'progress', 'cancel', 'details', 'challenge'],
+  ...['refresh', 'revoke'],
 ];
 
 /** In the order of `PROVIDERS`. */
-export function createServices(providers: Providers, policy: BlindPolicy): Handler {
+export function createServices(
+  providers: Providers,
+  policy: BlindPolicy,
+  canRevoke: (service: string) => boolean,
+): Handler {
   return () => {
     const services = providers.offered.map(({ name, displayName }) => {
       const blind = describeBlind(providers.find(name), policy);
-      return { service: name, name: displayName, blind };
+      return { service: name, name: displayName, blind, revoke: canRevoke(name) };
     });
     return jsonResponse({ services, extensions: EXTENSIONS });
   };

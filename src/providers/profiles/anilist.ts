@@ -7,6 +7,7 @@ export const anilist: Profile = {
   pkce: 'none',
   clientAuth: 'post',
   clientSecret: 'required',
+  removeAt: 'https://anilist.co/settings/apps',
   refreshToken: 'never',
   rotates: 'no refresh tokens',
   lifetime: 'access token 1 year',
@@ -20,6 +21,7 @@ export const anilist: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://github.com/MALSync/MALSync/issues/280': ['removeAt'],
       'https://docs.anilist.co/guide/auth/authorization-code': [
         'authorizeUrl',
         'tokenUrl',

@@ -8,6 +8,7 @@ export const discord: Profile = {
   clientAuth: 'post',
   clientSecret: 'required',
   scope: 'identify',
+  revocation: { url: 'https://discord.com/api/oauth2/token/revoke' },
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'access token 7 days',
@@ -27,6 +28,7 @@ export const discord: Profile = {
     readOn: '2026-11-21',
     sources: {
       'https://github.com/discord/discord-api-docs/blob/main/docs/topics/OAuth2.md': [
+        'revocation',
         'authorizeUrl',
         'tokenUrl',
         'clientAuth',

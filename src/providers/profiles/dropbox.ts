@@ -9,6 +9,11 @@ export const dropbox: Profile = {
   clientSecret: 'optional',
   scope: 'account_info.read',
   authorizeParams: { token_access_type: 'offline' },
+  revocation: {
+    url: 'https://api.dropboxapi.com/2/auth/token/revoke',
+    takes: 'access tokens',
+    tokenIn: 'bearer',
+  },
   refreshToken: 'with the parameters above',
   rotates: 'no',
   lifetime: 'access token 4 hours, refresh token until it is revoked',
@@ -27,6 +32,8 @@ export const dropbox: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://www.withone.ai/knowledge/dropbox/conn_mod_def%3A%3AGJ2YUUHIX-4%3A%3A48cI2bQ6SF6D8HUugOCQsw':
+        ['revocation'],
       'https://www.dropbox.com/lp/developers/reference/oauth-guide': [
         'authorizeUrl',
         'tokenUrl',

@@ -8,6 +8,7 @@ export const fitbit: Profile = {
   clientAuth: 'basic',
   clientSecret: 'required',
   scope: 'profile',
+  revocation: { url: 'https://api.fitbit.com/oauth2/revoke' },
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'access token 8 hours',
@@ -27,6 +28,7 @@ export const fitbit: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://dev.fitbit.com/build/reference/web-api/authorization/revoke-token/': ['revocation'],
       'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': ['authorizeUrl'],
       'https://apis.io/providers/fitbit/': ['authorizeUrl', 'tokenUrl'],
       'https://dev.fitbit.com/build/reference/web-api/authorization/oauth2-token/': [

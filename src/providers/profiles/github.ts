@@ -8,6 +8,14 @@ export const github: Profile = {
   clientAuth: 'post',
   clientSecret: 'required',
   scope: 'read:user',
+  revocation: {
+    url: 'https://api.github.com/applications/[client id]/token',
+    takes: 'access tokens',
+    method: 'DELETE',
+    clientAuth: 'basic',
+    tokenIn: 'access_token',
+    body: 'json',
+  },
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'access token 8 hours, refresh token 6 months',
@@ -31,6 +39,7 @@ export const github: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://docs.github.com/rest/reference/apps#delete-an-app-token': ['revocation'],
       'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps': [
         'authorizeUrl',
         'tokenUrl',

@@ -9,6 +9,7 @@ export const gitlab: Profile = {
   clientSecret: 'optional',
   scope: 'read_user',
   quirks: { refreshesWithRedirectUri: true },
+  revocation: { url: 'https://gitlab.com/oauth/revoke' },
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'access token 2 hours',
@@ -27,6 +28,7 @@ export const gitlab: Profile = {
     readOn: '2026-11-21',
     sources: {
       'https://docs.gitlab.com/api/oauth2/': [
+        'revocation',
         'authorizeUrl',
         'tokenUrl',
         'pkce',

@@ -8,6 +8,7 @@ export const microsoft: Profile = {
   clientAuth: 'post',
   clientSecret: 'required',
   scope: 'openid profile offline_access User.Read',
+  removeAt: 'https://account.live.com/consent/Manage',
   refreshToken: 'with the scope above',
   rotates: 'yes',
   lifetime: 'access token about 1 hour, refresh token 90 days',
@@ -28,6 +29,8 @@ export const microsoft: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://github.com/OneDrive/onedrive-api-docs/blob/live/docs/rest-api/getting-started/graph-oauth.md':
+        ['removeAt'],
       'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow': [
         'authorizeUrl',
         'tokenUrl',

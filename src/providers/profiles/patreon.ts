@@ -10,6 +10,7 @@ export const patreon: Profile = {
   scope: 'identity',
   quirks: { userAgent: 'sign-in-relay' },
   userAgentNames: 'your app',
+  removeAt: 'Settings, More, Connected Apps',
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'access token about 1 month, as `expires_in` says',
@@ -23,6 +24,7 @@ export const patreon: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://www.patreondevelopers.com/t/what-i-have-learned-about-scopes/8908': ['removeAt'],
       'https://docs.patreon.com/#oauth': [
         'authorizeUrl',
         'tokenUrl',

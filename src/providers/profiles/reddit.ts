@@ -11,6 +11,7 @@ export const reddit: Profile = {
   authorizeParams: { duration: 'permanent' },
   quirks: { userAgent: 'sign-in-relay' },
   userAgentNames: 'your platform, app, version and account, as in `web:tv.example:1.0 (by /u/you)`',
+  revocation: { url: 'https://www.reddit.com/api/v1/revoke_token' },
   refreshToken: 'with the parameters above',
   rotates: 'no',
   lifetime: 'access token 1 to 24 hours, as `expires_in` says',
@@ -31,6 +32,7 @@ export const reddit: Profile = {
     readOn: '2026-11-21',
     sources: {
       'https://github.com/reddit-archive/reddit/wiki/OAuth2': [
+        'revocation',
         'authorizeUrl',
         'tokenUrl',
         'pkce',

@@ -9,6 +9,7 @@ export const simkl: Profile = {
   clientSecret: 'required',
   quirks: { userAgent: 'sign-in-relay' },
   userAgentNames: 'your app and its version',
+  removeAt: 'https://simkl.com/settings/connected-apps/',
   refreshToken: 'never',
   rotates: 'no refresh tokens',
   lifetime: 'access token 5 years',
@@ -22,6 +23,7 @@ export const simkl: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://github.com/MALSync/MALSync/issues/280': ['removeAt'],
       'https://api.simkl.org/api-reference/oauth-libraries': [
         'authorizeUrl',
         'tokenUrl',

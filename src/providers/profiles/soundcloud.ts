@@ -7,6 +7,13 @@ export const soundcloud: Profile = {
   pkce: 'S256',
   clientAuth: 'post',
   clientSecret: 'required',
+  revocation: {
+    url: 'https://secure.soundcloud.com/sign-out',
+    takes: 'access tokens',
+    clientAuth: 'none',
+    tokenIn: 'access_token',
+    body: 'json',
+  },
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'access token 1 hour',
@@ -24,6 +31,9 @@ export const soundcloud: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://twin-paws.github.io/soundcloud-api-ts/classes/SoundCloudClient.Auth.html': [
+        'revocation',
+      ],
       'https://developers.soundcloud.com/docs/api/guide': [
         'authorizeUrl',
         'tokenUrl',

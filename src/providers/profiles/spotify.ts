@@ -8,6 +8,7 @@ export const spotify: Profile = {
   clientAuth: 'basic',
   clientSecret: 'optional',
   scope: 'user-read-email',
+  removeAt: 'https://www.spotify.com/account/apps/',
   refreshToken: 'always',
   rotates: 'sometimes',
   lifetime: 'access token 1 hour, refresh token 6 months from the sign-in',
@@ -27,6 +28,9 @@ export const spotify: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://www.howtogeek.com/325675/how-to-revoke-third-party-app-permissions-from-spotify/': [
+        'removeAt',
+      ],
       'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
         'authorizeUrl',
         'tokenUrl',

@@ -8,6 +8,7 @@ export const strava: Profile = {
   clientAuth: 'post',
   clientSecret: 'required',
   scope: 'read',
+  revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' },
   refreshToken: 'always',
   rotates: 'sometimes',
   lifetime: 'access token 6 hours',
@@ -26,6 +27,7 @@ export const strava: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://github.com/the-momentum/open-wearables/pull/1320': ['revocation'],
       'https://developers.strava.com/docs/authentication/': [
         'authorizeUrl',
         'tokenUrl',
@@ -58,6 +60,9 @@ export const strava: Profile = {
       'https://communityhub.strava.com/developers-api-7/request-for-athlete-limit-increase-running-coach-pro-app-id-236045-13261':
         ['trap 3'],
     },
-    unverified: { pkce: 'its documentation does not mention PKCE, while Auth.js sends it' },
+    unverified: {
+      pkce: 'its documentation does not mention PKCE, while Auth.js sends it',
+      revocation: 'older copies of its documentation name only /oauth/deauthorize',
+    },
   },
 };

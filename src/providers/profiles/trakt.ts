@@ -14,6 +14,7 @@ export const trakt: Profile = {
     refreshesWithRedirectUri: true,
   },
   userAgentNames: 'your app and its version',
+  revocation: { url: 'https://auth.trakt.tv/oauth/revoke', takes: 'access tokens' },
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'access token 1 to 7 days',
@@ -28,6 +29,7 @@ export const trakt: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://docs.trakt.tv/reference/postoauthrevoke': ['revocation'],
       'https://github.com/trakt/trakt-api/blob/main/projects/api/src/contracts/oauth/index.ts': [
         'authorizeUrl',
         'tokenUrl',
@@ -62,6 +64,8 @@ export const trakt: Profile = {
       tokenUrl:
         'its own repository says auth.trakt.tv since July 2026, copies of its reference pages say api.trakt.tv',
       lifetime: 'its documentation says 7 days, its announcement of 2025 said 24 hours',
+      revocation:
+        'its repository says auth.trakt.tv since July 2026, copies of its reference pages say api.trakt.tv',
     },
   },
 };

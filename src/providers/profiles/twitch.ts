@@ -8,6 +8,11 @@ export const twitch: Profile = {
   clientAuth: 'post',
   clientSecret: 'required',
   scope: 'user:read:email',
+  revocation: {
+    url: 'https://id.twitch.tv/oauth2/revoke',
+    takes: 'access tokens',
+    clientAuth: 'client_id',
+  },
   refreshToken: 'always',
   rotates: 'sometimes',
   lifetime: 'differs, as `expires_in` says',
@@ -27,6 +32,7 @@ export const twitch: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://dev.twitch.tv/docs/authentication/revoke-tokens': ['revocation'],
       'https://dev.twitch.tv/docs/authentication/getting-tokens-oauth': [
         'authorizeUrl',
         'tokenUrl',

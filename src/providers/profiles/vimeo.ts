@@ -8,6 +8,12 @@ export const vimeo: Profile = {
   clientAuth: 'basic',
   clientSecret: 'required',
   scope: 'public',
+  revocation: {
+    url: 'https://api.vimeo.com/tokens',
+    takes: 'access tokens',
+    method: 'DELETE',
+    tokenIn: 'bearer',
+  },
   refreshToken: 'never',
   rotates: 'no refresh tokens',
   lifetime: 'until the user revokes it',
@@ -22,6 +28,8 @@ export const vimeo: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://web-archive.nli.org.il/National_Library/20181105034639mp_/https://developer.vimeo.com/api/endpoints/authenticationextras':
+        ['revocation'],
       'https://developer.vimeo.com/api/authentication': [
         'authorizeUrl',
         'tokenUrl',

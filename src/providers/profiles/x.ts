@@ -8,6 +8,7 @@ export const x: Profile = {
   clientAuth: 'basic',
   clientSecret: 'optional',
   scope: 'tweet.read users.read offline.access',
+  revocation: { url: 'https://api.x.com/2/oauth2/revoke' },
   refreshToken: 'with the scope above',
   rotates: 'yes',
   lifetime: 'access token 2 hours',
@@ -26,6 +27,7 @@ export const x: Profile = {
   evidence: {
     readOn: '2026-11-21',
     sources: {
+      'https://docs.x.com/fundamentals/authentication/oauth-2-0/user-access-token': ['revocation'],
       'https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/user-access-token': [
         'authorizeUrl',
         'pkce',

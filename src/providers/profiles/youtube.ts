@@ -9,6 +9,7 @@ export const youtube: Profile = {
   clientSecret: 'required',
   scope: 'https://www.googleapis.com/auth/youtube.readonly',
   authorizeParams: { access_type: 'offline', prompt: 'consent' },
+  revocation: { url: 'https://oauth2.googleapis.com/revoke', clientAuth: 'none' },
   refreshToken: 'with the parameters above',
   rotates: 'no',
   lifetime: 'access token 1 hour, refresh token until it is unused for 6 months',
@@ -29,6 +30,7 @@ export const youtube: Profile = {
     readOn: '2026-11-21',
     sources: {
       'https://developers.google.com/identity/protocols/oauth2/web-server': [
+        'revocation',
         'authorizeUrl',
         'tokenUrl',
         'clientAuth',

@@ -1,0 +1,398 @@
+/** Signing out: `POST /revoke` and RFC 7009 (docs/extensions.md "Signing out", docs/device-grant.md "Signing out"). */
+import { describe, expect, test } from 'bun:test';
+import type { ProviderConfig } from '../../src/providers/provider.ts';
+import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
+import { isPending, runTurns } from '../kit/clock.ts';
+import { plantSecret } from '../kit/secrets.ts';
+import {
+  captureLog,
+  createTestService,
+  type Fetch,
+  SETTINGS,
+  type TestService,
+} from '../kit/service.ts';
+import { createGate } from '../kit/wait.ts';
+
+const [MAL, ANILIST] = SETTINGS.providers as readonly [ProviderConfig, ProviderConfig];
+
+/** Has a secret and takes every token. `mal` has no revocation endpoint. */
+const ACME = {
+  ...ANILIST,
+  name: 'acme',
+  displayName: 'Acme',
+  tokenUrl: 'https://acme.test/token',
+  revocation: { url: 'https://acme.test/revoke' },
+} as const satisfies ProviderConfig;
+
+/** Takes only access tokens, as Dropbox. */
+const BEARER = {
+  ...ACME,
+  name: 'bearer',
+  revocation: {
+    url: 'https://acme.test/revoke',
+    takes: 'access tokens',
+    tokenIn: 'bearer',
+  },
+} as const;
+
+interface Sent {
+  readonly url: string;
+  readonly method: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** A service and the requests that reach its providers. */
+function createAcme(answer: Fetch = async () => new Response(''), overrides = {}, options = {}) {
+  const sent: Sent[] = [];
+  const providers = [{ ...MAL, removeAt: 'https://mal.test/apps' }, ACME, BEARER];
+  const settings = { providers, providerOrder: ['mal', 'acme', 'bearer'], ...overrides };
+  const fetch: Fetch = async (url, init) => {
+    const { method, headers, body } = init;
+    const fields = Object.fromEntries(new Headers(headers));
+    sent.push({ url, method, headers: fields, body: body as string | undefined });
+    return answer(url, init);
+  };
+  return { sent, service: createTestService(settings, { fetch, ...options }) };
+}
+
+const revoke = ({ ask }: TestService, body: object, peer?: string) =>
+  ask('/revoke', { method: 'POST', body: JSON.stringify(body) }, peer);
+
+const revokeOAuth = ({ ask }: TestService, form: Record<string, string>, service = 'acme') =>
+  ask(`/oauth2/${service}/revoke`, { method: 'POST', body: new URLSearchParams(form) });
+
+const formsOf = (sent: readonly Sent[]) =>
+  sent.map(({ url, body }) => [url, Object.fromEntries(new URLSearchParams(body))]);
+
+const TOKENS = { service: 'acme', refreshToken: 'refresh+1', accessToken: 'access/1' };
+const CLIENT = { client_id: ACME.clientId, client_secret: ACME.clientSecret ?? '' };
+
+const answering =
+  (status: number, body: unknown): Fetch =>
+  async () =>
+    body === undefined ? new Response(null, { status }) : Response.json(body, { status });
+
+describe('POST /revoke', () => {
+  test('revokes the refresh token, then the access token, with the client id and secret', async () => {
+    const { service, sent } = createAcme();
+    const response = await revoke(service, TOKENS);
+    expect([response.status, await response.json()]).toEqual([200, {}]);
+    expect(formsOf(sent)).toEqual([
+      [
+        'https://acme.test/revoke',
+        { token: 'refresh+1', token_type_hint: 'refresh_token', ...CLIENT },
+      ],
+      [
+        'https://acme.test/revoke',
+        { token: 'access/1', token_type_hint: 'access_token', ...CLIENT },
+      ],
+    ]);
+  });
+
+  test('is refused for a provider without a revocation endpoint, and says where the user removes the app', async () => {
+    const { service, sent } = createAcme();
+    const response = await revoke(service, { ...TOKENS, service: 'mal' });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { error: 'unsupported', removeAt: 'https://mal.test/apps' },
+    ]);
+    expect(sent).toEqual([]);
+  });
+
+  test.each([
+    ['no JSON', '{', 'Invalid JSON\n'],
+    ['an unknown service', '{"service":"nosuch","accessToken":"a"}', 'Unknown service\n'],
+    ['no token', '{"service":"acme"}', '{"error":"invalid_request"}'],
+    ['tokens of wrong types', '{"service":"acme","accessToken":1,"refreshToken":""}', 'request"}'],
+  ])('with %s gets a 400, and the provider is not asked', async (_, body, text) => {
+    const { service, sent } = createAcme();
+    const response = await service.ask('/revoke', { method: 'POST', body });
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(text)]);
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('POST /oauth2/<service>/revoke', () => {
+  test('RFC 7009 §2.2: a token is sent with its hint, and the response is an empty 200', async () => {
+    const { service, sent } = createAcme();
+    const response = await revokeOAuth(service, {
+      ...{ token: 't', token_type_hint: 'refresh_token' },
+      ...{ client_id: 'offered', client_secret: 'offered' },
+    });
+    expect([response.status, await response.text()]).toEqual([200, '']);
+    expect(response.headers.get('cache-control')).toContain('no-store');
+    expect(formsOf(sent)).toEqual([
+      ['https://acme.test/revoke', { token: 't', token_type_hint: 'refresh_token', ...CLIENT }],
+    ]);
+  });
+
+  test('RFC 7009 §2.2.1: an unknown hint is ignored', async () => {
+    const { service, sent } = createAcme();
+    expect((await revokeOAuth(service, { token: 't', token_type_hint: 'other' })).status).toBe(200);
+    expect(formsOf(sent)).toEqual([['https://acme.test/revoke', { token: 't', ...CLIENT }]]);
+  });
+
+  test.each([
+    ['no token', {}, 'acme', 'invalid_request'],
+    ['an empty token', { token: '' }, 'acme', 'invalid_request'],
+    ['a provider without an endpoint', { token: 't' }, 'mal', 'unsupported_token_type'],
+  ])('%s: 400, and the provider is not asked', async (_, form, name, error) => {
+    const { service, sent } = createAcme();
+    const response = await revokeOAuth(service, form, name);
+    expect([response.status, await response.json()]).toMatchObject([400, { error }]);
+    expect(sent).toEqual([]);
+  });
+
+  test('a token that appears twice is invalid_request', async () => {
+    const { service, sent } = createAcme();
+    const init = { method: 'POST', body: new URLSearchParams('token=a&token=b') };
+    const response = await service.ask('/oauth2/acme/revoke', init);
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: 'invalid_request' },
+    ]);
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('the response of the provider', () => {
+  test.each<[string, Fetch]>([
+    ['200 with a body', answering(200, { success: true })],
+    ['204', answering(204, undefined)],
+    ['Google: a token that it no longer knows', answering(400, { error: 'invalid_token' })],
+    [
+      'Twitch: a token that it no longer knows',
+      answering(400, { status: 400, message: 'Invalid token' }),
+    ],
+    ['invalid_grant', answering(400, { error: 'invalid_grant' })],
+    ['200 and a page', async () => new Response('<html>bye')],
+  ])('%s: revoked', async (_, answer) => {
+    const { service } = createAcme(answer);
+    expect((await revoke(service, TOKENS)).status).toBe(200);
+    expect((await revokeOAuth(service, { token: 't' })).status).toBe(200);
+  });
+
+  test.each<[string, Fetch, string]>([
+    ['a wrong client', answering(401, { error: 'invalid_client' }), 'invalid_client'],
+    ['401 in its own words', answering(401, { message: 'no' }), 'invalid_client'],
+    ['not these', answering(400, { error: 'unsupported_token_type' }), 'unsupported_token_type'],
+    ['an error with 200', answering(200, { error: 'invalid_request' }), 'invalid_request'],
+  ])('%s: 400 with a standard error', async (_, answer, error) => {
+    const { service } = createAcme(answer);
+    const own = await revoke(service, TOKENS);
+    expect([own.status, await own.json()]).toEqual([400, { error }]);
+    const oauth = await revokeOAuth(service, { token: 't' });
+    expect([oauth.status, await oauth.json()]).toMatchObject([400, { error }]);
+  });
+
+  test.each<[string, Fetch]>([
+    ['an error of its own', answering(500, { error: 'invalid_token_' })],
+    ['a limit of its own', answering(429, {})],
+    ['400 in its own words', answering(400, { message: 'no' })],
+    ['a redirect', async () => new Response(null, { status: 307, headers: { Location: '/x' } })],
+    ['no connection', async () => Promise.reject(new Error('down'))],
+  ])('%s: 503 with Retry-After, and a repeat asks again', async (_, answer) => {
+    const { service, sent } = createAcme(answer);
+    for (const response of [
+      await revoke(service, TOKENS),
+      await revoke(service, TOKENS),
+      await revokeOAuth(service, { token: 't' }),
+    ]) {
+      expect(response.status).toBe(503);
+      expect(response.headers.get('retry-after')).toBe('5');
+    }
+    expect(sent).toHaveLength(3);
+  });
+});
+
+describe('a provider that takes only access tokens', () => {
+  const LIVE = 'Bearer live';
+
+  /** Revokes `live`, gives `live` for the refresh token `good`, and knows no other token. */
+  const takeAccessTokens: Fetch = async (_url, { headers, body }) => {
+    const { Authorization } = headers as Record<string, string>;
+    if (Authorization !== undefined) {
+      return Response.json({}, { status: Authorization === LIVE ? 200 : 401 });
+    }
+    const isGood = new URLSearchParams(String(body)).get('refresh_token') === 'good';
+    return isGood
+      ? Response.json({ access_token: 'live' })
+      : Response.json({ error: 'invalid_grant' }, { status: 400 });
+  };
+
+  const bearersOf = (sent: readonly Sent[]) => sent.map(({ headers }) => headers.authorization);
+
+  test('gets the access token, and no body', async () => {
+    const { service, sent } = createAcme(takeAccessTokens);
+    const asked = { service: 'bearer', accessToken: 'live', refreshToken: 'good' };
+    expect((await revoke(service, asked)).status).toBe(200);
+    expect(sent).toHaveLength(1);
+    expect(sent[0]).toMatchObject({ method: 'POST', headers: { authorization: LIVE } });
+    expect(sent[0]?.body).toBeUndefined();
+    expect(sent[0]?.headers).not.toHaveProperty('content-type');
+  });
+
+  test.each([
+    ['has expired', { accessToken: 'old', refreshToken: 'good' }],
+    ['is not given', { refreshToken: 'good' }],
+  ])(
+    'if it %s, a refresh gives one to revoke: the refresh token would go on working',
+    async (_, tokens) => {
+      const { service, sent } = createAcme(takeAccessTokens);
+      expect((await revoke(service, { service: 'bearer', ...tokens })).status).toBe(200);
+      expect(bearersOf(sent).at(-1)).toBe(LIVE);
+    },
+  );
+
+  test.each([['good'], ['live'], ['dead']])(
+    'RFC 7009 §2.1: whatever the hint, the token %s is looked for among both kinds',
+    async (token) => {
+      for (const token_type_hint of ['access_token', 'refresh_token', '']) {
+        const { service, sent } = createAcme(takeAccessTokens);
+        const form = { token, token_type_hint };
+        expect((await revokeOAuth(service, form, 'bearer')).status).toBe(200);
+        expect(bearersOf(sent).includes(LIVE)).toBe(token !== 'dead');
+      }
+    },
+  );
+
+  test('a refresh that fails leaves it undecided: 503', async () => {
+    const down: Fetch = async (_url, { headers }) =>
+      new Response(null, { status: 'Authorization' in Object(headers) ? 401 : 500 });
+    const { service } = createAcme(down);
+    const asked = { service: 'bearer', accessToken: 'old', refreshToken: 'good' };
+    expect((await revoke(service, asked)).status).toBe(503);
+  });
+});
+
+test('revocations have a limit of their own for each address, one for both protocols', async () => {
+  const { service } = createAcme();
+  const peer = '192.0.2.1';
+  const init = () => ({ method: 'POST', body: new URLSearchParams({ token: 't' }) });
+  for (let count = 0; count < 5; count += 1) {
+    expect((await revoke(service, TOKENS, peer)).status).toBe(200);
+    expect((await service.ask('/oauth2/acme/revoke', init(), peer)).status).toBe(200);
+  }
+  const own = await revoke(service, TOKENS, peer);
+  expect([own.status, await own.text(), own.headers.get('retry-after')]).toEqual([
+    ...[429, 'Rate limited\n', '2'],
+  ]);
+  const oauth = await service.ask('/oauth2/acme/revoke', init(), peer);
+  expect([oauth.status, await oauth.json()]).toMatchObject([429, { error: 'slow_down' }]);
+  const body = JSON.stringify({ service: 'acme', refreshToken: 'r' });
+  expect((await service.ask('/refresh', { method: 'POST', body }, peer)).status).not.toBe(429);
+});
+
+test('a store that is unavailable: 503 with Retry-After, because the tokens may be valid', async () => {
+  const down = () => Promise.reject(new Error('down'));
+  const createRateLimiter = () => ({
+    ...{ policy: { burst: 1, ratePerSecond: 1 }, take: down, refund: down },
+    ...{ size: 0, sweep: () => {} },
+  });
+  const { service } = createAcme(undefined, {}, { createRateLimiter });
+  for (const response of [
+    await revoke(service, TOKENS),
+    await revokeOAuth(service, { token: 't' }),
+  ]) {
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('5');
+  }
+});
+
+describe('a relay that is being stopped', () => {
+  test('finishes the revocations in progress, and accepts no new ones', async () => {
+    const gate = createGate();
+    const held = gate.close();
+    const { service } = createAcme(async () => {
+      await gate.pass();
+      return new Response('');
+    });
+    const asked = revoke(service, { service: 'acme', accessToken: 'a' });
+    await held.arrived;
+    const drained = service.drain();
+    expect((await revoke(service, TOKENS)).status).toBe(503);
+    expect((await revokeOAuth(service, { token: 't' })).status).toBe(503);
+    await runTurns();
+    expect(await isPending(drained)).toBe(true);
+    held.release();
+    expect((await asked).status).toBe(200);
+    await drained;
+  });
+});
+
+test('one revocation more than one provider may have in progress is not sent', async () => {
+  const gate = createGate();
+  const held = gate.close();
+  const { service, sent } = createAcme(
+    async () => {
+      await gate.pass();
+      return new Response('');
+    },
+    {},
+    { fetchesAtOnce: RESERVED_FOR_DISCOVERY + PROVIDER_SHARES },
+  );
+  const first = revoke(service, { service: 'acme', accessToken: 'a' });
+  await held.arrived;
+  expect((await revoke(service, TOKENS)).status).toBe(503);
+  expect(sent).toHaveLength(1);
+  held.release();
+  expect((await first).status).toBe(200);
+  expect((await revoke(service, TOKENS)).status).toBe(200);
+});
+
+describe('announced', () => {
+  const metadataOf = async ({ ask }: TestService, name: string) =>
+    (await ask(`/oauth2/${name}/.well-known/openid-configuration`)).json();
+  const listOf = async ({ ask }: TestService) => {
+    const { services } = (await (await ask('/services')).json()) as {
+      services: { service: string; revoke: boolean }[];
+    };
+    return services.map(({ service, revoke }) => [service, revoke]);
+  };
+
+  test('only where the relay can', async () => {
+    const { service } = createAcme();
+    expect(await metadataOf(service, 'acme')).toMatchObject({
+      revocation_endpoint: 'https://relay.test/oauth2/acme/revoke',
+      revocation_endpoint_auth_methods_supported: ['none'],
+    });
+    expect(await metadataOf(service, 'mal')).not.toHaveProperty('revocation_endpoint');
+    expect(await listOf(service)).toEqual([
+      ['mal', false],
+      ['acme', true],
+      ['bearer', true],
+    ]);
+  });
+
+  test('not with BLIND=always, where the relay must not see tokens', async () => {
+    const { clientSecret: _, ...open } = { ...ACME, pkce: 'S256' } as const;
+    const { service, sent } = createAcme(undefined, {
+      ...{ providers: [open], providerOrder: ['acme'], blind: 'always' },
+    });
+    expect(await metadataOf(service, 'acme')).not.toHaveProperty('revocation_endpoint');
+    expect(await listOf(service)).toEqual([['acme', false]]);
+    const own = await revoke(service, TOKENS);
+    expect([own.status, await own.json()]).toEqual([400, { error: 'unauthorized_client' }]);
+    const oauth = await revokeOAuth(service, { token: 't' });
+    expect([oauth.status, await oauth.json()]).toMatchObject([
+      400,
+      { error: 'unauthorized_client' },
+    ]);
+    expect(sent).toEqual([]);
+  });
+});
+
+test('a failure is logged with a hint that names the setting, and no log line has a token', async () => {
+  const token = plantSecret(`token-${crypto.randomUUID()}`);
+  const { events, named } = captureLog('debug');
+  const { service } = createAcme(answering(404, { error_description: token }));
+  await revoke(service, { service: 'acme', refreshToken: token, accessToken: token });
+  await revokeOAuth(service, { token });
+  expect(named('revocation_failed')).toHaveLength(2);
+  expect(named('revocation_failed')[0]).toMatchObject({
+    ...{ service: 'acme', reason: 'status', status: 404 },
+    hint: 'there is no revocation endpoint: correct ACME_REVOKE_URL',
+  });
+  expect(JSON.stringify(events)).not.toContain(token);
+});
