@@ -1,6 +1,6 @@
 /**
  * The mock provider: `/<service>/authorize` and `/<service>/token` for both
- * services. Each code has its own reply and its own record of requests, so
+ * services, and `/<service>/revoke` for service B. Each code has its own reply and its own record of requests, so
  * cases that run at the same time do not see each other.
  */
 
@@ -102,7 +102,7 @@ interface Issued {
 }
 
 /** The form fields that hold what was issued. */
-const ISSUED_FIELDS = ['code', 'refresh_token'];
+const ISSUED_FIELDS = ['code', 'refresh_token', 'token'];
 
 /** Larger than any form that a relay sends. */
 const BODY_BYTES = 65_536;
@@ -126,7 +126,7 @@ export function createMockProvider(options: Options, secrets: Secrets) {
     refreshToken: secret('refresh'),
     expiresIn: 2_678_400,
   });
-  /** A new authorization code or refresh token; the token endpoint answers it with this reply. */
+  /** A new authorization code or token; the token or revocation endpoint answers it with this reply. */
   const issue = (reply: Reply, suffix?: string) => {
     const code = secret('code', suffix);
     issued.set(code, { reply, requests: [] });

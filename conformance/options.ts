@@ -213,29 +213,38 @@ export function environmentLines(options: Options): string[] {
     extensions.has('device-grant') && `DEVICE_GRANT_REPEAT_SECONDS=${options.grantRepeatSeconds}`,
     extensions.has('cors') && `CORS_ORIGINS=${LISTED_ORIGINS.join(',')}`,
     extensions.has('confirm') && 'CONFIRM=always',
+    extensions.has('revoke') && revokeLine(options),
     ...(extensions.has('challenge') ? challengeLines(options) : []),
   ].filter((line) => typeof line === 'string');
+}
+
+/** Only service B has a revocation endpoint. */
+function revokeLine({ serviceB, providerUrl }: Options): string {
+  return `${prefixOf(serviceB)}REVOKE_URL=${providerUrl}/${serviceB}/revoke`;
+}
+
+function prefixOf(service: string): string {
+  return `${service.toUpperCase().replaceAll('-', '_')}_`;
 }
 
 /** One provider more, which takes a challenge. */
 function challengeLines(options: Options): string[] {
   const { serviceA, serviceB, serviceS256 } = options;
-  const prefix = serviceS256.toUpperCase().replaceAll('-', '_');
   return [
     `PROVIDERS=${serviceA},${serviceB},${serviceS256}`,
     ...providerLines(options, serviceS256),
-    `${prefix}_PKCE=S256`,
+    `${prefixOf(serviceS256)}PKCE=S256`,
   ];
 }
 
 function providerLines(options: Options, service: string): string[] {
-  const prefix = service.toUpperCase().replaceAll('-', '_');
+  const prefix = prefixOf(service);
   const { clientId, clientSecret, authorizeUrl, tokenUrl } = registrationAt(options, service);
   return [
-    `${prefix}_CLIENT_ID=${clientId}`,
-    ...(clientSecret ? [`${prefix}_CLIENT_SECRET=${clientSecret}`] : []),
-    `${prefix}_AUTHORIZE_URL=${authorizeUrl}`,
-    `${prefix}_TOKEN_URL=${tokenUrl}`,
+    `${prefix}CLIENT_ID=${clientId}`,
+    ...(clientSecret ? [`${prefix}CLIENT_SECRET=${clientSecret}`] : []),
+    `${prefix}AUTHORIZE_URL=${authorizeUrl}`,
+    `${prefix}TOKEN_URL=${tokenUrl}`,
   ];
 }
 

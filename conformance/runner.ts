@@ -36,6 +36,7 @@ export type Extension =
   | 'ack'
   | 'services'
   | 'refresh'
+  | 'revoke'
   | 'details'
   | 'challenge'
   | 'progress'

@@ -19,6 +19,7 @@ import { cancel, progress } from './progress.ts';
 import { qr } from './qr.ts';
 import { races } from './races.ts';
 import { hold, result } from './result.ts';
+import { revoke } from './revoke.ts';
 import { headers, methods, paths, unconfigured } from './routes.ts';
 import { details, refresh, services } from './services.ts';
 import { capabilities, journey } from './sign-in.ts';
@@ -64,6 +65,13 @@ export const GROUPS: readonly Group[] = [
     extension: 'refresh',
     parallel: true,
     cases: refresh,
+  },
+  {
+    name: 'revoke',
+    about: 'POST /revoke; RFC 7009: signing out',
+    extension: 'revoke',
+    parallel: true,
+    cases: revoke,
   },
   { name: 'details', about: 'all that the provider gave', extension: 'details', cases: details },
   {

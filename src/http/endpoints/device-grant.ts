@@ -30,8 +30,7 @@ const POLL_INTERVAL_SECONDS = 5;
 const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 const REFRESH_GRANT = 'refresh_token';
 
-const START_PARAMETERS = ['device'];
-const TOKEN_PARAMETERS = ['grant_type', 'device_code', 'refresh_token', 'scope'];
+const PARAMETERS = ['grant_type', 'device_code', 'refresh_token', 'scope', 'device'];
 type TokenParameters = ReadonlyMap<string, string>;
 
 export interface DeviceAuthorizationParts {
@@ -60,7 +59,7 @@ export function createDeviceAuthorization(parts: DeviceAuthorizationParts): Hand
     const admitted = admission.admitStart(request);
     if (!admitted.ok) return admitted;
     const { address } = admitted;
-    const parameters = await readParameters(request.raw, bodies, START_PARAMETERS);
+    const parameters = await readParameters(request.raw, bodies, PARAMETERS);
     if (parameters === undefined) {
       return admission.chargeStart(address, refused('invalid_request'));
     }
@@ -103,7 +102,7 @@ export interface TokenParts {
 export function createToken(parts: TokenParts): Handler {
   const { bodies, providers, refreshTokens } = parts;
   return async (request) => {
-    const parameters = await readParameters(request.raw, bodies, TOKEN_PARAMETERS);
+    const parameters = await readParameters(request.raw, bodies, PARAMETERS);
     if (parameters === undefined) return refused('invalid_request');
     switch (parameters.get('grant_type')) {
       case DEVICE_CODE_GRANT:

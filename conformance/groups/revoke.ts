@@ -1,0 +1,213 @@
+/** Signing out: `POST /revoke` (docs/extensions.md) and `/oauth2/<service>/revoke` (RFC 7009). */
+
+import { times } from '../async.ts';
+import { expectOAuthError, expectRequests, readOAuth } from '../device.ts';
+import {
+  equal,
+  expectJson,
+  expectNoStore,
+  expectNotAllowed,
+  expectRetryAfter,
+  expectStatus,
+  expectText,
+  parseObject,
+} from '../expect.ts';
+import { type Answer, type ClientAddress, formCall } from '../http.ts';
+import { hangUp, json, redirect, text } from '../mock-provider.ts';
+import { registrationAt } from '../options.ts';
+import { cases, type Kit } from '../runner.ts';
+import { listServices } from './services.ts';
+
+const BURST = 10;
+const MAX_BODY_BYTES = 16_384;
+
+/** RFC 7009 §2.2: the content of the response does not matter. */
+const REVOKED = text('', 200, 'text/plain');
+
+const pathOf = (service: string) => `/oauth2/${service}/revoke`;
+
+async function post({ relay }: Kit, body: unknown, from?: ClientAddress): Promise<Answer> {
+  const sent = typeof body === 'string' ? body : JSON.stringify(body);
+  const address = from ?? (await relay.addresses.next());
+  return relay.send({ method: 'POST', path: '/revoke', body: sent, from: address });
+}
+
+async function postForm(
+  { relay, options }: Kit,
+  form: Readonly<Record<string, string>>,
+  { service = options.serviceB, from }: { service?: string; from?: ClientAddress } = {},
+): Promise<Answer> {
+  const address = from ?? (await relay.addresses.next());
+  return relay.send({ ...formCall(pathOf(service), form), from: address });
+}
+
+const formsFor = ({ provider }: Kit, token: string) =>
+  provider.requests(token).map(({ path, form }) => ({ path, ...Object.fromEntries(form) }));
+
+/** What the provider gets of service B. */
+function requestOf({ options }: Kit, token: string, hint?: string) {
+  const { clientId, clientSecret } = registrationAt(options, options.serviceB);
+  return {
+    ...{
+      path: `${new URL(options.providerUrl).pathname.replace(/\/$/, '')}/${options.serviceB}/revoke`,
+    },
+    ...{ token, ...(hint !== undefined && { token_type_hint: hint }) },
+    ...{ client_id: clientId, client_secret: clientSecret },
+  };
+}
+
+function expectRefused(answer: Answer, error: string): void {
+  expectStatus(answer, 400);
+  expectNoStore(answer);
+  equal('error', parseObject(answer).error, error);
+}
+
+export const revoke = cases((test) => {
+  test('docs/extensions.md "Signing out": refresh and access token go to the provider with the client id and secret: 200 {}', async (kit) => {
+    const { provider, options } = kit;
+    const [refreshToken, accessToken] = [provider.issue(REVOKED), provider.issue(REVOKED)];
+    const answer = await post(kit, { service: options.serviceB, refreshToken, accessToken });
+    expectNoStore(answer);
+    expectJson(answer, {});
+    for (const [token, hint] of [
+      [refreshToken, 'refresh_token'],
+      [accessToken, 'access_token'],
+    ] as const) {
+      equal('requests', formsFor(kit, token), [requestOf(kit, token, hint)]);
+    }
+  });
+
+  test('RFC 7009 §2.1; RFC 7009 §2.2: a token goes to the provider with its hint: 200, empty', async (kit) => {
+    const { provider } = kit;
+    for (const hint of ['access_token', 'refresh_token', undefined]) {
+      const token = provider.issue(REVOKED);
+      const hinted = hint === undefined ? {} : { token_type_hint: hint };
+      const offered = { client_id: 'offered', client_secret: 'offered' };
+      const answer = await postForm(kit, { token, ...hinted, ...offered });
+      expectStatus(answer, 200);
+      equal('body', answer.body, '');
+      equal('requests', formsFor(kit, token), [requestOf(kit, token, hint)]);
+    }
+  });
+
+  test('RFC 7009 §2.2: a token that the provider does not know, or no longer, counts as revoked', async (kit) => {
+    const { provider, options } = kit;
+    for (const reply of [REVOKED, json({ error: 'invalid_token' }, 400)]) {
+      const accessToken = provider.issue(reply);
+      const asked = { service: options.serviceB, accessToken };
+      for (const _ of [1, 2]) expectStatus(await post(kit, asked), 200);
+      expectStatus(await postForm(kit, { token: provider.issue(reply) }), 200);
+    }
+  });
+
+  test('docs/extensions.md "Signing out"; RFC 7009 §2.2.1: a provider without a revocation endpoint: unsupported, unsupported_token_type', async (kit) => {
+    const { provider, options } = kit;
+    const token = provider.issue(REVOKED);
+    expectRefused(
+      await post(kit, { service: options.serviceA, refreshToken: token }),
+      'unsupported',
+    );
+    const answer = await postForm(kit, { token }, { service: options.serviceA });
+    expectOAuthError(answer, 'unsupported_token_type');
+    expectRequests(kit, token, 0);
+  });
+
+  test("RFC 7009 §2.2.1: the provider's error is passed on as 400, without its description", async (kit) => {
+    const { provider, options } = kit;
+    for (const [error, status] of [
+      ['invalid_client', 401],
+      ['unauthorized_client', 403],
+      ['unsupported_token_type', 400],
+    ] as const) {
+      const said = { error, error_description: 'conformance-words-of-a-provider' };
+      const issue = () => provider.issue(json(said, status));
+      const own = await post(kit, { service: options.serviceB, accessToken: issue() });
+      equal('JSON fields', parseObject(own), { error });
+      const oauth = await postForm(kit, { token: issue() });
+      expectOAuthError(oauth, error);
+      equal('description', oauth.body.includes(said.error_description), false);
+    }
+  });
+
+  test('RFC 7009 §2.2.1: the provider did not decide: 503 with Retry-After, and a repeat asks it again', async (kit) => {
+    const { provider, options } = kit;
+    const undecided = [500, 429, 400].map((status) => json({}, status));
+    for (const reply of [hangUp, ...undecided, redirect(307, 'trap')]) {
+      const asked = { service: options.serviceB, accessToken: provider.issue(reply) };
+      const own = await post(kit, asked);
+      expectText(own, 503, 'Server busy');
+      expectRetryAfter(own);
+      // The mock provider answers a further request with 200.
+      expectStatus(await post(kit, asked), 200);
+      const oauth = await postForm(kit, { token: provider.issue(reply) });
+      expectOAuthError(oauth, 'temporarily_unavailable', 503);
+      expectRetryAfter(oauth);
+    }
+  });
+
+  test('docs/extensions.md "Signing out"; RFC 6749 §3.2: no JSON, too much, no service, no token or two: 400, and the provider is not asked', async (kit) => {
+    const { relay, provider, options } = kit;
+    const token = provider.issue(REVOKED);
+    const { serviceB } = options;
+    for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {
+      expectText(await post(kit, body), 400, 'Invalid JSON');
+    }
+    for (const body of [
+      'null',
+      { accessToken: token },
+      { service: 'nosuch', accessToken: token },
+    ]) {
+      expectText(await post(kit, body), 400, 'Unknown service');
+    }
+    for (const tokens of [{}, { accessToken: '' }, { refreshToken: 1 }]) {
+      expectRefused(await post(kit, { service: serviceB, ...tokens }), 'invalid_request');
+    }
+    const form = formCall(pathOf(serviceB), {});
+    for (const body of ['', 'token=', `token=${token}&token=${token}`]) {
+      expectOAuthError(await relay.send({ ...form, body }), 'invalid_request');
+    }
+    expectOAuthError(await postForm(kit, { token }, { service: 'nosuch' }), 'not_found', 404);
+    expectRequests(kit, token, 0);
+  });
+
+  test('docs/extensions.md "Services"; RFC 8414 §2: announced only where the relay can revoke', async (kit) => {
+    const { relay, options } = kit;
+    const listed = await listServices(kit);
+    for (const service of [options.serviceA, options.serviceB]) {
+      const can = service === options.serviceB;
+      equal('revoke', listed.find((each) => each.service === service)?.revoke, can);
+      const path = `/oauth2/${service}/.well-known/openid-configuration`;
+      const metadata = readOAuth(await relay.send({ path }), 200);
+      const endpoint = can ? `${options.publicUrl}${pathOf(service)}` : undefined;
+      equal('revocation_endpoint', metadata.revocation_endpoint, endpoint);
+    }
+  });
+
+  test('docs/extensions.md "Signing out": revocations have a limit of their own for each address: 429 with Retry-After', async (kit) => {
+    const { relay, provider, options } = kit;
+    const from = await relay.addresses.unused();
+    // All at once: on a slow machine a bucket fills as fast as one revocation follows another.
+    const answers = await Promise.all(
+      times(2 * BURST, () => {
+        const accessToken = provider.issue(REVOKED);
+        return post(kit, { service: options.serviceB, accessToken }, from);
+      }),
+    );
+    const refused = answers.find(({ status }) => status !== 200);
+    if (refused === undefined) return;
+    expectText(refused, 429, 'Rate limited');
+    expectRetryAfter(refused);
+    await relay.start({ from });
+  });
+
+  test('docs/extensions.md "Signing out": only POST; without OAUTH_BASE_URL: 503', async ({
+    relay,
+    options,
+  }) => {
+    expectNotAllowed(await relay.send({ path: '/revoke' }));
+    const oauth = await relay.send({ path: pathOf(options.serviceB) });
+    expectOAuthError(oauth, 'method_not_allowed', 405);
+    const unconfigured = await relay.sendUnconfigured({ method: 'POST', path: '/revoke' });
+    expectText(unconfigured, 503, 'OAuth proxy not configured');
+  });
+});
