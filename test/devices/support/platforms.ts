@@ -1,4 +1,5 @@
 /** How each program of examples/devices is compiled and started. */
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { runChild } from '../../kit/process.ts';
 import { ROOT } from '../../kit/relay.ts';
@@ -6,6 +7,10 @@ import { installProgram, type Platform } from './app.ts';
 import { WEB_TV } from './web-tv.ts';
 
 const SOURCES = join(ROOT, 'examples/devices');
+const sourcesOf = (language: string) =>
+  readdirSync(join(SOURCES, language)).map((file) => join(SOURCES, language, file));
+
+const GSON = '/usr/share/java/gson.jar';
 
 /** Of the system: another Python that comes first in PATH may be too old. */
 const PYTHON = '/usr/bin/python3';
@@ -46,10 +51,13 @@ export const PLATFORMS: readonly Platform[] = [
   },
   {
     name: 'Java',
-    needs: { javac: 'default-jdk-headless', java: 'default-jdk-headless' },
-    prepare: (folder) => compile(['javac', '-d', '.', join(SOURCES, 'java/SignIn.java')], folder),
+    needs: {
+      ...{ javac: 'default-jdk-headless', java: 'default-jdk-headless' },
+      [GSON]: 'libgoogle-gson-java',
+    },
+    prepare: (folder) => compile(['javac', '-d', '.', '-cp', GSON, ...sourcesOf('java')], folder),
     install: async (folder) =>
-      installProgram(['java', '-XX:TieredStopAtLevel=1', '-cp', folder, 'SignIn']),
+      installProgram(['java', '-XX:TieredStopAtLevel=1', '-cp', `${GSON}:${folder}`, 'App']),
   },
   {
     name: 'C#',
@@ -57,14 +65,14 @@ export const PLATFORMS: readonly Platform[] = [
       mcs: 'mono-mcs',
       mono: 'mono-runtime',
       '/usr/lib/mono/4.5/System.Net.Http.dll': 'libmono-system-net-http4.0-cil',
-      '/usr/lib/mono/4.5/System.Runtime.Serialization.dll':
-        'libmono-system-runtime-serialization4.0-cil',
+      '/usr/lib/mono/4.5/System.Json.dll': 'libmono-system-json4.0-cil',
     },
     prepare: (folder) =>
       compile(
         [
-          ...['mcs', '-out:SignIn.exe', '-r:System.Net.Http', '-r:System.Runtime.Serialization'],
-          join(SOURCES, 'csharp/SignIn.cs'),
+          ...['mcs', '-out:SignIn.exe', '-r:System.Net.Http', '-r:System.Json'],
+          ...sourcesOf('csharp'),
+          join(import.meta.dirname, 'system-text-json.cs'),
         ],
         folder,
       ),
