@@ -5,8 +5,9 @@ set -eu
 export DEBIAN_FRONTEND=noninteractive
 # The programs of examples/devices need the compilers from golang-go on.
 packages='buildah caddy chromium curl haproxy nginx-light nodejs openssl redis-tools redis-server bsdutils systemd
-  python3-oauthlib golang-go rustc default-jdk-headless libgoogle-gson-java mono-mcs mono-runtime
-  libmono-system-net-http4.0-cil libmono-system-json4.0-cil'
+  python3-oauthlib golang-go cargo rustc librust-serde-json-dev librust-ureq-dev
+  default-jdk-headless libandroid-json-org-java libgoogle-gson-java mono-mcs mono-runtime
+  libmono-system-json4.0-cil libmono-system-net-http4.0-cil'
 apt-get --quiet update
 # shellcheck disable=SC2086
 apt-get --quiet install --yes --no-install-recommends $packages

@@ -19,6 +19,8 @@ import { startProxy } from './support/proxy.ts';
 import { APP_ORIGIN, closeBrowser, WEB_TV } from './support/web-tv.ts';
 
 const LONGEST_MS = 120_000;
+/** Rust compiles twenty crates first. */
+const COMPILING_MS = 300_000;
 
 /** What the provider answers for a code or a refresh token that the test made. */
 const granted = new Map<string, object>();
@@ -93,7 +95,7 @@ describe.each(PLATFORMS)('$name', (platform) => {
     return;
   }
 
-  beforeAll(() => platform.prepare(built), LONGEST_MS);
+  beforeAll(() => platform.prepare(built), COMPILING_MS);
 
   function rule(name: string, run: () => Promise<void>): void {
     test.concurrent(name, run, LONGEST_MS);
