@@ -14,7 +14,7 @@ import { plantSecret } from '../kit/secrets.ts';
 import { bringCode, callback, continueWithCode, decide, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 import type { Platform, Run } from './support/app.ts';
-import { PLATFORMS } from './support/platforms.ts';
+import { ANDROID_TV, PLATFORMS } from './support/platforms.ts';
 import { startProxy } from './support/proxy.ts';
 import { APP_ORIGIN, closeBrowser, WEB_TV } from './support/web-tv.ts';
 
@@ -48,6 +48,9 @@ afterAll(async () => {
 
 const makeToken = (kind: string) => plantSecret(`${kind}-${randomUUID()}`);
 
+/** Tokens that expire within a minute are due at once. */
+const DUE = { expiresIn: 30 };
+
 /** A code, and the tokens that a device gets for it. */
 function grantTokens({ expiresIn = 3_600 } = {}) {
   const tokens = {
@@ -72,9 +75,6 @@ async function agree(run: Run, { nth = 1, at = relay, expiresIn = 3_600 } = {}) 
   expect(response.status).toBe(200);
   return tokens;
 }
-
-/** Tokens that are to be refreshed when the program starts again. */
-const DUE = { expiresIn: 1 };
 
 const ENDED_WELL = { exitCode: 0, error: '' };
 
@@ -217,7 +217,41 @@ describe.each(PLATFORMS)('$name', (platform) => {
     expect(await app.tokens()).toBeUndefined();
   });
 
-  rule('tokens that are valid for longer are used as they are', async () => {
+  rule(
+    'tokens are refreshed when they are due; without a new refresh token the old one stays',
+    async () => {
+      await using proxy = await startProxy(relay.baseUrl);
+      await using app = await platform.install(built);
+      const first = app.run(proxy.url);
+      const { refreshToken } = await agree(first, DUE);
+      await first.ended;
+
+      const rotated = grantTokens().tokens;
+      granted.set(refreshToken, {
+        access_token: rotated.accessToken,
+        refresh_token: rotated.refreshToken,
+        expires_in: DUE.expiresIn,
+      });
+      proxy.fail('refresh', 'html 503', '429', 'lost');
+      const second = app.run(proxy.url);
+      expect(await second.ended).toMatchObject(ENDED_WELL);
+      expect(second.links()).toBe(0);
+      const { accessToken, refreshToken: kept } = rotated;
+      expect(await app.tokens()).toMatchObject({ accessToken, refreshToken: kept });
+
+      const last = makeToken('access');
+      granted.set(kept, { access_token: last });
+      expect(await app.run(proxy.url).ended).toMatchObject(ENDED_WELL);
+      expect(await app.tokens()).toMatchObject({ accessToken: last, refreshToken: kept });
+
+      // The provider named no expiry: they are valid until it refuses them.
+      expect(await app.run(proxy.url).ended).toMatchObject(ENDED_WELL);
+      expect(await app.tokens()).toMatchObject({ accessToken: last, refreshToken: kept });
+      expect(proxy.answers('refresh')).toEqual([200, 200]);
+    },
+  );
+
+  rule('a start does not refresh tokens that are not due', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     await using app = await platform.install(built);
     const first = app.run(proxy.url);
@@ -230,31 +264,19 @@ describe.each(PLATFORMS)('$name', (platform) => {
     expect(await app.tokens()).toMatchObject(tokens);
   });
 
-  rule('tokens are refreshed; without a new refresh token the old one stays', async () => {
-    await using proxy = await startProxy(relay.baseUrl);
-    await using app = await platform.install(built);
-    const first = app.run(proxy.url);
-    const { refreshToken } = await agree(first, DUE);
-    await first.ended;
-
-    const rotated = grantTokens().tokens;
-    granted.set(refreshToken, {
-      access_token: rotated.accessToken,
-      refresh_token: rotated.refreshToken,
-      expires_in: DUE.expiresIn,
+  // A browser has no file to change.
+  if (platform !== WEB_TV)
+    rule('tokens that were saved before the clock was set back are due', async () => {
+      await using proxy = await startProxy(relay.baseUrl);
+      await using app = await platform.install(built);
+      const first = app.run(proxy.url);
+      const { refreshToken } = await agree(first);
+      await first.ended;
+      app.setClockBack?.();
+      granted.set(refreshToken, { access_token: makeToken('access') });
+      expect(await app.run(proxy.url).ended).toMatchObject(ENDED_WELL);
+      expect(proxy.answers('refresh')).toEqual([200]);
     });
-    proxy.fail('refresh', 'html 503', '429', 'lost');
-    const second = app.run(proxy.url);
-    expect(await second.ended).toMatchObject(ENDED_WELL);
-    expect(second.links()).toBe(0);
-    const { accessToken, refreshToken: kept } = rotated;
-    expect(await app.tokens()).toMatchObject({ accessToken, refreshToken: kept });
-
-    const last = makeToken('access');
-    granted.set(kept, { access_token: last });
-    expect(await app.run(proxy.url).ended).toMatchObject(ENDED_WELL);
-    expect(await app.tokens()).toMatchObject({ accessToken: last, refreshToken: kept });
-  });
 
   rule('a refresh token that the provider refuses: the user signs in again', async () => {
     await using app = await platform.install(built);
@@ -278,4 +300,40 @@ describe.each(PLATFORMS)('$name', (platform) => {
     expect({ exitCode, error }).toEqual({ exitCode: 1, error: 'unreachable' });
     expect(await app.tokens()).toMatchObject(tokens);
   });
+
+  // Its OkHttp Authenticator.
+  if (platform === ANDROID_TV)
+    rule(
+      'a token that the API rejects is refreshed once, for all requests that it had',
+      async () => {
+        await using proxy = await startProxy(relay.baseUrl);
+        await using app = await platform.install(built);
+        const first = app.run(proxy.url);
+        const { refreshToken } = await agree(first);
+        await first.ended;
+        const fresh = grantTokens().tokens;
+        granted.set(refreshToken, {
+          access_token: fresh.accessToken,
+          refresh_token: fresh.refreshToken,
+        });
+        let accepted: string = fresh.accessToken;
+        using api = serveUpstream((request) => {
+          const isAccepted = request.headers.get('authorization') === `Bearer ${accepted}`;
+          return new Response(null, { status: isAccepted ? 200 : 401 });
+        });
+        const second = app.run(proxy.url, 'mal', api.url);
+        expect(await second.ended).toMatchObject(ENDED_WELL);
+        expect(second.output?.()).toContain('The API answered [200, 200, 200]');
+        expect(proxy.answers('refresh')).toEqual([200]);
+        expect(await app.tokens()).toMatchObject({ accessToken: fresh.accessToken });
+
+        // If the new token is rejected too, the app gets the 401.
+        accepted = '';
+        granted.set(fresh.refreshToken, { access_token: makeToken('access') });
+        const third = app.run(proxy.url, 'mal', api.url);
+        expect(await third.ended).toMatchObject(ENDED_WELL);
+        expect(third.output?.()).toContain('The API answered [401, 401, 401]');
+        expect(proxy.answers('refresh')).toEqual([200, 200]);
+      },
+    );
 });

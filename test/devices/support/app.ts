@@ -1,7 +1,8 @@
 /** An app on a device: one of the programs of examples/devices, installed in a folder of its own. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { startChild } from '../../kit/process.ts';
 import { pollUntil } from '../../kit/wait.ts';
 
@@ -16,6 +17,8 @@ export interface Run {
   link(nth?: number): Promise<string>;
   /** How many links it has shown. */
   links(): number;
+  /** What it wrote, without escape sequences. Not in a browser. */
+  output?(): string;
   /** What the user does who has changed their mind: Ctrl-C, Enter, or Back. */
   cancel(): void;
   /** The device sleeps, and wakes. Not in a browser. */
@@ -26,11 +29,13 @@ export interface Run {
 }
 
 export interface App extends AsyncDisposable {
-  run(relayUrl: string, service?: string): Run;
+  run(relayUrl: string, service?: string, ...more: readonly string[]): Run;
   /** What it saved. */
   tokens(): Promise<Tokens | undefined>;
   /** The permissions of the file with the tokens; undefined where there is no file. */
   mode(): number | undefined;
+  /** As if the tokens had been saved a day from now. Not in a browser. */
+  setClockBack?(): void;
 }
 
 /** A language whose programs can be run here. */
@@ -50,12 +55,17 @@ export function installProgram(
   const folder = mkdtempSync(join(tmpdir(), 'relay-device-'));
   const file = join(folder, 'tokens.json');
   return {
-    run: (relayUrl, service = 'mal') =>
-      runProgram([...command, relayUrl, service], folder, cancelsBy),
+    run: (relayUrl, service = 'mal', ...more) =>
+      runProgram([...command, relayUrl, service, ...more], folder, cancelsBy),
     async tokens() {
       return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Tokens) : undefined;
     },
     mode: () => statSync(file).mode & 0o777,
+    setClockBack() {
+      const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
+      const dayInItsUnit = saved.expiresAt > 1e11 ? 86_400_000 : 86_400;
+      writeFileSync(file, JSON.stringify({ ...saved, expiresAt: saved.expiresAt + dayInItsUnit }));
+    },
     async [Symbol.asyncDispose]() {
       rmSync(folder, { recursive: true, force: true });
     },
@@ -69,6 +79,7 @@ function runProgram(command: readonly string[], cwd: string, cancelsBy: 'SIGINT'
   return {
     links: () => links().length,
     link: (nth = 1) => pollUntil(`link ${nth} is shown`, () => links()[nth - 1]),
+    output: () => stripVTControlCharacters(child.output()),
     suspend: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),
     cancel() {

@@ -13,6 +13,7 @@ const sourcesOf = (language: string) =>
 /** Where Debian's packages of crates are. */
 const CRATES = '/usr/share/cargo/registry';
 
+const JSON_JAR = '/usr/share/java/json-android.jar';
 const GSON = '/usr/share/java/gson.jar';
 
 /** Of the system: another Python that comes first in PATH may be too old. */
@@ -44,6 +45,44 @@ async function compileRust(folder: string): Promise<void> {
   writeFileSync(join(project, '.cargo/config.toml'), ['[source.crates-io]', ...source].join('\n'));
   await compile(['cargo', 'build', '--offline', '--quiet'], project);
 }
+
+const KOTLIN = join(ROOT, 'node_modules/kotlin-compiler/lib');
+const kotlinJars = (...names: string[]) => names.map((name) => join(KOTLIN, `${name}.jar`));
+/** What the program for Android is compiled and run with. */
+const ANDROID = [...kotlinJars('kotlin-stdlib', 'kotlinx-coroutines-core-jvm'), JSON_JAR].join(':');
+
+/** With a stand-in for OkHttp, whose releases no registry of the tests has. */
+function compileKotlin(folder: string): Promise<void> {
+  const compiler = kotlinJars(
+    ...['kotlin-compiler', 'kotlin-stdlib', 'kotlinx-coroutines-core-jvm', 'kotlin-reflect'],
+    ...['kotlin-script-runtime', 'kotlin-daemon-client', 'annotations-13.0'],
+  );
+  const standIns = ['okhttp.kt', 'android.kt'].map((name) => join(import.meta.dir, name));
+  const command = ['java', '-XX:TieredStopAtLevel=1', '-cp', compiler.join(':')];
+  const options = ['-Werror', '-no-stdlib', '-no-reflect', '-cp', ANDROID, '-d', 'android'];
+  return compile(
+    [
+      ...[...command, 'org.jetbrains.kotlin.cli.jvm.K2JVMCompiler', ...options],
+      ...[...sourcesOf('android-tv'), ...standIns],
+    ],
+    folder,
+  );
+}
+
+export const ANDROID_TV: Platform = {
+  name: 'Android TV',
+  needs: { java: 'default-jdk-headless', [JSON_JAR]: 'libandroid-json-org-java' },
+  prepare: compileKotlin,
+  install: async (folder) =>
+    installProgram(
+      [
+        // Android's own umask.
+        ...['sh', '-c', 'umask 077 && exec java "$@"', 'sh', '-XX:TieredStopAtLevel=1'],
+        ...['-cp', `${ANDROID}:${folder}/android`, 'example.relay.AndroidKt'],
+      ],
+      'Enter',
+    ),
+};
 
 export const PLATFORMS: readonly Platform[] = [
   {
@@ -81,6 +120,7 @@ export const PLATFORMS: readonly Platform[] = [
     install: async (folder) =>
       installProgram(['java', '-XX:TieredStopAtLevel=1', '-cp', `${GSON}:${folder}`, 'App']),
   },
+  ANDROID_TV,
   {
     name: 'C#',
     needs: {
