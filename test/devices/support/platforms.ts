@@ -7,7 +7,10 @@ import { WEB_TV } from './web-tv.ts';
 
 const SOURCES = join(ROOT, 'examples/devices');
 
-/** Of the system: another Python that comes first in PATH may be too old. */
+const inFolder = (folder: string, ...files: string[]) =>
+  files.map((file) => join(SOURCES, folder, file));
+
+/** Of the system: another Python that comes first in PATH may be too old. With -B it writes no byte code beside the programs. */
 const PYTHON = '/usr/bin/python3';
 
 async function compile(command: readonly string[], cwd: string): Promise<void> {
@@ -22,7 +25,17 @@ export const PLATFORMS: readonly Platform[] = [
     name: 'Python',
     needs: { [PYTHON]: 'python3' },
     prepare: async () => {},
-    install: async () => installProgram([PYTHON, join(SOURCES, 'python/sign_in.py')]),
+    install: async () => installProgram([PYTHON, '-B', join(SOURCES, 'python/app.py')]),
+  },
+  {
+    name: 'Kodi',
+    needs: { [PYTHON]: 'python3' },
+    prepare: async () => {},
+    install: async () =>
+      installProgram(
+        [PYTHON, '-B', join(import.meta.dir, 'kodi.py'), join(SOURCES, 'python')],
+        'Enter',
+      ),
   },
   {
     name: 'shell',
@@ -34,7 +47,10 @@ export const PLATFORMS: readonly Platform[] = [
     name: 'Go',
     needs: { go: 'golang-go' },
     prepare: (folder) =>
-      compile(['go', 'build', '-o', 'sign-in-go', join(SOURCES, 'go/signin.go')], folder),
+      compile(
+        ['go', 'build', '-o', 'sign-in-go', ...inFolder('go', 'signin.go', 'app.go')],
+        folder,
+      ),
     install: async (folder) => installProgram([join(folder, 'sign-in-go')]),
   },
   {

@@ -54,8 +54,7 @@ const page = (relayUrl: string, service: string) => `<!doctype html>
   document.addEventListener('keydown', function (event) {
     if (event.keyCode === 8) current.cancel();
   });
-  if (RelaySignIn.load()) RelaySignIn.refresh(options);
-  else current = RelaySignIn.begin(options);
+  RelaySignIn.tokens(options);
 </script>`;
 
 interface Event {
