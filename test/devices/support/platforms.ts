@@ -23,7 +23,10 @@ async function compile(command: readonly string[], cwd: string): Promise<void> {
 export const PLATFORMS: readonly Platform[] = [
   {
     name: 'Python',
-    needs: { [PYTHON]: 'python3' },
+    needs: {
+      [PYTHON]: 'python3',
+      '/usr/lib/python3/dist-packages/qrcode/main.py': 'python3-qrcode',
+    },
     prepare: async () => {},
     install: async () => installProgram([PYTHON, '-B', join(SOURCES, 'python/app.py')]),
   },
@@ -39,7 +42,7 @@ export const PLATFORMS: readonly Platform[] = [
   },
   {
     name: 'shell',
-    needs: { sh: 'dash', curl: 'curl' },
+    needs: { sh: 'dash', curl: 'curl', qrencode: 'qrencode' },
     prepare: async () => {},
     install: async () => installProgram(['sh', join(SOURCES, 'shell/sign-in.sh')]),
   },
@@ -85,6 +88,12 @@ export const PLATFORMS: readonly Platform[] = [
         folder,
       ),
     install: async (folder) => installProgram(['mono', join(folder, 'SignIn.exe')], 'Enter'),
+  },
+  {
+    name: 'Roku',
+    needs: {},
+    prepare: async () => {},
+    install: async () => installProgram([process.execPath, join(import.meta.dir, 'roku.ts')]),
   },
   WEB_TV,
 ];
