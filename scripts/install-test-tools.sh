@@ -3,9 +3,9 @@
 # Others can read here what the tests need.
 set -eu
 export DEBIAN_FRONTEND=noninteractive
-# The programs of examples/devices need the compilers from golang-go on.
+# The programs of examples/devices need the compilers from python3-qrcode on.
 packages='buildah caddy chromium curl haproxy nginx-light nodejs openssl redis-tools redis-server bsdutils systemd
-  python3-oauthlib golang-go rustc default-jdk-headless mono-mcs mono-runtime
+  python3-oauthlib python3-qrcode qrencode golang-go rustc default-jdk-headless mono-mcs mono-runtime
   libmono-system-net-http4.0-cil libmono-system-runtime-serialization4.0-cil'
 apt-get --quiet update
 # shellcheck disable=SC2086
