@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { poll, pollOnce } from '../kit/device.ts';
 import { serveUpstream } from '../kit/provider.ts';
+import { scanTerminal } from '../kit/qr.ts';
 import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { bringCode, callback, continueWithCode, decide, makeCode } from '../kit/user.ts';
@@ -165,6 +166,36 @@ describe.each(PLATFORMS)('$name', (platform) => {
       expect(await app.tokens()).toMatchObject(tokens);
     });
 
+  // Of the others no program asks for the time of day while it waits, or one cannot change it for them alone.
+  if (['shell', WEB_TV.name].includes(platform.name))
+    rule('the device sets its clock while the user signs in: the link stays', async () => {
+      await using proxy = await startProxy(relay.baseUrl);
+      await using app = await platform.install(built);
+      proxy.fail('poll', 'html 503', 'html 503', 'html 503');
+      const run = app.run(proxy.url);
+      await run.link();
+      run.setClock?.();
+      await pollUntil('it polls again', () => proxy.session());
+      const tokens = await agree(run);
+      expect(await run.ended).toMatchObject(ENDED_WELL);
+      expect(await app.tokens()).toMatchObject(tokens);
+      expect(run.links()).toBe(1);
+    });
+
+  if (['Python', 'Go', 'shell'].includes(platform.name))
+    rule('it draws a QR code of the link in the terminal', async () => {
+      await using app = await platform.install(built);
+      const run = app.run(relay.baseUrl);
+      const link = await run.link();
+      const code = await pollUntil('the code is drawn', () => {
+        const lines = (run.output?.() ?? '').split('\n').filter((line) => /[▀▄█]/.test(line));
+        return lines.length > 0 && scanTerminal(lines);
+      });
+      expect(code.toLowerCase()).toBe(`${relay.baseUrl}${link}`.toLowerCase());
+      run.cancel();
+      await run.ended;
+    });
+
   rule('nobody comes: three links, and no more', async () => {
     await using app = await platform.install(built);
     const run = app.run(hasty.baseUrl);
@@ -216,6 +247,15 @@ describe.each(PLATFORMS)('$name', (platform) => {
     expect((await relay.ask(link)).status).toBe(404);
     expect(await app.tokens()).toBeUndefined();
   });
+
+  if (platform.name === 'Kodi')
+    rule('Kodi ends while the user signs in: so does the add-on', async () => {
+      await using app = await platform.install(built);
+      const run = app.run(relay.baseUrl);
+      await run.link();
+      run.quit?.();
+      expect(await run.ended).toMatchObject({ exitCode: 130, error: 'cancelled' });
+    });
 
   rule(
     'tokens are refreshed when they are due; without a new refresh token the old one stays',

@@ -16,7 +16,10 @@ const CRATES = '/usr/share/cargo/registry';
 const JSON_JAR = '/usr/share/java/json-android.jar';
 const GSON = '/usr/share/java/gson.jar';
 
-/** Of the system: another Python that comes first in PATH may be too old. */
+const inFolder = (folder: string, ...files: string[]) =>
+  files.map((file) => join(SOURCES, folder, file));
+
+/** Of the system: another Python that comes first in PATH may be too old. With -B it writes no byte code beside the programs. */
 const PYTHON = '/usr/bin/python3';
 
 async function compile(command: readonly string[], cwd: string): Promise<void> {
@@ -87,13 +90,26 @@ export const ANDROID_TV: Platform = {
 export const PLATFORMS: readonly Platform[] = [
   {
     name: 'Python',
+    needs: {
+      [PYTHON]: 'python3',
+      '/usr/lib/python3/dist-packages/qrcode/main.py': 'python3-qrcode',
+    },
+    prepare: async () => {},
+    install: async () => installProgram([PYTHON, '-B', join(SOURCES, 'python/app.py')]),
+  },
+  {
+    name: 'Kodi',
     needs: { [PYTHON]: 'python3' },
     prepare: async () => {},
-    install: async () => installProgram([PYTHON, join(SOURCES, 'python/sign_in.py')]),
+    install: async () =>
+      installProgram(
+        [PYTHON, '-B', join(import.meta.dir, 'kodi.py'), join(SOURCES, 'python')],
+        'Enter',
+      ),
   },
   {
     name: 'shell',
-    needs: { sh: 'dash', curl: 'curl' },
+    needs: { sh: 'dash', curl: 'curl', qrencode: 'qrencode' },
     prepare: async () => {},
     install: async () => installProgram(['sh', join(SOURCES, 'shell/sign-in.sh')]),
   },
@@ -101,7 +117,10 @@ export const PLATFORMS: readonly Platform[] = [
     name: 'Go',
     needs: { go: 'golang-go' },
     prepare: (folder) =>
-      compile(['go', 'build', '-o', 'sign-in-go', join(SOURCES, 'go/signin.go')], folder),
+      compile(
+        ['go', 'build', '-o', 'sign-in-go', ...inFolder('go', 'signin.go', 'app.go')],
+        folder,
+      ),
     install: async (folder) => installProgram([join(folder, 'sign-in-go')]),
   },
   {
@@ -139,6 +158,12 @@ export const PLATFORMS: readonly Platform[] = [
         folder,
       ),
     install: async (folder) => installProgram(['mono', join(folder, 'SignIn.exe')], 'Enter'),
+  },
+  {
+    name: 'Roku',
+    needs: {},
+    prepare: async () => {},
+    install: async () => installProgram([process.execPath, join(import.meta.dir, 'roku.ts')]),
   },
   WEB_TV,
 ];
