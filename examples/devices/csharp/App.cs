@@ -56,7 +56,7 @@ public sealed class App
         {
             try
             {
-                return await Refresh(saved.RefreshToken, cancelled);
+                return await Refresh(saved.RefreshToken);
             }
             catch (SignInException failure) when (failure.Code == "invalid_grant")
             {
@@ -66,9 +66,9 @@ public sealed class App
         return await SignInAnew(cancelled);
     }
 
-    /// <summary>Also when the provider's API answers 401.</summary>
-    public async Task<SavedTokens> Refresh(string refreshToken, CancellationToken cancelled) =>
-        Save(SavedTokens.From(await signIn.Refresh(refreshToken, cancelled), refreshToken));
+    /// <summary>Also when the provider's API answers 401. Not to be cancelled: a refresh token may be good for one use.</summary>
+    public async Task<SavedTokens> Refresh(string refreshToken) =>
+        Save(SavedTokens.From(await signIn.Refresh(refreshToken), refreshToken));
 
     async Task<SavedTokens> SignInAnew(CancellationToken cancelled)
     {

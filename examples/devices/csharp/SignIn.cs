@@ -1,12 +1,12 @@
 // Signs a user in through a Sign-in Relay: Start, show it, WaitForTokens, save them, Acknowledge.
 // .NET 6 or newer; Unity and .NET Framework with the package System.Text.Json. What a finished app adds is in App.cs.
 using System;
+using System.Diagnostics;
 using System.Net.Http;
 using System.Text;
 using System.Text.Json;
 using System.Threading;
 using System.Threading.Tasks;
-using System.Diagnostics;
 
 /// <summary>Show Link, UserCode and Qr. Session is for this device alone: never show it, log it or put it into a link.</summary>
 public sealed class Started
@@ -74,9 +74,9 @@ public sealed class SignIn
         Retry($"/auth/result?session={started.Session}&cancel=1", null, CancellationToken.None);
 
     /// <summary>unreachable: keep the old tokens and try later. invalid_grant: sign in again.</summary>
-    public async Task<Tokens> Refresh(string refreshToken, CancellationToken cancelled)
+    public async Task<Tokens> Refresh(string refreshToken)
     {
-        var reply = await Retry("/refresh", new { service, refreshToken }, cancelled);
+        var reply = await Retry("/refresh", new { service, refreshToken }, CancellationToken.None);
         var tokens = reply.As<Tokens>();
         return tokens?.AccessToken != null ? tokens : throw reply.Failure();
     }

@@ -47,7 +47,15 @@ final class App {
         this.signIn = signIn;
     }
 
-    /** Interrupt the thread to cancel. */
+    /** While a link is shown. */
+    private volatile Thread waiting;
+
+    /** From another thread: for the Back key. A refresh goes on, because a refresh token may be good for one use. */
+    void cancel() {
+        Thread thread = waiting;
+        if (thread != null) thread.interrupt();
+    }
+
     Saved tokens() throws SignIn.Failure, InterruptedException, IOException {
         Saved saved = load();
         if (saved != null && !saved.isDue()) return saved;
@@ -58,7 +66,12 @@ final class App {
                 if (!failure.code.equals("invalid_grant")) throw failure;
             }
         }
-        return signInAnew();
+        waiting = Thread.currentThread();
+        try {
+            return signInAnew();
+        } finally {
+            waiting = null;
+        }
     }
 
     /** Also when the provider's API answers 401. unreachable: keep the old tokens and try later. invalid_grant: sign in again. */
@@ -136,11 +149,10 @@ final class App {
 
     public static void main(String[] args) throws IOException {
         var app = new App(new SignIn(args[0].replaceAll("/+$", ""), args[1]));
-        var main = Thread.currentThread();
         var over = new CountDownLatch(1);
         // Ctrl-C. On a television: the Back key. Java ends with this thread, and main has to tell the relay first.
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
-            main.interrupt();
+            app.cancel();
             try {
                 over.await(10, TimeUnit.SECONDS);
             } catch (InterruptedException ended) {
