@@ -169,7 +169,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       expect(await app.tokens()).toMatchObject(tokens);
     });
 
-  // Of the others no program asks for the time of day while it waits, or one cannot change it for them alone.
+  // Elsewhere the time of day cannot be changed for one program alone.
   if (['shell', WEB_TV.name].includes(platform.name))
     test('the device sets its clock while the user signs in: the link stays', async () => {
       await using proxy = await startProxy(relay.baseUrl);

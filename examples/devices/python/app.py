@@ -149,7 +149,7 @@ class Terminal:
 
     def show(self, session):
         print(f'Open {session.link}')
-        print(f'or type {session.user_code} at {session.code_address}')
+        print(f'or type {session.user_code} at {session.code_address}', flush=True)
         print(draw_qr(session.link) or f'QR code: {session.qr}', flush=True)
 
     def countdown(self, seconds):

@@ -54,7 +54,7 @@ var RelaySignIn = (function () {
             reply.status === 410 ||
             (reply.status !== 204 && performance.now() > endsAtMs)
           ) {
-            screen.expire();
+            screen.nextLink();
           } else {
             // 204: not yet. All else is transient: 429, 5xx, a page of a proxy, no network.
             var pauseMs =
@@ -176,7 +176,7 @@ var RelaySignIn = (function () {
         end();
         options.onTokens(tokens);
       },
-      expire: function () {
+      nextLink: function () {
         link += 1;
         if (link > LINKS) screen.fail('expired');
         else signIn(options, screen);
@@ -205,7 +205,7 @@ var RelaySignIn = (function () {
     }
 
     document.addEventListener('visibilitychange', onVisible);
-    screen.expire();
+    screen.nextLink();
     return {
       cancel: function () {
         if (screen.isOver) return;
