@@ -1,7 +1,15 @@
 /** Tokens: how they are received, refreshed and kept. */
 import { AGAIN, ask, type Reply } from './ask.ts';
 import { fail } from './errors.ts';
-import type { Call, Done, Operation, Platform } from './platform.ts';
+import {
+  attempt,
+  type Call,
+  type Done,
+  type Operation,
+  type Platform,
+  type Request,
+  type RequestOptions,
+} from './platform.ts';
 
 /** Plain JSON, to be stored as it is. */
 export interface Tokens {
@@ -27,9 +35,16 @@ export interface Place {
   readonly service: string;
 }
 
-const MEMBERS = 'accessToken refreshToken expiresIn tokenType scope idToken'.split(' ');
+const MEMBERS = 'accessToken refreshToken tokenType scope idToken'.split(' ');
+/** A century: more is no duration, and its end may be no date. */
+const MAX_EXPIRES_IN_SECONDS = 3e9;
 
-export const addressOf = (relay: string): string => relay.replace(/\/+$/, '');
+/** Without the slashes at its end. */
+export const addressOf = (relay: string): string => `${relay}`.replace(/\/+$/, '');
+
+/** What RFC 6749 (appendix A) has in tokens, codes and ids, and what a header and a form can carry. */
+export const isText = (value: unknown): value is string =>
+  typeof value === 'string' && /^[ -~]+$/.test(value);
 
 /** Undefined: the response has no tokens. What it does not say stays as in `before`, apart from the expiry. */
 export function tokensOf(json: Reply['json'], before: object = {}): Tokens | undefined {
@@ -40,10 +55,14 @@ export function tokensOf(json: Reply['json'], before: object = {}): Tokens | und
   MEMBERS.forEach((name) => {
     // RFC 6749 §5.1 writes `access_token`.
     const value = json[name] || json[name.replace(/[A-Z]/, '_$&').toLowerCase()];
-    if (value) tokens[name] = value;
+    if (isText(value)) tokens[name] = value;
   });
-  const expiresIn = Number(tokens.expiresIn);
-  if (expiresIn) tokens.expiresAt = Date.now() + expiresIn * 1_000;
+  const given = json.expiresIn || json.expires_in;
+  const expiresIn = isText(given) || typeof given === 'number' ? Number(given) : 0;
+  if (expiresIn > 0 && expiresIn < MAX_EXPIRES_IN_SECONDS) {
+    tokens.expiresIn = expiresIn;
+    tokens.expiresAt = Date.now() + expiresIn * 1_000;
+  }
   return tokens.accessToken ? (tokens as object as Tokens) : undefined;
 }
 
@@ -55,23 +74,28 @@ export function requestTokens(
   before: object,
   done: Done<Tokens>,
 ): void {
-  const pairs = Object.keys(form).map((name) => `${name}=${encodeURIComponent(`${form[name]}`)}`);
-  askForTokens(call, { url, body: pairs.join('&'), isForm: true }, before, done);
+  const pairs = Object.keys(form).map((name) => {
+    const value = form[name];
+    return isText(value) ? `${name}=${encodeURIComponent(value)}` : '';
+  });
+  askForTokens(
+    call,
+    { url, body: pairs.filter(Boolean).join('&'), isProvider: true },
+    before,
+    done,
+  );
 }
 
-function askForTokens(
-  call: Call,
-  request: Parameters<typeof ask>[1],
-  before: object,
-  done: Done<Tokens>,
-): void {
+function askForTokens(call: Call, request: Request, before: object, done: Done<Tokens>): void {
   ask(
     call,
     request,
-    ({ status, json, refusal }) => {
+    ({ status, json, isJson, refusal, detail }) => {
       const tokens = status === 200 ? tokensOf(json, before) : undefined;
       if (tokens) done(undefined, tokens);
-      else if (refusal) done(json.error === 'invalid_grant' ? fail('invalid_grant') : refusal);
+      else if (refusal) {
+        done(json.error === 'invalid_grant' ? fail('invalid_grant', detail) : refusal);
+      } else if (status === 200 && isJson) done(fail('refused', detail));
       else return AGAIN;
       return undefined;
     },
@@ -79,7 +103,7 @@ function askForTokens(
   );
 }
 
-export interface RefreshOptions extends Place {
+export interface RefreshOptions extends Place, RequestOptions {
   readonly tokens: Tokens;
 }
 
@@ -87,7 +111,7 @@ export interface RefreshOptions extends Place {
 export const refresh: Operation<RefreshOptions, Tokens> = (call, options, done) => {
   const { relay, service, tokens } = options;
   const { refreshToken, tokenUrl, clientId, tokenType } = tokens;
-  if (!refreshToken) done(fail('invalid_grant'));
+  if (!isText(refreshToken)) done(fail('invalid_grant', 'There is no refresh token'));
   else if (tokenUrl) {
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId };
     requestTokens(call, tokenUrl, form, tokens, done);
@@ -98,7 +122,7 @@ export const refresh: Operation<RefreshOptions, Tokens> = (call, options, done) 
 };
 
 /** The storage of the app. In the TV build its functions return at once; elsewhere they may return a promise. */
-export interface KeeperOptions extends Place {
+export interface KeeperOptions extends Place, RequestOptions {
   load(): Stored | PromiseLike<Stored>;
   save(tokens: Tokens): unknown;
 }
@@ -116,23 +140,23 @@ export function createKeeper(
   platform: Platform,
   options: KeeperOptions,
 ): (done: Done<string>, rejected?: string) => void {
-  const { relay, service } = options;
+  const { relay, service, headers, timeoutMs } = options;
   let waiting: { rejected: string | undefined; done: Done<string> }[] = [];
 
   function get(done: Done<string>, rejected?: string): void {
     if (waiting.push({ rejected, done }) > 1) return;
-    platform.attempt(
+    attempt(
       () => options.load(),
       (failure, tokens) => {
-        if (!tokens) return settle(failure || fail('invalid_grant'));
+        if (!tokens) return settle(failure || fail('invalid_grant', 'There are no tokens'));
         const { accessToken, refreshToken, expiresAt = 1 / 0, expiresIn = 1 / 0 } = tokens;
         const leftMs = expiresAt - Date.now();
         const earlyMs = Math.min(EARLY_MS, expiresIn * 500);
         const isGood = accessToken !== rejected && leftMs > 0;
         if (isGood && (leftMs > earlyMs || !refreshToken)) return settle(undefined, accessToken);
-        refresh({ platform }, { relay, service, tokens }, (reason, fresh) => {
+        refresh({ platform, headers, timeoutMs }, { relay, service, tokens }, (reason, fresh) => {
           if (fresh) {
-            platform.attempt(
+            attempt(
               () => options.save(fresh),
               (trouble) => settle(trouble, fresh.accessToken),
             );

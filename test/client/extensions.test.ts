@@ -45,6 +45,7 @@ function startProvider() {
   return { server, challenges, forms, origin: server.url.origin };
 }
 
+const save = () => {};
 let provider: ReturnType<typeof startProvider>;
 let relay: RelayProcess;
 let place: { relay: string; service: string };
@@ -84,7 +85,7 @@ async function openLink(link: string): Promise<() => Promise<Response>> {
 /** The user signs in as soon as there is a link. */
 function signInAtOnce(options: Partial<SignInOptions> = {}) {
   const onPrompt = ({ link }: Prompt) => void openLink(link).then((comeBack) => comeBack());
-  return signIn({ ...place, code: false, onPrompt, ...options });
+  return signIn({ ...place, save, code: false, onPrompt, ...options });
 }
 
 test('the menu of a television has the names of the services', async () => {
@@ -103,7 +104,7 @@ test('the app is told once that the link was opened', async () => {
     times += 1;
     opened.resolve();
   };
-  const done = signIn({ ...place, code: false, onPrompt: prompted.resolve, onOpened });
+  const done = signIn({ ...place, save, code: false, onPrompt: prompted.resolve, onOpened });
   const { link } = await prompted.promise;
   const comeBack = await openLink(link);
   await opened.promise;
@@ -117,29 +118,33 @@ test('a user who leaves cancels without an error, and the link says so', async (
   const prompted = Promise.withResolvers<Prompt>();
   const leaving = new AbortController();
   const { signal } = leaving;
-  const done = signIn({ ...place, onPrompt: prompted.resolve, signal });
+  const done = signIn({ ...place, save, onPrompt: prompted.resolve, signal });
   const { link } = await prompted.promise;
   expect((await relay.ask(link)).status).toBe(200);
   leaving.abort();
   expect(await done).toBeUndefined();
   await pollUntil('the link is cancelled', async () => (await relay.ask(link)).status === 404);
-  expect(await signIn({ ...place, onPrompt: () => expect.unreachable(), signal })).toBeUndefined();
+  expect(
+    await signIn({ ...place, save, onPrompt: () => expect.unreachable(), signal }),
+  ).toBeUndefined();
 });
 
 test('in parts: a start, a poll that is left and taken up again, and a cancelled session', async () => {
   const session = await start({ ...place, code: false });
   if (session === undefined) return expect.unreachable();
   const leaving = new AbortController();
-  const left = session.poll({ signal: leaving.signal });
+  const left = session.poll({ save, signal: leaving.signal });
   leaving.abort();
   expect(await left).toBeUndefined();
   const comeBack = await openLink(session.prompt.link);
   await comeBack();
-  expect(await session.poll()).toMatchObject({ expiresIn: 3_600 });
+  expect(await session.poll({ save })).toMatchObject({ expiresIn: 3_600 });
 
   const other = await start(place);
   await other?.cancel();
-  expect(await failureOf(other?.poll() ?? Promise.resolve())).toMatchObject({ code: 'expired' });
+  expect(await failureOf(other?.poll({ save }) ?? Promise.resolve())).toMatchObject({
+    code: 'expired',
+  });
 });
 
 test('blind where the relay offers it: the device alone exchanges the code, and refreshes', async () => {

@@ -31,6 +31,7 @@ async function signInOver(url: string): Promise<{ code: string; tokens: Tokens |
     relay: url,
     service: 'mal',
     code: false,
+    save() {},
     onPrompt({ link }) {
       const state = new URL(link).searchParams.get('state') ?? '';
       void bringCodeWhenPossible([relay], state, code);

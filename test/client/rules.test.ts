@@ -6,8 +6,9 @@ import { stop } from '../../client/src/ask.ts';
 import { type Failure, fail } from '../../client/src/errors.ts';
 import type { Call, Platform } from '../../client/src/platform.ts';
 import { createQr } from '../../client/src/qr.ts';
+import type { Prompt } from '../../client/src/session.ts';
 import { sha256 } from '../../client/src/sha256.ts';
-import { type Prompt, type SignInOptions, signIn } from '../../client/src/sign-in.ts';
+import { type SignInOptions, signIn } from '../../client/src/sign-in.ts';
 import { createKeeper, refresh, type Tokens } from '../../client/src/tokens.ts';
 import { createFakeClock } from '../kit/clock.ts';
 import { scan } from '../kit/qr.ts';
@@ -49,17 +50,17 @@ function createNetwork(answers: Readonly<Record<string, readonly (Answer | undef
   }
 
   const platform: Platform = {
-    send({ url, body }, timeoutMs, receive) {
+    send({ url, body }, _headers, receive) {
       asked.push({ atMs: clock.now(), url, body });
       const answer = nextAnswer(url);
-      const [status, text = '', retryAfter = null] = answer ?? [0];
-      return clock.setTimer(answer ? 10 : timeoutMs, () => receive(status, text, retryAfter));
+      if (answer === undefined) return () => {};
+      const [status, text = '', retryAfter = null] = answer;
+      return clock.setTimer(10, () => receive({ status, text, retryAfter }));
     },
     now: clock.now,
+    date: clock.now,
     later: clock.setTimer,
     random: () => randomness,
-    attempt: (run, done) => done(undefined, run() as never),
-    isPage: false,
   };
   return {
     ...{ platform, clock, asked },
@@ -83,7 +84,7 @@ function begin(network: Network, options: Partial<SignInOptions> = {}) {
   signIn(
     call,
     {
-      ...{ relay: `${RELAY}/`, service: 'mal' },
+      ...{ relay: `${RELAY}/`, service: 'mal', save() {} },
       onPrompt: (prompt) => seen.prompts.push(prompt),
       onOpened: () => {
         seen.opened += 1;
@@ -202,14 +203,15 @@ describe('starting', () => {
     const network = createNetwork({ '/auth/start': [[status, `${text}\n`]] });
     const { ends } = begin(network);
     network.clock.advance(600_000);
-    expect(ends.map(({ failure }) => failure)).toEqual([fail('refused', `${status} ${text}\n`)]);
+    expect(ends.map(({ failure }) => failure)).toEqual([
+      fail('refused', `The relay answered ${status}: ${text}`),
+    ]);
     expect(network.asksOf('/auth/start').length).toBe(1);
   });
 
   test.each([
     ['unreachable', [0]],
     ['unreachable', [502, HTML]],
-    ['unreachable', [200, HTML]],
     ['busy', [503, 'Server busy\n']],
     ['busy', [429, 'Rate limited\n', '1']],
   ] as const)('is given up after a minute as %s', (code, answer) => {
@@ -219,6 +221,20 @@ describe('starting', () => {
     expect(ends).toEqual([]);
     network.clock.advance(20_000);
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual([code]);
+  });
+
+  test('is given up after three pages of a captive portal', () => {
+    for (const page of [
+      [200, HTML],
+      [302, ''],
+      [511, HTML],
+    ] as const) {
+      const network = createNetwork({ '/services': [page] });
+      const { ends } = begin(network);
+      network.clock.advance(3_000);
+      expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['unreachable']);
+      expect(network.asked.length).toBe(3);
+    }
   });
 
   test('asks for a code, for delivery that survives a lost response, and names the device', () => {
@@ -250,9 +266,11 @@ describe('starting', () => {
 
 describe('a session that ends', () => {
   test('is renewed in silence, with a new prompt, as often as it takes', () => {
-    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
+    const session = [...Array(299).fill([204]), GONE];
+    const answers = Array(5).fill(session).flat();
+    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': answers });
     const { ends, prompts } = begin(network);
-    network.clock.advance(3_000_000);
+    network.clock.advance(2_500_000);
     expect(prompts.length).toBe(5);
     expect(ends).toEqual([]);
   });
@@ -285,12 +303,12 @@ describe('a session that ends', () => {
   test('a machine that slept through the end shows a new link when it wakes', () => {
     const network = createNetwork({
       '/auth/start': [STARTED],
-      '/auth/result': [undefined, GRANTED],
+      '/auth/result': [undefined, GONE, GRANTED],
     });
     const { ends, prompts } = begin(network);
     network.clock.advance(1_000);
     network.clock.stall(8 * 3_600_000);
-    network.clock.advance(1_000);
+    network.clock.advance(3_000);
     expect([prompts.length, ends[0]?.tokens?.accessToken]).toEqual([2, 'a']);
   });
 });
@@ -377,20 +395,23 @@ describe('what the relay offers', () => {
       '/auth/result': [undefined, GRANTED],
     });
     const { ends } = begin(network);
-    network.clock.advance(36_000);
+    network.clock.advance(35_000);
+    expect(ends.length).toBe(0);
+    network.clock.advance(2_000);
     expect(ends.length).toBe(1);
   });
 
   test('who must be blind and cannot is refused, as is who wants to be and may not', () => {
     const must = '{"services":[{"service":"mal","name":"M","blind":"must"}],"extensions":[]}';
-    for (const [answer, options] of [
-      [[200, must], {}],
-      [NOT_FOUND, { blind: true }],
-    ] as [Answer, Partial<SignInOptions>][]) {
+    for (const [answer, options, who] of [
+      [[200, must], {}, 'This device has no cryptography for'],
+      [NOT_FOUND, { blind: true }, 'The relay does not offer'],
+    ] as [Answer, Partial<SignInOptions>, string][]) {
+      const detail = `${who} a blind sign-in with this service`;
       const network = createNetwork({ '/services': [answer], '/auth/start': [STARTED] });
       const { ends } = begin(network, options);
       network.clock.advance(1_000);
-      expect(ends.map(({ failure }) => failure)).toEqual([fail('refused', 'blind')]);
+      expect(ends.map(({ failure }) => failure)).toEqual([fail('refused', detail)]);
       expect(network.asksOf('/auth/start')).toEqual([]);
     }
   });

@@ -24,6 +24,7 @@ function begin(relay) {
     {
       relay: relay,
       service: 'mal',
+      save: function () {},
       onPrompt: function (prompt) {
         document.getElementById('qr').innerHTML = prompt.qr.svg;
         show('prompt', prompt.link);
