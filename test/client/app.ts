@@ -1,9 +1,9 @@
-/** An app that keeps what it needs in files: `bun app.ts RELAY FOLDER COUNT`. The tests kill it, stop it, and start it again. */
+/** An app that keeps what it needs in files: `bun app.ts RELAY FOLDER COUNT [TIMEOUT_MS]`. The tests kill it, stop it, and start it again. */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { signIn } from '../../client/src/index.ts';
 
-const [, , relay = '', folder = '', count = '1'] = process.argv;
+const [, , relay = '', folder = '', count = '1', timeoutMs] = process.argv;
 
 /** A slow store, which has a file whole or not at all. */
 async function write(path: string, text: string): Promise<void> {
@@ -25,6 +25,7 @@ async function signInSlot(slot: number): Promise<void> {
     relay,
     service: 'mal',
     code: false,
+    timeoutMs: timeoutMs === undefined ? undefined : Number(timeoutMs),
     pending: {
       load: () => (existsSync(pendingPath) ? readFileSync(pendingPath, 'utf8') : null),
       async save(state) {

@@ -118,3 +118,37 @@ test('stopped while the user signs in, past every time-out, it wakes to the toke
   expect(links.length).toBe(1);
   expect(home.tokensOf(0)).toEqual(tokensFor(home.brought.get(0)?.[0] ?? ''));
 });
+
+test('a response that waits in the socket of a stopped process is read before its time-out', async () => {
+  /** Its time-out passes while the process is stopped. */
+  const TIMEOUT_MS = 300;
+  const STOP_MS = 900;
+  let starts = 0;
+  const answers: Readonly<Record<string, (search: string) => Response>> = {
+    '/services': () => Response.json({ services: [], extensions: [] }),
+    '/auth/start'() {
+      starts += 1;
+      app.kill('SIGSTOP');
+      setTimeout(() => app.kill('SIGCONT'), STOP_MS);
+      return Response.json({ session: 's', url: `${relay.baseUrl}/x`, expiresIn: 600 });
+    },
+    '/auth/result': (search) =>
+      search.includes('ack=')
+        ? new Response(null, { status: 204 })
+        : Response.json({ accessToken: 'a' }),
+  };
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch({ url }) {
+      const { pathname, search } = new URL(url);
+      return answers[pathname]?.(search) ?? new Response('', { status: 404 });
+    },
+  });
+  const home = mkdtempSync(join(folder, 'stopped-'));
+  const command = [process.execPath, `${ROOT}test/client/app.ts`];
+  const app = startChild([...command, server.url.origin, home, '1', String(TIMEOUT_MS)]);
+  expect(await app.exited).toBe(0);
+  expect(starts).toBe(1);
+  await server.stop(true);
+});
