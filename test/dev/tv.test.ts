@@ -246,7 +246,7 @@ test.each([
     await route.fulfill({ response, json: { ...(await response.json()), link } });
   });
   await press(tv, 'Enter');
-  await untilShown(tv, 'This relay sends a link that is none.');
+  await untilShown(tv, 'Sign-in is not available here.');
   expect(await linkOf(tv)).toBe('#link');
   expect(await tv.locator('#qr svg').count()).toBe(0);
   // The session that was started has ended.
