@@ -1,6 +1,7 @@
 /** An app that keeps what it needs in files: `bun app.ts RELAY FOLDER COUNT [TIMEOUT_MS]`. The tests kill it, stop it, and start it again. */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { signIn } from '../../client/src/index.ts';
 
 const [, , relay = '', folder = '', count = '1', timeoutMs] = process.argv;
@@ -9,7 +10,7 @@ const [, , relay = '', folder = '', count = '1', timeoutMs] = process.argv;
 async function write(path: string, text: string): Promise<void> {
   for (let part = 0; part < 3; part += 1) {
     writeFileSync(`${path}.part`, text.slice(0, (text.length * (part + 1)) / 3));
-    await Bun.sleep(10);
+    await sleep(10);
   }
   renameSync(`${path}.part`, path);
 }
