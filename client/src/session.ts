@@ -3,7 +3,15 @@ import { AGAIN, another, ask, end, isObject, parse, type Reply, stop } from './a
 import { fail, quote } from './errors.ts';
 import { attempt, type Call, type Done, type Operation, type RequestOptions } from './platform.ts';
 import { createQr, type Qr } from './qr.ts';
-import { addressOf, isText, type Place, requestTokens, type Tokens, tokensOf } from './tokens.ts';
+import {
+  addressOf,
+  isText,
+  type Place,
+  requestTokens,
+  store,
+  type Tokens,
+  tokensOf,
+} from './tokens.ts';
 
 export interface StartOptions extends Place, RequestOptions {
   /** What the device calls itself, for the user to see: up to 40 characters. */
@@ -68,9 +76,6 @@ const POLL_GAP_MS = 2_000;
 const GRACE_MS = 10_000;
 /** A relay that says for so long after the end of a session that it is pending is broken. */
 const PATIENCE_MS = 3_600_000;
-/** With pauses of half a second, one and two between them: less than the minute for which the relay keeps a result. */
-const SAVE_TRIES = 4;
-const SAVE_PAUSE_MS = 500;
 /** A relay without `wait` holds a poll for 50 s. */
 const LONG_POLL_MS = 65_000;
 /** As long as a relay's, and much longer. */
@@ -168,7 +173,7 @@ function createCountdown(
 
 export function sessionOf(base: Call, options: StartOptions, state: State): Session {
   const { platform } = base;
-  const { now, later } = platform;
+  const { now } = platform;
   const { started, extensions, verifier, startedAtMs } = state;
   const { session, link, userCode, expiresIn } = started;
   const countdown = createCountdown(platform, expiresIn * 1_000, startedAtMs);
@@ -186,29 +191,12 @@ export function sessionOf(base: Call, options: StartOptions, state: State): Sess
     );
 
   /** Only when the app has the tokens, the relay may forget them. */
-  function deliver(
-    call: Call,
-    { save }: PollOptions,
-    tokens: Tokens,
-    done: Done<Tokens>,
-    tries = 1,
-  ): void {
-    attempt(
-      () => save(tokens),
-      (cause) => {
-        if (call.isStopped) return;
-        if (!cause) {
-          tell('ack', another(call), () => {});
-          done(undefined, tokens);
-        } else if (tries < SAVE_TRIES) {
-          const again = () => deliver(call, { save }, tokens, done, tries + 1);
-          call.abandon = later(SAVE_PAUSE_MS * 2 ** (tries - 1), again);
-        } else {
-          done(fail('not_saved', `save failed ${tries} times`, cause, tokens));
-        }
-      },
-    );
-  }
+  const deliver = (call: Call, { save }: PollOptions, tokens: Tokens, done: Done<Tokens>) =>
+    store(call, save, tokens, (failure) => {
+      if (failure) return done(failure);
+      tell('ack', another(call), () => {});
+      done(undefined, tokens);
+    });
 
   /** In a blind sign-in the result is a code, which this device exchanges. False: this is none. */
   function exchange(call: Call, polling: PollOptions, json: Reply['json'], done: Done<Tokens>) {

@@ -1,5 +1,6 @@
 /** The build for old TV engines (webOS 3, Tizen 3): XMLHttpRequest and callbacks. Its global is `SignInRelay`. */
 import { stop } from './ask.ts';
+import { createKeeper, type Keeper, type KeeperOptions } from './keeper.ts';
 import {
   type Call,
   type Done,
@@ -12,20 +13,15 @@ import {
 import * as parts from './session.ts';
 import { sha256 } from './sha256.ts';
 import * as core from './sign-in.ts';
-import {
-  createKeeper,
-  type KeeperOptions,
-  type RefreshOptions,
-  refresh,
-  type Tokens,
-} from './tokens.ts';
+import { type RefreshOptions, refresh, type Tokens } from './tokens.ts';
 
 export type { Failure, SignInErrorCode } from './errors.ts';
+export type { Keeper, KeeperOptions } from './keeper.ts';
 export type { Done, Headers, RequestOptions } from './platform.ts';
 export type { Qr } from './qr.ts';
 export type { PollOptions, Prompt, StartOptions } from './session.ts';
 export type { Offer, Pending, Service, SignInOptions } from './sign-in.ts';
-export type { KeeperOptions, Place, RefreshOptions, Tokens } from './tokens.ts';
+export type { Place, RefreshOptions, Tokens } from './tokens.ts';
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
@@ -150,7 +146,7 @@ export interface SignInRelay {
    * Returns a function that gives an access token, which it refreshes before it expires,
    * once for all who ask. Give it the token that the API rejected, to get another one.
    */
-  keepTokens(options: KeeperOptions): (done: Done<string>, rejected?: string) => void;
+  keepTokens(options: KeeperOptions): Keeper;
 }
 
 declare global {
@@ -161,7 +157,8 @@ self.SignInRelay = {
   signIn: (options, done) => called(core.signIn, options, done),
   discover: (options, done) => called(core.discover, options, done),
   refresh: (options, done) => called(refresh, options, done),
-  keepTokens: (options) => createKeeper(platform, options),
+  keepTokens: (options) =>
+    createKeeper({ platform, headers: options.headers, timeoutMs: options.timeoutMs }, options),
   start: (options, done) =>
     called(core.start, options, (failure, session) =>
       done(failure, session && sessionOf(session, options)),
