@@ -89,7 +89,7 @@ export function ask(
     const { url, body, timeoutMs = Number(call.timeoutMs) || REQUEST_MS } = request;
     if (!ADDRESS.test(url)) {
       const shown = url.replace(/[?#].*/, '').replace(/\/\/.*@/, '//…@');
-      giveUp(fail('refused', `${shown} is not an http or https address without a password`));
+      giveUp(fail('refused', `This is no http or https address without a password: ${shown}`));
       return;
     }
     const askedAtMs = now();
@@ -109,14 +109,15 @@ export function ask(
     const { status, text, retryAfter, cause } = response;
     const isHtml = /^\s*</.test(text);
     const isRedirect = /^3/.test(`${status}`);
-    const detail = describe(request, response, isHtml);
+    const value = parse(text);
+    const json = isObject(value) ? value : {};
+    const detail = describe(request, response, isHtml ? 'a web page' : json.error);
     // The relay writes no HTML here: it is of a proxy or a captive portal, whatever its status.
     const isRefusal = /^(4(?!08|25|29)|301|308)/.test(`${status}`) && (isRedirect || !isHtml);
-    const value = parse(text);
     const delayMs = take({
       status,
       detail,
-      json: isObject(value) ? value : {},
+      json,
       isJson: value !== undefined,
       refusal: isRefusal ? fail('refused', detail, cause) : undefined,
       tookMs: now() - askedAtMs,
@@ -141,8 +142,8 @@ export function ask(
   again();
 }
 
-/** One sentence. A response of status 200 may hold secrets. */
-function describe(request: Request, response: Response, isHtml: boolean): string {
+/** One sentence. JSON may hold secrets, and so may half of it: of that, only what `said` is shown. */
+function describe(request: Request, response: Response, said: unknown): string {
   const { status, text, location, cause } = response;
   const who = `The ${request.isProvider ? 'provider' : 'relay'}`;
   const { message, cause: inner } = Object(cause);
@@ -152,9 +153,11 @@ function describe(request: Request, response: Response, isHtml: boolean): string
       .map(quote)
       .join(': ');
   }
+  const isPlain = status > 200 && !/^\s*[[{"]/.test(text);
   const place = `${location || ''}`.replace(/[?#].*/, '').slice(0, 99);
-  const what = isHtml ? 'a web page' : status > 200 ? quote(text) : 'not what was expected';
-  return `${who} answered ${status}: ${place ? `a redirect to ${place}` : what}`;
+  const what = said || (isPlain && text);
+  const shown = place ? `a redirect to ${place}` : what ? quote(what) : 'not what was expected';
+  return `${who} answered ${status}: ${shown}`;
 }
 
 /** Another call for the same app, which goes on when this one is stopped. */

@@ -94,7 +94,7 @@ function offerOf(services: readonly unknown[], extensions: unknown): Offer {
 
 export const start: Operation<StartOptions, Session> = (call, options, done) => {
   const { service, device, code, details } = options;
-  const { challenge, page } = call.platform;
+  const { challenge, page, date } = call.platform;
   const relay = addressOf(options.relay);
 
   discover(call, options, (failure, offer) => {
@@ -111,6 +111,7 @@ export const start: Operation<StartOptions, Session> = (call, options, done) => 
     }
 
     function request(verifier?: string, asked?: string): void {
+      let askedAtMs = 0;
       const body = JSON.stringify({
         service,
         code: code !== false,
@@ -121,13 +122,19 @@ export const start: Operation<StartOptions, Session> = (call, options, done) => 
       });
       ask(
         call,
-        { url: `${relay}/auth/start`, body },
-        ({ status, json, isJson, refusal, detail }) => {
+        () => {
+          askedAtMs = date();
+          return { url: `${relay}/auth/start`, body };
+        },
+        ({ status, json, isJson, refusal, detail, tookMs }) => {
           if (refusal) return end(done, refusal);
           if (status !== 200 || !isJson) return AGAIN;
           const started = startedOf(json);
           if (!started) return end(done, fail('refused', detail));
-          const startedAtMs = call.platform.date();
+          // The device may have slept since it asked. By more than that its clock was set.
+          const sinceMs = date() - askedAtMs;
+          const ageMs = sinceMs < started.expiresIn * 1_000 ? Math.max(sinceMs, tookMs) : tookMs;
+          const startedAtMs = date() - ageMs;
           const state = { relay, service, started, extensions, verifier, startedAtMs };
           return end(done, undefined, sessionOf(call, options, state));
         },
