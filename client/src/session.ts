@@ -249,8 +249,8 @@ export function sessionOf(base: Call, options: StartOptions, state: State): Sess
         if (status === 204) {
           countdown.isAlive(askedSkewMs);
           // With nothing left at the start, nobody was shown the link.
-          if (now() < endMs + (restMs && PATIENCE_MS)) return gapMs;
-          return end(done, fail('expired', 'The relay does not end the session'));
+          if (restMs && now() < endMs + PATIENCE_MS) return gapMs;
+          return end(done, fail('expired', 'The time of the link has passed'));
         }
         // Other refusals are of a proxy: the relay has no more than these for a poll.
         if (status === 410 && refusal) return end(done, fail('expired', detail));

@@ -199,6 +199,7 @@ const AROUND = `
 export {};
 declare global {
   function show(text: string, picture?: string): void;
+  function store(tokens: import('sign-in-relay-client').Tokens): Promise<void>;
   function callApi(token: string): Promise<{ readonly status: number }>;
   function showPrompt(prompt: import('sign-in-relay-client').Prompt): void;
   function showOpened(): void;

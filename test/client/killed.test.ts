@@ -13,6 +13,7 @@ import { pollUntil } from '../kit/wait.ts';
 /** Sign-ins of one process, which are killed together, each at another point. */
 const SLOTS = 8;
 const PROCESSES = 25;
+const APP = `${ROOT}test/client/app.ts`;
 const STEPS = ['starting', 'keeping', 'prompt', 'saving', 'saved', 'emptying', 'done'];
 
 let provider: TokenEndpoint;
@@ -55,8 +56,7 @@ function createHome(random: () => number, longestMs: number) {
   }
 
   function run(count: number, onStep: (line: Line) => void = () => {}): Child {
-    const command = [process.execPath, `${ROOT}test/client/app.ts`];
-    return startChild([...command, relay.baseUrl, home, String(count)], {
+    return startChild([process.execPath, APP, relay.baseUrl, home, String(count)], {
       onLine(text) {
         const line = JSON.parse(text) as Line;
         onStep(line);
@@ -118,3 +118,56 @@ test('stopped while the user signs in, past every time-out, it wakes to the toke
   expect(links.length).toBe(1);
   expect(home.tokensOf(0)).toEqual(tokensFor(home.brought.get(0)?.[0] ?? ''));
 });
+
+/** In Node timers run before sockets are read. */
+async function bundleApp(): Promise<string> {
+  const { outputs } = await Bun.build({ entrypoints: [APP], target: 'node' });
+  const path = join(folder, 'app.mjs');
+  await Bun.write(path, (await outputs[0]?.text()) ?? '');
+  return path;
+}
+
+test.each([
+  ['Bun', async () => [process.execPath, APP]],
+  ['Node', async () => ['node', await bundleApp()]],
+] as const)(
+  'a response that waits in the socket of a stopped process is read before its time-out (%s)',
+  async (_name, command) => {
+    /** Its time-out passes while the process is stopped. */
+    const TIMEOUT_MS = 300;
+    const STOP_MS = 900;
+    let starts = 0;
+    const answers: Readonly<Record<string, (search: string) => Response>> = {
+      '/services': () => Response.json({ services: [], extensions: [] }),
+      '/auth/start'() {
+        starts += 1;
+        app.kill('SIGSTOP');
+        setTimeout(() => app.kill('SIGCONT'), STOP_MS);
+        return Response.json({ session: 's', url: `${relay.baseUrl}/x`, expiresIn: 600 });
+      },
+      '/auth/result': (search) =>
+        search.includes('ack=')
+          ? new Response(null, { status: 204 })
+          : Response.json({ accessToken: 'a' }),
+    };
+    const server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch({ url }) {
+        const { pathname, search } = new URL(url);
+        return answers[pathname]?.(search) ?? new Response('', { status: 404 });
+      },
+    });
+    const home = mkdtempSync(join(folder, 'stopped-'));
+    const app = startChild([
+      ...(await command()),
+      server.url.origin,
+      home,
+      '1',
+      String(TIMEOUT_MS),
+    ]);
+    expect(await app.exited).toBe(0);
+    expect(starts).toBe(1);
+    await server.stop(true);
+  },
+);

@@ -5,99 +5,26 @@ import fc from 'fast-check';
 import { stop } from '../../client/src/ask.ts';
 import { type Failure, fail } from '../../client/src/errors.ts';
 import { createKeeper, type Lock } from '../../client/src/keeper.ts';
-import type { Call, Platform } from '../../client/src/platform.ts';
 import { createQr } from '../../client/src/qr.ts';
-import type { Prompt } from '../../client/src/session.ts';
 import { sha256 } from '../../client/src/sha256.ts';
-import { type SignInOptions, signIn } from '../../client/src/sign-in.ts';
+import type { SignInOptions } from '../../client/src/sign-in.ts';
 import { refresh, type Tokens } from '../../client/src/tokens.ts';
-import { createFakeClock } from '../kit/clock.ts';
 import { scan } from '../kit/qr.ts';
 import { property } from '../kit/random.ts';
-
-type Answer = readonly [status: number, text?: string, retryAfter?: string];
-
-const RELAY = 'https://relay.test';
-const LINK = `${RELAY}/auth/mal?state=s`;
-const STARTED: Answer = [200, JSON.stringify({ session: 'secret', url: LINK, expiresIn: 600 })];
-const OFFER = (extensions: readonly string[]): Answer => [
-  200,
-  JSON.stringify({ services: [{ service: 'mal', name: 'MAL', blind: 'no' }], extensions }),
-];
-const NOT_FOUND: Answer = [404, '404 page not found\n'];
-const GRANTED: Answer = [200, '{"accessToken":"a","refreshToken":"r","expiresIn":3600}'];
-const GONE: Answer = [410, 'Session not found\n'];
-const HTML = '\n<!doctype html><title>Bad gateway</title>';
-
-interface Asked {
-  readonly atMs: number;
-  readonly url: string;
-  readonly body: string | undefined;
-}
-
-/** Answers each request after 10 ms; undefined: never. Each address has its own list, whose last answer is repeated. */
-function createNetwork(answers: Readonly<Record<string, readonly (Answer | undefined)[]>>) {
-  const clock = createFakeClock(0);
-  const asked: Asked[] = [];
-  const used = new Map<string, number>();
-  let randomness = 0;
-
-  function nextAnswer(url: string): Answer | undefined {
-    const name = Object.keys(answers).find((part) => url.includes(part)) ?? '';
-    const list = answers[name] ?? [NOT_FOUND];
-    const nth = used.get(name) ?? 0;
-    used.set(name, nth + 1);
-    return list[Math.min(nth, list.length - 1)];
-  }
-
-  const platform: Platform = {
-    send({ url, body }, _headers, receive) {
-      asked.push({ atMs: clock.now(), url, body });
-      const answer = nextAnswer(url);
-      if (answer === undefined) return () => {};
-      const [status, text = '', retryAfter = null] = answer;
-      return clock.setTimer(10, () => receive({ status, text, retryAfter }));
-    },
-    now: clock.now,
-    date: clock.now,
-    later: clock.setTimer,
-    random: () => randomness,
-  };
-  return {
-    ...{ platform, clock, asked },
-    asksOf: (part: string) => asked.filter(({ url }) => url.includes(part)),
-    setRandom(value: number) {
-      randomness = value;
-    },
-  };
-}
-
-type Network = ReturnType<typeof createNetwork>;
-
-/** A sign-in in progress, and what has come of it so far. */
-function begin(network: Network, options: Partial<SignInOptions> = {}) {
-  const call: Call = { platform: network.platform };
-  const seen = {
-    prompts: [] as Prompt[],
-    opened: 0,
-    ends: [] as { failure: unknown; tokens?: Tokens }[],
-  };
-  signIn(
-    call,
-    {
-      ...{ relay: `${RELAY}/`, service: 'mal', save() {} },
-      onPrompt: (prompt) => seen.prompts.push(prompt),
-      onOpened: () => {
-        seen.opened += 1;
-      },
-      ...options,
-    },
-    (failure, tokens) => seen.ends.push({ failure, ...(tokens && { tokens }) }),
-  );
-  return { ...seen, seen, call };
-}
-
-const codeOf = (failure: unknown) => (failure as Failure).code;
+import {
+  type Answer,
+  begin,
+  codeOf,
+  createNetwork,
+  GONE,
+  GRANTED,
+  HTML,
+  LINK,
+  NOT_FOUND,
+  OFFER,
+  RELAY,
+  STARTED,
+} from './network.ts';
 
 describe('waiting for the result', () => {
   const TRANSIENT: readonly (readonly [string, Answer])[] = [
@@ -561,6 +488,7 @@ describe('the QR code', () => {
       expect(scan(pictureOf(createQr(link)?.matrix ?? []))).toBe(link);
     }
     expect(createQr('x'.repeat(107))).toBeUndefined();
+    expect(createQr('https://bücher.example/')).toBeUndefined();
   });
 });
 

@@ -31,7 +31,10 @@ function begin(relay) {
       },
       onOpened: function () { show('opened', typeof Promise + typeof fetch + typeof AbortController); }
     },
-    function (failure, tokens) { show('end', failure ? failure.code : tokens.accessToken); }
+    function (failure, tokens) {
+      if (failure) show('detail', failure.code + ': ' + failure.detail);
+      show('end', failure ? failure.code : tokens.accessToken);
+    }
   );
   document.onkeydown = function (event) { if (event.keyCode === 27) cancel(); };
 }
@@ -54,13 +57,20 @@ beforeAll(async () => {
   expect(built).toMatchObject({ exitCode: 0 });
   const html = `<!doctype html><title>TV</title><div id="qr" style="width:400px"></div>
 <script src="/tv.js"></script><script>${APP}begin('${setup.relay.baseUrl}')</script>`;
+  const module = `<!doctype html><title>App</title><script>${APP}</script><script type="module">
+import { signIn } from '/index.js';
+signIn({ relay: '${setup.relay.baseUrl}', service: 'mal', save() {}, onPrompt() {} })
+  .catch((error) => show('detail', error.code + ': ' + error.message));
+</script>`;
   pages = Bun.serve({
     hostname: '127.0.0.1',
     port,
-    fetch: ({ url }) =>
-      url.endsWith('/tv.js')
-        ? new Response(Bun.file(join(folder, 'dist/tv.js')))
-        : new Response(html, { headers: { 'Content-Type': 'text/html' } }),
+    fetch({ url }) {
+      const { pathname } = new URL(url);
+      if (pathname.endsWith('.js')) return new Response(Bun.file(join(folder, 'dist', pathname)));
+      const page = pathname === '/module' ? module : html;
+      return new Response(page, { headers: { 'Content-Type': 'text/html' } });
+    },
   });
 }, 60_000);
 
@@ -119,3 +129,17 @@ test('the Back key cancels: the link says so, and nothing is called back', async
   await pollUntil('the link is cancelled', async () => (await fetch(link)).status === 404);
   expect(await tv.locator('p').count()).toBe(1);
 });
+
+test.each(['/', '/module'])(
+  'a page that CORS_ORIGINS does not list reads so at once (%s)',
+  async (path) => {
+    const context = await setup.browser.newContext();
+    const page = await context.newPage();
+    // Another origin than 127.0.0.1.
+    const origin = `http://localhost:${pages.port}`;
+    await page.goto(origin + path);
+    expect(await eventOf(page, 'detail')).toBe(
+      `refused: The relay's CORS_ORIGINS does not have the origin of this page, ${origin}`,
+    );
+  },
+);
