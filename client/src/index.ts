@@ -1,7 +1,9 @@
 /** The build for Bun, Node, Deno, browsers and React Native: `fetch` and promises. */
 import { stop } from './ask.ts';
 import { type Failure, fail, type SignInErrorCode } from './errors.ts';
+import { createKeeper, type KeeperOptions, type Lock } from './keeper.ts';
 import {
+  attempt,
   type Call,
   MAX_CHARACTERS,
   type Operation,
@@ -10,20 +12,15 @@ import {
 } from './platform.ts';
 import * as parts from './session.ts';
 import * as core from './sign-in.ts';
-import {
-  createKeeper,
-  type KeeperOptions,
-  type RefreshOptions,
-  refresh as refreshTokens,
-  type Tokens,
-} from './tokens.ts';
+import { type RefreshOptions, refresh as refreshTokens, type Tokens } from './tokens.ts';
 
 export type { SignInErrorCode } from './errors.ts';
+export type { KeeperOptions } from './keeper.ts';
 export type { Headers, RequestOptions } from './platform.ts';
 export type { Qr } from './qr.ts';
 export type { PollOptions, Prompt, StartOptions } from './session.ts';
 export type { Offer, Pending, Service, SignInOptions } from './sign-in.ts';
-export type { KeeperOptions, Place, RefreshOptions, Tokens } from './tokens.ts';
+export type { Place, RefreshOptions, Tokens } from './tokens.ts';
 
 /** Why there are no tokens. Its message is `detail`. */
 export class SignInError extends Error {
@@ -157,6 +154,17 @@ const createPlatform = (fetch: Fetch = (url, init) => globalThis.fetch(url, init
 /** Also an injected `fetch`. */
 type Transport = RequestOptions & Pick<CallOptions, 'fetch'>;
 
+/** What the app's own functions throw stays as it is. */
+const errorOf = (failure: unknown): unknown =>
+  failure instanceof Error || !Object(failure).show ? failure : new SignInError(failure as Failure);
+
+/** `AbortSignal.timeout` is not the user who goes back. */
+function timeoutOf(signal: CancelSignal | undefined): SignInError | undefined {
+  const { name } = Object(signal?.reason);
+  if (name !== 'TimeoutError') return undefined;
+  return new SignInError(fail('timeout', 'The signal timed out', signal?.reason));
+}
+
 /** Resolves with undefined when it is cancelled. */
 function promise<Options extends object, Value>(
   operation: Operation<Options, Value>,
@@ -168,17 +176,16 @@ function promise<Options extends object, Value>(
     const call: Call = { platform: createPlatform(fetch), headers, timeoutMs };
     const cancel = () => {
       stop(call);
-      const { name } = Object(signal?.reason);
-      if (name !== 'TimeoutError') resolve(undefined as Value);
-      else reject(new SignInError(fail('timeout', 'The signal timed out', signal?.reason)));
+      const timeout = timeoutOf(signal);
+      if (timeout === undefined) resolve(undefined as Value);
+      else reject(timeout);
     };
     if (signal?.aborted) return cancel();
     signal?.addEventListener('abort', cancel);
     operation(call, options, (failure, value) => {
       signal?.removeEventListener('abort', cancel);
       if (!failure) resolve(value as Value);
-      else if (failure instanceof Error || !Object(failure).show) reject(failure);
-      else reject(new SignInError(failure as Failure));
+      else reject(errorOf(failure));
     });
   });
 }
@@ -229,17 +236,77 @@ export const resume = (
   return session && sessionOf(session, options);
 };
 
-/** New tokens for old ones. When the signal cancels it, it resolves with undefined, and the refresh token may have been used. */
-export const refresh = (options: RefreshOptions & CallOptions): Promise<Tokens> =>
-  promise(refreshTokens, options);
+/**
+ * New tokens for old ones. With a signal: aborted, it resolves with undefined (or rejects with
+ * `timeout`), and nobody knows whether the refresh token was used. If the provider's are good for
+ * one use, that is the end of the sign-in: rather wait, or use `keepTokens`.
+ */
+export function refresh(
+  options: RefreshOptions & CallOptions & { readonly signal?: undefined },
+): Promise<Tokens>;
+export function refresh(options: RefreshOptions & CallOptions): Promise<Tokens | undefined>;
+export function refresh(options: RefreshOptions & CallOptions): Promise<Tokens | undefined> {
+  return promise(refreshTokens, options);
+}
+
+/** How `keepTokens` reaches the app's storage. */
+export interface KeepTokensOptions extends KeeperOptions, Pick<CallOptions, 'fetch'> {
+  /**
+   * Runs `run` alone among all processes that share the storage, such as with a lock on a file,
+   * until its promise is settled. Not given: `navigator.locks`, for tabs and workers of a browser.
+   */
+  readonly lock?: ((run: () => Promise<void>) => unknown) | undefined;
+}
 
 /**
- * Returns a function that gives an access token, which it refreshes before it expires,
- * once for all who ask. Give it the token that the API rejected, to get another one.
+ * Resolves with an access token. Give it the token that the API rejected, to get another one.
+ * The signal ends the waiting, not the refresh: the promise rejects with `timeout`, or with the
+ * reason of the signal.
  */
-export function keepTokens(
-  options: KeeperOptions & Pick<CallOptions, 'fetch'>,
-): (rejected?: string) => Promise<string> {
-  const get = createKeeper(createPlatform(options.fetch), options);
-  return (rejected) => promise((_call, _options, done) => get(done, rejected), {});
+export type AccessToken = (rejected?: string, options?: Cancellable) => Promise<string>;
+
+/** Gives access tokens, which it refreshes before they expire, once for all who ask. */
+export function keepTokens(options: KeepTokensOptions): AccessToken {
+  const { fetch, headers, timeoutMs } = options;
+  const call: Call = { platform: createPlatform(fetch), headers, timeoutMs };
+  const get = createKeeper(call, options, lockBy(options.lock));
+  return (rejected, { signal } = {}) =>
+    new Promise((resolve, reject) => {
+      let leave = () => {};
+      const abort = () => {
+        leave();
+        // React Native's signals have no reason.
+        reject(timeoutOf(signal) ?? signal?.reason ?? new Error('aborted'));
+      };
+      if (signal?.aborted) return abort();
+      signal?.addEventListener('abort', abort);
+      leave = get((failure, accessToken) => {
+        signal?.removeEventListener('abort', abort);
+        if (failure) reject(errorOf(failure));
+        else resolve(accessToken as string);
+      }, rejected);
+    });
+}
+
+/** A tab sees what another one has written to localStorage a moment later, although it has the lock. */
+const LAG_MS = 250;
+
+/** The app's lock, or that of the browser. Some pages may not use that: then none. */
+function lockBy(own: KeepTokensOptions['lock']): Lock {
+  return (name, run, failed) => {
+    const locks = globalThis.navigator?.locks;
+    let isHeld = false;
+    const start = () => {
+      isHeld = true;
+      return new Promise<void>((release) => run(own ? release : () => later(LAG_MS, release)));
+    };
+    attempt(
+      () => (own ? own(start) : locks ? locks.request(name, start) : start()),
+      (failure) => {
+        if (!failure || isHeld) return;
+        if (own) failed(failure);
+        else void start();
+      },
+    );
+  };
 }

@@ -4,7 +4,15 @@ import { type Countdown, createCountdown } from './countdown.ts';
 import { fail, quote } from './errors.ts';
 import { attempt, type Call, type Done, type Operation, type RequestOptions } from './platform.ts';
 import { createQr, type Qr } from './qr.ts';
-import { addressOf, isText, type Place, requestTokens, type Tokens, tokensOf } from './tokens.ts';
+import {
+  addressOf,
+  isText,
+  type Place,
+  requestTokens,
+  store,
+  type Tokens,
+  tokensOf,
+} from './tokens.ts';
 
 export interface StartOptions extends Place, RequestOptions {
   /** What the device calls itself, for the user to see: up to 40 characters. */
@@ -67,9 +75,6 @@ const LATENCY_MS = 10_000;
 const POLL_GAP_MS = 2_000;
 /** A relay that says for so long after the end of a session that it is pending is broken. */
 const PATIENCE_MS = 3_600_000;
-/** With pauses of half a second, one and two between them: less than the minute for which the relay keeps a result. */
-const SAVE_TRIES = 4;
-const SAVE_PAUSE_MS = 500;
 /** A relay without `wait` holds a poll for 50 s. */
 const LONG_POLL_MS = 65_000;
 /** As long as a relay's, and much longer. */
@@ -242,15 +247,20 @@ function takeResult(
     const code = isText(error) && REPORTED.test(error) ? error : 'authorization_failed';
     return end(done, fail(code as 'access_denied', `The sign-in ended with ${quote(error)}`));
   }
-  const deliverTokens = (tokens: Tokens) => deliver(context, call, polling, tokens, done);
+  /** Only when the app has the tokens, the relay may forget them. */
+  const deliver = (tokens: Tokens) =>
+    store(call, polling.save, tokens, (failure) => {
+      if (!failure) tell(context, 'ack', another(call), () => {});
+      done(failure, failure ? undefined : tokens);
+    });
   if (context.state.verifier) {
     if (!isJson) return AGAIN;
-    exchange(context, call, json, deliverTokens, done);
+    exchange(context, call, json, deliver, done);
     return undefined;
   }
   const tokens = tokensOf(json);
   if (!tokens) return AGAIN;
-  deliverTokens(tokens);
+  deliver(tokens);
   return undefined;
 }
 
@@ -259,7 +269,7 @@ function exchange(
   { options, state }: Context,
   call: Call,
   json: Reply['json'],
-  deliverTokens: (tokens: Tokens) => void,
+  deliver: (tokens: Tokens) => void,
   done: Done<Tokens>,
 ): void {
   const { code, clientId, redirectUri } = json;
@@ -277,33 +287,7 @@ function exchange(
   };
   requestTokens(call, tokenUrl, form, { tokenUrl, clientId }, (failure, tokens) => {
     const { detail, cause } = Object(failure);
-    if (tokens) deliverTokens(tokens);
+    if (tokens) deliver(tokens);
     else done(fail('exchange_failed', detail, cause));
   });
-}
-
-/** Only when the app has the tokens, the relay may forget them. */
-function deliver(
-  context: Context,
-  call: Call,
-  polling: PollOptions,
-  tokens: Tokens,
-  done: Done<Tokens>,
-  tries = 1,
-): void {
-  attempt(
-    () => polling.save(tokens),
-    (cause) => {
-      if (call.isStopped) return;
-      if (!cause) {
-        tell(context, 'ack', another(call), () => {});
-        done(undefined, tokens);
-      } else if (tries < SAVE_TRIES) {
-        const again = () => deliver(context, call, polling, tokens, done, tries + 1);
-        call.abandon = call.platform.later(SAVE_PAUSE_MS * 2 ** (tries - 1), again);
-      } else {
-        done(fail('not_saved', `save failed ${tries} times`, cause, tokens));
-      }
-    },
-  );
 }

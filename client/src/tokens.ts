@@ -6,7 +6,6 @@ import {
   type Call,
   type Done,
   type Operation,
-  type Platform,
   type Request,
   type RequestOptions,
 } from './platform.ts';
@@ -34,6 +33,10 @@ export interface Place {
   /** The provider, as the relay names it. */
   readonly service: string;
 }
+
+/** With pauses of half a second, one and two between them: less than the minute for which the relay keeps a result. */
+const SAVE_TRIES = 4;
+const SAVE_PAUSE_MS = 500;
 
 const MEMBERS = 'accessToken refreshToken tokenType scope idToken'.split(' ');
 /** A century: more is no duration, and its end may be no date. */
@@ -121,61 +124,23 @@ export const refresh: Operation<RefreshOptions, Tokens> = (call, options, done) 
   }
 };
 
-/** The storage of the app. In the TV build its functions return at once; elsewhere they may return a promise. */
-export interface KeeperOptions extends Place, RequestOptions {
-  load(): Stored | PromiseLike<Stored>;
-  save(tokens: Tokens): unknown;
-}
-
-/** Tokens are refreshed so long before they expire, but not in the first half of their life. */
-const EARLY_MS = 60_000;
-
-type Stored = Tokens | undefined | null;
-
-/**
- * Gives an access token that is good for a while, to many callers. All that ask at
- * the same time share one look into the storage and one refresh.
- */
-export function createKeeper(
-  platform: Platform,
-  options: KeeperOptions,
-): (done: Done<string>, rejected?: string) => void {
-  const { relay, service, headers, timeoutMs } = options;
-  let waiting: { rejected: string | undefined; done: Done<string> }[] = [];
-
-  function get(done: Done<string>, rejected?: string): void {
-    if (waiting.push({ rejected, done }) > 1) return;
-    attempt(
-      () => options.load(),
-      (failure, tokens) => {
-        if (!tokens) return settle(failure || fail('invalid_grant', 'There are no tokens'));
-        const { accessToken, refreshToken, expiresAt = 1 / 0, expiresIn = 1 / 0 } = tokens;
-        const leftMs = expiresAt - Date.now();
-        const earlyMs = Math.min(EARLY_MS, expiresIn * 500);
-        const isGood = accessToken !== rejected && leftMs > 0;
-        if (isGood && (leftMs > earlyMs || !refreshToken)) return settle(undefined, accessToken);
-        refresh({ platform, headers, timeoutMs }, { relay, service, tokens }, (reason, fresh) => {
-          if (fresh) {
-            attempt(
-              () => options.save(fresh),
-              (trouble) => settle(trouble, fresh.accessToken),
-            );
-          } else if (isGood) settle(undefined, accessToken);
-          else settle(reason);
-        });
-      },
-    );
-  }
-
-  function settle(failure: unknown, accessToken?: string): void {
-    const all = waiting;
-    waiting = [];
-    all.forEach(({ rejected, done }, index) => {
-      // The first caller was content with a token that the API rejected for another.
-      if (!failure && index && accessToken === rejected) get(done, rejected);
-      else done(failure, accessToken);
-    });
-  }
-
-  return get;
+/** The app's storage may be busy for a moment. */
+export function store(
+  call: Call,
+  save: (tokens: Tokens) => unknown,
+  tokens: Tokens,
+  done: Done<Tokens>,
+  tries = 1,
+): void {
+  attempt(
+    () => save(tokens),
+    (cause) => {
+      if (call.isStopped) return;
+      if (!cause) done(undefined, tokens);
+      else if (tries < SAVE_TRIES) {
+        const again = () => store(call, save, tokens, done, tries + 1);
+        call.abandon = call.platform.later(SAVE_PAUSE_MS * 2 ** (tries - 1), again);
+      } else done(fail('not_saved', `save failed ${tries} times`, cause, tokens));
+    },
+  );
 }

@@ -1,8 +1,10 @@
 /** The build for old TV engines (webOS 3, Tizen 3): XMLHttpRequest and callbacks. Its global is `SignInRelay`. */
 import { stop } from './ask.ts';
+import type { Failure } from './errors.ts';
+import { createKeeper, type KeeperOptions } from './keeper.ts';
 import {
   type Call,
-  type Done,
+  type Done as Callback,
   type Headers,
   MAX_CHARACTERS,
   type Operation,
@@ -12,20 +14,18 @@ import {
 import * as parts from './session.ts';
 import { sha256 } from './sha256.ts';
 import * as core from './sign-in.ts';
-import {
-  createKeeper,
-  type KeeperOptions,
-  type RefreshOptions,
-  refresh,
-  type Tokens,
-} from './tokens.ts';
+import { type RefreshOptions, refresh, type Tokens } from './tokens.ts';
 
 export type { Failure, SignInErrorCode } from './errors.ts';
-export type { Done, Headers, RequestOptions } from './platform.ts';
+export type { KeeperOptions } from './keeper.ts';
+export type { Headers, RequestOptions } from './platform.ts';
 export type { Qr } from './qr.ts';
 export type { PollOptions, Prompt, StartOptions } from './session.ts';
 export type { Offer, Pending, Service, SignInOptions } from './sign-in.ts';
-export type { KeeperOptions, Place, RefreshOptions, Tokens } from './tokens.ts';
+export type { Place, RefreshOptions, Tokens } from './tokens.ts';
+
+/** Without a failure: it succeeded. What a function of the app has thrown is passed on as it is. */
+export type Done<Value> = (failure: Failure | undefined, value?: Value) => void;
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
@@ -111,7 +111,7 @@ function called<Options, Value>(
   { headers, timeoutMs }: RequestOptions = options as object,
 ): () => void {
   const call: Call = { platform, headers, timeoutMs };
-  operation(call, options, done);
+  operation(call, options, done as Callback<Value>);
   return () => stop(call);
 }
 
@@ -150,7 +150,7 @@ export interface SignInRelay {
    * Returns a function that gives an access token, which it refreshes before it expires,
    * once for all who ask. Give it the token that the API rejected, to get another one.
    */
-  keepTokens(options: KeeperOptions): (done: Done<string>, rejected?: string) => void;
+  keepTokens(options: KeeperOptions): (done: Done<string>, rejected?: string) => () => void;
 }
 
 declare global {
@@ -161,7 +161,11 @@ self.SignInRelay = {
   signIn: (options, done) => called(core.signIn, options, done),
   discover: (options, done) => called(core.discover, options, done),
   refresh: (options, done) => called(refresh, options, done),
-  keepTokens: (options) => createKeeper(platform, options),
+  keepTokens(options) {
+    const { headers, timeoutMs } = options;
+    const get = createKeeper({ platform, headers, timeoutMs }, options);
+    return (done, rejected) => get(done as Callback<string>, rejected);
+  },
   start: (options, done) =>
     called(core.start, options, (failure, session) =>
       done(failure, session && sessionOf(session, options)),

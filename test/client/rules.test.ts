@@ -4,10 +4,11 @@ import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { stop } from '../../client/src/ask.ts';
 import { type Failure, fail } from '../../client/src/errors.ts';
+import { createKeeper, type Lock } from '../../client/src/keeper.ts';
 import { createQr } from '../../client/src/qr.ts';
 import { sha256 } from '../../client/src/sha256.ts';
 import type { SignInOptions } from '../../client/src/sign-in.ts';
-import { createKeeper, refresh, type Tokens } from '../../client/src/tokens.ts';
+import { refresh, type Tokens } from '../../client/src/tokens.ts';
 import { scan } from '../kit/qr.ts';
 import { property } from '../kit/random.ts';
 import {
@@ -387,73 +388,81 @@ describe('refreshing', () => {
   });
 });
 
+/** What takes longer than a test may; everything else is in keeper.test.ts. */
 describe('keeping tokens', () => {
-  function keep(stored: Tokens | undefined, answers: readonly Answer[]) {
+  function keep(leftMs: number, answers: readonly Answer[], lock?: Lock) {
     const network = createNetwork({ '/refresh': answers });
     const saved: Tokens[] = [];
-    const get = createKeeper(network.platform, {
-      ...{ relay: RELAY, service: 'mal' },
-      load: () => saved.at(-1) ?? stored,
-      save: (tokens) => saved.push(tokens),
-    });
+    const stored: Tokens = { ...OLD, expiresAt: Date.now() + leftMs };
+    const get = createKeeper(
+      { platform: network.platform },
+      {
+        ...{ relay: RELAY, service: 'mal' },
+        load: () => saved.at(-1) ?? stored,
+        save: (tokens) => saved.push(tokens),
+      },
+      lock,
+    );
     const given: unknown[] = [];
-    const take = (rejected?: string) =>
-      get((failure, token) => given.push(failure ? codeOf(failure) : token), rejected);
-    return { ...network, saved, given, take };
+    const take = () => get((failure, token) => given.push(failure ? codeOf(failure) : token));
+    return { ...network, saved, given, get, take };
   }
 
-  const inSeconds = (seconds: number): Tokens => ({
-    ...OLD,
-    expiresAt: Date.now() + seconds * 1_000,
-  });
   const FRESH: Answer = [200, '{"accessToken":"new","refreshToken":"r2","expiresIn":3600}'];
 
-  test('gives a token that is good for a while', () => {
-    const keeper = keep(inSeconds(120), []);
-    keeper.take();
-    expect([keeper.given, keeper.asked]).toEqual([['old'], []]);
-  });
-
-  test('refreshes a minute early, once for many callers, and saves before it gives', () => {
-    const keeper = keep(inSeconds(50), [FRESH]);
-    for (let caller = 0; caller < 5; caller += 1) keeper.take();
-    keeper.clock.advance(1_000);
-    expect(keeper.given).toEqual(Array(5).fill('new'));
-    expect(keeper.saved).toMatchObject([{ accessToken: 'new', refreshToken: 'r2' }]);
-    expect(keeper.asked.length).toBe(1);
-  });
-
-  test('refreshes a token that the API rejected, but not its successor', () => {
-    const keeper = keep(inSeconds(3_000), [FRESH]);
-    keeper.take('old');
-    keeper.take('old');
-    keeper.clock.advance(1_000);
-    keeper.take('old');
-    expect(keeper.given).toEqual(['new', 'new', 'new']);
-    expect(keeper.asked.length).toBe(1);
-  });
-
-  test('gives a token that is still good while nobody can refresh it', () => {
-    const keeper = keep(inSeconds(50), [[503, 'Server busy\n']]);
+  test('says that nobody answered, when the token has expired', () => {
+    const keeper = keep(-5, [[0]]);
     keeper.take();
     keeper.clock.advance(120_000);
-    expect([keeper.given, keeper.saved]).toEqual([['old'], []]);
+    expect(keeper.given).toEqual(['unreachable']);
   });
 
-  test('fails with what the app needs to know', () => {
-    const none = keep(undefined, []);
-    none.take();
-    expect(none.given).toEqual(['invalid_grant']);
-    const expired = keep(inSeconds(-5), [[0]]);
-    expired.take();
-    expired.clock.advance(120_000);
-    expect(expired.given).toEqual(['unreachable']);
-  });
-
-  test('does not refresh a short-lived token for every caller', () => {
-    const keeper = keep({ ...inSeconds(25), expiresIn: 40 }, []);
+  test('tries to refresh a valid token again 10 s after a failure', () => {
+    const keeper = keep(30_000, [[401, '{"error":"invalid_client"}'], FRESH]);
     keeper.take();
-    expect([keeper.given, keeper.asked]).toEqual([['old'], []]);
+    keeper.clock.advance(9_000);
+    keeper.take();
+    expect(keeper.asked.length).toBe(1);
+    keeper.clock.advance(2_000);
+    keeper.take();
+    keeper.clock.advance(100);
+    keeper.take();
+    expect(keeper.given).toEqual(['old', 'old', 'old', 'new']);
+    expect(keeper.asked.length).toBe(2);
+  });
+
+  test('gives up after 75 s if another process does not release the lock, and takes it no more', () => {
+    const held: ((release: () => void) => void)[] = [];
+    let releases = 0;
+    const keeper = keep(-5, [FRESH], (_name, run) => held.push(run));
+    keeper.take();
+    keeper.clock.advance(74_000);
+    expect(keeper.given).toEqual([]);
+    keeper.clock.advance(2_000);
+    expect(keeper.given).toEqual(['busy']);
+    held[0]?.(() => {
+      releases += 1;
+    });
+    keeper.clock.advance(1_000);
+    expect([releases, keeper.asked.length]).toEqual([1, 0]);
+    keeper.take();
+    held[1]?.(() => {
+      releases += 1;
+    });
+    keeper.clock.advance(1_000);
+    expect([releases, keeper.given]).toEqual([2, ['busy', 'new']]);
+    expect(keeper.clock.timers).toBe(0);
+  });
+
+  test('what one caller throws does not keep the others from their token', () => {
+    const keeper = keep(-5, [FRESH]);
+    const trouble = new Error('of the first caller');
+    keeper.get(() => {
+      throw trouble;
+    });
+    keeper.take();
+    expect(() => keeper.clock.advance(1_000)).toThrow(trouble);
+    expect(keeper.given).toEqual(['new']);
   });
 });
 
