@@ -1,5 +1,6 @@
 /** One sign-in at the relay: what it needs to be told, and how its result is fetched, delivered and acknowledged. */
 import { AGAIN, another, ask, end, isObject, parse, type Reply, stop } from './ask.ts';
+import { type Countdown, createCountdown } from './countdown.ts';
 import { fail, quote } from './errors.ts';
 import { attempt, type Call, type Done, type Operation, type RequestOptions } from './platform.ts';
 import { createQr, type Qr } from './qr.ts';
@@ -72,8 +73,6 @@ const WAIT_SECONDS = 25;
 const LATENCY_MS = 10_000;
 /** A relay that restarts answers polls at once. */
 const POLL_GAP_MS = 2_000;
-/** For a result whose response was lost at the very end. */
-const GRACE_MS = 10_000;
 /** A relay that says for so long after the end of a session that it is pending is broken. */
 const PATIENCE_MS = 3_600_000;
 /** A relay without `wait` holds a poll for 50 s. */
@@ -82,6 +81,8 @@ const LONG_POLL_MS = 65_000;
 const MAX_SECRET = 512;
 /** It is opened in a browser, where other schemes run scripts or start apps. */
 const LINK = /^https?:\/\/[!-~]{1,2048}$/i;
+/** What a relay reports of the provider, apart from `authorization_failed` (docs/protocol.md §3). */
+const REPORTED = /^(access_denied|missing_code|exchange_failed)$/;
 const SHORT_LINK = /\/L\/[^/]*$/;
 /** 20 consonants, as the relay draws them. */
 const USER_CODE = /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/;
@@ -141,83 +142,22 @@ export function resume(call: Call, options: StartOptions, text: string): Session
   });
 }
 
-/** How much of a session is left, by clocks of which one stops while the device sleeps and the other may be set. */
-function createCountdown(
-  { now, date }: Call['platform'],
-  expiresInMs: number,
-  startedAtMs: number,
-) {
-  const skew = () => date() - now();
-  const sinceMs = now();
-  let skewMs = skew();
-  const ageMs = date() - startedAtMs;
-  // Before it started: the clock was set, and nobody knows how old it is.
-  const restMs = ageMs < 0 ? 0 : Math.max(expiresInMs - ageMs, 0);
-
-  function leftMs(atSkewMs = skew()): number {
-    skewMs = Math.min(skewMs, atSkewMs);
-    return Math.max(restMs - (now() - sinceMs) - (atSkewMs - skewMs), 0);
-  }
-
-  return {
-    skew,
-    leftMs,
-    restMs,
-    endMs: sinceMs + restMs + GRACE_MS,
-    /** If by the clocks a session has expired that lives, the device did not sleep: its clock was set. */
-    isAlive(askedSkewMs: number) {
-      if (!leftMs(askedSkewMs)) skewMs = askedSkewMs;
-    },
-  };
+/** A session and what is known of it. */
+interface Context {
+  readonly options: StartOptions;
+  readonly state: State;
+  readonly countdown: Countdown;
+  readonly resultUrl: string;
 }
 
-export function sessionOf(base: Call, options: StartOptions, state: State): Session {
-  const { platform } = base;
-  const { now } = platform;
-  const { started, extensions, verifier, startedAtMs } = state;
+const offers = ({ state }: Context, name: string) => state.extensions.indexOf(name) >= 0;
+
+export function sessionOf({ platform }: Call, options: StartOptions, state: State): Session {
+  const { started, startedAtMs } = state;
   const { session, link, userCode, expiresIn } = started;
   const countdown = createCountdown(platform, expiresIn * 1_000, startedAtMs);
-  const { endMs, leftMs, restMs } = countdown;
   const resultUrl = `${addressOf(options.relay)}/auth/result?session=${encodeURIComponent(session)}`;
-  const offers = (name: string) => extensions.indexOf(name) >= 0;
-  const canWait = offers('wait');
-
-  const tell = (what: string, call: Call, done: Done<void>) =>
-    ask(
-      call,
-      { url: `${resultUrl}&${what}=1` },
-      ({ status, refusal }) => (status === 204 || refusal ? end(done, undefined) : AGAIN),
-      () => done(undefined),
-    );
-
-  /** Only when the app has the tokens, the relay may forget them. */
-  const deliver = (call: Call, { save }: PollOptions, tokens: Tokens, done: Done<Tokens>) =>
-    store(call, save, tokens, (failure) => {
-      if (failure) return done(failure);
-      tell('ack', another(call), () => {});
-      done(undefined, tokens);
-    });
-
-  /** In a blind sign-in the result is a code, which this device exchanges. False: this is none. */
-  function exchange(call: Call, polling: PollOptions, json: Reply['json'], done: Done<Tokens>) {
-    const { code, clientId, redirectUri } = json;
-    const tokenUrl = options.tokenUrl || json.tokenUrl;
-    if (!isText(code) || !isText(tokenUrl) || !isText(clientId)) return false;
-    const form = {
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: redirectUri,
-      client_id: clientId,
-      code_verifier: verifier,
-    };
-    requestTokens(call, tokenUrl, form, { tokenUrl, clientId }, (failure, tokens) => {
-      const { detail, cause } = Object(failure);
-      if (tokens) deliver(call, polling, tokens, done);
-      else done(fail('exchange_failed', detail, cause));
-    });
-    return true;
-  }
-
+  const context = { options, state, countdown, resultUrl };
   return {
     prompt: {
       link,
@@ -225,76 +165,129 @@ export function sessionOf(base: Call, options: StartOptions, state: State): Sess
       verificationUrl: userCode && link.replace(SHORT_LINK, '/link'),
       qr: createQr(link),
       expiresIn,
-      secondsLeft: () => Math.floor(leftMs() / 1_000),
+      secondsLeft: () => Math.floor(countdown.leftMs() / 1_000),
     },
     state: JSON.stringify(state),
-
-    poll(call, polling, done) {
-      let wasOpened = false;
-      let askedSkewMs = 0;
-
-      function next() {
-        askedSkewMs = countdown.skew();
-        const seconds = Math.max(Math.min(Math.floor(leftMs() / 1_000), WAIT_SECONDS), 1);
-        const url = resultUrl + (canWait ? `&wait=${seconds}` : '');
-        return {
-          url: url + (offers('progress') ? '&progress=1' : ''),
-          timeoutMs: canWait ? seconds * 1_000 + LATENCY_MS : LONG_POLL_MS,
-        };
-      }
-
-      function take({ status, json, isJson, refusal, detail, tookMs }: Reply) {
-        // Negative after a poll that was held: at once.
-        const gapMs = POLL_GAP_MS - tookMs;
-        if (status === 204) {
-          countdown.isAlive(askedSkewMs);
-          // With nothing left at the start, nobody was shown the link.
-          if (restMs && now() < endMs + PATIENCE_MS) return gapMs;
-          return end(done, fail('expired', 'The time of the link has passed'));
-        }
-        // Other refusals are of a proxy: the relay has no more than these for a poll.
-        if (status === 410 && refusal) return end(done, fail('expired', detail));
-        if (refusal && /400|405/.test(`${status}`)) return end(done, refusal);
-        if (status !== 200) return AGAIN;
-        const { progress, error } = json;
-        if (progress) {
-          if (wasOpened) return gapMs;
-          wasOpened = true;
-          const { onOpened } = polling;
-          if (onOpened) {
-            attempt(onOpened, (failure) => {
-              if (!failure || call.isStopped) return;
-              stop(call);
-              done(failure);
-            });
-          }
-          return 0;
-        }
-        if (error) {
-          tell('ack', another(call), () => {});
-          const known =
-            isText(error) && /^(access_denied|missing_code|exchange_failed)$/.test(error);
-          const code = known ? (error as 'access_denied') : 'authorization_failed';
-          return end(done, fail(code, `The sign-in ended with ${quote(error)}`));
-        }
-        if (!verifier) {
-          const tokens = tokensOf(json);
-          if (!tokens) return AGAIN;
-          deliver(call, polling, tokens, done);
-        } else if (!isJson) {
-          return AGAIN;
-        } else if (!exchange(call, polling, json, done)) {
-          done(fail('refused', 'The relay sent tokens, or no code, in a blind sign-in'));
-        }
-        return undefined;
-      }
-
-      ask(call, next, take, ({ detail, cause }) => done(fail('expired', detail, cause)), endMs);
-    },
-
+    poll: (call, polling, done) => poll(context, call, polling, done),
     cancel(call, _options, done) {
-      if (offers('cancel')) tell('cancel', call, done);
+      if (offers(context, 'cancel')) tell(context, 'cancel', call, done);
       else done(undefined);
     },
   };
+}
+
+/** Acknowledges, or cancels. Whether the relay hears of it makes no difference. */
+function tell({ resultUrl }: Context, what: string, call: Call, done: Done<void>): void {
+  ask(
+    call,
+    { url: `${resultUrl}&${what}=1` },
+    ({ status, refusal }) => (status === 204 || refusal ? end(done, undefined) : AGAIN),
+    () => done(undefined),
+  );
+}
+
+function poll(context: Context, call: Call, polling: PollOptions, done: Done<Tokens>): void {
+  const { countdown, resultUrl } = context;
+  const { endMs, leftMs, restMs } = countdown;
+  const { now } = call.platform;
+  const hasWait = offers(context, 'wait');
+  const progress = offers(context, 'progress') ? '&progress=1' : '';
+  let wasOpened = false;
+  let askedSkewMs = 0;
+
+  function next() {
+    askedSkewMs = countdown.skew();
+    const seconds = Math.max(Math.min(Math.floor(leftMs() / 1_000), WAIT_SECONDS), 1);
+    const wait = hasWait ? `&wait=${seconds}` : '';
+    const timeoutMs = hasWait ? seconds * 1_000 + LATENCY_MS : LONG_POLL_MS;
+    return { url: resultUrl + wait + progress, timeoutMs };
+  }
+
+  function take(reply: Reply) {
+    const { status, json, refusal, detail, tookMs } = reply;
+    // Negative after a poll that was held: at once.
+    const gapMs = POLL_GAP_MS - tookMs;
+    if (status === 204) {
+      countdown.confirm(askedSkewMs);
+      // With nothing left at the start, nobody was shown the link.
+      if (restMs && now() < endMs + PATIENCE_MS) return gapMs;
+      return end(done, fail('expired', 'The time of the link has passed'));
+    }
+    // Other refusals are of a proxy: the relay has no more than these for a poll.
+    if (status === 410 && refusal) return end(done, fail('expired', detail));
+    if (refusal && /400|405/.test(`${status}`)) return end(done, refusal);
+    if (status !== 200) return AGAIN;
+    if (!json.progress) return takeResult(context, call, polling, reply, done);
+    if (wasOpened) return gapMs;
+    wasOpened = true;
+    attempt(
+      () => polling.onOpened?.(),
+      (failure) => {
+        if (!failure || call.isStopped) return;
+        stop(call);
+        done(failure);
+      },
+    );
+    return 0;
+  }
+
+  ask(call, next, take, ({ detail, cause }) => done(fail('expired', detail, cause)), endMs);
+}
+
+function takeResult(
+  context: Context,
+  call: Call,
+  polling: PollOptions,
+  { json, isJson }: Reply,
+  done: Done<Tokens>,
+): typeof AGAIN | undefined {
+  const { error } = json;
+  if (error) {
+    tell(context, 'ack', another(call), () => {});
+    const code = isText(error) && REPORTED.test(error) ? error : 'authorization_failed';
+    return end(done, fail(code as 'access_denied', `The sign-in ended with ${quote(error)}`));
+  }
+  /** Only when the app has the tokens, the relay may forget them. */
+  const deliver = (tokens: Tokens) =>
+    store(call, polling.save, tokens, (failure) => {
+      if (!failure) tell(context, 'ack', another(call), () => {});
+      done(failure, failure ? undefined : tokens);
+    });
+  if (context.state.verifier) {
+    if (!isJson) return AGAIN;
+    exchange(context, call, json, deliver, done);
+    return undefined;
+  }
+  const tokens = tokensOf(json);
+  if (!tokens) return AGAIN;
+  deliver(tokens);
+  return undefined;
+}
+
+/** In a blind sign-in the result is a code, which this device exchanges. A relay that has tokens has seen them. */
+function exchange(
+  { options, state }: Context,
+  call: Call,
+  json: Reply['json'],
+  deliver: (tokens: Tokens) => void,
+  done: Done<Tokens>,
+): void {
+  const { code, clientId, redirectUri } = json;
+  const tokenUrl = options.tokenUrl || json.tokenUrl;
+  if (!isText(code) || !isText(tokenUrl) || !isText(clientId)) {
+    done(fail('refused', 'The relay sent tokens, or no code, in a blind sign-in'));
+    return;
+  }
+  const form = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: redirectUri,
+    client_id: clientId,
+    code_verifier: state.verifier,
+  };
+  requestTokens(call, tokenUrl, form, { tokenUrl, clientId }, (failure, tokens) => {
+    const { detail, cause } = Object(failure);
+    if (tokens) deliver(tokens);
+    else done(fail('exchange_failed', detail, cause));
+  });
 }
