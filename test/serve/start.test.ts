@@ -113,7 +113,7 @@ describe('a provider that is given by its issuer', () => {
     ACME_ISSUER: issuer,
   });
 
-  test('the relay listens once the issuer has answered, so that no device is told that it is unknown', async () => {
+  test('the relay listens once the issuer has answered, so that no device gets "Unknown service"', async () => {
     using issuer = startSilentIssuer();
     const relay = await launchRelay(acme(issuer.issuer));
     await issuer.asked;

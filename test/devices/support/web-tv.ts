@@ -112,7 +112,7 @@ function open(context: BrowserContext, relayUrl: string, service: string) {
     links: () => links().length,
     link: (nth = 1) => pollUntil(`link ${nth} is shown`, () => links()[nth - 1]),
     cancel() {
-      // Back. The app is told nothing after it.
+      // Back. The app calls nothing after it.
       void shown
         .then((tab) => tab.keyboard.press('Backspace'))
         .then(() => ended.resolve({ exitCode: 130, error: 'cancelled' }));
