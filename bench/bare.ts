@@ -1,7 +1,6 @@
 /**
- * What a sign-in is compared with: the same five exchanges in bare handlers of the
- * same runtime. They have no limits, log, pages, expiry, checks or headers: nothing
- * that a relay is for.
+ * What a sign-in is compared with: the same five requests in bare handlers of the same
+ * runtime. They have no limits, log, pages, expiry, checks or headers.
  */
 import { randomBytes } from 'node:crypto';
 

@@ -1,8 +1,8 @@
 /**
- * The table of docs/scaling.md "Capacity planning": what an installation needs for so many
- * sign-ins a day, from the figures that the benchmarks measure. `bun bench/capacity.ts`
- * prints it. test/redis/capacity.test.ts replays a minute that one machine can carry
- * and holds the model to it.
+ * The table of docs/scaling.md "Capacity planning": what an installation needs for a number of
+ * sign-ins a day, from the figures of the benchmarks. `bun bench/capacity.ts` prints it.
+ * test/redis/capacity.test.ts replays a minute that one machine can carry, and compares it
+ * with the model.
  */
 
 /** What one sign-in and one waiting device cost. docs/scaling.md "What it costs" says how each was measured. */
@@ -22,7 +22,7 @@ export const COSTS = {
   commands: 5,
 } as const;
 
-/** How a day goes: its steepest minute has this many times the average, and users take so long. */
+/** The load of a day: its busiest minute has this many times the average, and users take this long. */
 export const SHAPE = {
   peakToMean: 6,
   secondsToSignIn: 60,
@@ -32,7 +32,7 @@ export const SHAPE = {
   pollSeconds: 50,
 } as const;
 
-/** Nothing is planned to be busier than this. */
+/** The highest planned load of a core. */
 const UTILIZATION = 0.5;
 /** Devices that wait at one relay process. */
 const POLLS_PER_RELAY = 20_000;
@@ -49,7 +49,7 @@ export interface Need {
   readonly breaksFirst: string;
 }
 
-/** Starts that come to nothing cost less than a sign-in, and live longer. */
+/** A start without a sign-in costs less than one with it, and its session lives longer. */
 export function planFor(signInsPerDay: number): Need {
   const finishedPerSecond = (signInsPerDay / 86_400) * SHAPE.peakToMean;
   const startsPerSecond = finishedPerSecond / (1 - SHAPE.neverFinish);

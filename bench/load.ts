@@ -22,7 +22,7 @@ export interface Request {
   readonly path: string;
   readonly type?: string;
   readonly body?: string;
-  /** Its address. Absent: a new one for each request, because the rate limit is per address. */
+  /** The client address. Absent: a new one for each request, because the rate limit is per address. */
   readonly client?: string;
 }
 
@@ -184,7 +184,7 @@ async function signIn(ports: Ports, userMs: number, started?: Session) {
   return { deliveryMs, wholeMs: endMs - beginMs - userMs };
 }
 
-/** So many as fast as possible, or so many a second for some time. */
+/** A number of sign-ins as fast as possible, or a rate for some time. */
 export type Amount =
   | { readonly count: number; readonly atOnce: number }
   | { readonly perSecond: number; readonly seconds: number };
@@ -204,8 +204,8 @@ async function repeat(amount: Amount, work: () => Promise<unknown>): Promise<num
 }
 
 /**
- * Begins at random moments, as independent users do, whether or not earlier work has
- * ended. Some of it fails when the machine stalls. Rejects when most of it fails.
+ * Starts work at random times, as independent users do, whether or not earlier work has ended.
+ * Some of it fails when the machine stalls. Rejects if most of it fails.
  */
 async function repeatAtRate(perSecond: number, seconds: number, work: () => Promise<unknown>) {
   const endMs = performance.now() + seconds * 1_000;
@@ -276,13 +276,13 @@ export async function park({ device }: Ports, sessions: readonly Session[]) {
   await forEach(sessions, async (session, index) => {
     const connection = await connect(device);
     connections[index] = connection;
-    // Whether there is a response does not matter: `end` asks again.
+    // A response does not matter: `end` polls again.
     connection.send(pollOf(session)).catch(() => {});
   });
   return connections;
 }
 
-/** Ends all sessions: each user cancels, and the device polls. Every second device leaves its parked poll before. */
+/** Ends all sessions: each user cancels, and the device polls. Every second device disconnects its parked poll before. */
 export async function end(
   { device, browser }: Ports,
   sessions: readonly Session[],

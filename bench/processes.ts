@@ -1,4 +1,4 @@
-/** The processes that are measured: how they start, on which core they run, and what they use. Linux with glibc. */
+/** The measured processes: how they start, on which core they run, and what they use. Linux with glibc. */
 
 import { dlopen, ptr } from 'bun:ffi';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -61,7 +61,7 @@ async function untilConnected(port: number) {
   }
 }
 
-/** What every section is given. */
+/** Passed to every section. */
 export interface Bench {
   readonly plan: Plan;
   /** Points a relay at the provider. */
@@ -70,7 +70,7 @@ export interface Bench {
   readonly redis: RedisServer | undefined;
 }
 
-/** A provider on loopback takes the place of MyAnimeList. */
+/** A provider on loopback replaces MyAnimeList. */
 export function providerEnv(origin: string) {
   const MAL_AUTHORIZE_URL = `${origin}/authorize`;
   return { MAL_CLIENT_ID: 'bench', MAL_AUTHORIZE_URL, MAL_TOKEN_URL: `${origin}/token` };
@@ -78,7 +78,7 @@ export function providerEnv(origin: string) {
 
 const FROM_SOURCE = 'bun src/cli/main.ts';
 
-/** As bin/sign-in-relay starts the relay, with this program in the place of the source. Resolves with the first response. */
+/** As bin/sign-in-relay starts the relay, but with this program. Resolves with the first response. */
 export async function startRelay(env: Env, program = FROM_SOURCE) {
   const port = await findFreePort();
   const beginMs = performance.now();
@@ -141,7 +141,7 @@ export async function startWarm(bench: Bench, column: Column, settings: Env = {}
   return target;
 }
 
-/** In nanoseconds, where /proc counts in hundredths of a second. */
+/** In nanoseconds, while /proc counts in hundredths of a second. */
 const { symbols: libc } = dlopen('libc.so.6', {
   clock_getcpuclockid: { args: ['int', 'ptr'], returns: 'int' },
   clock_gettime: { args: ['int', 'ptr'], returns: 'int' },

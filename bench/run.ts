@@ -30,7 +30,7 @@ import {
 } from './sections/sign-in.ts';
 import { measureFlood, measureLiveSessions, plotLiveSessions } from './sections/under-load.ts';
 
-/** How much of everything. */
+/** Sizes of all measurements. */
 const FULL = {
   rounds: 11,
   signInsPerRound: 3_000,
@@ -152,7 +152,7 @@ const GOALS: [section: string, column: string, row: string, most: number][] = [
   ['Delivery from relay to relay', 'Redis, two relays', 'delivery, p99, ms', 4],
 ];
 
-/** What was not measured is left out. */
+/** Leaves out what was not measured. */
 function describeGoals(): string {
   const rows = GOALS.flatMap(([section, column, row, most]) => {
     const figure = findFigure(section, column, row);

@@ -26,7 +26,7 @@ function minify(code: string, target: 'es5' | 'es2022'): string {
   return transformSync(code, options).code;
 }
 
-/** The types of each module, as the files that they are beside index.js. */
+/** The types of each module, one file each beside index.js. */
 function writeTypes(): void {
   const tsc = `${HERE}../node_modules/.bin/tsc`;
   const { exitCode, stdout } = Bun.spawnSync([tsc, '--project', HERE, '--outDir', DIST]);

@@ -1,4 +1,4 @@
-/** Waiting, and doing many things at once. */
+/** Waiting, and many jobs at the same time. */
 
 export { setTimeout as sleep } from 'node:timers/promises';
 

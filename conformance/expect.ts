@@ -120,7 +120,7 @@ export function parseObject({ body }: Answer): Readonly<Record<string, unknown>>
   throw new Mismatch('body', 'a JSON object', body);
 }
 
-/** Where a redirect leads. */
+/** Where a redirect goes. */
 export function readLocation(answer: Answer, status = 302): URL {
   expectStatus(answer, status);
   const location = present('Location', answer.headers.location);

@@ -24,7 +24,7 @@ export function text(body: string, status = 200, type = 'application/json'): Rep
   };
 }
 
-/** Takes the request and never answers. */
+/** Accepts the request and never answers. */
 export const silence: Reply = () => {};
 
 /** Closes the connection without an answer. */
@@ -190,7 +190,7 @@ async function answer(
   known.reply(response, trapUrl, `${providerUrl}${url.pathname}`);
 }
 
-/** The user agrees at once: the browser goes back with the code that the suite chose. */
+/** The user agrees at once: the browser is redirected back with the code that the suite chose. */
 function signIn(url: URL, response: ServerResponse): void {
   const back = new URL(url.searchParams.get('redirect_uri') ?? 'about:blank');
   back.searchParams.set('code', url.searchParams.get('chosen_code') ?? '');

@@ -39,7 +39,7 @@ export interface Options {
 }
 
 const FLAGS = {
-  /** Where a relay listens unless it is told otherwise. */
+  /** Where a relay listens by default. */
   'base-url': { type: 'string', default: 'http://127.0.0.1:8080' },
   'public-url': { type: 'string' },
   'unconfigured-url': { type: 'string' },

@@ -40,7 +40,7 @@ export interface Shared {
 export type Parameters = Readonly<Record<string, string>>;
 export type Choice = 'continue' | 'decline';
 
-/** The link as the suite reaches it. That `url` itself is right is a case of its own. */
+/** The link as the suite reaches it. A case of its own checks `url`. */
 export function linkPath({ service, state }: Session): string {
   return `/auth/${service}?${new URLSearchParams({ state })}`;
 }
@@ -194,7 +194,7 @@ export interface StartFields {
   readonly [field: string]: unknown;
 }
 
-/** The session that a start answered with. Lenient: what is wrong with it is for the cases of `start` to say. */
+/** The session that a start answered with. Lenient: the cases of `start` check its form. */
 function readSession(answer: Answer, from: ClientAddress): Session | undefined {
   if (answer.status !== 200) return undefined;
   try {

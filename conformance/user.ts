@@ -43,7 +43,7 @@ export function expectRedirectToCode({ options }: Kit, answer: Answer, userCode:
 export function expectRedirectToProvider({ options }: Kit, answer: Answer, session: Session) {
   const { origin, pathname, searchParams } = readLocation(answer, 303);
   const { authorizeUrl, clientId } = registrationAt(options, session.service);
-  equal('authorize URL', origin + pathname, authorizeUrl);
+  equal('authorization endpoint', origin + pathname, authorizeUrl);
   equal('client_id', searchParams.get('client_id'), clientId);
   const state = present('state', searchParams.get('state') ?? undefined);
   if (session.state) equal('state', state, session.state);
@@ -84,8 +84,8 @@ export async function expectDeclined({ relay }: Kit, session: Session): Promise<
   expectAtOnce(answer);
 }
 
-/** A user who presses a button once more after the sign-in has ended: the page says what became of it. */
-export async function expectToldAgain({ relay }: Kit, session: Session): Promise<void> {
+/** A user who presses a button once more after the sign-in has ended: the page says how it ended. */
+export async function expectSameEnding({ relay }: Kit, session: Session): Promise<void> {
   const pages = [
     await relay.decide(session, 'continue'),
     await relay.decide(session, 'decline'),
@@ -93,7 +93,7 @@ export async function expectToldAgain({ relay }: Kit, session: Session): Promise
   ];
   for (const page of pages) {
     expectStatus(page, 200);
-    holds('page', !/<(?:form|button)/.test(page.body), 'nothing to decide any more', page.body);
+    holds('page', !/<(?:form|button)/.test(page.body), 'nothing left to decide', page.body);
   }
   equal('different texts', new Set(pages.map((page) => readHtml(page).text)).size, 1);
 }

@@ -1,4 +1,4 @@
-/** `bun scripts/admin-picture.ts` draws docs/images/admin.png: the admin page after an hour that is made up. */
+/** `bun scripts/admin-picture.ts` draws docs/images/admin.png: the admin page after a made-up hour. */
 import { chromium } from 'playwright-core';
 import { createAdmin } from '../src/admin/admin.ts';
 

@@ -1,6 +1,5 @@
 #!/bin/sh
 # Installs the programs that the tests run, on Debian as root. `npm test` calls it when one is missing.
-# Others can read here what the tests need.
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 # The programs of examples/devices need the compilers from golang-go on.
@@ -14,7 +13,7 @@ command -v valkey-server >/dev/null && exit
 if ! grep -q '^VERSION_CODENAME=bookworm$' /etc/os-release; then
   exec apt-get --quiet install --yes --no-install-recommends valkey-server
 fi
-# Debian 12 has it in its backports alone. They are read with lists of their own, so those of the machine stay as they are.
+# Debian 12 has it only in backports. They are read with lists of their own, so those of the machine stay unchanged.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder/lists/partial"

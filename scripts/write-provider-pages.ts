@@ -7,7 +7,7 @@ import { writeGuide } from '../src/providers/guide.ts';
 import { PROFILES } from '../src/providers/known.ts';
 import { writeProvidersPage } from './providers-page.ts';
 
-/** Path in docs/ -> its text, for every page that is made from what is known of providers. */
+/** Path in docs/ -> its text, for every page that is written from the facts about providers. */
 export function writePages(): Readonly<Record<string, string>> {
   const guides = [...PROFILES].map(
     ([name, profile]) =>

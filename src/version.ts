@@ -1,11 +1,11 @@
-/** Which relay this is. scripts/build.ts defines the commit; a relay that runs from its sources has none. */
+/** The version. scripts/build.ts defines the commit; a relay that runs from its sources has none. */
 import packageJson from '../package.json' with { type: 'json' };
 
 declare const BUILD_COMMIT: string | undefined;
 
 export const { description: DESCRIPTION } = packageJson;
 
-/** `0.1.0`, and what was built also names its commit: `0.1.0 (commit 1a2b3c4)`. */
+/** `0.1.0`, or in a build `0.1.0 (commit 1a2b3c4)`. */
 export const VERSION =
   typeof BUILD_COMMIT === 'undefined'
     ? packageJson.version

@@ -33,7 +33,7 @@ export async function measureMemory(bench: Bench): Promise<void> {
   await measureManySessions(bench);
 }
 
-/** Of a new relay and its first devices. Of two relays, both together. */
+/** Of a new relay and its first devices. Two relays are added up. */
 async function measureParkedPolls(bench: Bench, column: Column): Promise<void> {
   const { parkedPolls: count, settleMs } = bench.plan;
   const { ports, pids, stop } = await start(bench, column);
@@ -61,7 +61,7 @@ async function measureAfterSignIns(bench: Bench, column: Column): Promise<number
   return resident;
 }
 
-/** So many that what the first requests take in any process does not matter. */
+/** So many that the memory of the first requests does not matter. */
 async function measureManySessions(bench: Bench): Promise<void> {
   const { liveSessions, settleMs } = bench.plan;
   const { ports, pids, stop } = await startWarm(bench, 'memory');

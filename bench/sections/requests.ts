@@ -1,4 +1,4 @@
-/** What one request of each kind costs: what anybody can send, as often as they like. */
+/** What one request of each kind costs, of those that anyone can send without limit. */
 import { record } from '../figures.ts';
 import { type Request, requests } from '../load.ts';
 import {

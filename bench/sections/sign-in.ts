@@ -51,7 +51,7 @@ export async function measureCost(bench: Bench): Promise<void> {
   await Promise.all([bare, ...relays].map((target) => target.stop()));
 }
 
-/** Of the shortest responses that the runtime can give. */
+/** Of the shortest responses of the runtime. */
 async function cpuOfStaticResponses({ plan }: Bench, { ports, pids }: Target): Promise<number> {
   const amount = { count: plan.signInsPerRound * EXCHANGES, atOnce: plan.atOnce };
   const ask = () => requests(ports.device, { path: '/' }, amount);

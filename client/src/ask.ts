@@ -1,11 +1,11 @@
-/** Requests that are repeated until there is a response that means something. */
+/** Repeats a request until there is a usable response. */
 import { type Failure, fail } from './errors.ts';
 import type { Call, Request } from './platform.ts';
 
 export interface Reply {
   /** 0: no complete response. */
   readonly status: number;
-  /** The members of a JSON object; none where the response is anything else. */
+  /** The members of a JSON object; none of any other response. */
   readonly json: Readonly<Record<string, unknown>>;
   /** How long it took. */
   readonly tookMs: number;
@@ -13,17 +13,17 @@ export interface Reply {
   readonly refusal: Failure | undefined;
 }
 
-/** Not what a relay answers, or it will pass: ask again, after a pause that grows each time. */
+/** Not a response of a relay, or a temporary one: repeat the request, after a pause that grows each time. */
 export const AGAIN = null;
 
-/** What is to be done with a response. A number: ask again in so many milliseconds, or `AGAIN`. Undefined: this was the last. */
+/** Handles a response. Returns the milliseconds until the next request, `AGAIN`, or undefined if this was the last. */
 export type Take = (reply: Reply) => number | typeof AGAIN | undefined;
 
 /** A relay may wait 15 s for the provider. */
 const REQUEST_MS = 17_000;
-/** How long a request is tried that has no session, whose end would be the limit. */
+/** How long a request without a session is tried. */
 const TRY_MS = 60_000;
-/** Half of a pause is random, so that devices which failed together do not return together. */
+/** Half of a pause is random, so that devices that failed together do not retry together. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
 
@@ -42,9 +42,9 @@ export function ask(
     if (call.isStopped) return;
     const askedAtMs = now();
     call.abandon = send(request, timeoutMs, (status, text, retryAfter) => {
-      // The relay writes no HTML here: it is of a proxy or a captive portal, whatever its status.
+      // The relay sends no HTML here: a proxy or a captive portal does, with any status.
       const isHtml = /^\s*</.test(text);
-      // A response of status 200 may hold secrets.
+      // A response with status 200 may contain secrets.
       const detail = status > 200 ? `${status} ${text.slice(0, 99)}` : '';
       const isRefusal = !isHtml && /^4(?!08|25|29)/.test(`${status}`);
       let delayMs = take({

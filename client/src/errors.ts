@@ -1,4 +1,4 @@
-/** Every way in which a sign-in or a refresh can fail, and what the app shows for it. */
+/** How a sign-in or a refresh can fail, and what the app shows then. */
 
 const FAILED = 'Sign-in failed. Please try again.';
 
@@ -17,7 +17,7 @@ const SHOWN = {
   unreachable: 'No connection. Please try again later.',
   /** The relay answers, but cannot serve: full, restarting, too many requests. */
   busy: 'Too busy. Please try again later.',
-  /** What the app asks for cannot be had from this relay, or not on this device. `detail` says more. */
+  /** This relay, or this device, does not support what the app requests. `detail` says more. */
   refused: 'Sign-in is not available here.',
   /** The refresh token does not work any more, or there is none. */
   invalid_grant: 'Please sign in again.',

@@ -44,7 +44,7 @@ export interface CancelSignal {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** Cancels. The promise resolves with undefined, since a user who changes their mind is no error. */
+/** Cancels. The promise then resolves with undefined: cancelling is not an error. */
 export interface Cancellable {
   readonly signal?: CancelSignal | undefined;
 }
@@ -71,7 +71,7 @@ const platform: Platform = {
     };
     const timer = setTimeout(finish, timeoutMs, 0, '', null);
     const form = isForm && { 'Content-Type': 'application/x-www-form-urlencoded' };
-    // What is undefined here is as if it were not here.
+    // Undefined members count as absent.
     const init = { signal, body, method: body && 'POST', headers: form } as RequestInit;
     const ask = async () => {
       const response = await fetch(url, init);
@@ -133,16 +133,16 @@ function promise<Options extends object, Value>(
 export const signIn = (options: core.SignInOptions & Cancellable): Promise<Tokens | undefined> =>
   promise(core.signIn, options);
 
-/** What the relay offers, in the operator's order. An older relay does not say: then both lists are empty. */
+/** What the relay offers, in the operator's order. With an older relay both lists are empty. */
 export const discover = (options: { readonly relay: string }): Promise<core.Offer> =>
   promise(core.discover, options);
 
-/** A sign-in that was started: `signIn` in its parts. */
+/** A sign-in that was started, for apps that do not use `signIn`. */
 export interface Session {
   readonly prompt: core.Prompt;
-  /** Waits for the tokens. A session that expires fails with `expired`. The signal ends the waiting, not the session. */
+  /** Waits for the tokens. Fails with `expired` when the session expires. The signal ends the waiting, not the session. */
   poll(options?: core.PollOptions & Cancellable): Promise<Tokens | undefined>;
-  /** Ends the session, so that its link says so. Resolves also if the relay could not be told. */
+  /** Ends the session and its link. Resolves even if the relay cannot be reached. */
   cancel(): Promise<void>;
 }
 
@@ -167,8 +167,8 @@ export const refresh = (options: RefreshOptions): Promise<Tokens> =>
   promise(refreshTokens, options);
 
 /**
- * Returns a function that gives an access token, which it refreshes before it expires,
- * once for all who ask. Give it the token that the API rejected, to get another one.
+ * Returns a function that gives an access token, which it refreshes before it expires, once
+ * for all callers. Pass the token that the API rejected, to get another one.
  */
 export function keepTokens(options: KeeperOptions): (rejected?: string) => Promise<string> {
   const get = createKeeper(platform, options);

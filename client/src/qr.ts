@@ -10,7 +10,7 @@ export interface Qr {
 /** By version: bytes of data, and of error correction. */
 const DATA = [0, 19, 34, 55, 80, 108];
 const CORRECTION = [0, 7, 10, 15, 20, 26];
-/** Format information of level L by mask, Annex C. The first four masks of eight are enough choice. */
+/** Format information of level L by mask, Annex C. Four of the eight masks are enough. */
 const FORMATS = [0x77c4, 0x72f3, 0x7daa, 0x789d];
 
 /** Undefined: longer than 106 characters. */
@@ -34,7 +34,7 @@ const binary = (byte: number) => (byte + 256).toString(2).slice(1);
 
 /** The bits of the data and of its error correction, which make one block in these versions. */
 function encode(link: string, version: number): string {
-  // Byte mode, the length, the bytes, the end, and what fills the rest.
+  // Byte mode, the length, the bytes, the end, and padding.
   let bits = `0100${binary(link.length)}`;
   for (let index = 0; index < link.length; index += 1) bits += binary(link.charCodeAt(index));
   bits += '0000';
@@ -123,7 +123,7 @@ function draw(bits: string, size: number, mask: number): boolean[][] {
   return matrix;
 }
 
-/** What makes a code hard to read: long runs of one colour, and what looks like a finder pattern. */
+/** Long runs of one colour, and what looks like a finder pattern, make a code hard to read. */
 function penaltyOf(matrix: boolean[][]): number {
   const lines = matrix.map((cells, column) =>
     [cells, matrix.map((row) => row[column])].map((line) => line.map(Number).join('')).join(' '),

@@ -1,36 +1,36 @@
-/** A sign-in over the relay's own protocol, with what the relay offers on request. */
+/** A sign-in by the relay's own protocol and its extensions. */
 import { AGAIN, ask, stop } from './ask.ts';
 import { type Failure, fail, isCode } from './errors.ts';
 import type { Call, Done, Operation } from './platform.ts';
 import { createQr, type Qr } from './qr.ts';
-import { addressOf, type Place, requestTokens, type Tokens, tokensOf } from './tokens.ts';
+import { baseUrlOf, type Place, requestTokens, type Tokens, tokensOf } from './tokens.ts';
 
 export interface StartOptions extends Place {
-  /** What the device calls itself, for the user to see: up to 40 characters. */
+  /** Name of the device, which the user sees: up to 40 characters. */
   readonly device?: string | undefined;
-  /** `false`: no user code, and a longer link that does not ask the user first. */
+  /** `false`: no user code, and a longer link without a confirmation page. */
   readonly code?: boolean | undefined;
-  /** `true`: the tokens come with `tokenType`, `scope` and `idToken` where the provider gives them. */
+  /** `true`: the tokens have `tokenType`, `scope` and `idToken`, if the provider gives them. */
   readonly details?: boolean | undefined;
   /**
-   * The device exchanges the code itself, so that the relay sees no token. Not given:
-   * where the relay offers it, but not in a web page, which CORS may keep from it.
-   * `true`: fail with `refused` rather than do without. `false`: only if the relay demands it.
+   * The device exchanges the code itself, so that the relay sees no token. Absent: if the
+   * relay offers it, but not in a web page, where CORS may prevent it. `true`: otherwise fail
+   * with `refused`. `false`: only if the relay requires it.
    */
   readonly blind?: boolean | undefined;
-  /** The provider's token endpoint, if the app knows it: then a code and its verifier are sent nowhere else. */
+  /** The provider's token endpoint, if the app knows it: a code and its verifier are sent only there. */
   readonly tokenUrl?: string | undefined;
 }
 
 export interface Service {
   readonly service: string;
-  /** For people to read. */
+  /** For users. */
   readonly name: string;
   /** Whether the device may, or must, exchange the code itself. */
   readonly blind: 'no' | 'can' | 'must';
 }
 
-/** What a relay offers; nothing, if it is an older one. */
+/** What a relay offers. Empty for an older one. */
 export interface Offer {
   readonly services: readonly Service[];
   readonly extensions: readonly string[];
@@ -40,7 +40,7 @@ export interface Offer {
 export interface Prompt {
   /** To open or to scan. */
   readonly link: string;
-  /** To type at `verificationUrl`. Undefined if none was asked for, or the relay has none. */
+  /** To type at `verificationUrl`. Undefined with `code: false`, or if the relay has none. */
   readonly userCode: string | undefined;
   readonly verificationUrl: string | undefined;
   /** The link as a QR code. Undefined for a link of more than 106 characters. */
@@ -49,17 +49,17 @@ export interface Prompt {
   readonly expiresIn: number;
 }
 
-/** A sign-in that was started. Its secrets are not in it, so that nobody logs them. */
+/** A sign-in that was started. Does not contain its secrets, so that no app logs them. */
 export interface Session {
   readonly prompt: Prompt;
   /** Waits until the sign-in ends, or the session does. */
   readonly poll: Operation<PollOptions, Tokens>;
-  /** Ends the session at the relay, so that its link says so. Whether the relay hears of it makes no difference to the app. */
+  /** Ends the session and its link at the relay. Succeeds even if the relay cannot be reached. */
   readonly cancel: Operation<object, void>;
 }
 
 export interface PollOptions {
-  /** The user has opened the link: 'Continue on your phone'. Older relays do not tell. */
+  /** The user has opened the link: 'Continue on your phone'. Older relays do not report it. */
   readonly onOpened?: (() => void) | undefined;
 }
 
@@ -70,7 +70,7 @@ export interface SignInOptions extends StartOptions, PollOptions {
   readonly renew?: boolean | undefined;
 }
 
-/** Shorter than the relay's 50 s: some proxies cut after 30 s, and a dead connection is noticed sooner. */
+/** Shorter than the relay's 50 s: some proxies cut after 30 s, and a half-open connection is noticed sooner. */
 const WAIT_SECONDS = 25;
 const WAIT_MS = 35_000;
 /** A relay without `wait` holds a poll for 50 s. */
@@ -79,15 +79,15 @@ const LONG_POLL_MS = 65_000;
 const POLL_GAP_MS = 2_000;
 /** For a result whose response was lost at the very end. */
 const GRACE_MS = 10_000;
-/** A session that is gone so soon is not known to the instance that was polled. Another start would not help. */
+/** A session that expires so soon is unknown to the instance that was polled. Another start would not help. */
 const LOST_MS = 5_000;
 
 export const discover: Operation<Pick<Place, 'relay'>, Offer> = (call, { relay }, done) =>
   ask(
     call,
-    { url: `${addressOf(relay)}/services` },
+    { url: `${baseUrlOf(relay)}/services` },
     ({ status, json: { services, extensions = [] }, refusal }) => {
-      // 404, whoever says so: an older relay, or a proxy that passes on nothing but /auth/.
+      // 404: an older relay, or a proxy that passes on only /auth/.
       if (status === 200 ? !services : status !== 404 && !refusal) return AGAIN;
       done(undefined, { services: services || [], extensions } as Offer);
       return undefined;
@@ -99,7 +99,7 @@ export const start: Operation<StartOptions, Session> = (call, options, done) => 
   const { service, device, code, details } = options;
   const { platform } = call;
   const { challenge } = platform;
-  const relay = addressOf(options.relay);
+  const relay = baseUrlOf(options.relay);
 
   discover(call, options, (failure, offer) => {
     if (!offer) return done(failure);
@@ -152,7 +152,7 @@ function sessionOf(
   verifier: string | undefined,
 ): Session {
   const endMs = platform.now() + expiresIn * 1_000 + GRACE_MS;
-  const resultUrl = `${addressOf(options.relay)}/auth/result?session=${encodeURIComponent(session)}`;
+  const resultUrl = `${baseUrlOf(options.relay)}/auth/result?session=${encodeURIComponent(session)}`;
   const offers = (name: string) => extensions.indexOf(name) >= 0;
 
   const tell = (what: string, call: Call, done: Done<void>) =>
@@ -187,7 +187,7 @@ function sessionOf(
           // Negative after a poll that was held: at once.
           const gapMs = POLL_GAP_MS - tookMs;
           if (status === 204) return gapMs;
-          // Other refusals are of a proxy: the relay has no more than these for a poll.
+          // Other refusals are from a proxy: the relay has only these for a poll.
           if (refusal && /400|405|410/.test(`${status}`)) {
             done(status === 410 ? fail('expired') : refusal);
             return undefined;
@@ -241,7 +241,7 @@ function sessionOf(
 export const signIn: Operation<SignInOptions, Tokens> = (call, options, done) => {
   const { now } = call.platform;
 
-  /** What the app throws ends the sign-in. */
+  /** An error of the app ends the sign-in. */
   function notify(run: () => void): void {
     try {
       run();

@@ -14,14 +14,14 @@ export interface Tokens {
   readonly tokenType?: string;
   readonly scope?: string;
   readonly idToken?: string;
-  /** Where this device refreshes by itself, if it exchanged the code by itself. */
+  /** Where this device refreshes itself, if it exchanged the code itself. */
   readonly tokenUrl?: string;
   readonly clientId?: string;
 }
 
 /** Which relay, and which of its providers. */
 export interface Place {
-  /** The relay's address, such as `https://relay.example`. */
+  /** The relay's base URL, such as `https://relay.example`. */
   readonly relay: string;
   /** The provider, as the relay names it. */
   readonly service: string;
@@ -29,9 +29,9 @@ export interface Place {
 
 const MEMBERS = 'accessToken refreshToken expiresIn tokenType scope idToken'.split(' ');
 
-export const addressOf = (relay: string): string => relay.replace(/\/+$/, '');
+export const baseUrlOf = (relay: string): string => relay.replace(/\/+$/, '');
 
-/** Undefined: the response has no tokens. What it does not say stays as in `before`, apart from the expiry. */
+/** Undefined: the response has no tokens. Absent members stay as in `before`, apart from the expiry. */
 export function tokensOf(json: Reply['json'], before: object = {}): Tokens | undefined {
   const tokens: Record<string, unknown> = {};
   for (const name in before) {
@@ -47,7 +47,7 @@ export function tokensOf(json: Reply['json'], before: object = {}): Tokens | und
   return tokens.accessToken ? (tokens as object as Tokens) : undefined;
 }
 
-/** Asks a provider's token endpoint, RFC 6749 §3.2. */
+/** A request to a provider's token endpoint, RFC 6749 §3.2. */
 export function requestTokens(
   call: Call,
   url: string,
@@ -93,7 +93,7 @@ export const refresh: Operation<RefreshOptions, Tokens> = (call, options, done) 
     requestTokens(call, tokenUrl, form, tokens, done);
   } else {
     const body = JSON.stringify({ service, refreshToken, details: !!tokenType });
-    askForTokens(call, { url: `${addressOf(relay)}/refresh`, body }, tokens, done);
+    askForTokens(call, { url: `${baseUrlOf(relay)}/refresh`, body }, tokens, done);
   }
 };
 
@@ -103,14 +103,14 @@ export interface KeeperOptions extends Place {
   save(tokens: Tokens): unknown;
 }
 
-/** Tokens are refreshed so long before they expire, but not in the first half of their life. */
+/** Tokens are refreshed this long before they expire, but not in the first half of their lifetime. */
 const EARLY_MS = 60_000;
 
 type Stored = Tokens | undefined | null;
 
 /**
- * Gives an access token that is good for a while, to many callers. All that ask at
- * the same time share one look into the storage and one refresh.
+ * Gives an access token that stays valid for a while. Concurrent callers share one read of the
+ * storage and one refresh.
  */
 export function createKeeper(
   platform: Platform,
@@ -147,7 +147,7 @@ export function createKeeper(
     const all = waiting;
     waiting = [];
     all.forEach(({ rejected, done }, index) => {
-      // The first caller was content with a token that the API rejected for another.
+      // The first caller accepted a token that the API has rejected for another.
       if (!failure && index && accessToken === rejected) get(done, rejected);
       else done(failure, accessToken);
     });

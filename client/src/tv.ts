@@ -93,7 +93,7 @@ const platform: Platform = {
   attempt: (run, done) => done(undefined, run() as never),
 };
 
-/** Returns what cancels: then `done` is not called any more. */
+/** Returns a function that cancels: then `done` is not called any more. */
 function called<Options, Value>(
   operation: Operation<Options, Value>,
   options: Options,
@@ -104,26 +104,26 @@ function called<Options, Value>(
   return () => stop(call);
 }
 
-/** A sign-in that was started: `signIn` in its parts. */
+/** A sign-in that was started, for apps that do not use `signIn`. */
 export interface Session {
   readonly prompt: core.Prompt;
-  /** Waits for the tokens. A session that expires fails with `expired`. Returns what ends the waiting, not the session. */
+  /** Waits for the tokens. Fails with `expired` when the session expires. Returns a function that ends the waiting, not the session. */
   poll(options: core.PollOptions, done: Done<Tokens>): () => void;
-  /** Ends the session, so that its link says so. Calls back also if the relay could not be told. */
+  /** Ends the session and its link. Calls back even if the relay cannot be reached. */
   cancel(done?: () => void): void;
 }
 
 export interface SignInRelay {
-  /** Signs a user in: starts, shows what `onPrompt` gets, and waits for the tokens. Returns what cancels. */
+  /** Signs a user in: starts, shows what `onPrompt` gets, and waits for the tokens. Returns a function that cancels. */
   signIn(options: core.SignInOptions, done: Done<Tokens>): () => void;
-  /** What the relay offers, in the operator's order. An older relay does not say: then both lists are empty. */
+  /** What the relay offers, in the operator's order. With an older relay both lists are empty. */
   discover(options: { readonly relay: string }, done: Done<core.Offer>): () => void;
   start(options: core.StartOptions, done: Done<Session>): () => void;
   /** New tokens for old ones. */
   refresh(options: RefreshOptions, done: Done<Tokens>): () => void;
   /**
-   * Returns a function that gives an access token, which it refreshes before it expires,
-   * once for all who ask. Give it the token that the API rejected, to get another one.
+   * Returns a function that gives an access token, which it refreshes before it expires, once
+   * for all callers. Pass the token that the API rejected, to get another one.
    */
   keepTokens(options: KeeperOptions): (done: Done<string>, rejected?: string) => void;
 }

@@ -1,4 +1,4 @@
-/** `GET /auth/<service>`, the link: where it leads, and which links are refused. */
+/** `GET /auth/<service>`, the link: where it redirects to, and which links are refused. */
 
 import { times } from '../async.ts';
 import { expectResult, signIn } from '../device.ts';
@@ -40,7 +40,7 @@ async function readChallenge(kit: Kit, session: Session): Promise<string> {
 }
 
 export const authorize = cases((test) => {
-  test('What the browser does: provider A: 302 to the authorize URL with exactly six parameters, PKCE plain, no scope', async (kit) => {
+  test('What the browser does: provider A: 302 to the authorization endpoint with exactly six parameters, PKCE plain, no scope', async (kit) => {
     const session = await kit.relay.start();
     const parameters = await redirectParameters(kit, session);
     const challenge = present('code_challenge', new Map(parameters).get('code_challenge'));
@@ -51,7 +51,7 @@ export const authorize = cases((test) => {
     equal('parameters', parameters, [...commonParameters(kit, session), ...pkce].sort());
   });
 
-  test('What the browser does: provider B: 302 to the authorize URL with exactly four parameters, no PKCE, no scope', async (kit) => {
+  test('What the browser does: provider B: 302 to the authorization endpoint with exactly four parameters, no PKCE, no scope', async (kit) => {
     const session = await kit.relay.start({ service: kit.options.serviceB });
     const parameters = await redirectParameters(kit, session);
     equal('parameters', parameters, commonParameters(kit, session).sort());
@@ -74,7 +74,7 @@ export const authorize = cases((test) => {
     equal('challenges that contain a poll secret', telling, []);
   });
 
-  test('What the browser does: opening the link changes nothing: the second time it leads to the same place', async (kit) => {
+  test('What the browser does: opening the link changes nothing: the second time it redirects to the same place', async (kit) => {
     const session = await kit.relay.start();
     const first = await redirectParameters(kit, session);
     equal('parameters', await redirectParameters(kit, session), first);
@@ -103,15 +103,17 @@ export const authorizeRefused = cases((test) => {
     }
   });
 
-  test('What the browser does: the link of a claimed session: 404 page, link no longer valid', async (kit) => {
+  test('What the browser does: the link of a completed session, claimed or not: 404 page, link no longer valid', async (kit) => {
     const { session, tokens } = await signIn(kit);
+    expectInvalidLink(await kit.relay.open(session));
     await expectResult(kit, session, tokens);
     expectInvalidLink(await kit.relay.open(session));
   });
 
   test('Everywhere: a service that is not enabled: 404 page not found, plain text, even with a valid state', async (kit) => {
     const session = await kit.relay.start();
-    for (const service of ['nosuch', kit.options.serviceA.toUpperCase(), 'constructor']) {
+    const similar = kit.options.serviceA.toUpperCase();
+    for (const service of ['nosuch', similar, 'constructor', 'favicon.ico']) {
       expectNotFound(await kit.relay.open({ ...session, service }));
     }
   });

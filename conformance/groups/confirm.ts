@@ -1,4 +1,4 @@
-/** `CONFIRM=always`: the link asks before it leads to the provider. Other groups fail against such a relay. */
+/** `CONFIRM=always`: the link asks before it redirects to the provider. Other groups fail against such a relay. */
 
 import { expectResult, expectSignsIn } from '../device.ts';
 import { equal, expectInvalidLink, expectNotFound, expectStatus } from '../expect.ts';
@@ -9,7 +9,7 @@ import {
   expectConfirmationPage,
   expectDeclined,
   expectRedirectToProvider,
-  expectToldAgain,
+  expectSameEnding,
   startWithCode,
 } from '../user.ts';
 
@@ -29,7 +29,7 @@ export const confirm = cases((test) => {
       expectRedirectToProvider(kit, await relay.decide(session, 'continue'), session);
     }
     await expectSignsIn(kit, session);
-    await expectToldAgain(kit, session);
+    await expectSameEnding(kit, session);
   });
 
   test('docs/person.md "Settings": a user who used a code is asked once, and the sign-in ends as usual', async (kit) => {
@@ -58,7 +58,7 @@ export const confirm = cases((test) => {
   test('What the browser does: Decline: a page, also when it is repeated, and the waiting device gets access_denied at once', async (kit) => {
     const session = await kit.relay.start({ service: kit.options.serviceB });
     await expectDeclined(kit, session);
-    await expectToldAgain(kit, session);
+    await expectSameEnding(kit, session);
   });
 
   test('docs/person.md "The pages": a form from another site decides nothing: the page asks again', async (kit) => {

@@ -60,7 +60,7 @@ export const deviceAuthorization = cases((test) => {
     await startGrant(kit, { headers: { ...FORM, Authorization } });
   });
 
-  test('RFC 8628 §3.3: the code leads to a page that names the device, and from there to the provider', async (kit) => {
+  test('RFC 8628 §3.3: the code opens a page that names the device and redirects to the provider', async (kit) => {
     const body = 'device=Living+room';
     const { session } = await startGrant(kit, { body, service: kit.options.serviceB });
     const page = await openCode(kit, session.userCode, session.from);

@@ -50,7 +50,7 @@ function expectForm(kit: Kit, session: Session, code: string, more: Record<strin
 }
 
 export const requests = cases((test) => {
-  test('The exchange: POST to the token URL, form-encoded without a charset, accepting application/json', async (kit) => {
+  test('The exchange: POST to the token endpoint, form-encoded without a charset, accepting application/json', async (kit) => {
     const { options } = kit;
     for (const service of [options.serviceA, options.serviceB]) {
       const { code } = await signIn(kit, service);
@@ -195,7 +195,7 @@ const FAILING: Record<string, (tokens: object) => readonly Reply[]> = {
     ...STATUSES.map((status) => json(tokens, status)),
     text('', 204),
   ],
-  'a redirect is a failed exchange, and the code is sent nowhere else': () =>
+  'a redirect is a failed exchange, and the code goes to no other address': () =>
     REDIRECTS.flatMap((status) => [redirect(status, 'trap'), redirect(status, 'token')]),
   'a body that is not a JSON object is a failed exchange': (tokens) =>
     [...NOT_OBJECTS, JSON.stringify(tokens).slice(0, -1)].map((body) => text(body)),

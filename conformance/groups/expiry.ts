@@ -23,7 +23,7 @@ import { cases, type Kit } from '../runner.ts';
 
 /** So long before the end of its lifetime a session must still be there. */
 const BEFORE_SECONDS = 5;
-/** So long after it, the session must be gone. The suite's clock starts a little late. */
+/** So long after it, the session must have been removed. The suite's clock starts a little late. */
 const AFTER_SECONDS = 2;
 /** So long after it, a poll that was held until then is answered. Much less than the default hold of 50 s. */
 const HELD_AFTER_SECONDS = 10;
@@ -84,7 +84,7 @@ export const expiry = cases((test) => {
     expectRequests(kit, code, 0);
   });
 
-  test('Waiting for the result: a poll that is held when the lifetime ends is answered 410 at once', async (kit) => {
+  test('Waiting for the result: a poll that is held when the lifetime ends gets a 410 at once', async (kit) => {
     const session = await kit.relay.start();
     expectSessionNotFound(await pollOverEnd(kit, () => kit.relay.poll(session)));
   });

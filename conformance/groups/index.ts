@@ -74,7 +74,7 @@ export const GROUPS: readonly Group[] = [
   },
   {
     name: 'progress',
-    about: 'telling that the link was opened',
+    about: 'reporting that the link was opened',
     extension: 'progress',
     parallel: true,
     cases: progress,

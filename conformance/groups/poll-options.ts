@@ -21,13 +21,13 @@ function pollFor({ relay }: Kit, session: Session, wait: string) {
 }
 
 export const wait = cases((test) => {
-  test('On request: wait=0: a pending session is answered 204 at once', async (kit) => {
+  test('On request: wait=0: a poll of a pending session gets a 204 at once', async (kit) => {
     const answer = await pollFor(kit, await kit.relay.start(), '0');
     expectStatus(answer, 204);
     expectAtOnce(answer);
   });
 
-  test('On request: wait=3: the poll is held for three seconds, then answered 204', async (kit) => {
+  test('On request: wait=3: the poll is held for three seconds, then gets a 204', async (kit) => {
     const answer = await pollFor(kit, await kit.relay.start(), '3');
     expectStatus(answer, 204);
     expectHeld(answer, Math.min(3, kit.options.pollSeconds));

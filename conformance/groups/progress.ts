@@ -1,4 +1,4 @@
-/** What a device may ask of a poll beside the result: whether the link was opened (`progress`); and its end (`cancel`). */
+/** What a device may ask of a poll beside the result: whether the link was opened (`progress`), and to end the sign-in (`cancel`). */
 
 import { sleep } from '../async.ts';
 import {
@@ -48,7 +48,7 @@ function expectOpened(answer: Answer): void {
 }
 
 export const progress = cases((test) => {
-  test('Telling that the link was opened: a parked poll is answered when the browser is sent to the provider; the sign-in goes on', async (kit) => {
+  test('Telling that the link was opened: a parked poll is answered when the browser is redirected to the provider; the sign-in continues', async (kit) => {
     const session = await kit.relay.start({ service: kit.options.serviceB });
     const { answer } = await parkProgress(kit, session);
     expectStatus(await kit.relay.open(session), 302);
@@ -57,18 +57,18 @@ export const progress = cases((test) => {
     await expectSignsIn(kit, session);
   });
 
-  test('Telling that the link was opened: a poll after the opening is answered at once; it is told once, however often the link is opened', async (kit) => {
+  test('Telling that the link was opened: a poll after the opening is answered at once, held or not; it is reported once, however often the link is opened', async (kit) => {
     const session = await kit.relay.start();
     expectStatus(await pollProgress(kit, session, '0'), 204);
     for (const _ of [1, 2]) expectStatus(await kit.relay.open(session), 302);
-    expectOpened(await pollProgress(kit, session));
+    expectOpened(await pollProgress(kit, session, '0'));
     kit.relay.keep(session);
     for (const _ of [1, 2]) expectStatus(await pollProgress(kit, session, '0'), 204);
     expectStatus(await kit.relay.open(session), 302);
     expectStatus(await pollProgress(kit, session, '0'), 204);
   });
 
-  test('Telling that the link was opened: a poll that does not ask is not told, and stays parked beside one that does', async (kit) => {
+  test('Telling that the link was opened: a poll that does not ask gets no report, and stays parked beside one that does', async (kit) => {
     const { relay, provider, options } = kit;
     const session = await relay.start({ service: options.serviceB });
     const plain = relay.park(session);
@@ -81,13 +81,13 @@ export const progress = cases((test) => {
     expectJson(await plain.answer, tokens);
     const other = await relay.start();
     await relay.open(other);
-    for (const value of ['', '0', 'true']) {
+    for (const value of ['', '0', 'true', '11']) {
       const path = resultPath(other, { wait: '0', progress: value });
       expectStatus(await relay.poll(other, { path }), 204);
     }
   });
 
-  test('Telling that the link was opened: a result comes first, and nothing is told after it', async (kit) => {
+  test('Telling that the link was opened: a result comes first, and nothing is reported after it', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     await relay.open(session);
@@ -116,35 +116,38 @@ function expectCancelledPage(answer: Answer): void {
 }
 
 export const cancel = cases((test) => {
-  test('Cancelling: 204, also when repeated; polls are answered 410, parked or later', async (kit) => {
+  test('Cancelling: 204, also when repeated; polls get a 410, parked or later', async (kit) => {
     const { relay } = kit;
     const session = await relay.start();
-    const parked = relay.park(session);
-    await sleep(300);
+    const parked = [relay.park(session), await parkProgress(kit, session)];
     for (const _ of [1, 2]) {
       const answer = await relay.cancel(session);
       expectStatus(answer, 204);
       equal('body', answer.body, '');
       expectNoStore(answer);
     }
-    const answer = await parked.answer;
-    expectSessionNotFound(answer);
-    expectAtOnce(answer);
+    for (const poll of parked) {
+      const answer = await poll.answer;
+      expectSessionNotFound(answer);
+      expectAtOnce(answer);
+    }
     expectSessionNotFound(await relay.poll(session));
   });
 
-  test('Cancelling: unknown or delivered: 410', async (kit) => {
+  test('Cancelling: unknown, malformed or delivered: 410', async (kit) => {
     const { relay } = kit;
     const { session, tokens } = await signIn(kit);
     await expectResult(kit, session, tokens);
     expectSessionNotFound(await relay.cancel(session));
-    expectSessionNotFound(await relay.cancel({ ...session, pollSecret: 'A'.repeat(24) }));
+    for (const pollSecret of ['A'.repeat(24), 'x', '']) {
+      expectSessionNotFound(await relay.cancel({ ...session, pollSecret }));
+    }
   });
 
   test('Cancelling: any other value than 1 cancels nothing', async (kit) => {
     const { relay } = kit;
     const session = await relay.start({ service: kit.options.serviceB });
-    for (const value of ['', '0', 'true']) {
+    for (const value of ['', '0', 'true', '11']) {
       const path = resultPath(session, { wait: '0', cancel: value });
       expectStatus(await relay.poll(session, { path }), 204);
     }
@@ -172,6 +175,7 @@ export const cancel = cases((test) => {
     const { from } = session;
     expectCancelledPage(await kit.relay.send({ path: codePath(session.userCode), from }));
     expectCancelledPage(await kit.relay.decide(session, 'continue'));
+    expectCancelledPage(await kit.relay.decide(session, 'decline'));
   });
 
   test('Cancelling: tokens and errors that were not delivered are dropped', async (kit) => {

@@ -19,7 +19,7 @@ const ROUNDS = times(5, Number);
 const POLLS = 20;
 const CALLBACKS = 50;
 
-/** One poll has the tokens; all others are told that there is no such session. */
+/** One poll has the tokens; all others get a 410. */
 function expectOneDelivery(answers: readonly Answer[], tokens: Tokens): void {
   equal('polls answered 200', answers.filter(({ status }) => status === 200).length, 1);
   for (const answer of answers) {

@@ -8,6 +8,7 @@ import {
   expectHeld,
   expectJson,
   expectNoStore,
+  expectNotAllowed,
   expectSessionNotFound,
   expectStatus,
   holds,
@@ -90,10 +91,12 @@ export const result = cases((test) => {
     }
   });
 
-  test('Waiting for the result: HEAD or any other method on a completed session: 405, and nothing is claimed', async (kit) => {
+  test('Waiting for the result: /auth/result with another method than GET, on a completed session too: 405 Method not allowed, and nothing is claimed', async (kit) => {
     const { session, tokens } = await signIn(kit);
-    for (const method of ['HEAD', 'POST', 'DELETE', 'OPTIONS']) {
-      expectStatus(await kit.relay.send({ method, path: resultPath(session) }), 405);
+    for (const method of ['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      for (const path of ['/auth/result', resultPath(session)]) {
+        expectNotAllowed(await kit.relay.send({ method, path }), method);
+      }
     }
     await expectResult(kit, session, tokens);
   });
@@ -108,7 +111,7 @@ function expectPending(answer: Answer, pollSeconds: number): void {
 }
 
 export const hold = cases((test) => {
-  test('Waiting for the result; Limits: a poll of a pending session is held, then answered 204 with an empty body and no-store', async (kit) => {
+  test('Waiting for the result; Limits: a poll of a pending session is held, then gets a 204 with an empty body and no-store', async (kit) => {
     const answer = await kit.relay.poll(await kit.relay.start());
     expectPending(answer, kit.options.pollSeconds);
     expectNoStore(answer);

@@ -66,9 +66,9 @@ export const services = cases((test) => {
   test('docs/extensions.md "Services": only GET; any other method: 405 with Allow', async ({
     relay,
   }) => {
-    for (const method of ['POST', 'PUT', 'DELETE']) {
+    for (const method of ['HEAD', 'POST', 'PUT', 'DELETE']) {
       const answer = await relay.send({ method, path: '/services' });
-      expectNotAllowed(answer);
+      expectNotAllowed(answer, method);
       equal('Allow', answer.headers.allow, 'GET');
     }
   });
@@ -100,6 +100,7 @@ function expectBusy(answer: Answer): void {
 }
 
 const BURST = 10;
+const MAX_BODY_BYTES = 16_384;
 
 export const refresh = cases((test) => {
   test('docs/extensions.md "Refreshing": token and scope go to the provider with the client id and secret; the device gets the fields of a sign-in', async (kit) => {
@@ -132,7 +133,7 @@ export const refresh = cases((test) => {
     expectRequests(kit, refreshToken, 1);
   });
 
-  test('docs/extensions.md "Refreshing": the provider decided: 400 with its standard error, and no word of its own', async (kit) => {
+  test('docs/extensions.md "Refreshing": the provider decided: 400 with its standard error, and no text of its own', async (kit) => {
     const { provider, options } = kit;
     for (const [error, status] of [
       ['invalid_grant', 400],
@@ -145,7 +146,7 @@ export const refresh = cases((test) => {
     }
   });
 
-  test('docs/extensions.md "Refreshing": nobody decided: 503 with Retry-After, and the next refresh asks again', async (kit) => {
+  test('docs/extensions.md "Refreshing": the provider did not decide: 503 with Retry-After, and the next refresh asks it again', async (kit) => {
     const { provider, options } = kit;
     const undecided = [500, 429, 400].map((status) => json({}, status));
     for (const reply of [hangUp, ...undecided]) {
@@ -156,14 +157,19 @@ export const refresh = cases((test) => {
     }
   });
 
-  test('docs/extensions.md "Refreshing": no JSON, no service, no refresh token: 400, and the provider is not asked', async (kit) => {
+  test('docs/extensions.md "Refreshing": no JSON, JSON above 16 KiB, no service, no refresh token: 400, and the provider is not asked', async (kit) => {
     const { provider, options } = kit;
     const refreshToken = provider.issue(json(provider.makeOAuthTokens()));
-    expectText(await post(kit, '{'), 400, 'Invalid JSON');
-    expectText(await post(kit, ''), 400, 'Invalid JSON');
-    expectText(await post(kit, { refreshToken }), 400, 'Unknown service');
-    expectText(await post(kit, { service: 'nosuch', refreshToken }), 400, 'Unknown service');
-    expectRefused(await post(kit, { service: options.serviceA }), 'invalid_request');
+    for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {
+      expectText(await post(kit, body), 400, 'Invalid JSON');
+    }
+    for (const body of ['null', { refreshToken }, { service: 'nosuch', refreshToken }]) {
+      expectText(await post(kit, body), 400, 'Unknown service');
+    }
+    for (const wrong of [undefined, '', 1]) {
+      const asked = { service: options.serviceA, refreshToken: wrong };
+      expectRefused(await post(kit, asked), 'invalid_request');
+    }
     expectRequests(kit, refreshToken, 0);
   });
 

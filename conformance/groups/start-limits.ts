@@ -61,15 +61,17 @@ export const rateLimit = cases((test) => {
 
   test('Limits: after a second an exhausted client may start once more', async (kit) => {
     const from = await kit.relay.addresses.unused();
-    await startRepeatedly(kit, from, 8);
-    const exhaustedAt = performance.now();
+    const startedAt = performance.now();
+    const before = await startRepeatedly(kit, from, 8);
     await sleep(1_100);
     const { accepted } = await startRepeatedly(kit, from, 4);
-    const seconds = (performance.now() - exhaustedAt) / 1000;
-    between('accepted starts', accepted, 1, Math.ceil(seconds * STARTS_PER_SECOND));
+    const seconds = (performance.now() - startedAt) / 1000;
+    // On a busy machine the bucket also fills while the answer that it is empty is on its way.
+    const most = BURST + Math.floor(seconds * STARTS_PER_SECOND) - before.accepted;
+    between('accepted starts', accepted, 1, most);
   });
 
-  test('Limits: in the long run one start a second is accepted', async (kit) => {
+  test('Limits: over time one start a second is accepted', async (kit) => {
     const from = await kit.relay.addresses.unused();
     const counted = await startRepeatedly(kit, from, 26, 250);
     expectBucket(counted);
@@ -129,7 +131,7 @@ const STARTERS = 24;
 /** Below the burst, in case an address was used before. */
 const STARTS_PER_ADDRESS = 2;
 
-/** Starts sessions, many at a time, until each starter was told that the relay is full. */
+/** Starts sessions, many at a time, until each starter gets a 503. */
 async function fill({ relay, options }: Kit): Promise<void> {
   const maxTries = options.maxSessions + 2 * STARTERS;
   let tries = 0;

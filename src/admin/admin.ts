@@ -20,14 +20,14 @@ export interface AdminOptions {
   /** Every enabled provider, with the name that users see. */
   readonly services: readonly { readonly name: string; readonly displayName: string }[];
   readonly maxSessions: number;
-  /** Host names that requests may use, besides addresses and names without a dot. */
+  /** Host names that requests may use, besides IP addresses and names without a dot. */
   readonly names: readonly string[];
 }
 
 export interface Admin {
   /** Counts the relay's events. */
   readonly monitor: Monitor;
-  /** From now on shows the state of this service. */
+  /** Shows the state of this service. */
   watch(readState: () => Promise<ServiceState>): void;
   readonly handle: HandleRequest;
 }
@@ -79,14 +79,14 @@ export function createAdmin({ clock, services, maxSessions, names }: AdminOption
     handle: (request, peers) =>
       isAllowedHost(request.headers.get('host') ?? '', known)
         ? app(request, peers)
-        : textResponse(421, 'Ask by address, or list this name in ADMIN_NAMES'),
+        : textResponse(421, 'Use the IP address, or list this name in ADMIN_NAMES'),
   };
 }
 
 /**
- * Any website can point its own name at the address of this machine, and then read the
- * responses (DNS rebinding). That works neither with an address nor with a name without
- * a dot, which nobody can register.
+ * Any website can point its own name at this machine, and then read the responses (DNS
+ * rebinding). That is impossible with an IP address and with a name without a dot, which
+ * cannot be registered.
  */
 function isAllowedHost(host: string, known: readonly string[]): boolean {
   const name = host.toLowerCase().replace(/:\d*$/, '');

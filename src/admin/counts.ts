@@ -15,7 +15,7 @@ export class Distribution {
   readonly counts: Float64Array;
   sum = 0;
 
-  /** In seconds, ascending. What is above the last is counted too. */
+  /** In seconds, ascending. Values above the last one are counted too. */
   constructor(readonly bounds: readonly number[]) {
     this.counts = new Float64Array(bounds.length + 1);
   }
@@ -30,15 +30,15 @@ export class Distribution {
 }
 
 class GrantCounts {
-  /** By outcome, then by status; 0: no answer. */
-  readonly answers = new Map<string, Map<number, number>>();
+  /** By outcome, then by status; 0: no response. */
+  readonly responses = new Map<string, Map<number, number>>();
   readonly duration = new Distribution(UPSTREAM_BOUNDS);
 
   add(outcome: string, status: number, tookMs: number): void {
-    let byStatus = this.answers.get(outcome);
+    let byStatus = this.responses.get(outcome);
     if (byStatus === undefined) {
       byStatus = new Map();
-      this.answers.set(outcome, byStatus);
+      this.responses.set(outcome, byStatus);
     }
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
     this.duration.add(tookMs);

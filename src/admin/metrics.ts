@@ -1,7 +1,7 @@
 /**
  * The metrics, in the text format of Prometheus and by its conventions: base units,
- * `_total` for counters. Each takes its values from counts.ts when it is read.
- * docs/operating.md lists each; deploy/alerts.yaml and deploy/grafana.json use them.
+ * `_total` for counters. docs/operating.md lists them; deploy/alerts.yaml and
+ * deploy/grafana.json use them.
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/
  * @see https://prometheus.io/docs/practices/naming/
  */
@@ -16,7 +16,7 @@ export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 type Labels = Readonly<Record<string, string | number>>;
 
 interface Sample {
-  /** Of a histogram: `_bucket`, `_sum` or `_count`. */
+  /** In a histogram: `_bucket`, `_sum` or `_count`. */
   readonly suffix?: string;
   readonly labels: Labels;
   readonly value: number;
@@ -29,11 +29,11 @@ interface Metric {
   readonly samples: readonly Sample[];
 }
 
-export function writeMetrics(counts: Counts, maxSessions: number, present: ServiceState): string {
+export function writeMetrics(counts: Counts, maxSessions: number, state: ServiceState): string {
   const metrics = [
     ...signInMetrics(counts),
     ...requestMetrics(counts),
-    ...relayMetrics(maxSessions, present),
+    ...relayMetrics(maxSessions, state),
     ...processMetrics(),
   ];
   return metrics.map(writeMetric).join('');
@@ -122,9 +122,9 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
   return [
     counter(
       'upstream_requests',
-      'Requests to token endpoints, by grant (exchange or refresh), outcome, and status (0: no answer).',
+      'Requests to token endpoints, by grant (exchange or refresh), outcome, and status (0: no response).',
       grants.flatMap(({ labels, counts }) =>
-        [...counts.answers].flatMap(([outcome, byStatus]) =>
+        [...counts.responses].flatMap(([outcome, byStatus]) =>
           [...byStatus].map(([status, value]) => ({
             labels: { ...labels, outcome, status },
             value,
@@ -134,7 +134,7 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
     ),
     histogram(
       'upstream_request_duration',
-      'Requests to token endpoints, to the last byte of the answer.',
+      'Requests to token endpoints, to the last byte of the response.',
       grants.map(({ labels, counts }) => [labels, counts.duration]),
     ),
     counter(
@@ -142,7 +142,7 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
       'Requests that a rate limit refused, by kind.',
       Object.entries(rateLimited).map(([kind, value]) => ({ labels: { kind }, value })),
     ),
-    histogram('store_command_duration', 'Scripts that Redis carried out.', [[{}, store.duration]]),
+    histogram('store_command_duration', 'Scripts that Redis ran.', [[{}, store.duration]]),
     counter(
       'store_errors',
       'Scripts that Redis refused, or did not answer (unreachable).',
@@ -154,8 +154,8 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
   ];
 }
 
-function relayMetrics(maxSessions: number, present: ServiceState): Metric[] {
-  const { liveSessions, parkedPolls, unreadiness } = present;
+function relayMetrics(maxSessions: number, state: ServiceState): Metric[] {
+  const { liveSessions, parkedPolls, unreadiness } = state;
   const { version } = packageJson;
   return [
     gauge(
@@ -164,7 +164,7 @@ function relayMetrics(maxSessions: number, present: ServiceState): Metric[] {
       liveSessions,
     ),
     gauge('sign_in_relay_parked_polls', 'Polls that this instance holds open.', parkedPolls),
-    gauge('sign_in_relay_ready', '1 while /ready answers 200.', unreadiness === undefined ? 1 : 0),
+    gauge('sign_in_relay_ready', '1 while /ready gets a 200.', unreadiness === undefined ? 1 : 0),
     gauge('sign_in_relay_max_sessions', 'MAX_SESSIONS.', maxSessions),
     gauge('sign_in_relay_build_info', 'The version, as a label.', 1, { version }),
   ];
@@ -196,7 +196,7 @@ function counter(name: string, help: string, samples: readonly Sample[]): Metric
   return { type: 'counter', name: `sign_in_relay_${name}_total`, help, samples };
 }
 
-/** Without a sample if the value is unknown, so that no old value is taken for the current one. */
+/** An unknown value has no sample. */
 function gauge(name: string, help: string, value: number | undefined, labels: Labels = {}): Metric {
   return { type: 'gauge', name, help, samples: value === undefined ? [] : [{ labels, value }] };
 }

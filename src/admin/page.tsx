@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 /**
- * The admin page. It is rendered here, and its script only fetches it again every two
- * seconds: no build step, no third party, no token, code, state or address.
+ * The admin page. It is rendered here, and its script only fetches it again every two seconds.
+ * It shows no token, code, state or client address.
  */
 import { hash } from 'node:crypto';
 import { raw } from 'hono/html';
@@ -10,7 +10,7 @@ import type { Funnel, Latency, Status } from './status.ts';
 
 const REFRESH_MS = 2_000;
 
-/** A page that cannot refresh says so, because old numbers look like new ones. */
+/** A page that cannot refresh says that its numbers are old. */
 const SCRIPT = `
 const main = document.querySelector('main');
 async function refresh() {
@@ -61,7 +61,7 @@ export const PAGE_HEADERS = {
     `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
     `script-src 'sha256-${hash('sha256', SCRIPT, 'base64')}'`,
     "connect-src 'self'",
-    // The empty icon, without which a browser asks for one.
+    // The empty icon, without which a browser requests one.
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -89,7 +89,7 @@ export function renderWholePage(status: Status): string {
   return `<!doctype html>${document}`;
 }
 
-/** What the script fetches. JSX escapes every text. */
+/** What the script fetches. */
 export function renderNow(status: Status): string {
   const { unreadiness, funnels, latencies, failures } = status;
   return String(
@@ -214,7 +214,7 @@ const Sessions = ({ live, max }: { live: number | undefined; max: number }) => (
   </>
 );
 
-/** Who has to act: nobody, the user, the operator, or unknown. */
+/** By who has to act: nobody, the user, the operator, or unknown. */
 const KINDS = {
   good: ['signed in', ['signed_in']],
   user: ['ended by the user', ['access_denied', 'declined', 'cancelled']],

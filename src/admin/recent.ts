@@ -5,7 +5,7 @@ import type { Clock } from '../relay/time.ts';
 export const MINUTES = 60;
 const MINUTE_MS = 60_000;
 
-/** Failures that are kept. More than fit on a screen. */
+/** More than fit on a screen. */
 const MAX_FAILURES = 20;
 
 export interface RecentFailure extends FailureEvent {
@@ -35,7 +35,7 @@ interface Ring {
   minute: number;
 }
 
-/** One ring for each provider and outcome, both of which are few. */
+/** One ring for each provider and outcome. */
 export function createRecent(clock: Clock): Recent {
   const rings = new Map<string, Map<string, Ring>>();
   const failures: RecentFailure[] = [];

@@ -19,7 +19,7 @@ export interface Funnel {
 export interface Latency {
   readonly name: string;
   readonly count: number;
-  /** Upper bounds, in seconds. Undefined: nothing was measured, or it is above the last bucket. */
+  /** Upper bounds, in seconds. Undefined: no measurements, or above the last bucket. */
   readonly p50: number | undefined;
   readonly p99: number | undefined;
 }
@@ -88,7 +88,7 @@ export function createStatus(options: StatusOptions): () => Promise<Status> {
   };
 }
 
-/** Of all distributions together, which have the same bounds. */
+/** Merges distributions, which must have the same bounds. */
 function readLatency(name: string, distributions: readonly Distribution[]): Latency {
   const { bounds } = distributions[0] ?? new Distribution([]);
   const sumAt = (index: number) =>

@@ -1,18 +1,18 @@
 /** @jsxImportSource hono/jsx */
 /**
- * The confirmation page, before the provider: which app and device ask, since when,
- * what follows, and when to decline. Opening a link or a code that somebody else sent
- * must not complete a sign-in by itself. RFC 8628 §3.3.1, §5.4.
+ * The confirmation page, before the provider: which app and device, since when, what follows,
+ * and when to decline. Opening a link or a code that somebody else sent must not complete a
+ * sign-in by itself. RFC 8628 §3.3.1, §5.4.
  */
 import { Fact, type Frame, renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/messages.ts';
 import { isolate, Words } from './words.tsx';
 
-/** The sign-in that the page asks about. */
+/** The sign-in to confirm. */
 export interface AskingSignIn {
   readonly provider: string;
-  /** Where the user signs in: the provider's host. */
+  /** Host of the provider's authorization endpoint. */
   readonly providerHost: string;
   readonly ageMs: number;
   readonly deviceName?: string;
@@ -28,7 +28,7 @@ export interface Confirm extends AskingSignIn {
   readonly frame: Frame;
 }
 
-/** The form has no action, so it is sent to the page's own address. */
+/** The form has no action, so it is sent to the page's own URL. */
 export function renderConfirm(confirm: Confirm): string {
   const { language, frame, provider, providerHost, deviceName, userCode, inApp } = confirm;
   const words = confirm.words.confirm;

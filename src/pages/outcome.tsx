@@ -13,7 +13,7 @@ const MARKS = {
   stopped: 'M8 12h8',
 } as const;
 
-/** What is known of the sign-in that a page is about. */
+/** What is known about the sign-in. */
 export interface Names {
   readonly deviceName?: string | undefined;
   readonly provider?: string | undefined;

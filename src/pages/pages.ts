@@ -97,7 +97,7 @@ function failure(say: (...given: Parameters<Describe>) => string[]): Describe {
 
 const OWN_FAULT = failure(({ failed }) => [failed.notCompleted, failed.ownFault]);
 
-/** The pages of docs/protocol.md §5: what happened, whose fault it may be, and what to do. */
+/** The pages of docs/protocol.md §5: what happened, the probable cause, and what to do. */
 const OUTCOMES = {
   signed_in: ({ signedIn: { title, heading, message } }, { app }) => ({
     mark: 'done',
@@ -141,7 +141,7 @@ const OUTCOMES = {
   undiscovered: OWN_FAULT,
   fault: OWN_FAULT,
   link_invalid: failure(({ failed }, { app }) => [failed.linkInvalid(app), failed.lookAtDevice]),
-  /** For a user who comes back, whatever it was that failed. */
+  /** For a user who comes back, after any failure. */
   failed: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
   in_progress: ({ inProgress: { title, message } }) => ({
     mark: 'done',

@@ -20,7 +20,7 @@ const TYPES: readonly (readonly [mediaType: string, start: RegExp])[] = [
   ['image/svg+xml', /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*)*<svg[\s>]/],
 ];
 
-/** What an SVG must not contain. Browsers run none of it in an `<img>`, but a user may open the picture alone. */
+/** What an SVG must not contain. Browsers run none of it in an `<img>`, but a user may open the picture by itself. */
 const UNSAFE: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['a <script> element', /<\s*(?:\w+:)?script/i],
   ['HTML (<foreignObject>)', /<\s*(?:\w+:)?foreignObject/i],

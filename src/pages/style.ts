@@ -79,7 +79,7 @@ export function contentSecurityPolicy(style: string, formAction?: "'none'" | "'s
   return [
     "default-src 'none'",
     `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
-    // The logo and the favicon. Not their address: a relay may have several host names.
+    // The logo and the favicon. Not their URLs: a relay may have several host names.
     "img-src 'self'",
     "base-uri 'none'",
     ...(formAction === undefined ? [] : [`form-action ${formAction}`]),

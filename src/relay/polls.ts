@@ -1,4 +1,4 @@
-/** Long polls: devices that wait for a result, and how one of them gets it. docs/protocol.md §3. */
+/** Long polls: how devices wait for a result, and one poll gets it. docs/protocol.md §3. */
 import { STORE_RETRY_MAX_MS, STORE_RETRY_MS } from '../limits.ts';
 import {
   type Awaitable,
@@ -15,9 +15,9 @@ export interface Polls {
   /**
    * Waits for the result and claims it, at most once. Returns 'pending' after
    * `holdSeconds`, when `signal` fires, or when released, and 'gone' as soon as the
-   * session has expired. Never claims after `signal` has fired: nobody would receive
-   * the result. With `wantsProgress` it also returns, once a session, as soon as the
-   * user has opened the link.
+   * session has expired. Never claims after `signal` has fired: the result would be lost.
+   * With `wantsProgress` it also returns, once a session, as soon as the user has opened
+   * the link.
    */
   wait(
     pollSecret: string,
@@ -158,7 +158,7 @@ class ParkedPoll implements Waiter, Deadline {
   }
 }
 
-/** Undefined: the store refused or did not answer. The poll keeps waiting, because a device takes any error as final. */
+/** Undefined: the store refused or did not reply. The poll keeps waiting, because a device treats any error as final. */
 function claim(
   store: SessionStore,
   pollSecret: string,

@@ -24,15 +24,15 @@ export interface RateLimitPair {
 }
 
 /**
- * A bucket is one number: when it will be full. Taking a token moves that
- * moment one interval on; it may lie at most `burst` intervals ahead. Returns how
- * far beyond that it would lie, in milliseconds: 0 or less when there is a token.
+ * A bucket is one number: when it will be full. Taking a token moves that time one interval
+ * later, to at most `burst` intervals from now. Returns how far beyond that it would be, in
+ * milliseconds: 0 if there is a token.
  */
 export function missingMs(fullAtMs: number, nowMs: number, policy: RateLimitPolicy): number {
   const intervalMs = intervalMsOf(policy);
   const aheadMs = afterTaking(fullAtMs, nowMs, policy) - nowMs - policy.burst * intervalMs;
-  // A token less than a millisecond away is there: at a rate such as 0.7 the sums are
-  // rounded, and a bucket of one token would otherwise never be full.
+  // Less than a millisecond counts as 0: at a rate such as 0.7 the sums are rounded, and a
+  // bucket of one token would otherwise never be full.
   return aheadMs >= 1 ? Math.floor(aheadMs) : 0;
 }
 

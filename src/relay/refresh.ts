@@ -1,7 +1,7 @@
 /**
- * Single-flight refresh over all instances: a refresh token may be good for one
- * use (RFC 6749 §6), and a device whose response was lost asks again. A refresh is
- * identified by the token that was sent; a store keeps at most a digest of it.
+ * Single-flight refresh over all instances: a refresh token may be valid for one use (RFC 6749
+ * §6), and a device whose response was lost repeats its request. A refresh is identified by
+ * the token that was sent; a store keeps at most a digest of it.
  */
 import { Buffer } from 'node:buffer';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
@@ -11,7 +11,7 @@ import { type Clock, createDeadlineQueue, pause } from './time.ts';
 
 /**
  * Results that one relay keeps at a time, by number and by size: 330 refreshes a
- * second with tokens of 3 KB. Further results are not kept, so a repeated refresh asks
+ * second with tokens of 3 KB. Further results are not kept, so a repeated refresh is sent to
  * the provider again.
  */
 export const MAX_REFRESH_RESULTS = 10_000;
@@ -21,7 +21,7 @@ export const MAX_REFRESH_RESULT_BYTES = 32 * 1_048_576;
 export const REFRESH_CHECK_MS = 100;
 
 export type RefreshTurn =
-  /** The caller asks the provider; nobody else does so with this token now. */
+  /** Only the caller sends this token to the provider now. */
   | { readonly state: 'yours' }
   | { readonly state: 'in_progress' }
   | { readonly state: 'finished'; readonly result: string };
@@ -33,7 +33,7 @@ export interface RefreshStore {
   finish(key: string, result: string | undefined): Awaitable<void>;
 }
 
-/** A failed refresh. With a `refusal` it is final: a repeat could get another answer. */
+/** A failed refresh. With a `refusal` it is final: a repeat could get another response. */
 export interface RefreshFailure {
   readonly refusal?: string;
 }
@@ -41,7 +41,7 @@ export interface RefreshFailure {
 /** Sends refreshes to the provider. Never rejects. */
 export interface TokenRefresher<Failure extends RefreshFailure> {
   readonly name: string;
-  /** Reserves a place for one request. Returns false when there is none. */
+  /** Reserves one request. Returns false at the limit. */
   reserve(): boolean;
   release(): void;
   refresh(refreshToken: string, scope: string | undefined): Promise<ExchangeOutcome<Failure>>;
@@ -49,9 +49,9 @@ export interface TokenRefresher<Failure extends RefreshFailure> {
 
 export interface Refreshes {
   /**
-   * Asks the provider once for all callers with one token at a time, and returns
-   * the result to each of them; for REFRESH_RESULT_MS after it also to those who
-   * come later. Undefined when the provider was not asked: the token is not spent.
+   * Sends one request to the provider for all callers with the same token, and returns the
+   * result to each of them, and to later ones for REFRESH_RESULT_MS. Undefined if nothing was
+   * sent: the token is not spent.
    */
   refresh<Failure extends RefreshFailure>(
     refresher: TokenRefresher<Failure>,
@@ -77,7 +77,7 @@ export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
       const turn = await store.begin(key);
       if (turn.state !== 'in_progress') return turn;
       await pause(clock, REFRESH_CHECK_MS);
-      // Never ask without a turn: a provider may take a token that is used twice for stolen. RFC 9700 §4.14.2.
+      // Never send without a turn: a provider may treat a token that is used twice as stolen. RFC 9700 §4.14.2.
       if (draining || clock.now() > untilMs) return undefined;
     }
   }

@@ -1,4 +1,4 @@
-/** The relay: starts sign-ins, completes authorizations, and drains. Knows no HTTP and no provider. */
+/** The relay: starts sign-ins, completes authorizations, and drains. Depends on no HTTP and no provider. */
 import { createPolls, type Polls } from './polls.ts';
 import {
   createSessionSecrets,
@@ -56,7 +56,7 @@ export type ExchangeOutcome<Failure> =
 /** Exchanges codes. `exchange` settles within EXCHANGE_TIMEOUT_MS and never rejects. */
 export interface CodeExchanger<Failure> {
   readonly name: string;
-  /** Reserves a place for one exchange. Returns false when there is none, and the code is not spent. */
+  /** Reserves one exchange. Returns false at the limit; the code is then not spent. */
   reserve(): boolean;
   release(): void;
   /** For a device that exchanges the code itself. */
@@ -157,7 +157,7 @@ export function createRelay(options: RelayOptions): Relay {
           return { completion: await findLinkRefusal(store, browserState) };
         }
         if (leased.challenge !== undefined) {
-          // The device has the verifier, so nobody else can exchange the code.
+          // Only the device has the verifier, so only it can exchange the code.
           const isStored = await store.complete(name, browserState, exchanger.codeForDevice(code));
           return {
             completion: isStored ? 'signed_in' : 'link_invalid',

@@ -44,9 +44,9 @@ export function createUserCode(randomBytes: RandomBytes): string {
 }
 
 /**
- * What the log and the pages call a sign-in, the same at every instance: 32 bits of a
- * digest of its browser state, which has 144. docs/operating.md "The id of a sign-in"
- * says why it may be read out.
+ * The id of a sign-in in the log and on pages, the same at every instance: 32 bits of a digest
+ * of its browser state, which has 144. docs/operating.md "The id of a sign-in" says why it is
+ * not secret.
  */
 export function signInIdOf(browserState: string): string {
   const digits = hash('sha256', `sign-in:${browserState}`, 'hex');
@@ -64,7 +64,7 @@ export interface DrawOptions {
   readonly withUserCode: boolean;
   /** As in SessionStore. */
   readonly tags?: number | undefined;
-  /** Tags that have no room. */
+  /** Tags that have no room for another session. */
   readonly without?: ReadonlySet<number>;
 }
 

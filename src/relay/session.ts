@@ -30,11 +30,11 @@ export interface TokenResult {
   readonly tokenType?: string;
   readonly scope?: string;
   readonly idToken?: string;
-  /** The device asked for these three besides. */
+  /** The device asked for these three too. */
   readonly details?: true;
 }
 
-/** What a device receives that brought its own challenge: it exchanges the code itself. */
+/** What a device with its own challenge receives: it exchanges the code itself. */
 export interface CodeResult {
   readonly code: string;
   readonly tokenUrl: string;
@@ -49,7 +49,7 @@ export interface ErrorResult {
 
 export type SessionResult = TokenResult | CodeResult | ErrorResult;
 
-/** What a page says of a sign-in that the user can no longer continue. 'in_progress': the provider's code is being exchanged. */
+/** What a page says about a sign-in that cannot be continued. 'in_progress': the provider's code is being exchanged. */
 export type SessionOutcome = 'in_progress' | 'signed_in' | 'access_denied' | 'failed' | 'cancelled';
 
 /** How far an expired session came: its link was not opened, its user did not come back from the provider, or its result was not fetched. */
@@ -141,7 +141,7 @@ export function endsInMs(session: Session, nowMs: number): number {
   return session.expiresAtMs + 1 - nowMs;
 }
 
-/** Changes nothing: a link preview may ask. */
+/** Changes nothing: a link preview may call it. */
 export function find(session: Session, nowMs: number): Pending | SessionRefusal {
   const current = stateAt(session, nowMs);
   return current?.state === 'pending' ? current : refusalOf(current);
@@ -169,7 +169,7 @@ export function outcomeOfResult(result: SessionResult): SessionOutcome {
   return result.error === 'access_denied' ? 'access_denied' : 'failed';
 }
 
-/** The user is sent to the provider. The first time is recorded. */
+/** The user is redirected to the provider. The first time is recorded. */
 export function authorize(session: Session, nowMs: number): Pending | SessionRefusal {
   const pending = find(session, nowMs);
   if (typeof pending === 'string' || pending.opening !== undefined) return pending;
@@ -186,7 +186,7 @@ export function fail(
   return typeof pending === 'string' ? pending : completed(pending, error, nowMs);
 }
 
-/** An authorization code came: only the caller may exchange it. The verifier is not kept. */
+/** There is an authorization code, which only the caller may exchange. The verifier is not kept. */
 export function lease(session: Session, nowMs: number): Exchanging | SessionRefusal {
   const pending = find(session, nowMs);
   if (typeof pending === 'string') return pending;
@@ -204,7 +204,7 @@ export function complete(
   return current?.state === 'exchanging' ? completed(current, result, nowMs) : refusalOf(current);
 }
 
-/** Reports once to the device that the user has opened the link. Not once there is a result, which says more. */
+/** Reports once to the device that the user has opened the link, unless there is a result already. */
 export function takeOpenedNotice(
   session: Session,
   nowMs: number,

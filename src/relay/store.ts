@@ -1,6 +1,6 @@
 /**
- * The contract of a session store: atomic verbs, each of which returns who won. A
- * session is addressed by its two capabilities: the browser state and the poll secret.
+ * The contract of a session store: atomic verbs, each of which returns who won. A session is
+ * found by its two capabilities: the browser state and the poll secret.
  * A store keeps nothing from which a poll secret could be recovered: at most a digest,
  * or a public key. It has its own clock. The suite in test/stores tests every store
  * against this contract.
@@ -22,9 +22,8 @@ export interface NewSession {
   readonly challenge?: string | undefined;
   /** The device asked for every field that the provider returns. Absent: no. */
   readonly details?: boolean;
-  /** Leads to the link, and is short enough to type. */
+  /** Finds the session like the browser state, and is short enough to type. */
   readonly userCode: string | undefined;
-  /** The name that the device gave. */
   readonly deviceName: string | undefined;
   /** How long the result stays after it was first claimed, unless the device acknowledges it. Undefined: it is claimed once. */
   readonly repeatMs: number | undefined;
@@ -39,7 +38,7 @@ export interface RateLimited {
   readonly retryAfterMs: number;
 }
 
-/** What the relay needs to send a browser to the provider. */
+/** What the relay needs to redirect a browser to the provider. */
 export interface Authorization {
   readonly verifier: string | undefined;
   readonly challenge?: string | undefined;
@@ -176,8 +175,8 @@ export interface SessionStore {
 
   /**
    * Atomic: exchanging -> completed, called by the holder of the lease. Returns
-   * false when the session expired or the lease ran out meanwhile. A session whose
-   * lease a shared store has lost takes the result of its holder all the same.
+   * false when the session expired or the lease ran out meanwhile. If a shared store has
+   * lost the lease, it accepts the result of its holder anyway.
    */
   complete(service: string, browserState: string, result: SessionResult): Awaitable<boolean>;
 
@@ -222,7 +221,7 @@ export interface SessionStore {
   addWaiter(pollSecret: string, waiter: Waiter): PendingClaim | undefined;
   removeWaiter(waiter: Waiter): void;
 
-  /** Whether this process alone holds tokens that no device has claimed yet. */
+  /** Whether only this process has tokens that no device has claimed yet. */
   hasUndelivered(): boolean;
 
   /** Resolves once no change is in progress, including undos that run after a verb has returned. */
@@ -239,8 +238,8 @@ export interface SessionStore {
 }
 
 /**
- * Thrown by a verb that could not reach its store, or got no answer in time.
- * The outcome is unknown: the verb may have been carried out.
+ * Thrown by a verb that could not reach its store, or got no reply in time.
+ * The outcome is unknown: the verb may have taken effect.
  */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';

@@ -13,7 +13,7 @@ export const systemClock: Clock = {
   now: () => Math.floor(performance.timeOrigin + performance.now()),
   setTimer(delayMs, run) {
     const timer = setTimeout(run, delayMs);
-    // Unref'd: a program that embeds the relay and has closed it must be able to exit.
+    // A program that embeds the relay and has closed it must be able to exit.
     timer.unref();
     return () => clearTimeout(timer);
   },

@@ -2,9 +2,9 @@
 import type { Notice, Waiter } from '../relay/store.ts';
 
 /**
- * Polls of one session parked at once. Enough for a device that retries before its
- * old connections are known to be dead. One more, and the oldest gets a 204, so
- * that one session cannot hold every connection of the process.
+ * Polls of one session parked at once. Enough for a device that retries before its old
+ * connections are found to be half-open. One more, and the oldest gets a 204, so that one
+ * session cannot use every connection of the process.
  */
 export const MAX_POLLS_PER_SESSION = 32;
 

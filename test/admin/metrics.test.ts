@@ -9,7 +9,7 @@ import { ROOT } from '../kit/relay.ts';
 import { createTestService, SETTINGS, type TestServiceOptions } from '../kit/service.ts';
 import { callback, deny } from '../kit/user.ts';
 
-/** The admin port does not ask who it is. */
+/** The admin port does not look at the address of its client. */
 const NOBODY = { requestIP: () => null };
 
 function createWatched(options: TestServiceOptions = {}, settings: Partial<typeof SETTINGS> = {}) {
@@ -79,7 +79,7 @@ describe('the funnel counts', () => {
     for (const outcome of ['signed_in', 'access_denied', 'cancelled']) {
       expect(await ended(outcome)).toBe(1);
     }
-    // The one that nobody opened, and the two whose device never came for the result.
+    // The one that was never opened, and the two whose result no device fetched.
     expect(await ended('expired')).toBe(3);
     const expired = (stage: string) =>
       read(`sign_in_relay_sign_ins_expired_total{provider="mal",stage="${stage}"}`);

@@ -97,7 +97,7 @@ test('the keyboard alone is enough, and the focus is visible', async () => {
   await expectDelivered(device, 'mal');
 });
 
-test('Decline is as large and as legible as Continue, and the device that polls learns of it at once', async () => {
+test('Decline is as large and as legible as Continue, and the device that polls gets access_denied at once', async () => {
   const device = await startDeviceWithCode('mal');
   const polled = device.poll();
   const { page } = await openPhone();
@@ -119,7 +119,7 @@ test('Decline is as large and as legible as Continue, and the device that polls 
   expect(await open(page, device.shortUrl)).toMatchObject(CANCELLED);
 });
 
-test('a second browser may continue too; the first one back signs in, and the other is told so', async () => {
+test('a second browser may continue too; the first one back signs in, and the other shows that', async () => {
   const device = await startDeviceWithCode('mal');
   const [{ page }, { page: other }] = [await openPhone(), await openPhone()];
   await other.goto(device.shortUrl);

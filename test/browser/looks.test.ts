@@ -6,20 +6,13 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { LANGUAGES } from '../../src/pages/messages/catalogue.ts';
-import type { Branding } from '../../src/pages/pages.ts';
-import { findViolations, launchChromium } from '../kit/chromium.ts';
+import { findViolations, launchChromium, showPage } from '../kit/chromium.ts';
 import { BRANDED, LONGEST, renderEveryPage } from '../kit/pages.ts';
 
 setDefaultTimeout(120_000);
 
 const browser = await launchChromium();
 afterAll(() => browser.close());
-
-/** The logo is in the page, because there is no relay. */
-async function show(page: Page, html: string, { logo }: Branding): Promise<void> {
-  const uri = logo && `data:${logo.mediaType};base64,${logo.base64}`;
-  await page.setContent(html.replace('src="/logo"', `src="${uri}"`));
-}
 
 /** The narrowest window of 1.4.10. */
 const NARROW = { width: 320, height: 568 };
@@ -61,7 +54,7 @@ test.each(LANGUAGES)(
       longest: LONGEST,
     })) {
       for (const [name, html] of Object.entries(renderEveryPage(language, branding))) {
-        await show(narrow, html, branding);
+        await showPage(narrow, html, branding);
         const found = await findFaults(narrow);
         if (found.length > 0) faults[`${look} ${name}`] = found;
       }
@@ -70,7 +63,7 @@ test.each(LANGUAGES)(
   },
 );
 
-test('a page that is cut off is found', async () => {
+test('a page that is cut off is detected', async () => {
   await narrow.setContent(
     '<main><p>too<span style="white-space:nowrap">'.concat('long '.repeat(40)),
   );
@@ -90,7 +83,7 @@ test.each([
     const page = await context.newPage();
     const violations: Record<string, string[]> = {};
     for (const [name, html] of Object.entries(renderEveryPage(language, branding))) {
-      await show(page, html, branding);
+      await showPage(page, html, branding);
       const found = await findViolations(page);
       if (found.length > 0) violations[name] = found;
     }

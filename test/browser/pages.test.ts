@@ -131,7 +131,7 @@ describe.each(Object.entries(PAGES))('page %s', (name, goTo) => {
   test('has no script, loads nothing, and does nothing that its policy forbids', async () => {
     const own = page.url();
     expect(requested.slice(requested.lastIndexOf(own))).toEqual([own]);
-    // To Chromium each status from 400 is a failed load. That is no complaint about the page.
+    // Chromium reports each status from 400 as a failed load, which is no fault of the page.
     const isStatus = (text: string) => shown.status >= 400 && text.includes(String(shown.status));
     expect(phone.complaints.filter((text) => !isStatus(text))).toEqual([]);
     expect(await page.locator('script').count()).toBe(0);

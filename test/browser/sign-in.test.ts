@@ -1,4 +1,4 @@
-/** Whole sign-ins at each kind of provider, and the ways in which users leave the straight one. Every part is real. */
+/** Whole sign-ins at each kind of provider, and what users do besides. Every part is real. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   agree,
@@ -6,12 +6,8 @@ import {
   comeBack,
   type Device,
   declineAtProvider,
-  FAILED,
-  INCOMPLETE,
   LINK_INVALID,
   NAMES,
-  NOT_EXCHANGED,
-  open,
   SERVICES,
   type Service,
   SIGNED_IN,
@@ -52,7 +48,7 @@ const KINDS: Record<Service, string> = {
 
 describe('a whole sign-in', () => {
   test.each(SERVICES.map((service) => [KINDS[service], service] as const))(
-    '%s: the device that polls gets, once, tokens that the provider accepts',
+    '%s: the device that polls gets, once, tokens that the provider accepts and refreshes',
     async (_, service) => {
       const before = providers[service].exchanges();
       const device = await startDevice(service);
@@ -60,12 +56,16 @@ describe('a whole sign-in', () => {
       const { shown, complaints } = await signIn(service, device);
       expect(shown).toMatchObject(SIGNED_IN);
       expect(complaints).toEqual([]);
-      const { status, accessToken = '', expiresIn } = await polled;
+      const { status, accessToken = '', refreshToken = '', expiresIn } = await polled;
       expect(status).toBe(200);
       expect(await providers[service].findOwner(accessToken)).toBe(NAMES[service]);
       expect(expiresIn).toBeWithin(3_500, 3_601);
       expect(providers[service].exchanges()).toBe(before + 1);
       expect(await device.poll()).toEqual({ status: 410 });
+      // Without `offline_access` an OpenID provider gives none.
+      if (service === 'bare') return expect(refreshToken).toBe('');
+      const refreshed = (await providers[service].refresh(refreshToken)) ?? '';
+      expect(await providers[service].findOwner(refreshed)).toBe(NAMES[service]);
     },
   );
 
@@ -93,17 +93,6 @@ describe('a whole sign-in', () => {
     expect(owners).toEqual([NAMES.demo, NAMES.demo]);
     expect(new Set(tokens).size).toBe(2);
   });
-
-  test.each(['demo', 'mal'] as const)(
-    '%s: the provider accepts the refresh token that the device got',
-    async (service) => {
-      const device = await startDevice(service);
-      await signIn(service, device);
-      const { refreshToken = '' } = await device.poll();
-      const refreshed = (await providers[service].refresh(refreshToken)) ?? '';
-      expect(await providers[service].findOwner(refreshed)).toBe(NAMES[service]);
-    },
-  );
 
   /** RFC 9700 §4.2.4. */
   test.each(SERVICES)(
@@ -149,22 +138,9 @@ describe('no sign-in: the page and the device say why', () => {
       expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
     },
   );
-
-  test.each([
-    ['error=server_error', 'authorization_failed', FAILED],
-    ['error=%3Cscript%3Ealert(1)%3C/script%3E', 'authorization_failed', FAILED],
-    ['code=', 'missing_code', INCOMPLETE],
-    ['code=a-code-that-nobody-issued', 'exchange_failed', NOT_EXCHANGED],
-  ])('the provider redirects with %s: %s', async (query, error, expected) => {
-    const device = await startDevice('mal');
-    const { page } = await openPhone();
-    const address = `${relay.baseUrl}/auth/mal/callback?state=${device.state}&${query}`;
-    expect(await open(page, address)).toEqual(expected);
-    expect(await device.poll()).toEqual({ status: 200, error });
-  });
 });
 
-/** docs/protocol.md: the first outcome of a session stands. */
+/** docs/protocol.md: the first outcome of a session is final. */
 describe('reloads, the back button, shared links and closed tabs', () => {
   test.each<[string, Service, 'reload' | 'goBack']>([
     ['a reload of the success page', 'demo', 'reload'],
@@ -193,30 +169,6 @@ describe('reloads, the back button, shared links and closed tabs', () => {
     expect(await comeBack(second, () => agree(second, 'demo', 'Blaise'))).toEqual(LINK_INVALID);
     expect(providers.demo.exchanges()).toBe(before + 1);
     await expectDelivered(device, 'demo', 'Ada');
-  });
-
-  test('the link of a session that was completed is a 404 page, before and after the delivery', async () => {
-    const device = await startDevice('mal');
-    await signIn('mal', device);
-    const { page } = await openPhone();
-    expect(await open(page, device.url)).toEqual(LINK_INVALID);
-    await expectDelivered(device, 'mal');
-    expect(await open(page, device.url)).toEqual(LINK_INVALID);
-  });
-
-  test('a second callback during the exchange is a 404 page at once, and there is one exchange', async () => {
-    const { mal } = providers;
-    const before = mal.exchanges();
-    const device = await startDevice('mal');
-    const [first, second] = [await openLink(device), await openLink(device)];
-    const held = mal.tokenGate.close();
-    const finishing = comeBack(first, () => agree(first, 'mal'));
-    await held.arrived;
-    expect(await comeBack(second, () => agree(second, 'mal'))).toEqual(LINK_INVALID);
-    held.release();
-    expect(await finishing).toMatchObject(SIGNED_IN);
-    expect(mal.exchanges()).toBe(before + 1);
-    await expectDelivered(device, 'mal');
   });
 
   test.each(['demo', 'mal'] as const)(

@@ -95,25 +95,7 @@ test('the menu of a television has the names of the services', async () => {
   ]);
 });
 
-test('the app is told once that the link was opened', async () => {
-  const prompted = Promise.withResolvers<Prompt>();
-  const opened = Promise.withResolvers<void>();
-  let times = 0;
-  const onOpened = () => {
-    times += 1;
-    opened.resolve();
-  };
-  const done = signIn({ ...place, code: false, onPrompt: prompted.resolve, onOpened });
-  const { link } = await prompted.promise;
-  const comeBack = await openLink(link);
-  await opened.promise;
-  await openLink(link);
-  await comeBack();
-  expect(await done).toMatchObject({ expiresIn: 3_600 });
-  expect(times).toBe(1);
-});
-
-test('a user who leaves cancels without an error, and the link says so', async () => {
+test('a user who leaves cancels without an error, and the link shows that', async () => {
   const prompted = Promise.withResolvers<Prompt>();
   const leaving = new AbortController();
   const { signal } = leaving;
@@ -187,28 +169,7 @@ test('where the relay has a client secret, and where the app says so, the relay 
   expect(failed).toMatchObject({ code: 'invalid_grant', show: 'Please sign in again.' });
 });
 
-test('many callers of a token keeper share one refresh', async () => {
-  const before = provider.forms.length;
-  let stored = {
-    accessToken: 'old',
-    refreshToken: 'good',
-    expiresIn: 3_600,
-    expiresAt: Date.now(),
-  };
-  const accessToken = keepTokens({
-    ...{ ...place, service: 'confidential' },
-    load: async () => stored,
-    save: async (tokens) => {
-      stored = tokens as typeof stored;
-    },
-  });
-  const given = await Promise.all(Array.from({ length: 20 }, () => accessToken()));
-  expect(new Set(given)).toEqual(new Set([stored.accessToken]));
-  expect(provider.forms.length).toBe(before + 1);
-  expect(await accessToken(stored.accessToken)).not.toBe(given[0]);
-});
-
-test('what the storage throws reaches the caller', async () => {
+test('the caller gets what the storage throws', async () => {
   const trouble = new Error('disk full');
   const accessToken = keepTokens({
     ...place,

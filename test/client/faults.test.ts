@@ -6,6 +6,7 @@ import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provid
 import { testSeed } from '../kit/random.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { bringCodeWhenPossible, makeCode } from '../kit/user.ts';
+import { inLanes } from '../kit/wait.ts';
 
 let provider: TokenEndpoint;
 let relay: RelayProcess;
@@ -24,7 +25,7 @@ afterAll(async () => {
   provider.stop();
 });
 
-/** Whoever sees a prompt signs in at once. */
+/** The user signs in as soon as there is a prompt. */
 async function signInOver(url: string): Promise<{ code: string; tokens: Tokens | undefined }> {
   const code = makeCode();
   const tokens = await signIn({
@@ -42,14 +43,6 @@ async function signInOver(url: string): Promise<{ code: string; tokens: Tokens |
 /** So many run at the same time. */
 const LANES = 100;
 
-async function inLanes(total: number, run: (index: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const lane = async () => {
-    while (next < total) await run(next++);
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
-}
-
 test('1,000 sign-ins with 30 % of the connections cut end in 1,000 token sets', async () => {
   const random = createRandom(testSeed);
   const decide = (): Fate => {
@@ -62,7 +55,7 @@ test('1,000 sign-ins with 30 % of the connections cut end in 1,000 token sets', 
   };
   using proxy = await startFaultProxy(relay.baseUrl, decide);
   const received = new Set<string>();
-  await inLanes(1_000, async () => {
+  await inLanes(LANES, Array(1_000), async () => {
     const { code, tokens } = await signInOver(proxy.url);
     expect(tokens).toEqual(tokensFor(code));
     received.add(String(tokens?.accessToken));
@@ -79,7 +72,7 @@ test.each([
   async (_name, path) => {
     /** Longer than any of these responses. */
     const BYTES = 640;
-    await inLanes(BYTES, async (cutAfter) => {
+    await inLanes(LANES, Array(BYTES), async (_, cutAfter) => {
       let wasCut = false;
       const cutOnce = (exchange: Exchange): Fate => {
         if (wasCut || !path.test(exchange.path)) return {};

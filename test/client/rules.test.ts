@@ -72,7 +72,7 @@ function createNetwork(answers: Readonly<Record<string, readonly (Answer | undef
 
 type Network = ReturnType<typeof createNetwork>;
 
-/** A sign-in in progress, and what has come of it so far. */
+/** A sign-in in progress, and its callbacks so far. */
 function begin(network: Network, options: Partial<SignInOptions> = {}) {
   const call: Call = { platform: network.platform };
   const seen = {
@@ -179,7 +179,7 @@ describe('waiting for the result', () => {
     }
   });
 
-  test('a result is acknowledged until the relay has heard it, and the app does not wait for that', () => {
+  test('a result is acknowledged until the relay has answered, and the app does not wait for that', () => {
     const network = createNetwork({
       '/auth/start': [STARTED],
       '&ack=1': [[0], [503, 'Server busy\n'], [204]],
@@ -249,7 +249,7 @@ describe('starting', () => {
 });
 
 describe('a session that ends', () => {
-  test('is renewed in silence, with a new prompt, as often as it takes', () => {
+  test('is renewed without an error, with a new prompt, any number of times', () => {
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
     const { ends, prompts } = begin(network);
     network.clock.advance(3_000_000);
@@ -274,7 +274,7 @@ describe('a session that ends', () => {
     expect([prompts.length, codeOf(ends[0]?.failure)]).toEqual([1, 'expired']);
   });
 
-  test('is an error if the relay never knew it: another would fare no better', () => {
+  test('is an error if the relay never knew it: another would end in the same way', () => {
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GONE] });
     const { ends } = begin(network);
     network.clock.advance(600_000);
@@ -302,7 +302,7 @@ describe('cancelling', () => {
     '/auth/result': [[204]] as Answer[],
   };
 
-  test('ends all requests, calls nothing back, and tells the relay if that was offered', () => {
+  test('ends all requests, calls nothing back, and is sent to the relay if it offers that', () => {
     const network = createNetwork({ '/services': [OFFER(['cancel'])], ...PENDING });
     const { ends, call } = begin(network);
     network.clock.advance(5_000);
@@ -315,7 +315,7 @@ describe('cancelling', () => {
     expect(network.clock.timers).toBe(0);
   });
 
-  test('is not told to an older relay, which would take it for a poll', () => {
+  test('is not sent to an older relay, which would take it for a poll', () => {
     const network = createNetwork(PENDING);
     const { call } = begin(network);
     network.clock.advance(5_000);
@@ -355,7 +355,7 @@ describe('what the relay offers', () => {
     expect(network.asksOf('/auth/result')[0]?.url).toBe(`${RELAY}/auth/result?session=secret`);
   });
 
-  test('a user who opened the link is told once', () => {
+  test('onOpened is called once', () => {
     const opened: Answer = [200, '{"progress":"opened"}'];
     const network = createNetwork({
       '/services': [OFFER(['progress', 'wait'])],
@@ -370,7 +370,7 @@ describe('what the relay offers', () => {
     );
   });
 
-  test('a connection that died is noticed 10 s after the poll should have ended', () => {
+  test('a dead connection is noticed 10 s after the poll should have ended', () => {
     const network = createNetwork({
       '/services': [OFFER(['wait'])],
       '/auth/start': [STARTED],
@@ -381,7 +381,7 @@ describe('what the relay offers', () => {
     expect(ends.length).toBe(1);
   });
 
-  test('who must be blind and cannot is refused, as is who wants to be and may not', () => {
+  test('a sign-in that must be blind and cannot be is refused, and so is one that the app wants blind where that is not offered', () => {
     const must = '{"services":[{"service":"mal","name":"M","blind":"must"}],"extensions":[]}';
     for (const [answer, options] of [
       [[200, must], {}],
@@ -433,7 +433,7 @@ describe('refreshing', () => {
     expect(codeOf(refreshOnce([[0]]).ends[0]?.failure)).toBe('unreachable');
   });
 
-  test('asks nobody without a refresh token', () => {
+  test('sends no request without a refresh token', () => {
     const { ends, asked } = refreshOnce([], { accessToken: 'a' });
     expect([codeOf(ends[0]?.failure), asked.length]).toEqual(['invalid_grant', 0]);
   });
@@ -460,7 +460,7 @@ describe('keeping tokens', () => {
   });
   const FRESH: Answer = [200, '{"accessToken":"new","refreshToken":"r2","expiresIn":3600}'];
 
-  test('gives a token that is good for a while', () => {
+  test('gives a token that is valid for a while', () => {
     const keeper = keep(inSeconds(120), []);
     keeper.take();
     expect([keeper.given, keeper.asked]).toEqual([['old'], []]);
@@ -485,7 +485,7 @@ describe('keeping tokens', () => {
     expect(keeper.asked.length).toBe(1);
   });
 
-  test('gives a token that is still good while nobody can refresh it', () => {
+  test('gives a token that is still valid while it cannot be refreshed', () => {
     const keeper = keep(inSeconds(50), [[503, 'Server busy\n']]);
     keeper.take();
     keeper.clock.advance(120_000);

@@ -1,5 +1,5 @@
 /**
- * The programs of examples/device-grant, to which docs/device-grant.md leads: OAuth
+ * The programs of examples/device-grant, which docs/device-grant.md links to: OAuth
  * libraries that this project did not write, with a user at a real browser.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
@@ -28,7 +28,7 @@ const [setup, shortLived] = await Promise.all([
     START_BURST: '100',
     // Ends before a client polls a second time.
     SESSION_SECONDS: '3',
-    // A client with `Prefer: wait` is held this long at most, and then told of the end.
+    // A client with `Prefer: wait` is held this long at most, and then gets expired_token.
     POLL_SECONDS: '5',
   }),
 ]);

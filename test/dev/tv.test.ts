@@ -205,7 +205,7 @@ test('without a connection it says so after a minute, and OK tries again', async
 test('without the client, and without a relay, it says what is missing', async () => {
   const tv = await openScreen();
   await tv.goto(`${dev.providerUrl}/tv?relay=`);
-  await untilShown(tv, 'Name a relay in the address: ?relay=https://relay.example');
+  await untilShown(tv, 'Name a relay in the URL: ?relay=https://relay.example');
   await tv.route('**/tv.js', (route) => route.abort());
   await tv.goto(`${dev.providerUrl}/tv`);
   await untilShown(tv, 'The client is not built. Run: bun client/build.ts');
@@ -225,7 +225,7 @@ test('a relay that sends something else in place of a link: nothing to click or 
     'https://relay.example/\u202Egpj',
   ]) {
     await press(tv, 'Enter');
-    await untilShown(tv, 'This relay sends a link that is none.');
+    await untilShown(tv, 'This relay sent an invalid link.');
     expect([link, await linkOf(tv)]).toEqual([link, '#link']);
     expect(await tv.locator('#qr svg').count()).toBe(0);
   }

@@ -81,7 +81,7 @@ test.each([
     `${thousands(limits.UPSTREAM_REQUESTS)} in all, and ${thousands(limits.UPSTREAM_REQUESTS / 4)} at one`,
   ],
   ['docs/operating.md', `up to ${seconds(limits.DRAIN_DELIVERY_MS)} seconds to fetch them`],
-  ['docs/operating.md', `asks again every ${seconds(limits.DISCOVERY_RETRY_MS)} s`],
+  ['docs/operating.md', `tries again every ${seconds(limits.DISCOVERY_RETRY_MS)} s`],
   [
     'docs/configuration.md',
     `at most ${seconds(limits.DISCOVERY_TIMEOUT_MS)} seconds before it listens`,

@@ -10,7 +10,7 @@ const sources = [...new Bun.Glob('src/**/*.{ts,tsx}').scanSync(ROOT)]
   .filter((path) => !path.includes('/admin/'))
   .map((path) => readFileSync(join(ROOT, path), 'utf8'));
 
-/** Where the name of an event stands in the source. */
+/** Where the source has the name of an event. */
 const PATTERNS = [
   /\blog(?:\.(?!isEnabledFor)\w+|\[[^\]]+\])\(\s*'(\w+)'/g,
   /\bwarnOnce\(\s*'(\w+)'/g,

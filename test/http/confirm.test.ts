@@ -1,6 +1,6 @@
-/** Which browser may go on. With CONFIRM=always only the one that continued finishes a sign-in. RFC 9700 §4.7.1. */
+/** The cookie of CONFIRM=always: only the browser that continued finishes a sign-in. RFC 9700 §4.7.1. */
 import { describe, expect, test } from 'bun:test';
-import { poll, start, startWithCode } from '../kit/device.ts';
+import { start, startWithCode } from '../kit/device.ts';
 import { createTestService } from '../kit/service.ts';
 import { callback, cookiesOf, createUser, decide, textOf } from '../kit/user.ts';
 
@@ -13,18 +13,6 @@ async function expectLinkInvalid(answer: Response): Promise<void> {
 }
 
 describe('CONFIRM=always', () => {
-  test.each(['url', 'link'] as const)(
-    'the browser that continued at the %s finishes the sign-in',
-    async (way) => {
-      const service = createTestService({ confirm: 'always' });
-      const started = await startWithCode(service);
-      const user = createUser(service);
-      await user.decide(started[way], 'continue');
-      expect((await user.comeBack(started.state)).status).toBe(200);
-      expect((await poll(service, started.session)).status).toBe(200);
-    },
-  );
-
   test('several sign-ins at once: each needs its own cookie', async () => {
     const service = createTestService({ confirm: 'always' });
     const sessions = [await start(service), await start(service), await start(service)] as const;
@@ -46,22 +34,6 @@ describe('CONFIRM=always', () => {
     const answer = await other.ask(`${CALLBACK}?state=${state}&code=c`, { headers });
     expect(answer.status).toBe(200);
   });
-
-  test.each(['code=c', 'error=access_denied', 'error=server_error', ''])(
-    'in another browser a callback with "%s" is the 404 page: nothing is exchanged, nothing ends',
-    async (query) => {
-      const service = createTestService({ confirm: 'always' });
-      const { url, state } = await start(service);
-      // Before anyone continued, and after.
-      await service.ask(url);
-      await expectLinkInvalid(await callback(service, state, query));
-      const user = createUser(service);
-      await user.decide(url, 'continue');
-      await expectLinkInvalid(await callback(service, state, query));
-      expect(service.exchanges).toEqual([]);
-      expect((await user.comeBack(state)).status).toBe(200);
-    },
-  );
 
   test.each([
     ['with the browser state in its name', (state: string) => `__Secure-continued-${state}=1`],

@@ -1,4 +1,4 @@
-/** CORS_ORIGINS: web apps on televisions may ask what devices ask, and nothing else may. */
+/** CORS_ORIGINS: web apps on televisions may send the requests of devices, and no others. */
 import { expect, test } from 'bun:test';
 import { startRequest } from '../kit/device.ts';
 import { createTestService } from '../kit/service.ts';
@@ -17,7 +17,7 @@ const preflight = (origin: string, method = 'POST'): RequestInit => ({
 const corsHeadersOf = ({ headers }: Response) =>
   [...headers.keys()].filter((name) => name.startsWith('access-control'));
 
-test.each(LISTED)('the preflight of a listed origin is answered: %s', async (origin) => {
+test.each(LISTED)('the preflight of a listed origin gets a 204: %s', async (origin) => {
   const { ask } = createTestService({ corsOrigins: LISTED });
   const { status, headers } = await ask('/auth/start', preflight(origin));
   expect(status).toBe(204);
@@ -35,6 +35,8 @@ test.each(LISTED)('the preflight of a listed origin is answered: %s', async (ori
 test.each([
   ['/auth/start', true],
   ['/auth/result', true],
+  ['/services', true],
+  ['/refresh', true],
   ['/oauth2/mal/token', true],
   ['/oauth2/mal/device_authorization', true],
   ['/oauth2/mal/.well-known/openid-configuration', true],

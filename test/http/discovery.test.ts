@@ -1,7 +1,7 @@
 /**
  * What the service does by itself: it sweeps, and asks issuers for their addresses.
- * Until an issuer has answered, its sign-ins, which another instance may have
- * started, are told to try again: nothing is lost and nothing is final.
+ * Until an issuer has answered, requests of its sign-ins, which another instance may
+ * have started, get a 503: nothing is lost and nothing is final.
  */
 import { describe, expect, test } from 'bun:test';
 import { runReady, runTurns } from '../kit/clock.ts';
@@ -60,13 +60,16 @@ async function createUndiscovered(confirm: 'code' | 'always' = 'code') {
 const addresses = (response: Response) => response.headers.get('location') ?? '';
 
 describe('while an issuer has not answered', () => {
-  test('it is asked again every 30 s; starts are 503 with Retry-After until it answers', async () => {
+  test('it is asked again every 30 s; starts and refreshes get a 503 with Retry-After until it answers', async () => {
     const service = await createUndiscovered();
     for (let tries = 1; tries <= 2; tries += 1) {
       expect(service.asked).toHaveLength(tries);
       const refused = await service.ask('/auth/start', startRequest('acme'));
       expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
       expect(refused.headers.get('retry-after')).toBe(RETRY_AFTER);
+      const body = JSON.stringify({ service: 'acme', refreshToken: 'old' });
+      const refresh = await service.ask('/refresh', { method: 'POST', body });
+      expect([refresh.status, refresh.headers.get('retry-after')]).toEqual([503, RETRY_AFTER]);
       if (tries === 2) service.setAnswering();
       service.clock.advance(DISCOVERY_RETRY_MS - 1);
       await runTurns();
@@ -103,7 +106,7 @@ describe('while an issuer has not answered', () => {
     expect(addresses(await service.ask(link))).toStartWith(`${ISSUER}/authorize?`);
   });
 
-  test('so is a short link, and a user who used its code can go on later', async () => {
+  test('so is a short link, and a user who used its code can continue later', async () => {
     const service = await createUndiscovered();
     const { link } = await startWithCode(service.createOther(), {}, 'acme');
     const user = createUser(service);
@@ -117,7 +120,7 @@ describe('while an issuer has not answered', () => {
     ]);
   });
 
-  test('a user can decline all the same: that needs no provider', async () => {
+  test('a user can decline nevertheless: that needs no provider', async () => {
     const service = await createUndiscovered();
     const { link, session } = await startWithCode(service.createOther(), {}, 'acme');
     expect((await decide(service, link, 'decline')).status).toBe(200);
@@ -167,7 +170,7 @@ describe('sweeping', () => {
     }
   });
 
-  test('goes on after a sweep that failed', async () => {
+  test('continues after a sweep that failed', async () => {
     let sweeps = 0;
     const { clock } = createTestService(
       {},

@@ -23,7 +23,7 @@ function startDrain({ drain, clock }: TestService) {
   };
 }
 
-test('every parked poll is answered 204, starts are refused, and /health is 503', async () => {
+test('every parked poll gets a 204, starts are refused, and /health is 503', async () => {
   const service = createTestService();
   const { session } = await start(service);
   const polls = [poll(service, session), poll(service, session)];
@@ -63,7 +63,7 @@ describe('while an exchange is under way', () => {
     expect(await isOverAfter(DRAIN_CHECK_MS)).toBe(true);
   });
 
-  test('other devices may wait, and are answered 204 at the end', async () => {
+  test('other devices may wait, and get a 204 at the end', async () => {
     const { service, other, finish } = await createExchanging();
     const isOverAfter = startDrain(service);
     const polled = poll(service, other.session);
@@ -72,7 +72,7 @@ describe('while an exchange is under way', () => {
     expect((await polled).status).toBe(204);
   });
 
-  test('a new code is not brought to the provider, does not prolong the drain, and its link still works', async () => {
+  test('a new code is not exchanged, does not prolong the drain, and its link still works', async () => {
     const { service, other, finish } = await createExchanging();
     const isOverAfter = startDrain(service);
     const page = await callback(service, other.state);
@@ -108,8 +108,8 @@ describe('while an exchange is under way', () => {
   });
 });
 
-describe('results that no device has fetched yet, and that this process alone has', () => {
-  test('tokens are waited for, even those from before the drain: a device may poll every 5 s', async () => {
+describe('results that no device has fetched yet, and that only this process has', () => {
+  test('the drain waits for tokens, even those from before it: a device may poll every 5 s', async () => {
     const service = createTestService();
     const { session, state } = await start(service);
     await callback(service, state);
@@ -119,7 +119,7 @@ describe('results that no device has fetched yet, and that this process alone ha
     expect(await isOverAfter(DRAIN_CHECK_MS)).toBe(true);
   });
 
-  test('but not for longer than DRAIN_DELIVERY_MS', async () => {
+  test('but no longer than DRAIN_DELIVERY_MS', async () => {
     const service = createTestService();
     await callback(service, (await start(service)).state);
     const isOverAfter = startDrain(service);
@@ -127,7 +127,7 @@ describe('results that no device has fetched yet, and that this process alone ha
     expect(await isOverAfter(DRAIN_CHECK_MS)).toBe(true);
   });
 
-  test('errors are not waited for: the device has to start again anyway', async () => {
+  test('it does not wait for errors: the device has to start again anyway', async () => {
     const service = createTestService();
     await deny(service, (await start(service)).state);
     expect(await startDrain(service)(0)).toBe(true);

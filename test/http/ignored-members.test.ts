@@ -1,22 +1,17 @@
 /** Why a start did not do what an app developer expected, in the log at debug (docs/operating.md). */
 import { afterAll, beforeEach, expect, test } from 'bun:test';
-import { startLog } from '../../src/log.ts';
-import { createEventLog } from '../kit/relay.ts';
-import { createTestService } from '../kit/service.ts';
+import { captureLog, createTestService } from '../kit/service.ts';
 
-let log: ReturnType<typeof createEventLog>;
+let log = captureLog('debug');
+beforeEach(() => {
+  log = captureLog('debug');
+});
+afterAll(() => {
+  captureLog();
+});
 
-function logAt(level: 'debug' | 'info') {
-  log = createEventLog();
-  startLog({ level, format: 'json', write: log.take });
-}
-
-beforeEach(() => logAt('debug'));
-afterAll(() => logAt('info'));
-
-const seen = (name: string) => log.events.filter(({ event }) => event === name);
 const ignored = () =>
-  seen('start_member_ignored').map(({ member, expected }) => [member, expected] as const);
+  log.named('start_member_ignored').map(({ member, expected }) => [member, expected] as const);
 
 async function startWith(body: string) {
   const answer = await createTestService().ask('/auth/start', { method: 'POST', body });
@@ -40,7 +35,7 @@ test.each<[object, [unknown, unknown][]]>([
 ])('%j', async (asked, expected) => {
   expect(await startWith(JSON.stringify(asked))).toBe(200);
   expect(ignored()).toEqual(expected);
-  expect(seen('start_member_ignored').every(({ level }) => level === 'debug')).toBe(true);
+  expect(log.named('start_member_ignored').every(({ level }) => level === 'debug')).toBe(true);
 });
 
 test('a service of a wrong type is named too, although the start is refused', async () => {
@@ -65,14 +60,14 @@ test('one request writes eight lines at most', async () => {
 test('a body that is cut at 512 bytes is logged; a whole one is not', async () => {
   const ofLength = (bytes: number) => '{"service":"mal"}'.padEnd(bytes);
   expect(await startWith(ofLength(512))).toBe(200);
-  expect(seen('start_body_cut')).toEqual([]);
+  expect(log.named('start_body_cut')).toEqual([]);
   expect(await startWith(ofLength(513))).toBe(200);
   expect(await startWith(`{"device":"${'x'.repeat(600)}","service":"mal"}`)).toBe(400);
-  expect(seen('start_body_cut')).toMatchObject([{ readBytes: 512 }, { readBytes: 512 }]);
+  expect(log.named('start_body_cut')).toMatchObject([{ readBytes: 512 }, { readBytes: 512 }]);
 });
 
-test('nothing of it at info', async () => {
-  logAt('info');
+test('no such line is logged at info', async () => {
+  log = captureLog();
   await startWith('{"service":"mal","code":"true"}');
   expect(ignored()).toEqual([]);
 });

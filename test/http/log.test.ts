@@ -4,50 +4,46 @@ import { log as relayLog, startLog } from '../../src/log.ts';
 import { runReady } from '../kit/clock.ts';
 import { poll, start, startRequest } from '../kit/device.ts';
 import { findUndocumented } from '../kit/log-document.ts';
-import { createEventLog } from '../kit/relay.ts';
-import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
+import { captureLog, createTestService, SETTINGS, type TestService } from '../kit/service.ts';
 import { callback, deny, textOf } from '../kit/user.ts';
 
-let log: ReturnType<typeof createEventLog>;
+let log = captureLog();
 beforeEach(() => {
-  log = createEventLog();
-  startLog({ level: 'info', format: 'json', write: log.take });
+  log = captureLog();
 });
 
 afterEach(() => {
   expect(log.events.flatMap(findUndocumented)).toEqual([]);
 });
 
-const eventsNamed = (name: string) => log.events.filter(({ event }) => event === name);
-
 describe('what every request would repeat is logged once', () => {
   test('an X-Forwarded-For of a peer that is not trusted', async () => {
     const { ask } = createTestService();
     const forwarded = { ...startRequest(), headers: { 'X-Forwarded-For': '203.0.113.9' } };
     for (let count = 0; count < 3; count += 1) await ask('/auth/start', forwarded);
-    expect(eventsNamed('forwarded_header_ignored')).toMatchObject([{ level: 'warning' }]);
+    expect(log.named('forwarded_header_ignored')).toMatchObject([{ level: 'warning' }]);
   });
 
   test('that MAX_SESSIONS is reached', async () => {
     const service = createTestService({ maxSessions: 1 });
     await start(service);
-    expect(eventsNamed('sessions_full')).toEqual([]);
+    expect(log.named('sessions_full')).toEqual([]);
     for (let count = 0; count < 3; count += 1) {
       expect((await service.ask('/auth/start', startRequest())).status).toBe(503);
     }
-    expect(eventsNamed('sessions_full')).toMatchObject([{ level: 'warning' }]);
+    expect(log.named('sessions_full')).toMatchObject([{ level: 'warning' }]);
   });
 
   test('but not a drain, which refuses starts for another reason', async () => {
     const { drain, ask } = createTestService();
     await drain();
     expect((await ask('/auth/start', startRequest())).status).toBe(503);
-    expect(eventsNamed('sessions_full')).toEqual([]);
+    expect(log.named('sessions_full')).toEqual([]);
   });
 });
 
 test.each(['json', 'text'] as const)(
-  '%s: what others wrote moves no cursor and hides nothing',
+  '%s: no control or invisible character that others wrote is in a line',
   (format) => {
     const problem = 'the issuer calls itself "\x1b]0;\x9b2J\x7f\u202Eelpmaxe\u200B"\r\n';
     const lines: string[] = [];
@@ -66,7 +62,7 @@ describe('the end of a sign-in', () => {
     await callback(service, (await start(service)).state);
     const { state } = await start(service, 'anilist');
     await callback(service, state, 'error=access_denied', 'anilist');
-    expect(eventsNamed('sign_in_finished')).toMatchObject([
+    expect(log.named('sign_in_finished')).toMatchObject([
       { level: 'info', service: 'mal', outcome: 'signed_in' },
       { level: 'info', service: 'anilist', outcome: 'access_denied' },
     ]);
@@ -86,8 +82,8 @@ describe('the end of a sign-in', () => {
       const service = createTestService();
       const { state } = await start(service);
       await callback(service, state, `error=${error}&error_description=no-such-words`);
-      const [failed] = eventsNamed('authorization_failed');
-      const [finished] = eventsNamed('sign_in_finished');
+      const [failed] = log.named('authorization_failed');
+      const [finished] = log.named('sign_in_finished');
       expect(failed).toMatchObject({ level: 'warning', service: 'mal', providerError });
       expect(finished).toMatchObject({
         outcome: 'authorization_failed',
@@ -97,12 +93,12 @@ describe('the end of a sign-in', () => {
     },
   );
 
-  test('names no error of a user who declined, and nothing is logged of a link that no session has', async () => {
+  test('names no error for a user who declined, and no line is logged for a link that no session has', async () => {
     const service = createTestService();
     await deny(service, (await start(service)).state);
     await callback(service, 'unknown', 'error=invalid_scope');
-    expect(eventsNamed('authorization_failed')).toEqual([]);
-    expect(eventsNamed('sign_in_finished')).toHaveLength(1);
+    expect(log.named('authorization_failed')).toEqual([]);
+    expect(log.named('sign_in_finished')).toHaveLength(1);
   });
 
   test('has the same request id as the failure of its exchange', async () => {
@@ -110,11 +106,11 @@ describe('the end of a sign-in', () => {
     for (let count = 0; count < 2; count += 1) {
       await callback(service, (await start(service)).state);
     }
-    const failed = eventsNamed('exchange_failed');
+    const failed = log.named('exchange_failed');
     const reason = { level: 'warning', service: 'mal', reason: 'status', status: 500 };
     expect(failed).toMatchObject([reason, reason]);
     const ids = failed.map(({ requestId }) => requestId);
-    expect(eventsNamed('sign_in_finished')).toMatchObject(
+    expect(log.named('sign_in_finished')).toMatchObject(
       ids.map((requestId) => ({ outcome: 'exchange_failed', requestId })),
     );
     expect(ids[0]).toEqual(expect.any(String));
@@ -145,7 +141,7 @@ describe('a failure has a hint that names what to change', () => {
   ])('no connection: %s', async (_, fetch, cause, words) => {
     const service = createTestService({}, { fetch });
     await callback(service, (await start(service)).state);
-    const [failed] = eventsNamed('exchange_failed');
+    const [failed] = log.named('exchange_failed');
     expect(failed).toMatchObject({ reason: 'unreachable', cause });
     expect(failed?.hint).toContain(words);
     expect(JSON.stringify(log.events)).not.toContain('never logged');
@@ -155,7 +151,7 @@ describe('a failure has a hint that names what to change', () => {
   test.each([
     [401, { error: 'invalid_client' }, 'AniList refuses ANILIST_CLIENT_SECRET'],
     [401, { error: 'invalid_client' }, 'is not https://relay.test/auth/anilist/callback'],
-    [400, { error: 'invalid_grant' }, 'redirect URI https://relay.test/auth/anilist/callback'],
+    [400, { error: 'invalid_grant' }, 'redirect URI: https://relay.test/auth/anilist/callback'],
     [400, { error: 'unauthorized_client' }, 'ANILIST_CLIENT_ID'],
     [400, { error: 'invalid_scope' }, 'correct ANILIST_SCOPE'],
     [400, { error: 'unsupported_grant_type' }, 'correct ANILIST_TOKEN_URL'],
@@ -172,14 +168,14 @@ describe('a failure has a hint that names what to change', () => {
     const service = createTestService({}, { fetch: answer(status, body) });
     const { state } = await start(service, 'anilist');
     await callback(service, state, 'code=c', 'anilist');
-    expect(eventsNamed('exchange_failed')[0]?.hint).toContain(words);
+    expect(log.named('exchange_failed')[0]?.hint).toContain(words);
     expect(JSON.stringify(log.events)).not.toContain('own words');
   });
 
-  test('a client without a secret is told that one may be needed', async () => {
+  test('the hint for a client without a secret says that one may be needed', async () => {
     const service = createTestService({}, { fetch: answer(401, {}) });
     await callback(service, (await start(service)).state);
-    expect(eventsNamed('exchange_failed')[0]?.hint).toContain('MAL_CLIENT_SECRET is not set');
+    expect(log.named('exchange_failed')[0]?.hint).toContain('MAL_CLIENT_SECRET is not set');
   });
 
   test.each([
@@ -193,7 +189,7 @@ describe('a failure has a hint that names what to change', () => {
   ])('a user who comes back with %p', async (query, providerError, words) => {
     const service = createTestService();
     await callback(service, (await start(service)).state, query);
-    const [failed] = eventsNamed('authorization_failed');
+    const [failed] = log.named('authorization_failed');
     expect(failed).toMatchObject({ level: 'warning', providerError });
     expect(failed?.hint).toContain(words);
   });
@@ -202,7 +198,7 @@ describe('a failure has a hint that names what to change', () => {
     const service = createTestService({}, { fetch: answer(400, { error: 'invalid_grant' }) });
     const body = JSON.stringify({ service: 'mal', refreshToken: 'a-refresh-token' });
     await service.ask('/refresh', { method: 'POST', body });
-    expect(eventsNamed('refresh_failed')[0]?.hint).toContain('the user signs in again');
+    expect(log.named('refresh_failed')[0]?.hint).toContain('the user signs in again');
   });
 
   test('names the display name and the settings of a provider with a dash', async () => {
@@ -213,11 +209,11 @@ describe('a failure has a hint that names what to change', () => {
     );
     const { state } = await start(service, 'my-acme');
     await callback(service, state, 'code=c', 'my-acme');
-    expect(eventsNamed('exchange_failed')[0]?.hint).toStartWith('Acme refuses MY_ACME_CLIENT_ID');
+    expect(log.named('exchange_failed')[0]?.hint).toStartWith('Acme refuses MY_ACME_CLIENT_ID');
   });
 });
 
-describe('sign-ins that expire are logged with how far they came', () => {
+describe('sign-ins that expire are logged with their stage', () => {
   /** Until the sweep that follows the end of every session. */
   const expire = ({ clock }: TestService) => {
     for (let seconds = 0; seconds < 640; seconds += 10) clock.advance(10_000);
@@ -232,29 +228,29 @@ describe('sign-ins that expire are logged with how far they came', () => {
     await service.ask(calledBack.url);
     await callback(service, calledBack.state);
     expire(service);
-    const [finished] = eventsNamed('sign_in_finished');
-    expect(eventsNamed('sign_in_expired')).toMatchObject([
+    const [finished] = log.named('sign_in_finished');
+    expect(log.named('sign_in_expired')).toMatchObject([
       { level: 'info', service: 'mal', stage: 'started' },
       { level: 'info', service: 'anilist', stage: 'opened' },
       { level: 'info', service: 'mal', stage: 'called_back', signIn: finished?.signIn },
     ]);
-    expect(eventsNamed('sign_in_expired').map(({ hint }) => hint)).toEqual([
+    expect(log.named('sign_in_expired').map(({ hint }) => hint)).toEqual([
       expect.stringContaining('nobody opened the link'),
       expect.stringContaining('https://relay.test/auth/anilist/callback'),
       expect.stringContaining('did not fetch its result'),
     ]);
   });
 
-  test('an exchange that never ended counts as called back', async () => {
+  test('an exchange that never ended counts as called_back', async () => {
     const service = createTestService({}, { fetch: () => new Promise(() => {}) });
     const { state } = await start(service);
     void callback(service, state);
     await runReady();
     expire(service);
-    expect(eventsNamed('sign_in_expired')).toMatchObject([{ stage: 'called_back' }]);
+    expect(log.named('sign_in_expired')).toMatchObject([{ stage: 'called_back' }]);
   });
 
-  test('not those that were delivered or cancelled', async () => {
+  test('none of those that were delivered or cancelled', async () => {
     const service = createTestService();
     const delivered = await start(service);
     await callback(service, delivered.state);
@@ -265,7 +261,7 @@ describe('sign-ins that expire are logged with how far they came', () => {
     const { session } = await start(service);
     await service.ask(`/auth/result?session=${session}&cancel=1`);
     expire(service);
-    expect(eventsNamed('sign_in_expired')).toEqual([]);
+    expect(log.named('sign_in_expired')).toEqual([]);
   });
 });
 
@@ -273,7 +269,7 @@ describe('the id of a sign-in', () => {
   const ID = /^[0-9a-f]{4}-[0-9a-f]{4}$/;
 
   test('is in each of its lines and on its error page, at every instance', async () => {
-    startLog({ level: 'debug', format: 'json', write: log.take });
+    log = captureLog('debug');
     const one = createTestService({}, { fetch: async () => new Response('', { status: 500 }) });
     const other = createTestService(
       {},

@@ -6,7 +6,7 @@ import { createTestService, describeApi } from '../kit/service.ts';
 const CONFIG = await createConfig({
   extends: ['recommended'],
   rules: {
-    // A form that was filled in correctly is answered with a redirect alone.
+    // The only answer to a form that was filled in correctly is a redirect.
     'operation-2xx-response': 'off',
   },
 });
@@ -29,7 +29,7 @@ test.each(['https://relay.test', 'https://relay.test/sign/in'])(
   },
 );
 
-test('the linter sees what is wrong', async () => {
+test('the linter finds what is wrong', async () => {
   const document = await fetchDocument();
   const withoutSummary = document.replace('"summary":"Starts a sign-in",', '');
   expect(await lint(withoutSummary)).toEqual([expect.stringContaining('operation-summary')]);

@@ -1,11 +1,8 @@
-/** What the pages say of a sign-in, what an operator puts on them, and where a mistyped address leads. docs/person.md. */
+/** What the pages say about a sign-in, what an operator puts on them, and where a mistyped address redirects to. docs/person.md. */
 import { describe, expect, test } from 'bun:test';
-import { startLog } from '../../src/log.ts';
 import { start, startWithCode } from '../kit/device.ts';
-import { CODE_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
 import { BRANDED } from '../kit/pages.ts';
-import { createEventLog } from '../kit/relay.ts';
-import { createTestService, type Fetch } from '../kit/service.ts';
+import { captureLog, createTestService, type Fetch } from '../kit/service.ts';
 import { callback, decide, deny, sentencesOf, textOf } from '../kit/user.ts';
 
 const TV = 'Living room TV <1>';
@@ -19,21 +16,7 @@ const answering =
     Response.json(body, { status });
 
 describe('the page at the end', () => {
-  test('names the device and the account, whichever way the user came', async () => {
-    const service = createTestService();
-    const { state } = await start(service, 'mal', asked);
-    const text = await textOf(await callback(service, state));
-    for (const name of [SHOWN_TV, 'MyAnimeList']) expect(text).toContain(name);
-  });
-
-  test('is that of /auth/done if the device has no name', async () => {
-    const service = createTestService();
-    const { state } = await start(service);
-    const page = await (await callback(service, state)).text();
-    expect(page).toBe(await (await service.ask('/auth/done')).text());
-  });
-
-  test('is one string for all who have the same names, and nobody gets the names of others', async () => {
+  test('is one string for all who have the same names, and no user sees the names of another', async () => {
     const service = createTestService();
     const pages: string[] = [];
     for (const device of ['$& one', 'two', '$& one']) {
@@ -42,12 +25,13 @@ describe('the page at the end', () => {
       service.clock.advance(10_000);
     }
     expect(pages[0]).toContain('$&amp; one');
+    expect(pages[0]).toContain('MyAnimeList');
     expect(pages[1]).toContain('two');
     expect(pages[1]).not.toContain('one');
     expect(pages[2]).toBe(pages[0] ?? '');
   });
 
-  test('declining here and at the provider lead to the same page', async () => {
+  test('declining here and at the provider shows the same page', async () => {
     const service = createTestService();
     const [here, there] = [
       await startWithCode(service, asked),
@@ -74,10 +58,9 @@ describe('the page at the end', () => {
     ['a wrong client secret', answering(401, { error: 'invalid_client' }), REFUSED],
     ['an error with status 200', answering(200, { error: 'invalid_grant' }), REFUSED],
   ])(
-    'after %s says whose fault it may be, where to start again, and the id of the sign-in in the log',
+    'after %s says who may have failed, where to start again, and the id of the sign-in in the log',
     async (_, fetch, fault) => {
-      const log = createEventLog();
-      startLog({ level: 'info', format: 'json', write: log.take });
+      const log = captureLog();
       const service = createTestService({}, { fetch });
       const { state } = await start(service, 'mal', asked);
       const answer = await callback(service, state);
@@ -86,7 +69,7 @@ describe('the page at the end', () => {
       expect(text).toContain('complete sign-in. Please try again.');
       expect(text).toContain(fault);
       expect(text).toContain(`Start again on ${SHOWN_TV}.`);
-      const logged = log.events.find(({ event }) => event === 'exchange_failed');
+      const [logged] = log.named('exchange_failed');
       expect(text).toContain(` ${logged?.signIn} `);
     },
   );
@@ -104,7 +87,7 @@ describe('the page at the end', () => {
       expect(text).toContain(said);
   });
 
-  test('after a fault of the relay says that it is the relay, and to reload', async () => {
+  test('after a fault of the relay says so, and to reload', async () => {
     const beforeVerb = (verb: string) => {
       if (verb === 'lease') throw new Error('a bug');
     };
@@ -116,56 +99,6 @@ describe('the page at the end', () => {
     for (const said of ['The fault is with this service', 'reload', 'Reference']) {
       expect(text).toContain(said);
     }
-  });
-});
-
-describe('the confirmation page', () => {
-  test('has rows for the account and for what comes next', async () => {
-    const service = createTestService();
-    const { link } = await startWithCode(service);
-    const text = (await textOf(await service.ask(link))).replaceAll(/\s+/g, ' ');
-    expect(text).toContain('Account MyAnimeList');
-    expect(text).toContain('Started just now');
-    expect(text).toContain('Next sign in at mal.test');
-  });
-
-  const NEIGHBOUR = '203.0.113.9';
-  const useUp = async ({ ask }: ReturnType<typeof createTestService>) => {
-    for (let tries = 0; tries < CODE_LIMIT_PER_ADDRESS.burst; tries += 1) {
-      await ask('/L/BCDF-GHJK', {}, NEIGHBOUR);
-    }
-    const refused = await ask('/L/BCDF-GHJK', {}, NEIGHBOUR);
-    expect(refused.status).toBe(429);
-    return refused;
-  };
-  test('its user is refused like any other try while a neighbour uses up the tries, and decides a moment later', async () => {
-    for (const choice of ['continue', 'decline']) {
-      const service = createTestService();
-      const { link } = await startWithCode(service);
-      await service.ask(link, {}, NEIGHBOUR);
-      const refused = await (await useUp(service)).text();
-      const decided = await decide(service, link, choice, NEIGHBOUR);
-      expect([decided.status, await decided.text()]).toEqual([429, refused]);
-      service.clock.advance(Number(decided.headers.get('retry-after')) * 1_000);
-      const { status } = await decide(service, link, choice, NEIGHBOUR);
-      expect(status).toBe(choice === 'continue' ? 303 : 200);
-    }
-  });
-
-  test('the long link is never limited: nobody can guess it', async () => {
-    for (const confirm of ['code', 'always'] as const) {
-      const service = createTestService({ confirm });
-      const { url } = await startWithCode(service);
-      await useUp(service);
-      const { status } = await service.ask(url, {}, NEIGHBOUR);
-      expect(status).toBe(confirm === 'code' ? 302 : 200);
-    }
-  });
-
-  test('too many tries: the page says how long to wait', async () => {
-    const refused = await useUp(createTestService());
-    expect(await textOf(refused)).toContain('Please wait 10 seconds, then reload this page.');
-    expect(refused.headers.get('retry-after')).toBe('10');
   });
 });
 
@@ -182,6 +115,7 @@ describe.each(['', '/relay'])('a mistyped address under "%s"', (basePath) => {
     ['/l', FORM],
     ['/L/', FORM],
     ['/l//', FORM],
+    ['/l/wdjbmjht', CODE],
     ['/link/wdjb-mjht', CODE],
     ['/LINK/WDJBMJHT/', CODE],
     ['/L/WDJB-MJHT/', CODE],
@@ -189,7 +123,7 @@ describe.each(['', '/relay'])('a mistyped address under "%s"', (basePath) => {
     ['/WDJB%20MJHT', CODE],
     ['/link?code=wdjb-mjht', CODE],
     ['/link?user_code=WDJBMJHT', CODE],
-  ])('%s leads to %s', async (path, location) => {
+  ])('%s redirects to %s, whether or not there is such a code', async (path, location) => {
     const answer = await service.ask(basePath + path);
     expect([answer.status, answer.headers.get('location')]).toEqual([302, location]);
   });

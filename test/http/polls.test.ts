@@ -1,4 +1,4 @@
-/** Parked polls: nothing is kept of one that is over, and a poll whose claim failed tries again by itself. */
+/** Parked polls: nothing is kept of one that has ended, and a poll whose claim failed tries again by itself. */
 import { describe, expect, test } from 'bun:test';
 import { isPending, runReady } from '../kit/clock.ts';
 import { poll, pollOnce, start, UNKNOWN_SECRET } from '../kit/device.ts';
@@ -85,19 +85,16 @@ describe('a poll whose session expires while it is held', () => {
     ['&wait=50', HOLD_MS - 1],
     ['&wait=10', 1],
     ['', 0],
-  ])(
-    'is answered 410 then, not a millisecond earlier: %s with %d ms left',
-    async (query, leftMs) => {
-      const { service, polled } = await parkBeforeEnd(leftMs, { query });
-      service.clock.advance(leftMs);
-      expect(await isPending(polled)).toBe(true);
-      service.clock.advance(1);
-      expect((await polled).status).toBe(410);
-      expect(service.waiters()).toBe(0);
-    },
-  );
+  ])('gets a 410 then, not a millisecond earlier: %s with %d ms left', async (query, leftMs) => {
+    const { service, polled } = await parkBeforeEnd(leftMs, { query });
+    service.clock.advance(leftMs);
+    expect(await isPending(polled)).toBe(true);
+    service.clock.advance(1);
+    expect((await polled).status).toBe(410);
+    expect(service.waiters()).toBe(0);
+  });
 
-  test('is answered 204 if it was held for its time before', async () => {
+  test('gets a 204 if it was held for its time before', async () => {
     const { service, session, polled, park } = await parkBeforeEnd(HOLD_MS);
     const shorter = park('&wait=49');
     await runReady();
@@ -109,7 +106,7 @@ describe('a poll whose session expires while it is held', () => {
     expect((await pollOnce(service, session)).status).toBe(410);
   });
 
-  test('is answered 410 like all others of that session', async () => {
+  test('gets a 410 like all others of that session', async () => {
     const { service, polled, park } = await parkBeforeEnd(5_000);
     const others = [park(''), park('&wait=6'), park('&progress=1')];
     await runReady();
@@ -125,7 +122,7 @@ describe('a poll whose session expires while it is held', () => {
     expect(await (await polled).json()).toEqual(DENIED);
   });
 
-  test('is answered 410 also while its code is being exchanged, and those tokens are dropped', async () => {
+  test('gets a 410 also while its code is being exchanged, and those tokens are dropped', async () => {
     const exchanged = Promise.withResolvers<Response>();
     const fetch = () => exchanged.promise;
     const { service, state, polled } = await parkBeforeEnd(5_000, { fetch });
@@ -141,7 +138,7 @@ describe('a poll whose session expires while it is held', () => {
     ['over the end of the session', '', 6_000],
     ['over the end of the poll too', '', 2 * HOLD_MS],
     ['over the end of a poll that is shorter', '&wait=1', 6_000],
-  ])('is answered 410 if the process was paused %s', async (_, query, pausedMs) => {
+  ])('gets a 410 if the process was paused %s', async (_, query, pausedMs) => {
     const { service, polled } = await parkBeforeEnd(5_000, { query });
     service.clock.stall(pausedMs);
     service.clock.advance(0);
@@ -150,14 +147,14 @@ describe('a poll whose session expires while it is held', () => {
     expect((await polled).status).toBe(410);
   });
 
-  test('is answered 204 by a relay that drains before', async () => {
+  test('gets a 204 from a relay that drains before', async () => {
     const { service, polled } = await parkBeforeEnd(5_000);
     service.clock.advance(4_999);
     await service.drain();
     expect((await polled).status).toBe(204);
   });
 
-  test('is answered 204 after its time if the store does not answer any more', async () => {
+  test('gets a 204 after its time if the store no longer answers', async () => {
     let isAway = false;
     const { service, polled } = await parkBeforeEnd(5_000, {
       beforeVerb(verb) {
@@ -226,7 +223,7 @@ describe('a poll whose claim the store refuses', () => {
     expect(await (await polled).json()).toEqual(DENIED);
   });
 
-  test('tries less and less often, and is answered 204 in time', async () => {
+  test('tries less and less often, and gets a 204 in time', async () => {
     const { service, session, claims } = await createRefusing(() => true);
     const polled = poll(service, session);
     for (let passedMs = 0; passedMs < HOLD_MS; passedMs += STORE_RETRY_MS) {

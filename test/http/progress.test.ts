@@ -1,13 +1,12 @@
-/** `progress=1`: a device is told once that its user has opened the link. docs/protocol.md §4.5. */
+/** `progress=1`: a poll reports once that the user has opened the link. docs/protocol.md §4.5. */
 import { describe, expect, test } from 'bun:test';
 import { isPending, runReady } from '../kit/clock.ts';
-import { authorizeDevice, poll, pollOnce, pollToken, start, startWithCode } from '../kit/device.ts';
+import { poll, start } from '../kit/device.ts';
 import { createTestService, StoreUnavailable, type TestService } from '../kit/service.ts';
-import { callback, continueWithCode, decide, deny } from '../kit/user.ts';
+import { callback, decide, deny } from '../kit/user.ts';
 
 const OPENED = { progress: 'opened' };
 const DENIED = { error: 'access_denied' };
-const HOLD_MS = 50_000;
 
 const pollProgress = (service: TestService, session: string, more = '', init?: RequestInit) =>
   service.ask(`/auth/result?session=${session}&progress=1${more}`, init);
@@ -20,34 +19,7 @@ async function answerOf(response: Response) {
   return { status: response.status, body: await response.text() };
 }
 
-test('a parked poll is answered as soon as the browser is redirected to the provider, and the next one is parked', async () => {
-  const service = createTestService();
-  const { session, state } = await start(service);
-  const polled = pollProgress(service, session);
-  expect(await isPending(polled)).toBe(true);
-  expect((await open(service, state)).status).toBe(302);
-  const response = await polled;
-  expect(response.status).toBe(200);
-  expect(response.headers.get('content-type')).toBe('application/json');
-  expect(await response.json()).toEqual(OPENED);
-  const next = pollProgress(service, session);
-  expect(await isPending(next)).toBe(true);
-  await callback(service, state);
-  expect(await (await next).json()).toMatchObject({ accessToken: 'granted' });
-  expect(service.waiters()).toBe(0);
-});
-
-test('a poll that comes after the opening is answered at once, also one that is not held', async () => {
-  for (const more of ['', '&wait=0', '&wait=8']) {
-    const service = createTestService();
-    const { session, state } = await start(service);
-    await open(service, state);
-    expect(await (await pollProgress(service, session, more)).json()).toEqual(OPENED);
-    expect((await pollProgress(service, session, '&wait=0')).status).toBe(204);
-  }
-});
-
-test('it is told once a session, however often the link is opened and whoever polls', async () => {
+test('it is reported once for each session, however often the link is opened and whichever device polls', async () => {
   const service = createTestService();
   const { session, state } = await start(service);
   const polls = [1, 2, 3].map(() => pollProgress(service, session));
@@ -62,56 +34,8 @@ test('it is told once a session, however often the link is opened and whoever po
   expect(new Set(answers)).toEqual(new Set([opened, denied, gone]));
 });
 
-describe('a device that does not ask for it', () => {
-  const values = ['', '&progress=', '&progress=0', '&progress=true', '&progress=11', '&Progress=1'];
-
-  test.each(values)('is told nothing (%p): its poll stays parked', async (more) => {
-    const service = createTestService();
-    const { session, state } = await start(service);
-    const polled = service.ask(`/auth/result?session=${session}${more}`);
-    await runReady();
-    await open(service, state);
-    expect(await isPending(polled)).toBe(true);
-    service.clock.advance(HOLD_MS);
-    expect(await answerOf(await polled)).toEqual({ status: 204, body: '' });
-    await open(service, state);
-    expect((await pollOnce(service, session)).status).toBe(204);
-  });
-
-  test('stays parked beside one that asks, and both hear of the end', async () => {
-    const service = createTestService();
-    const { session, state } = await start(service);
-    const plain = poll(service, session);
-    const asking = pollProgress(service, session);
-    await runReady();
-    await open(service, state);
-    expect(await (await asking).json()).toEqual(OPENED);
-    expect(await isPending(plain)).toBe(true);
-    await deny(service, state);
-    expect(await (await plain).json()).toEqual(DENIED);
-  });
-
-  test('nor is the device grant, though its device code is a poll secret', async () => {
-    const service = createTestService();
-    const { deviceCode, link } = await authorizeDevice(service);
-    await continueWithCode(service, link);
-    const { body } = await pollToken(service, deviceCode);
-    expect(body.error).toBe('authorization_pending');
-  });
-});
-
 describe('opened is when the browser is redirected to the provider:', () => {
-  test('not when the confirmation page is shown, but when the user continues', async () => {
-    const service = createTestService();
-    const { session, link } = await startWithCode(service);
-    const polled = pollProgress(service, session);
-    await service.ask(link);
-    expect(await isPending(polled)).toBe(true);
-    await decide(service, link);
-    expect(await (await polled).json()).toEqual(OPENED);
-  });
-
-  test('with CONFIRM=always too', async () => {
+  test('with CONFIRM=always not when the link is, but when the user continues', async () => {
     const service = createTestService({ confirm: 'always' });
     const { session, url } = await start(service);
     const polled = pollProgress(service, session);
@@ -131,30 +55,10 @@ describe('opened is when the browser is redirected to the provider:', () => {
     await service.ask(pathOf(state), { method: how === 'by HEAD' ? 'HEAD' : 'GET' });
     expect((await pollProgress(service, session, '&wait=0')).status).toBe(204);
   });
-
-  test('not a decline', async () => {
-    const service = createTestService();
-    const { session, link } = await startWithCode(service);
-    const polled = pollProgress(service, session);
-    await runReady();
-    await decide(service, link, 'decline');
-    expect(await (await polled).json()).toEqual(DENIED);
-  });
 });
 
 describe('a result comes first:', () => {
-  test('after it nothing is told', async () => {
-    const service = createTestService();
-    const { session, state } = await start(service, 'mal', { ack: true });
-    await open(service, state);
-    await callback(service, state);
-    for (const _ of [1, 2]) {
-      const response = await pollProgress(service, session);
-      expect(await response.json()).toMatchObject({ accessToken: 'granted' });
-    }
-  });
-
-  test('while the code is exchanged, a poll is told and takes nothing', async () => {
+  test('while the code is exchanged, it is reported, and the poll claims nothing', async () => {
     const { promise, resolve } = Promise.withResolvers<Response>();
     const service = createTestService({}, { fetch: () => promise });
     const { session, state } = await start(service);
@@ -167,7 +71,7 @@ describe('a result comes first:', () => {
     expect(await (await poll(service, session)).json()).toMatchObject({ accessToken: 'late' });
   });
 
-  test('one that comes while the store is asked about the opening is delivered by the same poll', async () => {
+  test('one that arrives while the store is asked about the opening is delivered by the same poll', async () => {
     let meanwhile: (() => unknown) | undefined;
     const service = createTestService(
       {},
@@ -182,7 +86,7 @@ describe('a result comes first:', () => {
   });
 });
 
-test('an opening just after the store has said that there was none is told by the same poll', async () => {
+test('an opening just after the store has answered that there was none is reported by the same poll', async () => {
   const other = createTestService();
   let justAfter: (() => unknown) | undefined;
   const store = {
@@ -202,15 +106,15 @@ test('an opening just after the store has said that there was none is told by th
   expect(await (await pollProgress(service, session)).json()).toEqual(OPENED);
 });
 
-describe('a hint that is lost is only that:', () => {
-  test('a store that fails to tell is not asked again, and the result is delivered', async () => {
-    let tells = 0;
+describe('a report that is lost changes nothing else:', () => {
+  test('a store that fails is not asked again, and the result is delivered', async () => {
+    let asked = 0;
     const service = createTestService(
       {},
       {
         beforeVerb(verb) {
           if (verb !== 'takeOpenedNotice') return;
-          tells += 1;
+          asked += 1;
           throw new StoreUnavailable();
         },
       },
@@ -218,13 +122,13 @@ describe('a hint that is lost is only that:', () => {
     const { session, state } = await start(service);
     const polled = pollProgress(service, session);
     await runReady();
-    expect(tells).toBe(1);
+    expect(asked).toBe(1);
     await deny(service, state);
     expect(await (await polled).json()).toEqual(DENIED);
     expect((await pollProgress(service, session, '&wait=0')).status).toBe(410);
   });
 
-  test('a device that has left is told nothing, and so takes the hint from nobody', async () => {
+  test('a device that has disconnected does not use up the report', async () => {
     const service = createTestService();
     const { session, state } = await start(service);
     const device = new AbortController();
@@ -239,7 +143,7 @@ describe('a hint that is lost is only that:', () => {
   });
 });
 
-test('what was refused without progress=1 is refused with it, alike', async () => {
+test('what is refused without progress=1 is refused in the same way with it', async () => {
   const service = createTestService();
   const { session } = await start(service);
   const unknown = 'A'.repeat(24);

@@ -13,7 +13,7 @@ describe('the client address', () => {
     trustedProxyCidrs: ['10.0.0.0/8', '2001:db8:ffff::/48', '192.0.2.7'],
   };
 
-  /** Who asks: the peer, and the header. Then the address that is the same client, or 'invalid'. */
+  /** The peer and the header of a request; then an address of the same client, or 'invalid'. */
   const CLIENTS: [string, peer: string, forwarded: string | undefined, client: string][] = [
     ['IPv4', '198.51.100.1', undefined, '198.51.100.1'],
     ['IPv4 in IPv6', '::ffff:198.51.100.1', undefined, '198.51.100.1'],
@@ -94,7 +94,7 @@ describe('the client address', () => {
     expect(await statusOf(noJson)).toBe(429);
   });
 
-  test('is needed at every page that is limited', async () => {
+  test('is required at every page with a rate limit', async () => {
     const { ask } = createTestService();
     expect((await ask('/L/BCDF-GHJK', {}, '')).status).toBe(400);
   });

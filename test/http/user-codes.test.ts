@@ -30,25 +30,42 @@ test('one address may be wrong ten times, then once in ten seconds; refused, it 
   }
   const [wrongPage, rightPage] = await Promise.all(refused.map((answer) => answer.text()));
   expect(wrongPage).toContain('Too many tries');
+  expect(wrongPage).toContain('Please wait 10 seconds, then reload this page.');
   expect(rightPage).toBe(wrongPage ?? '');
-  // It cannot decide either; another address can.
-  expect((await decide(service, link, 'continue', USER)).status).toBe(429);
+  // It cannot decide either, until it has waited; another address can.
+  for (const choice of ['continue', 'decline']) {
+    const decided = await decide(service, link, choice, USER);
+    expect([decided.status, await decided.text()]).toEqual([429, wrongPage ?? '']);
+  }
   expect((await decide(service, link, 'continue', OTHER)).status).toBe(303);
   service.clock.advance(1_000 / ratePerSecond);
+  expect((await decide(service, link, 'continue', USER)).status).toBe(303);
+  expect((await decide(service, link, 'decline', USER)).status).toBe(200);
   expect(await guessWrong(service, 2, () => USER)).toEqual([404, 429]);
 });
 
-test('right codes, and what cannot be a code, cost nothing', async () => {
+test('the long link is never limited: it cannot be guessed', async () => {
+  for (const confirm of ['code', 'always'] as const) {
+    const service = createTestService({ confirm });
+    const { url } = await startWithCode(service);
+    expect((await guessWrong(service, burst + 1, () => USER)).at(-1)).toBe(429);
+    const { status } = await service.ask(url, {}, USER);
+    expect(status).toBe(confirm === 'code' ? 302 : 200);
+  }
+});
+
+test('right codes in any spelling, and what cannot be a code, cost nothing', async () => {
   const service = createTestService();
   const { link } = await startWithCode(service);
   for (let visits = 0; visits < 3 * CODE_LIMIT_OVERALL.burst; visits += 1) {
     expect((await service.ask(link, {}, USER)).status).toBe(200);
+    expect((await service.ask(link.toLowerCase(), {}, USER)).status).toBe(302);
     expect((await service.ask('/L/HELLO', {}, USER)).status).toBe(404);
   }
   expect((await guessWrong(service, burst, () => USER)).at(-1)).toBe(404);
 });
 
-test('nor does the code of a sign-in that has ended: its user may come back as often as they like', async () => {
+test('nor does the code of a sign-in that has ended: its user may open it any number of times', async () => {
   const service = createTestService();
   const { link, state } = await startWithCode(service);
   await callback(service, state);
@@ -89,7 +106,7 @@ test('a limiter that fails to refund a token does not stop the user', async () =
   expect((await decide(service, link)).status).toBe(303);
 });
 
-describe('no cookie, header or form field buys another try', () => {
+describe('no cookie, header or form field gives another try', () => {
   /** What a client sends with its guess; `own` is the browser state of a sign-in of its own. */
   type Sent = (
     guessed: string,

@@ -1,36 +1,17 @@
 /** The verification pages: a code is typed, a short link opened, a decision made (docs/person.md). */
 import { describe, expect, test } from 'bun:test';
 import { runReady } from '../kit/clock.ts';
-import { poll, type Started, start, startWithCode } from '../kit/device.ts';
+import { poll, start, startWithCode } from '../kit/device.ts';
 import {
   BASE_URL,
   createTestService,
   SETTINGS,
   StoreUnavailable,
-  type TestService,
   type Verb,
 } from '../kit/service.ts';
-import {
-  callback,
-  createUser,
-  decide,
-  decision,
-  FROM_OWN_PAGE,
-  stateOf,
-  textOf,
-  typeCode,
-} from '../kit/user.ts';
+import { callback, createUser, decide, FROM_OWN_PAGE, stateOf, textOf } from '../kit/user.ts';
 
 const WRONG = '/L/BCDF-GHJK';
-
-/** Nothing was decided: the device still waits, and the code still works. */
-async function expectUndecided(service: TestService, { session, link }: Started) {
-  const parked = poll(service, session);
-  await runReady();
-  service.clock.advance(50_000);
-  expect((await parked).status).toBe(204);
-  expect((await service.ask(link)).status).toBe(200);
-}
 
 function expectAuthorize(response: Response, status: number, state: string): void {
   expect(response.status).toBe(status);
@@ -38,62 +19,12 @@ function expectAuthorize(response: Response, status: number, state: string): voi
   expect(stateOf(response)).toBe(state);
 }
 
-describe('a code is accepted', () => {
-  const toFullWidth = (letter: string) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0);
-
-  test.each([
-    ['in full-width letters', (code: string) => code.replaceAll(/[A-Z]/g, toFullWidth)],
-    ['with another dash', (code: string) => code.replace('-', '–')],
-    ['with blanks and dots', (code: string) => ` ${[...code.toLowerCase()].join('. ')}`],
-  ])('%s', async (_, write) => {
-    const service = createTestService();
-    const { userCode, link } = await startWithCode(service);
-    const answer = await typeCode(service, write(userCode));
-    expect([answer.status, answer.headers.get('location')]).toEqual([303, link]);
-  });
-
-  test.each([
-    ['without its dash', (code: string) => `/L/${code.replace('-', '')}`],
-    ['in lower case', (code: string) => `/L/${code.toLowerCase()}`],
-    ['under /l/', (code: string) => `/l/${code}`],
-    ['with a semicolon', (code: string) => `/L/${code.replace('-', ';')}`],
-    ['with a comma at its end', (code: string) => `/L/${code},`],
-  ])(
-    'in a link written %s, which redirects to the one spelling, decides nothing and costs no try',
-    async (_, write) => {
-      const service = createTestService();
-      const started = await startWithCode(service);
-      const path = write(started.userCode);
-      for (let visits = 0; visits < 30; visits += 1) {
-        const opened = await service.ask(path, {}, '203.0.113.1');
-        expect([opened.status, opened.headers.get('location')]).toEqual([302, started.link]);
-      }
-      for (const choice of ['continue', 'decline']) {
-        const decided = await decide(service, path, choice);
-        expect([decided.status, decided.headers.get('location')]).toEqual([303, started.link]);
-        expect(decided.headers.get('set-cookie')).toBeNull();
-      }
-      await expectUndecided(service, started);
-    },
-  );
-
-  test('whether or not it exists, as long as nothing is looked up', async () => {
-    const { ask } = createTestService();
-    expect((await ask('/l/bcdfghjk')).headers.get('location')).toBe(WRONG);
-  });
-});
-
 describe('the confirmation page', () => {
-  test('names the app, the provider and when the device started; opening it changes nothing', async () => {
-    const service = createTestService({ branding: { appName: 'Plezy' } });
-    const started = await startWithCode(service, { device: 'Living room TV' });
+  test('says when the device started', async () => {
+    const service = createTestService();
+    const { link } = await startWithCode(service);
     service.clock.advance(125_000);
-    for (let visits = 0; visits < 30; visits += 1) {
-      const text = await textOf(await service.ask(started.link));
-      const told = ['Plezy', 'MyAnimeList', 'Living room TV', '2 minutes ago', started.userCode];
-      for (const fact of told) expect(text).toContain(fact);
-    }
-    await expectUndecided(service, started);
+    expect(await textOf(await service.ask(link))).toContain('2 minutes ago');
   });
 
   test('unknown and expired codes look the same', async () => {
@@ -113,7 +44,7 @@ describe('the confirmation page', () => {
     expect(new Set(await Promise.all(pages)).size).toBe(1);
   });
 
-  test('a user whose provider this instance does not have is told that the link is no longer valid', async () => {
+  test('a user whose provider this instance does not have sees that the link is no longer valid', async () => {
     const service = createTestService();
     const { link } = await startWithCode(service, {}, 'anilist');
     const [mal] = SETTINGS.providers;
@@ -121,37 +52,6 @@ describe('the confirmation page', () => {
     const answer = await decide(other, link);
     expect(answer.status).toBe(404);
     expect(await textOf(answer)).toContain('This sign-in link is no longer valid.');
-  });
-
-  test.each([
-    ['Sec-Fetch-Site: cross-site', { 'Sec-Fetch-Site': 'cross-site' }],
-    ['Sec-Fetch-Site: same-site', { 'Sec-Fetch-Site': 'same-site' }],
-    ['Sec-Fetch-Site: none', { 'Sec-Fetch-Site': 'none' }],
-    ['cross-site with our Origin', { 'Sec-Fetch-Site': 'cross-site', Origin: BASE_URL }],
-    ['another Origin', { Origin: 'https://evil.test' }],
-    ['Origin: null', { Origin: 'null' }],
-    ['an Origin that only starts like ours', { Origin: `${BASE_URL}.evil.test` }],
-  ] as [string, Record<string, string>][])(
-    "another site's form decides nothing: %s",
-    async (_, headers) => {
-      const service = createTestService();
-      const started = await startWithCode(service);
-      for (const choice of ['continue', 'decline']) {
-        const answer = await service.ask(started.link, decision(choice, headers));
-        expect(answer.status).toBe(200);
-        expect(await textOf(answer)).toContain('Continue');
-      }
-      await expectUndecided(service, started);
-    },
-  );
-
-  test.each([
-    ['our Origin without Sec-Fetch-Site, from an older browser', { Origin: BASE_URL }],
-    ['neither header, from an even older one', {}],
-  ] as [string, Record<string, string>][])('our own form decides: %s', async (_, headers) => {
-    const service = createTestService();
-    const { state, link } = await startWithCode(service);
-    expectAuthorize(await service.ask(link, decision('continue', headers)), 303, state);
   });
 });
 
@@ -186,7 +86,7 @@ describe.each([
     }
   }
 
-  test('Continue leads to the provider as often as it is pressed, in any browser, until the user is back', async () => {
+  test('Continue redirects to the provider as often as it is pressed, in any browser, until the user is back', async () => {
     const opened = await open();
     const { service, user, address, state, session } = opened;
     const other = createUser(service);
@@ -205,7 +105,7 @@ describe.each([
     expect((await poll(service, session)).status).toBe(410);
   });
 
-  test('Decline: the page of the first stays, before and after the device has learnt of it', async () => {
+  test('Decline: the page of the first stays, before and after the device has polled', async () => {
     const opened = await open();
     const { service, user, address, session } = opened;
     const declined = await Promise.all([1, 2, 3].map(() => user.decide(address, 'decline')));
@@ -238,7 +138,7 @@ describe.each([
     ['error=server_error', FAILED],
     ['', FAILED],
   ])(
-    'a user who comes back after the provider sent %p sees what became of it',
+    'a user who comes back after the provider sent %p sees how the sign-in ended',
     async (query, said) => {
       const opened = await open();
       await opened.user.decide(opened.address, 'continue');
@@ -249,7 +149,7 @@ describe.each([
     },
   );
 
-  test('during the exchange the page says so, and then what became of it', async () => {
+  test('during the exchange the page says so, and then how it ended', async () => {
     const { promise, resolve } = Promise.withResolvers<Response>();
     const opened = await open({ fetch: () => promise });
     const { user, address, state } = opened;
@@ -266,7 +166,7 @@ describe.each([
     ['declines', 'decline', 'fail'],
     ['continues', 'continue', 'getAuthorization'],
   ])(
-    'a user who %s just after another tab has ended the sign-in sees what became of it',
+    'a user who %s just after another tab has ended the sign-in sees how it ended',
     async (_, choice, verb) => {
       const race: { end?: () => Promise<unknown> } = {};
       const { service, user, address } = await open({
@@ -287,7 +187,7 @@ describe.each([
   );
 
   test.each(['getSession', 'getAuthorization', 'fail'] as const)(
-    'a 503 at "%s" is no end: the same button continues',
+    'a 503 at "%s" does not end the sign-in: the same button continues',
     async (verb) => {
       let isAway = false;
       const { service, user, address, state, session } = await open({
@@ -313,7 +213,7 @@ describe.each([
   );
 });
 
-test('a callback that is repeated is the page of docs/protocol.md §5, and says where to look first', async () => {
+test('a callback that is repeated gets the page of docs/protocol.md §5, which says where to look first', async () => {
   const service = createTestService();
   const { state } = await start(service);
   expect((await callback(service, state)).status).toBe(200);
@@ -325,15 +225,6 @@ test('a callback that is repeated is the page of docs/protocol.md §5, and says 
 });
 
 describe('CONFIRM', () => {
-  test('always: after Continue on the long link the user may still decline', async () => {
-    const service = createTestService({ confirm: 'always' });
-    const { url, state, session } = await start(service);
-    expectAuthorize(await decide(service, url), 303, state);
-    const waiting = poll(service, session);
-    expect(await textOf(await decide(service, url, 'decline'))).toContain('Sign-in was cancelled.');
-    expect(await (await waiting).json()).toEqual({ error: 'access_denied' });
-  });
-
   test('never: the code redirects to the provider at once, as often as it is opened, until the user is back', async () => {
     const service = createTestService({ confirm: 'never' });
     const { state, link } = await startWithCode(service);
@@ -356,17 +247,11 @@ describe('headers of the pages', () => {
     );
     for (const page of [form, question, wrong]) {
       expect(page?.headers.get('referrer-policy')).toBe('same-origin');
-      expect(page?.headers.get('cache-control')).toBe('no-store, private');
     }
     expect(form && policyOf(form)).toContain("form-action 'self'");
     expect(wrong && policyOf(wrong)).toContain("form-action 'self'");
     // Browsers apply form-action to redirects too, and this form redirects to the provider.
     expect(question && policyOf(question)).not.toContain('form-action');
-  });
-
-  test('with CONFIRM=never the code form itself may redirect to the provider', async () => {
-    const { ask } = createTestService({ confirm: 'never' });
-    expect(policyOf(await ask('/link'))).not.toContain('form-action');
   });
 
   test('a page without a form allows none, and sends no Referer', async () => {

@@ -1,6 +1,5 @@
 /** A real browser: Debian's Chromium at the pages of a real relay and of real providers. */
 
-import { Buffer } from 'node:buffer';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page, type Response } from 'playwright-core';
@@ -28,20 +27,10 @@ export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
 }
 
-const PAGE_ADDRESS = 'https://relay.example/page';
-
-/** Shows a page without a relay; its pictures are there. */
+/** Shows a page without a relay: its logo is within it. */
 export async function showPage(page: Page, html: string, { logo }: Branding): Promise<void> {
-  await page.unrouteAll();
-  await page.route('**/*', (route) => {
-    if (route.request().url() === PAGE_ADDRESS) {
-      return route.fulfill({ contentType: 'text/html; charset=utf-8', body: html });
-    }
-    return route.request().url().endsWith('/logo') && logo
-      ? route.fulfill({ contentType: logo.mediaType, body: Buffer.from(logo.base64, 'base64') })
-      : route.fulfill({ status: 404 });
-  });
-  await page.goto(PAGE_ADDRESS);
+  const uri = logo && `data:${logo.mediaType};base64,${logo.base64}`;
+  await page.setContent(html.replace('src="/logo"', `src="${uri}"`));
 }
 
 /** As the relay names them: OpenID found by its issuer, OpenID without a secret, PKCE `plain`. */
@@ -198,9 +187,6 @@ const failed = (status: number, message: string): RelayPage => ({
 /** The pages of docs/protocol.md. */
 export const SIGNED_IN = { status: 200, title: 'Signed in' };
 export const CANCELLED = failed(200, 'Sign-in was cancelled.');
-export const FAILED = failed(200, 'Sign-in failed. Please try again.');
-export const INCOMPLETE = failed(400, 'Sign-in response was incomplete. Please try again.');
-export const NOT_EXCHANGED = failed(502, "Couldn't complete sign-in. Please try again.");
 export const LINK_INVALID = failed(
   404,
   'This sign-in link is no longer valid. Please start again from the app.',

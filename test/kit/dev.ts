@@ -13,7 +13,7 @@ export interface DevRelayProcess extends Target, AsyncDisposable {
   readonly port: number;
   /** Asks the dev provider. Redirects are not followed. */
   askProvider(path: string, init?: RequestInit): Promise<Response>;
-  /** What the next sign-in becomes. */
+  /** How the next sign-in ends. */
   plan(asked: object): Promise<Response>;
   output(): string;
   /** Resolves once its terminal has shown the text. */

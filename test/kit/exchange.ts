@@ -1,19 +1,13 @@
 /** The relay's own token request, with the fetch that it has in production. */
 import { NO_MONITOR } from '../../src/monitor.ts';
-import {
-  createProvider,
-  type ProviderConfig,
-  redirectUriOf,
-} from '../../src/providers/provider.ts';
+import { createProvider, type ProviderConfig } from '../../src/providers/provider.ts';
 import { createTokenEndpoint } from '../../src/providers/token-endpoint.ts';
 import { systemClock } from '../../src/relay/time.ts';
 import { bun } from '../../src/server/runtime-bun.ts';
 
 export const { fetch: fetchUpstream } = bun;
 
-export const CODE = 'the code';
 const BASE_URL = 'https://relay.test';
-export const REDIRECT_URI = redirectUriOf('x', BASE_URL);
 
 const PROVIDER: ProviderConfig = {
   name: 'x',
@@ -40,7 +34,7 @@ export function createExchange({ keepAlive = true }: ExchangeOptions = {}) {
     monitor: NO_MONITOR,
     onFull: () => {},
   });
-  return (tokenUrl: string, overrides: Partial<ProviderConfig> = {}, code = CODE) => {
+  return (tokenUrl: string, overrides: Partial<ProviderConfig> = {}, code = 'the code') => {
     const config = { ...PROVIDER, tokenUrl, ...overrides };
     return createProvider(config, BASE_URL, tokenEndpoint).exchange(code, undefined);
   };

@@ -24,7 +24,8 @@ const NEWER = {
   'Crypto.prototype': ['subtle', 'randomUUID'],
 };
 
-/** Run before a page's own scripts. */
+/** Run before a page's own scripts. Throws where it does not work. */
 export const REMOVE_NEWER = Object.entries(NEWER)
   .flatMap(([owner, names]) => names.map((name) => `delete ${owner}.${name};`))
+  .concat("if (self.Promise || self.fetch) throw new Error('this engine is not old');")
   .join('\n');

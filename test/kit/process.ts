@@ -82,7 +82,7 @@ export async function runChild(command: readonly string[], options: ChildOptions
   return { exitCode, output: child.output() };
 }
 
-/** The kernel ends the child with us: of SIGKILL, and of the end of `bun test`, no handler is told. */
+/** The kernel ends the child with us: at a SIGKILL, and at the end of `bun test`, no handler runs. */
 const endingWithUs = Bun.which('setpriv') ? ['setpriv', '--pdeathsig', 'KILL', '--'] : [];
 
 function limited(command: readonly string[], openFiles?: number): readonly string[] {

@@ -18,7 +18,7 @@ export interface TokenEndpoint extends Stoppable {
   readonly tokenUrl: string;
   /** Closed, it holds every request. */
   readonly gate: Gate;
-  /** How often this code, or refresh token, was brought. */
+  /** How often this code, or refresh token, was received. */
   requestsFor(code: string): number;
 }
 

@@ -1,6 +1,7 @@
 /** The whole service behind its fetch handler, in this process, with a fake clock and a fake provider. */
 import { randomBytes } from 'node:crypto';
 import template from '../../src/http/endpoints/openapi.json' with { type: 'json' };
+import { startLog } from '../../src/log.ts';
 import type { Monitor } from '../../src/monitor.ts';
 import type { ProviderConfig } from '../../src/providers/provider.ts';
 import type { Fetch } from '../../src/providers/token-endpoint.ts';
@@ -12,6 +13,7 @@ import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
 import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
 import { createApiCheck } from './api-document.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
+import { createEventLog } from './relay.ts';
 
 export { StoreUnavailable } from '../../src/relay/store.ts';
 export type { Fetch };
@@ -170,6 +172,16 @@ export function createTestService(
       startBuckets: memory.startLimiter.size,
       refreshes: refreshes.size,
     }),
+  };
+}
+
+/** From now on what the services of this process log. */
+export function captureLog(level: Settings['logLevel'] = 'info') {
+  const { take, events } = createEventLog();
+  startLog({ level, format: 'json', write: take });
+  return {
+    events,
+    named: (name: string) => events.filter(({ event }) => event === name),
   };
 }
 

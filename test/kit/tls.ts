@@ -1,4 +1,4 @@
-/** Certificates for the loopback: one by a CA that a test can trust, and one that nobody vouches for. */
+/** Certificates for the loopback: one by a CA that a test can trust, and a self-signed one. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

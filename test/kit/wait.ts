@@ -1,4 +1,4 @@
-/** Waiting for what a test cannot be told of, and holding back what would come too early. */
+/** Waiting for what sends no event, holding back what would come too early, and several things at the same time. */
 
 /** Enough for a loaded machine. Reaching it fails the test with the name of what did not come. */
 const PATIENCE_MS = 25_000;
@@ -6,7 +6,7 @@ const PAUSE_MS = 20;
 
 type Falsy = undefined | null | false | 0 | '';
 
-/** Repeats the probe until it returns something truthy. For what nobody sends an event about. */
+/** Repeats the probe until it returns something truthy. For what sends no event. */
 export async function pollUntil<Value>(
   what: string,
   probe: () => Promise<Value | Falsy> | Value | Falsy,
@@ -15,7 +15,7 @@ export async function pollUntil<Value>(
   for (;;) {
     const value = await probe();
     if (value) return value;
-    if (performance.now() > giveUpAtMs) throw new Error(`waited in vain until ${what}`);
+    if (performance.now() > giveUpAtMs) throw new Error(`timed out: not seen that ${what}`);
     await Bun.sleep(PAUSE_MS);
   }
 }
@@ -61,4 +61,18 @@ export function failureOf(promise: Promise<unknown>): Promise<unknown> {
     () => undefined,
     (reason: unknown) => reason,
   );
+}
+
+/** Does it with every item, so many at the same time. */
+export async function inLanes<Item>(
+  lanes: number,
+  items: Iterable<Item>,
+  run: (item: Item, nth: number) => Promise<void>,
+): Promise<void> {
+  // One iterator for all lanes: each takes the next item that no other has taken.
+  const queue = [...items].entries();
+  const lane = async () => {
+    for (const [nth, item] of queue) await run(item, nth);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
 }

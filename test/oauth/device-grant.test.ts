@@ -5,7 +5,7 @@ import { authorizeDevice, pollToken, requestAuthorization } from '../kit/device.
 import { BASE_URL, createTestService, type TestService } from '../kit/service.ts';
 import { callback, continueWithCode, deny } from '../kit/user.ts';
 
-/** A device code, and the browser state that its user code leads to. */
+/** A device code, and the browser state of its sign-in. */
 async function authorize(service: TestService) {
   const authorization = await authorizeDevice(service);
   return { ...authorization, state: await continueWithCode(service, authorization.link) };
@@ -160,18 +160,6 @@ describe('RFC 7240 §4.3: Prefer: wait', () => {
       expect(headers.get('preference-applied')).toBeNull();
     },
   );
-
-  test('a poll whose session expires while it is held gets expired_token then', async () => {
-    const service = createTestService();
-    const { deviceCode } = await authorize(service);
-    service.clock.advance(590_000);
-    const polled = pollWith(service, deviceCode, 'wait=25');
-    await runReady();
-    service.clock.advance(10_000);
-    expect(await isPending(polled)).toBe(true);
-    service.clock.advance(1);
-    expect(await polled).toMatchObject({ status: 400, body: { error: 'expired_token' } });
-  });
 
   test('a relay that drains answers pending, never an error', async () => {
     const service = createTestService();

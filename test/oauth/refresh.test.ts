@@ -40,7 +40,7 @@ describe('answers that are kept for a repeated refresh', () => {
     expect(service.exchanges).toHaveLength(4);
   });
 
-  test('are removed when their time is over', async () => {
+  test('are removed when their time has passed', async () => {
     const service = rotatingService();
     await refresh(service, 'old');
     expect(service.kept().refreshes).toBe(1);
@@ -90,12 +90,9 @@ describe('a refresh that fails', () => {
     ['invalid_grant, 401', 401, { error: 'invalid_grant' }, 'invalid_grant'],
     ['invalid_grant, 403', 403, { error: 'invalid_grant' }, 'invalid_grant'],
     ['invalid_grant, 200', 200, { error: 'invalid_grant' }, 'invalid_grant'],
-    ['invalid_client', 401, { error: 'invalid_client' }, 'invalid_client'],
-    ['invalid_scope', 400, { error: 'invalid_scope' }, 'invalid_scope'],
     ['401 and a text of its own', 401, { message: 'no' }, 'invalid_client'],
-    ['401 and an error of its own', 401, { error: 'access_denied' }, 'invalid_client'],
     ['401 and no JSON object', 401, [], 'invalid_client'],
-    // MyAnimeList and AniList; the last one is also what a wrong client id leads to.
+    // MyAnimeList and AniList; a wrong client id has the last one too.
     ['expired', 401, { ...DEAD, hint: 'Token has expired' }, 'invalid_grant'],
     ['revoked', 401, { ...DEAD, hint: 'Token has been revoked' }, 'invalid_grant'],
     ['not linked', 401, { ...DEAD, hint: 'Token is not linked to client' }, 'invalid_request'],
@@ -116,18 +113,13 @@ describe('a refresh that fails', () => {
   );
 
   test.each<[string, Fetch]>([
-    ['fails', answering(500, {})],
     ['says to try again', answering(400, { error: 'temporarily_unavailable' })],
     ['says to try again with 401', answering(401, { error: 'temporarily_unavailable' })],
     ['has a limit of its own', answering(403, { error: 'rate_limit_exceeded' })],
-    ['answers 400 with a text of its own', answering(400, { message: 'no' })],
     ['answers 400 without a JSON object', answering(400, [])],
-    ['answers 200 with an error of its own', answering(200, { error: 'incorrect_credentials' })],
     ['fails with a standard error', answering(500, { error: 'invalid_grant' })],
     ['is behind a firewall', async () => new Response('<html>', { status: 403 })],
-    ['is overloaded', answering(429, {})],
     ['cannot be reached', async () => Promise.reject(new Error('down'))],
-    ['answers no JSON', async () => new Response('<html>')],
   ])(
     'because the provider %s leaves the device its token: 503, and the next one asks again',
     async (_, fetch) => {
@@ -145,7 +137,7 @@ describe('a refresh that fails', () => {
     expect(await refresh(service, 'old')).toMatchObject({ status: 503 });
   });
 
-  test('not because an answer could not be kept: it is passed on', async () => {
+  test('does not include one whose answer could not be kept: it is passed on', async () => {
     const refreshes = { begin: async () => ({ state: 'yours' }), finish: down };
     const service = rotatingService({ refreshes });
     expect((await refresh(service, 'old')).body.access_token).toBe('access 1');

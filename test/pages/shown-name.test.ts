@@ -33,7 +33,7 @@ describe('visible text is kept as it is', () => {
   test.each([
     ['emoji of one family', '👨‍👩‍👧‍👦 Home'],
     ['emoji with a skin and a sex', '🕵🏽‍♀️'],
-    ['emoji with a heart between', '👩‍❤️‍💋‍👨'],
+    ['emoji joined by a heart', '👩‍❤️‍💋‍👨'],
     ['a flag made of two', '🏳️‍🌈 🏴‍☠️ 🇩🇪'],
     ['a keycap', '1️⃣'],
     ['Arabic', 'تلفاز غرفة المعيشة'],

@@ -1,4 +1,4 @@
-/** Discovery of a provider by its issuer (OpenID Connect Discovery, RFC 8414): what is asked, believed and refused. */
+/** Discovery of a provider by its issuer (OpenID Connect Discovery, RFC 8414): what is requested, accepted and refused. */
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { DISCOVERY_BYTES } from '../../src/limits.ts';
 import {
@@ -42,7 +42,7 @@ function acme(given: Partial<ProviderToDiscover> = {}): ProviderToDiscover {
   return { ...asked, authorizeParams: {}, ...given };
 }
 
-/** What comes of a document at the OpenID address. */
+/** The outcome for a document at the OpenID address. */
 function discover(
   document: Record<string, unknown>,
   given: Partial<ProviderToDiscover> = {},
@@ -101,7 +101,7 @@ describe('the URL of the document', () => {
   );
 });
 
-test('the document of a certified server (oidc-provider) is understood', async () => {
+test('the document of a certified server (oidc-provider) is read', async () => {
   const { issuer, stop } = await startOpenId('https://relay.test/callback');
   const discovery = await discoverProvider(acme({ issuer, clientSecret: 's' }), fetch);
   await stop();
@@ -204,7 +204,7 @@ describe('an address on this machine, by plain http', () => {
   );
 });
 
-describe('what is not believed', () => {
+describe('what is refused', () => {
   test.each([
     ['another issuer', 'https://evil.example'],
     ['a slash more', `${origin}/`],
@@ -307,7 +307,7 @@ describe('an issuer that cannot be reached is a problem, not an exception', () =
     expect(asked).toEqual([]);
   });
 
-  test('an error of fetch, of which only the code is told', async () => {
+  test('an error of fetch, of which only the code is shown', async () => {
     const failing = () =>
       Promise.reject(Object.assign(new Error('hunter2'), { code: 'ECONNRESET' }));
     const problem = problemOf(await discoverProvider(acme(), failing));

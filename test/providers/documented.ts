@@ -1,17 +1,16 @@
 /**
- * Mock providers that insist on what the real ones document (docs/providers/). What
- * each insists on is written here once more, so that a change of a profile has to be
- * meant.
+ * Mock providers that require what the real ones document (docs/providers/). The
+ * requirements are written here a second time, so that no profile changes by mistake.
  */
 import { expect } from 'bun:test';
 import { hash } from 'node:crypto';
 import { BASE_URL } from '../kit/service.ts';
 
-/** What a provider insists on, and how it answers. */
+/** What a provider requires, and how it answers. */
 export interface Documented {
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
-  /** 'none': it refuses a challenge, or nobody knows that it takes one. */
+  /** 'none': it refuses a challenge, or is not known to accept one. */
   readonly pkce: 'none' | 'plain' | 'S256';
   /** Empty: no scope may be sent. */
   readonly scope: string;
@@ -189,7 +188,7 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
 export const ID = 'client';
 export const SECRET = 'secret/of=the+client';
 
-/** A provider that insists on what is documented of it. Its own words say what it misses. */
+/** A provider that requires what is documented of it. It says what is missing. */
 export function playProvider(name: string, documented: Documented) {
   const { authorizeUrl, tokenUrl, pkce, scope, offline = {}, auth, body } = documented;
   const redirectUri = `${BASE_URL}/auth/${name}/callback`;
@@ -197,7 +196,7 @@ export function playProvider(name: string, documented: Documented) {
   const refreshTokens = new Set<string>();
   let granted = 0;
 
-  /** The page where the user signs in: what the browser brings back. Throws what is wrong with the request. */
+  /** The page where the user signs in: what the browser returns with. Throws what is wrong with the request. */
   function authorize(address: string): { readonly state: string; readonly code: string } {
     const url = new URL(address);
     const sent = Object.fromEntries(url.searchParams);
@@ -243,11 +242,11 @@ export function playProvider(name: string, documented: Documented) {
     if (!knows) return Response.json({ error: 'invalid_client' }, { status: 401 });
 
     if (sent.grant_type === 'refresh_token') {
-      const { refresh_token: brought = '', redirect_uri: redirect } = sent;
+      const { refresh_token: presented = '', redirect_uri: redirect } = sent;
       if (documented.refreshesWithRedirectUri && redirect !== redirectUri) return refuse();
-      if (!refreshTokens.has(brought)) return refuse();
+      if (!refreshTokens.has(presented)) return refuse();
       if (documented.refreshToken === 'kept') return grant({});
-      refreshTokens.delete(brought);
+      refreshTokens.delete(presented);
       return grant({ refresh_token: issueRefreshToken() });
     }
     const { code = '', code_verifier: verifier = '' } = sent;

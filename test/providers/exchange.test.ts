@@ -1,8 +1,8 @@
-/** The code exchange: what the provider receives, and what is believed of its answer, however large, broken or hostile. */
+/** The code exchange: what is read of a provider's answer, however large, broken or hostile. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
 import { start } from '../kit/device.ts';
-import { CODE, createExchange, fetchUpstream, outcomeOf, REDIRECT_URI } from '../kit/exchange.ts';
+import { createExchange, fetchUpstream, outcomeOf } from '../kit/exchange.ts';
 import { TOKEN_RESPONSE_BYTES } from '../kit/limits.ts';
 import { serveBytes, serveUpstream } from '../kit/provider.ts';
 import { startRelay } from '../kit/relay.ts';
@@ -15,46 +15,14 @@ const TOKENS = '{"access_token":"tokens"}';
 const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${TOKENS.length}\r\n`;
 const exchange = createExchange();
 
-/** What the exchange with a provider that answers with this body comes to. */
-async function exchangeWith(body: string, status = 200) {
-  using upstream = serveUpstream(() => new Response(body, { status }));
+/** The outcome of an exchange with a provider that answers with this body. */
+async function exchangeWith(body: string) {
+  using upstream = serveUpstream(() => new Response(body));
   return await exchange(upstream.url);
 }
 
-describe('the request', () => {
-  test('asks for an uncompressed answer', async () => {
-    using upstream = serveUpstream(() => new Response(TOKENS));
-    await exchange(upstream.url);
-    expect(upstream.requests[0]?.headers.get('accept-encoding')).toBe('identity');
-  });
-
-  test.each([
-    ['post', { client_id: 'client', client_secret: 's&c:t+' }, null],
-    ['basic', {}, `Basic ${btoa('client:s%26c%3At%2B')}`],
-  ] as const)(
-    'RFC 6749 §2.3.1: with client authentication %s the secret is in one place only',
-    async (clientAuth, fields, authorization) => {
-      using upstream = serveUpstream(() => new Response(TOKENS));
-      await exchange(upstream.url, { clientAuth, clientSecret: 's&c:t+' });
-      const [request] = upstream.requests;
-      expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual({
-        grant_type: 'authorization_code',
-        code: CODE,
-        redirect_uri: REDIRECT_URI,
-        ...fields,
-      });
-      expect(request?.headers.get('authorization')).toBe(authorization);
-    },
-  );
-});
-
 describe('the answer', () => {
   test.each<[string, string, object]>([
-    [
-      'a number in a string is a number',
-      '{"access_token":"a","expires_in":"9"}',
-      { accessToken: 'a', expiresIn: 9 },
-    ],
     [
       'values of another type are left out',
       '{"access_token":"a","expires_in":true,"refresh_token":5}',
@@ -72,35 +40,15 @@ describe('the answer', () => {
 
   test.each([
     ['without an access token', '{}', 'no_token'],
-    ['with an empty one', '{"access_token":""}', 'no_token'],
-    ['with one that is no string', '{"access_token":7}', 'no_token'],
-    ['null', 'null', 'not_json'],
     ['a form', 'access_token=a', 'not_json'],
-    ['empty', '', 'not_json'],
-    ['JSON cut short', '{"access_token":"a"', 'not_json'],
     ['JSON nested without end', '['.repeat(60_000), 'not_json'],
   ])('%s is a failed exchange', async (_, body, reason) => {
     expect(await exchangeWith(body)).toMatchObject({ ok: false, failure: { reason } });
   });
-
-  test('RFC 6749 §5.2: of an error only a standard code is kept, for the log', async () => {
-    const answer = (error: string) => JSON.stringify({ error, error_description: 'secret' });
-    expect(await exchangeWith(answer('invalid_client'), 400)).toEqual({
-      ok: false,
-      failure: {
-        ...{ reason: 'status', status: 400 },
-        ...{ providerError: 'invalid_client', refusal: 'invalid_client' },
-      },
-    });
-    expect(await exchangeWith(answer('the code was secret'), 400)).toEqual({
-      ok: false,
-      failure: { reason: 'status', status: 400 },
-    });
-  });
 });
 
 describe('too much', () => {
-  test('an endless body is left after 64 KiB', async () => {
+  test('of an endless body no more than 64 KiB are read', async () => {
     let sentBytes = 0;
     const endless = () =>
       new ReadableStream({
@@ -115,7 +63,7 @@ describe('too much', () => {
     expect(sentBytes).toBeLessThan(20_000_000);
   });
 
-  test('a Content-Length beside chunks does not count: the chunks are left after 64 KiB', async () => {
+  test('a Content-Length beside chunks does not count: no more than 64 KiB of the chunks are read', async () => {
     let sentBytes = 0;
     const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
     using upstream = await serveBytes((socket) => {
@@ -138,7 +86,7 @@ describe('too much', () => {
     ['a small one', TOKENS, 'tokens'],
     ['a bomb', Buffer.alloc(60_000_000, 32), 'too_large'],
   ])(
-    'an answer that is compressed although nobody asked is decoded up to the limit: %s',
+    'an answer that is compressed although the relay asks for none is decoded up to the limit: %s',
     async (_, content, outcome) => {
       const packed = gzipSync(content);
       // Within the limit as it is.
@@ -196,14 +144,14 @@ describe('too much', () => {
     const grownBytes = (await signIn(SIGN_INS)) - settledBytes;
     // What was read of the bodies would be three times as much; what was sent, twelve times.
     expect(grownBytes).toBeLessThan((SIGN_INS * TOKEN_RESPONSE_BYTES) / 3);
-    // One, and perhaps some before it whose end was not noticed yet.
+    // One, and some before it whose end may not have been noticed yet.
     expect(mostOpen).toBeLessThan(10);
     await relay.stop();
   }, 60_000);
 });
 
 test.each(['http://127.0.0.1:1/token', 'http://provider.invalid/token'])(
-  'a provider that is not there is unreachable: %s',
+  'a provider without a server is unreachable: %s',
   async (url) => {
     expect(await outcomeOf(exchange(url))).toBe('unreachable');
   },
@@ -223,7 +171,7 @@ describe('RFC 9700 §4.2: only a provider whose certificate is trusted receives 
       },
     });
 
-  test('one that nobody vouches for receives none', async () => {
+  test('one with a self-signed certificate receives none', async () => {
     using provider = startProvider();
     const relay = await startRelay({ MAL_TOKEN_URL: `https://localhost:${provider.port}/token` });
     const { state } = await start(relay);
@@ -233,13 +181,13 @@ describe('RFC 9700 §4.2: only a provider whose certificate is trusted receives 
     await relay.stop();
   });
 
-  test('not even with NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment', async () => {
+  test('nor with NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment', async () => {
     using provider = startProvider();
     const url = `https://localhost:${provider.port}/token`;
     const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
     try {
-      // The runtime follows it where nothing else is said.
+      // The runtime obeys it by default.
       expect((await fetch(url)).status).toBe(200);
       const refusal = await fetchUpstream(url, { method: 'POST' }).catch((error) => error.code);
       expect(refusal).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');

@@ -1,4 +1,4 @@
-/** Every profile signs in and refreshes, over the wire, at a mock provider that insists on what the real one documents. */
+/** Every profile signs in and refreshes at a mock provider that requires what the real one documents. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { PROFILES } from '../../src/providers/known.ts';
 import { factsOf, type Profile } from '../../src/providers/profile.ts';
@@ -31,7 +31,7 @@ function configure(name: string): readonly ProviderConfig[] {
   return read.settings.providers;
 }
 
-/** Meets the provider that is documented, with whatever the relay knows of it. */
+/** A service with these providers, and the documented provider behind it. */
 function meet(name: string, documented: Documented, providers = configure(name)) {
   const provider = playProvider(name, documented);
   return { provider, service: createTestService({ providers }, { fetch: provider.answer }) };
@@ -49,7 +49,7 @@ async function signIn(name: string, { service, provider }: Meeting) {
   return (await (await poll(service, session)).json()) as Record<string, unknown>;
 }
 
-test('what each provider with a profile insists on is written here', () => {
+test('each provider with a profile has its requirements in documented.ts', () => {
   expect(Object.keys(DOCUMENTED).toSorted()).toEqual([...PROFILES.keys()].toSorted());
 });
 
@@ -92,7 +92,7 @@ describe.each(REFRESHING)('%s', (name, documented) => {
     expect(twice.body).toMatchObject({ access_token: expect.stringMatching(/^access-/) });
   });
 
-  test('a refresh token that it does not know is invalid_grant', async () => {
+  test('a refresh token that it does not know gets invalid_grant', async () => {
     const { status, body } = await refresh(meet(name, documented).service, 'stale', {}, name);
     expect([status, body.error]).toEqual([400, 'invalid_grant']);
   });
@@ -126,7 +126,7 @@ test('a list of scopes reaches a device of the device grant as RFC 6749 §5.1 ha
   expect(body.scope).toBe('user:read:email channel:read:polls');
 });
 
-test('a relay in a process of its own logs what is doubtful, and sends what a profile asks for', async () => {
+test('a relay process logs what is unverified, and sends what a profile requires', async () => {
   using trakt = serveUpstream(() => Response.json({ access_token: 'token' }));
   const relay = await startRelay({
     ...{ PROVIDERS: 'trakt,osu', OSU_CLIENT_ID: 'osu', OSU_CLIENT_SECRET: 'secret' },
@@ -159,7 +159,7 @@ test('a relay in a process of its own logs what is doubtful, and sends what a pr
   expect(await relay.stop()).toBe(0);
 });
 
-test('the requests of mal and anilist have no header and no field but those of before', async () => {
+test('the requests of mal and anilist have exactly these headers and fields', async () => {
   const seen: Record<string, unknown> = {};
   const fetch: Fetch = async (url, { headers, body }) => {
     seen[url] = { headers, fields: [...new URLSearchParams(String(body)).keys()] };

@@ -1,5 +1,5 @@
-/** The session machine: which event leads from which state to which. */
-import { describe, expect, test } from 'bun:test';
+/** The session machine: the outcome and next state of each event in each state. The store suite tests how long a session is kept. */
+import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import * as machine from '../../src/relay/session.ts';
 import { EXCHANGE_LEASE_MS } from '../kit/limits.ts';
@@ -110,7 +110,7 @@ test('every cell of the table: the outcome of each event in each state, and the 
       'claim: still_pending, exchanging',
       'acknowledge: early, exchanging',
     ],
-    // Its holder died: to everybody else the session is completed with an error.
+    // The relay that had the lease was killed: the session is completed with an error.
     'the lease ran out': [
       'find: already_completed, exchanging',
       'authorize: already_completed, exchanging',
@@ -166,85 +166,10 @@ test('a session lives to the last millisecond of its lifetime; after it every ev
   }
 });
 
-describe('a result that was claimed', () => {
-  const claim = (session: machine.Session, nowMs = 0): Step => EVENTS.claim(session, nowMs);
-
-  test('without `repeatMs` it removes the session', () => {
-    expect(claim({ ...COMPLETED, repeatMs: undefined }).next).toBeUndefined();
-  });
-
-  test('with `repeatMs` it stays for that long from the first claim, later claims add nothing', () => {
-    const { next } = claim(COMPLETED, EXPIRES_AT_MS);
-    const expiresAtMs = EXPIRES_AT_MS + REPEAT_MS;
-    expect(next).toEqual({ ...DELIVERED, expiresAtMs });
-    const kept = next ?? expect.unreachable();
-    expect(claim(kept, expiresAtMs)).toEqual({ outcome: 'tokens', next: kept });
-    expect(claim(kept, expiresAtMs + 1).outcome).toBe('expired');
-  });
-
-  test('with `keepsErrors` an error stays completed, whatever `repeatMs` says; tokens do not', () => {
-    for (const repeatMs of [undefined, REPEAT_MS]) {
-      const options = { repeatMs, keepsErrors: true };
-      const denied: machine.Session = { ...COMPLETED, ...options, result: DENIED };
-      expect(claim(denied, EXPIRES_AT_MS).next).toEqual(denied);
-      expect(claim({ ...EXCHANGING, ...options }, EXPIRES_AT_MS).next).toMatchObject({
-        ...{ ...options, state: 'completed', expiresAtMs: EXPIRES_AT_MS },
-        result: { error: 'exchange_failed' },
-      });
-    }
-    const tokens = { ...COMPLETED, repeatMs: undefined, keepsErrors: true };
-    expect(claim(tokens).next).toBeUndefined();
-  });
-});
-
-test('the outcome of each state, which the user is told who comes back', () => {
-  const leaseEnded = EXCHANGE_LEASE_MS + 1;
-  expect(machine.outcomeOf(PENDING, 0)).toBeUndefined();
-  expect(machine.outcomeOf(EXCHANGING, EXCHANGE_LEASE_MS)).toBe('in_progress');
-  expect(machine.outcomeOf(EXCHANGING, leaseEnded)).toBe('failed');
-  expect(machine.outcomeOf(COMPLETED, EXPIRES_AT_MS)).toBe('signed_in');
-  expect(machine.outcomeOf(DELIVERED, EXPIRES_AT_MS)).toBe('signed_in');
-  expect(machine.outcomeOf({ ...COMPLETED, result: DENIED }, 0)).toBe('access_denied');
-  for (const error of ['authorization_failed', 'missing_code', 'exchange_failed'] as const) {
-    expect(machine.outcomeOf({ ...COMPLETED, result: { error } }, 0)).toBe('failed');
-  }
-  expect(machine.outcomeOf(CANCELLED, EXPIRES_AT_MS)).toBe('cancelled');
-  for (const session of [PENDING, EXCHANGING, COMPLETED, DELIVERED, CANCELLED]) {
-    expect(machine.outcomeOf(session, EXPIRES_AT_MS + 1)).toBeUndefined();
-  }
-});
-
 test('the verifier is forgotten as soon as the lease is given or the session fails', () => {
   expect(machine.lease(PENDING, 0)).toEqual(EXCHANGING);
   expect(machine.fail(PENDING, DENIED, 0)).toEqual({ ...COMPLETED, result: DENIED });
   expect(machine.complete(EXCHANGING, TOKENS, 0)).toEqual(COMPLETED);
-});
-
-describe('the opening of the link', () => {
-  const OPENING = { atMs: 5, isReported: false };
-
-  test('is recorded the first time that the user is redirected, and kept to the end', () => {
-    const opened = { ...PENDING, opening: OPENING };
-    expect(machine.authorize(PENDING, 5)).toEqual(opened);
-    expect(machine.authorize(opened, 6)).toBe(opened);
-    expect(machine.lease(opened, 0)).toEqual({ ...EXCHANGING, opening: OPENING });
-    expect(machine.fail(opened, DENIED, 0)).toMatchObject({ opening: OPENING });
-    expect(machine.cancel(opened, 0)).toEqual({ ...CANCELLED, opening: OPENING });
-  });
-
-  test('is reported once, while there is no result', () => {
-    for (const session of [PENDING, EXCHANGING]) {
-      const opened = { ...session, opening: OPENING };
-      const reported = machine.takeOpenedNotice(opened, 10);
-      expect(reported).toEqual({ ...opened, opening: { ...OPENING, isReported: true } });
-      if (typeof reported === 'string') return expect.unreachable();
-      expect(machine.takeOpenedNotice(reported, 10)).toBe('nothing_to_report');
-    }
-    for (const session of [COMPLETED, DELIVERED, CANCELLED]) {
-      const opened = { ...session, opening: OPENING };
-      expect(machine.takeOpenedNotice(opened, 10)).toBe('nothing_to_report');
-    }
-  });
 });
 
 test('a cancelled session holds neither verifier nor result', () => {

@@ -16,7 +16,7 @@ function openQueue(durationMs = 1_000) {
   return { clock, queue, due, add };
 }
 
-test('each deadline falls due after its whole time, and all of them share one timer', () => {
+test('each deadline is due after its whole time, and all of them share one timer', () => {
   const { clock, due, add } = openQueue(50_000);
   add('first');
   clock.advance(20_000);
@@ -31,7 +31,7 @@ test('each deadline falls due after its whole time, and all of them share one ti
   expect(clock.timers).toBe(0);
 });
 
-test('a cancelled deadline never falls due, and no timer stays for it', () => {
+test('a cancelled deadline is never due, and no timer is left for it', () => {
   const { clock, queue, due, add } = openQueue();
   queue.cancel(add('cancelled'));
   queue.releaseAll();
@@ -40,7 +40,7 @@ test('a cancelled deadline never falls due, and no timer stays for it', () => {
   expect(clock.timers).toBe(0);
 });
 
-test('a release lets every deadline fall due at once, and none of them again', () => {
+test('a release makes every deadline due at once, and none of them again', () => {
   const { clock, queue, due, add } = openQueue();
   for (let count = 0; count < 10; count += 1) add('released');
   queue.releaseAll();

@@ -33,6 +33,6 @@ test.each<[string, Record<string, string>, string[]]>([
   for (const BLIND of ['allow', 'never']) expect(faultsOf({ ...env, BLIND })).toEqual([]);
 });
 
-test('a provider that is not enabled is none', () => {
+test('a provider that is not enabled is no fault', () => {
   expect(settingsOf({ ...S256, PROVIDERS: 'acme,mal', BLIND: 'always' }).blind).toBe('always');
 });

@@ -22,7 +22,7 @@ describe('--help', () => {
     expect(help.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
 
-  test.each(all)('tells of %s with its meaning and default', (name, setting) => {
+  test.each(all)('has %s with its meaning and default', (name, setting) => {
     const words = help.replace(/\s+/g, ' ');
     const ending = setting.default === undefined ? '' : ` Default: ${setting.default}.`;
     expect(words).toContain(`${name} ${setting.meaning}${ending} `);

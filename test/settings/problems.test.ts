@@ -81,7 +81,7 @@ describe('values in quotes, which container tools keep', () => {
     expect(faultsOf({ PORT: '"http"' })).toEqual(problems.map((problem) => `PORT ${problem}`));
   });
 
-  test('one quote is none, and other names are not settings', () => {
+  test('a single quote is no fault, and other names are not settings', () => {
     const env = { APP_NAME: '"Acme', DISPLAY: '":0"', SPOTIFY_CLIENT_ID: '"id"' };
     expect(faultsOf({ MAL_CLIENT_ID: 'id', ...env })).toEqual([]);
   });
@@ -103,11 +103,11 @@ describe('a secret without its client id', () => {
     ]);
   });
 
-  test('is none beside a provider at which users can sign in', () => {
+  test('is no fault beside a provider at which users can sign in', () => {
     expect(faultsOf({ ...relay, MAL_CLIENT_ID: 'id', ANILIST_CLIENT_SECRET: 's' })).toEqual([]);
   });
 
-  test('is none where the client id is set and something else is wrong', () => {
+  test('is no fault where the client id is set and something else is wrong', () => {
     const env = { ...relay, PROVIDERS: 'xyzzy', XYZZY_CLIENT_ID: 'id', XYZZY_CLIENT_SECRET: 's' };
     expect(faultsOf(env)).toEqual([expect.stringMatching(/^PROVIDERS lists xyzzy/)]);
   });
@@ -154,7 +154,7 @@ describe('what must not be shown is not shown', () => {
     expect(JSON.stringify(reading)).not.toMatch(/hunt|er2/);
   });
 
-  test('no malformed secret, wherever it is set, is in what an operator is told', () => {
+  test('no malformed secret, wherever it is set, is in what an operator reads', () => {
     property(malformedSecrets, ({ env, files, secrets }) => {
       const reading = read({ ...env, PORT: 'none' }, files);
       if (reading.ok) throw new Error('expected faults');

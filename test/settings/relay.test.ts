@@ -40,7 +40,7 @@ test('an empty or blank setting counts as not set', () => {
   expect(settingsOf(blank)).toEqual(settingsOf({}));
 });
 
-test('what the settings hold cannot be changed afterwards', () => {
+test('the settings cannot be changed afterwards', () => {
   const settings = settingsOf({ MAL_CLIENT_ID: 'id', MAL_AUTHORIZE_PARAMS: 'a=b' });
   const provider = settings.providers[0];
   for (const part of [settings, settings.providers, provider, provider?.authorizeParams]) {
@@ -329,7 +329,7 @@ describe('LOGO', () => {
     ['image/svg+xml', SVG],
     ['image/svg+xml', `<?xml version="1.0"?>\n<!-- made by hand -->\n${SVG}`],
   ])(
-    '%s: from a file byte by byte, or from a data: URI; the type is told from the bytes',
+    '%s: from a file byte by byte, or from a data: URI; the bytes decide the type',
     (mediaType, bytes) => {
       const logo = { mediaType, base64: base64(bytes) };
       expect(settingsOf({ LOGO: '/logo' }, { '/logo': bytes }).branding.logo).toEqual(logo);

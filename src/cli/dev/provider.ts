@@ -264,16 +264,16 @@ export function createDevProvider(options: DevProviderOptions) {
   };
 }
 
-/** The button that was pressed, or else the user name. */
+/** By the button that was pressed, or else by the user name. */
 function planOf(form: URLSearchParams): Plan {
   const scenario = parseScenario(form.get('ending')) ?? parseScenario(form.get('name'));
   return planFor(scenario ?? 'approve');
 }
 
-/** The codes that were given to the relay, and the tokens that follow them. RFC 6749 §4.1.3, §6. */
+/** The codes that the relay got, and its tokens. RFC 6749 §4.1.3, §6. */
 function createTokenIssuer(say: (text: string) => void) {
   const grants = new Map<string, DevGrant>();
-  /** Refresh token -> how often it was brought; of `refresh-rotates` and `refresh-503`. */
+  /** Refresh token -> how often it was used, with `refresh-rotates` and `refresh-503`. */
   const refreshes = new Map<string, number>();
 
   async function exchange(form: URLSearchParams): Promise<Response> {
@@ -297,12 +297,12 @@ function createTokenIssuer(say: (text: string) => void) {
     if (scenario === 'refresh-refused') return tokenError('invalid_grant');
     if (scenario === 'refresh-503' && times < REFRESHES_REFUSED) {
       remember(refreshes, token, times + 1);
-      say(`the provider answered a refresh 503, ${times + 1} of ${REFRESHES_REFUSED}`);
+      say(`a refresh got 503 from the provider, ${times + 1} of ${REFRESHES_REFUSED}`);
       return tokenError('temporarily_unavailable', 503);
     }
     if (scenario !== 'refresh-rotates') return tokens(user, scenario, undefined);
     if (times > 0) {
-      say('a refresh token came that no longer works: the app kept the old one');
+      say('a refresh used an old refresh token: the app must keep the new one');
       return tokenError('invalid_grant');
     }
     remember(refreshes, token, 1);
@@ -334,7 +334,6 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
   if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
 }
 
-/** What an app asks with its token. */
 function userinfo({ headers }: Request): Response {
   const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
   const read = readToken('access', token);

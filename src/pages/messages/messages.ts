@@ -22,17 +22,17 @@ export interface Messages {
     readonly linkInvalid: (app?: string) => string;
     /** After `linkInvalid`: it is also the response to a callback that is repeated, whose first response was lost. */
     readonly lookAtDevice: string;
-    /** The provider did not do its part. */
+    /** The provider failed. */
     readonly providerFault: (provider: string) => string;
-    /** The provider refused: too late, or the relay is not set up as it should be. */
+    /** The provider refused: too late, or the relay is configured wrongly. */
     readonly refused: (provider: string) => string;
-    /** This service did not do its part. The sign-in may go on. */
+    /** This service failed. The sign-in may continue. */
     readonly ownFault: string;
     readonly startAgain: (device?: string) => string;
     /** Label of the number by which the operator finds the request in the log. */
     readonly reference: string;
   };
-  /** What this service is and does: big providers demand that of an app's home page. */
+  /** What this service is and does: large providers require that of an app's home page. */
   readonly home: {
     readonly title: (app?: string) => string;
     readonly about: (app?: string) => string;
@@ -47,7 +47,7 @@ export interface Messages {
     readonly hint: string;
     readonly submit: string;
   };
-  /** Which app asks, what follows, and when to decline. */
+  /** Which app, what follows, and when to decline. */
   readonly confirm: {
     readonly title: (app?: string) => string;
     readonly consequence: (provider: string, app?: string) => string;
@@ -72,7 +72,7 @@ export interface Messages {
   readonly inProgress: TitledMessage;
   /** The device has ended the sign-in, and the user opens its link, its code, or comes back from the provider. */
   readonly cancelledOnDevice: TitledMessage;
-  /** An address that does not exist. */
+  /** An unknown path. */
   readonly notFound: TitledMessage;
   readonly tooManyTries: { readonly title: string; readonly message: (seconds: number) => string };
   readonly links: { readonly privacy: string; readonly terms: string; readonly support: string };

@@ -13,10 +13,10 @@ export interface MemoryRateLimiter extends RateLimiter {
   readonly size: number;
 }
 
-/** Addresses that one limit remembers, about 10 MB. One more, and the least recently used gets its burst back early. */
+/** Addresses in one limit, about 10 MB. One more, and the least recently used gets its burst back early. */
 export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
 
-/** Full buckets are removed early, because a large map slows garbage collection, but many at a time, which is cheaper. */
+/** Full buckets are removed early, because a large map slows garbage collection. Many at a time, which is cheaper. */
 const TAKES_BETWEEN_REMOVALS = 256;
 
 export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): MemoryRateLimiter {
@@ -24,7 +24,7 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): 
   const fullAtMs = new Map<string, number>();
   let takes = 0;
 
-  /** Stops at the first bucket that is not full. So a full one behind it stays, for `burst / rate` seconds at most. */
+  /** Stops at the first bucket that is not full. So a full one behind it stays for up to `burst / rate` seconds. */
   function removeFull(nowMs: number): void {
     for (const [key, fullAt] of fullAtMs) {
       if (fullAt > nowMs) return;
@@ -54,7 +54,7 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): 
     },
     refund(key) {
       const bucket = fullAtMs.get(key);
-      // It keeps its place in the order, although it is full earlier now: a lookup or a sweep removes it later.
+      // Keeps its place in the order, although it is full earlier now.
       if (bucket !== undefined) fullAtMs.set(key, afterRefund(bucket, policy));
     },
     sweep() {

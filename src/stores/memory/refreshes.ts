@@ -9,7 +9,7 @@ export interface MemoryRefreshStore extends RefreshStore {
 }
 
 interface Refresh {
-  /** Undefined while the provider is being asked. */
+  /** Undefined while the refresh is in progress. */
   readonly result: string | undefined;
   readonly expiresAtMs: number;
 }
@@ -36,7 +36,7 @@ export function createMemoryRefreshStore(clock: Clock): MemoryRefreshStore {
       if (result === undefined) return;
       const refresh = { result, expiresAtMs: clock.now() + REFRESH_RESULT_MS };
       byDigest.set(digest, refresh);
-      // Tokens are removed on time even if nobody asks for them again.
+      // Tokens are removed on time, even without another lookup.
       expiries.add({
         dueAtMs: 0,
         onDue() {

@@ -36,7 +36,7 @@ export function createMemoryStore(
   startPolicy: RateLimitPolicy,
 ): MemoryStore {
   const startLimiter = createMemoryRateLimiter(clock, startPolicy);
-  /** In the order of start, which is the order of expiry: removal begins at the front. */
+  /** In the order of their start, which is the order of expiry. */
   const byBrowserState = new Map<string, Entry>();
   const byUserCode = new Map<string, Entry>();
   /** The same sessions, and the delivered ones that may be claimed again. */
@@ -273,7 +273,7 @@ export function createMemoryStore(
 
 const GONE: Claim = { state: 'gone' };
 
-/** A session as it is when it starts. */
+/** A new session. */
 function pendingOf(asked: NewSession, pollDigest: string, nowMs: number): machine.Pending {
   return {
     state: 'pending',
@@ -319,7 +319,7 @@ function createDelivered() {
   };
 }
 
-/** About two megabytes. One more, and the oldest is forgotten: its link or code is then unknown. */
+/** About two megabytes. One more removes the oldest, whose link or code is then unknown. */
 const MAX_OUTCOMES = 10_000;
 
 /** The outcomes of sessions whose result was delivered, by link and by code. */

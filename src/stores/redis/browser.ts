@@ -40,7 +40,7 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
   const { commands, keys, randomBytes, ownLeases, observer } = options;
   const { run } = commands;
 
-  /** The session that the link leads to, and its keys in the store. */
+  /** The session of the link, and its keys in the store. */
   function linkKeysOf(browserState: string): LinkKeys {
     const link = deriveFromBrowserState(browserState);
     const tagKeys = keys.of(browserState);
@@ -68,7 +68,7 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
     /** Repeated for a while. If it is unknown after that, the user may reload, and sees the outcome. */
     async fail(service, browserState, result) {
       const place = linkKeysOf(browserState);
-      // An error is not secret, so it is sealed under the session key alone.
+      // An error is not secret, so it is sealed only under the session key.
       const sealed = sealResult(place.link, '', result, randomBytes);
       const sealedResult = { sealed, outcome: outcomeOfResult(result) };
       return storeResult(options, place, service, sealedResult, {
@@ -111,7 +111,7 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
       return { ...authorization, deviceName: nameOf(link, sealedName) };
     },
 
-    /** Repeated while the store is unreachable; a repetition of what was carried out succeeds. */
+    /** Repeated while the store is unreachable; a repetition of a success succeeds. */
     async complete(service, browserState, result) {
       const place = linkKeysOf(browserState);
       const { link, recordKey } = place;
@@ -126,7 +126,7 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
       const sealed = sealResult(link, sealedDeviceKey, result, randomBytes);
       const sealedResult = { sealed, outcome: outcomeOfResult(result) };
       if (own !== undefined) own.result = sealedResult;
-      // Insists, because this process alone has the tokens.
+      // Only this process has the tokens.
       return storeResult(options, place, service, sealedResult, {
         states: own === undefined ? STATE.exchanging : FROM_OWN_LEASE,
         insist: true,
@@ -138,14 +138,14 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
 /** Pending: a failover has lost the lease. */
 const FROM_OWN_LEASE = STATE.exchanging + STATE.pending;
 
-/** A session as its link leads to it. */
+/** A session, found by its link. */
 interface LinkKeys {
   readonly link: Derived;
   readonly recordKey: string;
   readonly outcomeKey: string;
 }
 
-/** The browser state that the code leads to. */
+/** The browser state of the code's session. */
 async function findByCode(
   { commands, keys }: BrowserVerbsOptions,
   userCode: string,

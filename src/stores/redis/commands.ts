@@ -1,7 +1,6 @@
 /**
- * Commands with a deadline of their own: the client waits for an answer for ever. What
- * is unanswered is repeated or undone. The store's clock says until when a command is
- * valid.
+ * Commands with a deadline, because the client would wait for a reply for ever. Commands
+ * without a reply are repeated or undone. Each is valid until a time on the store's clock.
  */
 import { Buffer } from 'node:buffer';
 import {
@@ -26,49 +25,49 @@ export const STORE_PATIENCE_MS = 4_000;
 export interface RedisCommands {
   /**
    * `args` follow the clock, which is the first argument of every script. Throws
-   * StoreUnavailable: offline, refused, or not answered in time; after the last it is
-   * unknown whether the script was carried out.
+   * StoreUnavailable: offline, refused, or no reply in time. After the last it is unknown
+   * whether the script was executed.
    */
   run(script: Script, keys: string[], args: (string | number)[]): Promise<unknown>;
   get(key: string): Promise<string | null>;
   /** Any other wait for the store, under the same deadline. */
   within<T>(work: Promise<T>): Promise<T>;
   /**
-   * Repeats an attempt for STORE_PATIENCE_MS once it is unknown whether one was carried
-   * out, or when one reached the store too late; with `insist` after any failure, until
-   * the lease ends. Whatever is repeated is carried out once, and has the same answer
-   * each time. Time in which the process was paused does not count.
+   * Repeats an attempt for STORE_PATIENCE_MS if it is unknown whether it was executed, or if it
+   * reached the store too late; with `insist` after any failure, until the lease ends. Takes
+   * effect once, with the same reply each time. Time in which the process was paused does not
+   * count.
    */
   repeat<T>(options: RepeatOptions, attempt: Attempt<T>): Promise<T>;
   /**
-   * Undoes what may have been carried out: repeats `undoOnce` in the background until the
-   * store has answered. With `isUnknown` also until no attempt can be carried out any
-   * more. Resolves then, or after STORE_UNDO_MS. Never rejects.
+   * Undoes an attempt: repeats `undoOnce` in the background until the store has replied. With
+   * `isUnknown` also until no attempt can be executed any more. Resolves then, or after
+   * STORE_UNDO_MS. Never rejects.
    */
   undo(undoOnce: () => Promise<unknown>, options: { isUnknown: boolean }): Promise<void>;
   /** Resolves once no script is in progress, repeated or undone. */
   settled(): Promise<void>;
   /** `settled` waits for this work too: several commands that must all be sent. */
   track<T>(work: Promise<T>): Promise<T>;
-  /** Asks the store what time it is. */
+  /** Reads the store's clock. */
   probeClock(): Promise<void>;
   /** Stops pending undos. */
   close(): void;
 }
 
-/** `isUnknown`: an attempt before this one may have been carried out, or may still be. */
+/** `isUnknown`: an attempt before this one may have been executed, or may still be. */
 type Attempt<T> = (isUnknown: boolean) => Promise<T>;
 
 interface RepeatOptions {
   readonly insist: boolean;
-  /** Called when it gives up and does not know whether an attempt was carried out. */
+  /** Called when it gives up without knowing whether an attempt was executed. */
   readonly onUnknown?: () => void;
 }
 
 export interface RedisCommandsOptions {
   readonly client: RedisClient;
   readonly clock: Clock;
-  /** Called whenever there was no answer. */
+  /** Called for each command without a reply. */
   readonly onCut: () => void;
   readonly refusals: Refusals;
   readonly monitor: Monitor;
@@ -190,7 +189,7 @@ async function repeat<T>(
       }
       await pause(clock, STORE_RETRY_MS);
     }
-    // The process was paused in a turn that took longer, and that does not count.
+    // A turn that took longer was a pause of the process, which does not count.
     leftMs -= Math.min(clock.now() - startedAtMs, STORE_DEADLINE_MS + STORE_RETRY_MS);
   }
 }
@@ -202,7 +201,7 @@ async function undo(
   isUnknown: boolean,
 ): Promise<void> {
   const startedAtMs = clock.now();
-  // An attempt that is still on its way is not carried out after this.
+  // An attempt that is still on its way is not executed after this.
   const settledAtMs = startedAtMs + (isUnknown ? STORE_DEADLINE_MS : 0);
   for (let pauseMs = STORE_RETRY_MS; !isClosed(); pauseMs = longer(pauseMs)) {
     const askedAtMs = clock.now();
@@ -216,12 +215,12 @@ async function undo(
   }
 }
 
-/** It came too late and was not carried out. */
+/** It came too late and was not executed. */
 const isTooLate = (error: unknown) => isAnswer(error) && reasonOf(error) === TOO_LATE;
 
 const longer = (pauseMs: number) => Math.min(2 * pauseMs, STORE_RETRY_MAX_MS);
 
-/** Without an error: it was not answered. */
+/** Without an error: there was no reply. */
 function unavailable(error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
   return error === undefined
@@ -230,10 +229,10 @@ function unavailable(error: unknown): StoreUnavailable {
 }
 
 /*
- * The store's clock, relative to ours. A store that is paused, or that fails over, may
- * carry out a command after the relay has stopped waiting for its answer. A claim would
- * then deliver the tokens to no device. So a command says until when it is valid, and
- * the store refuses it later. docs/scaling.md "When Redis is unreachable".
+ * The store's clock, relative to ours. A store that is paused, or that fails over, may execute
+ * a command after the relay has stopped waiting for its reply. A claim would then deliver the
+ * tokens to no device. So a command says until when it is valid, and the store refuses it
+ * later. docs/scaling.md "When Redis is unreachable".
  */
 
 /**
@@ -254,7 +253,7 @@ export function createStoreClock(askTime: () => Promise<number>, clock: Clock) {
       if (aheadMs !== undefined && answeredAtMs - askedAtMs > MAX_ROUND_TRIP_MS) return;
       aheadMs = storeMs - (askedAtMs + answeredAtMs) / 2;
     },
-    /** `until` and the last moment, by the store's clock, at which it may carry out a command. Empty before the first probe. */
+    /** `until` and the last time, by the store's clock, at which it may execute a command. Empty before the first probe. */
     deadline: (): string =>
       aheadMs === undefined ? '' : `until ${Math.round(clock.now() + aheadMs + STORE_LATEST_MS)}`,
   };

@@ -36,7 +36,7 @@ export interface RedisClient {
 }
 
 export interface ConnectOptions {
-  /** A connection failed, with its error, or was given up; what it would have received is lost. */
+  /** A connection failed, with its error, or was closed; what it would have received is lost. */
   readonly onCut: (error?: unknown) => void;
   readonly onEvent: (event: PrimaryEvent) => void;
   /** Closes everything. */
@@ -99,7 +99,7 @@ function redirectionOf(error: unknown, from: Connection) {
   return { kind, name: nameOf({ host: host || (own?.host ?? ''), port }) };
 }
 
-/** Subscribes at a primary that may be used, and at another one when it may not be used any more. */
+/** Subscribes at a usable primary, and at another one when that is no longer usable. */
 function createListener(
   target: RedisTarget,
   { onCut }: ConnectOptions,

@@ -104,7 +104,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
   };
 }
 
-/** A session as its poll secret leads to it, and the keys of its tag. */
+/** A session, found by its poll secret, and the keys of its tag. */
 interface PollPlace extends DevicePlace {
   readonly keys: TagKeys;
 }
@@ -143,8 +143,8 @@ function findPlace(
 }
 
 /**
- * Repeated for a while under one id. A claim that reaches no device is
- * undone: one whose outcome stays unknown, and one whose device has disconnected.
+ * Repeated for a while under one id. A claim that reaches no device is undone: if its outcome
+ * stays unknown, or its device has disconnected.
  */
 async function claimOnce(
   options: DeviceVerbsOptions,
@@ -179,7 +179,7 @@ async function claimOnce(
       openClaims.close(claim);
       return reply;
     }
-    // An earlier attempt may be carried out yet, where there is something to claim.
+    // An earlier attempt may still be executed, if there is something to claim.
     if (reply.state === 'claimed' || (isUnknown && reply.state !== 'gone')) undoClaim();
     else openClaims.close(claim);
     return reply.state === 'claimed' ? parseReply(['pending']) : reply;
@@ -208,7 +208,7 @@ interface ClaimReply {
   /** As in PendingClaim. */
   readonly endsInMs: number;
   readonly sealed: string;
-  /** The claim that has it. */
+  /** The claim that delivered it. */
   readonly takenBy: string;
   /** Later claims get it too, for a while. */
   readonly isKept: boolean;

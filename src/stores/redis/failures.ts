@@ -71,7 +71,7 @@ const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 const UNKNOWN_HOST = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ENODATA', 'ESERVFAIL']);
 
 function closed({ tls }: RedisTarget): string {
-  return `the server closes the connection${tls ? '' : '; one that speaks TLS wants rediss://'}`;
+  return `the server closes the connection${tls ? '' : '; one that speaks TLS requires rediss://'}`;
 }
 
 /** By the first word of the server's error. */
@@ -85,12 +85,12 @@ function findReplyProblem(reply: string, { type, password }: RedisTarget): strin
   if (/^(WRONGPASS|ERR invalid password)/.test(reply)) return 'the user or the password is wrong';
   if (code === 'NOAUTH') {
     return type === 'sentinel' && password !== undefined
-      ? 'the Sentinels want a password, and the relay sends it to the primary alone'
-      : 'the server wants a password';
+      ? 'the Sentinels require a password, and the relay sends it only to the primary'
+      : 'the server requires a password';
   }
   if (code === 'NOPERM') return 'the user lacks a right of those that docs/scaling.md lists';
-  if (/cluster support disabled/.test(reply)) return 'the server is no Cluster: name one host';
-  if (/unknown command .?SENTINEL/i.test(reply)) return 'the server is no Sentinel';
+  if (/cluster support disabled/.test(reply)) return 'the server is not a Cluster: name one host';
+  if (/unknown command .?SENTINEL/i.test(reply)) return 'the server is not a Sentinel';
   if (/^ERR No such master/i.test(reply)) return 'the Sentinels know no primary of that name';
   if (/^ERR DB index/i.test(reply)) return 'the server has no database of that number';
   return `the server refuses (${code || 'an error'})`;
@@ -102,7 +102,9 @@ export function describeUnfit({ info, save }: { info: string; save: string }): s
   const problems: string[] = [];
   const policy = field('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
-    problems.push(`maxmemory-policy is ${policy}: sign-ins under way may vanish; set noeviction`);
+    problems.push(
+      `maxmemory-policy is ${policy}: sign-ins in progress may be lost; set noeviction`,
+    );
   }
   if (field('aof_enabled') === '1' || save !== '') {
     problems.push(
@@ -171,18 +173,15 @@ const PASSING: ReadonlySet<string> = new Set(['LATE', 'TRYAGAIN', 'MOVED', 'ASK'
 
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['OOM', 'Redis is full, so starts get a 503: raise its maxmemory, or lower MAX_SESSIONS'],
-  ['READONLY', 'this is a replica: REDIS_URL must lead to the primary, or to its Sentinels'],
-  ['NOREPLICAS', 'fewer replicas keep up than min-replicas-to-write asks for: bring them back'],
+  ['READONLY', 'this is a replica: REDIS_URL must name the primary, or its Sentinels'],
+  ['NOREPLICAS', 'fewer replicas keep up than min-replicas-to-write requires: bring them back'],
   ['NOPERM', 'the user of REDIS_URL lacks a right: docs/scaling.md lists those that suffice'],
-  ['NOAUTH', 'Redis asks for a password: put it into REDIS_URL'],
-  ['MASTERDOWN', 'this is a replica that has lost its primary: REDIS_URL must lead to a primary'],
-  ['LOADING', 'Redis is reading its data from disk, and will answer when it has'],
+  ['NOAUTH', 'Redis requires a password: put it into REDIS_URL'],
+  ['MASTERDOWN', 'this is a replica that has lost its primary: REDIS_URL must name a primary'],
+  ['LOADING', 'Redis is reading its data from disk: wait'],
   ['CLUSTERDOWN', 'slots of the Cluster have no node: bring the missing one back'],
-  [
-    'MISCONF',
-    'Redis cannot write its snapshot to disk: set save "", since nothing has to be written',
-  ],
-  ['BUSY', 'a script of somebody else keeps Redis busy'],
+  ['MISCONF', 'Redis cannot write its snapshot to disk: set save "", since no snapshot is needed'],
+  ['BUSY', 'a script of another program blocks Redis'],
 ]);
 
 /** The server answered with an error. */

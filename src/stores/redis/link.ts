@@ -28,7 +28,7 @@ if (!('hasSubscribers' in tracing)) {
   });
 }
 
-/** How a server is reached, and as whom. */
+/** How to reach a server, and its credentials. */
 export type Access = Pick<RedisTarget, 'tls' | 'username' | 'password' | 'database'>;
 
 export function createConnection(
@@ -57,7 +57,7 @@ export function createConnection(
 export type Connection = ReturnType<typeof createConnection>;
 
 /**
- * A connection that is replaced after it failed, or after an answer did not come in time:
+ * A connection that is replaced after it failed, or after a reply did not come in time:
  * commands sent on the old one fail, and later replies on it are not read.
  */
 export interface Link {
@@ -66,25 +66,25 @@ export interface Link {
   readonly connection: Connection | undefined;
   /** When this one was made, by `performance.now()`. */
   readonly openedAtMs: number;
-  /** How long before that the last answer came, on the connection before. */
+  /** How long before that the last reply came, on the connection before. */
   readonly silentMs: number;
   /** The process of the server. */
   readonly serverId: string;
   /** The attempt to connect that is in progress, or was the last. */
   readonly opened: Promise<Connection>;
-  /** Gives up the connection if there is no answer in time. */
+  /** Closes the connection if there is no reply in time. */
   ask<T>(question: (connection: Connection) => Promise<T>): Promise<T>;
   close(): void;
 }
 
 export interface LinkOptions {
-  /** Asked on each new connection, before it is used. */
+  /** Called on each new connection, before it is used. */
   readonly identify: (connection: Connection) => Promise<string>;
   readonly onOpened: () => void;
   readonly onLost: (error: unknown) => void;
 }
 
-/** A command that was sent longer ago is not carried out any more (commands.ts). */
+/** A command that was sent longer ago is not executed any more (commands.ts). */
 const answers = createDeadlineQueue(systemClock, STORE_LATEST_MS);
 
 function inTime<T>(work: Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 /**
- * What this process knows of the sessions whose devices poll here, without asking the
- * store: their waiters, where a poll secret leads, whether they are still pending, and
- * which claims may still be undone.
+ * What this process knows about the sessions whose devices poll here, without querying the
+ * store: their waiters, the session of a poll secret, whether it is still pending, and which
+ * claims may still be undone.
  */
 
 import type { Waiter } from '../../relay/store.ts';
@@ -9,10 +9,9 @@ import { type Clock, createDeadlineQueue, type Deadline } from '../../relay/time
 import { createWaiters } from '../waiters.ts';
 
 /**
- * How long a session that was found pending counts as pending, where a relay is
- * notified of any change: a device that has just started, or that polls again, is not
- * looked up. Longer would delay what is not published: that a lease ran out. Never
- * longer than the session lives.
+ * How long a session that was found pending counts as pending, if this relay is notified of
+ * changes: a device that has just started, or that polls again, is not looked up. Longer would
+ * delay what is not published: that a lease ran out. Never longer than the session lives.
  */
 export const KNOWN_PENDING_MS = 5_000;
 
@@ -37,7 +36,7 @@ export interface LocalPolls {
   /** With `endsInMs` it is pending, and expires after that time. */
   add(pollId: string, pointer: string, endsInMs?: number): void;
   delete(pollId: string): void;
-  /** A claim found it pending. `when` is what was known as the claim was sent. */
+  /** A claim found it pending. `when` is what was known when the claim was sent. */
   foundPending(pollId: string, when: KnownPoll | undefined, endsInMs: number): void;
   /** If the session is known to be pending: the milliseconds until it expires. */
   addWaiter(pollId: string, waiter: Waiter): number | undefined;
@@ -45,7 +44,7 @@ export interface LocalPolls {
   /** The session has a result, was cancelled, or its claim was undone. A claim sent before this proves nothing. */
   changed(pollId: string): void;
   opened(pollId: string): void;
-  /** Messages may have been missed: forgets every session, and notifies every waiter. */
+  /** Messages may have been missed: removes every session, and notifies every waiter. */
   recheckAll(): void;
 }
 
@@ -105,9 +104,9 @@ export function createLocalPolls(clock: Clock): LocalPolls {
 const CLAIM_DECISION_MS = 1_000;
 
 /**
- * A claim is open from when it is sent until its relay knows that a device has the
- * result, or that the claim was undone. Other polls must not be answered 410 before
- * that, so they ask the relay whose claim it is.
+ * A claim is open from when it is sent until its relay knows that a device has the result, or
+ * that the claim was undone. Other polls must not get a 410 before that, so they ask the relay
+ * of the claim.
  */
 export interface OpenClaims {
   open(claim: string): void;

@@ -44,12 +44,12 @@ import type { RedisTarget } from './url.ts';
 /** How long a start tries to connect. After that the process exits, and its supervisor starts it again. */
 export const STORE_CONNECT_MS = 5_000;
 
-/** After this long without an answer at startup the log says what the relay waits for. */
+/** After this long without a connection at startup the log says what the relay waits for. */
 export const STORE_SILENCE_MS = 1_000;
 
 export interface RedisOptions {
   readonly target: RedisTarget;
-  /** Before every key and channel: several relays may share a server. */
+  /** Prefix of every key and channel, because several relays may share a server. */
   readonly prefix: string;
   readonly maxSessions: number;
   readonly startPolicy: RateLimitPolicy;
@@ -57,7 +57,7 @@ export interface RedisOptions {
   readonly randomBytes: RandomBytes;
   /** Absent: no metrics. */
   readonly monitor?: Monitor;
-  /** What the operator should know; holds no secret. */
+  /** Events for the log, without secrets. */
   readonly onEvent: (event: RedisEvent) => void;
   /** Only a test sets the time. Otherwise all instances use the store's clock. */
   readonly testClock?: Clock;
@@ -65,7 +65,7 @@ export interface RedisOptions {
 
 export type RedisEvent =
   | RefusalEvent
-  /** At startup: it cannot be used yet, and is tried for `secondsLeft` more. */
+  /** At startup: Redis cannot be used yet, and is tried for `secondsLeft` more. */
   | { readonly type: 'store_awaited'; readonly problem: string; readonly secondsLeft: number }
   | ConnectionEvent
   | PrimaryEvent
@@ -125,7 +125,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
   }
 }
 
-/** One try to start. Whatever it has made is closed when it fails, or when `end` comes first. */
+/** One try to start. Whatever it has opened is closed when it fails, or when `end` is called first. */
 function tryToStart(options: RedisOptions, end: AbortSignal) {
   const ending = new AbortController();
   let failure: ConnectFailure | undefined;
@@ -189,7 +189,7 @@ async function startStores(
   const openClaims = createOpenClaims({
     instance,
     send: (to, message) => {
-      // Whoever waits for an answer has a deadline.
+      // Each command has a deadline.
       commands.within(client.publish(keys.channelPrefix + to, message)).catch(() => {});
     },
     clock,

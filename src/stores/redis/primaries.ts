@@ -1,8 +1,9 @@
 /**
- * Servers that fail over: which one is the primary, and when it is used. Sentinels, or
- * all nodes of a Cluster, are asked twice a second. A primary that answers again after a
- * silence may have been replaced, and one that was restarted has lost its data. So it is
- * used again once one of the others has confirmed, after that, that it is the primary. docs/scaling.md "When a primary fails".
+ * Servers that fail over: which one is the primary, and when it is used. Sentinels, or all
+ * nodes of a Cluster, are queried twice a second. A primary that replies again after a silence
+ * may have been replaced, and one that was restarted has lost its data. So it is used again
+ * once one of the others has confirmed, after that, that it is the primary. docs/scaling.md
+ * "When a primary fails".
  */
 import { ClientOfflineError } from '@redis/client';
 import { PrimaryFailure } from './failures.ts';
@@ -37,18 +38,18 @@ export type PrimaryEvent =
   /** Every primary, or its successor, is used again. */
   | { readonly type: 'store_primary_back' };
 
-/** How often the others are asked who is the primary. */
+/** How often the others are queried. */
 const LOOK_MS = 500;
-/** A shorter loss is not logged: connections are cut now and then. */
+/** A shorter loss is not logged, because connections fail now and then. */
 const REPORT_MS = 1_000;
 /**
- * A primary that answers but is not confirmed is used after this, if no other one is
- * named: all Sentinels may be down, or one may consider it down for long.
+ * A primary that replies but is not confirmed is used after this, if no other one is named:
+ * all Sentinels may be down, or one may consider it down for long.
  */
 const UNCONFIRMED_MS = 10_000;
 /**
  * A primary is replaced only after a longer silence. So a relay that was paused for this
- * long asks the others before it uses any primary.
+ * long queries the others before it uses any primary.
  */
 const PAUSE_MS = 1_000;
 const TICK_MS = 250;
@@ -62,14 +63,14 @@ interface Primary {
   doubtedAtMs: number;
 }
 
-/** Asks one Sentinel or node. */
+/** Queries one Sentinel or node. */
 type Ask = (link: Link) => Promise<View>;
 
 export interface WatchOptions {
   /** As in ConnectOptions. */
   readonly onCut: (error?: unknown) => void;
   readonly onEvent: (event: PrimaryEvent) => void;
-  /** Called whenever the others were asked. */
+  /** Called after each query of the others. */
   readonly onLooked: () => void;
 }
 
@@ -264,7 +265,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     if (!primary.isTrusted) primary.trustedId = '';
   }
 
-  /** By views that were asked for after its connection was made. */
+  /** By views that were requested after its connection was made. */
   function judge(primary: Primary, views: readonly View[], askedAtMs: number): void {
     const { link } = primary;
     if (primary.isTrusted || link.connection === undefined || link.openedAtMs > askedAtMs) return;
@@ -333,7 +334,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     untilLooked: () => new Promise<void>((resolve) => void onceLooked.push(resolve)),
     /** To an address that a primary has redirected to. */
     connectionAt: (name: string): Promise<Connection> => witness(addressOf(name)).opened,
-    /** Undefined while it is not to be used. */
+    /** Undefined while it must not be used. */
     connectionFor(slot: number): Connection | undefined {
       const owner = owners[slot];
       return owner?.isTrusted ? owner.link.connection : undefined;

@@ -7,7 +7,7 @@ import { SCRIPTS } from './scripts.ts';
 export interface RedisRateLimiterOptions {
   readonly commands: RedisCommands;
   readonly keys: RedisKeys;
-  /** Keeps the buckets of several limits apart. */
+  /** Part of the bucket's key. */
   readonly name: string;
   readonly policy: RateLimitPolicy;
 }
@@ -33,7 +33,7 @@ export function createRedisRateLimiter(options: RedisRateLimiterOptions): RedisR
     async refund(address) {
       await commands.run(SCRIPTS.refundToken, [bucketOf(address)], [intervalMs]);
     },
-    // A full bucket expires by itself.
+    // The key of a full bucket expires.
     sweep() {},
   };
 }

@@ -99,7 +99,7 @@ export function slotOf(key: string): number {
   return crc % 16_384;
 }
 
-/* The authenticated text of each sealed message: none opens in another's place. */
+/* The authenticated text of each sealed message, so that none can replace another. */
 const pointerContext = (poll: Derived, sessionId: string) => `pointer ${poll.id} ${sessionId}`;
 const codeContext = (code: Derived) => `code ${code.id}`;
 const verifierContext = (sessionId: string, service: string) => `verifier ${sessionId} ${service}`;
@@ -132,7 +132,7 @@ export function recordOf(
     seal(link.key, context, plaintext, randomBytes);
   const wrapped = seal(poll.key, pointerContext(poll, link.id), link.key, randomBytes);
   const record = { sessionId: link.id, pollId: poll.id, pointer: `${link.id}.${wrapped}` };
-  // Sealed even if it is empty, so that nobody can remove it or change the service.
+  // Sealed even if it is empty, so that its removal, or another service, is detected.
   const sealedVerifier = sealed(verifierContext(link.id, service), writeAuthorization(newSession));
   const fields = [FIELD.service, service, FIELD.poll_id, poll.id, FIELD.verifier, sealedVerifier];
   fields.push(FIELD.sign_in, signInIdOf(browserState), FIELD.waiting + instance, '');
@@ -167,7 +167,7 @@ function readAuthorization(text: string): Authorization {
   return { verifier: text === '' ? undefined : text };
 }
 
-/** The name of the device. An empty one: it gave none. */
+/** Undefined for an empty name: the device gave none. */
 export function nameOf(link: Derived, sealedName: string): string | undefined {
   if (sealedName === '') return undefined;
   return unseal(link.key, nameContext(link.id), sealedName).toString();
@@ -205,7 +205,7 @@ export function foundOf(
 ): SessionInfo | SessionOutcome | undefined {
   if (!Array.isArray(reply)) return OUTCOMES.has(reply) ? (reply as SessionOutcome) : undefined;
   const [service, sealedVerifier, ageMs, sealedName] = reply as [string, string, number, string];
-  // Opens for the service of the session alone.
+  // Opens only for the session's own service.
   authorizationOf(link, service, sealedVerifier);
   const deviceName = nameOf(link, sealedName);
   return { service, browserState, ageMs, deviceName };
@@ -228,7 +228,7 @@ export function sealResult(
   return sealToDevice({ sessionKey: link.key, deviceKey }, context, text, randomBytes);
 }
 
-/** A session as its poll secret leads to it. */
+/** A session, found by its poll secret. */
 export interface DevicePlace {
   readonly pollSecret: string;
   readonly poll: Derived;

@@ -19,7 +19,7 @@ export function createRedisRefreshStore(
   randomBytes: RandomBytes,
 ): RefreshStore {
   return {
-    /** Repeated for a while under one id. If it is unknown after that, the provider is not asked. */
+    /** Repeated for a while under one id. If the outcome stays unknown, nothing is sent to the provider. */
     async begin(key): Promise<RefreshTurn> {
       const refresh = deriveFromRefresh(key);
       const args = [EXCHANGE_LEASE_MS, createCallId(randomBytes)];
@@ -32,7 +32,7 @@ export function createRedisRefreshStore(
       return { state, result };
     },
 
-    /** Repeated for a while, then given up: the device has its result, and a repeat asks the provider. */
+    /** Repeated only for a while: the device has its result, and a repeated refresh is sent to the provider. */
     async finish(key, result) {
       const refresh = deriveFromRefresh(key);
       const sealed =

@@ -31,7 +31,7 @@ import undoLease from './scripts/undo-lease.lua' with { type: 'text' };
 
 export interface Script {
   readonly text: string;
-  /** The server runs it by this once it has seen it. */
+  /** EVALSHA runs it by this digest. */
   readonly sha1: string;
 }
 
@@ -63,7 +63,7 @@ export const FIELD = {
   lease_ends_at: 'l',
   /** A lease that is repeated under the same id gets the same answer. */
   lease_id: 'i',
-  /** The claim that has it. */
+  /** The claim that delivered it. */
   claimed_by: 'c',
   expires_at_before: 'o',
   /** When the user was first redirected to the provider. */
@@ -101,7 +101,7 @@ const LIMIT = {
   swept_at_once: SWEPT_AT_ONCE,
 } as const;
 
-/** The error of a command that came too late, and was not carried out, begins with it. */
+/** The error of a command that came too late, and was not executed, begins with it. */
 export const TOO_LATE = 'LATE';
 
 /** A message that a user has opened a link begins with it. The poll id follows. */

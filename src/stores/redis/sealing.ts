@@ -37,15 +37,15 @@ export function deriveFromPollSecret(pollSecret: string): Derived {
 }
 
 /**
- * The id of the record that leads to the link, and the key that seals the browser state.
- * Whoever has the store can find a code by trying them all, so nothing else
- * may depend on it: the result is sealed to the device (below).
+ * The id of the record that contains the link, and the key that seals its browser state.
+ * Whoever has the store can find a code by trying all of them, so nothing else may depend on
+ * it: the result is sealed to the device (below).
  */
 export function deriveFromUserCode(userCode: string): Derived {
   return derive(userCode, 'sign-in-relay/1 user code');
 }
 
-/** From the refresh token and its provider: the id of a refresh, and the key that seals its result. */
+/** Derived from the refresh token and its provider: the id of a refresh, and the key that seals its result. */
 export function deriveFromRefresh(key: string): Derived {
   return derive(key, 'sign-in-relay/1 refresh');
 }
@@ -67,9 +67,9 @@ export function expand(secret: string | Buffer, purpose: string, length = KEY_BY
 }
 
 /**
- * AES-256-GCM: nonce, ciphertext and tag in base64url. `context` is
- * authenticated with it, so that nothing opens in another's place. A key seals
- * at most a handful of messages, far below what random nonces allow.
+ * AES-256-GCM: nonce, ciphertext and tag in base64url. `context` is authenticated with it, so
+ * that no message can replace another. A key seals at most a handful of messages, far below
+ * what random nonces allow.
  */
 export function seal(
   key: Buffer,
@@ -98,12 +98,12 @@ export function unseal(key: Buffer, context: string, sealed: string): Buffer {
 }
 
 /*
- * To the device alone: the result of a session with a user code. A code has 34 bits, so
- * whoever has the store can try them all, and then has the link, and the session key.
- * Opening the tokens needs the poll secret as well. docs/sealing.md "To the device alone".
+ * The result of a session with a user code. A code has 34 bits, so whoever has the store can
+ * try all of them, and then has the link and the session key. Opening the tokens needs the
+ * poll secret as well. docs/sealing.md "To the device alone".
  */
 
-/* What stands before a raw X25519 key in PKCS #8 and in SubjectPublicKeyInfo. RFC 8410 §7, §4. */
+/* Prefixes of a raw X25519 key in PKCS #8 and in SubjectPublicKeyInfo. RFC 8410 §7, §4. */
 const PRIVATE_HEADER = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const PUBLIC_HEADER = Buffer.from('302a300506032b656e032100', 'hex');
 
@@ -149,7 +149,7 @@ function deriveDevicePrivateKey(pollSecret: string): Buffer {
   return expand(pollSecret, 'sign-in-relay/1 device key');
 }
 
-/** Bound to both public keys, so that each message has one key and no other. RFC 9180 §4.1. */
+/** Bound to both public keys. RFC 9180 §4.1. */
 function deriveResultKey(parts: {
   readonly sessionKey: Buffer;
   readonly shared: Buffer;

@@ -21,7 +21,7 @@ const DEFAULT_PORTS = { server: 6379, sentinel: 26_379 };
 /** The scheme, the credentials to the last @, the addresses, the path. `new URL` takes only one address. */
 const FORM = /^(rediss?)(\+sentinel)?:\/\/(?:([^/]*)@)?([^/@?#]+)(?:\/([^?#]*))?$/;
 
-/** Returns undefined for what is none of these. */
+/** Undefined for any other URL. */
 export function parseRedisUrl(text: string): RedisTarget | undefined {
   const [, scheme, sentinel, credentials, hosts = '', path = ''] = FORM.exec(text) ?? [];
   if (scheme === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** What a script is imported as: its text. */
+/** A script is imported as its text. */
 declare module '*.lua' {
   const text: string;
   export default text;
