@@ -14,7 +14,7 @@ import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { bringCode, callback, continueWithCode, decide, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-import type { Platform, Run } from './support/app.ts';
+import type { App, Platform, Run, Tokens } from './support/app.ts';
 import { ANDROID_TV, PLATFORMS } from './support/platforms.ts';
 import { startProxy } from './support/proxy.ts';
 import { APP_ORIGIN, closeBrowser, WEB_TV } from './support/web-tv.ts';
@@ -83,6 +83,11 @@ async function agree(run: Run, { nth = 1, at = relay, expiresIn = 3_600 } = {}) 
 
 const ENDED_WELL = { exitCode: 0, error: '' };
 
+async function expectTokens(app: App, run: Run, tokens: Tokens): Promise<void> {
+  expect(await run.ended).toMatchObject(ENDED_WELL);
+  expect(await app.tokens()).toMatchObject(tokens);
+}
+
 function missingOf({ needs }: Platform): string[] {
   const missing = Object.entries(needs).filter(([command]) =>
     command.startsWith('/') ? !existsSync(command) : Bun.which(command) === null,
@@ -113,46 +118,40 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     await using app = await install();
     const run = app.run(proxy.url);
     const tokens = await agree(run);
-    expect(await run.ended).toMatchObject(ENDED_WELL);
-    expect(await app.tokens()).toMatchObject(tokens);
+    await expectTokens(app, run, tokens);
     expect([undefined, 0o600]).toContain(app.mode());
     await pollUntil('the tokens are acknowledged', () => proxy.answers('ack').includes(204));
     expect((await poll(relay, proxy.session())).status).toBe(410);
   });
 
-  test('the user declines', async () => {
+  test.each<[string, string, (link: string) => Promise<unknown>]>([
+    ['the user declines', 'access_denied', (link) => decide(relay, link, 'decline')],
+    [
+      'the provider sends the user back with an error',
+      'authorization_failed',
+      async (link) => callback(relay, await continueWithCode(relay, link), 'error=server_error'),
+    ],
+    [
+      'the provider gives no tokens for the code',
+      'exchange_failed',
+      async (link) => bringCode(relay, await continueWithCode(relay, link), makeCode()),
+    ],
+  ])('%s: %s', async (_, error, act) => {
     await using app = await install();
     const run = app.run(relay.baseUrl);
-    await decide(relay, await run.link(), 'decline');
-    expect(await run.ended).toMatchObject({ exitCode: 1, error: 'access_denied' });
+    await act(await run.link());
+    expect(await run.ended).toMatchObject({ exitCode: 1, error });
     expect(await app.tokens()).toBeUndefined();
-  });
-
-  test('the provider sends the user back with an error', async () => {
-    await using app = await install();
-    const run = app.run(relay.baseUrl);
-    const state = await continueWithCode(relay, await run.link());
-    await callback(relay, state, 'error=server_error');
-    expect(await run.ended).toMatchObject({ exitCode: 1, error: 'authorization_failed' });
-  });
-
-  test('the provider gives no tokens for the code', async () => {
-    await using app = await install();
-    const run = app.run(relay.baseUrl);
-    const state = await continueWithCode(relay, await run.link());
-    await bringCode(relay, state, makeCode());
-    expect(await run.ended).toMatchObject({ exitCode: 1, error: 'exchange_failed' });
   });
 
   test('a link that has expired is replaced', async () => {
     await using app = await install();
     const run = app.run(hasty.baseUrl);
     const tokens = await agree(run, { nth: 2, at: hasty });
-    expect(await run.ended).toMatchObject(ENDED_WELL);
-    expect(await app.tokens()).toMatchObject(tokens);
+    await expectTokens(app, run, tokens);
   });
 
-  // Chromium goes on while its page is hidden, as no television does.
+  // Chromium runs on while its page is hidden; televisions do not.
   if (platform !== WEB_TV)
     test('a device that slept until its link had expired shows another one', async () => {
       await using proxy = await startProxy(hasty.baseUrl);
@@ -168,8 +167,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       proxy.fail('poll', 'lost');
       run.resume?.();
       const tokens = await agree(run, { nth: 2, at: hasty });
-      expect(await run.ended).toMatchObject(ENDED_WELL);
-      expect(await app.tokens()).toMatchObject(tokens);
+      await expectTokens(app, run, tokens);
     });
 
   // Elsewhere the time of day cannot be changed for one program alone.
@@ -183,8 +181,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       run.setClock?.();
       await pollUntil('it polls again', () => proxy.session());
       const tokens = await agree(run);
-      expect(await run.ended).toMatchObject(ENDED_WELL);
-      expect(await app.tokens()).toMatchObject(tokens);
+      await expectTokens(app, run, tokens);
       expect(run.links()).toBe(1);
     });
 
@@ -202,7 +199,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       await run.ended;
     });
 
-  test('nobody comes: three links, and no more', async () => {
+  test('no link is opened: three of them, and no more', async () => {
     await using app = await install();
     const run = app.run(hastiest.baseUrl);
     expect(await run.ended).toMatchObject({ exitCode: 1, error: 'expired' });
@@ -215,8 +212,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     proxy.fail('poll', 'cut');
     const run = app.run(proxy.url);
     const tokens = await agree(run);
-    expect(await run.ended).toMatchObject(ENDED_WELL);
-    expect(await app.tokens()).toMatchObject(tokens);
+    await expectTokens(app, run, tokens);
     expect(proxy.answers('poll').filter((status) => status === 200)).toEqual([200, 200]);
   });
 
@@ -228,8 +224,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     proxy.fail('ack', 'lost', 'html 503');
     const run = app.run(proxy.url);
     const tokens = await agree(run);
-    expect(await run.ended).toMatchObject(ENDED_WELL);
-    expect(await app.tokens()).toMatchObject(tokens);
+    await expectTokens(app, run, tokens);
     await pollUntil('the tokens are acknowledged', () => proxy.answers('ack').includes(204));
   });
 
@@ -328,8 +323,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     await first.ended;
     const second = app.run(relay.baseUrl);
     const tokens = await agree(second);
-    expect(await second.ended).toMatchObject(ENDED_WELL);
-    expect(await app.tokens()).toMatchObject(tokens);
+    await expectTokens(app, second, tokens);
   });
 
   test('a relay that cannot be reached takes no tokens away', async () => {

@@ -1,4 +1,4 @@
-/** What `login` draws: a code that scans, a screen that fits, times that a person reads. */
+/** What `login` draws: a code that scans, a screen that fits, times in plain words. */
 import { describe, expect, test } from 'bun:test';
 import { stripVTControlCharacters } from 'node:util';
 import { layOut } from '../../src/cli/login/screen.ts';

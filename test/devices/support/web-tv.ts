@@ -117,7 +117,7 @@ function open(context: BrowserContext, relayUrl: string, service: string) {
       void shown.then((tab) => tab.keyboard.press('t'));
     },
     cancel() {
-      // Back. The app is told nothing after it.
+      // Back. The app calls nothing after it.
       void shown
         .then((tab) => tab.keyboard.press('Backspace'))
         .then(() => ended.resolve({ exitCode: 130, error: 'cancelled' }));
