@@ -274,8 +274,10 @@ function exchange(
 ): void {
   const { code, clientId, redirectUri } = json;
   const tokenUrl = options.tokenUrl || json.tokenUrl;
-  if (!isText(code) || !isText(tokenUrl) || !isText(clientId)) {
-    done(fail('refused', 'The relay sent tokens, or no code, in a blind sign-in'));
+  const isItself =
+    tokenUrl !== options.tokenUrl && !`${tokenUrl}`.indexOf(`${addressOf(options.relay)}/`);
+  if (!isText(code) || !isText(tokenUrl) || !isText(clientId) || isItself) {
+    done(fail('refused', 'The relay sent tokens, no code, or itself for a blind sign-in'));
     return;
   }
   const form = {
