@@ -7,6 +7,7 @@ import { decode } from './decode.ts';
 import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
 
 export const bun: Runtime = {
+  name: `Bun ${Bun.version}`,
   /** `verbose` would print secrets. */
   fetch: async (url, init) =>
     decode(

@@ -25,6 +25,9 @@ import { decode } from './decode.ts';
 import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
 
 export const node: Runtime = {
+  name: `Node ${process.versions.node}`,
+  // docs/performance.md "On Node".
+  hint: 'on Node a sign-in takes three times the processor time that it takes on Bun: docs/install.md',
   fetch,
   listen,
   tryToConnect: (path) =>
