@@ -27,7 +27,7 @@ import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.
 export const node: Runtime = {
   name: `Node ${process.versions.node}`,
   // docs/performance.md "On Node".
-  hint: 'on Node a sign-in takes three times the processor time that it takes on Bun: docs/install.md',
+  hint: 'on Node a sign-in takes more than three times the processor time that it takes on Bun: docs/install.md',
   fetch,
   listen,
   tryToConnect: (path) =>
