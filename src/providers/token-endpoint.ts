@@ -18,7 +18,18 @@ export const PROVIDER_SHARES = 4;
 /** Of the requests that the runtime sends at once, this many are for discovery. */
 export const RESERVED_FOR_DISCOVERY = 16;
 
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+/** A request to a provider. No redirect is followed, and each has a deadline. */
+export interface FetchInit {
+  readonly method?: 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly redirect: 'manual';
+  /** False: over a connection of its own. */
+  readonly keepalive?: boolean;
+  readonly signal: AbortSignal;
+}
+
+export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 
 /** Why there are no tokens. Safe to log, and to tell a device. */
 export interface TokenFailure {
@@ -114,7 +125,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
         redirect: 'manual',
         signal,
-      } satisfies RequestInit;
+      } satisfies FetchInit;
       try {
         let response: Response;
         try {
@@ -186,7 +197,7 @@ const HEADERS = {
   'Accept-Encoding': 'identity',
 } as const;
 
-/** Bun obeys `keepalive`, Node this header. */
+/** Bun's fetch obeys `keepalive`, Node's this header. */
 const CLOSING_HEADERS = { ...HEADERS, Connection: 'close' } as const;
 
 function headersFor(provider: ProviderConfig, keepAlive: boolean): Record<string, string> {

@@ -7,10 +7,11 @@ import fc from 'fast-check';
 import { start } from '../kit/device.ts';
 import { startSilentIssuer } from '../kit/provider.ts';
 import { malformedSecrets, testSeed } from '../kit/random.ts';
-import { launchRelay, ROOT, runRelay, startRelay } from '../kit/relay.ts';
+import { buildForNode, launchRelay, ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 
 setDefaultTimeout(30_000);
+await buildForNode();
 
 describe('a relay that starts', () => {
   test('logs once that it listens, with the redirect URI of each provider to register', async () => {
@@ -25,6 +26,18 @@ describe('a relay that starts', () => {
     expect(await (await relay.ask('/health')).text()).toBe('ok');
     await relay.stop();
   });
+
+  test.each(RUNTIMES)(
+    'says that it runs on %s, and on Node that Bun takes less',
+    async (name, command) => {
+      const relay = await startRelay({}, { command });
+      await relay.stop();
+      const [listening] = relay.events('listening');
+      expect(listening?.runtime).toMatch(new RegExp(`^${name} \\d+\\.\\d+`));
+      const hint = expect.stringContaining('the processor time that it takes on Bun');
+      expect(listening?.hint).toEqual(name === 'Node' ? hint : undefined);
+    },
+  );
 
   test('serves its pages wherever it is started from', async () => {
     const relay = await startRelay({}, { cwd: '/' });
