@@ -118,12 +118,16 @@ export interface Target {
 const HIGH_LIMITS = { MAX_SESSIONS: '1000000', SESSION_SECONDS: '3600' };
 
 /** Of two relays, devices connect to the first and browsers to the second. */
-export async function start(bench: Bench, column: Column, settings: Env = {}): Promise<Target> {
+export async function start(
+  bench: Bench,
+  column: Column,
+  settings: Env = {},
+  program = column === 'bare handlers' ? 'bun bench/bare.ts' : FROM_SOURCE,
+): Promise<Target> {
   const isTwo = column === 'Redis, two relays';
   const redis = { REDIS_URL: bench.redis?.url ?? '', REDIS_PREFIX: isTwo ? 'two:' : 'one:' };
   const store = column.startsWith('Redis') ? redis : {};
   const env = { ...bench.env, ...HIGH_LIMITS, ...store, ...settings };
-  const program = column === 'bare handlers' ? 'bun bench/bare.ts' : FROM_SOURCE;
   const first = await startRelay(env, program);
   const second = isTwo ? await startRelay(env) : first;
   return {
@@ -135,8 +139,13 @@ export async function start(bench: Bench, column: Column, settings: Env = {}): P
 }
 
 /** The same, after so many sign-ins that its code is compiled. */
-export async function startWarm(bench: Bench, column: Column, settings: Env = {}) {
-  const target = await start(bench, column, settings);
+export async function startWarm(
+  bench: Bench,
+  column: Column,
+  settings: Env = {},
+  program?: string,
+) {
+  const target = await start(bench, column, settings, program);
   await signIns(target.ports, { count: bench.plan.warmUpSignIns, atOnce: bench.plan.atOnce });
   return target;
 }

@@ -24,6 +24,7 @@ import { measureRequests } from './sections/requests.ts';
 import {
   measureCost,
   measureMetrics,
+  measureNode,
   measureObjects,
   measureTls,
   measureWakeUp,
@@ -77,6 +78,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   'wake-up': measureWakeUp,
   'live-sessions': measureLiveSessions,
   tls: measureTls,
+  node: measureNode,
   flood: measureFlood,
   routes: measureRequests,
   memory: measureMemory,

@@ -1,44 +1,58 @@
-/** Makes dist/ of src/: `bun build.ts`, or `bun build.ts FOLDER` for another folder. */
+/**
+ * Makes dist/ of src/: `bun build.ts`, or `bun build.ts FOLDER` for another folder.
+ * The modules keep their form, comments and source maps, for those who debug an app;
+ * their bundler makes them small. Nobody builds tv.js again: it is one small script.
+ */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Options, transformSync } from '@swc/core';
+import { transformSync } from '@swc/core';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const DIST = `${process.argv[2] ?? `${HERE}dist`}/`;
 
-/** All modules in one, without their types. */
-async function bundle(entry: string): Promise<string> {
-  const { outputs } = await Bun.build({ entrypoints: [`${HERE}src/${entry}`], target: 'browser' });
-  const [output] = outputs;
-  if (output === undefined) throw new Error(`${entry}: no output`);
-  return output.text();
-}
-
-function minify(code: string, target: 'es5' | 'es2022'): string {
-  const compress = { passes: 3, ecma: target === 'es5' ? 5 : 2020 } as const;
-  const options: Options = {
-    configFile: false,
-    swcrc: false,
-    isModule: target !== 'es5',
-    minify: true,
-    jsc: { target, loose: true, minify: { compress, mangle: { toplevel: true } } },
-  };
-  return transformSync(code, options).code;
-}
-
-/** The types of each module, one file each beside index.js. */
-function writeTypes(): void {
+/** The modules and their types, each a file as it is in src/. */
+function writeModules(folder: string, format: readonly string[]): void {
   const tsc = `${HERE}../node_modules/.bin/tsc`;
-  const { exitCode, stdout } = Bun.spawnSync([tsc, '--project', HERE, '--outDir', DIST]);
+  const command = [process.execPath, tsc, '--project', HERE, '--outDir', folder, ...format];
+  const { exitCode, stdout } = Bun.spawnSync(command);
   if (exitCode !== 0) throw new Error(String(stdout));
-  for (const name of readdirSync(DIST)) {
-    const types = readFileSync(DIST + name, 'utf8');
-    writeFileSync(DIST + name, types.replace(/(from '\.\/[\w-]+)\.ts'/g, "$1.js'"));
+  for (const name of readdirSync(folder)) {
+    if (!name.endsWith('.d.ts')) continue;
+    const types = readFileSync(folder + name, 'utf8');
+    writeFileSync(folder + name, types.replace(/(['"]\.\/[\w-]+)\.ts(['"])/g, '$1.js$2'));
   }
 }
 
+/** The TV build is a script: a module of the same name would be of no use. */
+function remove(folder: string, names: RegExp): void {
+  for (const name of readdirSync(folder)) if (names.test(name)) rmSync(folder + name);
+}
+
+/** All modules in one, without their types, as ES5. */
+async function bundleForTv(): Promise<string> {
+  const { outputs } = await Bun.build({ entrypoints: [`${HERE}src/tv.ts`], target: 'browser' });
+  const [output] = outputs;
+  if (output === undefined) throw new Error('tv.ts: no output');
+  return transformSync(`(function () {${await output.text()}})();`, {
+    configFile: false,
+    swcrc: false,
+    isModule: false,
+    minify: true,
+    jsc: {
+      target: 'es5',
+      loose: true,
+      minify: { compress: { passes: 3, ecma: 5 }, mangle: { toplevel: true } },
+    },
+  }).code;
+}
+
 rmSync(DIST, { recursive: true, force: true });
-mkdirSync(DIST);
-writeTypes();
-writeFileSync(`${DIST}index.js`, minify(await bundle('index.ts'), 'es2022'));
-writeFileSync(`${DIST}tv.js`, minify(`(function () {${await bundle('tv.ts')}})();`, 'es5'));
+mkdirSync(DIST, { recursive: true });
+writeModules(DIST, []);
+remove(DIST, /^(tv\.js|sha256\.)/);
+writeFileSync(`${DIST}tv.js`, await bundleForTv());
+
+// For `require`, and for TypeScript in projects that compile to it.
+writeModules(`${DIST}cjs/`, ['--module', 'commonjs', '--verbatimModuleSyntax', 'false']);
+remove(`${DIST}cjs/`, /^(tv|sha256)\./);
+writeFileSync(`${DIST}cjs/package.json`, '{"type":"commonjs"}\n');

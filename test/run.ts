@@ -19,11 +19,14 @@ import { searchLogs } from './kit/secrets.ts';
 
 /** What the tests run. scripts/install-test-tools.sh installs all of it. */
 const COMMANDS = 'buildah caddy chromium curl haproxy nginx node openssl redis-cli redis-server'
-  .concat(' valkey-server script systemd-analyze go rustc javac mcs mono')
+  .concat(' valkey-server script systemd-analyze go rustc cargo javac mcs mono')
   .split(' ');
 const FILES = [
   '/usr/lib/mono/4.5/System.Net.Http.dll',
-  '/usr/lib/mono/4.5/System.Runtime.Serialization.dll',
+  '/usr/lib/mono/4.5/System.Json.dll',
+  '/usr/share/cargo/registry',
+  '/usr/share/java/gson.jar',
+  '/usr/share/java/json-android.jar',
 ];
 const INSTALL = 'scripts/install-test-tools.sh';
 

@@ -12,7 +12,9 @@ import {
   inTurns,
   measureCpu,
   providerEnv,
+  ROOT,
   relayColumns,
+  residentMegabytes,
   start,
   startWarm,
   sum,
@@ -133,6 +135,30 @@ export async function measureMetrics(bench: Bench): Promise<void> {
   }
   add('objects without', await countObjects(bench, 'memory'));
   add('objects with', await countObjects(bench, 'memory', await withMetrics()));
+}
+
+const ON_NODE = 'On Node';
+
+/** The build for Node, and the sources on Bun. */
+export async function measureNode(bench: Bench): Promise<void> {
+  const { exitCode } = Bun.spawnSync([process.execPath, 'scripts/build.ts'], { cwd: ROOT });
+  if (exitCode !== 0) throw new Error('the build for Node failed');
+  const onBun = await startWarm(bench, 'memory');
+  const onNode = await startWarm(bench, 'memory', {}, 'node -- dist/cli/main.js');
+  const add = (row: string, value: number) => record(ON_NODE, 'memory', row, value);
+  const works = [onBun, onNode].map((target) => () => cpuOfSignIn(bench, target));
+  await inTurns(bench.plan.rounds, works, (bun = 0, node = 0) => {
+    add('CPU of a sign-in on Bun, µs', bun);
+    add('CPU of a sign-in on Node, µs', node);
+    add('Node, times Bun', node / bun);
+  });
+  for (const [name, { pids }] of [
+    ['Bun', onBun],
+    ['Node', onNode],
+  ] as const) {
+    add(`resident after these on ${name}, MB`, residentMegabytes(pids));
+  }
+  await Promise.all([onBun, onNode].map((target) => target.stop()));
 }
 
 const WAKE_UP = 'Delivery from relay to relay';

@@ -21,6 +21,10 @@ const SHOWN = {
   refused: 'Sign-in is not available here.',
   /** The refresh token does not work any more, or there is none. */
   invalid_grant: 'Please sign in again.',
+  /** The app's `save` failed. The failure has the tokens. */
+  not_saved: FAILED,
+  /** The app's `AbortSignal.timeout` ended it. */
+  timeout: 'Sign-in took too long. Please try again.',
 } as const;
 
 export type SignInErrorCode = keyof typeof SHOWN;
@@ -29,15 +33,24 @@ export interface Failure {
   readonly code: SignInErrorCode;
   /** What the app shows, in English. For other languages, translate by `code`. */
   readonly show: string;
-  /** For the app's developer. */
+  /** One sentence for the app's developer. It has no secret. */
   readonly detail: string;
+  /** The platform's error, or what the app's `save` has thrown. */
+  readonly cause?: unknown;
+  /** With `not_saved`: the tokens, for the app to keep. */
+  readonly tokens?: object | undefined;
 }
 
-export const fail = (code: SignInErrorCode, detail = ''): Failure => ({
-  code,
-  show: SHOWN[code],
-  detail,
-});
+export const fail = (
+  code: SignInErrorCode,
+  detail: string,
+  cause?: unknown,
+  tokens?: object,
+): Failure => ({ code, show: SHOWN[code], detail, cause, tokens });
 
-export const isCode = (code: unknown): code is SignInErrorCode =>
-  typeof SHOWN[code as SignInErrorCode] === 'string';
+/** What a stranger writes, for a log: the first line, and nothing in it that is long enough to be a secret. */
+export const quote = (text: unknown): string =>
+  (typeof text === 'string' ? text : typeof text)
+    .replace(/^\s+|[\r\n][\s\S]*/g, '')
+    .replace(/[\w.~+/=%-]{20,}/g, '…')
+    .slice(0, 99);

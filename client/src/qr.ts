@@ -13,8 +13,9 @@ const CORRECTION = [0, 7, 10, 15, 20, 26];
 /** Format information of level L by mask, Annex C. Four of the eight masks are enough. */
 const FORMATS = [0x77c4, 0x72f3, 0x7daa, 0x789d];
 
-/** Undefined: longer than 106 characters. */
+/** Undefined: longer than 106 characters, or with a character that is no byte of a URL (RFC 3986 §2). */
 export function createQr(link: string): Qr | undefined {
+  if (/[^!-~]/.test(link)) return undefined;
   let version = 1;
   while ((DATA[version] as number) < link.length + 2) version += 1;
   if (version > 5) return undefined;

@@ -1,134 +1,142 @@
-/** A sign-in by the relay's own protocol and its extensions. */
-import { AGAIN, ask, stop } from './ask.ts';
-import { type Failure, fail, isCode } from './errors.ts';
-import type { Call, Done, Operation } from './platform.ts';
-import { createQr, type Qr } from './qr.ts';
-import { baseUrlOf, type Place, requestTokens, type Tokens, tokensOf } from './tokens.ts';
-
-export interface StartOptions extends Place {
-  /** Name of the device, which the user sees: up to 40 characters. */
-  readonly device?: string | undefined;
-  /** `false`: no user code, and a longer link without a confirmation page. */
-  readonly code?: boolean | undefined;
-  /** `true`: the tokens have `tokenType`, `scope` and `idToken`, if the provider gives them. */
-  readonly details?: boolean | undefined;
-  /**
-   * The device exchanges the code itself, so that the relay sees no token. Absent: if the
-   * relay offers it, but not in a web page, where CORS may prevent it. `true`: otherwise fail
-   * with `refused`. `false`: only if the relay requires it.
-   */
-  readonly blind?: boolean | undefined;
-  /** The provider's token endpoint, if the app knows it: a code and its verifier are sent only there. */
-  readonly tokenUrl?: string | undefined;
-}
+/** A sign-in over the relay's own protocol, with what the relay offers on request. */
+import { AGAIN, another, ask, end, stop } from './ask.ts';
+import { fail } from './errors.ts';
+import { attempt, type Done, type Operation } from './platform.ts';
+import {
+  type PollOptions,
+  type Prompt,
+  resume,
+  type Session,
+  type StartOptions,
+  sessionOf,
+  startedOf,
+  textsOf,
+} from './session.ts';
+import { addressOf, type Place, type Tokens } from './tokens.ts';
 
 export interface Service {
   readonly service: string;
-  /** For users. */
+  /** For people to read. */
   readonly name: string;
   /** Whether the device may, or must, exchange the code itself. */
   readonly blind: 'no' | 'can' | 'must';
 }
 
-/** What a relay offers. Empty for an older one. */
+/** What a relay offers; nothing, if it is an older one. */
 export interface Offer {
   readonly services: readonly Service[];
   readonly extensions: readonly string[];
 }
 
-/** What the app shows until the user has signed in. */
-export interface Prompt {
-  /** To open or to scan. */
-  readonly link: string;
-  /** To type at `verificationUrl`. Undefined with `code: false`, or if the relay has none. */
-  readonly userCode: string | undefined;
-  readonly verificationUrl: string | undefined;
-  /** The link as a QR code. Undefined for a link of more than 106 characters. */
-  readonly qr: Qr | undefined;
-  /** Seconds from the start until the link expires. */
-  readonly expiresIn: number;
+/** Where the app keeps a sign-in that has not ended, for a process that is killed meanwhile. As secret as tokens. */
+export interface Pending {
+  load(): Stored | PromiseLike<Stored>;
+  /** Null: nothing is pending any more. */
+  save(state: string | null): unknown;
 }
 
-/** A sign-in that was started. Does not contain its secrets, so that no app logs them. */
-export interface Session {
-  readonly prompt: Prompt;
-  /** Waits until the sign-in ends, or the session does. */
-  readonly poll: Operation<PollOptions, Tokens>;
-  /** Ends the session and its link at the relay. Succeeds even if the relay cannot be reached. */
-  readonly cancel: Operation<object, void>;
-}
-
-export interface PollOptions {
-  /** The user has opened the link: 'Continue on your phone'. Older relays do not report it. */
-  readonly onOpened?: (() => void) | undefined;
-}
+type Stored = string | null | undefined;
 
 export interface SignInOptions extends StartOptions, PollOptions {
+  /** With it a sign-in continues that the process before has not ended: with the same link, or with its tokens. */
+  readonly pending?: Pending | undefined;
   /** Shows the prompt. Called again with a new one when the link has expired. */
-  readonly onPrompt: (prompt: Prompt) => void;
+  readonly onPrompt: (prompt: Prompt) => unknown;
   /** `false`: fail with `expired` when the link expires. */
   readonly renew?: boolean | undefined;
 }
 
-/** Shorter than the relay's 50 s: some proxies cut after 30 s, and a half-open connection is noticed sooner. */
-const WAIT_SECONDS = 25;
-const WAIT_MS = 35_000;
-/** A relay without `wait` holds a poll for 50 s. */
-const LONG_POLL_MS = 65_000;
-/** A relay that restarts answers polls at once. */
-const POLL_GAP_MS = 2_000;
-/** For a result whose response was lost at the very end. */
-const GRACE_MS = 10_000;
-/** A session that expires so soon is unknown to the instance that was polled. Another start would not help. */
+/** A session that is gone so soon is not known to the instance that was polled. Another start would not help. */
 const LOST_MS = 5_000;
+/** After so many requests that failed although something answers, it is CORS, and not a network that has just come back. */
+const MISSING_CORS = 2;
 
-export const discover: Operation<Pick<Place, 'relay'>, Offer> = (call, { relay }, done) =>
+export const discover: Operation<Pick<Place, 'relay'>, Offer> = (call, { relay }, done) => {
+  const { page } = call.platform;
+  const url = `${addressOf(relay)}/services`;
+  let reached = 0;
   ask(
     call,
-    { url: `${baseUrlOf(relay)}/services` },
-    ({ status, json: { services, extensions = [] }, refusal }) => {
-      // 404: an older relay, or a proxy that passes on only /auth/.
-      if (status === 200 ? !services : status !== 404 && !refusal) return AGAIN;
-      done(undefined, { services: services || [], extensions } as Offer);
-      return undefined;
+    { url },
+    ({ status, json, isJson, refusal, detail }) => {
+      const { services } = json;
+      if (!status && page && url.indexOf(`${page.origin}/`)) {
+        if (reached >= MISSING_CORS) {
+          const reason = `The relay's CORS_ORIGINS does not have the origin of this page, ${page.origin}`;
+          return end(done, fail('refused', reason));
+        }
+        page.reach(url, () => {
+          reached += 1;
+        });
+      }
+      if (status === 200 && Array.isArray(services)) {
+        return end(done, undefined, offerOf(services, json.extensions));
+      }
+      if (status === 200 && isJson) return end(done, fail('refused', detail));
+      if (refusal && status < 400) return end(done, refusal);
+      // 404, whoever says so: an older relay, or a proxy that passes on nothing but /auth/.
+      if (status === 404 || refusal) return end(done, undefined, offerOf([], []));
+      return AGAIN;
     },
     done,
   );
+};
+
+function offerOf(services: readonly unknown[], extensions: unknown): Offer {
+  const offered: Service[] = [];
+  services.forEach((each) => {
+    const { service, name, blind } = Object(each);
+    if (typeof service !== 'string' || typeof name !== 'string') return;
+    offered.push({ service, name, blind: blind === 'can' || blind === 'must' ? blind : 'no' });
+  });
+  return { services: offered, extensions: textsOf(extensions) };
+}
 
 export const start: Operation<StartOptions, Session> = (call, options, done) => {
   const { service, device, code, details } = options;
-  const { platform } = call;
-  const { challenge } = platform;
-  const relay = baseUrlOf(options.relay);
+  const { challenge, page, date } = call.platform;
+  const relay = addressOf(options.relay);
 
   discover(call, options, (failure, offer) => {
     if (!offer) return done(failure);
     const { services, extensions } = offer;
     const blind = services.filter((each) => each.service === service)[0]?.blind;
     const isOffered = blind === 'can' || blind === 'must';
-    const isWanted = options.blind ?? (isOffered && !platform.isPage && !!challenge);
+    const isWanted = options.blind ?? (isOffered && !page && !!challenge);
     if (!isWanted && blind !== 'must') request();
     else if (isOffered && challenge) challenge(request);
-    else done(fail('refused', 'blind'));
+    else {
+      const who = isOffered ? 'This device has no cryptography for' : 'The relay does not offer';
+      done(fail('refused', `${who} a blind sign-in with this service`));
+    }
 
     function request(verifier?: string, asked?: string): void {
+      let askedAtMs = 0;
       const body = JSON.stringify({
         service,
         code: code !== false,
         ack: true,
-        device: device?.slice(0, 40),
+        device: device && `${device}`.slice(0, 40),
         details,
         challenge: asked,
       });
       ask(
         call,
-        { url: `${relay}/auth/start`, body },
-        ({ status, json, refusal }) => {
-          if (refusal) done(refusal);
-          else if (status === 200 && json.session && json.url) {
-            done(undefined, sessionOf(call, options, extensions, json as never, verifier));
-          } else return AGAIN;
-          return undefined;
+        () => {
+          askedAtMs = date();
+          return { url: `${relay}/auth/start`, body };
+        },
+        ({ status, json, isJson, refusal, detail, tookMs }) => {
+          if (refusal) return end(done, refusal);
+          if (status !== 200 || !isJson) return AGAIN;
+          const started = startedOf(json);
+          if (!started) return end(done, fail('refused', detail));
+          // The device may have slept since it asked. By more than that its clock was set.
+          const sinceMs = date() - askedAtMs;
+          const ageMs = sinceMs < started.expiresIn * 1_000 ? Math.max(sinceMs, tookMs) : tookMs;
+          const startedAtMs = date() - ageMs;
+          const state = { relay, service, started, extensions, verifier, startedAtMs };
+          return end(done, undefined, sessionOf(call, options, state));
         },
         done,
       );
@@ -136,139 +144,90 @@ export const start: Operation<StartOptions, Session> = (call, options, done) => 
   });
 };
 
-interface Started {
-  readonly session: string;
-  readonly url: string;
-  readonly expiresIn: number;
-  readonly link?: string;
-  readonly userCode?: string;
-}
-
-function sessionOf(
-  { platform }: Call,
-  options: StartOptions,
-  extensions: readonly string[],
-  { session, url, link = url, userCode, expiresIn }: Started,
-  verifier: string | undefined,
-): Session {
-  const endMs = platform.now() + expiresIn * 1_000 + GRACE_MS;
-  const resultUrl = `${baseUrlOf(options.relay)}/auth/result?session=${encodeURIComponent(session)}`;
-  const offers = (name: string) => extensions.indexOf(name) >= 0;
-
-  const tell = (what: string, call: Call, done: Done<void>) =>
-    ask(
-      call,
-      { url: `${resultUrl}&${what}=1` },
-      ({ status, refusal }) => {
-        if (status !== 204 && !refusal) return AGAIN;
-        done(undefined);
-        return undefined;
-      },
-      () => done(undefined),
-    );
-
-  return {
-    prompt: {
-      link,
-      userCode,
-      verificationUrl: userCode && link.replace(/L\/[^/]*$/, 'link'),
-      qr: createQr(link),
-      expiresIn,
-    },
-
-    poll(call, { onOpened }, done) {
-      const canWait = offers('wait');
-      const wait = canWait ? `&wait=${WAIT_SECONDS}` : '';
-      let wasOpened = false;
-      ask(
-        call,
-        { url: resultUrl + wait + (offers('progress') ? '&progress=1' : '') },
-        ({ status, json, refusal, tookMs }) => {
-          // Negative after a poll that was held: at once.
-          const gapMs = POLL_GAP_MS - tookMs;
-          if (status === 204) return gapMs;
-          // Other refusals are from a proxy: the relay has only these for a poll.
-          if (refusal && /400|405|410/.test(`${status}`)) {
-            done(status === 410 ? fail('expired') : refusal);
-            return undefined;
-          }
-          if (status !== 200) return AGAIN;
-          const { progress, error, code, clientId, redirectUri } = json;
-          const tokenUrl = options.tokenUrl || json.tokenUrl;
-          if (progress) {
-            if (wasOpened) return gapMs;
-            wasOpened = true;
-            onOpened?.();
-            return 0;
-          }
-          const tokens = tokensOf(json);
-          const isCoded = code && tokenUrl && verifier;
-          if (!error && !tokens && !isCoded) return AGAIN;
-          tell('ack', { platform }, () => {});
-          if (error) done(fail(isCode(error) ? error : 'authorization_failed', `${error}`));
-          else if (tokens) done(undefined, tokens);
-          else {
-            requestTokens(
-              call,
-              tokenUrl as string,
-              {
-                grant_type: 'authorization_code',
-                code,
-                redirect_uri: redirectUri,
-                client_id: clientId,
-                code_verifier: verifier,
-              },
-              { tokenUrl, clientId },
-              (failure, own) =>
-                done(failure && fail('exchange_failed', (failure as Failure).detail), own),
-            );
-          }
-          return undefined;
-        },
-        () => done(fail('expired')),
-        canWait ? WAIT_MS : LONG_POLL_MS,
-        endMs,
-      );
-    },
-
-    cancel(call, _options, done) {
-      if (offers('cancel')) tell('cancel', call, done);
-      else done(undefined);
-    },
-  };
-}
-
-export const signIn: Operation<SignInOptions, Tokens> = (call, options, done) => {
+export const signIn: Operation<SignInOptions, Tokens> = (call, options, finish) => {
   const { now } = call.platform;
+  const { pending, save, renew } = options;
 
-  /** An error of the app ends the sign-in. */
-  function notify(run: () => void): void {
-    try {
-      run();
-    } catch (error) {
+  const done: Done<Tokens> = (failure, tokens) => {
+    call.isStopped = true;
+    finish(failure, tokens);
+  };
+
+  /** What the app throws ends the sign-in. */
+  function run<Value>(what: () => Value | PromiseLike<Value>, then: (value?: Value) => void): void {
+    attempt(what, (failure, value) => {
+      if (call.isStopped) return;
+      if (!failure) return then(value);
       stop(call);
-      done(error);
-    }
+      finish(failure);
+    });
+  }
+
+  /** What is kept any longer does no harm: the relay does not know it any more. */
+  function forget(then: () => void): void {
+    attempt(() => pending?.save(null), then);
   }
 
   function begin(): void {
     start(call, options, (failure, session) => {
       if (!session) return done(failure);
-      const startedAtMs = now();
-      call.cancel = session.cancel;
-      notify(() => options.onPrompt(session.prompt));
-      session.poll(
-        call,
-        { onOpened: () => notify(() => options.onOpened?.()) },
-        (reason, tokens) => {
-          call.cancel = undefined;
-          const isExpired = reason && (reason as Failure).code === 'expired';
-          if (isExpired && options.renew !== false && now() > startedAtMs + LOST_MS) begin();
-          else done(reason, tokens);
-        },
+      hold(session);
+      run(
+        () => pending?.save(session.state),
+        () => show(session),
       );
     });
   }
 
-  begin();
+  /** From now on, who stops this call ends the session. */
+  function hold(session: Session): void {
+    call.cancel = () => {
+      forget(() => {});
+      session.cancel(another(call), {}, () => {});
+    };
+  }
+
+  function show(session: Session, isResumed?: boolean): void {
+    const { prompt } = session;
+    const shownAtMs = now();
+    // Of a link that has expired only the result is asked for.
+    if (prompt.secondsLeft()) {
+      run(
+        () => options.onPrompt(prompt),
+        () => {},
+      );
+    }
+    const onOpened = () => {
+      run(
+        () => options.onOpened?.(),
+        () => {},
+      );
+    };
+    session.poll(call, { save, onOpened }, (failure, tokens) => {
+      const { code } = Object(failure);
+      call.cancel = undefined;
+      if (code === 'not_saved') return done(failure);
+      const isEarly = now() <= shownAtMs + LOST_MS;
+      const isRenewed = code === 'expired' && (isEarly ? isResumed : renew !== false);
+      forget(() => {
+        if (call.isStopped) return;
+        if (isRenewed) begin();
+        else done(failure, tokens);
+      });
+    });
+  }
+
+  if (typeof save !== 'function') {
+    done(fail('refused', 'The option save is missing'));
+    return;
+  }
+  run(
+    () => pending?.load(),
+    (state) => {
+      const session = state ? resume(call, options, state) : undefined;
+      if (!session) return begin();
+      hold(session);
+      show(session, true);
+    },
+  );
 };

@@ -1,7 +1,14 @@
 /** Tokens: how they are received, refreshed and kept. */
 import { AGAIN, ask, type Reply } from './ask.ts';
 import { fail } from './errors.ts';
-import type { Call, Done, Operation, Platform } from './platform.ts';
+import {
+  attempt,
+  type Call,
+  type Done,
+  type Operation,
+  type Request,
+  type RequestOptions,
+} from './platform.ts';
 
 /** Plain JSON, to be stored as it is. */
 export interface Tokens {
@@ -14,24 +21,35 @@ export interface Tokens {
   readonly tokenType?: string;
   readonly scope?: string;
   readonly idToken?: string;
-  /** Where this device refreshes itself, if it exchanged the code itself. */
+  /** Where this device refreshes by itself, if it exchanged the code by itself. */
   readonly tokenUrl?: string;
   readonly clientId?: string;
 }
 
 /** Which relay, and which of its providers. */
 export interface Place {
-  /** The relay's base URL, such as `https://relay.example`. */
+  /** The relay's address, such as `https://relay.example`. */
   readonly relay: string;
   /** The provider, as the relay names it. */
   readonly service: string;
 }
 
-const MEMBERS = 'accessToken refreshToken expiresIn tokenType scope idToken'.split(' ');
+/** With pauses of half a second, one and two between them: less than the minute for which the relay keeps a result. */
+const SAVE_TRIES = 4;
+const SAVE_PAUSE_MS = 500;
 
-export const baseUrlOf = (relay: string): string => relay.replace(/\/+$/, '');
+const MEMBERS = 'accessToken refreshToken tokenType scope idToken'.split(' ');
+/** A century: more is no duration, and its end may be no date. */
+const MAX_EXPIRES_IN_SECONDS = 3e9;
 
-/** Undefined: the response has no tokens. Absent members stay as in `before`, apart from the expiry. */
+/** Without the slashes at its end. */
+export const addressOf = (relay: string): string => `${relay}`.replace(/\/+$/, '');
+
+/** What RFC 6749 (appendix A) has in tokens, codes and ids, and what a header and a form can carry. */
+export const isText = (value: unknown): value is string =>
+  typeof value === 'string' && /^[ -~]+$/.test(value);
+
+/** Undefined: the response has no tokens. What it does not say stays as in `before`, apart from the expiry. */
 export function tokensOf(json: Reply['json'], before: object = {}): Tokens | undefined {
   const tokens: Record<string, unknown> = {};
   for (const name in before) {
@@ -40,14 +58,18 @@ export function tokensOf(json: Reply['json'], before: object = {}): Tokens | und
   MEMBERS.forEach((name) => {
     // RFC 6749 §5.1 writes `access_token`.
     const value = json[name] || json[name.replace(/[A-Z]/, '_$&').toLowerCase()];
-    if (value) tokens[name] = value;
+    if (isText(value)) tokens[name] = value;
   });
-  const expiresIn = Number(tokens.expiresIn);
-  if (expiresIn) tokens.expiresAt = Date.now() + expiresIn * 1_000;
+  const given = json.expiresIn || json.expires_in;
+  const expiresIn = isText(given) || typeof given === 'number' ? Number(given) : 0;
+  if (expiresIn > 0 && expiresIn < MAX_EXPIRES_IN_SECONDS) {
+    tokens.expiresIn = expiresIn;
+    tokens.expiresAt = Date.now() + expiresIn * 1_000;
+  }
   return tokens.accessToken ? (tokens as object as Tokens) : undefined;
 }
 
-/** A request to a provider's token endpoint, RFC 6749 §3.2. */
+/** Asks a provider's token endpoint, RFC 6749 §3.2. */
 export function requestTokens(
   call: Call,
   url: string,
@@ -55,23 +77,28 @@ export function requestTokens(
   before: object,
   done: Done<Tokens>,
 ): void {
-  const pairs = Object.keys(form).map((name) => `${name}=${encodeURIComponent(`${form[name]}`)}`);
-  askForTokens(call, { url, body: pairs.join('&'), isForm: true }, before, done);
+  const pairs = Object.keys(form).map((name) => {
+    const value = form[name];
+    return isText(value) ? `${name}=${encodeURIComponent(value)}` : '';
+  });
+  askForTokens(
+    call,
+    { url, body: pairs.filter(Boolean).join('&'), isProvider: true },
+    before,
+    done,
+  );
 }
 
-function askForTokens(
-  call: Call,
-  request: Parameters<typeof ask>[1],
-  before: object,
-  done: Done<Tokens>,
-): void {
+function askForTokens(call: Call, request: Request, before: object, done: Done<Tokens>): void {
   ask(
     call,
     request,
-    ({ status, json, refusal }) => {
+    ({ status, json, isJson, refusal, detail }) => {
       const tokens = status === 200 ? tokensOf(json, before) : undefined;
       if (tokens) done(undefined, tokens);
-      else if (refusal) done(json.error === 'invalid_grant' ? fail('invalid_grant') : refusal);
+      else if (refusal) {
+        done(json.error === 'invalid_grant' ? fail('invalid_grant', detail) : refusal);
+      } else if (status === 200 && isJson) done(fail('refused', detail));
       else return AGAIN;
       return undefined;
     },
@@ -79,7 +106,7 @@ function askForTokens(
   );
 }
 
-export interface RefreshOptions extends Place {
+export interface RefreshOptions extends Place, RequestOptions {
   readonly tokens: Tokens;
 }
 
@@ -87,71 +114,33 @@ export interface RefreshOptions extends Place {
 export const refresh: Operation<RefreshOptions, Tokens> = (call, options, done) => {
   const { relay, service, tokens } = options;
   const { refreshToken, tokenUrl, clientId, tokenType } = tokens;
-  if (!refreshToken) done(fail('invalid_grant'));
+  if (!isText(refreshToken)) done(fail('invalid_grant', 'There is no refresh token'));
   else if (tokenUrl) {
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId };
     requestTokens(call, tokenUrl, form, tokens, done);
   } else {
     const body = JSON.stringify({ service, refreshToken, details: !!tokenType });
-    askForTokens(call, { url: `${baseUrlOf(relay)}/refresh`, body }, tokens, done);
+    askForTokens(call, { url: `${addressOf(relay)}/refresh`, body }, tokens, done);
   }
 };
 
-/** The storage of the app. In the TV build its functions return at once; elsewhere they may return a promise. */
-export interface KeeperOptions extends Place {
-  load(): Stored | PromiseLike<Stored>;
-  save(tokens: Tokens): unknown;
-}
-
-/** Tokens are refreshed this long before they expire, but not in the first half of their lifetime. */
-const EARLY_MS = 60_000;
-
-type Stored = Tokens | undefined | null;
-
-/**
- * Gives an access token that stays valid for a while. Concurrent callers share one read of the
- * storage and one refresh.
- */
-export function createKeeper(
-  platform: Platform,
-  options: KeeperOptions,
-): (done: Done<string>, rejected?: string) => void {
-  const { relay, service } = options;
-  let waiting: { rejected: string | undefined; done: Done<string> }[] = [];
-
-  function get(done: Done<string>, rejected?: string): void {
-    if (waiting.push({ rejected, done }) > 1) return;
-    platform.attempt(
-      () => options.load(),
-      (failure, tokens) => {
-        if (!tokens) return settle(failure || fail('invalid_grant'));
-        const { accessToken, refreshToken, expiresAt = 1 / 0, expiresIn = 1 / 0 } = tokens;
-        const leftMs = expiresAt - Date.now();
-        const earlyMs = Math.min(EARLY_MS, expiresIn * 500);
-        const isGood = accessToken !== rejected && leftMs > 0;
-        if (isGood && (leftMs > earlyMs || !refreshToken)) return settle(undefined, accessToken);
-        refresh({ platform }, { relay, service, tokens }, (reason, fresh) => {
-          if (fresh) {
-            platform.attempt(
-              () => options.save(fresh),
-              (trouble) => settle(trouble, fresh.accessToken),
-            );
-          } else if (isGood) settle(undefined, accessToken);
-          else settle(reason);
-        });
-      },
-    );
-  }
-
-  function settle(failure: unknown, accessToken?: string): void {
-    const all = waiting;
-    waiting = [];
-    all.forEach(({ rejected, done }, index) => {
-      // The first caller accepted a token that the API has rejected for another.
-      if (!failure && index && accessToken === rejected) get(done, rejected);
-      else done(failure, accessToken);
-    });
-  }
-
-  return get;
+/** The app's storage may be busy for a moment. */
+export function store(
+  call: Call,
+  save: (tokens: Tokens) => unknown,
+  tokens: Tokens,
+  done: Done<Tokens>,
+  tries = 1,
+): void {
+  attempt(
+    () => save(tokens),
+    (cause) => {
+      if (call.isStopped) return;
+      if (!cause) done(undefined, tokens);
+      else if (tries < SAVE_TRIES) {
+        const again = () => store(call, save, tokens, done, tries + 1);
+        call.abandon = call.platform.later(SAVE_PAUSE_MS * 2 ** (tries - 1), again);
+      } else done(fail('not_saved', `save failed ${tries} times`, cause, tokens));
+    },
+  );
 }

@@ -1,28 +1,31 @@
 /** The build for old TV engines (webOS 3, Tizen 3): XMLHttpRequest and callbacks. Its global is `SignInRelay`. */
 import { stop } from './ask.ts';
-import type { Call, Done, Operation, Platform } from './platform.ts';
+import type { Failure } from './errors.ts';
+import { createKeeper, type KeeperOptions } from './keeper.ts';
+import {
+  type Call,
+  type Done as Callback,
+  type Headers,
+  MAX_CHARACTERS,
+  type Operation,
+  type Platform,
+  type RequestOptions,
+} from './platform.ts';
+import * as parts from './session.ts';
 import { sha256 } from './sha256.ts';
 import * as core from './sign-in.ts';
-import {
-  createKeeper,
-  type KeeperOptions,
-  type RefreshOptions,
-  refresh,
-  type Tokens,
-} from './tokens.ts';
+import { type RefreshOptions, refresh, type Tokens } from './tokens.ts';
 
 export type { Failure, SignInErrorCode } from './errors.ts';
-export type { Done } from './platform.ts';
+export type { KeeperOptions } from './keeper.ts';
+export type { Headers, RequestOptions } from './platform.ts';
 export type { Qr } from './qr.ts';
-export type {
-  Offer,
-  PollOptions,
-  Prompt,
-  Service,
-  SignInOptions,
-  StartOptions,
-} from './sign-in.ts';
-export type { KeeperOptions, Place, RefreshOptions, Tokens } from './tokens.ts';
+export type { PollOptions, Prompt, StartOptions } from './session.ts';
+export type { Offer, Pending, Service, SignInOptions } from './sign-in.ts';
+export type { Place, RefreshOptions, Tokens } from './tokens.ts';
+
+/** Without a failure: it succeeded. What a function of the app has thrown is passed on as it is. */
+export type Done<Value> = (failure: Failure | undefined, value?: Value) => void;
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
@@ -46,86 +49,108 @@ function encode(bytes: readonly number[]): string {
 }
 
 const platform: Platform = {
-  send({ url, body, isForm }, timeoutMs, receive) {
+  send({ url, body, isProvider }, headers, receive) {
     const request = new XMLHttpRequest();
     let isOver = false;
-    const abandon = () => {
-      isOver = true;
-      clearTimeout(timer);
-      request.abort();
-    };
     const finish = (status: number, text: string, retryAfter: string | null) => {
       if (isOver) return;
       isOver = true;
-      clearTimeout(timer);
-      receive(status, text, retryAfter);
+      receive({ status, text, retryAfter });
     };
-    const fail = () => {
-      finish(0, '', null);
+    const abandon = () => {
+      isOver = true;
       request.abort();
     };
-    const timer = setTimeout(fail, timeoutMs);
+    const fail = () => finish(0, '', null);
     request.onload = () =>
       finish(request.status, request.responseText, request.getResponseHeader('Retry-After'));
     request.onerror = fail;
+    request.onprogress = () => {
+      if (request.responseText.length < MAX_CHARACTERS) return;
+      fail();
+      request.abort();
+    };
     try {
       request.open(body === undefined ? 'GET' : 'POST', url);
-      if (isForm) request.setRequestHeader('Content-Type', 'application/x-www-form-urlencoded');
+      const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+      const all: Headers = isProvider ? form : headers;
+      for (const name in all) request.setRequestHeader(name, all[name] as string);
       request.send(body);
     } catch {
       setTimeout(fail, 0);
     }
     return abandon;
   },
-  now: () => (self.performance || Date).now(),
+  now: () => performance.now(),
+  date: Date.now,
   later(delayMs, run) {
     const timer = setTimeout(run, delayMs);
     return () => clearTimeout(timer);
   },
   random: Math.random,
-  isPage: typeof document !== 'undefined',
+  page: {
+    origin: location.origin,
+    // An engine without `fetch` cannot tell a relay without CORS from one that does not answer.
+    reach(url, done) {
+      if ('fetch' in self) void fetch(url, { mode: 'no-cors' }).then(done, () => {});
+    },
+  },
   challenge:
     self.crypto &&
     ((done) => {
       const verifier = randomText(43);
       done(verifier, encode(sha256(verifier)));
     }),
-  attempt: (run, done) => done(undefined, run() as never),
 };
 
-/** Returns a function that cancels: then `done` is not called any more. */
+/** Returns what cancels: then `done` is not called any more. */
 function called<Options, Value>(
   operation: Operation<Options, Value>,
   options: Options,
   done: Done<Value>,
+  { headers, timeoutMs }: RequestOptions = options as object,
 ): () => void {
-  const call: Call = { platform };
-  operation(call, options, done);
+  const call: Call = { platform, headers, timeoutMs };
+  operation(call, options, done as Callback<Value>);
   return () => stop(call);
 }
 
-/** A sign-in that was started, for apps that do not use `signIn`. */
+/** A sign-in that was started: `signIn` in its parts. */
 export interface Session {
-  readonly prompt: core.Prompt;
-  /** Waits for the tokens. Fails with `expired` when the session expires. Returns a function that ends the waiting, not the session. */
-  poll(options: core.PollOptions, done: Done<Tokens>): () => void;
-  /** Ends the session and its link. Calls back even if the relay cannot be reached. */
+  readonly prompt: parts.Prompt;
+  /** For `resume` in another process. As secret as tokens. */
+  readonly state: string;
+  /** Waits for the tokens, and saves them. A session that expires fails with `expired`. Returns what ends the waiting, not the session. */
+  poll(options: parts.PollOptions, done: Done<Tokens>): () => void;
+  /** Ends the session, so that its link says so. Calls back also if the relay could not be told. */
   cancel(done?: () => void): void;
 }
 
+const sessionOf = (session: parts.Session, options: RequestOptions): Session => ({
+  prompt: session.prompt,
+  state: session.state,
+  poll: (polling, end) => called(session.poll, polling, end, options),
+  cancel: (end) => void called(session.cancel, {}, end || (() => {}), options),
+});
+
 export interface SignInRelay {
-  /** Signs a user in: starts, shows what `onPrompt` gets, and waits for the tokens. Returns a function that cancels. */
+  /** Signs a user in: starts, shows what `onPrompt` gets, and waits for the tokens, and saves them. Returns what cancels. */
   signIn(options: core.SignInOptions, done: Done<Tokens>): () => void;
-  /** What the relay offers, in the operator's order. With an older relay both lists are empty. */
-  discover(options: { readonly relay: string }, done: Done<core.Offer>): () => void;
-  start(options: core.StartOptions, done: Done<Session>): () => void;
+  /** What the relay offers, in the operator's order. An older relay does not say: then both lists are empty. */
+  discover(
+    options: { readonly relay: string } & RequestOptions,
+    done: Done<core.Offer>,
+  ): () => void;
+  start(options: parts.StartOptions, done: Done<Session>): () => void;
+  /** A session that an earlier run of the app has started. Undefined if the state is of another relay or service, or damaged. */
+  resume(state: string, options: parts.StartOptions): Session | undefined;
   /** New tokens for old ones. */
   refresh(options: RefreshOptions, done: Done<Tokens>): () => void;
   /**
-   * Returns a function that gives an access token, which it refreshes before it expires, once
-   * for all callers. Pass the token that the API rejected, to get another one.
+   * Returns a function that gives an access token, which it refreshes before it expires,
+   * once for all who ask. Give it the token that the API rejected, to get another one.
    */
-  keepTokens(options: KeeperOptions): (done: Done<string>, rejected?: string) => void;
+  keepTokens(options: KeeperOptions): (done: Done<string>, rejected?: string) => () => void;
 }
 
 declare global {
@@ -136,16 +161,17 @@ self.SignInRelay = {
   signIn: (options, done) => called(core.signIn, options, done),
   discover: (options, done) => called(core.discover, options, done),
   refresh: (options, done) => called(refresh, options, done),
-  keepTokens: (options) => createKeeper(platform, options),
+  keepTokens(options) {
+    const { headers, timeoutMs } = options;
+    const get = createKeeper({ platform, headers, timeoutMs }, options);
+    return (done, rejected) => get(done as Callback<string>, rejected);
+  },
   start: (options, done) =>
     called(core.start, options, (failure, session) =>
-      done(
-        failure,
-        session && {
-          prompt: session.prompt,
-          poll: (polling, end) => called(session.poll, polling, end),
-          cancel: (end) => void called(session.cancel, {}, end || (() => {})),
-        },
-      ),
+      done(failure, session && sessionOf(session, options)),
     ),
+  resume(state, options) {
+    const session = parts.resume({ platform }, options, state);
+    return session && sessionOf(session, options);
+  },
 };

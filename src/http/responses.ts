@@ -65,7 +65,9 @@ export function textResponseWithoutNewline(status: number, text: string): Respon
 
 /** A redirect that a browser follows with GET; after a POST it is 303. RFC 9700 §4.12. */
 export function redirectResponse(location: string, status: 302 | 303 = 302): Response {
-  return new Response(null, { status, headers: { ...DATA_HEADERS, Location: location } });
+  // Without a length Node would send an empty body in chunks.
+  const headers = { ...DATA_HEADERS, Location: location, 'Content-Length': '0' };
+  return new Response(null, { status, headers });
 }
 
 /** In the relay's own protocol: a status and a line of text. */

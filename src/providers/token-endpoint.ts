@@ -19,7 +19,20 @@ export const PROVIDER_SHARES = 4;
 /** Of the requests that the runtime sends at once, this many are for discovery. */
 export const RESERVED_FOR_DISCOVERY = 16;
 
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+/** A request to a provider. No redirect is followed, and each has a deadline. */
+export interface FetchInit {
+  readonly method?: 'POST' | 'DELETE';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly redirect: 'manual';
+  /** False: over a connection of its own. */
+  readonly keepalive?: boolean;
+  readonly signal: AbortSignal;
+}
+
+type TokenRequest = Pick<FetchInit, 'method' | 'headers' | 'body'>;
+
+export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 
 /** Why there are no tokens, or why a token was not revoked. Safe to log, and to tell a device. */
 export interface TokenFailure {
@@ -95,13 +108,13 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
   /** Returns the response as `parse` reads it, or why there is none. */
   async function send<Outcome>(
     url: string,
-    request: RequestInit,
+    request: TokenRequest,
     parse: (status: number, text: string | undefined) => Outcome,
   ): Promise<{ readonly status: number; readonly outcome: Outcome | Failed }> {
     let status = 0;
     const signal = timeouts();
     // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
-    const init = { ...request, keepalive: keepAlive, redirect: 'manual', signal } as const;
+    const init: FetchInit = { ...request, keepalive: keepAlive, redirect: 'manual', signal };
     try {
       let response: Response;
       try {
@@ -141,7 +154,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         method: 'POST',
         headers: headersFor(provider, keepAlive),
         body: encodeBody(provider, grant + credentialsInBody(provider)),
-      };
+      } as const;
       const { status, outcome } = await send(provider.tokenUrl, init, parseResponse);
       const reason = outcome.ok ? 'granted' : outcome.failure.reason;
       monitor.answered(provider.name, kind, reason, status, clock.now() - startedAtMs);
@@ -211,7 +224,7 @@ const HEADERS = {
   'Accept-Encoding': 'identity',
 } as const;
 
-/** Bun obeys `keepalive`, Node this header. */
+/** Bun's fetch obeys `keepalive`, Node's this header. */
 const CLOSING_HEADERS = { ...HEADERS, Connection: 'close' } as const;
 
 function headersFor(provider: ProviderConfig, keepAlive: boolean): Record<string, string> {
@@ -267,7 +280,7 @@ function createRevocationRequest(
   token: string,
   kind: TokenKind | undefined,
   keepAlive: boolean,
-): RequestInit {
+): TokenRequest {
   const { clientAuth = provider.clientAuth, tokenIn, takes, body } = revocation;
   const method = revocation.method ?? 'POST';
   const client = asClient(provider, clientAuth, body);

@@ -1,13 +1,13 @@
 /** The relay on Bun. The only file that uses Bun. */
-import { pipeline, Readable, type Transform } from 'node:stream';
-import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { refuse } from '../http/responses.ts';
 import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
+import { decode } from './decode.ts';
 import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
 
 export const bun: Runtime = {
+  name: `Bun ${Bun.version}`,
   /** `verbose` would print secrets. */
   fetch: async (url, init) =>
     decode(
@@ -35,30 +35,6 @@ export const bun: Runtime = {
 
 /** A program that accepts a connection need not answer. */
 const CONNECT_TIMEOUT_MS = 1_000;
-
-/**
- * Decodes a few KiB at a time, as they are read. Node's fetch does so itself. Bun's decodes
- * all that has arrived at once, which may become a thousand times as long.
- */
-function decode(response: Response): Response {
-  const encoding = response.headers.get('content-encoding')?.toLowerCase() ?? '';
-  const decoder = DECODERS.get(encoding)?.();
-  if (decoder === undefined || response.body === null) return response;
-  // The reader gets the error.
-  pipeline(response.body, decoder, () => {});
-  return new Response(Readable.toWeb(decoder) as unknown as ReadableStream, response);
-}
-
-/** Of a response that is cut off, they return what has arrived, as on Node. */
-const ZLIB = { finishFlush: constants.Z_SYNC_FLUSH };
-const BROTLI = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
-
-const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
-  ['gzip', () => createGunzip(ZLIB)],
-  ['x-gzip', () => createGunzip(ZLIB)],
-  ['deflate', () => createInflate(ZLIB)],
-  ['br', () => createBrotliDecompress(BROTLI)],
-]);
 
 function listen(at: ListenAddress, options: ListenOptions): Listener {
   let server = serve(at, options, false);

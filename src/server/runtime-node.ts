@@ -1,17 +1,34 @@
 /** The relay on Node, with the adapter of Hono between node:http and a fetch handler. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { once, setMaxListeners } from 'node:events';
+import {
+  type ClientRequest,
+  createServer,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import {
+  createServer as createTlsServer,
+  Agent as TlsAgent,
+  request as tlsRequest,
+} from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
+import { type Duplex, Readable } from 'node:stream';
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
 import { refuse } from '../http/responses.ts';
 import { HEADERS_CHECK_MS, HEADERS_DEADLINE_MS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
+import type { FetchInit } from '../providers/token-endpoint.ts';
+import { decode } from './decode.ts';
 import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
 
 export const node: Runtime = {
-  fetch: (url, init) => fetch(url, init),
+  name: `Node ${process.versions.node}`,
+  // docs/performance.md "On Node".
+  hint: 'on Node a sign-in takes more than three times the processor time that it takes on Bun: docs/install.md',
+  fetch,
   listen,
   tryToConnect: (path) =>
     new Promise((resolve) => {
@@ -22,6 +39,73 @@ export const node: Runtime = {
       socket.once('error', (error) => resolve(codeOf(error)));
     }),
 };
+
+/** By node:http: Node's own fetch would take more than half of the processor time of a sign-in. */
+function fetch(url: string, init: FetchInit): Promise<Response> {
+  const { method = 'GET', keepalive = true, signal, body } = init;
+  const isTls = /^https:/i.test(url);
+  const request = isTls ? tlsRequest : httpRequest;
+  const kept = isTls ? tlsAgent : httpAgent;
+  // Requests share signals (providers/token-endpoint.ts). Node would warn of the eleventh.
+  setMaxListeners(0, signal);
+  return new Promise((resolve, reject) => {
+    const sent = request(url, {
+      method,
+      headers: { 'User-Agent': 'node', ...init.headers },
+      agent: keepalive && kept,
+      rejectUnauthorized: true,
+      signal,
+    });
+    // Whoever reads the body gets an error that comes after the headers.
+    sent.on('error', reject);
+    sent.once('response', (incoming) => resolve(toResponse(incoming)));
+    sent.end(body);
+  });
+}
+
+function toResponse(incoming: IncomingMessage): Response {
+  const { statusCode: status = 0, rawHeaders } = incoming;
+  const headers = new Headers();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
+  }
+  const body = WITHOUT_BODY.has(status) ? null : Readable.toWeb(incoming);
+  if (body === null) incoming.destroy();
+  const response = new Response(body as ReadableStream | null, { headers });
+  // A constructor takes 200 to 599 alone, and some servers send 999.
+  Object.defineProperty(response, 'status', { value: status });
+  return decode(response);
+}
+
+/** `Response` allows none for them. */
+const WITHOUT_BODY = new Set([204, 205, 304]);
+
+/** How long an idle connection is kept, unless the provider asks for less (`Keep-Alive: timeout`). */
+const IDLE_CONNECTION_MS = 60_000;
+
+const httpAgent = closeAtStrayBytes(
+  new HttpAgent({ keepAlive: true, timeout: IDLE_CONNECTION_MS }),
+);
+const tlsAgent = closeAtStrayBytes(new TlsAgent({ keepAlive: true, timeout: IDLE_CONNECTION_MS }));
+
+/** Bytes on an idle connection are the response to no request. docs/protocol.md §9. */
+function closeAtStrayBytes<Agent extends HttpAgent>(agent: Agent): Agent {
+  const { keepSocketAlive, reuseSocket } = HttpAgent.prototype;
+  return Object.assign(agent, {
+    keepSocketAlive(socket: Duplex) {
+      socket.on('data', destroy);
+      return keepSocketAlive.call(agent, socket);
+    },
+    reuseSocket(socket: Duplex, request: ClientRequest) {
+      socket.off('data', destroy);
+      reuseSocket.call(agent, socket, request);
+    },
+  });
+}
+
+function destroy(this: Duplex): void {
+  this.destroy();
+}
 
 async function listen(
   at: ListenAddress,

@@ -35,6 +35,8 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
     url: running.listener.url,
     baseUrl: settings.baseUrl ?? null,
     redirectUris: service.redirectUris(),
+    runtime: runtime.name,
+    ...(runtime.hint && { hint: runtime.hint }),
   });
 }
 

@@ -1,10 +1,21 @@
 /** What is published: sizes, syntax, and the package as an app developer installs it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { parse } from 'acorn';
+import { publint } from 'publint';
 import { runChild } from '../kit/process.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
@@ -22,14 +33,13 @@ beforeAll(async () => {
   provider = startTokenEndpoint();
   relay = await startRelay({ MAL_TOKEN_URL: provider.tokenUrl });
   const env = { HOME: folder };
-  const packed = await runChild(['npm', 'pack', '--pack-destination', folder], {
+  const pack = await runChild(['npm', 'pack', '--pack-destination', folder], {
     cwd: CLIENT,
     env,
   });
-  expect(packed).toMatchObject({ exitCode: 0 });
+  expect(pack).toMatchObject({ exitCode: 0 });
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  const tarball = join(folder, 'sign-in-relay-client-0.1.0.tgz');
-  const install = ['npm', 'install', '--offline', '--no-audit', tarball];
+  const install = ['npm', 'install', '--offline', '--no-audit', packed()];
   expect(await runChild(install, { cwd: folder, env })).toMatchObject({ exitCode: 0 });
 }, 60_000);
 
@@ -39,16 +49,51 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+const packed = () => join(folder, 'sign-in-relay-client-0.1.0.tgz');
 const installed = (file: string) => join(folder, 'node_modules/sign-in-relay-client', file);
 const read = (file: string) => readFileSync(installed(file), 'utf8');
 
+/** As a bundler ships the module in an app. */
+async function bundled(): Promise<string> {
+  const entrypoints = [installed('dist/index.js')];
+  const { outputs } = await Bun.build({ entrypoints, minify: true, target: 'browser' });
+  return (await outputs[0]?.text()) ?? '';
+}
+
 test.each([
-  ['index.js', 4],
-  ['tv.js', 6],
-])('dist/%s is at most %d KiB, gzipped', (file, kib) => {
-  const bytes = gzipSync(read(`dist/${file}`), { level: 9 }).length;
-  console.log(`${file}: ${bytes} bytes`);
+  ['the module, bundled', 8, bundled],
+  ['the TV build', 8, async () => read('dist/tv.js')],
+] as const)('%s is at most %d KiB, gzipped', async (name, kib, readCode) => {
+  const bytes = gzipSync(await readCode(), { level: 9 }).length;
+  console.log(`${name}: ${bytes} bytes`);
+  expect(bytes).toBeGreaterThan(4_000);
   expect(bytes).toBeLessThanOrEqual(kib * 1_024);
+});
+
+test('the modules are there to be read: not minified, with their comments and their sources', () => {
+  const { sources, sourcesContent } = JSON.parse(read('dist/index.js.map'));
+  expect(sources).toEqual(['../src/index.ts']);
+  expect(sourcesContent).toEqual([readFileSync(`${CLIENT}/src/index.ts`, 'utf8')]);
+  for (const file of ['dist/index.js', 'dist/cjs/index.js', 'dist/index.d.ts']) {
+    expect(read(file)).toContain('/** Signs a user in: starts, shows');
+  }
+});
+
+test('publint finds nothing', async () => {
+  const { messages } = await publint({ pkgDir: installed('.'), strict: true });
+  expect(messages).toEqual([]);
+});
+
+test('the types are those of what is loaded, from ESM and from CommonJS', async () => {
+  const tarball = createPackageFromTarballData(new Uint8Array(readFileSync(packed())));
+  // tv.js is a script, which nobody imports.
+  const analysis = await checkPackage(tarball, { excludeEntrypoints: ['./tv.js'] });
+  if (!analysis.types) return expect.unreachable();
+  // `node10` is the resolution of Node 10, which knows no exports; TypeScript 7 has it no more.
+  const problems = analysis.problems.filter(
+    (problem) => !('resolutionKind' in problem && problem.resolutionKind === 'node10'),
+  );
+  expect(problems).toEqual([]);
 });
 
 test('the TV build is ES5, to a parser that knows no more', () => {
@@ -57,15 +102,21 @@ test('the TV build is ES5, to a parser that knows no more', () => {
 });
 
 test('the package has no dependencies, and nothing but the builds, their types, licence and README', () => {
-  const { dependencies, peerDependencies } = JSON.parse(read('package.json'));
-  expect([dependencies, peerDependencies]).toEqual([undefined, undefined]);
-  const glob = new Bun.Glob('**');
-  const files = [...glob.scanSync({ cwd: installed('.') })].filter(
-    (file) => !/\.d\.ts$/.test(file),
+  const { dependencies, peerDependenciesMeta } = JSON.parse(read('package.json'));
+  expect([dependencies, peerDependenciesMeta]).toEqual([undefined, { react: { optional: true } }]);
+  expect(existsSync(join(folder, 'node_modules/react'))).toBe(false);
+  const files = [...new Bun.Glob('**').scanSync({ cwd: installed('.') })];
+  const modules = readdirSync(`${CLIENT}/src`)
+    .map((file) => file.replace(/\.ts$/, ''))
+    .filter((name) => name !== 'tv' && name !== 'sha256')
+    .flatMap((name) => ['.js', '.js.map', '.d.ts'].map((end) => name + end));
+  expect(files.toSorted()).toEqual(
+    [
+      ...['LICENSE', 'README.md', 'package.json', 'dist/cjs/package.json'],
+      ...['dist/tv.js', 'dist/tv.d.ts'],
+      ...modules.flatMap((file) => [`dist/${file}`, `dist/cjs/${file}`]),
+    ].toSorted(),
   );
-  expect(files.toSorted()).toEqual([
-    ...['LICENSE', 'README.md', 'dist/index.js', 'dist/tv.js', 'package.json'],
-  ]);
 });
 
 const APP = `
@@ -75,78 +126,143 @@ declare const process: { readonly argv: string[] };
 declare const console: { log(text: string): void };
 
 const relay = process.argv[2] ?? '';
-let kept: Tokens | undefined;
-try {
-  const tokens = await signIn({
-    relay,
-    service: 'mal',
-    code: false,
-    onPrompt: ({ link, qr }) => console.log(JSON.stringify({ link, modules: qr?.matrix.length })),
-  });
-  if (tokens !== undefined) {
-    kept = tokens;
-    const accessToken = keepTokens({ relay, service: 'mal', load: () => kept, save: async (fresh) => void (kept = fresh) });
-    console.log(JSON.stringify({ given: await accessToken() }));
+
+async function main(): Promise<void> {
+  let kept: Tokens | undefined;
+  try {
+    const tokens = await signIn({
+      relay,
+      service: 'mal',
+      code: false,
+      onPrompt: ({ link, qr }) => console.log(JSON.stringify({ link, modules: qr?.matrix.length })),
+      save: async (given) => void (kept = given),
+    });
+    const save = async (fresh: Tokens) => void (kept = fresh);
+    const accessToken = keepTokens({ relay, service: 'mal', load: () => kept, save });
+    if (tokens !== undefined) console.log(JSON.stringify({ given: await accessToken() }));
+    const { services } = await discover({ relay });
+    for (const { name, blind } of services) console.log(JSON.stringify({ name, blind }));
+    const session = await start({ relay, service: 'none' });
+    if (session === undefined || tokens === undefined) return;
+    const fresh: Tokens = await refresh({ relay, service: 'mal', tokens });
+    await save(fresh);
+  } catch (error) {
+    if (!(error instanceof SignInError)) throw error;
+    console.log(JSON.stringify({ code: error.code, show: error.show }));
   }
-  const { services } = await discover({ relay });
-  for (const { name, blind } of services) console.log(JSON.stringify({ name, blind }));
-  const session = await start({ relay, service: 'none' });
-  if (session !== undefined && kept !== undefined) await refresh({ relay, service: 'mal', tokens: kept });
-} catch (error) {
-  if (!(error instanceof SignInError)) throw error;
-  console.log(JSON.stringify({ code: error.code, show: error.show }));
 }
+void main();
 `;
 
 const TV_APP = `
 /// <reference types="sign-in-relay-client/tv.js" />
 const cancel = SignInRelay.signIn(
-  { relay: 'https://relay.example', service: 'mal', onPrompt: function (prompt) { prompt.link.charAt(0); } },
+  {
+    relay: 'https://relay.example',
+    service: 'mal',
+    onPrompt: function (prompt) { prompt.link.charAt(0); },
+    save: function (tokens) { tokens.accessToken.charAt(0); },
+  },
   function (failure, tokens) { if (tokens) tokens.accessToken.charAt(0); },
 );
 cancel();
 `;
 
-test.each(['nodenext', 'bundler'])(
-  'its types are complete by themselves (%s)',
-  async (resolution) => {
-    writeFileSync(join(folder, 'app.ts'), APP);
-    writeFileSync(join(folder, 'tv.ts'), TV_APP);
-    const module = resolution === 'bundler' ? 'preserve' : resolution;
-    // No DOM, no Node: React Native has neither.
-    const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2022'];
-    const libraries = ['--lib', 'es2022', '--types', '', '--skipLibCheck', 'false'];
-    const tsc = [process.execPath, `${ROOT}node_modules/.bin/tsc`, ...strict, ...libraries];
-    const how = ['--module', module, '--moduleResolution', resolution];
-    const checked = await runChild([...tsc, ...how, 'app.ts', 'tv.ts'], { cwd: folder });
-    expect(checked).toEqual({ exitCode: 0, output: '' });
-  },
-);
+/** Strict, as an app may have it. Without the types of a browser or of Node: React Native has neither. */
+function compile(
+  module: string,
+  resolution: string,
+  files: readonly string[],
+  more: string[] = [],
+) {
+  const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
+  const target = ['--target', 'es2022', '--types', '', '--skipLibCheck', 'false'];
+  const libraries = more.includes('--lib') ? [] : ['--lib', 'es2022'];
+  const how = ['--module', module, '--moduleResolution', resolution];
+  const tsc = [process.execPath, `${ROOT}node_modules/.bin/tsc`, ...strict, ...target];
+  return runChild([...tsc, ...libraries, ...how, ...more, ...files], { cwd: folder });
+}
 
-test.each([['bun', process.execPath] as const, ['node', 'node'] as const])(
-  'an app signs its user in under %s',
-  async (_name, runtime) => {
-    writeFileSync(join(folder, 'app.ts'), APP);
-    const script = new Bun.Transpiler({ loader: 'ts' }).transformSync(APP);
-    writeFileSync(join(folder, 'app.mjs'), script);
-    const code = makeCode();
-    const lines: Record<string, unknown>[] = [];
-    const app = Bun.spawn([runtime, 'app.mjs', relay.baseUrl], { cwd: folder, stdout: 'pipe' });
-    let rest = '';
-    for await (const part of app.stdout) {
-      const pieces = (rest + new TextDecoder().decode(part)).split('\n');
-      rest = pieces.pop() ?? '';
-      for (const piece of pieces) {
-        const line = JSON.parse(piece) as Record<string, unknown>;
-        lines.push(line);
-        const { link } = line;
-        if (typeof link !== 'string') continue;
-        await bringCode(relay, new URL(link).searchParams.get('state') ?? '', code);
-      }
+test.each([
+  ['node16', 'node16'],
+  ['nodenext', 'nodenext'],
+  ['preserve', 'bundler'],
+])('its types are complete by themselves (%s)', async (module, resolution) => {
+  for (const file of ['app.mts', 'app.cts']) writeFileSync(join(folder, file), APP);
+  writeFileSync(join(folder, 'tv.ts'), TV_APP);
+  const checked = await compile(module, resolution, ['app.mts', 'app.cts', 'tv.ts'], ['--noEmit']);
+  expect(checked).toEqual({ exitCode: 0, output: '' });
+});
+
+/** What the snippets of the README have around them in an app. */
+const AROUND = `
+export {};
+declare global {
+  function show(text: string, picture?: string): void;
+  function store(tokens: import('sign-in-relay-client').Tokens): Promise<void>;
+  function callApi(token: string): Promise<{ readonly status: number }>;
+  function showPrompt(prompt: import('sign-in-relay-client').Prompt): void;
+  function showOpened(): void;
+  function runAlone(name: string, run: () => Promise<void>): Promise<void>;
+}
+`;
+
+test('every snippet of the README compiles', async () => {
+  const readme = read('README.md');
+  const snippets = [...readme.matchAll(/^```(ts|tsx|js|html)\n([\s\S]*?)^```$/gm)];
+  expect(snippets.length).toBeGreaterThan(4);
+  writeFileSync(join(folder, 'around.d.ts'), AROUND);
+  const files = snippets.map(([, language, code = ''], index) => {
+    const [, script = ''] = /<script>([\s\S]*?)<\/script>/.exec(code) ?? [];
+    const name = `snippet-${index}.${language === 'html' ? 'js' : language}`;
+    const types = '/// <reference types="sign-in-relay-client/tv.js" />\n';
+    const text = language === 'html' ? types + script : `${code}\nexport {};\n`;
+    writeFileSync(join(folder, name), text);
+    return name;
+  });
+  const react = ['react', '@types/react', 'csstype'];
+  for (const name of react) {
+    mkdirSync(join(folder, 'node_modules', name, '..'), { recursive: true });
+    symlinkSync(`${ROOT}node_modules/${name}`, join(folder, 'node_modules', name));
+  }
+  const options = [
+    '--noEmit',
+    '--allowJs',
+    '--checkJs',
+    '--jsx',
+    'react-jsx',
+    '--lib',
+    'es2022,dom',
+  ];
+  const checked = await compile('node16', 'node16', ['around.d.ts', ...files], options);
+  for (const name of react) rmSync(join(folder, 'node_modules', name));
+  expect(checked).toEqual({ exitCode: 0, output: '' });
+});
+
+test.each([
+  ['bun, from ESM', process.execPath, 'app.mts', 'app.mjs'],
+  ['node, from ESM', 'node', 'app.mts', 'app.mjs'],
+  ['node, from CommonJS', 'node', 'app.cts', 'app.cjs'],
+] as const)('an app signs its user in under %s', async (_name, runtime, source, program) => {
+  writeFileSync(join(folder, source), APP);
+  expect(await compile('node16', 'node16', [source])).toEqual({ exitCode: 0, output: '' });
+  const code = makeCode();
+  const lines: Record<string, unknown>[] = [];
+  const app = Bun.spawn([runtime, program, relay.baseUrl], { cwd: folder, stdout: 'pipe' });
+  let rest = '';
+  for await (const part of app.stdout) {
+    const pieces = (rest + new TextDecoder().decode(part)).split('\n');
+    rest = pieces.pop() ?? '';
+    for (const piece of pieces) {
+      const line = JSON.parse(piece) as Record<string, unknown>;
+      lines.push(line);
+      const { link } = line;
+      if (typeof link !== 'string') continue;
+      await bringCode(relay, new URL(link).searchParams.get('state') ?? '', code);
     }
-    expect(await app.exited).toBe(0);
-    expect(lines[0]).toMatchObject({ modules: 33 });
-    expect(lines[1]).toEqual({ given: tokensFor(code).accessToken });
-    expect(lines.at(-1)).toEqual({ code: 'refused', show: 'Sign-in is not available here.' });
-  },
-);
+  }
+  expect(await app.exited).toBe(0);
+  expect(lines[0]).toMatchObject({ modules: 33 });
+  expect(lines[1]).toEqual({ given: tokensFor(code).accessToken });
+  expect(lines.at(-1)).toEqual({ code: 'refused', show: 'Sign-in is not available here.' });
+});

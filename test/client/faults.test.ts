@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { signIn, type Tokens } from '../../client/src/index.ts';
 import { type Exchange, type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { testSeed } from '../kit/random.ts';
+import { createRandom, testSeed } from '../kit/random.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { bringCodeWhenPossible, makeCode } from '../kit/user.ts';
 import { inLanes } from '../kit/wait.ts';
@@ -32,6 +32,7 @@ async function signInOver(url: string): Promise<{ code: string; tokens: Tokens |
     relay: url,
     service: 'mal',
     code: false,
+    save() {},
     onPrompt({ link }) {
       const state = new URL(link).searchParams.get('state') ?? '';
       void bringCodeWhenPossible([relay], state, code);
@@ -87,14 +88,3 @@ test.each([
   },
   120_000,
 );
-
-/** Mulberry32. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

@@ -4,98 +4,27 @@ import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { stop } from '../../client/src/ask.ts';
 import { type Failure, fail } from '../../client/src/errors.ts';
-import type { Call, Platform } from '../../client/src/platform.ts';
+import { createKeeper, type Lock } from '../../client/src/keeper.ts';
 import { createQr } from '../../client/src/qr.ts';
 import { sha256 } from '../../client/src/sha256.ts';
-import { type Prompt, type SignInOptions, signIn } from '../../client/src/sign-in.ts';
-import { createKeeper, refresh, type Tokens } from '../../client/src/tokens.ts';
-import { createFakeClock } from '../kit/clock.ts';
+import type { SignInOptions } from '../../client/src/sign-in.ts';
+import { refresh, type Tokens } from '../../client/src/tokens.ts';
 import { scan } from '../kit/qr.ts';
 import { property } from '../kit/random.ts';
-
-type Answer = readonly [status: number, text?: string, retryAfter?: string];
-
-const RELAY = 'https://relay.test';
-const LINK = `${RELAY}/auth/mal?state=s`;
-const STARTED: Answer = [200, JSON.stringify({ session: 'secret', url: LINK, expiresIn: 600 })];
-const OFFER = (extensions: readonly string[]): Answer => [
-  200,
-  JSON.stringify({ services: [{ service: 'mal', name: 'MAL', blind: 'no' }], extensions }),
-];
-const NOT_FOUND: Answer = [404, '404 page not found\n'];
-const GRANTED: Answer = [200, '{"accessToken":"a","refreshToken":"r","expiresIn":3600}'];
-const GONE: Answer = [410, 'Session not found\n'];
-const HTML = '\n<!doctype html><title>Bad gateway</title>';
-
-interface Asked {
-  readonly atMs: number;
-  readonly url: string;
-  readonly body: string | undefined;
-}
-
-/** Answers each request after 10 ms; undefined: never. Each address has its own list, whose last answer is repeated. */
-function createNetwork(answers: Readonly<Record<string, readonly (Answer | undefined)[]>>) {
-  const clock = createFakeClock(0);
-  const asked: Asked[] = [];
-  const used = new Map<string, number>();
-  let randomness = 0;
-
-  function nextAnswer(url: string): Answer | undefined {
-    const name = Object.keys(answers).find((part) => url.includes(part)) ?? '';
-    const list = answers[name] ?? [NOT_FOUND];
-    const nth = used.get(name) ?? 0;
-    used.set(name, nth + 1);
-    return list[Math.min(nth, list.length - 1)];
-  }
-
-  const platform: Platform = {
-    send({ url, body }, timeoutMs, receive) {
-      asked.push({ atMs: clock.now(), url, body });
-      const answer = nextAnswer(url);
-      const [status, text = '', retryAfter = null] = answer ?? [0];
-      return clock.setTimer(answer ? 10 : timeoutMs, () => receive(status, text, retryAfter));
-    },
-    now: clock.now,
-    later: clock.setTimer,
-    random: () => randomness,
-    attempt: (run, done) => done(undefined, run() as never),
-    isPage: false,
-  };
-  return {
-    ...{ platform, clock, asked },
-    asksOf: (part: string) => asked.filter(({ url }) => url.includes(part)),
-    setRandom(value: number) {
-      randomness = value;
-    },
-  };
-}
-
-type Network = ReturnType<typeof createNetwork>;
-
-/** A sign-in in progress, and its callbacks so far. */
-function begin(network: Network, options: Partial<SignInOptions> = {}) {
-  const call: Call = { platform: network.platform };
-  const seen = {
-    prompts: [] as Prompt[],
-    opened: 0,
-    ends: [] as { failure: unknown; tokens?: Tokens }[],
-  };
-  signIn(
-    call,
-    {
-      ...{ relay: `${RELAY}/`, service: 'mal' },
-      onPrompt: (prompt) => seen.prompts.push(prompt),
-      onOpened: () => {
-        seen.opened += 1;
-      },
-      ...options,
-    },
-    (failure, tokens) => seen.ends.push({ failure, ...(tokens && { tokens }) }),
-  );
-  return { ...seen, seen, call };
-}
-
-const codeOf = (failure: unknown) => (failure as Failure).code;
+import {
+  type Answer,
+  begin,
+  codeOf,
+  createNetwork,
+  GONE,
+  GRANTED,
+  HTML,
+  LINK,
+  NOT_FOUND,
+  OFFER,
+  RELAY,
+  STARTED,
+} from './network.ts';
 
 describe('waiting for the result', () => {
   const TRANSIENT: readonly (readonly [string, Answer])[] = [
@@ -202,14 +131,15 @@ describe('starting', () => {
     const network = createNetwork({ '/auth/start': [[status, `${text}\n`]] });
     const { ends } = begin(network);
     network.clock.advance(600_000);
-    expect(ends.map(({ failure }) => failure)).toEqual([fail('refused', `${status} ${text}\n`)]);
+    expect(ends.map(({ failure }) => failure)).toEqual([
+      fail('refused', `The relay answered ${status}: ${text}`),
+    ]);
     expect(network.asksOf('/auth/start').length).toBe(1);
   });
 
   test.each([
     ['unreachable', [0]],
     ['unreachable', [502, HTML]],
-    ['unreachable', [200, HTML]],
     ['busy', [503, 'Server busy\n']],
     ['busy', [429, 'Rate limited\n', '1']],
   ] as const)('is given up after a minute as %s', (code, answer) => {
@@ -219,6 +149,20 @@ describe('starting', () => {
     expect(ends).toEqual([]);
     network.clock.advance(20_000);
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual([code]);
+  });
+
+  test('is given up after three pages of a captive portal', () => {
+    for (const page of [
+      [200, HTML],
+      [302, ''],
+      [511, HTML],
+    ] as const) {
+      const network = createNetwork({ '/services': [page] });
+      const { ends } = begin(network);
+      network.clock.advance(3_000);
+      expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['unreachable']);
+      expect(network.asked.length).toBe(3);
+    }
   });
 
   test('asks for a code, for delivery that survives a lost response, and names the device', () => {
@@ -250,9 +194,11 @@ describe('starting', () => {
 
 describe('a session that ends', () => {
   test('is renewed without an error, with a new prompt, any number of times', () => {
-    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
+    const session = [...Array(299).fill([204]), GONE];
+    const answers = Array(5).fill(session).flat();
+    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': answers });
     const { ends, prompts } = begin(network);
-    network.clock.advance(3_000_000);
+    network.clock.advance(2_500_000);
     expect(prompts.length).toBe(5);
     expect(ends).toEqual([]);
   });
@@ -285,12 +231,12 @@ describe('a session that ends', () => {
   test('a machine that slept through the end shows a new link when it wakes', () => {
     const network = createNetwork({
       '/auth/start': [STARTED],
-      '/auth/result': [undefined, GRANTED],
+      '/auth/result': [undefined, GONE, GRANTED],
     });
     const { ends, prompts } = begin(network);
     network.clock.advance(1_000);
     network.clock.stall(8 * 3_600_000);
-    network.clock.advance(1_000);
+    network.clock.advance(3_000);
     expect([prompts.length, ends[0]?.tokens?.accessToken]).toEqual([2, 'a']);
   });
 });
@@ -377,20 +323,23 @@ describe('what the relay offers', () => {
       '/auth/result': [undefined, GRANTED],
     });
     const { ends } = begin(network);
-    network.clock.advance(36_000);
+    network.clock.advance(35_000);
+    expect(ends.length).toBe(0);
+    network.clock.advance(2_000);
     expect(ends.length).toBe(1);
   });
 
   test('a sign-in that must be blind and cannot be is refused, and so is one that the app wants blind where that is not offered', () => {
     const must = '{"services":[{"service":"mal","name":"M","blind":"must"}],"extensions":[]}';
-    for (const [answer, options] of [
-      [[200, must], {}],
-      [NOT_FOUND, { blind: true }],
-    ] as [Answer, Partial<SignInOptions>][]) {
+    for (const [answer, options, who] of [
+      [[200, must], {}, 'This device has no cryptography for'],
+      [NOT_FOUND, { blind: true }, 'The relay does not offer'],
+    ] as [Answer, Partial<SignInOptions>, string][]) {
+      const detail = `${who} a blind sign-in with this service`;
       const network = createNetwork({ '/services': [answer], '/auth/start': [STARTED] });
       const { ends } = begin(network, options);
       network.clock.advance(1_000);
-      expect(ends.map(({ failure }) => failure)).toEqual([fail('refused', 'blind')]);
+      expect(ends.map(({ failure }) => failure)).toEqual([fail('refused', detail)]);
       expect(network.asksOf('/auth/start')).toEqual([]);
     }
   });
@@ -439,73 +388,81 @@ describe('refreshing', () => {
   });
 });
 
+/** What takes longer than a test may; everything else is in keeper.test.ts. */
 describe('keeping tokens', () => {
-  function keep(stored: Tokens | undefined, answers: readonly Answer[]) {
+  function keep(leftMs: number, answers: readonly Answer[], lock?: Lock) {
     const network = createNetwork({ '/refresh': answers });
     const saved: Tokens[] = [];
-    const get = createKeeper(network.platform, {
-      ...{ relay: RELAY, service: 'mal' },
-      load: () => saved.at(-1) ?? stored,
-      save: (tokens) => saved.push(tokens),
-    });
+    const stored: Tokens = { ...OLD, expiresAt: Date.now() + leftMs };
+    const get = createKeeper(
+      { platform: network.platform },
+      {
+        ...{ relay: RELAY, service: 'mal' },
+        load: () => saved.at(-1) ?? stored,
+        save: (tokens) => saved.push(tokens),
+      },
+      lock,
+    );
     const given: unknown[] = [];
-    const take = (rejected?: string) =>
-      get((failure, token) => given.push(failure ? codeOf(failure) : token), rejected);
-    return { ...network, saved, given, take };
+    const take = () => get((failure, token) => given.push(failure ? codeOf(failure) : token));
+    return { ...network, saved, given, get, take };
   }
 
-  const inSeconds = (seconds: number): Tokens => ({
-    ...OLD,
-    expiresAt: Date.now() + seconds * 1_000,
-  });
   const FRESH: Answer = [200, '{"accessToken":"new","refreshToken":"r2","expiresIn":3600}'];
 
-  test('gives a token that is valid for a while', () => {
-    const keeper = keep(inSeconds(120), []);
-    keeper.take();
-    expect([keeper.given, keeper.asked]).toEqual([['old'], []]);
-  });
-
-  test('refreshes a minute early, once for many callers, and saves before it gives', () => {
-    const keeper = keep(inSeconds(50), [FRESH]);
-    for (let caller = 0; caller < 5; caller += 1) keeper.take();
-    keeper.clock.advance(1_000);
-    expect(keeper.given).toEqual(Array(5).fill('new'));
-    expect(keeper.saved).toMatchObject([{ accessToken: 'new', refreshToken: 'r2' }]);
-    expect(keeper.asked.length).toBe(1);
-  });
-
-  test('refreshes a token that the API rejected, but not its successor', () => {
-    const keeper = keep(inSeconds(3_000), [FRESH]);
-    keeper.take('old');
-    keeper.take('old');
-    keeper.clock.advance(1_000);
-    keeper.take('old');
-    expect(keeper.given).toEqual(['new', 'new', 'new']);
-    expect(keeper.asked.length).toBe(1);
-  });
-
-  test('gives a token that is still valid while it cannot be refreshed', () => {
-    const keeper = keep(inSeconds(50), [[503, 'Server busy\n']]);
+  test('says that nobody answered, when the token has expired', () => {
+    const keeper = keep(-5, [[0]]);
     keeper.take();
     keeper.clock.advance(120_000);
-    expect([keeper.given, keeper.saved]).toEqual([['old'], []]);
+    expect(keeper.given).toEqual(['unreachable']);
   });
 
-  test('fails with what the app needs to know', () => {
-    const none = keep(undefined, []);
-    none.take();
-    expect(none.given).toEqual(['invalid_grant']);
-    const expired = keep(inSeconds(-5), [[0]]);
-    expired.take();
-    expired.clock.advance(120_000);
-    expect(expired.given).toEqual(['unreachable']);
-  });
-
-  test('does not refresh a short-lived token for every caller', () => {
-    const keeper = keep({ ...inSeconds(25), expiresIn: 40 }, []);
+  test('tries to refresh a valid token again 10 s after a failure', () => {
+    const keeper = keep(30_000, [[401, '{"error":"invalid_client"}'], FRESH]);
     keeper.take();
-    expect([keeper.given, keeper.asked]).toEqual([['old'], []]);
+    keeper.clock.advance(9_000);
+    keeper.take();
+    expect(keeper.asked.length).toBe(1);
+    keeper.clock.advance(2_000);
+    keeper.take();
+    keeper.clock.advance(100);
+    keeper.take();
+    expect(keeper.given).toEqual(['old', 'old', 'old', 'new']);
+    expect(keeper.asked.length).toBe(2);
+  });
+
+  test('gives up after 75 s if another process does not release the lock, and takes it no more', () => {
+    const held: ((release: () => void) => void)[] = [];
+    let releases = 0;
+    const keeper = keep(-5, [FRESH], (_name, run) => held.push(run));
+    keeper.take();
+    keeper.clock.advance(74_000);
+    expect(keeper.given).toEqual([]);
+    keeper.clock.advance(2_000);
+    expect(keeper.given).toEqual(['busy']);
+    held[0]?.(() => {
+      releases += 1;
+    });
+    keeper.clock.advance(1_000);
+    expect([releases, keeper.asked.length]).toEqual([1, 0]);
+    keeper.take();
+    held[1]?.(() => {
+      releases += 1;
+    });
+    keeper.clock.advance(1_000);
+    expect([releases, keeper.given]).toEqual([2, ['busy', 'new']]);
+    expect(keeper.clock.timers).toBe(0);
+  });
+
+  test('what one caller throws does not keep the others from their token', () => {
+    const keeper = keep(-5, [FRESH]);
+    const trouble = new Error('of the first caller');
+    keeper.get(() => {
+      throw trouble;
+    });
+    keeper.take();
+    expect(() => keeper.clock.advance(1_000)).toThrow(trouble);
+    expect(keeper.given).toEqual(['new']);
   });
 });
 
@@ -531,6 +488,7 @@ describe('the QR code', () => {
       expect(scan(pictureOf(createQr(link)?.matrix ?? []))).toBe(link);
     }
     expect(createQr('x'.repeat(107))).toBeUndefined();
+    expect(createQr('https://bücher.example/')).toBeUndefined();
   });
 });
 

@@ -93,7 +93,7 @@ test('has a program, its libraries, and no shell', async () => {
   ]);
 });
 
-test('says who runs it, and how to ask whether it is well', () => {
+test('names its user and its health check', () => {
   const { User, Entrypoint, Healthcheck } = config;
   expect(User).toBe('65534:65534');
   expect(Entrypoint).toEqual(['/sign-in-relay']);

@@ -106,8 +106,8 @@ interface PolicyRule {
   readonly ports: readonly { readonly port: string }[];
 }
 
-// Whoever reaches the first may forge addresses of TRUSTED_PROXY_CIDRS, and the second has no password.
-test('each port of the pod is open to one namespace, and to nobody else', () => {
+// A client of the first may forge addresses of TRUSTED_PROXY_CIDRS, and the second has no password.
+test('each port of the pod is open to one namespace only', () => {
   const { policyTypes, ingress } = find('NetworkPolicy').spec ?? {};
   expect(policyTypes as unknown).toEqual(['Ingress']);
   const rules = (ingress ?? []) as unknown as readonly PolicyRule[];

@@ -24,8 +24,8 @@ import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { buildExecutable, findCommit } from '../../scripts/build.ts';
 import { buildDebianPackage } from '../../scripts/debian.ts';
-import { findFreePort, PATH_WITHOUT_BUN, runChild, startChild } from '../kit/process.ts';
-import { createEventLog, launchRelay, ROOT, untilHealthy } from '../kit/relay.ts';
+import { findFreePort, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
+import { launchRelay, ROOT } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
 setDefaultTimeout(120_000);
@@ -60,21 +60,14 @@ async function expectToServe(
   env: Record<string, string>,
   cwd: string,
 ): Promise<string> {
-  const port = await findFreePort();
-  const baseUrl = `http://127.0.0.1:${port}`;
-  const log = createEventLog();
-  const listen = { OAUTH_BASE_URL: baseUrl, HOST: '127.0.0.1', PORT: `${port}` };
-  const options = { env: { ...listen, MAL_CLIENT_ID: 'x', ...env }, cwd, onLine: log.take };
-  const child = startChild(command, { ...options, logName: 'relay' });
-  const end = () => log.end(new Error(`the relay ended. Its output:\n${child.output()}`));
-  child.exited.then(end, end);
-  await log.waitFor(({ event }) => event === 'listening');
-  await untilHealthy(baseUrl);
+  const child = await launchRelay(env, { command, cwd });
+  await child.waitForEvent('listening');
+  expect((await child.ask('/health')).status).toBe(200);
   const relay = findLastDescendant(child.pid);
   const commandLine = readFileSync(`/proc/${relay}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
   // Not npx, which would end without the relay: its shell does not pass on the signal.
   process.kill(relay, 'SIGTERM');
-  await log.waitFor(({ event }) => event === 'stopped');
+  await child.waitForEvent('stopped');
   await child.exited;
   return commandLine;
 }
@@ -254,7 +247,7 @@ describe('the Debian package', () => {
     expect(await relay.stop()).toBe(0);
   });
 
-  test('a proxy in the group of the unit may connect to a Unix socket, and nobody else', async () => {
+  test('a proxy in the group of the unit may connect to a Unix socket, and no other user', async () => {
     const unit = readFileSync(UNIT, 'utf8');
     const settingOf = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
     const group = settingOf('Group');

@@ -2,9 +2,10 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { connect } from 'node:tls';
 import { findFreePort } from '../kit/process.ts';
+import { serveBytes } from '../kit/provider.ts';
 import { PROXY_NAMES, type ProxyProcess, startProxy } from '../kit/proxies.ts';
 import { pollUntil } from '../kit/wait.ts';
 
@@ -32,16 +33,12 @@ describe.each(PROXY_NAMES)('%s logs nothing of a request', (name) => {
 
   /** A relay that answers /health, and breaks at any other request. */
   async function startBroken(fail: (socket: Socket) => void): Promise<number> {
-    const server = createServer((socket) => {
-      socket.on('error', () => {});
-      socket.on('data', (data) => {
-        if (data.toString().startsWith('GET /health ')) socket.write(HEALTHY);
-        else fail(socket);
-      });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    closers.push(() => server.close());
-    return (server.address() as AddressInfo).port;
+    const relay = await serveBytes((socket, _, request) => {
+      if (request.startsWith('GET /health ')) socket.write(HEALTHY);
+      else fail(socket);
+    });
+    closers.push(relay.stop);
+    return relay.port;
   }
 
   async function startBefore(relayPort: number, openFiles?: number): Promise<ProxyProcess> {

@@ -1,11 +1,11 @@
 /** Which requests the proxies of deploy/ send again: none of those that could sign a user out. All real. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { signInAs } from '../kit/browser.ts';
 import { poll, start } from '../kit/device.ts';
 import { type OpenIdProvider, startOpenId } from '../kit/openid.ts';
 import { findFreePort } from '../kit/process.ts';
+import { serveBytes } from '../kit/provider.ts';
 import { PROXY_NAMES, type ProxyName, startProxy } from '../kit/proxies.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
@@ -43,21 +43,16 @@ describe.each(PROXY_NAMES)('%s', (name) => {
   async function startFailing(fail: (socket: Socket) => void) {
     let arrived = 0;
     async function startOne(): Promise<number> {
-      const server = createServer((socket) => {
-        socket.on('error', () => {});
-        socket.on('data', (data) => {
-          const text = data.toString();
-          if (text.startsWith('GET /health ')) {
-            socket.write(HEALTHY);
-          } else if (/^(GET|POST) /.test(text)) {
-            arrived += 1;
-            fail(socket);
-          }
-        });
-      }).listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      closers.push(() => server.close());
-      return (server.address() as AddressInfo).port;
+      const relay = await serveBytes((socket, _, request) => {
+        if (request.startsWith('GET /health ')) {
+          socket.write(HEALTHY);
+        } else if (/^(GET|POST) /.test(request)) {
+          arrived += 1;
+          fail(socket);
+        }
+      });
+      closers.push(relay.stop);
+      return relay.port;
     }
     const proxy = await startProxy(name, [await startOne(), await startOne()]);
     closers.push(proxy.stop);
@@ -66,7 +61,7 @@ describe.each(PROXY_NAMES)('%s', (name) => {
 
   describe.each([
     ['whose answer is lost', (socket: Socket) => void socket.destroy(), true],
-    ['that a relay answers 503', (socket: Socket) => void socket.end(BUSY), name !== 'Caddy'],
+    ['that gets a 503 from a relay', (socket: Socket) => void socket.end(BUSY), name !== 'Caddy'],
   ])('a request %s', async (_, fail, isTriedAgain) => {
     const { proxy, arrived } = await startFailing(fail);
 

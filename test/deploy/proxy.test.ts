@@ -122,7 +122,7 @@ describe.each(PROXIES)('%s in front of %d', async (name, count) => {
   });
 
   const ifTwo = count === 2 ? test : () => undefined;
-  ifTwo('while a relay drains, users reach the other one, and a poll goes on there', async () => {
+  ifTwo('while a relay drains, users reach the other one, and a poll continues there', async () => {
     const leaving = first;
     const waiting = await start(proxy);
     const exchanging = await start(proxy);

@@ -99,10 +99,13 @@ describe.each([
     expect([check.exitCode, check.output]).toEqual([1, expect.stringContaining('LOG_LEVEL')]);
   });
 
-  test.each([[[]], [['check']], [['health']]])('%j without the file says so', async (args) => {
-    const { exitCode, output } = await runChild([command, ...args, '--env-file', 'no.env'], {
-      env,
-    });
-    expect([exitCode, output]).toEqual([1, '--env-file "no.env" cannot be read (ENOENT)\n']);
-  });
+  test.each([[[]], [['check']], [['health']]])(
+    '%j without the file names the file',
+    async (args) => {
+      const { exitCode, output } = await runChild([command, ...args, '--env-file', 'no.env'], {
+        env,
+      });
+      expect([exitCode, output]).toEqual([1, '--env-file "no.env" cannot be read (ENOENT)\n']);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** The dev provider's pages as a person uses them, in Chromium. */
+/** The dev provider's pages as a user sees them, in Chromium. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { findViolations, launchChromium } from '../kit/chromium.ts';
@@ -12,7 +12,7 @@ afterAll(() => Promise.all([browser.close(), dev.stop()]));
 
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
 
-test('a person signs in, cancels, and chooses another ending', async () => {
+test('a user signs in, cancels, and chooses another ending', async () => {
   const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
   const endings = [
     { button: 'Sign in', title: 'Signed in', result: { accessToken: expect.any(String) } },
@@ -31,7 +31,7 @@ test('a person signs in, cancels, and chooses another ending', async () => {
   await page.close();
 });
 
-test('a person types the name of an ending', async () => {
+test('a user types the name of an ending', async () => {
   const page = await browser.newPage();
   const { session, url } = await start(dev, 'dev');
   await page.goto(url);

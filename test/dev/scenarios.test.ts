@@ -29,7 +29,7 @@ afterAll(() => dev.stop());
 
 type Answer = Readonly<Record<string, unknown>>;
 
-/** What each poll of a device meets, until the sign-in has ended. */
+/** What each poll of a device gets, until the sign-in has ended. */
 async function pollToTheEnd(session: string) {
   const met: (number | 'no response')[] = [];
   const result = await pollUntil('the sign-in ends', async (): Promise<Answer | 'gone' | false> => {
@@ -65,7 +65,7 @@ async function signIn(session: string): Promise<string> {
   return String((result as Answer).refreshToken);
 }
 
-/** What a device meets, once the sign-in goes its planned way. */
+/** What a device gets when the sign-in ends as planned. */
 const DEVICE: Record<ScenarioName, (session: string) => Promise<void>> = {
   async approve(session) {
     const { result } = await pollToTheEnd(session);
@@ -273,7 +273,7 @@ describe('dev: /next', () => {
     expect(await cleared.json()).toEqual({ planned: [] });
   });
 
-  test('a start that is answered 400 uses no plan up', async () => {
+  test('a start that gets a 400 uses up no plan', async () => {
     await dev.plan({ scenario: 'deny', auto: true });
     expect((await dev.ask('/auth/start', { method: 'POST', body: 'no JSON' })).status).toBe(400);
     await expectError((await startDevice()).session, 'access_denied');

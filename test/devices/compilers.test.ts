@@ -34,3 +34,13 @@ test('the program for Roku has no fault that the compiler finds', async () => {
   const misspelt = (program: string) => program.replace('saveTokens(tokens)', 'saveToken(tokens)');
   expect(await compile(misspelt)).toMatchObject({ exitCode: 1 });
 });
+
+// Both are neither compiled nor run here. The clock rule: docs/devices/README.md "The rules that all of them follow".
+test.each([
+  ['tvos/RelaySignIn.swift', 'ContinuousClock', /\bDate\b/],
+  ['flutter/relay_sign_in.dart', 'Stopwatch', /\bDateTime\b/],
+])('%s counts with %s and not with a clock that may be set', (program, clock, settable) => {
+  const source = readFileSync(`${ROOT}examples/devices/${program}`, 'utf8');
+  expect(source).toContain(clock);
+  expect(source).not.toMatch(settable);
+});

@@ -17,7 +17,7 @@ export interface OldRelease {
   remove(): void;
 }
 
-/** This build where the history does not reach back to it, and says so. */
+/** Where the history does not reach back to it, this build; it prints that. */
 export async function unpackOldRelease(): Promise<OldRelease> {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-old-'));
   const remove = () => rmSync(folder, { recursive: true });

@@ -24,6 +24,8 @@ export interface ProxyOptions {
   /** Not given: a free one. */
   readonly port?: number;
   readonly openFiles?: number;
+  /** More lines for its server or site. */
+  readonly directives?: string;
 }
 
 /** Of one relay, or of two. */
@@ -35,6 +37,7 @@ interface Place {
   readonly port: number;
   readonly relays: RelayPorts;
   readonly certificate: CertificateFiles;
+  readonly directives: string;
 }
 
 interface Program {
@@ -45,11 +48,12 @@ interface Program {
 }
 
 const nginx: Program = {
-  configure({ folder, port, relays: [first, second], certificate }) {
+  configure({ folder, port, relays: [first, second], certificate, directives }) {
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
     const paths = temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ');
     const config = adapt('nginx.conf', {
       'http {': `pid ${folder}/pid; http { ${paths}`,
+      'server_name relay.example;': `server_name relay.example; ${directives}`,
       'listen 443': `listen 127.0.0.1:${port}`,
       'relay-1:8080': `127.0.0.1:${first}`,
       'server relay-2:8080 max_fails=0;': second ? `server 127.0.0.1:${second} max_fails=0;` : '',
@@ -68,11 +72,12 @@ const nginx: Program = {
 };
 
 const caddy: Program = {
-  configure({ folder, port, relays, certificate }) {
+  configure({ folder, port, relays, certificate, directives }) {
     const config = adapt('Caddyfile', {
       // Nothing on the ports 80 and 2019.
       '\n{\n': '\n{\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n',
       'reverse_proxy relay:8080': [
+        directives,
         `tls ${certificate.certificateFile} ${certificate.keyFile}`,
         `\treverse_proxy ${relays.map((relay) => `127.0.0.1:${relay}`).join(' ')}`,
       ].join('\n'),
@@ -131,13 +136,13 @@ export const PROXY_NAMES = Object.keys(PROGRAMS) as readonly ProxyName[];
 export async function startProxy(
   name: ProxyName,
   relays: RelayPorts,
-  { port: wanted, ...options }: ProxyOptions = {},
+  { port: wanted, directives = '', ...options }: ProxyOptions = {},
 ): Promise<ProxyProcess> {
   const program = PROGRAMS[name];
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-proxy-'));
   const certificate = await writeCertificate(folder);
   const port = wanted ?? (await findFreePort());
-  const [command, env = {}] = program.configure({ folder, port, relays, certificate });
+  const [command, env = {}] = program.configure({ folder, port, relays, certificate, directives });
   const child = startChild(command, { ...options, env });
   // The workers of nginx do not end with their master when that is killed.
   process.once('exit', () => child.kill());

@@ -28,6 +28,34 @@ export function scan({ widthPx, heightPx, rgba }: Picture): string | undefined {
   return jsqr(rgba, widthPx, heightPx)?.data;
 }
 
+const DARK: Record<string, [upper: boolean, lower: boolean]> = {
+  ' ': [false, false],
+  '▀': [true, false],
+  '▄': [false, true],
+  '█': [true, true],
+};
+
+/** What a camera sees in the cells of a terminal, which are twice as high as wide. */
+export function scanTerminal(lines: readonly string[]): string | undefined {
+  const rows = lines.flatMap((line) => {
+    const cells = [...line].map((cell) => DARK[cell] ?? [false, false]);
+    return [0, 1].flatMap((half) => {
+      const pixels = cells.flatMap((cell) => Array<boolean>(4).fill(cell[half] ?? false));
+      return [pixels, pixels, pixels, pixels];
+    });
+  });
+  const width = Math.max(...rows.map((row) => row.length));
+  const rgba = rows.flatMap((row) =>
+    Array.from({ length: width }, (_, x) => (row[x] ? 0 : 255)).flatMap((level) => [
+      level,
+      level,
+      level,
+      255,
+    ]),
+  );
+  return jsqr(new Uint8ClampedArray(rgba), width, rows.length)?.data;
+}
+
 export interface Measures {
   /** Whole when every module is equally many pixels wide. */
   readonly modulePx: number;

@@ -4,6 +4,17 @@ import fc from 'fast-check';
 export const testSeed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`seed: TEST_SEED=${testSeed}`);
 
+/** Mulberry32: the same numbers, from 0 to 1, for the same seed. */
+export function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
 const RUN = { seed: testSeed, numRuns: 500 };
 
 /** fast-check prints the shrunk counter-example and its path. */

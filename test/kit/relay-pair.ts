@@ -121,8 +121,8 @@ export async function meetSession(relay: RelayProcess, session: string): Promise
 }
 
 /**
- * Resolves when the relay has heard what the other one caused before. Until then it may
- * take a session that it has met to be pending, and not look it up.
+ * Resolves when the relay has been notified of what the other one did before. Until then
+ * it may assume that a session it knows is pending, and not look it up.
  */
 export async function untilHeard(relay: RelayProcess, other: RelayProcess): Promise<void> {
   const { session } = await start(other);

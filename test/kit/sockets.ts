@@ -8,7 +8,7 @@ export interface RawConnection {
   until(text: string): Promise<string>;
   /** All that was received, once the connection is closed, by whichever side. */
   readonly closed: Promise<string>;
-  /** Half-close: sends FIN and goes on reading. */
+  /** Half-close: sends FIN and keeps reading. */
   sendEnd(): void;
   /** Sends RST. */
   reset(): void;

@@ -1,6 +1,6 @@
 /**
- * A folder that a stranger filled, such as a clone of a repository: all that a runtime, if it
- * is not told otherwise, runs or obeys because it was started there.
+ * A folder that a stranger filled, such as a clone of a repository: all that a runtime runs
+ * or obeys by default because it was started there.
  */
 import { expect } from 'bun:test';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';

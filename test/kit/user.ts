@@ -51,13 +51,13 @@ export const callback = (target: Target, state: string, query = 'code=c', servic
 export const deny = (target: Target, state: string) =>
   callback(target, state, 'error=access_denied');
 
-/** A code as a provider would give it, that the log search looks for. */
+/** A code as a provider would give it, which the log search finds. */
 export const makeCode = () => plantSecret(`code-${randomUUID()}`);
 
 export const bringCode = (target: Target, state: string, code: string) =>
   callback(target, state, `code=${code}`);
 
-/** Continues at the confirmation page of a code, and returns the browser state that it leads to the provider with. */
+/** Continues at the confirmation page of a code, and returns the state of the redirect to the provider. */
 export async function continueWithCode(target: Target, link: string): Promise<string> {
   const response = await decide(target, link);
   if (response.status !== 303) throw new Error(`continue: ${response.status}`);
@@ -113,7 +113,7 @@ export async function startWhenPossible(target: Target): Promise<Started> {
   }
 }
 
-/** Reloads the callback page until it is no 503, at the next relay each time. Returns the status. */
+/** Reloads the callback page while it is a 503, at the next relay each time. Returns the status. */
 export async function bringCodeWhenPossible(
   targets: readonly Target[],
   state: string,

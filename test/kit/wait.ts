@@ -10,8 +10,9 @@ type Falsy = undefined | null | false | 0 | '';
 export async function pollUntil<Value>(
   what: string,
   probe: () => Promise<Value | Falsy> | Value | Falsy,
+  patienceMs = PATIENCE_MS,
 ): Promise<Value> {
-  const giveUpAtMs = performance.now() + PATIENCE_MS;
+  const giveUpAtMs = performance.now() + patienceMs;
   for (;;) {
     const value = await probe();
     if (value) return value;

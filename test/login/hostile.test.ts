@@ -38,7 +38,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** Writes what the test says, byte by byte, to whoever connects. */
+/** Writes what the test says, byte by byte, to each client. */
 function serve(answer: (path: string, socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -76,7 +76,7 @@ async function runLogin(relay: string) {
   return { exitCode, output: child.output() };
 }
 
-/** Whether it would deceive a terminal, or whoever reads it. */
+/** Whether it would deceive a terminal, or its reader. */
 const isHarmful = (text: string) => /[^\n\r\P{C}]|[\u2028\u2029]/u.test(text);
 
 /** Without the sequences that the screen of `login` itself uses. */
@@ -299,7 +299,7 @@ const answers = (() => {
     });
 })();
 
-/** Pauses take no time, but the clock goes on as if they had. Returns them, and what restores time. */
+/** Pauses take no time, but the clock advances as if they had. Returns them, and what restores time. */
 function skipPauses() {
   const { setTimeout: realSetTimeout } = globalThis;
   const realNow = performance.now.bind(performance);

@@ -171,7 +171,7 @@ describe('login --output', () => {
   test.each([
     ['a folder that does not exist', 'missing/tokens.json'],
     ['a folder', '.'],
-  ])('%s → 7, before anybody is asked to sign in', async (_, path) => {
+  ])('%s → 7, before a link is shown', async (_, path) => {
     const ended = await runLogin(atDev('--output', join(folder, path)));
     expect(ended).toMatchObject({ exitCode: EXIT_CODES.output, stdout: '' });
     expect(ended.stderr).not.toContain('/L/');
@@ -211,7 +211,7 @@ describe('login: which relay', () => {
     });
     for (const [relay, why] of [
       ['http://127.0.0.1:1', 'cannot be reached'],
-      [other.url.origin, 'not understood'],
+      [other.url.origin, 'invalid response'],
     ] as const) {
       const ended = await runLogin(command('dev', '--relay', relay));
       expect(ended).toMatchObject({ exitCode: EXIT_CODES.relay, stdout: '' });
@@ -286,7 +286,7 @@ describe('login in a terminal', () => {
   });
 });
 
-test('login: expires while nobody uses the link; the countdown ends it without the relay', async () => {
+test('login: expires while the link is not opened; the countdown ends it without the relay', async () => {
   await dev.plan({ scenario: 'expires', seconds: 2 });
   const login = startInTerminal(atDev());
   expect(await login.exited).toBe(EXIT_CODES.expired);

@@ -1,7 +1,6 @@
-/** What `login` draws: a code that scans, a screen that fits, times that a person reads. */
+/** What `login` draws: a code that scans, a screen that fits, times in plain words. */
 import { describe, expect, test } from 'bun:test';
 import { stripVTControlCharacters } from 'node:util';
-import jsqr from 'jsqr';
 import { layOut } from '../../src/cli/login/screen.ts';
 import {
   barText,
@@ -10,6 +9,7 @@ import {
   renderLargeQr,
   renderQr,
 } from '../../src/cli/terminal.ts';
+import { scanTerminal } from '../kit/qr.ts';
 
 const SHOWN = {
   service: 'mal',
@@ -27,34 +27,6 @@ const LONG = {
   link: 'https://sign-in.relay.example/auth/mal?state=ABCDEFGHIJKLMNOPQRSTUVWX',
 };
 
-const DARK: Record<string, [upper: boolean, lower: boolean]> = {
-  ' ': [false, false],
-  '▀': [true, false],
-  '▄': [false, true],
-  '█': [true, true],
-};
-
-/** What a camera sees in the cells of a terminal, which are twice as high as wide. */
-function scan(lines: readonly string[]): string | undefined {
-  const rows = lines.flatMap((line) => {
-    const cells = [...line].map((cell) => DARK[cell] ?? [false, false]);
-    return [0, 1].flatMap((half) => {
-      const pixels = cells.flatMap((cell) => Array<boolean>(4).fill(cell[half] ?? false));
-      return [pixels, pixels, pixels, pixels];
-    });
-  });
-  const width = Math.max(...rows.map((row) => row.length));
-  const rgba = rows.flatMap((row) =>
-    Array.from({ length: width }, (_, x) => (row[x] ? 0 : 255)).flatMap((level) => [
-      level,
-      level,
-      level,
-      255,
-    ]),
-  );
-  return jsqr(new Uint8ClampedArray(rgba), width, rows.length)?.data;
-}
-
 const plain = (lines: readonly string[]) => lines.map(stripVTControlCharacters);
 
 describe('terminal: QR code', () => {
@@ -68,7 +40,7 @@ describe('terminal: QR code', () => {
     expect(cells.map((line) => line.length)).toEqual(lines.map(() => columns));
     expect(cells.slice(0, down).join('').trim()).toBe('');
     expect(cells.every((line) => line.slice(0, across).trim() === '')).toBe(true);
-    expect(scan(cells)).toBe(SHOWN.link);
+    expect(scanTerminal(cells)).toBe(SHOWN.link);
   });
 
   test('every line is black on white by itself, whatever the terminal has', () => {
@@ -112,7 +84,7 @@ describe('login: screen', () => {
         .filter((line) => /[▀▄█]/.test(line))
         .map((line) => line.replace(/[^▀▄█ ].*$/, ''));
       const blank = ' '.repeat(columns);
-      expect(scan([blank, blank, ...code, blank, blank])?.toLowerCase()).toBe(
+      expect(scanTerminal([blank, blank, ...code, blank, blank])?.toLowerCase()).toBe(
         SHOWN.link.toLowerCase(),
       );
     },

@@ -9,13 +9,12 @@ import { createRedisKeys } from '../../src/stores/redis/records.ts';
 import { pollUntilDone, start } from '../kit/device.ts';
 import { tokensFor } from '../kit/provider.ts';
 import {
-  type Failing,
   GROUPS_THAT_STAY,
   startFailingCluster,
   startFailingSentinel,
   VALKEY,
 } from '../kit/redis/failing.ts';
-import { type RedisSentinel, startRedisSentinel } from '../kit/redis/groups.ts';
+import { type Failing, type RedisSentinel, startRedisSentinel } from '../kit/redis/groups.ts';
 import { park, type SignedIn, signIn, startRelayPair, tally } from '../kit/relay-pair.ts';
 import {
   CLAIMED,
@@ -52,7 +51,7 @@ describe.each(GROUPS)('%s', (deployment, replicaCounts, startGroup) => {
   const SIGN_INS = 100;
 
   test.each(replicaCounts)(
-    'a primary is killed under load; %d replicas: no device gets tokens of another, or its own again except across the failover; sign-ins go on',
+    'a primary is killed under load; %d replicas: no device gets tokens of another, or its own again except across the failover; sign-ins continue',
     async (replicas) => {
       await using group = await startGroup(replicas);
       await using pair = await startRelayPair(group.url);
@@ -114,7 +113,7 @@ test('an operator replaces the primary of Sentinels: every parked poll is answer
   expect(answers.map(({ status }) => status)).toEqual([204, 204]);
 });
 
-test('a claim that no replica has is undone by a failover: the same device may get its tokens again, once, and nobody else', async () => {
+test('a claim that no replica has is undone by a failover: the same device may get its tokens again, once, and no other device', async () => {
   await using group = await startRedisSentinel({ failsOver: true });
   const { store, close } = await openTestRedis(group.url);
   const { pollSecret } = await registerCompleted(store);
@@ -150,7 +149,7 @@ async function forgetFromHere({ nodes, waitForPromotion }: RedisSentinel, sessio
   };
 }
 
-describe('a code is spent once at the relay that exchanged it, and its device gets the tokens, though a failover', () => {
+describe('a code is spent once at the relay that exchanged it, and its device gets the tokens, although a failover', () => {
   test('has lost the lease while the provider was asked', async () => {
     await using group = await startRedisSentinel({ failsOver: true });
     await using pair = await startRelayPair(group.url);
@@ -191,7 +190,7 @@ describe('a code is spent once at the relay that exchanged it, and its device ge
 });
 
 describe.concurrent.each(GROUPS_THAT_STAY)('no replica keeps up, %s', (_, startGroup) => {
-  test('results are delivered all the same, once; the log says so once, and when a replica is back', async () => {
+  test('results are delivered, once; the log reports it once, and when a replica is back', async () => {
     await using group = await startGroup();
     const roles = await Promise.all(group.nodes.map((node) => node.cli('ROLE')));
     const replicas = group.nodes.filter((_, index) => roles[index]?.startsWith('slave'));

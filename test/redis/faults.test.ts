@@ -1,5 +1,5 @@
 /**
- * Connections to Redis are cut, Redis is away for a while, relays are killed. Each test
+ * Connections to Redis are cut, Redis is down for a while, relays are killed. Each test
  * waits long, so those of one deployment run at the same time.
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
@@ -47,7 +47,7 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (deployment, startDeployment) =
     /** Between two sign-ins of one worker: their logs are searched for secrets later. */
     const PAUSE_MS = 150;
 
-    test(`every ${BETWEEN_CUTS_MS} ms: sign-ins go on, none is delivered twice, none hangs`, async () => {
+    test(`every ${BETWEEN_CUTS_MS} ms: sign-ins continue, none is delivered twice, none hangs`, async () => {
       await using redis = await startDeployment();
       await using pair = await startRelayPair(redis.url);
       const { relays, provider } = pair;
@@ -108,7 +108,7 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (deployment, startDeployment) =
     });
   });
 
-  describe(`Redis is away for ${OUTAGE_MS} ms`, () => {
+  describe(`Redis is down for ${OUTAGE_MS} ms`, () => {
     /** One relay holds its polls beyond the outage, those of the other end and begin meanwhile. */
     const OPTIONS = {
       each: [{ env: { POLL_SECONDS: LONG_POLL_SECONDS } }, { env: { POLL_SECONDS: '2' } }],
@@ -226,7 +226,7 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (deployment, startDeployment) =
 
     // A lease that ends is the same in every deployment (test/stores); it takes long.
     if (deployment === 'one server') {
-      test('during an exchange: the lease ends, the device is told, and no code is spent twice', async () => {
+      test('during an exchange: the lease ends, the device gets exchange_failed, and no code is spent twice', async () => {
         await using pair = await startPair({ env: { POLL_SECONDS: '2' } });
         const { provider } = pair;
         const [killed, other] = pair.relays;

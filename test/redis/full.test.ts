@@ -26,7 +26,7 @@ const startBounded = (maxMemory = '64mb') =>
 const setMaxMemory = (redis: RedisServer, bytes: string | number) =>
   redis.cli('CONFIG', 'SET', 'maxmemory', bytes);
 
-test('a registered session goes on: its code, its opening, its result and a cancellation', async () => {
+test('a registered session still works: its code, its opening, its result and a cancellation', async () => {
   await using redis = await startBounded();
   const { store, close } = await openTestRedis(redis.url);
   const session = await register(store, { userCode: createCode(), repeatMs: ACK_MS });
@@ -56,7 +56,7 @@ test('no new session takes the place of an expired one: others may be as large',
   close();
 });
 
-/** Until Redis refuses more, and well beyond, so that a closed connection makes no room. */
+/** Until Redis refuses more, and further, so that a closed connection makes no room. */
 async function fillUp(redis: RedisServer): Promise<void> {
   const value = 'x'.repeat(100_000);
   for (let nth = 0; ; nth += 1) {
@@ -69,7 +69,7 @@ async function fillUp(redis: RedisServer): Promise<void> {
   await setMaxMemory(redis, used - 1_000_000);
 }
 
-test('new sign-ins are refused; users with a code go on, guessing is limited, refreshes go on', async () => {
+test('new sign-ins are refused; users with a code continue, guessing is limited, refreshes work', async () => {
   await using redis = await startBounded('8mb');
   const env = { TRUSTED_PROXY_CIDRS: '127.0.0.1' };
   await using pair = await startRelayPair(redis.url, { env });

@@ -135,7 +135,7 @@ test('what may have been missed while the connection was cut is forgotten', asyn
 });
 
 describe('a poll whose session expires while it is held', () => {
-  test('is answered 410 then, although the relay did not look the session up when it came', async () => {
+  test('gets a 410 then, although the relay did not look the session up when it came', async () => {
     await using pair = await startRelayPair(redis.url, { env: { SESSION_SECONDS: '2' } });
     const [one, two] = pair.relays;
     const { session } = await start(one);
@@ -157,7 +157,7 @@ describe('a poll whose session expires while it is held', () => {
     return { time, clock, polled, close };
   }
 
-  test('is answered 410 by a relay whose clock differs from that of the store', async () => {
+  test('gets a 410 from a relay whose clock differs from that of the store', async () => {
     const { time, clock, polled, close } = await openApart();
     time.advance(5_001);
     clock.advance(5_000);
@@ -167,7 +167,7 @@ describe('a poll whose session expires while it is held', () => {
     close();
   });
 
-  test("waits on while the store's clock, which is slower, still has the session", async () => {
+  test("keeps waiting while the store's clock, which is slower, still has the session", async () => {
     const { time, clock, polled, close } = await openApart();
     time.advance(4_990);
     clock.advance(5_001);

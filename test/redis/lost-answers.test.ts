@@ -1,5 +1,5 @@
 /**
- * Between a relay and its Redis a reply is late, lost or read by nobody, and Redis has
+ * Between a relay and its Redis a reply is late, lost or never read, and Redis has
  * executed the command. Most of these tests wait, so they run at the same time.
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
@@ -130,7 +130,7 @@ describe.concurrent('a claim that Redis has executed, and of which the relay doe
     },
   );
 
-  test('its relay is killed: nobody knows whether the device has its tokens, so nobody else gets them', async () => {
+  test('its relay is killed: the device may have its tokens, so no other poll gets them', async () => {
     await using pair = await startCutOffPair();
     const { session, device } = await startUnknownClaim(pair);
     await pair.cutOff.stop('SIGKILL');
@@ -138,14 +138,14 @@ describe.concurrent('a claim that Redis has executed, and of which the relay doe
     expect(await pollUntilDone([pair.other], session)).toBe('gone');
   });
 
-  test('its device stays: it gets the tokens, and a second poll is answered 410 only then', async () => {
+  test('its device stays: it gets the tokens, and a second poll gets a 410 only then', async () => {
     await using pair = await takePair();
     const { session, tokens, device } = await startUnknownClaim(pair);
     let isSecondAnswered = false;
     const second = poll(pair.other, session).finally(() => {
       isSecondAnswered = true;
     });
-    // Not held, so it is answered once the relay has asked in vain whose claim it is.
+    // Not held, so it is answered once no instance has claimed it as its own.
     expect((await pollOnce(pair.other, session)).status).toBe(204);
     expect(isSecondAnswered).toBe(false);
     pair.proxy.stall(false);
@@ -155,9 +155,9 @@ describe.concurrent('a claim that Redis has executed, and of which the relay doe
   });
 });
 
-/** Whoever asked is told to try again, so what Redis did is undone first, or as soon as possible. */
+/** The client is asked to try again, so what Redis did is undone first, or as soon as possible. */
 describe.concurrent('a relay gives up waiting for the reply', () => {
-  test('to a claim: the device is told 204, and gets its tokens at another relay', async () => {
+  test('to a claim: the device gets a 204, and its tokens at another relay', async () => {
     await using pair = await takePair();
     const { session, tokens } = await complete(pair);
     pair.proxy.stall('replies');
@@ -185,7 +185,7 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
   });
 
   test.each(['find', 'authorize'] as const)(
-    'to "%s" of a user who continues with a code: the page is 503, and a second tap leads to the provider',
+    'to "%s" of a user who continues with a code: the page is 503, and a second tap redirects to the provider',
     async (verb) => {
       await using pair = await takePair();
       const { proxy, cutOff, other } = pair;
@@ -220,7 +220,7 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
 
 /** SIGSTOP; the live migration of a virtual machine does the same. */
 describe.concurrent('a relay is suspended between asking and reading the answer', () => {
-  /** Longer than a relay waits for Redis: its deadline and its patience are over when it goes on. */
+  /** Longer than a relay waits for Redis: its deadlines have passed when it continues. */
   const LONG_MS = 7_000;
   const MEANWHILE = ['the reply arrives', 'the connection is lost'] as const;
 
@@ -242,7 +242,7 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
   }
 
   test.each(MEANWHILE)(
-    'Redis for a claim; %s: the device gets its tokens, and is not told to poll again',
+    'Redis for a claim; %s: the device gets its tokens, and no 204',
     async (meanwhile) => {
       await using pair = await takePair();
       const { session, tokens } = await complete(pair);
@@ -290,7 +290,7 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     },
   );
 
-  test('Redis for a completion: the user is signed in, however late the relay goes on', async () => {
+  test('Redis for a completion: the user is signed in, however late the relay continues', async () => {
     await using pair = await takePair();
     const { session, state } = await start(pair.other);
     const code = makeCode();

@@ -6,13 +6,12 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { poll, pollOnce, pollUntilDone, type Started, type Target } from '../kit/device.ts';
 import { tokensFor } from '../kit/provider.ts';
 import {
-  type Failing,
   GROUPS_THAT_STAY,
   startFailingCluster,
   startFailingSentinel,
   VALKEY,
 } from '../kit/redis/failing.ts';
-import { startRedisSentinel } from '../kit/redis/groups.ts';
+import { type Failing, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, untilFrozen } from '../kit/redis/server.ts';
 import { startRelayPair } from '../kit/relay-pair.ts';
 import { bringCode, bringCodeWhenPossible, makeCode, startWhenPossible } from '../kit/user.ts';
@@ -73,7 +72,7 @@ async function machineOf(group: Failing) {
   return { primary, servers: [primary, ...group.sentinels.slice(0, 1)] };
 }
 
-/** Ways in which a machine fails, and how it is there again. */
+/** How a machine fails, and how it comes back. */
 const FAILURES = [
   {
     how: 'frozen',
@@ -92,7 +91,7 @@ const isReplica = async (server: RedisServer) =>
   (await server.cli('ROLE').catch(() => 'not yet')).startsWith('slave');
 
 describe.each([...GROUPS, ...OF_VALKEY])('%s', (deployment, startGroup) => {
-  test('a primary is frozen, and then its successor killed: the replica is used at once, and what the old one says when it is back does not count', async () => {
+  test('a primary is frozen, and then its successor killed: the replica is used at once, and the old one is ignored when it is back', async () => {
     await using group = await startGroup();
     await using pair = await startRelayPair(group.url);
     const [relay] = pair.relays;
@@ -119,7 +118,7 @@ describe.each([...GROUPS, ...OF_VALKEY])('%s', (deployment, startGroup) => {
 });
 
 describe.each(GROUPS)('%s', (deployment, startGroup) => {
-  test('a primary is killed, and is back and empty while the others replace it: no live session is answered 410', async () => {
+  test('a primary is killed, and is back and empty while the others replace it: no live session gets a 410', async () => {
     await using group = await startGroup();
     await using pair = await startRelayPair(group.url, { env: { POLL_SECONDS: '1' } });
     const [relay] = pair.relays;
@@ -144,7 +143,7 @@ describe.each(GROUPS)('%s', (deployment, startGroup) => {
     console.log(`${deployment}: ${MANY} sessions outlived a primary that came back empty`);
   });
 
-  test('a relay was stopped while a frozen primary was replaced: what the old one says does not count', async () => {
+  test('a relay was stopped while a frozen primary was replaced: the old one is ignored', async () => {
     await using group = await startGroup();
     await using pair = await startRelayPair(group.url);
     const [stopped, other] = pair.relays;
@@ -172,7 +171,7 @@ async function isTakenToBeDown(group: Failing, old: RedisServer): Promise<boolea
 }
 
 describe.concurrent.each(GROUPS_THAT_STAY)('%s', (deployment, startGroup) => {
-  test('a primary is frozen and wakes as such: the log says so, other masters are used, its sessions go on', async () => {
+  test('a primary is frozen and wakes as such: the log reports it, other masters are used, its sessions continue', async () => {
     await using group = await startGroup();
     await using pair = await startRelayPair(group.url);
     const [relay] = pair.relays;
@@ -200,7 +199,7 @@ describe.concurrent.each(GROUPS_THAT_STAY)('%s', (deployment, startGroup) => {
   });
 });
 
-test.concurrent('all Sentinels are frozen: sign-ins go on; a primary that nobody can confirm is used after a while, and the log says so', async () => {
+test.concurrent('all Sentinels are frozen: sign-ins continue; an unconfirmed primary is used after a while, and the log reports it', async () => {
   await using group = await startRedisSentinel();
   await using pair = await startRelayPair(group.url);
   const [relay] = pair.relays;

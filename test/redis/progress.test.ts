@@ -57,7 +57,7 @@ describe.each([
     expect(await (await pollProgress(other, session)).json()).toEqual({ progress: 'opened' });
   });
 
-  test('a cancellation ends polls at every relay, and every relay says so to the user', async () => {
+  test('a cancellation ends polls at every relay, and every relay shows that to the user', async () => {
     await using pair = await startRelayPair(url);
     const [one, other] = pair.relays;
     const { session, state, link } = await startWithCode(one);

@@ -57,7 +57,7 @@ async function cutAfter<T>(ask: () => Awaitable<T>, isDone: () => Promise<unknow
   return answer;
 }
 
-test('lease: the same caller has it, and nobody else', async () => {
+test('lease: the same caller has it, and no other', async () => {
   const session = await register(other);
   const lease = await cutAfter(
     () => cutOff.lease(session),
@@ -92,7 +92,7 @@ test('fail: it has succeeded', async () => {
 });
 
 test.each([undefined, ACK_MS])(
-  'claim: the same caller has the tokens, and nobody else (repeatMs %p)',
+  'claim: the same caller has the tokens, and no other (repeatMs %p)',
   async (repeatMs) => {
     await redis.cli('FLUSHALL');
     const session = await register(other, { repeatMs });

@@ -33,7 +33,7 @@ const RETRY_MS = 50;
 /** Shorter than a poll is held: one that the other release does not notify of its result fails the test. */
 const LONGEST_MS = 200_000;
 
-/** What the relays are, in order. While one is replaced, users and devices go on. */
+/** The releases that run, in order. While one is replaced, users and devices continue. */
 const PHASES = ['old and old', 'first replaced', 'new and old', 'second replaced', 'new and new'];
 type Phase = number;
 

@@ -1,4 +1,4 @@
-/** The relay in a host of its own (closing-host.mjs), which closes it: nothing of the relay keeps the process running (docs/operating.md). */
+/** The relay in a host of its own (closing-host.mjs), which closes it: the process then ends (docs/operating.md). */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
 import { start } from '../kit/device.ts';

@@ -163,6 +163,14 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
     expect(statusOf(await sendRaw(relay.baseUrl, `${head}\r\n\r\n`))).toBe(here(expected));
   });
 
+  test('a redirect has Content-Length: 0, and no chunk to say that it is empty', async () => {
+    const answer = await send('GET /link?code=WDJB-MJHT HTTP/1.1\r\nHost: a');
+    expect(statusOf(answer)).toBe(302);
+    expect(answer).toMatch(/\r\nContent-Length: 0\r\n/i);
+    expect(answer).not.toMatch(/transfer-encoding/i);
+    expect(answer).toEndWith('\r\n\r\n');
+  });
+
   describe('a connection', () => {
     const GET = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
     const body = JSON.stringify({ service: 'mal' });

@@ -13,8 +13,6 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
@@ -77,7 +75,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       expect(relay.events('listening')).toMatchObject([{ url: `unix:${socketPath}` }]);
     });
 
-    test('whoever may connect is trusted as a proxy: each client that it names has a rate limit', async () => {
+    test('every client of the socket is trusted as a proxy: each address that it forwards has a rate limit', async () => {
       const statusFor = async (client: string) => {
         const headers = { 'X-Forwarded-For': client };
         return (await relay.ask('/auth/start', { ...startRequest(), headers })).status;
@@ -223,7 +221,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       expect(relay.events('listening')).toMatchObject([{ url: `https://127.0.0.1:${relay.port}` }]);
     });
 
-    test('`health` asks over TLS, whatever name the certificate is for', async () => {
+    test('`health` asks over TLS, whatever name the certificate has', async () => {
       const asked = await runRelay(
         { HOST: '127.0.0.1', PORT: `${relay.port}`, ...env },
         { command: [...command, 'health'] },
@@ -273,7 +271,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     });
 
     test.each([[[]], [['--insecure']]])(
-      '`login` with %p: accepts it only if told',
+      '`login` with %p: accepts it only with --insecure',
       async (flags) => {
         const tokens = { accessToken: plantSecret('a-token-of-an-untrusted-relay') };
         const link = `https://relay.test/auth/mal?state=${UNKNOWN_SECRET}`;
@@ -321,39 +319,12 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
   });
 });
 
-function askSocket(socketPath: string, path: string, init: RequestInit = {}): Promise<Response> {
-  return respond((done) => requestHttp({ socketPath, ...optionsOf(path, init) }, done), init);
-}
+const askSocket = (unix: string, path: string, init: RequestInit = {}) =>
+  fetch(`http://relay.test${path}`, { unix, keepalive: false, ...init });
 
 function askTls(port: number, path: string, init: RequestInit = {}): Promise<Response> {
-  const at = { host: '127.0.0.1', port, rejectUnauthorized: false, agent: false } as const;
-  return respond((done) => requestHttps({ ...at, ...optionsOf(path, init) }, done), init);
-}
-
-function optionsOf(path: string, { method = 'GET', headers }: RequestInit) {
-  return { path, method, headers: Object.fromEntries(new Headers(headers)) };
-}
-
-function respond(
-  send: (
-    done: (response: import('node:http').IncomingMessage) => void,
-  ) => import('node:http').ClientRequest,
-  { body }: RequestInit,
-): Promise<Response> {
-  return new Promise((resolve, reject) => {
-    const request = send((response) => {
-      const parts: Buffer[] = [];
-      response.on('data', (part: Buffer) => parts.push(part));
-      response.on('error', reject);
-      response.on('end', () => {
-        const status = response.statusCode ?? 0;
-        const text = status === 204 ? null : Buffer.concat(parts).toString();
-        resolve(new Response(text, { status }));
-      });
-    });
-    request.on('error', reject);
-    request.end(body ?? undefined);
-  });
+  const untrusted = { tls: { rejectUnauthorized: false }, keepalive: false };
+  return fetch(`https://127.0.0.1:${port}${path}`, { ...untrusted, ...init });
 }
 
 function readShownCertificate(

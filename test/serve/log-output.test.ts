@@ -62,7 +62,7 @@ describe('when the reader is gone', () => {
     expect(await relay.stop()).toBe(0);
   });
 
-  test('and that of stderr too, it goes on all the same', async () => {
+  test('and the reader of stderr too, it keeps running', async () => {
     const relay = await startRelay();
     relay.child.stdout?.destroy();
     relay.child.stderr?.destroy();
@@ -117,7 +117,7 @@ describe('when the reader does not read', () => {
     expect(await relay.stop()).toBe(0);
   });
 
-  test('the relay still ends when it is told to', async () => {
+  test('the relay still ends at SIGTERM', async () => {
     const relay = await startRelay();
     await overfill(relay);
     expect(await relay.stop()).toBe(0);

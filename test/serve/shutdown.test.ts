@@ -85,7 +85,7 @@ describe.concurrent('SIGTERM', () => {
     stop();
   });
 
-  test('while an issuer is being asked the process exits with 0 as well', async () => {
+  test('while a discovery request is in progress the process exits with 0 too', async () => {
     using issuer = startSilentIssuer();
     const env = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'acme-client', ACME_ISSUER: issuer.issuer };
     const relay = await launchRelay(env);

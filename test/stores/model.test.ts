@@ -194,7 +194,7 @@ const takes = fc.array(
   { maxLength: 40 },
 );
 
-test('whoever asks when, the rate limiter in Redis decides like the one in memory', async () => {
+test('whatever the address and the time, the rate limiter in Redis decides like the one in memory', async () => {
   await asyncProperty(fc.tuple(policies, takes), async ([policy, sequence]) => {
     const stores = [openMemory(), await openTestRedis(redis.url)] as const;
     const limiters = stores.map(({ createRateLimiter }) => createRateLimiter(policy));

@@ -16,14 +16,12 @@ import {
   CLAIMED,
   createCode,
   GONE,
-  IMPATIENT,
   LIFETIME_MS,
   newSession,
   openTestRedis,
   PENDING,
   register,
   registerCompleted,
-  StoreUnavailable,
   tryRegister,
 } from '../kit/stores.ts';
 import { textOf } from '../kit/user.ts';
@@ -77,31 +75,13 @@ if (Bun.which(VALKEY) === null) {
   for (const { url } of servers) runRedisSuite(`Valkey (${url.replace(/:\d+/g, '')})`, url);
 }
 
-describe('TLS and passwords', () => {
-  const refusalOf = (url: string) => failureOf(openTestRedis(url, { timers: IMPATIENT }));
-
-  test('a certificate that nobody vouches for is refused', async () => {
-    setDefaultCACertificates(trusted);
-    const refusal = await refusalOf(secured.url);
-    setDefaultCACertificates([...trusted, authority]);
-    expect(refusal).toBeInstanceOf(StoreUnavailable);
-  });
-
-  test('without TLS, or with a wrong password, there is no access', async () => {
-    const plain = secured.url.replace('rediss:', 'redis:');
-    const wrong = secured.url.replace(/:[^:]*@/, ':another-password@');
-    for (const refusal of await Promise.all([plain, wrong].map(refusalOf))) {
-      expect(refusal).toBeInstanceOf(StoreUnavailable);
-    }
-  });
-
-  test('a relay trusts the CA that NODE_EXTRA_CA_CERTS names', async () => {
-    const env = { REDIS_URL: secured.url, NODE_EXTRA_CA_CERTS: secured.caFile ?? '' };
-    const relay = await startRelay(env);
-    await start(relay);
-    expect(await secured.cli('ZCARD', 'sign-in-relay:live')).toBe('1');
-    await relay.stop();
-  });
+/** test/serve/redis-start.test.ts shows what is refused. */
+test('a relay trusts the CA that NODE_EXTRA_CA_CERTS names', async () => {
+  const env = { REDIS_URL: secured.url, NODE_EXTRA_CA_CERTS: secured.caFile ?? '' };
+  const relay = await startRelay(env);
+  await start(relay);
+  expect(await secured.cli('ZCARD', 'sign-in-relay:live')).toBe('1');
+  await relay.stop();
 });
 
 test('Redis itself removes turns and results of refreshes when their time is over', async () => {
@@ -188,7 +168,7 @@ describe('REDIS_PREFIX', async () => {
   });
 });
 
-test('a code that an earlier release has marked as used is unknown, and the link goes on working', async () => {
+test('a code that an earlier release has marked as used is unknown, and the link still works', async () => {
   const { store, close } = await openTestRedis(redis.url, { prefix: 'earlier:' });
   const { browserState, userCode = '' } = await register(store, { userCode: createCode() });
   const [codeKey = ''] = await redis.keys('earlier:code:*');

@@ -130,7 +130,7 @@ export function testProgress(open: OpenStores): void {
 }
 
 export function testCancellations(open: OpenStores): void {
-  test('a cancelled session refuses every verb, and says so by link and code until it expires', async () => {
+  test('a cancelled session refuses every verb, and is found as cancelled by link and code until it expires', async () => {
     const { store, time } = await open();
     const userCode = createCode();
     const session = await register(store, { userCode });

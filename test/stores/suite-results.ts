@@ -184,7 +184,7 @@ export function testOutcomes(open: OpenStores): void {
     },
   );
 
-  test('a result that may be fetched again beyond the expiry of its session is no longer told to the user', async () => {
+  test('a result that may be fetched again beyond the expiry of its session is no longer shown to the user', async () => {
     const { store, time } = await open();
     const session = await register(store, { userCode: CODE, repeatMs: ACK_MS });
     await store.lease(session);

@@ -157,7 +157,7 @@ describe('who can write to the store and puts in its place', () => {
     await expectError(refreshes.begin('mal victim'));
   });
 
-  test('an empty result: that ends the sign-in, and the device is told exchange_failed', async () => {
+  test('an empty result ends the sign-in, and the device gets exchange_failed', async () => {
     const { sessionKey, pollSecret } = await completed();
     await write(sessionKey, 'r', '');
     const result = { error: 'exchange_failed' } as const;
@@ -196,7 +196,7 @@ describe('who can read the store and knows the user code', () => {
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
   });
 
-  test('whereas a session without a code is sealed with its own key alone', async () => {
+  test('a session without a code is sealed with its own key alone', async () => {
     const { sessionKey } = await completed();
     expect(await read(sessionKey, 'k')).toBe('');
     expect(await read(sessionKey, 'r')).not.toContain('.');

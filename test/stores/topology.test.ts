@@ -43,7 +43,7 @@ describe('under Sentinel', () => {
     expect(isConfirmed(PRIMARY, views)).toBe(expected);
   });
 
-  test('the highest epoch comes last, whoever says so; what all say is there once', () => {
+  test('the highest epoch comes last, whichever server reports it; a claim that all report is there once', () => {
     const views = [
       bySentinel('a:1', 'master', 7, 6380),
       bySentinel('b:1', 'master', 2),
@@ -53,7 +53,7 @@ describe('under Sentinel', () => {
     expect(isConfirmed('10.0.0.1:6380', views)).toBe(true);
   });
 
-  test('nobody answers: nothing is confirmed', () => {
+  test('no server answers: nothing is confirmed', () => {
     expect(isConfirmed(PRIMARY, [])).toBe(false);
   });
 });

@@ -1,94 +1,40 @@
-// Signs a user in through a Sign-in Relay. .NET 5 or newer, .NET Framework 4.6.1 or newer, Mono, Unity. No package.
-//
-//   dotnet run -- https://relay.example mal        (or: mcs -r:System.Net.Http,System.Runtime.Serialization SignIn.cs)
-//
-// The first run shows a link, saves tokens.json and acknowledges it. Later runs refresh the tokens.
+// Signs a user in through a Sign-in Relay: Start, show it, WaitForTokens, save them, Acknowledge.
+// .NET 6 or newer; Unity and .NET Framework with the package System.Text.Json. What a finished app adds is in App.cs.
 using System;
-using System.Collections.Generic;
-using System.IO;
-using System.Linq;
+using System.Diagnostics;
 using System.Net.Http;
-using System.Runtime.Serialization;
-using System.Runtime.Serialization.Json;
 using System.Text;
+using System.Text.Json;
 using System.Threading;
 using System.Threading.Tasks;
 
-/// <summary>Codes: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
-/// expired, cancelled, refused, unreachable, invalid_grant (refresh only: sign in again).</summary>
-public sealed class SignInException : Exception
+/// <summary>Show Link, UserCode and Qr. Session is for this device alone: never show it, log it or put it into a link.</summary>
+public sealed class Started
 {
-    public readonly string Code;
-
-    public SignInException(string code, string detail = "") : base(detail == "" ? code : code + ": " + detail)
-    {
-        Code = code;
-    }
+    public string Session { get; set; }
+    public string Link { get; set; }
+    public string UserCode { get; set; }
+    public string Qr { get; set; }
+    public int ExpiresIn { get; set; }
 }
 
-/// <summary>Every member that the relay's answers have, and those of a request.</summary>
-[DataContract]
-public sealed class Message
+public class Tokens
 {
-    [DataMember(EmitDefaultValue = false)] public string service, device, session, link, userCode, qr;
-    [DataMember(EmitDefaultValue = false)] public bool code, ack;
-    [DataMember(EmitDefaultValue = false)] public string error, accessToken, refreshToken;
-    [DataMember(EmitDefaultValue = false)] public int expiresIn;
-
-    static readonly DataContractJsonSerializer Serializer = new DataContractJsonSerializer(typeof(Message));
-
-    public string ToJson()
-    {
-        using (var stream = new MemoryStream())
-        {
-            Serializer.WriteObject(stream, this);
-            return Encoding.UTF8.GetString(stream.ToArray());
-        }
-    }
-
-    /// <summary>An empty message for what is no JSON object, such as a page of a proxy.</summary>
-    public static Message Parse(string json)
-    {
-        try
-        {
-            using (var stream = new MemoryStream(Encoding.UTF8.GetBytes(json)))
-                return json.StartsWith("{") ? (Message)Serializer.ReadObject(stream) : new Message();
-        }
-        catch (Exception)
-        {
-            return new Message();
-        }
-    }
-}
-
-public sealed class Reply
-{
-    static readonly Random Random = new Random();
-
-    public int Status; // 0: no complete response.
-    public string Text = "";
-    public Message Message = new Message();
-    // At random, so that a thousand devices do not return at the same moment.
-    public TimeSpan Pause = TimeSpan.FromMilliseconds(Random.Next(1000, 3000));
-
-    public bool IsRefusal { get { return Status >= 400 && Status < 500 && Status != 429; } }
+    public string AccessToken { get; set; }
+    public string RefreshToken { get; set; }
+    public long? ExpiresIn { get; set; }
 }
 
 public sealed class SignIn
 {
     const int WaitSeconds = 25; // The relay holds a poll this long. Some proxies cut a request after 30 s.
-    const int Tries = 6; // For a start, a refresh, an acknowledgement. A poll is repeated until the link expires.
-    const int Links = 3; // A link that has expired is replaced, but not for ever on a forgotten screen.
-    const string Saved = "tokens.json";
+    const int Tries = 6; // For all but a poll, which is repeated until the link expires.
 
     // One for the whole program. Without a timeout a socket that died while the device slept would hang.
     static readonly HttpClient Http = new HttpClient { Timeout = TimeSpan.FromSeconds(WaitSeconds + 15) };
+    public static readonly JsonSerializerOptions Json = new JsonSerializerOptions(JsonSerializerDefaults.Web);
 
     readonly string relay, service;
-    // Only for this device: never show it, log it or put it into a link.
-    string session = "";
-    System.Diagnostics.Stopwatch age = new System.Diagnostics.Stopwatch();
-    TimeSpan lifetime;
 
     public SignIn(string relay, string service)
     {
@@ -96,214 +42,132 @@ public sealed class SignIn
         this.service = service;
     }
 
-    async Task<Reply> Ask(string path, Message body, CancellationToken cancelled)
+    public async Task<Started> Start(string device, CancellationToken cancelled)
     {
-        var reply = new Reply();
-        var request = new HttpRequestMessage(body == null ? HttpMethod.Get : HttpMethod.Post, relay + path);
-        if (body != null) request.Content = new StringContent(body.ToJson(), Encoding.UTF8, "application/json");
-        try
+        var reply = await Retry("/auth/start", new { service, code = true, ack = true, device }, cancelled);
+        var started = reply.As<Started>();
+        return started?.Session != null ? started : throw reply.Failure();
+    }
+
+    public async Task<Tokens> WaitForTokens(Started started, CancellationToken cancelled)
+    {
+        // Not by the clock, which may not be set yet. After a sleep the relay says whether the link has expired.
+        var age = Stopwatch.StartNew();
+        while (age.Elapsed.TotalSeconds < started.ExpiresIn)
         {
-            using (var response = await Http.SendAsync(request, cancelled))
-            {
-                var text = await response.Content.ReadAsStringAsync();
-                reply.Status = (int)response.StatusCode;
-                reply.Text = text.Trim();
-                reply.Message = Message.Parse(reply.Text);
-                IEnumerable<string> values;
-                int seconds;
-                if (response.Headers.TryGetValues("Retry-After", out values) && int.TryParse(values.First(), out seconds))
-                    reply.Pause += TimeSpan.FromSeconds(Math.Max(0, Math.Min(seconds, 60)));
-            }
+            var reply = await Ask($"/auth/result?session={started.Session}&wait={WaitSeconds}", null, cancelled);
+            var tokens = reply.As<Tokens>();
+            if (tokens?.AccessToken != null) return tokens;
+            if (reply.Status == 410) break;
+            if (reply.Status == 400 || reply.Error != null) throw reply.Failure();
+            await Task.Delay(reply.Pause, cancelled); // Not yet; or 429, 5xx, a page of a proxy, no network.
         }
-        catch (Exception lost) when (lost is HttpRequestException || lost is OperationCanceledException || lost is IOException)
+        throw new SignInException("expired");
+    }
+
+    /// <summary>Once they are saved, and never before. If it fails, the relay forgets them after 60 s.</summary>
+    public Task Acknowledge(Started started) =>
+        Retry($"/auth/result?session={started.Session}&ack=1", null, CancellationToken.None);
+
+    /// <summary>The link then says that the device cancelled.</summary>
+    public Task Cancel(Started started) =>
+        Retry($"/auth/result?session={started.Session}&cancel=1", null, CancellationToken.None);
+
+    /// <summary>unreachable: keep the old tokens and try later. invalid_grant: sign in again.</summary>
+    public async Task<Tokens> Refresh(string refreshToken)
+    {
+        var reply = await Retry("/refresh", new { service, refreshToken }, CancellationToken.None);
+        var tokens = reply.As<Tokens>();
+        return tokens?.AccessToken != null ? tokens : throw reply.Failure();
+    }
+
+    /// <summary>Repeats a request that failed for a while.</summary>
+    async Task<Reply> Retry(string path, object body, CancellationToken cancelled)
+    {
+        var reply = await Ask(path, body, cancelled);
+        for (var tried = 1; tried < Tries && reply.IsTransient; tried++)
         {
-            // A timeout is a TaskCanceledException here: it must not be taken for a cancellation by the user.
-            if (cancelled.IsCancellationRequested) throw new SignInException("cancelled");
+            await Task.Delay(reply.Pause, cancelled);
+            reply = await Ask(path, body, cancelled);
         }
         return reply;
     }
 
-    Task<Reply> AskSession(string query, CancellationToken cancelled)
+    async Task<Reply> Ask(string path, object body, CancellationToken cancelled)
     {
-        return Ask("/auth/result?session=" + Uri.EscapeDataString(session) + "&" + query, null, cancelled);
+        using (var request = new HttpRequestMessage(body == null ? HttpMethod.Get : HttpMethod.Post, relay + path))
+        {
+            if (body != null) request.Content = new StringContent(JsonSerializer.Serialize(body, Json), Encoding.UTF8, "application/json");
+            try
+            {
+                using (var response = await Http.SendAsync(request, cancelled))
+                {
+                    var text = (await response.Content.ReadAsStringAsync()).Trim();
+                    return new Reply((int)response.StatusCode, text, response.Headers.RetryAfter?.Delta);
+                }
+            }
+            // A timeout is an OperationCanceledException here, as is a cancellation by the user.
+            catch (Exception lost) when (!cancelled.IsCancellationRequested && (lost is HttpRequestException || lost is OperationCanceledException))
+            {
+                return new Reply(0, "", null);
+            }
+        }
+    }
+}
+
+/// <summary>Status 0: no complete response.</summary>
+sealed class Reply
+{
+    static readonly Random Random = new Random();
+    static readonly TimeSpan LongestPause = TimeSpan.FromMinutes(1);
+
+    sealed class Problem
+    {
+        public string Error { get; set; }
     }
 
-    static async Task Sleep(TimeSpan pause, CancellationToken cancelled)
+    public readonly int Status;
+    public readonly TimeSpan Pause;
+    readonly string text;
+
+    public Reply(int status, string text, TimeSpan? retryAfter)
+    {
+        Status = status;
+        this.text = text;
+        var wait = retryAfter ?? TimeSpan.Zero;
+        // At random, so that a thousand devices do not return at the same moment.
+        Pause = TimeSpan.FromMilliseconds(status == 204 ? 1000 : Random.Next(1000, 3000)) + (wait < LongestPause ? wait : LongestPause);
+    }
+
+    /// <summary>Null for what is no JSON object, such as a page of a proxy.</summary>
+    public T As<T>() where T : class
     {
         try
         {
-            await Task.Delay(pause > TimeSpan.Zero ? pause : TimeSpan.Zero, cancelled);
+            return JsonSerializer.Deserialize<T>(text, SignIn.Json);
         }
-        catch (TaskCanceledException)
+        catch (JsonException)
         {
-            throw new SignInException("cancelled");
-        }
-    }
-
-    public TimeSpan Left
-    {
-        get { return lifetime > age.Elapsed ? lifetime - age.Elapsed : TimeSpan.Zero; }
-    }
-
-    async Task<Message> Start(string device, CancellationToken cancelled)
-    {
-        var body = new Message { service = service, code = true, ack = true, device = device };
-        var reply = new Reply();
-        for (var tried = 0; tried < Tries; tried++)
-        {
-            reply = await Ask("/auth/start", body, cancelled);
-            if (reply.Status == 200 && !string.IsNullOrEmpty(reply.Message.session))
-            {
-                session = reply.Message.session;
-                lifetime = TimeSpan.FromSeconds(reply.Message.expiresIn);
-                age = System.Diagnostics.Stopwatch.StartNew(); // The clock may not be set yet.
-                return reply.Message;
-            }
-            if (reply.IsRefusal) throw new SignInException("refused", reply.Text);
-            await Sleep(reply.Pause, cancelled);
-        }
-        throw new SignInException("unreachable", reply.Text);
-    }
-
-    async Task<Message> WaitForTokens(CancellationToken cancelled)
-    {
-        // After a sleep the next poll says whether the link is still valid: 410 if not.
-        while (Left > TimeSpan.Zero)
-        {
-            var asked = System.Diagnostics.Stopwatch.StartNew();
-            var reply = await AskSession("wait=" + WaitSeconds, cancelled);
-            if (reply.Status == 200 && reply.Message.error != null) throw new SignInException(reply.Message.error);
-            if (reply.Status == 200 && !string.IsNullOrEmpty(reply.Message.accessToken)) return reply.Message;
-            if (reply.Status == 410) break;
-            if (reply.Status == 400) throw new SignInException("refused", reply.Text);
-            // 204: not yet. All else is transient: 429, 5xx, a page of a proxy, no network.
-            var pause = reply.Status == 204 ? TimeSpan.FromSeconds(1) - asked.Elapsed : reply.Pause;
-            await Sleep(pause < Left ? pause : Left, cancelled);
-        }
-        throw new SignInException("expired");
-    }
-
-    async Task Tell(string query)
-    {
-        for (var tried = 0; tried < Tries; tried++)
-        {
-            var reply = await AskSession(query, CancellationToken.None);
-            if (reply.Status == 204 || reply.Status == 400 || reply.Status == 410) return;
-            await Sleep(reply.Pause, CancellationToken.None);
+            return null;
         }
     }
 
-    /// <summary>Shows a link, and another one when it has expired. Cancel the token when the user presses Back.</summary>
-    public async Task Run(Action<Message> show, Action<Message> save, CancellationToken cancelled)
-    {
-        for (var link = 0; link < Links; link++)
-        {
-            string ended;
-            try
-            {
-                show(await Start("Living room", cancelled));
-                var tokens = await WaitForTokens(cancelled);
-                save(tokens);
-                await Tell("ack=1"); // If it fails, the relay forgets them after 60 s.
-                return;
-            }
-            catch (SignInException failure) when (failure.Code == "expired" || failure.Code == "cancelled")
-            {
-                ended = failure.Code;
-            }
-            if (ended == "cancelled")
-            {
-                // The link then says that the device cancelled.
-                if (session != "") await Tell("cancel=1");
-                throw new SignInException("cancelled");
-            }
-        }
-        throw new SignInException("expired");
-    }
+    public string Error => As<Problem>()?.Error;
 
-    /// <summary>unreachable: keep the old tokens and try later. invalid_grant: sign in again.</summary>
-    public async Task<Message> Refresh(string refreshToken)
-    {
-        var body = new Message { service = service, refreshToken = refreshToken };
-        var reply = new Reply();
-        for (var tried = 0; tried < Tries; tried++)
-        {
-            reply = await Ask("/refresh", body, CancellationToken.None);
-            if (reply.Status == 200 && !string.IsNullOrEmpty(reply.Message.accessToken))
-            {
-                if (reply.Message.refreshToken == null) reply.Message.refreshToken = refreshToken; // The old one stays.
-                return reply.Message;
-            }
-            if (reply.Status == 400 && reply.Message.error != null) throw new SignInException(reply.Message.error);
-            if (reply.IsRefusal) throw new SignInException("refused", reply.Text);
-            await Sleep(reply.Pause, CancellationToken.None);
-        }
-        throw new SignInException("unreachable", reply.Text);
-    }
+    public bool IsTransient => Status == 0 || Status == 200 && As<Problem>() == null || Status == 429 || Status >= 500;
 
-    /// <summary>Never half written. Let the file's folder be readable by this user only.</summary>
-    static void Save(Message tokens)
-    {
-        File.WriteAllText(Saved + ".new", tokens.ToJson());
-        if (File.Exists(Saved)) File.Replace(Saved + ".new", Saved, null);
-        else File.Move(Saved + ".new", Saved);
-    }
+    public SignInException Failure() =>
+        Error != null ? new SignInException(Error) : new SignInException(IsTransient ? "unreachable" : "refused", text);
+}
 
-    void Show(Message started)
-    {
-        Console.WriteLine("Open " + started.link);
-        Console.WriteLine("or type " + started.userCode + " at " + relay + "/link");
-        Console.WriteLine("QR code: " + started.qr);
-    }
+/// <summary>Codes: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
+/// expired, refused, unreachable, invalid_grant (refresh only: sign in again).</summary>
+public sealed class SignInException : Exception
+{
+    public readonly string Code;
 
-    async Task SignInOrRefresh(CancellationToken cancelled)
+    public SignInException(string code, string detail = "") : base(detail == "" ? code : code + ": " + detail)
     {
-        var saved = File.Exists(Saved) ? Message.Parse(File.ReadAllText(Saved)) : new Message();
-        if (!string.IsNullOrEmpty(saved.refreshToken))
-        {
-            try
-            {
-                Save(await Refresh(saved.refreshToken));
-                return;
-            }
-            catch (SignInException failure) when (failure.Code == "invalid_grant")
-            {
-                // Sign in again.
-            }
-        }
-        await Run(Show, Save, cancelled);
-    }
-
-    public static int Main(string[] args)
-    {
-        var signIn = new SignIn(args[0].TrimEnd('/'), args[1]);
-        var cancel = new CancellationTokenSource();
-        // Enter cancels; on a television, the Back key. At the end of the input nobody can press it.
-        var keys = new Thread(() => { if (Console.ReadLine() != null) cancel.Cancel(); }) { IsBackground = true };
-        keys.Start();
-        var isOver = false;
-        TimerCallback tick = ignored =>
-        {
-            lock (signIn)
-            {
-                if (!isOver) Console.Error.Write("\r{0}:{1:00} ", (int)signIn.Left.TotalMinutes, signIn.Left.Seconds);
-            }
-        };
-        using (new Timer(tick, null, 0, 1000))
-        {
-            try
-            {
-                signIn.SignInOrRefresh(cancel.Token).GetAwaiter().GetResult();
-                lock (signIn) isOver = true;
-                Console.WriteLine("Signed in.");
-                return 0;
-            }
-            catch (SignInException failure)
-            {
-                lock (signIn) isOver = true;
-                Console.Error.WriteLine("\n" + failure.Message);
-                return failure.Code == "cancelled" ? 130 : 1;
-            }
-        }
+        Code = code;
     }
 }

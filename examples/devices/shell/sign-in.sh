@@ -1,32 +1,72 @@
 #!/bin/sh
 # Signs a user in through a Sign-in Relay. POSIX shell, curl and sed.
 #
-#   sh sign-in.sh https://relay.example mal
+#   sh sign-in.sh https://relay.example mal [refresh]
 #
-# The first run shows a link, saves tokens.json and acknowledges it. Later runs refresh the tokens.
-# Exit codes: 0 signed in, 1 failed (the last line of stderr says why), 130 cancelled with Ctrl-C.
+# `refresh`: the provider's API answered 401 to the saved access token.
+# Exit codes: 0 tokens.json is valid, 1 failed (the last line of stderr says why), 130 cancelled with Ctrl-C.
+# First the sign-in itself; below it, what a finished program adds.
 set -u
 umask 077
-relay=${1%/} service=$2
+relay=${1%/} service=$2 demand=${3-}
 wait_seconds=25 # The relay holds a poll this long. Some proxies cut a request after 30 s.
-tries=6         # For a start, a refresh, an acknowledgement. A poll is repeated until the link expires.
-links=3         # A link that has expired is replaced, but not for ever on a forgotten screen.
+tries=6         # For all but a poll, which is repeated until the link expires.
 
-folder=$(mktemp -d)
-session='' ticker=''
-trap 'stop_countdown; rm -rf "$folder"' EXIT
-trap cancel INT TERM HUP
-
-# field <name>: a member of the JSON in $answer. The relay writes it on one line.
-field() { printf %s "$answer" | sed -n 's/.*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p'; }
-
-fail() {
-  stop_countdown
-  printf '\n%s\n' "$1" >&2
-  exit 1
+# 0: the tokens are saved. 1: the link has expired.
+sign_in() {
+  body="{\"service\":\"$service\",\"code\":true,\"ack\":true,\"device\":\"Living room\"}"
+  ask_until_answered /auth/start "$body" session || fail "$(field error)"
+  # Only for this device: never show it, log it or put it into a link.
+  result="/auth/result?session=$(field session)"
+  show
+  start_countdown "$(field expiresIn)"
+  while :; do
+    ask "$result&wait=$wait_seconds"
+    case $status in
+      200)
+        [ -z "$(field error)" ] || fail "$(field error)"
+        if [ -n "$(field accessToken)" ]; then
+          save
+          tell ack # Only now: until then a lost response, or a crash, costs no sign-in.
+          return 0
+        fi
+        ;;
+      204) pause=1 ;; # Not yet.
+      400) fail "refused: $answer" ;;
+      410) return 1 ;; # The relay decides when the link has expired.
+    esac
+    # All else is transient: 429, 5xx, a page of a proxy, no network.
+    [ "$status" = 204 ] || is_counting || return 1
+    nap "$pause"
+  done
 }
 
-# ask <path and query> [<JSON body>]: sets $status (000: no response), $answer and $pause.
+# tell <parameter>: acknowledges or cancels.
+tell() {
+  tried=0
+  while [ $((tried += 1)) -le "$tries" ]; do
+    ask "$result&$1=1"
+    case $status in 204 | 400 | 410) return ;; esac
+    nap "$pause"
+  done
+}
+
+# ask_until_answered <path> <JSON body> <member>: 0 after a 200 with that member, 1 after any other error
+# in JSON. Tries again what may pass.
+ask_until_answered() {
+  tried=0
+  while [ $((tried += 1)) -le "$tries" ]; do
+    ask "$1" "$2"
+    [ "$status" != 200 ] || [ -z "$(field "$3")" ] || return 0
+    case $status in
+      429 | 000 | 2?? | 3?? | 5??) nap "$pause" ;;
+      *) if [ -n "$(field error)" ]; then return 1; else fail "refused: $answer"; fi ;;
+    esac
+  done
+  fail unreachable
+}
+
+# ask <path and query> [<JSON body>]: sets $status (000: no complete response), $answer and $pause.
 # The address goes to curl by its standard input: other users can read its arguments.
 ask() {
   : >"$folder/headers"
@@ -47,56 +87,61 @@ ask() {
   pause=$((${pause:-0} + 1 + $$ % 3))
 }
 
-now() { date +%s; }
+# field <name>: a member of the JSON in $answer. The relay writes it on one line.
+field() { printf %s "$answer" | sed -n 's/.*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p'; }
 
 nap() {
   sleep "$1" &
   wait $!
 }
 
-start_countdown() {
-  over=$1
-  while left=$((over - $(now))) && [ "$left" -ge 0 ]; do
-    printf '\r%d:%02d ' $((left / 60)) $((left % 60)) >&2
-    sleep 1
-  done &
-  ticker=$!
-}
+# --- What a finished program adds: kept tokens, new links, a countdown, cancelling, a QR code. ---
 
-stop_countdown() {
-  [ -z "$ticker" ] || { kill "$ticker" && wait "$ticker"; } 2>/dev/null
-  ticker=''
-}
+links=3   # A link that has expired is replaced, but not for ever on a forgotten screen.
+margin=60 # Tokens are refreshed this many seconds before they expire.
+result='' ticker='' refresh_token=''
+folder=$(mktemp -d)
+trap 'stop_countdown; rm -rf "$folder"' EXIT
+trap cancel INT TERM HUP
 
-# tell <parameter>: acknowledges or cancels.
-tell() {
-  tried=0
-  while [ $((tried += 1)) -le "$tries" ]; do
-    ask "/auth/result?session=$session&$1=1"
-    case $status in 204 | 400 | 410) return ;; esac
-    nap "$pause"
-  done
+fail() {
+  stop_countdown
+  printf '\n%s\n' "$1" >&2
+  exit 1
 }
 
 cancel() {
   trap '' INT TERM HUP
   stop_countdown
   # The link then says that the device cancelled the sign-in.
-  [ -z "$session" ] || tell cancel
+  [ -z "$result" ] || tell cancel
   printf '\ncancelled\n' >&2
   exit 130
 }
 
-start() {
-  tried=0
-  while [ $((tried += 1)) -le "$tries" ]; do
-    ask /auth/start "{\"service\":\"$service\",\"code\":true,\"ack\":true,\"device\":\"Living room\"}"
-    session=$(field session)
-    [ "$status" != 200 ] || [ -z "$session" ] || return 0
-    case $status in 429 | 000 | 2?? | 3?? | 5??) ;; *) fail "refused: $answer" ;; esac
-    nap "$pause"
-  done
-  fail unreachable
+show() {
+  echo "Open $(field link)"
+  echo "or type $(field userCode) at $relay/link"
+  # Drawn if qrencode is installed; the relay has a picture of it otherwise.
+  qrencode -t ANSIUTF8 "$(field link)" 2>/dev/null || echo "QR code: $(field qr)"
+}
+
+# The countdown is the clock of the sign-in, too: the time of day may not be set yet, or jump.
+start_countdown() {
+  left=$1
+  while [ "$left" -ge 0 ]; do
+    printf '\r%d:%02d ' $((left / 60)) $((left % 60)) >&2
+    sleep 1
+    left=$((left - 1))
+  done &
+  ticker=$!
+}
+
+is_counting() { kill -0 "$ticker" 2>/dev/null; }
+
+stop_countdown() {
+  [ -z "$ticker" ] || { kill "$ticker" && wait "$ticker"; } 2>/dev/null
+  ticker=''
 }
 
 save() {
@@ -104,71 +149,43 @@ save() {
   if [ -z "$(field refreshToken)" ] && [ -n "$refresh_token" ]; then
     answer="{\"refreshToken\":\"$refresh_token\",${answer#?}"
   fi
+  lifetime=$(field expiresIn)
+  [ -z "$lifetime" ] || answer="{\"expiresAt\":$(($(date +%s) + lifetime)),${answer#?}"
   printf '%s\n' "$answer" >tokens.json.new && mv tokens.json.new tokens.json
 }
 
-# 0: the tokens are saved. 1: the link has expired.
-wait_for_tokens() {
-  # After a sleep the next poll says whether the link is still valid: 410 if not.
-  while [ "$(now)" -lt "$1" ]; do
-    ask "/auth/result?session=$session&wait=$wait_seconds"
-    case $status in
-      200)
-        [ -z "$(field error)" ] || fail "$(field error)"
-        if [ -n "$(field accessToken)" ]; then
-          save
-          tell ack
-          return 0
-        fi
-        ;;
-      204) pause=1 ;;
-      400) fail "refused: $answer" ;;
-      410) return 1 ;;
-    esac
-    # All else is transient: 429, 5xx, a page of a proxy, no network.
-    nap "$pause"
-  done
+# Where the provider names no expiry, only its API says it, with a 401.
+is_due() {
+  [ "$demand" != refresh ] || return 0
+  [ -n "$(field expiresAt)" ] || return 1
+  left=$(($(field expiresAt) - $(date +%s)))
+  # More than they ever had: the clock was set back since they were saved.
+  [ "$left" -lt "$margin" ] || [ "$left" -gt "$(field expiresIn)" ]
+}
+
+# 0: the saved tokens are valid, or were refreshed. 1: sign in.
+use_saved() {
+  answer=$(cat tokens.json 2>/dev/null)
+  [ -z "$(field accessToken)" ] || is_due || return 0
+  refresh_token=$(field refreshToken)
+  [ -n "$refresh_token" ] || return 1
+  body="{\"service\":\"$service\",\"refreshToken\":\"$refresh_token\"}"
+  if ask_until_answered /refresh "$body" accessToken; then
+    save
+    return 0
+  fi
+  # Any other error: the saved tokens stay, try later.
+  [ "$(field error)" = invalid_grant ] || fail "$(field error)"
+  refresh_token=''
   return 1
 }
 
-sign_in() {
+if ! use_saved; then
   shown=0
-  while [ $((shown += 1)) -le "$links" ]; do
-    start
-    over=$(($(now) + $(field expiresIn)))
-    echo "Open $(field link)"
-    echo "or type $(field userCode) at $relay/link"
-    # Draws the code if qrencode is installed; the relay has a picture of it otherwise.
-    qrencode -t ANSIUTF8 "$(field link)" 2>/dev/null || echo "QR code: $(field qr)"
-    start_countdown "$over"
-    wait_for_tokens "$over" && return
+  until sign_in; do
     stop_countdown
+    result=''
+    [ $((shown += 1)) -lt "$links" ] || fail expired
   done
-  session=''
-  fail expired
-}
-
-# 0: refreshed. 1: sign in again.
-refresh() {
-  tried=0
-  while [ $((tried += 1)) -le "$tries" ]; do
-    ask /refresh "{\"service\":\"$service\",\"refreshToken\":\"$refresh_token\"}"
-    if [ "$status" = 200 ] && [ -n "$(field accessToken)" ]; then
-      save
-      return 0
-    fi
-    [ "$status$(field error)" != 400invalid_grant ] || return 1
-    case $status in 429 | 000 | 2?? | 3?? | 5??) ;; *) fail "refused: $answer" ;; esac
-    nap "$pause"
-  done
-  # The old tokens stay: try later.
-  fail unreachable
-}
-
-answer=$(cat tokens.json 2>/dev/null)
-refresh_token=$(field refreshToken)
-if [ -z "$refresh_token" ] || ! refresh; then
-  refresh_token=''
-  sign_in
 fi
 echo 'Signed in.'

@@ -1,234 +1,137 @@
-// Signs a user in through a Sign-in Relay. Swift 5.7 or newer, tvOS 15 or newer (iOS, macOS too). No package.
-//
-//     let relay = RelaySignIn(relay: URL(string: "https://relay.example")!, service: "mal")
-//     task = Task {
-//         do {
-//             let tokens = try await relay.tokens { prompt in … } onCountdown: { seconds in … }
-//         } catch let failure as SignInFailure {
-//             show(failure.code)
-//         }
-//     }
-//     task.cancel()      // on the Menu button; cancels the sign-in at the relay too
-import CoreImage.CIFilterBuiltins
+// Signs a user in through a Sign-in Relay: start, show it, waitForTokens, save them, acknowledge.
+// Swift 5.7 or newer, tvOS 16, iOS 16 or macOS 13; no package. What a finished app adds is in RelayTokens.swift,
+// the screen in SignInView.swift.
 import Foundation
-import Security
 
 private let waitSeconds = 25 // The relay holds a poll this long. Some proxies cut a request after 30 s.
-private let tries = 6 // For a start, a refresh, an acknowledgement. A poll is repeated until the link expires.
-private let links = 3 // A link that has expired is replaced, but not for ever on a forgotten screen.
+private let tries = 6 // For all but a poll, which is repeated until the link expires.
+
+/// Show link, userCode and a QR code of link. The session is for this device alone: never show it, log it or put it into a link.
+struct Started: Decodable {
+    let session, link, userCode: String
+    let expiresIn: Int
+}
+
+struct Tokens: Decodable {
+    let accessToken: String
+    let refreshToken: String?
+    let expiresIn: Int?
+}
+
+struct RelaySignIn {
+    let relay: String
+    let service: String
+
+    func start(device: String) async throws -> Started {
+        let body: [String: Any] = ["service": service, "code": true, "ack": true, "device": device]
+        let reply = try await retry("/auth/start", body)
+        guard let started = reply.decoded(Started.self) else { throw reply.failure }
+        return started
+    }
+
+    func waitForTokens(_ started: Started) async throws -> Tokens {
+        // Not by the date, which may not be set yet; this clock goes on while the device sleeps.
+        let clock = ContinuousClock()
+        let expiresAt = clock.now + .seconds(started.expiresIn)
+        while clock.now < expiresAt {
+            let reply = try await ask("/auth/result?session=\(started.session)&wait=\(waitSeconds)", nil)
+            if let tokens = reply.decoded(Tokens.self) { return tokens }
+            if reply.status == 410 { break }
+            if reply.status == 400 || reply.error != nil { throw reply.failure }
+            try await Task.sleep(for: reply.pause) // Not yet; or 429, 5xx, a page of a proxy, no network.
+        }
+        throw SignInFailure(code: "expired")
+    }
+
+    /// Once they are saved, and never before. If it fails, the relay forgets them after 60 s.
+    func acknowledge(_ started: Started) async {
+        _ = try? await retry("/auth/result?session=\(started.session)&ack=1", nil)
+    }
+
+    /// The link then says that the device cancelled the sign-in.
+    func cancel(_ started: Started) async {
+        _ = try? await retry("/auth/result?session=\(started.session)&cancel=1", nil)
+    }
+
+    /// unreachable: keep the old tokens and try later. invalid_grant: sign in again.
+    func refresh(_ refreshToken: String) async throws -> Tokens {
+        let reply = try await retry("/refresh", ["service": service, "refreshToken": refreshToken])
+        guard let tokens = reply.decoded(Tokens.self) else { throw reply.failure }
+        return tokens
+    }
+
+    /// Repeats a request that failed for a while.
+    private func retry(_ path: String, _ body: [String: Any]?) async throws -> Reply {
+        var reply = try await ask(path, body)
+        for _ in 1..<tries where reply.isTransient {
+            try await Task.sleep(for: reply.pause)
+            reply = try await ask(path, body)
+        }
+        return reply
+    }
+
+    // Ephemeral: no response with tokens gets into a cache on disk.
+    private static let http: URLSession = {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = Double(waitSeconds + 15)
+        return URLSession(configuration: configuration)
+    }()
+
+    private func ask(_ path: String, _ body: [String: Any]?) async throws -> Reply {
+        guard let url = URL(string: relay + path) else { throw SignInFailure(code: "refused", detail: "not a URL: \(relay)") }
+        var request = URLRequest(url: url)
+        if let body {
+            request.httpMethod = "POST"
+            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+            request.httpBody = try JSONSerialization.data(withJSONObject: body)
+        }
+        do {
+            let (data, response) = try await Self.http.data(for: request)
+            guard let response = response as? HTTPURLResponse else { return Reply(status: 0, data: data) }
+            let retryAfter = Int(response.value(forHTTPHeaderField: "Retry-After") ?? "") ?? 0
+            return Reply(status: response.statusCode, data: data, retryAfterSeconds: retryAfter)
+        } catch {
+            // Lost, timed out, cut off. A cancelled task gets here too.
+            try Task.checkCancellation()
+            return Reply(status: 0, data: Data())
+        }
+    }
+}
+
+/// Status 0: no complete response.
+private struct Reply {
+    private struct Problem: Decodable {
+        let error: String?
+    }
+
+    let status: Int
+    let data: Data
+    var retryAfterSeconds = 0
+
+    // At random, so that a thousand devices do not return at the same moment.
+    var pause: Duration {
+        status == 204 ? .seconds(1) : .milliseconds(Int.random(in: 1_000...3_000)) + .seconds(min(max(0, retryAfterSeconds), 60))
+    }
+
+    /// Nil for another object, and for what is none, such as a page of a proxy.
+    func decoded<Value: Decodable>(_ type: Value.Type) -> Value? { try? JSONDecoder().decode(type, from: data) }
+
+    var error: String? { decoded(Problem.self)?.error }
+
+    var isTransient: Bool {
+        status == 0 || status == 200 && decoded(Problem.self) == nil || status == 429 || status >= 500
+    }
+
+    var failure: SignInFailure {
+        if let error { return SignInFailure(code: error) }
+        let text = String(decoding: data.prefix(100), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return SignInFailure(code: isTransient ? "unreachable" : "refused", detail: text)
+    }
+}
 
 /// Codes: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
 /// expired, refused, unreachable, invalid_grant (refresh only: sign in again).
 struct SignInFailure: Error {
     let code: String
     var detail = ""
-}
-
-struct Tokens: Codable {
-    let accessToken: String
-    var refreshToken: String?
-    let expiresIn: Int?
-}
-
-struct Prompt {
-    let link: String
-    let userCode: String
-    let codeAddress: String
-
-    /// Black on white whatever the appearance, with the margin of four modules. Do not smooth it when it is scaled.
-    func qrCode(modulePixels: CGFloat = 12) -> CGImage? {
-        let filter = CIFilter.qrCodeGenerator()
-        filter.message = Data(link.utf8)
-        filter.correctionLevel = "L"
-        guard let code = filter.outputImage else { return nil }
-        let framed = code.extent.insetBy(dx: -4, dy: -4)
-        let image = code.composited(over: CIImage(color: .white).cropped(to: framed))
-            .transformed(by: CGAffineTransform(scaleX: modulePixels, y: modulePixels))
-        return CIContext().createCGImage(image, from: image.extent)
-    }
-}
-
-actor RelaySignIn {
-    private struct Started: Decodable {
-        let session: String // Only for this device: never show it, log it or put it into a link.
-        let link, userCode: String
-        let expiresIn: Int
-    }
-
-    private struct Refusal: Decodable {
-        let error: String
-    }
-
-    /// Status 0: no complete response.
-    private struct Reply {
-        var status = 0
-        var data = Data()
-        // At random, so that a thousand devices do not return at the same moment.
-        var pauseSeconds = Double.random(in: 1...3)
-
-        func decoded<Value: Decodable>(_ type: Value.Type) -> Value? { try? JSONDecoder().decode(type, from: data) }
-        var text: String { String(decoding: data.prefix(100), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines) }
-        var isRefusal: Bool { (400..<500).contains(status) && status != 429 }
-    }
-
-    private let relay: String
-    private let service: String
-    private let http: URLSession
-
-    init(relay: URL, service: String) {
-        self.relay = relay.absoluteString.trimmingCharacters(in: ["/"])
-        self.service = service
-        // Ephemeral: no response with tokens gets into a cache on disk.
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = Double(waitSeconds + 15)
-        http = URLSession(configuration: configuration)
-    }
-
-    /// Refreshes what is saved, or signs in. Cancel the task to cancel the sign-in.
-    func tokens(
-        onPrompt: @escaping @MainActor (Prompt) -> Void,
-        onCountdown: @escaping @MainActor (Int) -> Void
-    ) async throws -> Tokens {
-        if let refreshToken = load()?.refreshToken {
-            do {
-                return try await refresh(refreshToken)
-            } catch let failure as SignInFailure where failure.code == "invalid_grant" {
-                // Sign in again.
-            }
-        }
-        for _ in 0..<links {
-            let started = try await start()
-            let expiresAt = Date(timeIntervalSinceNow: Double(started.expiresIn))
-            await onPrompt(Prompt(link: started.link, userCode: started.userCode, codeAddress: relay + "/link"))
-            let countdown = Task { @MainActor in
-                while !Task.isCancelled {
-                    onCountdown(max(0, Int(expiresAt.timeIntervalSinceNow)))
-                    try await Task.sleep(nanoseconds: 1_000_000_000)
-                }
-            }
-            defer { countdown.cancel() }
-            do {
-                let tokens = try await waitForTokens(started.session, until: expiresAt)
-                try save(tokens)
-                // Detached: a cancellation that comes too late does not stop it.
-                await Task.detached { await self.tell(started.session, "ack") }.value
-                return tokens
-            } catch is CancellationError {
-                // The link then says that the device cancelled the sign-in.
-                await Task.detached { await self.tell(started.session, "cancel") }.value
-                throw CancellationError()
-            } catch let failure as SignInFailure where failure.code == "expired" {
-                continue
-            }
-        }
-        throw SignInFailure(code: "expired")
-    }
-
-    private func start() async throws -> Started {
-        let body: [String: Any] = ["service": service, "code": true, "ack": true, "device": "Apple TV"]
-        return try await retry("/auth/start", body) { $0.status == 200 ? $0.decoded(Started.self) : nil }
-    }
-
-    private func waitForTokens(_ session: String, until expiresAt: Date) async throws -> Tokens {
-        // After a sleep the next poll says whether the link is still valid: 410 if not.
-        while Date() < expiresAt {
-            let askedAt = Date()
-            let reply = try await ask(resultPath(session, "wait=\(waitSeconds)"))
-            if reply.status == 200 {
-                if let refusal = reply.decoded(Refusal.self) { throw SignInFailure(code: refusal.error) }
-                if let tokens = reply.decoded(Tokens.self) { return tokens }
-            }
-            if reply.status == 410 { break }
-            if reply.status == 400 { throw SignInFailure(code: "refused", detail: reply.text) }
-            // 204: not yet. All else is transient: 429, 5xx, a page of a proxy, no network.
-            let pause = reply.status == 204 ? 1 + askedAt.timeIntervalSinceNow : reply.pauseSeconds
-            try await sleep(min(pause, expiresAt.timeIntervalSinceNow))
-        }
-        throw SignInFailure(code: "expired")
-    }
-
-    /// unreachable: keep the old tokens and try later. invalid_grant: sign in again.
-    func refresh(_ refreshToken: String) async throws -> Tokens {
-        let body: [String: Any] = ["service": service, "refreshToken": refreshToken]
-        var tokens: Tokens = try await retry("/refresh", body) { reply in
-            if reply.status == 400, let refusal = reply.decoded(Refusal.self) { throw SignInFailure(code: refusal.error) }
-            return reply.status == 200 ? reply.decoded(Tokens.self) : nil
-        }
-        tokens.refreshToken = tokens.refreshToken ?? refreshToken // The old one stays.
-        try save(tokens)
-        return tokens
-    }
-
-    private func retry<Value>(
-        _ path: String, _ body: [String: Any], read: (Reply) throws -> Value?
-    ) async throws -> Value {
-        var reply = Reply()
-        for _ in 0..<tries {
-            reply = try await ask(path, body)
-            if let value = try read(reply) { return value }
-            if reply.isRefusal { throw SignInFailure(code: "refused", detail: reply.text) }
-            try await sleep(reply.pauseSeconds)
-        }
-        throw SignInFailure(code: "unreachable", detail: reply.text)
-    }
-
-    private func tell(_ session: String, _ parameter: String) async {
-        for _ in 0..<tries {
-            guard let reply = try? await ask(resultPath(session, parameter + "=1")) else { return }
-            if [204, 400, 410].contains(reply.status) { return }
-            try? await sleep(reply.pauseSeconds)
-        }
-    }
-
-    private func resultPath(_ session: String, _ query: String) -> String {
-        "/auth/result?session=\(session)&\(query)"
-    }
-
-    private func sleep(_ seconds: Double) async throws {
-        try await Task.sleep(nanoseconds: UInt64(max(0, seconds) * 1_000_000_000))
-    }
-
-    private func ask(_ path: String, _ body: [String: Any]? = nil) async throws -> Reply {
-        var request = URLRequest(url: URL(string: relay + path)!)
-        if let body = body {
-            request.httpMethod = "POST"
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-            request.httpBody = try JSONSerialization.data(withJSONObject: body)
-        }
-        var reply = Reply()
-        do {
-            let (data, response) = try await http.data(for: request)
-            guard let response = response as? HTTPURLResponse else { return reply }
-            reply.status = response.statusCode
-            reply.data = data
-            let retryAfter = Double(response.value(forHTTPHeaderField: "Retry-After") ?? "") ?? 0
-            reply.pauseSeconds += min(max(0, retryAfter), 60)
-        } catch {
-            // Lost, timed out, cut off. A cancelled task ends here too.
-            try Task.checkCancellation()
-        }
-        return reply
-    }
-
-    // The Keychain, because tvOS has no files that last.
-    private var keychainItem: [CFString: Any] {
-        [kSecClass: kSecClassGenericPassword, kSecAttrService: "sign-in-relay", kSecAttrAccount: service]
-    }
-
-    private func save(_ tokens: Tokens) throws {
-        SecItemDelete(keychainItem as CFDictionary)
-        var item = keychainItem
-        item[kSecValueData] = try JSONEncoder().encode(tokens)
-        item[kSecAttrAccessible] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
-        let status = SecItemAdd(item as CFDictionary, nil)
-        if status != errSecSuccess { throw SignInFailure(code: "not_saved", detail: "\(status)") }
-    }
-
-    private func load() -> Tokens? {
-        var item = keychainItem
-        item[kSecReturnData] = true
-        var found: CFTypeRef?
-        guard SecItemCopyMatching(item as CFDictionary, &found) == errSecSuccess, let data = found as? Data else { return nil }
-        return try? JSONDecoder().decode(Tokens.self, from: data)
-    }
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { createFindClientAddress } from '../../http/client-address.ts';
 import { codeOf, describeConnectProblem } from '../../providers/connect-problem.ts';
-import type { Fetch } from '../../providers/token-endpoint.ts';
+import type { Fetch, FetchInit } from '../../providers/token-endpoint.ts';
 import { isLoopback } from '../../providers/url.ts';
 import { describeListenFailure } from '../../server/listen.ts';
 import type { Runtime } from '../../server/runtime.ts';
@@ -70,7 +70,7 @@ async function isRelayRunning(settings: Settings): Promise<boolean> {
   return text === 'ok' || text === 'draining';
 }
 
-const request = (timeoutMs = REQUEST_TIMEOUT_MS): RequestInit => ({
+const request = (timeoutMs = REQUEST_TIMEOUT_MS): FetchInit => ({
   redirect: 'manual',
   signal: AbortSignal.timeout(timeoutMs),
 });

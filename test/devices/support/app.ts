@@ -1,7 +1,16 @@
 /** An app on a device: one of the programs of examples/devices, installed in a folder of its own. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { startChild } from '../../kit/process.ts';
 import { pollUntil } from '../../kit/wait.ts';
 
@@ -16,8 +25,14 @@ export interface Run {
   link(nth?: number): Promise<string>;
   /** How many links it has shown. */
   links(): number;
+  /** What it wrote, without escape sequences. Not in a browser. */
+  output?(): string;
+  /** The device sets its clock: a day is lost. Where the time of day can be changed for one program. */
+  setClock?(): void;
   /** What the user does who has changed their mind: Ctrl-C, Enter, or Back. */
   cancel(): void;
+  /** Kodi ends, and asks its add-ons to end. */
+  quit?(): void;
   /** The device sleeps, and wakes. Not in a browser. */
   suspend?(): void;
   resume?(): void;
@@ -26,11 +41,13 @@ export interface Run {
 }
 
 export interface App extends AsyncDisposable {
-  run(relayUrl: string, service?: string): Run;
+  run(relayUrl: string, service?: string, ...more: readonly string[]): Run;
   /** What it saved. */
   tokens(): Promise<Tokens | undefined>;
   /** The permissions of the file with the tokens; undefined where there is no file. */
   mode(): number | undefined;
+  /** As if the tokens had been saved a day from now. Not in a browser. */
+  setClockBack?(): void;
 }
 
 /** A language whose programs can be run here. */
@@ -43,19 +60,36 @@ export interface Platform {
   install(folder: string): Promise<App>;
 }
 
+/** Fifteen virtual machines of Java start at the same time, beside other tests. */
+const STARTING_MS = 60_000;
+
+/** In place of date(1), which asks the machine's clock. */
+const DATE = `#!/bin/sh
+now=$(/bin/date +%s)
+[ ! -e clock-was-set ] || now=$((now + 86400))
+echo "$now"
+`;
+
 export function installProgram(
   command: readonly string[],
   cancelsBy: 'SIGINT' | 'Enter' = 'SIGINT',
 ): App {
   const folder = mkdtempSync(join(tmpdir(), 'relay-device-'));
   const file = join(folder, 'tokens.json');
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin/date'), DATE, { mode: 0o755 });
   return {
-    run: (relayUrl, service = 'mal') =>
-      runProgram([...command, relayUrl, service], folder, cancelsBy),
+    run: (relayUrl, service = 'mal', ...more) =>
+      runProgram([...command, relayUrl, service, ...more], folder, cancelsBy),
     async tokens() {
       return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Tokens) : undefined;
     },
     mode: () => statSync(file).mode & 0o777,
+    setClockBack() {
+      const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
+      const dayInItsUnit = saved.expiresAt > 1e11 ? 86_400_000 : 86_400;
+      writeFileSync(file, JSON.stringify({ ...saved, expiresAt: saved.expiresAt + dayInItsUnit }));
+    },
     async [Symbol.asyncDispose]() {
       rmSync(folder, { recursive: true, force: true });
     },
@@ -63,12 +97,19 @@ export function installProgram(
 }
 
 function runProgram(command: readonly string[], cwd: string, cancelsBy: 'SIGINT' | 'Enter'): Run {
-  const child = startChild(command, { cwd, hasInput: true, env: { HOME: cwd } });
+  const child = startChild(command, {
+    cwd,
+    hasInput: true,
+    env: { HOME: cwd, PATH: `${join(cwd, 'bin')}:${process.env.PATH}` },
+  });
   const links = () =>
     [...child.output().matchAll(/^Open \S+(\/L\/\S+)$/gm)].map(([, path]) => path);
   return {
     links: () => links().length,
-    link: (nth = 1) => pollUntil(`link ${nth} is shown`, () => links()[nth - 1]),
+    link: (nth = 1) => pollUntil(`link ${nth} is shown`, () => links()[nth - 1], STARTING_MS),
+    output: () => stripVTControlCharacters(child.output()),
+    setClock: () => writeFileSync(join(cwd, 'clock-was-set'), ''),
+    quit: () => child.write('quit\n'),
     suspend: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),
     cancel() {

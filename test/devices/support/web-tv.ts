@@ -44,9 +44,11 @@ const page = (relayUrl: string, service: string) => `<!doctype html>
   };
   document.addEventListener('keydown', function (event) {
     if (event.keyCode === 8) current.cancel();
+    // The television sets its clock.
+    var now = Date.now;
+    if (event.key === 't') Date.now = function () { return now() + 86400000; };
   });
-  if (RelaySignIn.load()) RelaySignIn.refresh(options);
-  else current = RelaySignIn.begin(options);
+  RelaySignIn.tokens(options);
 </script>`;
 
 interface Event {
@@ -111,8 +113,11 @@ function open(context: BrowserContext, relayUrl: string, service: string) {
   return {
     links: () => links().length,
     link: (nth = 1) => pollUntil(`link ${nth} is shown`, () => links()[nth - 1]),
+    setClock() {
+      void shown.then((tab) => tab.keyboard.press('t'));
+    },
     cancel() {
-      // Back. The app is told nothing after it.
+      // Back. The app calls nothing after it.
       void shown
         .then((tab) => tab.keyboard.press('Backspace'))
         .then(() => ended.resolve({ exitCode: 130, error: 'cancelled' }));

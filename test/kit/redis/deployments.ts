@@ -1,4 +1,4 @@
-/** All that an operator may set REDIS_URL to, in one form, for tests of what happens when it fails as a whole. */
+/** All that an operator may set REDIS_URL to, with one interface, for tests of what happens when it fails as a whole. */
 import { openRaw, type RawConnection } from '../sockets.ts';
 import { pollUntil } from '../wait.ts';
 import { startRedisCluster, startRedisSentinel } from './groups.ts';
@@ -21,7 +21,7 @@ export interface RedisDeployment extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Longer than any outage that a test makes: after it the same servers go on in the same roles. */
+/** Longer than any outage that a test makes: after it the same servers have the same roles. */
 const NO_FAILOVER = ['--cluster-node-timeout', '60000'];
 
 /** `describe.each` takes them. Each replica is the only one of its primary. */

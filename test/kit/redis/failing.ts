@@ -1,21 +1,11 @@
-/** What fails over by itself, under Sentinel and in a Cluster, and how a test makes it do so. */
-import { type ClusterOptions, startRedisCluster, startRedisSentinel } from './groups.ts';
+/** Groups that fail over by themselves, and how a test makes them do so. */
+import {
+  type ClusterOptions,
+  type Failing,
+  startRedisCluster,
+  startRedisSentinel,
+} from './groups.ts';
 import type { RedisServer } from './server.ts';
-
-export interface Failing extends AsyncDisposable {
-  readonly url: string;
-  readonly nodes: readonly RedisServer[];
-  /** Empty in a Cluster, whose nodes decide themselves. */
-  readonly sentinels: readonly RedisServer[];
-  /** Of a Cluster the one that a failover is going to replace: one of three. */
-  primary(): Promise<RedisServer>;
-  killPrimary(): Promise<RedisServer>;
-  /** As an operator does before an upgrade: nothing is killed. Returns the primary that steps down. */
-  replacePrimary(): Promise<RedisServer>;
-  waitForPromotion(old: RedisServer): Promise<RedisServer>;
-  /** The master of a key. Undefined under Sentinel, where one primary has all of them. */
-  ownerOf?(key: string): Promise<RedisServer>;
-}
 
 /** Any key has a master: that of this one is made to fail. */
 const KEY = 'any';

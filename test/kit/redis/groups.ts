@@ -19,20 +19,27 @@ export interface SentinelOptions extends RedisOptions {
   readonly failsOver?: boolean;
 }
 
-export interface RedisSentinel extends AsyncDisposable {
-  /** `redis+sentinel://127.0.0.1:p1,127.0.0.1:p2/mymaster`, `rediss+` over TLS. */
+/** What fails over by itself, under Sentinel and in a Cluster. */
+export interface Failing extends AsyncDisposable {
+  /** As REDIS_URL has it: `redis+sentinel://127.0.0.1:p1,127.0.0.1:p2/mymaster`, `rediss+` over TLS. */
   readonly url: string;
-  /** The first primary and its replicas; a failover does not change the order. */
+  /** Of Sentinel: the first primary and its replicas. A failover does not change the order. */
   readonly nodes: readonly RedisServer[];
+  /** Empty in a Cluster, whose nodes decide themselves. */
   readonly sentinels: readonly RedisServer[];
-  /** The primary that the sentinels name. */
+  /** That the Sentinels name; of a Cluster the one that a failover is going to replace: one of three. */
   primary(): Promise<RedisServer>;
   /** Kills the primary with SIGKILL and returns it. */
   killPrimary(): Promise<RedisServer>;
   /** As an operator does before an upgrade: nothing is killed. Returns the primary that steps down. */
   replacePrimary(): Promise<RedisServer>;
-  /** The new primary, once every sentinel that answers names it and it takes writes. */
+  /** The new primary, once every server that answers names it and it takes writes. */
   waitForPromotion(old: RedisServer): Promise<RedisServer>;
+  /** The master of a key. Undefined under Sentinel, where one primary has all of them. */
+  ownerOf?(key: string): Promise<RedisServer>;
+}
+
+export interface RedisSentinel extends Failing {
   /** Resolves when every sentinel sees this many replicas with a link to the primary. */
   waitForReplicas(count: number): Promise<void>;
   stop(): Promise<void>;

@@ -41,7 +41,7 @@ export interface RedisServer extends AsyncDisposable {
   isAnswering(): boolean;
   /** Resolves when the process has ended. */
   kill(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** Starts it on the same port, killed or not. It is empty then, unless it was told to persist. */
+  /** Starts it on the same port, killed or not. It is empty then, unless its arguments make it persist. */
   restart(): Promise<void>;
   /** SIGSTOP: connections stay open and the kernel accepts new ones, but nothing is answered. */
   freeze(): Promise<void>;

@@ -1,0 +1,33 @@
+/** How much of a session is left. */
+import type { Platform } from './platform.ts';
+
+/** For a result whose response was lost at the very end. */
+const GRACE_MS = 10_000;
+
+export type Countdown = ReturnType<typeof createCountdown>;
+
+/** By two clocks, of which one may stop while the device sleeps, and the other may be set. */
+export function createCountdown({ now, date }: Platform, expiresInMs: number, startedAtMs: number) {
+  const skew = () => date() - now();
+  const sinceMs = now();
+  let skewMs = skew();
+  const ageMs = date() - startedAtMs;
+  // Before it started: the clock was set, and nobody knows how old it is.
+  const restMs = ageMs < 0 ? 0 : Math.max(expiresInMs - ageMs, 0);
+
+  function leftMs(atSkewMs = skew()): number {
+    skewMs = Math.min(skewMs, atSkewMs);
+    return Math.max(restMs - (now() - sinceMs) - (atSkewMs - skewMs), 0);
+  }
+
+  return {
+    skew,
+    leftMs,
+    restMs,
+    endMs: sinceMs + restMs + GRACE_MS,
+    /** The relay says that the session lives. If it has expired by the clocks, the device did not sleep: its clock was set. */
+    confirm(askedSkewMs: number) {
+      if (!leftMs(askedSkewMs)) skewMs = askedSkewMs;
+    },
+  };
+}

@@ -1,0 +1,125 @@
+// What a finished app adds to RelaySignIn.kt: tokens that are kept and refreshed when that is due, another link for
+// one that has expired, a countdown, and cancelling. RelayAuthenticator.kt puts them into the requests of the app.
+//
+//     val relay = RelayTokens(RelaySignIn("https://relay.example", "mal"), File(context.noBackupFilesDir, "tokens.json"))
+//     job = viewModelScope.launch {
+//         try {
+//             relay.tokens(Build.MODEL, onStarted = ::showLink, onCountdown = ::showSeconds)
+//         } catch (failure: SignInFailure) {
+//             showError(failure.code)
+//         }
+//     }
+//     job.cancel()      // on Back: cancels the sign-in at the relay too
+//
+// Permission: android.permission.INTERNET.
+package example.relay
+
+import java.io.File
+import java.io.IOException
+import kotlin.time.Duration.Companion.seconds
+import kotlin.time.TimeSource
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.Dispatchers
+import kotlinx.coroutines.NonCancellable
+import kotlinx.coroutines.coroutineScope
+import kotlinx.coroutines.delay
+import kotlinx.coroutines.launch
+import kotlinx.coroutines.sync.Mutex
+import kotlinx.coroutines.sync.withLock
+import kotlinx.coroutines.withContext
+import org.json.JSONException
+import org.json.JSONObject
+
+private const val LINKS = 3 // A link that has expired is replaced, but not for ever on a forgotten screen.
+private const val EARLY_MS = 60_000 // Before it expires, so that no token expires on its way to the provider.
+
+/** expiresAt in milliseconds since 1970; null if the provider gave no lifetime: then it is used until the API answers 401. */
+class SavedTokens(val accessToken: String, val refreshToken: String?, val expiresIn: Long?, val expiresAt: Long?) {
+    val isDue: Boolean
+        get() {
+            if (expiresAt == null || expiresIn == null) return false
+            val leftMs = expiresAt - System.currentTimeMillis()
+            // More left than there ever was: the clock was set back since, and says nothing about the token.
+            return leftMs < EARLY_MS || leftMs > expiresIn * 1_000
+        }
+}
+
+/** One for the whole app. */
+class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
+    private val refreshing = Mutex()
+
+    /** Those that are saved, if need be refreshed, or those of a new sign-in. */
+    suspend fun tokens(device: String, onStarted: (Started) -> Unit, onCountdown: (Long) -> Unit): SavedTokens {
+        val saved = load() ?: return signInAnew(device, onStarted, onCountdown)
+        if (!saved.isDue) return saved
+        return try {
+            refresh(saved.accessToken)
+        } catch (failure: SignInFailure) {
+            if (failure.code != "invalid_grant") throw failure
+            signInAnew(device, onStarted, onCountdown)
+        }
+    }
+
+    /** One request refreshes while the others wait. */
+    suspend fun refresh(rejectedToken: String): SavedTokens = refreshing.withLock {
+        val saved = load()
+        if (saved != null && saved.accessToken != rejectedToken) return saved
+        val refreshToken = saved?.refreshToken ?: throw SignInFailure("invalid_grant")
+        // A refresh token may be good for one use: from here on nothing may be interrupted.
+        withContext(NonCancellable) { save(signIn.refresh(refreshToken), refreshToken) }
+    }
+
+    private suspend fun signInAnew(device: String, onStarted: (Started) -> Unit, onCountdown: (Long) -> Unit): SavedTokens {
+        repeat(LINKS) {
+            val started = signIn.start(device)
+            onStarted(started)
+            try {
+                val tokens = waitForTokens(started, onCountdown)
+                return withContext(NonCancellable) { save(tokens).also { signIn.acknowledge(started) } }
+            } catch (cancelled: CancellationException) {
+                withContext(NonCancellable) { signIn.cancel(started) }
+                throw cancelled
+            } catch (failure: SignInFailure) {
+                if (failure.code != "expired") throw failure
+            }
+        }
+        throw SignInFailure("expired")
+    }
+
+    private suspend fun waitForTokens(started: Started, onCountdown: (Long) -> Unit): Tokens = coroutineScope {
+        val expiresAt = TimeSource.Monotonic.markNow() + started.expiresIn.seconds
+        val countdown = launch {
+            while (true) {
+                onCountdown(maxOf(0, -expiresAt.elapsedNow().inWholeSeconds))
+                delay(1_000)
+            }
+        }
+        signIn.waitForTokens(started).also { countdown.cancel() }
+    }
+
+    // In the app's own storage, which other apps cannot read; noBackupFilesDir is in no backup.
+    private suspend fun load(): SavedTokens? = withContext(Dispatchers.IO) {
+        try {
+            val json = JSONObject(file.readText())
+            fun seconds(name: String) = if (json.has(name)) json.getLong(name) else null
+            val refreshToken = json.optString("refreshToken").ifEmpty { null }
+            SavedTokens(json.getString("accessToken"), refreshToken, seconds("expiresIn"), seconds("expiresAt"))
+        } catch (missing: IOException) {
+            null
+        } catch (broken: JSONException) {
+            null
+        }
+    }
+
+    private suspend fun save(tokens: Tokens, oldRefreshToken: String? = null): SavedTokens = withContext(Dispatchers.IO) {
+        val expiresAt = tokens.expiresIn?.let { System.currentTimeMillis() + it * 1_000 }
+        val saved = SavedTokens(tokens.accessToken, tokens.refreshToken ?: oldRefreshToken, tokens.expiresIn, expiresAt)
+        val json = JSONObject().put("accessToken", saved.accessToken).putOpt("refreshToken", saved.refreshToken)
+            .putOpt("expiresIn", saved.expiresIn).putOpt("expiresAt", saved.expiresAt)
+        // Never half written.
+        val written = File(file.path + ".new")
+        written.writeText(json.toString())
+        if (!written.renameTo(file)) throw IOException("could not save the tokens")
+        saved
+    }
+}

@@ -1,0 +1,156 @@
+/// What a finished app adds to relay_sign_in.dart: tokens that are kept and refreshed when that is due, another link
+/// for one that has expired, a countdown, and cancelling.
+///
+///     const storage = FlutterSecureStorage();
+///     final relay = RelayTokens(
+///       RelaySignIn('https://relay.example', 'mal'),
+///       read: () => storage.read(key: 'tokens'),
+///       write: (text) => storage.write(key: 'tokens', value: text),
+///     );
+///     try {
+///       final tokens = await relay.tokens('Living room', onStarted: …, onCountdown: …);
+///     } on SignInFailure catch (failure) {
+///       show(failure.code);
+///     }
+///     relay.cancel(); // on Back, and in dispose()
+library;
+
+import 'dart:async';
+import 'dart:convert';
+
+import 'relay_sign_in.dart';
+
+const _links = 3; // A link that has expired is replaced, but not for ever on a forgotten screen.
+const _early = Duration(minutes: 1); // Before it expires, so that no token expires on its way to the provider.
+
+class SavedTokens {
+  SavedTokens(Tokens tokens, {String? oldRefreshToken})
+      : accessToken = tokens.accessToken,
+        refreshToken = tokens.refreshToken ?? oldRefreshToken,
+        expiresIn = tokens.expiresIn,
+        expiresAt = switch (tokens.expiresIn) {
+          final int seconds => DateTime.now().add(Duration(seconds: seconds)).millisecondsSinceEpoch,
+          null => null,
+        };
+
+  SavedTokens.fromJson(Map<String, dynamic> json)
+      : accessToken = json['accessToken'] as String,
+        refreshToken = json['refreshToken'] as String?,
+        expiresIn = json['expiresIn'] as int?,
+        expiresAt = json['expiresAt'] as int?;
+
+  final String accessToken;
+  final String? refreshToken;
+  final int? expiresIn; // Seconds.
+
+  /// Milliseconds since 1970; null if the provider gave no lifetime: then it is used until the API answers 401.
+  final int? expiresAt;
+
+  Map<String, Object?> toJson() => {
+        'accessToken': accessToken,
+        'refreshToken': refreshToken,
+        'expiresIn': expiresIn,
+        'expiresAt': expiresAt,
+      };
+
+  bool get isDue {
+    final (expiresAt, expiresIn) = (this.expiresAt, this.expiresIn);
+    if (expiresAt == null || expiresIn == null) return false;
+    final leftMs = expiresAt - DateTime.now().millisecondsSinceEpoch;
+    // More left than there ever was: the clock was set back since, and says nothing about the token.
+    return leftMs < _early.inMilliseconds || leftMs > expiresIn * 1000;
+  }
+}
+
+/// One for the whole app.
+class RelayTokens {
+  RelayTokens(this.signIn, {required this.read, required this.write});
+
+  final RelaySignIn signIn;
+  final Future<String?> Function() read;
+  final Future<void> Function(String) write;
+
+  Started? _shown;
+  Future<SavedTokens>? _refreshing;
+
+  /// Those that are saved, if need be refreshed, or those of a new sign-in.
+  Future<SavedTokens> tokens(
+    String device, {
+    required void Function(Started) onStarted,
+    required void Function(Duration left) onCountdown,
+  }) async {
+    signIn.isCancelled = false;
+    final saved = await _load();
+    if (saved != null && !saved.isDue) return saved;
+    if (saved != null) {
+      try {
+        return await refresh(saved.accessToken);
+      } on SignInFailure catch (failure) {
+        if (failure.code != 'invalid_grant') rethrow;
+      }
+    }
+    return _signInAnew(device, onStarted, onCountdown);
+  }
+
+  /// Also when the provider's API answers 401. One request refreshes while the others wait.
+  Future<SavedTokens> refresh(String rejectedToken) =>
+      _refreshing ??= _refresh(rejectedToken).whenComplete(() => _refreshing = null);
+
+  Future<SavedTokens> _refresh(String rejectedToken) async {
+    final saved = await _load();
+    if (saved != null && saved.accessToken != rejectedToken) return saved;
+    final refreshToken = saved?.refreshToken;
+    if (refreshToken == null) throw SignInFailure('invalid_grant');
+    return _save(SavedTokens(await signIn.refresh(refreshToken), oldRefreshToken: refreshToken));
+  }
+
+  Future<void> cancel() async {
+    signIn.isCancelled = true;
+    final shown = _shown;
+    if (shown != null) await signIn.cancel(shown);
+  }
+
+  Future<SavedTokens> _signInAnew(
+    String device,
+    void Function(Started) onStarted,
+    void Function(Duration left) onCountdown,
+  ) async {
+    for (var link = 0; link < _links; link++) {
+      final started = _shown = await signIn.start(device);
+      onStarted(started);
+      final age = Stopwatch()..start();
+      final countdown = Timer.periodic(const Duration(seconds: 1), (_) {
+        final left = started.expiresIn - age.elapsed;
+        onCountdown(left.isNegative ? Duration.zero : left);
+      });
+      try {
+        final saved = await _save(SavedTokens(await signIn.waitForTokens(started)));
+        await signIn.acknowledge(started);
+        return saved;
+      } on SignInFailure catch (failure) {
+        // Here too, for a user who pressed Back before the link was there.
+        if (failure.code == 'cancelled') await signIn.cancel(started);
+        if (failure.code != 'expired') rethrow;
+      } finally {
+        _shown = null;
+        countdown.cancel();
+      }
+    }
+    throw SignInFailure('expired');
+  }
+
+  Future<SavedTokens> _save(SavedTokens tokens) async {
+    await write(jsonEncode(tokens));
+    return tokens;
+  }
+
+  Future<SavedTokens?> _load() async {
+    final text = await read();
+    if (text == null) return null;
+    try {
+      return SavedTokens.fromJson(jsonDecode(text) as Map<String, dynamic>);
+    } on Object {
+      return null; // Broken.
+    }
+  }
+}

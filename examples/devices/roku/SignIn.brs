@@ -1,0 +1,72 @@
+' The sign-in itself. SignInTask.brs adds what an app in a shop needs, and the requests.
+' Members of JSON are in quotes and brackets, because BrightScript puts other names into lower case.
+
+' Returns { tokens }, or { error, detail }. Errors: access_denied, authorization_failed, missing_code,
+' exchange_failed (from the relay), expired, cancelled, refused, unreachable.
+function signIn() as object
+    body = { "service": m.top.service, "code": true, "ack": true, "device": CreateObject("roDeviceInfo").GetFriendlyName() }
+    reply = askUntilAnswered("/auth/start", body, "session")
+    if reply.error <> invalid then return reply
+    link = reply.body
+    ' The poll secret is only for this device: never show it, log it or put it into a link.
+    m.result = "/auth/result?session=" + link["session"]
+    ' roTimespan, because the clock may not be set yet.
+    m.life = { age: CreateObject("roTimespan"), seconds: link["expiresIn"] }
+    m.top.prompt = { link: link["link"], userCode: link["userCode"], codeAddress: m.top.relay + "/link", qr: link["qr"] }
+    while true
+        askedAt = CreateObject("roTimespan")
+        reply = ask(m.result + "&wait=" + m.WAIT_SECONDS.ToStr(), invalid)
+        if m.isCancelled then
+            tell("cancel=1") ' The link then says so.
+            return failure("cancelled")
+        else if reply.status = 200 and reply.body["error"] <> invalid then
+            return failure(reply.body["error"])
+        else if reply.status = 200 and reply.body["accessToken"] <> invalid then
+            saveTokens(reply.body)
+            tell("ack=1") ' Only now: until then a lost response, or a crash, costs no sign-in.
+            return { tokens: reply.body }
+        else if reply.status = 400 then
+            return failure("refused", reply.text)
+        else if reply.status = 410 or (reply.status <> 204 and secondsLeft() = 0) then
+            return failure("expired") ' The relay decides that. The time here ends only polls that fail.
+        else if reply.status = 204 then
+            pause(1000 - askedAt.TotalMilliseconds()) ' Not yet.
+        else
+            pause(reply.pauseMs) ' All else is transient: 429, 5xx, a page of a proxy, no network.
+        end if
+    end while
+end function
+
+' Acknowledges or cancels.
+sub tell(query as string)
+    for tried = 1 to m.TRIES
+        reply = ask(m.result + "&" + query, invalid)
+        if reply.status = 204 or reply.status = 400 or reply.status = 410 then return
+        pause(reply.pauseMs)
+    end for
+end sub
+
+' Returns { body }, the JSON of a 200 that has the member, or a failure. Tries again what may pass.
+function askUntilAnswered(path as string, body as object, member as string) as object
+    for tried = 1 to m.TRIES
+        reply = ask(path, body)
+        if m.isCancelled then return failure("cancelled")
+        if reply.status = 200 and reply.body[member] <> invalid then return { body: reply.body }
+        if reply.status >= 400 and reply.status < 500 and reply.status <> 429 then
+            if reply.body["error"] <> invalid then return failure(reply.body["error"])
+            return failure("refused", reply.text)
+        end if
+        pause(reply.pauseMs)
+    end for
+    return failure("unreachable")
+end function
+
+function secondsLeft() as integer
+    left = m.life.seconds - m.life.age.TotalSeconds()
+    if left < 0 then return 0
+    return left
+end function
+
+function failure(code as string, detail = "" as string) as object
+    return { error: code, detail: detail }
+end function

@@ -1,0 +1,133 @@
+// What a finished app adds to RelaySignIn.swift: tokens that are kept and refreshed when that is due, another link for
+// one that has expired, a countdown, and cancelling. SignInView.swift shows how it is used.
+import Foundation
+import Security
+
+private let links = 3 // A link that has expired is replaced, but not for ever on a forgotten screen.
+private let earlySeconds = 60.0 // Before it expires, so that no token expires on its way to the provider.
+
+struct SavedTokens: Codable {
+    let accessToken: String
+    let refreshToken: String?
+    let expiresIn: Int?
+    /// Nil if the provider gave no lifetime: then it is used until the API answers 401.
+    let expiresAt: Date?
+
+    var isDue: Bool {
+        guard let expiresIn, let expiresAt else { return false }
+        let left = expiresAt.timeIntervalSinceNow
+        // More left than there ever was: the clock was set back since, and says nothing about the token.
+        return left < earlySeconds || left > Double(expiresIn)
+    }
+}
+
+/// One for the whole app.
+actor RelayTokens {
+    nonisolated let signIn: RelaySignIn
+    private var refreshing: Task<SavedTokens, Error>?
+
+    init(relay: String, service: String) {
+        signIn = RelaySignIn(relay: relay, service: service)
+    }
+
+    /// Those that are saved, if need be refreshed, or those of a new sign-in. Cancel the task to cancel the sign-in.
+    func tokens(
+        device: String,
+        onStarted: @escaping @MainActor (Started) -> Void,
+        onCountdown: @escaping @MainActor (Int) -> Void
+    ) async throws -> SavedTokens {
+        if let saved = load() {
+            if !saved.isDue { return saved }
+            do {
+                return try await refresh(rejectedToken: saved.accessToken)
+            } catch let failure as SignInFailure where failure.code == "invalid_grant" {
+                // Sign in again.
+            }
+        }
+        return try await signInAnew(device, onStarted, onCountdown)
+    }
+
+    /// Also when the provider's API answers 401. One request refreshes while the others wait.
+    func refresh(rejectedToken: String) async throws -> SavedTokens {
+        if let refreshing { return try await refreshing.value }
+        let saved = load()
+        if let saved, saved.accessToken != rejectedToken { return saved }
+        guard let refreshToken = saved?.refreshToken else { throw SignInFailure(code: "invalid_grant") }
+        // A task of its own, which no cancellation ends: a refresh token may be good for one use.
+        let task = Task { try save(await signIn.refresh(refreshToken), oldRefreshToken: refreshToken) }
+        refreshing = task
+        defer { refreshing = nil }
+        return try await task.value
+    }
+
+    private func signInAnew(
+        _ device: String,
+        _ onStarted: @escaping @MainActor (Started) -> Void,
+        _ onCountdown: @escaping @MainActor (Int) -> Void
+    ) async throws -> SavedTokens {
+        for _ in 0..<links {
+            let started = try await signIn.start(device: device)
+            await onStarted(started)
+            let countdown = countDown(started, onCountdown)
+            defer { countdown.cancel() }
+            do {
+                let saved = try save(await signIn.waitForTokens(started))
+                await Task { await signIn.acknowledge(started) }.value
+                return saved
+            } catch is CancellationError {
+                // In a task of its own: what a cancelled one awaits fails at once.
+                await Task { await signIn.cancel(started) }.value
+                throw CancellationError()
+            } catch let failure as SignInFailure where failure.code == "expired" {
+                continue
+            }
+        }
+        throw SignInFailure(code: "expired")
+    }
+
+    private nonisolated func countDown(
+        _ started: Started, _ onCountdown: @escaping @MainActor (Int) -> Void
+    ) -> Task<Void, Error> {
+        let clock = ContinuousClock()
+        let expiresAt = clock.now + .seconds(started.expiresIn)
+        return Task { @MainActor in
+            while !Task.isCancelled {
+                onCountdown(max(0, Int((expiresAt - clock.now).components.seconds)))
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    // The Keychain, because tvOS has no files that last.
+    private var keychainItem: [CFString: Any] {
+        [kSecClass: kSecClassGenericPassword, kSecAttrService: "sign-in-relay", kSecAttrAccount: signIn.service]
+    }
+
+    private func save(_ tokens: Tokens, oldRefreshToken: String? = nil) throws -> SavedTokens {
+        let saved = SavedTokens(
+            accessToken: tokens.accessToken,
+            refreshToken: tokens.refreshToken ?? oldRefreshToken,
+            expiresIn: tokens.expiresIn,
+            expiresAt: tokens.expiresIn.map { Date(timeIntervalSinceNow: Double($0)) }
+        )
+        let value: [CFString: Any] = [
+            kSecValueData: try JSONEncoder().encode(saved),
+            kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
+        ]
+        // Updated, not deleted and added: an app that is ended in between would lose the old tokens too.
+        var status = SecItemUpdate(keychainItem as CFDictionary, value as CFDictionary)
+        if status == errSecItemNotFound {
+            status = SecItemAdd(keychainItem.merging(value) { $1 } as CFDictionary, nil)
+        }
+        if status != errSecSuccess { throw SignInFailure(code: "not_saved", detail: "\(status)") }
+        return saved
+    }
+
+    private func load() -> SavedTokens? {
+        var item = keychainItem
+        item[kSecReturnData] = true
+        var found: CFTypeRef?
+        guard SecItemCopyMatching(item as CFDictionary, &found) == errSecSuccess, let data = found as? Data else { return nil }
+        return try? JSONDecoder().decode(SavedTokens.self, from: data)
+    }
+}

@@ -1,0 +1,27 @@
+/** Decodes responses of providers that compress although the relay asks them not to. */
+import { pipeline, Readable, type Transform } from 'node:stream';
+import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+
+/**
+ * Decodes a few KiB at a time, as they are read. Bun's fetch decodes all that has arrived
+ * at once, which may become a thousand times as long.
+ */
+export function decode(response: Response): Response {
+  const encoding = response.headers.get('content-encoding')?.toLowerCase() ?? '';
+  const decoder = DECODERS.get(encoding)?.();
+  if (decoder === undefined || response.body === null) return response;
+  // The reader gets the error.
+  pipeline(response.body, decoder, () => {});
+  return new Response(Readable.toWeb(decoder) as unknown as ReadableStream, response);
+}
+
+/** Of a response that is cut off, they return what has arrived. */
+const ZLIB = { finishFlush: constants.Z_SYNC_FLUSH };
+const BROTLI = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
+
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', () => createGunzip(ZLIB)],
+  ['x-gzip', () => createGunzip(ZLIB)],
+  ['deflate', () => createInflate(ZLIB)],
+  ['br', () => createBrotliDecompress(BROTLI)],
+]);

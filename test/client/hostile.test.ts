@@ -1,0 +1,339 @@
+/** A relay that is hostile or broken: 100,000 answers of every shape, status, cut and delay, by the fake clock. */
+import { describe, expect, test } from 'bun:test';
+import { stop } from '../../client/src/ask.ts';
+import type { Failure } from '../../client/src/errors.ts';
+import { SignInError, signIn as signInWithFetch } from '../../client/src/index.ts';
+import type { Response as Answer, Call, Platform } from '../../client/src/platform.ts';
+import type { Prompt } from '../../client/src/session.ts';
+import { type SignInOptions, signIn } from '../../client/src/sign-in.ts';
+import { refresh, type Tokens } from '../../client/src/tokens.ts';
+import { createFakeClock } from '../kit/clock.ts';
+import { createRandom, testSeed } from '../kit/random.ts';
+
+const RELAY = 'https://relay.test';
+const OWN_TOKEN_URL = 'https://provider.test/token';
+const ANSWERS = 100_000;
+const HOUR_MS = 3_600_000;
+/** Each request of a sign-in that fails at once: a start and what belongs to it, a poll and its ack, a cancel. */
+const MOST_IN_FIVE_SECONDS = 16;
+
+const SECRETS = /SECRET|verifier-of-this-device/;
+const VERIFIER = 'verifier-of-this-device-43-characters-long-';
+
+/** What members of an answer may be instead of what they should be. */
+const VALUES: readonly unknown[] = [
+  ...[null, true, false, 0, -1, 0.5, 1e308, 2 ** 53, '', ' ', 'x', '\ud800', 'ä', '\u0000\n'],
+  ...[[], [null], [[]], ['x'], {}, { valueOf: 1 }, { toString: 'x' }],
+  ...[{ length: 1e9 }, { __proto__: null }, { constructor: null }, 'x'.repeat(3_000)],
+  ...['__proto__', 'toString', 'expired', 'not_saved', 'timeout', 'invalid_grant', 'access_denied'],
+  ...['javascript:alert(1)', '//evil.test', 'https://evil.test/token', 'https://ev il.test/'],
+  ...['http://evil.test/L/BCDF-GHJK', 'file:///etc/passwd', `${RELAY}/auth/mal?state=s`],
+];
+
+const GOOD = {
+  services: [{ service: 'mal', name: 'MAL', blind: 'can' }],
+  extensions: ['wait', 'progress', 'cancel', 'ack'],
+  session: 'SECRET-session-24-letters',
+  url: `${RELAY}/auth/mal?state=s`,
+  link: `${RELAY}/L/BCDF-GHJK`,
+  userCode: 'BCDF-GHJK',
+  expiresIn: 600,
+  accessToken: 'SECRET-access-token-of-a-user',
+  refreshToken: 'SECRET-refresh-token-of-a-user',
+  tokenType: 'Bearer',
+  scope: 'read',
+  idToken: 'SECRET.id.token',
+  code: 'SECRET-code-of-a-provider',
+  tokenUrl: 'https://named.test/token',
+  clientId: 'client',
+  redirectUri: `${RELAY}/auth/mal/callback`,
+  error: 'access_denied',
+  progress: 'opened',
+};
+type Member = keyof typeof GOOD;
+
+const SHAPES: readonly (readonly Member[])[] = [
+  ['services', 'extensions'],
+  ['session', 'url', 'expiresIn'],
+  ['session', 'url', 'expiresIn', 'link', 'userCode'],
+  ['accessToken', 'refreshToken', 'expiresIn', 'tokenType', 'scope', 'idToken'],
+  ['code', 'tokenUrl', 'clientId', 'redirectUri'],
+  ['error'],
+  ['progress'],
+];
+
+const STATUSES = [
+  ...[0, 100, 200, 200, 200, 201, 204, 204, 301, 302, 308, 400, 401, 403, 404, 405, 408, 410],
+  ...[425, 429, 500, 502, 503, 511, 599, 999],
+];
+const TEXTS = [
+  ...['', '\n<!doctype html><p>Log in', '[]', 'null', '1', '"x"', '{', '[null]', 'Server busy\n'],
+  ...['[['.repeat(20_000), '404 page not found\n', 'at GET /auth/result?session=SECRET-session-24'],
+];
+const RETRIES = [null, '1', '0', '-1', '1e9', 'Thu, 01 Jan 2026 00:00:00 GMT', 'x', 'Infinity'];
+
+type Random = ReturnType<typeof createRandom>;
+const choose = <T>(random: Random, list: readonly T[]): T =>
+  list[Math.floor(random() * list.length)] as T;
+
+/** What a good relay would answer to this request, so that each phase is reached. */
+function expectedShape(url: string, random: Random): readonly Member[] {
+  if (url.endsWith('/services')) return SHAPES[0] ?? [];
+  if (url.endsWith('/auth/start')) return SHAPES[2] ?? [];
+  return choose(random, SHAPES);
+}
+
+function bodyOf(url: string, random: Random, hostility: number): string {
+  if (random() < hostility / 3) return choose(random, TEXTS);
+  const isLost = random() < hostility / 3;
+  const members = isLost ? choose(random, SHAPES) : expectedShape(url, random);
+  const isWrong = () => random() < hostility / 2;
+  const json = Object.fromEntries(
+    members.map((name) => [name, isWrong() ? choose(random, VALUES) : GOOD[name]]),
+  );
+  const text = JSON.stringify(json).replaceAll('"\\ud800"', random() < 0.5 ? '1e999' : '"\\ud800"');
+  return random() < hostility / 5 ? text.slice(0, random() * text.length) : text;
+}
+
+/** Undefined: never. */
+function answerTo(url: string, random: Random, hostility: number): Answer | undefined {
+  if (random() < hostility / 10) return undefined;
+  const isOdd = random() < hostility;
+  const status = isOdd ? choose(random, STATUSES) : /ack=|cancel=/.test(url) ? 204 : 200;
+  return {
+    status,
+    text: status === 204 || status === 0 ? '' : bodyOf(url, random, hostility),
+    retryAfter: isOdd ? choose(random, RETRIES) : null,
+    location: choose(random, [null, undefined, '', 'https://evil.test/?session=SECRET']),
+    cause: choose(random, [undefined, null, 'x', Error('fetch failed'), { message: 7 }]),
+  };
+}
+
+interface Sent {
+  readonly atMs: number;
+  readonly url: string;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function createNetwork(random: Random) {
+  const clock = createFakeClock(0);
+  const sent: Sent[] = [];
+  const named = new Set([RELAY]);
+  const hostility = random();
+  let aheadMs = 0;
+  const counts = { answers: 0 };
+
+  const platform: Platform = {
+    send({ url, body = '', isProvider }, headers, receive) {
+      sent.push({ atMs: clock.now(), url, body, headers: isProvider ? {} : headers });
+      const answer = answerTo(url, random, hostility);
+      counts.answers += 1;
+      if (answer === undefined) return () => {};
+      const delayMs = random() < 0.8 ? random() * 500 : random() * 70_000;
+      if (random() < 0.02) aheadMs += (random() - 0.5) * 2 * HOUR_MS;
+      return clock.setTimer(delayMs, () => {
+        // What the relay names is an address that it could have had the code for.
+        const { tokenUrl } = Object(safeParse(answer.text));
+        if (typeof tokenUrl === 'string' && URL.canParse(tokenUrl)) {
+          named.add(new URL(tokenUrl).origin);
+        }
+        receive(answer);
+      });
+    },
+    now: clock.now,
+    date: () => clock.now() + aheadMs,
+    later: clock.setTimer,
+    random,
+    challenge: (done) => done(VERIFIER, 'challenge'),
+    page: random() < 0.2 ? { origin: 'https://page.test', reach: (_, done) => done() } : undefined,
+  };
+  return { platform, clock, sent, named, counts };
+}
+
+function safeParse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function optionsOf(random: Random, isRenewed: boolean, stored: { state: string | null }) {
+  const isOneIn = (count: number) => random() * count < 1;
+  return {
+    relay: RELAY,
+    service: 'mal',
+    blind: choose(random, [undefined, true, false]),
+    tokenUrl: isOneIn(2) ? OWN_TOKEN_URL : undefined,
+    renew: isRenewed,
+    headers: { 'X-App': 'key' },
+    ...(isOneIn(2) && {
+      pending: {
+        load: () => (isOneIn(4) ? JSON.stringify(choose(random, VALUES)) : stored.state),
+        save: (state: string | null) => {
+          stored.state = state;
+        },
+      },
+    }),
+  };
+}
+
+function checkTokens(tokens: Tokens): void {
+  const { expiresIn = 1, expiresAt = 1, ...texts } = tokens;
+  expect(texts.accessToken).toBeString();
+  for (const value of Object.values(texts)) expect(value).toBeString();
+  expect(Number.isFinite(expiresIn) && expiresIn > 0 && Number.isFinite(expiresAt)).toBe(true);
+}
+
+function checkPrompt({ link, userCode, verificationUrl, expiresIn, secondsLeft }: Prompt): void {
+  expect(link).toMatch(/^https?:\/\/[!-~]+$/);
+  if (userCode !== undefined) expect(userCode).toMatch(/^[A-Z]{4}-[A-Z]{4}$/);
+  if (verificationUrl !== undefined) expect(verificationUrl).toMatch(/^https?:\/\/.*\/link$/);
+  expect(secondsLeft()).toBeWithin(0, expiresIn + 1);
+}
+
+function checkFailure(failure: unknown): void {
+  const { code, detail, show } = failure as Failure;
+  expect(show).toBeString();
+  expect(code).toMatch(/^[a-z_]+$/);
+  expect(detail).toMatch(/^\S[^\n]{4,300}$/);
+  expect(detail).not.toMatch(SECRETS);
+}
+
+/** Secrets go to the relay, to the address that the app names, or to one that the relay names if the app does not. */
+function checkRequests(sent: readonly Sent[], named: ReadonlySet<string>, tokenUrl?: string): void {
+  sent.forEach(({ atMs, url, body, headers }, index) => {
+    const { origin } = new URL(url);
+    if (origin !== RELAY) expect(headers).toEqual({});
+    if (SECRETS.test(body) && origin !== RELAY) {
+      if (tokenUrl === undefined) expect([...named]).toContain(origin);
+      else expect(url).toBe(tokenUrl);
+    }
+    if (body.includes(VERIFIER) && url !== tokenUrl) expect(url).not.toStartWith(`${RELAY}/`);
+    const later = sent[index + MOST_IN_FIVE_SECONDS];
+    if (later !== undefined) expect(later.atMs - atMs).toBeGreaterThan(5_000);
+  });
+}
+
+/** One sign-in. Returns how many answers it got. */
+function signInOnce(random: Random): number {
+  const network = createNetwork(random);
+  const { platform, clock, sent, named, counts } = network;
+  const isRenewed = random() < 0.2;
+  const stored: { state: string | null } = { state: null };
+  const options: Omit<SignInOptions, 'save' | 'onPrompt'> = optionsOf(random, isRenewed, stored);
+  const call: Call = { platform, headers: options.headers };
+  const ends: { failure: unknown; tokens: Tokens | undefined }[] = [];
+  const trouble = new Error('from the app');
+  let saves = 0;
+  signIn(
+    call,
+    {
+      ...options,
+      onPrompt: checkPrompt,
+      save(tokens) {
+        checkTokens(tokens);
+        saves += 1;
+        if (random() < 0.2) throw trouble;
+      },
+    },
+    (failure, tokens) => ends.push({ failure, tokens }),
+  );
+  // A relay may say a day.
+  const untilMs = isRenewed ? HOUR_MS : 26 * HOUR_MS;
+  while (clock.now() < untilMs && ends.length === 0) clock.advance(60_000);
+  if (ends.length === 0) {
+    expect(isRenewed).toBe(true);
+    stop(call);
+    clock.advance(2 * HOUR_MS);
+    expect(ends.length).toBe(0);
+  }
+  clock.advance(HOUR_MS);
+  expect(clock.timers).toBe(0);
+  expect(ends.length).toBeLessThanOrEqual(1);
+  for (const { failure, tokens } of ends) {
+    if (failure) checkFailure(failure);
+    else checkTokens(tokens as Tokens);
+    if (tokens) expect(saves).toBeGreaterThan(0);
+  }
+  checkRequests(sent, named, options.tokenUrl);
+  return counts.answers;
+}
+
+test(`${ANSWERS} hostile answers to a sign-in: no throw, no secret elsewhere, no busy loop, always an end`, () => {
+  const random = createRandom(testSeed);
+  let answers = 0;
+  while (answers < ANSWERS) answers += signInOnce(random);
+}, 120_000);
+
+test('hostile answers to a refresh: tokens or a failure, and the refresh token goes nowhere else', () => {
+  const random = createRandom(testSeed);
+  for (let count = 0; count < 5_000; count += 1) {
+    const { platform, clock, sent } = createNetwork(random);
+    const tokens: Tokens = {
+      accessToken: 'SECRET-old',
+      refreshToken: 'SECRET-refresh',
+      ...(random() < 0.5 && { tokenUrl: OWN_TOKEN_URL, clientId: 'client' }),
+    };
+    let ends = 0;
+    refresh(
+      { platform, headers: { 'X-App': 'key' } },
+      { relay: RELAY, service: 'mal', tokens },
+      (failure, fresh) => {
+        ends += 1;
+        if (failure) checkFailure(failure);
+        else checkTokens(fresh as Tokens);
+      },
+    );
+    clock.advance(HOUR_MS);
+    expect([ends, clock.timers]).toEqual([1, 0]);
+    const place = tokens.tokenUrl ?? `${RELAY}/refresh`;
+    expect(sent.every(({ url }) => url === place)).toBe(true);
+  }
+}, 60_000);
+
+describe('a fetch of another platform', () => {
+  const headers = { get: () => null };
+  const broken = (name: string) => (): never => {
+    throw new Error(name);
+  };
+  const endless = () =>
+    new ReadableStream({
+      pull: (controller) => controller.enqueue(new Uint8Array(65_536).fill(32)),
+    });
+  const FETCHES: readonly (readonly [string, () => unknown])[] = [
+    ['throws', broken('sync')],
+    ['rejects with nothing', () => Promise.reject()],
+    ['resolves with nothing', async () => undefined],
+    ['has no headers', async () => ({ status: 200, text: async () => '{}' })],
+    ['has a body that fails', async () => ({ status: 200, headers, text: broken('body') })],
+    ['has a text that is none', async () => ({ status: 200, headers, text: async () => 7 })],
+    ['has a status that is none', async () => ({ status: 'x', headers, text: async () => '' })],
+    ['never ends', async () => new Response(endless())],
+  ];
+  test.each(FETCHES)('that %s is no end and no unhandled rejection', async (_name, fetch) => {
+    let asked = 0;
+    const leaving = new AbortController();
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    const done = signInWithFetch({
+      relay: RELAY,
+      service: 'mal',
+      save() {},
+      onPrompt() {},
+      signal: leaving.signal,
+      fetch: (() => {
+        asked += 1;
+        if (asked === 2) leaving.abort();
+        return fetch();
+      }) as never,
+    });
+    const ended = await done.catch((error) => error);
+    await Bun.sleep(0);
+    process.off('unhandledRejection', note);
+    if (ended !== undefined) expect(ended).toBeInstanceOf(SignInError);
+    expect(unhandled).toEqual([]);
+  });
+});

@@ -1,0 +1,513 @@
+/** `keepTokens`: one refresh for all who ask, in one process, several processes and several tabs. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { keepTokens, SignInError, type Tokens } from '../../client/src/index.ts';
+import { launchChromium } from '../kit/chromium.ts';
+import { type Child, runChild, startChild } from '../kit/process.ts';
+import { ROOT } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
+import { createGate, failureOf, pollUntil } from '../kit/wait.ts';
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Refreshes as strictly as a provider may: each refresh token is good for one use, without
+ * a second chance. At /refresh as a relay does, at /token as a token endpoint does.
+ */
+function startRefresher() {
+  const gate = createGate();
+  let valid = '';
+  let serial = 0;
+  let answer: (() => Response) | undefined;
+  const seen: string[] = [];
+
+  const issue = () => {
+    serial += 1;
+    valid = plantSecret(`refresh-token-${serial}-of-the-keeper`);
+    return { access: plantSecret(`access-token-${serial}-of-the-keeper`), refresh: valid };
+  };
+
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      if (request.method !== 'POST') return new Response('', { status: 404 });
+      const text = await request.text();
+      const isForm = pathname === '/token';
+      const spent = isForm
+        ? new URLSearchParams(text).get('refresh_token')
+        : (JSON.parse(text) as { refreshToken: string }).refreshToken;
+      seen.push(String(spent));
+      const isValid = spent === valid;
+      const { access, refresh } = isValid ? issue() : { access: '', refresh: '' };
+      await gate.pass();
+      if (answer) return answer();
+      if (!isValid) return Response.json({ error: 'invalid_grant' }, { status: 400 });
+      return Response.json(
+        isForm
+          ? { access_token: access, refresh_token: refresh, expires_in: 3_600 }
+          : { accessToken: access, refreshToken: refresh, expiresIn: 3_600 },
+      );
+    },
+  });
+  const relay = server.url.origin;
+  return {
+    ...{ gate, seen, relay, server },
+    /** Tokens with so much left, and none of the earlier ones work any more. */
+    grant(leftMs: number, more: Partial<Tokens> = {}): Tokens {
+      const { access, refresh } = issue();
+      seen.length = 0;
+      answer = undefined;
+      const expiry = { expiresIn: 3_600, expiresAt: Date.now() + leftMs };
+      return { accessToken: access, refreshToken: refresh, ...expiry, ...more };
+    },
+    fail(status: number, body = '') {
+      answer = () => new Response(body, { status });
+    },
+    recover() {
+      answer = undefined;
+    },
+    blind: { tokenUrl: `${relay}/token`, clientId: 'a-client' },
+  };
+}
+
+let refresher: ReturnType<typeof startRefresher>;
+let folder: string;
+
+beforeAll(() => {
+  refresher = startRefresher();
+  folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-keeper-'));
+});
+
+afterAll(async () => {
+  await refresher.server.stop(true);
+  rmSync(folder, { recursive: true });
+});
+
+/** An app with its storage in memory. */
+function keep(first: unknown, more: Partial<Parameters<typeof keepTokens>[0]> = {}) {
+  const storage = { tokens: first as Tokens | undefined, loads: 0 };
+  const accessToken = keepTokens({
+    ...{ relay: refresher.relay, service: 'mal' },
+    load: async () => {
+      storage.loads += 1;
+      return storage.tokens;
+    },
+    save: async (tokens) => {
+      storage.tokens = tokens;
+    },
+    ...more,
+  });
+  return { storage, accessToken };
+}
+
+describe.each([
+  ['through the relay', () => ({})],
+  ['at the provider, after a blind sign-in', () => refresher.blind],
+] as const)('%s', (_name, members) => {
+  const grant = (leftMs: number) => refresher.grant(leftMs, members());
+
+  test('a token that is good for a while is given, and nothing is asked', async () => {
+    const tokens = grant(HOUR_MS / 2);
+    const { accessToken, storage } = keep(tokens);
+    const given = await Promise.all(Array.from({ length: 100 }, () => accessToken()));
+    expect([new Set(given), storage.loads]).toEqual([new Set([tokens.accessToken]), 1]);
+    expect(refresher.seen).toEqual([]);
+  });
+
+  test('a token that is about to expire is given at once, and refreshed behind it', async () => {
+    const tokens = grant(30_000);
+    const { accessToken, storage } = keep(tokens);
+    const held = refresher.gate.close();
+    expect(await accessToken()).toBe(tokens.accessToken);
+    await held.arrived;
+    expect(await accessToken()).toBe(tokens.accessToken);
+    held.release();
+    await pollUntil('the new one is saved', () => storage.tokens !== tokens);
+    expect(await accessToken()).toBe(String(storage.tokens?.accessToken));
+    expect(refresher.seen).toEqual([String(tokens.refreshToken)]);
+  });
+
+  test('an expired token is refreshed once for all who ask, and saved before it is given', async () => {
+    const tokens = grant(-1);
+    const { accessToken, storage } = keep(tokens);
+    const given = await Promise.all(Array.from({ length: 100 }, () => accessToken()));
+    expect(new Set(given)).toEqual(new Set([String(storage.tokens?.accessToken)]));
+    expect(storage.tokens).not.toBe(tokens);
+    expect(refresher.seen.length).toBe(1);
+  });
+
+  test('a token that the API rejected is refreshed, but not its successor', async () => {
+    const tokens = grant(HOUR_MS / 2);
+    const { accessToken } = keep(tokens);
+    const [one, other] = await Promise.all([
+      accessToken(tokens.accessToken),
+      accessToken(tokens.accessToken),
+    ]);
+    expect(await accessToken(tokens.accessToken)).toBe(one);
+    expect([other === one, one === tokens.accessToken]).toEqual([true, false]);
+    expect(refresher.seen.length).toBe(1);
+    expect(await accessToken(one)).not.toBe(one);
+  });
+
+  test('a refresh token that another process used is no end: its tokens are stored soon', async () => {
+    const old = grant(-1);
+    const fresh = grant(HOUR_MS);
+    const { accessToken, storage } = keep(old);
+    const asked = accessToken();
+    await pollUntil('the old one was refused', () => storage.loads > 2);
+    storage.tokens = fresh;
+    expect(await asked).toBe(fresh.accessToken);
+    expect(refresher.seen).toEqual([String(old.refreshToken)]);
+  });
+
+  test('a refresh token that is refused, and still the stored one after a while, is the end', async () => {
+    const old = grant(-1);
+    grant(HOUR_MS);
+    const { accessToken, storage } = keep(old);
+    const failure = await failureOf(accessToken());
+    expect(failure).toBeInstanceOf(SignInError);
+    expect(failure).toMatchObject({ code: 'invalid_grant', show: 'Please sign in again.' });
+    expect([storage.tokens, refresher.seen.length]).toEqual([old, 1]);
+    expect(storage.loads).toBeGreaterThan(3);
+  });
+});
+
+describe('the clock', () => {
+  test('that was set back says nothing about the token: it is refreshed', async () => {
+    const tokens = refresher.grant(24 * HOUR_MS);
+    const { accessToken } = keep(tokens);
+    expect(await accessToken()).not.toBe(tokens.accessToken);
+    expect(refresher.seen.length).toBe(1);
+  });
+
+  test('that was set back, and nobody who refreshes: the token is given, perhaps it works', async () => {
+    const tokens = refresher.grant(24 * HOUR_MS);
+    refresher.fail(401, '{"error":"invalid_client"}');
+    const { accessToken } = keep(tokens);
+    expect(await accessToken()).toBe(tokens.accessToken);
+    expect(await failureOf(accessToken(tokens.accessToken))).toMatchObject({ code: 'refused' });
+  });
+
+  test('is not held against a token that lives for less than a minute', async () => {
+    const tokens = refresher.grant(25_000, { expiresIn: 40 });
+    expect(await keep(tokens).accessToken()).toBe(tokens.accessToken);
+    expect(refresher.seen).toEqual([]);
+  });
+
+  test('that was corrected by seconds costs no refresh', async () => {
+    const tokens = refresher.grant(HOUR_MS + 20_000);
+    const { accessToken } = keep(tokens);
+    expect(await accessToken()).toBe(tokens.accessToken);
+    expect(refresher.seen).toEqual([]);
+  });
+});
+
+describe('a relay that cannot refresh now', () => {
+  test('is no failure while the token is valid, and is not asked for every caller', async () => {
+    const tokens = refresher.grant(30_000);
+    refresher.fail(401, '{"error":"invalid_client"}');
+    const { accessToken } = keep(tokens);
+    for (let call = 0; call < 20; call += 1) {
+      expect(await accessToken()).toBe(tokens.accessToken);
+      await pollUntil('it was asked', () => refresher.seen.length > 0);
+    }
+    expect(refresher.seen.length).toBe(1);
+  });
+
+  test('is one for a token that has expired, until it can', async () => {
+    const tokens = refresher.grant(-1);
+    refresher.fail(401, '{"error":"invalid_client"}');
+    const { accessToken, storage } = keep(tokens);
+    expect(await failureOf(accessToken())).toMatchObject({ code: 'refused' });
+    expect(storage.tokens).toBe(tokens);
+    refresher.recover();
+    storage.tokens = refresher.grant(-1);
+    expect(await accessToken()).toBe(String(storage.tokens?.accessToken));
+  });
+});
+
+describe('the storage', () => {
+  test('that is busy is asked again: new tokens are not lost', async () => {
+    let fails = 2;
+    const saved: Tokens[] = [];
+    const { accessToken } = keep(refresher.grant(-1), {
+      save(tokens) {
+        fails -= 1;
+        if (fails >= 0) throw Error('locked');
+        saved.push(tokens);
+      },
+    });
+    expect(await accessToken()).toBe(String(saved[0]?.accessToken));
+    expect([saved.length, refresher.seen.length]).toEqual([1, 1]);
+  });
+
+  test('that is full is reported with the tokens, which it gets as soon as it can take them', async () => {
+    const full = Error('disk full');
+    let isFull = true;
+    const { accessToken, storage } = keep(refresher.grant(-1), {
+      async save(tokens) {
+        if (isFull) throw full;
+        storage.tokens = tokens;
+      },
+    });
+    const failure = (await failureOf(accessToken())) as SignInError & { tokens: Tokens };
+    expect(failure).toMatchObject({ code: 'not_saved', cause: full });
+    isFull = false;
+    expect(await accessToken()).toBe(failure.tokens.accessToken);
+    expect(storage.tokens).toEqual(failure.tokens);
+    // The old refresh token was not used a second time.
+    expect(refresher.seen.length).toBe(1);
+  });
+
+  test('that is empty, or throws: so does the keeper', async () => {
+    const empty = await failureOf(keep(undefined).accessToken());
+    expect(empty).toMatchObject({ code: 'invalid_grant' });
+    const trouble = Error('no disk');
+    const broken = keep(undefined, {
+      load() {
+        throw trouble;
+      },
+    });
+    expect(await failureOf(broken.accessToken())).toBe(trouble);
+    expect(await failureOf(broken.accessToken())).toBe(trouble);
+  });
+
+  test.each([
+    ['signed out', () => undefined],
+    ['signed in as another user', () => refresher.grant(HOUR_MS)],
+  ] as [string, () => Tokens | undefined][])(
+    'whoever has %s during a refresh stays so',
+    async (_name, change) => {
+      const { accessToken, storage } = keep(refresher.grant(-1));
+      const held = refresher.gate.close();
+      const asked = accessToken();
+      await held.arrived;
+      const after = change();
+      storage.tokens = after;
+      held.release();
+      if (after) expect(await asked).toBe(after.accessToken);
+      else expect(await failureOf(asked)).toMatchObject({ code: 'invalid_grant' });
+      expect(storage.tokens).toBe(after);
+    },
+  );
+
+  const STRANGE: readonly unknown[] = [
+    ...['', 'text', 7, true, [], [null], () => {}, Symbol('x'), 10n],
+    ...[{}, { accessToken: 7 }, { accessToken: '' }, { accessToken: null, expiresAt: 0 }],
+    { accessToken: { toString: () => 'token' }, expiresAt: Number.NaN },
+    { accessToken: ['token'], refreshToken: 7 },
+    { accessToken: 'token', expiresAt: Number.NaN },
+    { accessToken: 'token', expiresIn: '3600', expiresAt: 'tomorrow', tokenUrl: 1, clientId: {} },
+    { accessToken: 'token', refreshToken: {}, expiresAt: -1 },
+    { accessToken: 'token', expiresIn: { valueOf: 1 }, expiresAt: { valueOf: () => 1n } },
+    { accessToken: 7, refreshToken: 'unknown', expiresAt: 1 / 0, expiresIn: -1 },
+  ];
+
+  test.each(STRANGE.map((value) => [Bun.inspect(value), value] as const))(
+    'with %s in it gives text, or a SignInError',
+    async (_name, value) => {
+      refresher.grant(-1);
+      const given = await keep(value)
+        .accessToken()
+        .catch((failure: unknown) => failure);
+      if (typeof given !== 'string') expect(given).toBeInstanceOf(SignInError);
+      else expect(given).toBe('token');
+    },
+  );
+
+  test.each(['{"accessToken":7}', '{"accessToken":{"a":1}}', '{"accessToken":["x"]}', '[]', '7'])(
+    'a relay that answers %s gives no token',
+    async (body) => {
+      const tokens = refresher.grant(-1);
+      refresher.fail(200, body);
+      const { accessToken, storage } = keep(tokens);
+      expect(await failureOf(accessToken())).toMatchObject({ code: 'refused' });
+      expect(storage.tokens).toBe(tokens);
+    },
+  );
+});
+
+describe('the signal', () => {
+  test('ends the waiting of its caller, and neither the refresh nor the others', async () => {
+    const { accessToken, storage } = keep(refresher.grant(-1));
+    const held = refresher.gate.close();
+    const leaving = new AbortController();
+    const left = accessToken(undefined, leaving);
+    const stays = accessToken();
+    await held.arrived;
+    leaving.abort();
+    expect(await failureOf(left)).toBe(leaving.signal.reason);
+    held.release();
+    expect(await stays).toBe(String(storage.tokens?.accessToken));
+    expect(await failureOf(accessToken(undefined, leaving))).toBe(leaving.signal.reason);
+  });
+
+  test('of a time-out can be told from that of a user', async () => {
+    const { accessToken } = keep(refresher.grant(-1));
+    const held = refresher.gate.close();
+    const asked = failureOf(accessToken(undefined, { signal: AbortSignal.timeout(1) }));
+    expect(await asked).toMatchObject({ code: 'timeout' });
+    held.release();
+  });
+});
+
+describe('the lock', () => {
+  test('is held while tokens are refreshed and saved, and no longer', async () => {
+    const events: string[] = [];
+    const { accessToken, storage } = keep(refresher.grant(-1), {
+      lock: async (run: () => Promise<void>) => {
+        events.push('taken');
+        await run();
+        events.push('released');
+      },
+      save(tokens) {
+        events.push('saved');
+        storage.tokens = tokens;
+      },
+    });
+    await accessToken();
+    await accessToken();
+    expect(events).toEqual(['taken', 'saved', 'released']);
+  });
+
+  test('another process has refreshed before it was had: its token is given', async () => {
+    const { accessToken, storage } = keep(refresher.grant(-1), {
+      lock(run): unknown {
+        storage.tokens = refresher.grant(HOUR_MS);
+        return run();
+      },
+    });
+    expect(await accessToken()).toBe(String(storage.tokens?.accessToken));
+    expect(refresher.seen).toEqual([]);
+  });
+
+  test('that cannot be had is reported with what it threw, and is asked for again', async () => {
+    const trouble = Error('no lock');
+    let isBroken = true;
+    const { accessToken, storage } = keep(refresher.grant(-1), {
+      lock(run): unknown {
+        if (isBroken) throw trouble;
+        return run();
+      },
+    });
+    expect(await failureOf(accessToken())).toBe(trouble);
+    isBroken = false;
+    expect(await accessToken()).toBe(String(storage.tokens?.accessToken));
+  });
+});
+
+/** Waits for a line, and then gets a token as an app does. Its storage and its lock are files. */
+const PROCESS = (client: string) => `
+import { mkdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { keepTokens } from '${client}';
+
+const [relay, folder, hasLock] = process.argv.slice(2);
+const accessToken = keepTokens({
+  relay,
+  service: 'mal',
+  load: () => JSON.parse(readFileSync(folder + '/tokens.json', 'utf8')),
+  save(tokens) {
+    writeFileSync(folder + '/tokens.' + process.pid, JSON.stringify(tokens));
+    renameSync(folder + '/tokens.' + process.pid, folder + '/tokens.json');
+  },
+  lock: hasLock !== 'locked' ? undefined : async (run) => {
+    for (;;) {
+      try { mkdirSync(folder + '/lock'); break; } catch { await new Promise((next) => setTimeout(next, 5)); }
+    }
+    try { await run(); } finally { rmdirSync(folder + '/lock'); }
+  },
+});
+console.log('ready');
+createInterface({ input: process.stdin }).on('line', async () => console.log('token ' + (await accessToken())));
+`;
+
+describe('two processes that refresh at once', () => {
+  const store = (tokens: Tokens) => {
+    writeFileSync(join(folder, 'next'), JSON.stringify(tokens));
+    renameSync(join(folder, 'next'), join(folder, 'tokens.json'));
+  };
+  const stored = () => JSON.parse(readFileSync(join(folder, 'tokens.json'), 'utf8')) as Tokens;
+
+  /** Both ask in each round. Returns how many requests the provider got. */
+  async function race(mode: 'locked' | 'free', rounds: number): Promise<number> {
+    const script = join(folder, 'process.mjs');
+    writeFileSync(script, PROCESS(`${ROOT}client/src/index.ts`));
+    const heard: string[] = [];
+    const start = (): Child =>
+      startChild([process.execPath, script, refresher.relay, folder, mode], {
+        hasInput: true,
+        onLine: (line) => heard.push(line),
+      });
+    const both = [start(), start()];
+    await pollUntil('both run', () => heard.length === 2);
+    let requests = 0;
+    for (let round = 0; round < rounds; round += 1) {
+      heard.length = 0;
+      store(refresher.grant(-1));
+      for (const each of both) each.write('\n');
+      await pollUntil('both have a token', () => heard.length === 2);
+      expect(new Set(heard)).toEqual(new Set([`token ${stored().accessToken}`]));
+      requests += refresher.seen.length;
+    }
+    for (const each of both) each.kill();
+    return requests;
+  }
+
+  test('send one request each time, if they share a lock', async () => {
+    expect(await race('locked', 20)).toBe(20);
+  });
+
+  test('have the same tokens in the end without a lock too', async () => {
+    expect(await race('free', 5)).toBeGreaterThanOrEqual(5);
+  });
+});
+
+test('two tabs that refresh at once send one request each time', async () => {
+  const dist = join(folder, 'dist');
+  const built = await runChild([process.execPath, `${ROOT}client/build.ts`, dist]);
+  expect(built).toMatchObject({ exitCode: 0 });
+  const page = `<!doctype html><title>Tab</title><link rel="icon" href="data:,"><script type="module">
+import { keepTokens } from '/index.js';
+window.accessToken = keepTokens({
+  relay: location.origin,
+  service: 'mal',
+  load: () => JSON.parse(localStorage.getItem('tokens')),
+  save: (tokens) => localStorage.setItem('tokens', JSON.stringify(tokens)),
+});
+</script>`;
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      if (pathname === '/') return new Response(page, { headers: { 'Content-Type': 'text/html' } });
+      if (pathname !== '/refresh') return new Response(Bun.file(join(dist, pathname)));
+      return fetch(`${refresher.relay}/refresh`, { method: 'POST', body: await request.text() });
+    },
+  });
+  const browser = await launchChromium();
+  try {
+    const context = await browser.newContext();
+    const tabs = [await context.newPage(), await context.newPage()];
+    for (const tab of tabs) {
+      await tab.goto(server.url.href);
+      await tab.waitForFunction('window.accessToken');
+    }
+    for (let round = 0; round < 10; round += 1) {
+      const tokens = JSON.stringify(refresher.grant(-1));
+      await tabs[0]?.evaluate((text) => localStorage.setItem('tokens', text), tokens);
+      await tabs[1]?.waitForFunction((text) => localStorage.getItem('tokens') === text, tokens);
+      const given = await Promise.all(tabs.map((tab) => tab.evaluate('accessToken()')));
+      expect(new Set(given).size).toBe(1);
+      expect(refresher.seen.length).toBe(1);
+    }
+  } finally {
+    await browser.close();
+    await server.stop(true);
+  }
+});

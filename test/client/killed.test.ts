@@ -1,0 +1,173 @@
+/** An app that is killed while it signs in, and one that is stopped: real processes at a real relay. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Child, startChild } from '../kit/process.ts';
+import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { createRandom, testSeed } from '../kit/random.ts';
+import { type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
+import { bringCodeWhenPossible, makeCode } from '../kit/user.ts';
+import { pollUntil } from '../kit/wait.ts';
+
+/** Sign-ins of one process, which are killed together, each at another point. */
+const SLOTS = 8;
+const PROCESSES = 25;
+const APP = `${ROOT}test/client/app.ts`;
+const STEPS = ['starting', 'keeping', 'prompt', 'saving', 'saved', 'emptying', 'done'];
+
+let provider: TokenEndpoint;
+let relay: RelayProcess;
+let folder: string;
+
+beforeAll(async () => {
+  provider = startTokenEndpoint();
+  relay = await startRelay({ MAL_TOKEN_URL: provider.tokenUrl, START_BURST: '100000' });
+  folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-app-'));
+});
+
+afterAll(async () => {
+  await relay.stop();
+  provider.stop();
+  rmSync(folder, { recursive: true });
+});
+
+interface Line {
+  readonly slot: number;
+  readonly step: string;
+  readonly link?: string;
+}
+
+/** The app's storage, and a user for each of its sign-ins who opens each link once. */
+function createHome(random: () => number, longestMs: number) {
+  const home = mkdtempSync(join(folder, 'home-'));
+  /** By slot: the codes of the sign-ins that the relay completed. */
+  const brought = new Map<number, string[]>();
+  const opened = new Set<string>();
+
+  async function open({ slot, link = '' }: Line): Promise<void> {
+    if (opened.has(link)) return;
+    opened.add(link);
+    await Bun.sleep(random() * longestMs);
+    const code = makeCode();
+    const state = new URL(link).searchParams.get('state') ?? '';
+    const status = await bringCodeWhenPossible([relay], state, code);
+    if (status === 200) brought.set(slot, [...(brought.get(slot) ?? []), code]);
+  }
+
+  function run(count: number, onStep: (line: Line) => void = () => {}): Child {
+    return startChild([process.execPath, APP, relay.baseUrl, home, String(count)], {
+      onLine(text) {
+        const line = JSON.parse(text) as Line;
+        onStep(line);
+        if (line.link !== undefined) void open(line);
+      },
+    });
+  }
+
+  const tokensOf = (slot: number) => JSON.parse(readFileSync(join(home, `${slot}.tokens`), 'utf8'));
+  return { run, brought, tokensOf };
+}
+
+/** Every other process is killed at a step of one of its sign-ins, the others at a random time. */
+async function killOnce(index: number, random: () => number): Promise<number> {
+  const home = createHome(random, 200);
+  const step = STEPS[Math.floor(random() * STEPS.length)];
+  const nth = Math.floor(random() * SLOTS);
+  const delayMs = random() * 350;
+  let reached = 0;
+  const killed = home.run(SLOTS, (line) => {
+    if (index % 2 === 0) {
+      if (line.step === step && reached++ === nth) killed.kill('SIGKILL');
+    } else if (reached++ === 0) {
+      setTimeout(() => killed.kill('SIGKILL'), delayMs);
+    }
+  });
+  await killed.exited;
+  const again = home.run(SLOTS);
+  expect([await again.exited, again.output()]).toEqual([0, expect.any(String)]);
+  let sets = 0;
+  for (let slot = 0; slot < SLOTS; slot += 1) {
+    const codes = home.brought.get(slot) ?? [];
+    // The user signed in once.
+    expect(codes.length).toBe(1);
+    expect(home.tokensOf(slot)).toEqual(tokensFor(codes[0] ?? ''));
+    sets += 1;
+  }
+  return sets;
+}
+
+test('killed at 200 points between the start and the end of save: 200 token sets, and no second sign-in', async () => {
+  const random = createRandom(testSeed);
+  let sets = 0;
+  for (let index = 0; index < PROCESSES; index += 1) sets += await killOnce(index, random);
+  expect(sets).toBe(200);
+}, 240_000);
+
+test('stopped while the user signs in, past every time-out, it wakes to the tokens', async () => {
+  const home = createHome(() => 0, 0);
+  const links: string[] = [];
+  const app = home.run(1, ({ link }) => {
+    if (link === undefined) return;
+    links.push(link);
+    app.kill('SIGSTOP');
+  });
+  await pollUntil('the user has signed in', async () => home.brought.size === 1);
+  app.kill('SIGCONT');
+  expect(await app.exited).toBe(0);
+  expect(links.length).toBe(1);
+  expect(home.tokensOf(0)).toEqual(tokensFor(home.brought.get(0)?.[0] ?? ''));
+});
+
+/** In Node timers run before sockets are read. */
+async function bundleApp(): Promise<string> {
+  const { outputs } = await Bun.build({ entrypoints: [APP], target: 'node' });
+  const path = join(folder, 'app.mjs');
+  await Bun.write(path, (await outputs[0]?.text()) ?? '');
+  return path;
+}
+
+test.each([
+  ['Bun', async () => [process.execPath, APP]],
+  ['Node', async () => ['node', await bundleApp()]],
+] as const)(
+  'a response that waits in the socket of a stopped process is read before its time-out (%s)',
+  async (_name, command) => {
+    /** Its time-out passes while the process is stopped. */
+    const TIMEOUT_MS = 300;
+    const STOP_MS = 900;
+    let starts = 0;
+    const answers: Readonly<Record<string, (search: string) => Response>> = {
+      '/services': () => Response.json({ services: [], extensions: [] }),
+      '/auth/start'() {
+        starts += 1;
+        app.kill('SIGSTOP');
+        setTimeout(() => app.kill('SIGCONT'), STOP_MS);
+        return Response.json({ session: 's', url: `${relay.baseUrl}/x`, expiresIn: 600 });
+      },
+      '/auth/result': (search) =>
+        search.includes('ack=')
+          ? new Response(null, { status: 204 })
+          : Response.json({ accessToken: 'a' }),
+    };
+    const server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch({ url }) {
+        const { pathname, search } = new URL(url);
+        return answers[pathname]?.(search) ?? new Response('', { status: 404 });
+      },
+    });
+    const home = mkdtempSync(join(folder, 'stopped-'));
+    const app = startChild([
+      ...(await command()),
+      server.url.origin,
+      home,
+      '1',
+      String(TIMEOUT_MS),
+    ]);
+    expect(await app.exited).toBe(0);
+    expect(starts).toBe(1);
+    await server.stop(true);
+  },
+);

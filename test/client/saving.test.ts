@@ -1,0 +1,359 @@
+/** Tokens that reach the app's storage, and sign-ins that go on in another process, by the fake clock. */
+import { describe, expect, test } from 'bun:test';
+import { stop } from '../../client/src/ask.ts';
+import type { Failure } from '../../client/src/errors.ts';
+import type { Tokens } from '../../client/src/tokens.ts';
+import {
+  type Answer,
+  begin,
+  codeOf,
+  createNetwork,
+  GONE,
+  GRANTED,
+  LINK,
+  NOT_FOUND,
+  OFFER,
+  RELAY,
+  STARTED,
+} from './network.ts';
+
+const ANSWERS = { '/auth/start': [STARTED], '&ack=1': [[204]], '/auth/result': [GRANTED] } as const;
+
+describe('save', () => {
+  test('is waited for before the result is acknowledged', async () => {
+    const network = createNetwork(ANSWERS);
+    const saved = Promise.withResolvers<void>();
+    const { ends } = begin(network, { save: () => saved.promise });
+    network.clock.advance(30_000);
+    expect([ends.length, network.asksOf('&ack=1').length]).toEqual([0, 0]);
+    saved.resolve();
+    await saved.promise;
+    await Promise.resolve();
+    expect([ends.length, network.asksOf('&ack=1').length]).toEqual([1, 1]);
+  });
+
+  test('is tried again when it fails', () => {
+    const network = createNetwork(ANSWERS);
+    const saved: Tokens[] = [];
+    let tries = 0;
+    const { ends } = begin(network, {
+      save(tokens) {
+        tries += 1;
+        if (tries < 4) throw new Error('busy');
+        saved.push(tokens);
+      },
+    });
+    network.clock.advance(3_000);
+    expect([tries, ends.length, network.asksOf('&ack=1').length]).toEqual([3, 0, 0]);
+    network.clock.advance(2_000);
+    expect(saved).toMatchObject([{ accessToken: 'a' }]);
+    expect(ends).toMatchObject([{ failure: undefined, tokens: { accessToken: 'a' } }]);
+    expect(network.asksOf('&ack=1').length).toBe(1);
+  });
+
+  test('that fails four times is reported with the tokens, and nothing is acknowledged', () => {
+    const network = createNetwork(ANSWERS);
+    const trouble = new Error('disk full');
+    let state: string | null = null;
+    const { ends } = begin(network, {
+      save() {
+        throw trouble;
+      },
+      pending: {
+        load: () => state,
+        save: (text) => {
+          state = text;
+        },
+      },
+    });
+    network.clock.advance(600_000);
+    expect(ends).toMatchObject([
+      { failure: { code: 'not_saved', cause: trouble, tokens: { accessToken: 'a' } } },
+    ]);
+    expect(network.asksOf('&ack=1')).toEqual([]);
+    // The relay keeps the result for a minute: the next start may get it once more.
+    expect(state).not.toBeNull();
+  });
+
+  test('must be there before anything is asked for', () => {
+    const network = createNetwork(ANSWERS);
+    const { ends } = begin(network, { save: undefined as never });
+    expect(ends).toMatchObject([{ failure: { code: 'refused' } }]);
+    expect(network.asked).toEqual([]);
+  });
+});
+
+describe('a pending sign-in', () => {
+  function createStore(state: string | null = null) {
+    const store = { state, saved: [] as (string | null)[] };
+    const pending = {
+      load: () => store.state,
+      save(text: string | null) {
+        store.saved.push(text);
+        store.state = text;
+      },
+    };
+    return { store, pending };
+  }
+
+  /** As the process before has left it, which was killed after so long. */
+  function leave(afterMs: number, answers: Readonly<Record<string, readonly Answer[]>> = {}) {
+    const { store, pending } = createStore();
+    const network = createNetwork({
+      ...{ '/services': [OFFER(['wait', 'cancel'])], '/auth/start': [STARTED] },
+      '/auth/result': [undefined],
+      ...answers,
+    });
+    begin(network, { pending });
+    network.clock.advance(afterMs);
+    return store.state ?? '';
+  }
+
+  test('is stored before its prompt is shown, and removed after its end', async () => {
+    const network = createNetwork(ANSWERS);
+    const { store, pending } = createStore();
+    const kept = Promise.withResolvers<void>();
+    const { prompts, ends } = begin(network, {
+      pending: {
+        ...pending,
+        save(text) {
+          pending.save(text);
+          return text === null ? undefined : kept.promise;
+        },
+      },
+    });
+    network.clock.advance(1_000);
+    expect([prompts.length, store.saved.length]).toEqual([0, 1]);
+    kept.resolve();
+    await kept.promise;
+    await Promise.resolve();
+    expect(prompts.length).toBe(1);
+    network.clock.advance(1_000);
+    expect(ends.length).toBe(1);
+    expect(store.saved).toEqual([expect.stringContaining('secret'), null]);
+  });
+
+  test.each([
+    ['declined', [200, '{"error":"access_denied"}'] as const],
+    ['expired', GONE],
+  ])('that was %s is removed', (_name, answer) => {
+    const { store, pending } = createStore();
+    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [answer] });
+    begin(network, { pending, renew: false });
+    network.clock.advance(60_000);
+    expect(store.saved.at(-1)).toBeNull();
+  });
+
+  test('that is cancelled is removed', () => {
+    const { store, pending } = createStore();
+    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
+    const { call } = begin(network, { pending });
+    network.clock.advance(5_000);
+    stop(call);
+    expect(store.saved.at(-1)).toBeNull();
+  });
+
+  test('goes on with the same link, and what is left of its time', () => {
+    const { pending } = createStore(leave(100_000));
+    const network = createNetwork({ '/auth/result': [[204], GRANTED] }, 250_000);
+    const { prompts, ends } = begin(network, { pending });
+    expect(prompts.map(({ link, secondsLeft }) => [link, secondsLeft()])).toEqual([[LINK, 350]]);
+    network.clock.advance(3_000);
+    expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
+    expect([network.asksOf('/auth/start'), network.asksOf('/services')]).toEqual([[], []]);
+    expect(network.asked[0]?.url).toBe(`${RELAY}/auth/result?session=secret&wait=25`);
+  });
+
+  test('gets the tokens that wait, also when its link has expired, which is not shown', () => {
+    const { pending } = createStore(leave(1_000));
+    const network = createNetwork({ '/auth/result': [GRANTED] }, 620_000);
+    const { prompts, ends } = begin(network, { pending });
+    network.clock.advance(1_000);
+    expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
+    expect(prompts).toEqual([]);
+  });
+
+  test.each([
+    ['the relay does not know it any more', GONE, 100_000],
+    ['nobody knows how old it is: the clock was set back', [204] as const, -5_000],
+    ['it has expired by the clock', [204] as const, 700_000],
+  ])('is replaced with a new one if %s', (_name, answer, nowMs) => {
+    const { store, pending } = createStore(leave(1_000));
+    const started: Answer = [
+      200,
+      JSON.stringify({ session: 'n', url: `${LINK}2`, expiresIn: 600 }),
+    ];
+    const answers = { '/auth/start': [started], '=n': [GRANTED], '/auth/result': [answer] };
+    const network = createNetwork(answers, nowMs);
+    const { prompts, ends } = begin(network, { pending, renew: false });
+    network.clock.advance(5_000);
+    expect(prompts.at(-1)?.link).toBe(`${LINK}2`);
+    expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
+    expect(store.state).toBeNull();
+  });
+
+  test('of another relay or service, or a damaged one, is not taken up', () => {
+    const good = JSON.parse(leave(1_000));
+    const { started } = good;
+    for (const bad of [
+      { ...good, relay: 'https://other.test' },
+      { ...good, service: 'anilist' },
+      { ...good, started: { ...started, session: '\ud800' } },
+      { ...good, started: { ...started, link: 'javascript:alert(1)' } },
+      { ...good, started: { ...started, expiresIn: -1 } },
+      { ...good, started: [null] },
+      { ...good, startedAtMs: 'x' },
+      ...[null, 7, 'x', [], [good]],
+    ]) {
+      const { pending } = createStore(JSON.stringify(bad));
+      const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
+      begin(network, { pending });
+      network.clock.advance(1_000);
+      expect([bad, network.asksOf('/auth/start').length]).toEqual([bad, 1]);
+    }
+  });
+
+  test('that cannot be loaded or stored ends the sign-in with what the storage has thrown', () => {
+    const trouble = new Error('no storage');
+    const fail = () => {
+      throw trouble;
+    };
+    for (const pending of [
+      { load: fail, save() {} },
+      { load: () => null, save: fail },
+    ]) {
+      const network = createNetwork(ANSWERS);
+      const { ends, prompts } = begin(network, { pending });
+      network.clock.advance(1_000);
+      expect([ends, prompts]).toEqual([[{ failure: trouble }], []]);
+    }
+  });
+});
+
+describe('an address that cannot be right', () => {
+  test.each([
+    ['', 0],
+    [undefined, 0],
+    ['relay.example', 0],
+    ['//relay.example', 0],
+    ['ftp://relay.example', 0],
+    ['https://', 0],
+    ['https://relay.example?x=1', 0],
+    ['https://ex ample', 0],
+    ['https://me:password@relay.example', 0],
+  ])('%p fails at once', (relay, requests) => {
+    const network = createNetwork({ '/services': [NOT_FOUND] });
+    const { ends } = begin(network, { relay: relay as string });
+    expect(ends).toMatchObject([{ failure: { code: 'refused' } }]);
+    const { detail } = Object(ends[0]?.failure) as Failure;
+    expect(detail).toStartWith('This is no http or https address');
+    expect(detail).not.toContain('password@');
+    expect(network.asked.length).toBe(requests);
+  });
+
+  test.each([
+    ['/services', '{"hello":"world"}'],
+    ['/services', '[]'],
+    ['/services', '{"services":{"0":"mal"}}'],
+    ['/auth/start', '{"session":"s","url":"javascript:alert(1)","expiresIn":600}'],
+    ['/auth/start', '{"session":7,"url":"https://relay.test/","expiresIn":600}'],
+    ['/auth/start', '{"session":"s","url":"https://relay.test/","expiresIn":1e999}'],
+  ])('a foreign JSON at %s fails at once: %s', (path, text) => {
+    const network = createNetwork({ [path]: [[200, text]] });
+    const { ends } = begin(network);
+    network.clock.advance(100);
+    expect(ends).toMatchObject([
+      { failure: { code: 'refused', detail: 'The relay answered 200: not what was expected' } },
+    ]);
+  });
+
+  test('a permanent redirect fails at once, and says where it pointed', () => {
+    const network = createNetwork({
+      '/services': [[301, '', null, 'https://new.test/services?s=1']],
+    });
+    const { ends } = begin(network);
+    network.clock.advance(100);
+    expect(ends).toMatchObject([
+      {
+        failure: {
+          code: 'refused',
+          detail: 'The relay answered 301: a redirect to https://new.test/services',
+        },
+      },
+    ]);
+  });
+
+  test('a relay without CORS fails within seconds, and the developer reads what to set', () => {
+    const network = createNetwork({ '/services': [[0]] });
+    const page = { origin: 'https://app.test', reach: (_: string, done: () => void) => done() };
+    const { ends } = begin({ ...network, platform: { ...network.platform, page } });
+    network.clock.advance(5_000);
+    expect(ends).toMatchObject([
+      {
+        failure: {
+          code: 'refused',
+          detail:
+            "The relay's CORS_ORIGINS does not have the origin of this page, https://app.test",
+        },
+      },
+    ]);
+  });
+
+  test('a network that has just come back is no relay without CORS', () => {
+    const network = createNetwork({
+      '/services': [[0], [0], NOT_FOUND],
+      ...{ '/auth/start': [STARTED], '/auth/result': [GRANTED] },
+    });
+    const page = { origin: 'https://app.test', reach: (_: string, done: () => void) => done() };
+    const { ends } = begin({ ...network, platform: { ...network.platform, page } });
+    network.clock.advance(5_000);
+    expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
+  });
+});
+
+describe('a blind sign-in', () => {
+  const blind: Answer = [
+    200,
+    '{"services":[{"service":"mal","name":"M","blind":"can"}],"extensions":[]}',
+  ];
+
+  test.each([
+    ['tokens', GRANTED],
+    [
+      'a code without a client id',
+      [200, '{"code":"c","tokenUrl":"https://p.test/token"}'] as const,
+    ],
+    ['something else', [200, '{"hello":"world"}'] as const],
+  ])('that gets %s is refused, and nothing is saved', (_name, answer) => {
+    const network = createNetwork({
+      ...{ '/services': [blind], '/auth/start': [STARTED] },
+      '/auth/result': [answer],
+    });
+    const platform = {
+      ...network.platform,
+      challenge: (done: Verify) => done('v', 'c'),
+    };
+    const saved: Tokens[] = [];
+    const { ends } = begin({ ...network, platform }, { save: (tokens) => saved.push(tokens) });
+    network.clock.advance(1_000);
+    expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['refused']);
+    expect([saved, network.asksOf('ack=1')]).toEqual([[], []]);
+  });
+});
+
+type Verify = (verifier: string, challenge: string) => void;
+
+test('a poll asks for no longer a wait than the session has left', () => {
+  const started: Answer = [200, JSON.stringify({ session: 's', url: LINK, expiresIn: 60 })];
+  const network = createNetwork({
+    '/services': [OFFER(['wait'])],
+    '/auth/start': [started],
+    '/auth/result': [[204]],
+  });
+  begin(network, { renew: false });
+  network.clock.advance(70_000);
+  for (const { url, atMs } of network.asksOf('/auth/result')) {
+    const wait = Number(/wait=(\d+)/.exec(url)?.[1]);
+    expect(wait).toBe(Math.max(Math.min(25, Math.floor((60_010 - atMs) / 1_000)), 1));
+  }
+});

@@ -1,0 +1,103 @@
+// What the program for Android uses of OkHttp 4, over java.net.http, so that it can be run without Android.
+package okhttp3
+
+import java.io.Closeable
+import java.io.IOException
+import java.net.URI
+import java.net.http.HttpClient
+import java.net.http.HttpRequest
+import java.net.http.HttpResponse
+import java.time.Duration
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.TimeUnit
+
+class MediaType(val text: String) {
+    companion object {
+        fun String.toMediaType() = MediaType(this)
+    }
+}
+
+class RequestBody(val text: String, val type: MediaType?) {
+    companion object {
+        fun String.toRequestBody(contentType: MediaType? = null) = RequestBody(this, contentType)
+    }
+}
+
+class Request(val url: String, private val headers: Map<String, String>, val body: RequestBody?) {
+    fun header(name: String) = headers[name]
+    fun newBuilder() = Builder(url, headers.toMutableMap(), body)
+
+    class Builder(private var url: String = "", private val headers: MutableMap<String, String> = mutableMapOf(), private var body: RequestBody? = null) {
+        fun url(url: String) = apply { this.url = url }
+        fun post(body: RequestBody) = apply { this.body = body }
+        fun header(name: String, value: String) = apply { headers[name] = value }
+        fun build() = Request(url, headers, body)
+    }
+}
+
+class ResponseBody(private val text: String) {
+    fun string() = text
+}
+
+class Response(val request: Request, val priorResponse: Response?, private val answer: HttpResponse<String>) : Closeable {
+    val code get() = answer.statusCode()
+    val body: ResponseBody? get() = ResponseBody(answer.body())
+    fun header(name: String): String? = answer.headers().firstValue(name).orElse(null)
+    override fun close() {}
+}
+
+interface Callback {
+    fun onFailure(call: Call, e: IOException)
+    fun onResponse(call: Call, response: Response)
+}
+
+class Route
+
+fun interface Authenticator {
+    fun authenticate(route: Route?, response: Response): Request?
+}
+
+class Call(private val client: OkHttpClient, private val request: Request) {
+    private var sent: CompletableFuture<*>? = null
+
+    fun cancel() {
+        sent?.cancel(true)
+    }
+
+    fun enqueue(callback: Callback) {
+        sent = client.send(request).whenComplete { answer, error ->
+            if (error == null) callback.onResponse(this, Response(request, null, answer))
+            else callback.onFailure(this, IOException(error))
+        }
+    }
+
+    fun execute(): Response {
+        val first = Response(request, null, client.send(request).join())
+        if (first.code != 401) return first
+        val again = client.authenticator.authenticate(null, first) ?: return first
+        return Response(again, first, client.send(again).join())
+    }
+}
+
+class OkHttpClient(private val readTimeout: Duration, val authenticator: Authenticator) {
+    private val http = HttpClient.newHttpClient()
+
+    fun newCall(request: Request) = Call(this, request)
+
+    fun send(request: Request): CompletableFuture<HttpResponse<String>> {
+        val built = HttpRequest.newBuilder(URI.create(request.url)).timeout(readTimeout)
+        request.header("Authorization")?.let { built.header("Authorization", it) }
+        request.body?.let { built.header("Content-Type", it.type?.text).POST(HttpRequest.BodyPublishers.ofString(it.text)) }
+        return http.sendAsync(built.build(), HttpResponse.BodyHandlers.ofString())
+    }
+
+    class Builder {
+        private var readTimeout = Duration.ofSeconds(10)
+        private var authenticator = Authenticator { _, _ -> null }
+
+        fun readTimeout(timeout: Long, unit: TimeUnit) = apply { readTimeout = Duration.of(timeout, unit.toChronoUnit()) }
+        fun callTimeout(timeout: Long, unit: TimeUnit) = this
+        fun authenticator(authenticator: Authenticator) = apply { this.authenticator = authenticator }
+        fun build() = OkHttpClient(readTimeout, authenticator)
+    }
+}

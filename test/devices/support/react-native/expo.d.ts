@@ -1,0 +1,4 @@
+/** What the example uses of expo. */
+import type { ReactNode } from 'react';
+
+export function registerRootComponent(component: () => ReactNode): void;

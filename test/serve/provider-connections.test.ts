@@ -1,0 +1,203 @@
+/** Requests to a provider that closes connections, sends too much or the wrong bytes: alike on Bun and on Node. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Socket } from 'node:net';
+import { signInIdOf } from '../../src/relay/secrets.ts';
+import { pollOnce, start } from '../kit/device.ts';
+import { serveBytes } from '../kit/provider.ts';
+import { buildForNode, type LogEvent, launchRelay, RUNTIMES } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
+import { makeSelfSigned } from '../kit/tls.ts';
+import { bringCode, makeCode } from '../kit/user.ts';
+
+setDefaultTimeout(60_000);
+await buildForNode();
+
+const tokenOf = (code: string) => plantSecret(`token-of-${code}`);
+const bodyFor = (code: string) => JSON.stringify({ access_token: tokenOf(code) });
+
+function responseTo(code: string, head = 'HTTP/1.1 200 OK'): string {
+  const body = bodyFor(code);
+  return `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+const codeIn = (request: string) =>
+  new URLSearchParams(request.split('\r\n\r\n')[1]).get('code') ?? '';
+
+type OnRequest = (socket: Socket, nth: number, request: string) => void;
+const grant: OnRequest = (socket, _, request) => void socket.write(responseTo(codeIn(request)));
+
+describe.each(RUNTIMES)('on %s', (_, command) => {
+  let onRequest = grant;
+  const providing = serveBytes((...request) => onRequest(...request));
+  const launching = providing.then(({ url }) =>
+    launchRelay({ START_BURST: '1000', MAL_TOKEN_URL: url }, { command }),
+  );
+  afterAll(async () => {
+    await (await launching).stop();
+    (await providing).stop();
+  });
+
+  /** A sign-in at a provider that responds so. */
+  async function signIn(respond: OnRequest) {
+    onRequest = respond;
+    const [relay, provider] = await Promise.all([launching, providing]);
+    await relay.waitForEvent('listening');
+    const { session, state } = await start(relay);
+    const code = makeCode();
+    const before = provider.requests();
+    await bringCode(relay, state, code);
+    const result = (await (await pollOnce(relay, session)).json()) as object;
+    const isFailure = ({ event, signIn }: LogEvent) =>
+      event === 'exchange_failed' && signIn === signInIdOf(state);
+    return { code, result, failure: () => relay.waitForEvent(isFailure), before, provider };
+  }
+
+  async function expectTokens(respond: OnRequest): Promise<void> {
+    const { code, result } = await signIn(respond);
+    expect(result).toEqual({ accessToken: tokenOf(code) });
+  }
+
+  test.each<[string, (socket: Socket) => void]>([
+    ['FIN', (socket) => void socket.end()],
+    ['RST', (socket) => void socket.resetAndDestroy()],
+  ])(
+    'a kept connection that is closed with %s as it is used again costs no sign-in',
+    async (_, close) => {
+      // Several of them, so that the repeated request could take another one.
+      await Promise.all(Array.from({ length: 5 }, () => expectTokens(grant)));
+      for (let count = 0; count < 20; count += 1) {
+        await expectTokens((socket, nth, request) => {
+          if (nth > 1) close(socket);
+          else grant(socket, nth, request);
+        });
+      }
+    },
+  );
+
+  test('docs/protocol.md §9: bytes on an idle connection close it, and are nobody’s tokens', async () => {
+    for (let count = 0; count < 5; count += 1) {
+      const { promise: closed, resolve } = Promise.withResolvers<void>();
+      await expectTokens((socket, nth, request) => {
+        socket.once('close', () => resolve());
+        grant(socket, nth, request);
+        setTimeout(() => socket.write(responseTo('another-user')), 20);
+      });
+      await closed;
+    }
+  });
+
+  test.each<[string, OnRequest, object]>([
+    [
+      'a body that breaks off',
+      (socket) => void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{"access'),
+      { reason: 'unreachable', cause: 'closed' },
+    ],
+    [
+      'what is not HTTP',
+      (socket) => void socket.end('SSH-2.0-OpenSSH_9.6\r\n'),
+      { reason: 'unreachable' },
+    ],
+    [
+      'headers without end',
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\n');
+        for (let line = 0; line < 500; line += 1) {
+          socket.write(`X-${line}: ${'x'.repeat(10_000)}\r\n`);
+        }
+      },
+      { reason: 'unreachable' },
+    ],
+    [
+      'a redirect, which is not followed',
+      (socket) =>
+        void socket.write('HTTP/1.1 307 Found\r\nLocation: /token\r\nContent-Length: 0\r\n\r\n'),
+      { reason: 'status', status: 307 },
+    ],
+    [
+      'a status without a body',
+      (socket) => void socket.write('HTTP/1.1 204 No Content\r\n\r\n'),
+      { reason: 'status', status: 204 },
+    ],
+    [
+      'a status of its own',
+      (socket, _, request) => void socket.write(responseTo(codeIn(request), 'HTTP/1.1 999 Denied')),
+      { reason: 'status', status: 999 },
+    ],
+  ])('%s fails the exchange, and the code was sent once', async (_, respond, expected) => {
+    const { result, failure, before, provider } = await signIn((socket, nth, request) => {
+      respond(socket, nth, request);
+    });
+    expect(result).toEqual({ error: 'exchange_failed' });
+    expect(await failure()).toMatchObject(expected);
+    expect(provider.requests()).toBe(before + 1);
+  });
+
+  test('a body without end is left after 64 KiB, with its connection', async () => {
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
+    const { failure } = await signIn((socket) => {
+      socket.once('close', () => resolve());
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+      function send(): void {
+        while (!socket.destroyed && socket.write(chunk));
+      }
+      socket.on('drain', send);
+      send();
+    });
+    expect(await failure()).toMatchObject({ reason: 'too_large' });
+    await closed;
+  });
+
+  test('the request says who asks, and how long its body is', async () => {
+    let received = '';
+    await expectTokens((socket, nth, request) => {
+      received = request;
+      grant(socket, nth, request);
+    });
+    const [head = '', body = ''] = received.split('\r\n\r\n');
+    expect(head).toMatch(/^POST \/token HTTP\/1\.1\r\n/);
+    expect(head).toMatch(/\r\nUser-Agent: \S/i);
+    expect(head).toMatch(new RegExp(`\\r\\nContent-Length: ${body.length}(\\r|$)`, 'i'));
+  });
+
+  test('fifty exchanges at once get a token each, and nothing warns', async () => {
+    await Promise.all(Array.from({ length: 50 }, () => expectTokens(grant)));
+    expect((await launching).output().includes('Warning')).toBe(false);
+  });
+
+  test('RFC 9700 §4.2: a provider whose certificate nobody vouches for receives no code', async () => {
+    let asked = 0;
+    const tls = await makeSelfSigned();
+    using provider = Bun.serve({
+      ...{ port: 0, hostname: '127.0.0.1', tls },
+      fetch() {
+        asked += 1;
+        return Response.json({ access_token: 'a' });
+      },
+    });
+    const env = { MAL_TOKEN_URL: `https://localhost:${provider.port}/token` };
+    const relay = await launchRelay(env, { command });
+    await relay.waitForEvent('listening');
+    const { state } = await start(relay);
+    expect((await bringCode(relay, state, makeCode())).status).toBe(502);
+    expect(asked).toBe(0);
+    expect(relay.events('exchange_failed')).toMatchObject([
+      { reason: 'unreachable', cause: 'tls' },
+    ]);
+    await relay.stop();
+  });
+});
+
+test('a provider that does not respond is left after 15 s', async () => {
+  using provider = await serveBytes(() => {});
+  const failures = RUNTIMES.map(async ([, command]) => {
+    const relay = await launchRelay({ MAL_TOKEN_URL: provider.url }, { command });
+    await relay.waitForEvent('listening');
+    const { state } = await start(relay);
+    expect((await bringCode(relay, state, makeCode())).status).toBe(502);
+    await relay.stop();
+    return relay.events('exchange_failed');
+  });
+  const timedOut = [expect.objectContaining({ reason: 'timeout' })];
+  expect(await Promise.all(failures)).toEqual([timedOut, timedOut] as never);
+});
