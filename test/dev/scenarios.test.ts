@@ -73,6 +73,15 @@ const DEVICE: Record<ScenarioName, (session: string) => Promise<void>> = {
     const headers = { Authorization: `Bearer ${(result as Answer).accessToken}` };
     const user = await dev.askProvider('/userinfo', { headers });
     expect(await user.json()).toEqual({ sub: 'Ada', name: 'Ada' });
+    const { accessToken, refreshToken } = result as Answer;
+    const body = JSON.stringify({ service: 'dev', accessToken, refreshToken });
+    for (const _ of [1, 2]) {
+      expect((await dev.ask('/revoke', { method: 'POST', body })).status).toBe(200);
+    }
+    await dev.untilShown('the app signed out: its refresh token was revoked');
+    expect((await dev.askProvider('/userinfo', { headers })).status).toBe(401);
+    const refused = await refresh(dev, String(refreshToken), {}, 'dev');
+    expect(refused.body.error).toBe('invalid_grant');
   },
   deny: (session) => expectError(session, 'access_denied'),
   'deny-at-relay': (session) => expectError(session, 'access_denied'),

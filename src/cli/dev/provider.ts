@@ -244,7 +244,8 @@ export function createDevProvider(options: DevProviderOptions) {
   /** Called by apps, web apps too (CORS): each needs a code or a token. */
   const forApps = new Map<string, (request: Request) => Response | Promise<Response>>([
     ['/token', issuer.issue],
-    ['/userinfo', userinfo],
+    ['/revoke', issuer.revoke],
+    ['/userinfo', issuer.userinfo],
   ]);
 
   return {
@@ -270,11 +271,12 @@ function planOf(form: URLSearchParams): Plan {
   return planFor(scenario ?? 'approve');
 }
 
-/** The codes that the relay got, and its tokens. RFC 6749 §4.1.3, §6. */
+/** The codes that the relay got, and its tokens. RFC 6749 §4.1.3, §6, RFC 7009 §2. */
 function createTokenIssuer(say: (text: string) => void) {
   const grants = new Map<string, DevGrant>();
   /** Refresh token -> how often it was used, with `refresh-rotates` and `refresh-503`. */
   const refreshes = new Map<string, number>();
+  const revoked = new Map<string, true>();
 
   async function exchange(form: URLSearchParams): Promise<Response> {
     const code = form.get('code') ?? '';
@@ -291,7 +293,7 @@ function createTokenIssuer(say: (text: string) => void) {
 
   function refresh(token: string): Response {
     const read = readToken('refresh', token);
-    if (read === undefined) return tokenError('invalid_grant');
+    if (read === undefined || revoked.has(token)) return tokenError('invalid_grant');
     const { user, scenario } = read;
     const times = refreshes.get(token) ?? 0;
     if (scenario === 'refresh-refused') return tokenError('invalid_grant');
@@ -325,6 +327,30 @@ function createTokenIssuer(say: (text: string) => void) {
       if (grantType === 'refresh_token') return refresh(form.get('refresh_token') ?? '');
       return tokenError('unsupported_grant_type');
     },
+
+    async revoke(request: Request): Promise<Response> {
+      if (request.method !== 'POST') return tokenError('invalid_request');
+      const form = await readForm(request);
+      if (form.get('client_id') !== CLIENT_ID) return tokenError('invalid_client', 401);
+      const token = form.get('token') ?? '';
+      const kind = KINDS.find((each) => readToken(each, token) !== undefined);
+      if (kind !== undefined && !revoked.has(token)) {
+        remember(revoked, token, true);
+        say(`the app signed out: its ${kind} token was revoked`);
+      }
+      return new Response(null, { headers: COMMON });
+    },
+
+    userinfo({ headers }: Request): Response {
+      const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
+      const read = readToken('access', token);
+      const isExpired = read === undefined || read.atMs + TOKEN_SECONDS * 1_000 < Date.now();
+      if (isExpired || revoked.has(token)) {
+        const header = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
+        return json({ error: 'invalid_token' }, 401, header);
+      }
+      return json({ sub: read.user, name: read.user });
+    },
   };
 }
 
@@ -332,16 +358,6 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
   map.set(key, value);
   const [oldest] = map.keys();
   if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
-}
-
-function userinfo({ headers }: Request): Response {
-  const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
-  const read = readToken('access', token);
-  if (read === undefined || read.atMs + TOKEN_SECONDS * 1_000 < Date.now()) {
-    const header = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
-    return json({ error: 'invalid_token' }, 401, header);
-  }
-  return json({ sub: read.user, name: read.user });
 }
 
 const CORS = {
@@ -434,6 +450,8 @@ function createToken(kind: 'access' | 'refresh', user: string, scenario: Scenari
   const name = Buffer.from(user.slice(0, 40)).toString('base64url');
   return ['dev', kind, scenario, name, Date.now().toString(36), randomText()].join('.');
 }
+
+const KINDS = ['access', 'refresh'] as const;
 
 function readToken(kind: 'access' | 'refresh', token: string) {
   const [dev, tokenKind, scenarioName, name = '', at = ''] = token.split('.');

@@ -211,6 +211,7 @@ function settingsFor(options: DevRelayOptions) {
     ...provider,
     authorizeUrl: `${providerUrl}/authorize`,
     tokenUrl: `${providerUrl}/token`,
+    revocation: { url: `${providerUrl}/revoke` },
   }));
   return { ...read.settings, baseUrl, providers };
 }
