@@ -1,4 +1,5 @@
 /** The relay on Node, with the adapter of Hono between node:http and a fetch handler. */
+import { Buffer } from 'node:buffer';
 import { once, setMaxListeners } from 'node:events';
 import {
   type ClientRequest,
@@ -51,7 +52,12 @@ function fetch(url: string, init: FetchInit): Promise<Response> {
   return new Promise((resolve, reject) => {
     const sent = request(url, {
       method,
-      headers: { 'User-Agent': 'node', ...init.headers },
+      headers: {
+        'User-Agent': 'node',
+        ...init.headers,
+        // Node adds none to a DELETE, and its body would count as the next request.
+        ...(body !== undefined && { 'Content-Length': Buffer.byteLength(body) }),
+      },
       agent: keepalive && kept,
       rejectUnauthorized: true,
       signal,
