@@ -12,6 +12,7 @@ import {
 } from './platform.ts';
 import * as parts from './session.ts';
 import * as core from './sign-in.ts';
+import * as out from './sign-out.ts';
 import { type RefreshOptions, refresh as refreshTokens, type Tokens } from './tokens.ts';
 
 export type { SignInErrorCode } from './errors.ts';
@@ -20,6 +21,7 @@ export type { Headers, RequestOptions } from './platform.ts';
 export type { Qr } from './qr.ts';
 export type { PollOptions, Prompt, StartOptions } from './session.ts';
 export type { Offer, Pending, Service, SignInOptions } from './sign-in.ts';
+export type { SignedOut, SignOutOptions } from './sign-out.ts';
 export type { Place, RefreshOptions, Tokens } from './tokens.ts';
 
 /** Why there are no tokens. Its message is `detail`. */
@@ -248,6 +250,14 @@ export function refresh(options: RefreshOptions & CallOptions): Promise<Tokens |
 export function refresh(options: RefreshOptions & CallOptions): Promise<Tokens | undefined> {
   return promise(refreshTokens, options);
 }
+
+/**
+ * Signs the user out: calls `forget`, then has the provider accept the tokens no longer, and
+ * resolves within 15 s with whether it confirmed that. Rejects only with what `forget` has thrown.
+ */
+export const signOut = (
+  options: out.SignOutOptions & Pick<CallOptions, 'fetch'>,
+): Promise<out.SignedOut> => promise(out.signOut, options);
 
 /** How `keepTokens` reaches the app's storage. */
 export interface KeepTokensOptions extends KeeperOptions, Pick<CallOptions, 'fetch'> {

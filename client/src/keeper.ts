@@ -242,7 +242,7 @@ function checked(stored: object): Tokens {
     const value = stored[name as never] as unknown;
     const isGood = /^expires/.test(name)
       ? typeof value === 'number'
-      : !/^(accessToken|refreshToken|tokenUrl|clientId)$/.test(name) || isText(value);
+      : !/^(accessToken|refreshToken|tokenUrl|clientId|revocationUrl)$/.test(name) || isText(value);
     if (isGood) tokens[name] = value;
   }
   return tokens as object as Tokens;

@@ -272,7 +272,7 @@ function exchange(
   deliver: (tokens: Tokens) => void,
   done: Done<Tokens>,
 ): void {
-  const { code, clientId, redirectUri } = json;
+  const { code, clientId, redirectUri, revocationUrl } = json;
   const tokenUrl = options.tokenUrl || json.tokenUrl;
   const isItself =
     tokenUrl !== options.tokenUrl && !`${tokenUrl}`.indexOf(`${addressOf(options.relay)}/`);
@@ -287,7 +287,8 @@ function exchange(
     client_id: clientId,
     code_verifier: state.verifier,
   };
-  requestTokens(call, tokenUrl, form, { tokenUrl, clientId }, (failure, tokens) => {
+  const before = { tokenUrl, clientId, ...(isText(revocationUrl) && { revocationUrl }) };
+  requestTokens(call, tokenUrl, form, before, (failure, tokens) => {
     const { detail, cause } = Object(failure);
     if (tokens) deliver(tokens);
     else done(fail('exchange_failed', detail, cause));

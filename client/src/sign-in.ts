@@ -20,6 +20,8 @@ export interface Service {
   readonly name: string;
   /** Whether the device may, or must, exchange the code itself. */
   readonly blind: 'no' | 'can' | 'must';
+  /** Whether the relay revokes tokens of this service. */
+  readonly revoke: boolean;
 }
 
 /** What a relay offers; nothing, if it is an older one. */
@@ -85,9 +87,12 @@ export const discover: Operation<Pick<Place, 'relay'>, Offer> = (call, { relay }
 function offerOf(services: readonly unknown[], extensions: unknown): Offer {
   const offered: Service[] = [];
   services.forEach((each) => {
-    const { service, name, blind } = Object(each);
+    const { service, name, blind, revoke } = Object(each);
     if (typeof service !== 'string' || typeof name !== 'string') return;
-    offered.push({ service, name, blind: blind === 'can' || blind === 'must' ? blind : 'no' });
+    offered.push({
+      ...{ service, name, blind: blind === 'can' || blind === 'must' ? blind : 'no' },
+      revoke: revoke === true,
+    });
   });
   return { services: offered, extensions: textsOf(extensions) };
 }

@@ -24,6 +24,8 @@ export interface Tokens {
   /** Where this device refreshes by itself, if it exchanged the code by itself. */
   readonly tokenUrl?: string;
   readonly clientId?: string;
+  /** Where this device revokes them, if it can. */
+  readonly revocationUrl?: string;
 }
 
 /** Which relay, and which of its providers. */
@@ -77,16 +79,16 @@ export function requestTokens(
   before: object,
   done: Done<Tokens>,
 ): void {
+  askForTokens(call, { url, body: formOf(form), isProvider: true }, before, done);
+}
+
+/** Without what is no text. */
+export function formOf(form: Readonly<Record<string, unknown>>): string {
   const pairs = Object.keys(form).map((name) => {
     const value = form[name];
     return isText(value) ? `${name}=${encodeURIComponent(value)}` : '';
   });
-  askForTokens(
-    call,
-    { url, body: pairs.filter(Boolean).join('&'), isProvider: true },
-    before,
-    done,
-  );
+  return pairs.filter(Boolean).join('&');
 }
 
 function askForTokens(call: Call, request: Request, before: object, done: Done<Tokens>): void {

@@ -14,6 +14,7 @@ import {
 import * as parts from './session.ts';
 import { sha256 } from './sha256.ts';
 import * as core from './sign-in.ts';
+import { type SignedOut, type SignOutOptions, signOut } from './sign-out.ts';
 import { type RefreshOptions, refresh, type Tokens } from './tokens.ts';
 
 export type { Failure, SignInErrorCode } from './errors.ts';
@@ -22,6 +23,7 @@ export type { Headers, RequestOptions } from './platform.ts';
 export type { Qr } from './qr.ts';
 export type { PollOptions, Prompt, StartOptions } from './session.ts';
 export type { Offer, Pending, Service, SignInOptions } from './sign-in.ts';
+export type { SignedOut, SignOutOptions } from './sign-out.ts';
 export type { Place, RefreshOptions, Tokens } from './tokens.ts';
 
 /** Without a failure: it succeeded. What a function of the app has thrown is passed on as it is. */
@@ -146,6 +148,8 @@ export interface SignInRelay {
   resume(state: string, options: parts.StartOptions): Session | undefined;
   /** New tokens for old ones. */
   refresh(options: RefreshOptions, done: Done<Tokens>): () => void;
+  /** Signs the user out: calls `forget`, then has the provider accept the tokens no longer, and calls back within 15 s. A failure is what `forget` has thrown. */
+  signOut(options: SignOutOptions, done: Done<SignedOut>): () => void;
   /**
    * Returns a function that gives an access token, which it refreshes before it expires,
    * once for all who ask. Give it the token that the API rejected, to get another one.
@@ -161,6 +165,7 @@ self.SignInRelay = {
   signIn: (options, done) => called(core.signIn, options, done),
   discover: (options, done) => called(core.discover, options, done),
   refresh: (options, done) => called(refresh, options, done),
+  signOut: (options, done) => called(signOut, options, done),
   keepTokens(options) {
     const { headers, timeoutMs } = options;
     const get = createKeeper({ platform, headers, timeoutMs }, options);

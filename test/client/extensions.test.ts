@@ -92,8 +92,8 @@ function signInAtOnce(options: Partial<SignInOptions> = {}) {
 test('the menu of a television has the names of the services', async () => {
   const { services } = await discover(place);
   expect(services).toEqual([
-    { service: 'acme', name: 'Acme Music', blind: 'can' },
-    { service: 'confidential', name: 'Confidential', blind: 'no' },
+    { service: 'acme', name: 'Acme Music', blind: 'can', revoke: false },
+    { service: 'confidential', name: 'Confidential', blind: 'no', revoke: false },
   ]);
 });
 

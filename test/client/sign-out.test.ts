@@ -1,0 +1,177 @@
+/** Signing out: the app forgets the tokens, whatever the network says, and learns whether the provider confirmed. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { signOut as signOutWithFetch } from '../../client/src/index.ts';
+import type { Call } from '../../client/src/platform.ts';
+import { type SignedOut, type SignOutOptions, signOut } from '../../client/src/sign-out.ts';
+import type { Tokens } from '../../client/src/tokens.ts';
+import { serveUpstream, type Upstream } from '../kit/provider.ts';
+import { type RelayProcess, startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
+import { type Answer, createNetwork, HTML, RELAY } from './network.ts';
+
+const TOKENS = { accessToken: 'access', refreshToken: 'refresh' };
+const LONGEST_MS = 15_000;
+
+function begin(
+  answers: readonly (Answer | undefined)[],
+  options: Partial<SignOutOptions> = {},
+  at = '',
+) {
+  const network = createNetwork({ [at]: answers });
+  const call: Call = { platform: network.platform };
+  const ends: { failure: unknown; result: SignedOut | undefined; atMs: number }[] = [];
+  const place = { relay: `${RELAY}/`, service: 'mal', tokens: TOKENS };
+  signOut(call, { ...place, ...options }, (failure, result) =>
+    ends.push({ failure, result, atMs: network.clock.now() }),
+  );
+  return { ...network, call, ends };
+}
+
+const REVOKED: Answer = [200, '{}'];
+
+test('the relay gets both tokens, and the app learns that they were revoked', () => {
+  const { clock, asked, ends } = begin([REVOKED]);
+  clock.advance(10);
+  expect(asked).toEqual([
+    {
+      atMs: 0,
+      url: `${RELAY}/revoke`,
+      body: JSON.stringify({ service: 'mal', refreshToken: 'refresh', accessToken: 'access' }),
+    },
+  ]);
+  expect(ends).toEqual([{ failure: undefined, result: { revoked: true }, atMs: 10 }]);
+});
+
+test.each<[string, Answer, Partial<SignedOut>]>([
+  ['a provider without an endpoint', [400, '{"error":"unsupported"}'], {}],
+  [
+    'one where the user can remove the app',
+    [400, '{"error":"unsupported","removeAt":"https://mal.test/apps"}'],
+    { removeAt: 'https://mal.test/apps' },
+  ],
+  ['removeAt of a wrong type', [400, '{"error":"unsupported","removeAt":{"toString":1}}'], {}],
+  ['a relay that is older', [404, '404 page not found\n'], {}],
+])('%s: not revoked, at once', (_, answer, expected) => {
+  const { clock, asked, ends } = begin([answer]);
+  clock.advance(10);
+  expect(asked).toHaveLength(1);
+  expect(ends[0]?.result).toEqual({ revoked: false, detail: expect.any(String), ...expected });
+});
+
+test.each<[string, readonly (Answer | undefined)[]]>([
+  ['no answer', [undefined]],
+  ['no connection', [[0]]],
+  ['a relay that cannot reach the provider', [[503, 'Server busy\n', '5']]],
+  ['a Retry-After of an hour', [[429, 'Rate limited\n', '3600']]],
+  ['a captive portal', [[200, HTML]]],
+  ['a proxy that answers in its own words', [[200, 'ok']]],
+])('%s: ends within 15 s, and says that it is not known', async (_, answers) => {
+  const { clock, ends } = begin(answers);
+  for (let ms = 0; ms < LONGEST_MS; ms += 100) clock.advance(100);
+  expect(ends).toHaveLength(1);
+  expect(ends[0]).toMatchObject({ failure: undefined, result: { revoked: false } });
+  const { length } = ends;
+  clock.advance(600_000);
+  expect(ends).toHaveLength(length);
+});
+
+test('what fails for a moment is tried again', () => {
+  const { clock, ends } = begin([[0], [503, 'Server busy\n', '1'], REVOKED]);
+  clock.advance(LONGEST_MS - 1);
+  expect(ends[0]?.result).toEqual({ revoked: true });
+});
+
+describe('forget', () => {
+  test('is called before anything is sent', () => {
+    const order: string[] = [];
+    const { asked, clock } = begin([REVOKED], { forget: () => order.push('forgotten') });
+    expect([order, asked.length]).toEqual([['forgotten'], 1]);
+    clock.advance(10);
+  });
+
+  test.each(['throws', 'rejects'])(
+    'that %s does not prevent the revocation, and the app learns of it',
+    async (how) => {
+      const reason = new Error('read-only storage');
+      const forget = () => {
+        if (how === 'throws') throw reason;
+        return Promise.reject(reason);
+      };
+      const { clock, ends, asked } = begin([REVOKED], { forget });
+      await Promise.resolve();
+      await Promise.resolve();
+      clock.advance(10);
+      expect(asked).toHaveLength(1);
+      expect(ends).toEqual([{ failure: reason, result: { revoked: true }, atMs: 10 }]);
+    },
+  );
+});
+
+describe('after a blind sign-in', () => {
+  const BLIND: Tokens = { ...TOKENS, tokenUrl: 'https://acme.test/token', clientId: 'a b' };
+  const revocationUrl = 'https://acme.test/revoke';
+
+  test('each token goes to the provider, and none to the relay', () => {
+    const tokens = { ...BLIND, revocationUrl };
+    const { clock, asked, ends } = begin([[200], [200]], { tokens });
+    clock.advance(20);
+    expect(asked.map(({ url, body }) => [url, body])).toEqual([
+      [revocationUrl, 'token=refresh&client_id=a%20b'],
+      [revocationUrl, 'token=access&client_id=a%20b'],
+    ]);
+    expect(ends[0]?.result).toEqual({ revoked: true });
+  });
+
+  test.each<[string, object]>([
+    ['without a revocation endpoint', {}],
+    ['with one on another host', { revocationUrl: 'https://evil.test/revoke' }],
+    [
+      'with one on a host whose name begins alike',
+      { revocationUrl: 'https://acme.test.evil.test/' },
+    ],
+    ['with one that is the relay', { revocationUrl: `${RELAY}/revoke` }],
+    ['with one that is no text', { revocationUrl: { toString: 1 } }],
+    ['with damaged addresses', { tokenUrl: { toString: 1 }, revocationUrl }],
+  ])('%s nothing is sent', (_, more) => {
+    const tokens = { ...BLIND, ...more } as Tokens;
+    const { asked, ends } = begin([REVOKED], { tokens });
+    expect(asked).toEqual([]);
+    expect(ends[0]?.result).toEqual({ revoked: false, detail: expect.any(String) });
+  });
+});
+
+describe('at a relay', () => {
+  let upstream: Upstream;
+  let relay: RelayProcess;
+
+  beforeAll(async () => {
+    upstream = serveUpstream(() => new Response(''));
+    relay = await startRelay({ MAL_TOKEN_URL: upstream.url, MAL_REVOKE_URL: upstream.url });
+  });
+  afterAll(async () => {
+    await relay.stop();
+    upstream.stop();
+  });
+
+  test('the tokens reach the provider, and the storage is empty', async () => {
+    let stored: Tokens | undefined = { accessToken: plantSecret(`access-${crypto.randomUUID()}`) };
+    const result = await signOutWithFetch({
+      ...{ relay: relay.baseUrl, service: 'mal', tokens: stored },
+      forget: async () => {
+        stored = undefined;
+      },
+    });
+    expect(result).toEqual({ revoked: true });
+    expect(stored).toBeUndefined();
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test('a forget that fails rejects with what it has thrown', async () => {
+    const reason = new Error('full');
+    const signingOut = signOutWithFetch({
+      ...{ relay: relay.baseUrl, service: 'mal', tokens: TOKENS },
+      forget: () => Promise.reject(reason),
+    });
+    expect(await signingOut.catch((error) => error)).toBe(reason);
+  });
+});
