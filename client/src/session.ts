@@ -275,7 +275,9 @@ function exchange(
   const { code, clientId, redirectUri, revocationUrl } = json;
   const tokenUrl = options.tokenUrl || json.tokenUrl;
   const isItself =
-    tokenUrl !== options.tokenUrl && !`${tokenUrl}`.indexOf(`${addressOf(options.relay)}/`);
+    isText(tokenUrl) &&
+    tokenUrl !== options.tokenUrl &&
+    !tokenUrl.indexOf(`${addressOf(options.relay)}/`);
   if (!isText(code) || !isText(tokenUrl) || !isText(clientId) || isItself) {
     done(fail('refused', 'The relay sent tokens, no code, or itself for a blind sign-in'));
     return;
