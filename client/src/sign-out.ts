@@ -19,7 +19,9 @@ export interface SignOutOptions extends Place, RequestOptions {
 export interface SignedOut {
   /** False: the tokens may work until they expire. */
   readonly revoked: boolean;
-  /** Where the user can remove the app at a provider that revokes no tokens: a URL, or the way through its settings. */
+  /** The provider has no revocation endpoint that is known. */
+  readonly unsupported?: true;
+  /** Where the user can remove the app at such a provider: a URL, or the way through its settings. */
   readonly removeAt?: string;
   /** For the app's developer: why they were not revoked. It has no secret. */
   readonly detail?: string;
@@ -73,15 +75,22 @@ function requestsFor({ relay, service, tokens }: SignOutOptions): readonly Reque
 /** One request after the other. */
 function revoke(call: Call, requests: readonly Request[], finish: Finish): void {
   const request = requests[0];
-  if (!request) return finish(notRevoked('No revocation endpoint'));
+  if (!request) {
+    finish({ ...notRevoked('No revocation endpoint'), unsupported: true });
+    return;
+  }
   const take: Take = ({ status, json, isJson, refusal, detail }) => {
-    const { removeAt } = json;
+    const { error, removeAt } = json;
     // RFC 7009 §2.2: a provider's response needs no content. What answers without JSON may be a captive portal.
     if (status === 200 && (isJson || request.isProvider)) {
       if (requests.length > 1) revoke(call, requests.slice(1), finish);
       else finish({ revoked: true });
     } else if (refusal) {
-      finish(isText(removeAt) ? { ...notRevoked(detail), removeAt } : notRevoked(detail));
+      finish({
+        ...notRevoked(detail),
+        ...(error === 'unsupported' && { unsupported: true }),
+        ...(isText(removeAt) && { removeAt }),
+      });
     } else return AGAIN;
     return undefined;
   };

@@ -20,6 +20,7 @@ Usage: sign-in-relay             serve, configured by the environment
        sign-in-relay health            ask the relay on this machine whether it is alive (--ready: ready)
        sign-in-relay dev               a relay and a provider to try an app against
        sign-in-relay login SERVICE     sign in from this terminal, and get the tokens
+       sign-in-relay logout SERVICE    revoke the tokens that login has written
        sign-in-relay providers [NAME]  a list of providers, or a guide to one
 
 The relay, check and health: --env-file FILE adds settings from a file.
@@ -63,6 +64,7 @@ const COMMANDS = {
   dev: async (args: readonly string[]) =>
     (await import('./dev/command.ts')).dev(args, await loadRuntime()),
   login: async (args: readonly string[]) => (await import('./login/command.ts')).login(args),
+  logout: async (args: readonly string[]) => (await import('./login/logout.ts')).logout(args),
   async providers([name, ...others]: readonly string[]) {
     if (others.length > 0) fail(`Unexpected argument ${JSON.stringify(others[0])}\n\n${USAGE}`);
     const { showProviders } = await import('./show-providers.ts');

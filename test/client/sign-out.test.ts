@@ -43,13 +43,18 @@ test('the relay gets both tokens, and the app learns that they were revoked', ()
 });
 
 test.each<[string, Answer, Partial<SignedOut>]>([
-  ['a provider without an endpoint', [400, '{"error":"unsupported"}'], {}],
+  ['a provider without an endpoint', [400, '{"error":"unsupported"}'], { unsupported: true }],
   [
     'one where the user can remove the app',
     [400, '{"error":"unsupported","removeAt":"https://mal.test/apps"}'],
-    { removeAt: 'https://mal.test/apps' },
+    { unsupported: true, removeAt: 'https://mal.test/apps' },
   ],
-  ['removeAt of a wrong type', [400, '{"error":"unsupported","removeAt":{"toString":1}}'], {}],
+  [
+    'removeAt of a wrong type',
+    [400, '{"error":"unsupported","removeAt":{"toString":1}}'],
+    { unsupported: true },
+  ],
+  ['a client that the provider refuses', [400, '{"error":"invalid_client"}'], {}],
   ['a relay that is older', [404, '404 page not found\n'], {}],
 ])('%s: not revoked, at once', (_, answer, expected) => {
   const { clock, asked, ends } = begin([answer]);
@@ -136,7 +141,8 @@ describe('after a blind sign-in', () => {
     const tokens = { ...BLIND, ...more } as Tokens;
     const { asked, ends } = begin([REVOKED], { tokens });
     expect(asked).toEqual([]);
-    expect(ends[0]?.result).toEqual({ revoked: false, detail: expect.any(String) });
+    const detail = expect.any(String);
+    expect(ends[0]?.result).toEqual({ revoked: false, unsupported: true, detail });
   });
 });
 

@@ -19,7 +19,7 @@ export const EXIT_CODES = {
   terminated: 143,
 } as const;
 
-const DEV_RELAY = 'http://127.0.0.1:8080';
+export const DEV_RELAY = 'http://127.0.0.1:8080';
 
 const USAGE = `sign-in-relay login: sign in from this terminal, and get the tokens
 
@@ -49,7 +49,7 @@ interface Options {
   readonly insecure: boolean;
 }
 
-class UsageError extends Error {
+export class UsageError extends Error {
   constructor(
     message: string,
     readonly showsUsage = false,
@@ -175,18 +175,23 @@ function readOptions(args: readonly string[]): Options | 'help' {
   if (service === undefined || more.length > 0) {
     throw new UsageError('Name one service of the relay.', true);
   }
-  const relay = values.relay ?? (process.env.SIGN_IN_RELAY_URL || DEV_RELAY);
-  if (!/^https?:\/\//i.test(relay) || !URL.canParse(relay) || /[?#@]/.test(relay)) {
-    throw new UsageError('--relay is the base URL of a relay, such as https://relay.example.');
-  }
   return {
     service,
-    relayUrl: relay.replace(/\/+$/, ''),
+    relayUrl: readRelayUrl(values.relay),
     output: values.output === '-' ? undefined : values.output,
     deviceName: values.device ?? `Terminal on ${hostname()}`,
     details: values.details ?? false,
     insecure: values.insecure ?? false,
   };
+}
+
+/** The value of `--relay`, or its default, without slashes at its end. */
+export function readRelayUrl(given: string | undefined): string {
+  const relay = given ?? (process.env.SIGN_IN_RELAY_URL || DEV_RELAY);
+  if (!/^https?:\/\//i.test(relay) || !URL.canParse(relay) || /[?#@]/.test(relay)) {
+    throw new UsageError('--relay is the base URL of a relay, such as https://relay.example.');
+  }
+  return relay.replace(/\/+$/, '');
 }
 
 function parse(args: readonly string[]) {
