@@ -170,7 +170,7 @@ export interface DiscoveringService extends Service {
 export const SWEEP_INTERVAL_MS = 30_000;
 
 const PROVIDERS_FULL_HINT =
-  'the limit on requests to a provider is reached: callbacks and refreshes there get a 503 until one ends';
+  'the limit on requests to a provider is reached: callbacks, refreshes and revocations there get a 503 until one ends';
 
 export function createService(
   settings: EnabledSettings,
