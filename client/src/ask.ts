@@ -88,7 +88,10 @@ export function ask(
     const request = typeof next === 'function' ? next() : next;
     const { url, body, timeoutMs = Number(call.timeoutMs) || REQUEST_MS } = request;
     if (!ADDRESS.test(url)) {
-      const shown = url.replace(/[?#].*/, '').replace(/\/\/.*@/, '//…@');
+      const shown = url
+        .replace(/[?#].*/, '')
+        .replace(/\/\/.*@/, '//…@')
+        .slice(0, 99);
       giveUp(fail('refused', `This is no http or https address without a password: ${shown}`));
       return;
     }

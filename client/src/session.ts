@@ -274,11 +274,9 @@ function exchange(
 ): void {
   const { code, clientId, redirectUri, revocationUrl } = json;
   const tokenUrl = options.tokenUrl || json.tokenUrl;
-  const isItself =
-    isText(tokenUrl) &&
-    tokenUrl !== options.tokenUrl &&
-    !tokenUrl.indexOf(`${addressOf(options.relay)}/`);
-  if (!isText(code) || !isText(tokenUrl) || !isText(clientId) || isItself) {
+  const own = `${addressOf(options.relay)}/`;
+  const isOther = isText(tokenUrl) && (tokenUrl === options.tokenUrl || tokenUrl.indexOf(own));
+  if (!isText(code) || !isOther || !isText(clientId)) {
     done(fail('refused', 'The relay sent tokens, no code, or itself for a blind sign-in'));
     return;
   }

@@ -92,9 +92,7 @@ test('every file of a proxy is in docs/proxies.md', () => {
 test('deploy/nginx.conf is the only configuration of nginx: documents link to it', () => {
   const folder = `${ROOT}docs`;
   for (const page of readdirSync(folder).filter((name) => name.endsWith('.md'))) {
-    expect(readFileSync(join(folder, page), 'utf8')).not.toMatch(
-      /proxy_pass |log_format |```nginx/,
-    );
+    expect(readFileSync(join(folder, page), 'utf8')).not.toMatch(/proxy_pass |log_format /);
   }
 });
 
