@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { Tokens } from '../../../client/src/index.ts';
 import { jsonText } from '../terminal.ts';
-import type { Tokens } from './device.ts';
 
 /** The tokens cannot be written. Its message is for the user. */
 export class OutputError extends Error {}
