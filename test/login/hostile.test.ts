@@ -1,7 +1,9 @@
 /** `login` against a relay, a proxy or a network that does harm: nothing of it reaches the terminal as it is, and everything ends. */
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { EXIT_CODES, login } from '../../src/cli/login/command.ts';
 import { jsonText, printable } from '../../src/cli/terminal.ts';
@@ -255,6 +257,29 @@ test('login: a relay that does not answer the last request holds no terminal', a
   terminal.type(CTRL_C);
   expect(await terminal.exited).toBe(EXIT_CODES.interrupted);
   expect(isCancelled).toBe(true);
+});
+
+test('login: a disk that takes a part of the tokens: nothing is acknowledged, and the older file stays', async () => {
+  const asked: string[] = [];
+  const tokens = JSON.stringify({ accessToken: 'a'.repeat(5_000) });
+  const relay = await serve((path, socket) => {
+    asked.push(path);
+    socket.end(answerTo(path, respond(200, JSON.stringify(STARTED)), respond(200, tokens)));
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
+  const file = join(folder, 'tokens.json');
+  writeFileSync(file, 'old');
+  // The first write stops at 1 KiB, and the next one fails.
+  const limited = `trap '' XFSZ; ulimit -f 1; exec "$@" --output '${file}'`;
+  const child = startChild(['/bin/bash', '-c', limited, 'login', ...command(relay)], {
+    env: { NO_PROXY: '127.0.0.1' },
+  });
+  expect(await child.exited).toBe(EXIT_CODES.output);
+  expect(child.output()).toEndWith('tokens.json cannot be written: EFBIG\n');
+  expect(readdirSync(folder)).toEqual(['tokens.json']);
+  expect(readFileSync(file, 'utf8')).toBe('old');
+  expect(asked.filter((path) => path.endsWith('&ack=1'))).toEqual([]);
+  rmSync(folder, { recursive: true });
 });
 
 const residentBytes = (pid: number) =>

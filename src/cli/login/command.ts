@@ -179,8 +179,6 @@ function stopOnSignal(stopping: AbortController): void {
   }
 }
 
-const NOT_STARTED = [EXIT_CODES.relay, 'Cannot sign in'] as const;
-
 type Explanation = readonly [exitCode: number, text: string];
 
 const FAILURES: Readonly<Partial<Record<SignInErrorCode, Explanation>>> = {
@@ -207,8 +205,9 @@ function explain(error: unknown): number {
     return error.exitCode;
   }
   if (!(error instanceof SignInError)) throw error;
-  const [exitCode, text] = FAILURES[error.code] ?? NOT_STARTED;
-  say(text === NOT_STARTED[1] ? `${text}: ${error.detail}.` : text);
+  const inWordsOfSdk: Explanation = [EXIT_CODES.relay, `Cannot sign in: ${error.detail}.`];
+  const [exitCode, text] = FAILURES[error.code] ?? inWordsOfSdk;
+  say(text);
   return exitCode;
 }
 
