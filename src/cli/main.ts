@@ -59,11 +59,19 @@ async function main(): Promise<void> {
 /** For the commands that read the settings. */
 const SETTINGS_OPTIONS = { 'env-file': { type: 'string' } } as const;
 
+/** How long `login` runs on for its last request, if the relay does not answer it. A user who pressed Ctrl-C waits for it. */
+const [ACKNOWLEDGE_MS, CANCEL_MS] = [15_000, 1_000];
+
 /** Each is loaded only when it is run: a relay in production needs none of them. */
 const COMMANDS = {
   dev: async (args: readonly string[]) =>
     (await import('./dev/command.ts')).dev(args, await loadRuntime()),
-  login: async (args: readonly string[]) => (await import('./login/command.ts')).login(args),
+  async login(args: readonly string[]) {
+    const exitCode = await (await import('./login/command.ts')).login(args);
+    const waitsMs = exitCode === 0 ? ACKNOWLEDGE_MS : CANCEL_MS;
+    setTimeout(() => process.exit(exitCode), waitsMs).unref();
+    return exitCode;
+  },
   logout: async (args: readonly string[]) => (await import('./login/logout.ts')).logout(args),
   async providers([name, ...others]: readonly string[]) {
     if (others.length > 0) fail(`Unexpected argument ${JSON.stringify(others[0])}\n\n${USAGE}`);

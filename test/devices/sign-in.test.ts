@@ -124,6 +124,23 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     expect((await poll(relay, proxy.session())).status).toBe(410);
   });
 
+  // A program that cannot write its file ends with an error of its language.
+  if (platform === WEB_TV)
+    test('the storage is full: the sign-in fails, and the tokens are not acknowledged', async () => {
+      await using proxy = await startProxy(relay.baseUrl);
+      await using app = await install();
+      await app.fillStorage?.();
+      const run = app.run(proxy.url);
+      const tokens = await agree(run);
+      expect(await run.ended).toMatchObject({
+        exitCode: 1,
+        error: expect.stringMatching(/^not_saved/),
+      });
+      const response = await pollOnce(relay, proxy.session());
+      expect(await response.json()).toMatchObject(tokens);
+      expect(proxy.answers('ack')).toEqual([]);
+    });
+
   test.each<[string, string, (link: string) => Promise<unknown>]>([
     ['the user declines', 'access_denied', (link) => decide(relay, link, 'decline')],
     [

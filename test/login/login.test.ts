@@ -54,6 +54,11 @@ const runLogin = (line: readonly string[], options?: RunOptions) => startLogin(l
 
 const approve = () => dev.plan({ scenario: 'approve', auto: true });
 
+function isAcknowledged(device: string): boolean {
+  const number = new RegExp(`#(\\d+) +"${device}" started`).exec(dev.output())?.[1];
+  return new RegExp(`#${number} +the device acknowledged`).test(dev.output());
+}
+
 /** The user confirms at the short link, and signs in. */
 async function signInAt(link: string): Promise<void> {
   const page = await chooseAtProvider(dev, await decide(dev, link), { name: 'Ada', ending: '' });
@@ -64,6 +69,7 @@ const TOKENS = {
   accessToken: expect.any(String),
   refreshToken: expect.any(String),
   expiresIn: 3_600,
+  expiresAt: expect.any(Number),
 };
 
 describe('login in a pipe', () => {
@@ -75,10 +81,7 @@ describe('login in a pipe', () => {
     expect(stderr).toMatch(/\/L\/[A-Z]{4}-[A-Z]{4}\n/);
     expect(stderr).not.toContain('\x1b');
     expect(stderr).not.toContain(JSON.parse(stdout).accessToken);
-    const number = /#(\d+) +"The pipe" started/.exec(dev.output())?.[1];
-    await pollUntil('it is acknowledged', () =>
-      new RegExp(`#${number} +the device acknowledged`).test(dev.output()),
-    );
+    await pollUntil('it is acknowledged', () => isAcknowledged('The pipe'));
   });
 
   test('a user opens the short link, confirms and signs in', async () => {
@@ -177,6 +180,18 @@ describe('login --output', () => {
     expect(ended.stderr).not.toContain('/L/');
   });
 
+  test('what cannot be written is not acknowledged → 7', async () => {
+    await approve();
+    const ended = await runLogin(atDev('--device', 'A full disk', '--output', '/dev/full'));
+    expect(ended).toMatchObject({ exitCode: EXIT_CODES.output, stdout: '' });
+    expect(ended.stderr).toEndWith('/dev/full cannot be written: ENOSPC\n');
+    // The next one is, and by then this one would have been.
+    await approve();
+    await runLogin(atDev('--device', 'Another disk'));
+    await pollUntil('the next one is acknowledged', () => isAcknowledged('Another disk'));
+    expect(isAcknowledged('A full disk')).toBe(false);
+  });
+
   test('a sign-in that fails leaves an older file, and no other', async () => {
     const own = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
     writeFileSync(join(own, 'tokens.json'), 'old');
@@ -210,8 +225,8 @@ describe('login: which relay', () => {
       fetch: () => new Response('{}'),
     });
     for (const [relay, why] of [
-      ['http://127.0.0.1:1', 'cannot be reached'],
-      [other.url.origin, 'invalid response'],
+      ['http://127.0.0.1:1', 'the relay does not answer'],
+      [other.url.origin, 'The relay answered 200: not what was expected'],
     ] as const) {
       const ended = await runLogin(command('dev', '--relay', relay));
       expect(ended).toMatchObject({ exitCode: EXIT_CODES.relay, stdout: '' });
@@ -286,7 +301,7 @@ describe('login in a terminal', () => {
   });
 });
 
-test('login: expires while the link is not opened; the countdown ends it without the relay', async () => {
+test('login: expires while the link is not opened', async () => {
   await dev.plan({ scenario: 'expires', seconds: 2 });
   const login = startInTerminal(atDev());
   expect(await login.exited).toBe(EXIT_CODES.expired);

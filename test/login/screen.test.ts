@@ -14,16 +14,16 @@ import { scanTerminal } from '../kit/qr.ts';
 const SHOWN = {
   service: 'mal',
   link: 'https://sign-in.relay.example/L/BCDF-GHJK',
-  codePage: 'https://sign-in.relay.example/link',
+  verificationUrl: 'https://sign-in.relay.example/link',
   userCode: 'BCDF-GHJK',
-  session: '',
   expiresIn: 600,
-  expiresAtMs: 0,
+  secondsLeft: () => 600,
 };
 
 /** Without codes: a relay that has none gives out only its long link. */
 const LONG = {
-  ...{ service: 'mal', session: '', expiresIn: 600, expiresAtMs: 0 },
+  ...SHOWN,
+  ...{ userCode: undefined, verificationUrl: undefined },
   link: 'https://sign-in.relay.example/auth/mal?state=ABCDEFGHIJKLMNOPQRSTUVWX',
 };
 

@@ -278,7 +278,11 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
         const started = { session: UNKNOWN_SECRET, url: link, expiresIn: 600 };
         using untrusted = Bun.serve({
           ...{ port: 0, hostname: '127.0.0.1', tls: await makeSelfSigned() },
-          fetch: ({ url }) => Response.json(url.endsWith('/auth/start') ? started : tokens),
+          fetch({ url }) {
+            if (url.endsWith('/services')) return new Response(null, { status: 404 });
+            if (url.endsWith('&ack=1')) return new Response(null, { status: 204 });
+            return Response.json(url.endsWith('/auth/start') ? started : tokens);
+          },
         });
         const args = ['login', 'mal', '--relay', untrusted.url.origin, ...flags];
         const login = await runChild([...command, ...args], { env: { NO_PROXY: '127.0.0.1' } });

@@ -7,7 +7,7 @@
  *     onPrompt: function (prompt) {},      // show prompt.link, prompt.userCode and <img src=prompt.qr>
  *     onCountdown: function (seconds) {},  // once a second
  *     onTokens: function (tokens) {},      // they are saved already
- *     onError: function (code, detail) {}  // see FINAL ERRORS
+ *     onError: function (code, detail, tokens) {}  // see FINAL ERRORS
  *   };
  *   RelaySignIn.tokens(options);           // the saved ones, refreshed if they are due; or invalid_grant:
  *   var current = RelaySignIn.begin(options);
@@ -16,7 +16,8 @@
  * Set options.rejected to an access token that the provider's API answered with 401.
  *
  * FINAL ERRORS: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
- * expired, refused, unreachable, and of tokens: invalid_grant (sign in again).
+ * expired, refused, unreachable, and of tokens: invalid_grant (sign in again). not_saved: the storage
+ * is full or forbidden. The app has the tokens, until it is closed.
  */
 var RelaySignIn = (function () {
   var WAIT_SECONDS = 25; // The relay holds a poll this long. Some proxies cut a request after 30 s.
@@ -44,9 +45,10 @@ var RelaySignIn = (function () {
           if (reply.status === 200 && reply.body.error) {
             screen.fail(reply.body.error);
           } else if (reply.status === 200 && reply.body.accessToken) {
-            save(reply.body);
-            tell(resultUrl + 'ack=1'); // Only now: until then a lost response costs no sign-in.
-            screen.succeed(reply.body);
+            if (save(reply.body)) {
+              tell(resultUrl + 'ack=1'); // Only now: until then a lost response costs no sign-in.
+              screen.succeed(reply.body);
+            } else screen.fail('not_saved', 'The storage is full or forbidden', reply.body);
           } else if (reply.status === 400) {
             screen.fail('refused', reply.text);
             // The relay decides when the link has expired. The time here ends only polls that fail.
@@ -181,10 +183,10 @@ var RelaySignIn = (function () {
         if (link > LINKS) screen.fail('expired');
         else signIn(options, screen);
       },
-      fail: function (code, detail) {
+      fail: function (code, detail, tokens) {
         if (screen.isOver) return;
         end();
-        options.onError(code, detail || '');
+        options.onError(code, detail || '', tokens);
       },
     };
 
@@ -244,7 +246,7 @@ var RelaySignIn = (function () {
     askUntilAnswered(options.relay + '/refresh', body, 'accessToken', caller, function (answer) {
       // Without a new refresh token the old one stays.
       answer.refreshToken = answer.refreshToken || saved.refreshToken;
-      save(answer);
+      save(answer); // If it fails, they last until the app is closed.
       each(function (one) {
         one.onTokens(answer);
       });
@@ -263,13 +265,15 @@ var RelaySignIn = (function () {
     return leftMs < MARGIN_MS || leftMs > saved.expiresIn * 1000;
   }
 
+  // Whether they will be there when the app starts again.
   function save(saved) {
     if (saved.expiresIn) saved.expiresAt = Date.now() + saved.expiresIn * 1000;
     // Apps on webOS and Tizen have a storage of their own each. Private mode and a full disk throw.
     try {
       localStorage.setItem(STORAGE_KEY, JSON.stringify(saved));
+      return true;
     } catch (ignored) {
-      // They last until the app is closed.
+      return false;
     }
   }
 

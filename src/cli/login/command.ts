@@ -1,9 +1,15 @@
 /** `sign-in-relay login`: a device in the terminal. docs/login.md. */
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
+import {
+  SignInError,
+  type SignInErrorCode,
+  start,
+  type Tokens,
+} from '../../../client/src/index.ts';
 import { printable } from '../terminal.ts';
-import { createDevice, type Failure, SignInError } from './device.ts';
 import { type Output, OutputError, openFileOutput, stdoutOutput } from './output.ts';
+import { createFetch, HEADERS } from './request.ts';
 import { openScreen, type Screen } from './screen.ts';
 
 /** docs/login.md. */
@@ -58,9 +64,13 @@ export class UsageError extends Error {
   }
 }
 
+/** The sign-in is to be cancelled at the relay. */
 class Stopped extends Error {
-  constructor(readonly exitCode: number) {
-    super('Stopped.');
+  constructor(
+    readonly exitCode: number,
+    message = 'Stopped. The sign-in was cancelled.',
+  ) {
+    super(message);
   }
 }
 
@@ -76,7 +86,7 @@ export async function login(args: readonly string[]): Promise<number> {
     }
     stopOnSignal(stopping);
     output = options.output === undefined ? stdoutOutput : openFileOutput(options.output);
-    await signIn(options, output, stopping.signal);
+    await signIn(options, output, stopping);
     return EXIT_CODES.signedIn;
   } catch (error) {
     return explain(error);
@@ -85,39 +95,73 @@ export async function login(args: readonly string[]): Promise<number> {
   }
 }
 
-async function signIn(options: Options, output: Output, signal: AbortSignal): Promise<void> {
+/** A user waits for the link: shorter than the minute for which the SDK tries. */
+const START_MS = 10_000;
+
+async function signIn(options: Options, output: Output, stopping: AbortController): Promise<void> {
   const { service, relayUrl, insecure } = options;
+  const { signal } = stopping;
   let screen: Screen | undefined;
-  const watch = {
-    onRetry: (trouble: string) => (screen ? screen.trouble(trouble) : say(`Trouble: ${trouble}.`)),
-    onOpened: () => screen?.opened(),
-  };
-  const device = createDevice(relayUrl, watch, signal, insecure ? fetchInsecurely : fetch);
-  const started = await device.start(options);
-  screen = openScreen({ ...started, service }, process.stderr);
-  try {
-    const tokens = await device.waitForTokens(started);
-    screen.close();
+  let isOver = false;
+  function onTrouble(text: string): void {
+    if (screen) screen.trouble(text);
+    else if (!isOver) say(`Trouble: ${text}.`);
+  }
+  function close(): void {
+    isOver = true;
+    screen?.close();
     screen = undefined;
-    await output.write(tokens);
+  }
+  async function save(tokens: Tokens): Promise<void> {
+    close();
+    try {
+      await output.write(tokens);
+    } catch (error) {
+      // Not tried again: a part may have been written.
+      stopping.abort(error);
+    }
+  }
+  const late = `The relay started no sign-in within ${START_MS / 1_000} seconds.`;
+  const deadline = setTimeout(() => stopping.abort(new Stopped(EXIT_CODES.relay, late)), START_MS);
+  const session = await start({
+    relay: relayUrl,
+    service,
+    device: options.deviceName,
+    details: options.details,
+    // The tokens as most apps get them. If the relay demands it, it is blind.
+    blind: false,
+    headers: HEADERS,
+    fetch: createFetch({ relayUrl, insecure, onTrouble }),
+    signal,
+  }).finally(() => clearTimeout(deadline));
+  if (session === undefined) throw signal.reason;
+  try {
+    checkLink(session.prompt.link);
+    screen = openScreen({ ...session.prompt, service }, process.stderr);
+    const tokens = await session.poll({ save, onOpened: () => screen?.opened(), signal });
+    if (tokens === undefined) throw signal.reason;
     const where = options.output === undefined ? '' : ` The tokens are in ${options.output}.`;
     say(`Signed in to ${service}.${where}`);
-    // Only now: until then the relay would deliver them again.
-    await device.acknowledge(started);
   } catch (error) {
-    screen?.close();
-    if (error instanceof Stopped) await device.cancel(started);
+    if (error instanceof Stopped) void session.cancel();
     throw error;
+  } finally {
+    close();
+  }
+}
+
+/** A user name at its beginning looks like the host. */
+function checkLink(link: string): void {
+  const { username, password } = URL.canParse(link) ? new URL(link) : { username: link };
+  if (username || password) {
+    throw new Stopped(
+      EXIT_CODES.relay,
+      'The relay sent a link with a user name or without a host.',
+    );
   }
 }
 
 const say = (text: string) => void process.stderr.write(`${printable(text)}\n`);
-
-const fetchInsecurely = ((url: string, init?: RequestInit) => {
-  // Bun obeys `tls`. Node has only this variable, for the whole process, which connects only to the relay.
-  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
-  return fetch(url, { ...init, tls: { rejectUnauthorized: false } });
-}) as typeof fetch;
 
 /** One Ctrl-C may arrive twice, from the terminal and from npm. */
 const ECHO_MS = 500;
@@ -135,16 +179,14 @@ function stopOnSignal(stopping: AbortController): void {
   }
 }
 
-const FAILURES: Readonly<Record<Failure, readonly [exitCode: number, text: string]>> = {
+type Explanation = readonly [exitCode: number, text: string];
+
+const FAILURES: Readonly<Partial<Record<SignInErrorCode, Explanation>>> = {
   access_denied: [EXIT_CODES.declined, 'The sign-in was declined.'],
   authorization_failed: [EXIT_CODES.failed, 'The provider did not sign the user in. Try again.'],
   missing_code: [EXIT_CODES.failed, 'The provider redirected without a code. Try again.'],
   exchange_failed: [EXIT_CODES.failed, 'The provider gave no tokens. Try again.'],
   expired: [EXIT_CODES.expired, 'Nobody signed in before the link expired.'],
-  refused: [EXIT_CODES.relay, 'The relay refused to start a sign-in'],
-  rate_limited: [EXIT_CODES.relay, 'Too many sign-ins were started from here. Try again later.'],
-  unreachable: [EXIT_CODES.relay, 'The relay cannot be reached'],
-  invalid_response: [EXIT_CODES.relay, 'The relay sent an invalid response'],
 };
 
 /** Says why there are no tokens, and returns the exit code. */
@@ -159,12 +201,13 @@ function explain(error: unknown): number {
     return EXIT_CODES.output;
   }
   if (error instanceof Stopped) {
-    say('Stopped. The sign-in was cancelled.');
+    say(error.message);
     return error.exitCode;
   }
   if (!(error instanceof SignInError)) throw error;
-  const [exitCode, text] = FAILURES[error.code];
-  say(error.detail && !text.endsWith('.') ? `${text}: ${error.detail}.` : text);
+  const inWordsOfSdk: Explanation = [EXIT_CODES.relay, `Cannot sign in: ${error.detail}.`];
+  const [exitCode, text] = FAILURES[error.code] ?? inWordsOfSdk;
+  say(text);
   return exitCode;
 }
 

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { type SignedOut, signOut, type Tokens } from '../../../client/src/index.ts';
 import { printable } from '../terminal.ts';
 import { DEV_RELAY, EXIT_CODES, readRelayUrl, UsageError } from './command.ts';
+import { createFetch } from './request.ts';
 
 const USAGE = `sign-in-relay logout: end what sign-in-relay login has begun
 
@@ -13,6 +14,7 @@ Usage: sign-in-relay logout SERVICE [options]
                    Not given: the tokens are read from stdin
   --relay URL      the relay. Default: SIGN_IN_RELAY_URL, or else ${DEV_RELAY},
                    where sign-in-relay dev listens
+  --insecure       accept any certificate; for sign-in-relay dev --https
   --help
 
 Exit codes: 0 the provider accepts the tokens no longer, 2 wrong options, 4 the tokens
@@ -35,12 +37,14 @@ export async function logout(args: readonly string[]): Promise<number> {
       process.stdout.write(USAGE);
       return 0;
     }
-    const { service, relay, input } = options;
+    const { service, relay, input, insecure } = options;
     const tokens = parseTokens(input === undefined ? await readStdin() : readFile(input), input);
     const forget = () => {
       if (input !== undefined) remove(input);
     };
-    return report(service, await signOut({ relay, service, tokens, forget }));
+    const send = createFetch({ relayUrl: relay, insecure, onTrouble: () => {} });
+    const outcome = await signOut({ relay, service, tokens, forget, fetch: send });
+    return report(service, outcome);
   } catch (error) {
     if (error instanceof UsageError) {
       say(error.message);
@@ -82,7 +86,11 @@ function readOptions(args: readonly string[]) {
   if (input === undefined && process.stdin.isTTY) {
     throw new UsageError('Name the file with the tokens in --input, or pipe them in.', true);
   }
-  return { service, input, relay: readRelayUrl(values.relay) };
+  return {
+    ...{ service, input },
+    relay: readRelayUrl(values.relay),
+    insecure: values.insecure ?? false,
+  };
 }
 
 function parse(args: readonly string[]) {
@@ -93,6 +101,7 @@ function parse(args: readonly string[]) {
       options: {
         input: { type: 'string', short: 'i' },
         relay: { type: 'string' },
+        insecure: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     });

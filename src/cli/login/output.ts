@@ -1,9 +1,17 @@
 /** Where the tokens go: stdout, or a file that only its owner can read. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import type { Tokens } from '../../../client/src/index.ts';
 import { jsonText } from '../terminal.ts';
-import type { Tokens } from './device.ts';
 
 /** The tokens cannot be written. Its message is for the user. */
 export class OutputError extends Error {}
@@ -49,7 +57,8 @@ export function openFileOutput(path: string): Output {
     async write(tokens) {
       attempt(path, () => {
         if (file === undefined) return;
-        writeSync(file, toText(tokens));
+        // Unlike writeSync, it writes all or throws.
+        writeFileSync(file, toText(tokens));
         if (isReplaced) fsyncSync(file);
         close();
         if (isReplaced) renameSync(written, path);

@@ -1,6 +1,7 @@
 /** What `login` shows while it waits: link, code, QR code and countdown in a terminal, or plain lines elsewhere. */
 import type { WriteStream } from 'node:tty';
 import { stripVTControlCharacters, styleText } from 'node:util';
+import type { Prompt } from '../../../client/src/index.ts';
 import {
   barText,
   clockText,
@@ -10,7 +11,6 @@ import {
   renderQr,
   type TerminalQr,
 } from '../terminal.ts';
-import type { SignIn } from './device.ts';
 
 export interface Screen {
   /** Reports a problem that a retry may solve. */
@@ -21,7 +21,7 @@ export interface Screen {
   close(): void;
 }
 
-export interface Shown extends SignIn {
+export interface Shown extends Omit<Prompt, 'qr'> {
   readonly service: string;
 }
 
@@ -36,9 +36,11 @@ const OPENED = 'The link is open: continue there';
 const PLAIN_TICK_MS = 60_000;
 
 function openPlainScreen(shown: Shown, stream: WriteStream): Screen {
-  const { link, codePage, userCode, expiresAtMs } = shown;
-  const left = () => durationText(expiresAtMs - performance.now());
-  const byCode = userCode ? `\nor open ${printable(codePage ?? '')} and type ${userCode}.` : '';
+  const { link, verificationUrl, userCode, secondsLeft } = shown;
+  const left = () => durationText(secondsLeft() * 1_000);
+  const byCode = userCode
+    ? `\nor open ${printable(verificationUrl ?? '')} and type ${userCode}.`
+    : '';
   stream.write(`${titleOf(shown)}. Open this link in any browser:\n\n  ${link}\n${byCode}\n`);
   stream.write(`Waiting: the link expires in ${left()}.\n`);
   const ticks = setInterval(() => stream.write(`Waiting: ${left()} left.\n`), PLAIN_TICK_MS);
@@ -58,7 +60,7 @@ const TROUBLE_SHOWN_MS = 5_000;
 
 /** After the first drawing only the countdown changes. */
 function openTerminalScreen(shown: Shown, stream: WriteStream): Screen {
-  const { expiresIn, expiresAtMs } = shown;
+  const { expiresIn, secondsLeft } = shown;
   let layout = layOut(shown, stream.columns, stream.rows);
   let trouble = { text: '', untilMs: 0 };
   let isOpened = false;
@@ -71,7 +73,7 @@ function openTerminalScreen(shown: Shown, stream: WriteStream): Screen {
 
   function drawStatus(): void {
     const nowMs = performance.now();
-    const leftMs = expiresAtMs - nowMs;
+    const leftMs = secondsLeft() * 1_000;
     const isTroubled = nowMs < trouble.untilMs;
     const waiting = isOpened ? 'Opened: continue there' : 'Waiting for you';
     const words = isTroubled ? trouble.text : `${waiting}  ${clockText(leftMs)}`;
@@ -155,14 +157,14 @@ export function layOut(shown: Shown, columns: number, rows: number): Layout {
   );
 }
 
-function wordsFor({ userCode, codePage }: Shown, hasQr: boolean): string[] {
+function wordsFor({ userCode, verificationUrl }: Shown, hasQr: boolean): string[] {
   return [
     ...(hasQr
       ? ['Scan the code, or open the', 'link above in any browser.']
       : ['Open the link in any browser.']),
     ...(userCode === undefined
       ? []
-      : ['', `Or type ${style('bold', userCode)} at`, printable(codePage ?? '')]),
+      : ['', `Or type ${style('bold', userCode)} at`, printable(verificationUrl ?? '')]),
     '',
   ];
 }

@@ -48,6 +48,8 @@ export interface App extends AsyncDisposable {
   mode(): number | undefined;
   /** As if the tokens had been saved a day from now. Not in a browser. */
   setClockBack?(): void;
+  /** From the next run on nothing can be saved. In a browser. */
+  fillStorage?(): Promise<unknown>;
 }
 
 /** A language whose programs can be run here. */

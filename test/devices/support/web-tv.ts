@@ -76,6 +76,8 @@ export async function closeBrowser(): Promise<void> {
   await (await browser)?.close();
 }
 
+const FULL_STORAGE = `Storage.prototype.setItem = function () { throw new Error('QuotaExceededError'); };`;
+
 async function createApp(context: BrowserContext): Promise<App> {
   await context.addInitScript(REMOVE_NEWER);
   let saved: Tokens | undefined;
@@ -89,6 +91,7 @@ async function createApp(context: BrowserContext): Promise<App> {
     },
     tokens: async () => saved,
     mode: () => undefined,
+    fillStorage: () => context.addInitScript(FULL_STORAGE),
     [Symbol.asyncDispose]: () => context.close(),
   };
 }
