@@ -104,7 +104,8 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
       const startedAtMs = clock.now();
       let status = 0;
       let outcome: ExchangeOutcome<TokenFailure>;
-      const signal = timeouts();
+      const timeout = timeouts.begin();
+      const { signal } = timeout;
       const { tokenUrl } = provider;
       const init = {
         method: 'POST',
@@ -128,6 +129,8 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         outcome = parseResponse(status, await readText(response));
       } catch (error) {
         outcome = failed(describeFailure(error, signal));
+      } finally {
+        timeouts.end(timeout);
       }
       const reason = outcome.ok ? 'granted' : outcome.failure.reason;
       monitor.answered(provider.name, kind, reason, status, clock.now() - startedAtMs);
@@ -148,16 +151,23 @@ function describeFailure(error: unknown, { aborted }: AbortSignal): TokenFailure
  * would cost more than handling its response. So a request is aborted after
  * EXCHANGE_TIMEOUT_MS, or up to TIMEOUT_SHARED_MS later.
  */
-function createTimeouts(clock: Clock): () => AbortSignal {
+function createTimeouts(clock: Clock) {
   const deadlines = createDeadlineQueue(clock, EXCHANGE_TIMEOUT_MS + TIMEOUT_SHARED_MS);
   let current = new SharedTimeout();
-  return () => {
-    const untilMs = current.dueAtMs - EXCHANGE_TIMEOUT_MS;
-    if (clock.now() > untilMs) {
-      current = new SharedTimeout();
-      deadlines.add(current);
-    }
-    return current.signal;
+  return {
+    begin(): SharedTimeout {
+      const untilMs = current.dueAtMs - EXCHANGE_TIMEOUT_MS;
+      if (current.requests === 0 || clock.now() > untilMs) {
+        current = new SharedTimeout();
+        deadlines.add(current);
+      }
+      current.requests += 1;
+      return current;
+    },
+    end(timeout: SharedTimeout): void {
+      timeout.requests -= 1;
+      if (timeout.requests === 0) deadlines.cancel(timeout);
+    },
   };
 }
 
@@ -166,6 +176,8 @@ const TIMEOUT_SHARED_MS = 250;
 class SharedTimeout extends AbortController implements Deadline {
   /** Set when it is added. */
   dueAtMs = 0;
+  /** In progress. */
+  requests = 0;
 
   onDue(): void {
     this.abort();
