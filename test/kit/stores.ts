@@ -183,7 +183,7 @@ export const START_POLICY: RateLimitPolicy = { burst: 3, ratePerSecond: 1 };
 /** What is kept in the memory stores is counted by `sizes`. */
 export function openMemory({ maxSessions = 5_000, startPolicy = START_POLICY } = {}) {
   const time = createFakeClock(NOW);
-  const sessions = createMemoryStore(time, maxSessions, startPolicy);
+  const sessions = createMemoryStore(time, maxSessions, createMemoryRateLimiter(time, startPolicy));
   const refreshes = createMemoryRefreshStore(time);
   const limiters: { readonly size: number }[] = [];
   return {
