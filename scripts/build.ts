@@ -6,6 +6,7 @@
 import { rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { BunPlugin } from 'bun';
 
 const ROOT = join(import.meta.dir, '..');
 
@@ -58,11 +59,15 @@ async function buildForNode(): Promise<void> {
 }
 
 /** For Cloudflare Workers. Only what the runtime has itself is imported. */
-export async function buildWorker(file: string, entry = 'src/workers/worker.ts'): Promise<void> {
+export async function buildWorker(
+  file: string,
+  entry = 'src/workers/worker.ts',
+  plugins: BunPlugin[] = [],
+): Promise<void> {
   await Bun.build({
     ...{ root: ROOT, target: 'node', define: definitions() },
     ...{ entrypoints: [join(ROOT, entry)], outdir: dirname(file), naming: basename(file) },
-    ...{ external: ['cloudflare:workers'], conditions: ['workerd'] },
+    ...{ external: ['cloudflare:workers'], conditions: ['workerd'], plugins },
   });
 }
 

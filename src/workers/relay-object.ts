@@ -28,8 +28,13 @@ export interface Env {
 export const WORLD: World = {
   clock: systemClock,
   randomBytes,
-  fetch: (url, init) => fetch(url, init),
+  fetch: (url, init) => fetch(url, init).catch(throwWithCode),
 };
+
+/** The runtime's errors have no code. `retryable`: the connection was lost, or there was none. */
+function throwWithCode(error: Error & { readonly retryable?: boolean }): never {
+  throw error.retryable ? Object.assign(error, { code: 'ECONNRESET' }) : error;
+}
 
 /** Cloudflare sets it, and no client can. */
 export const ADDRESS_HEADER = 'cf-connecting-ip';

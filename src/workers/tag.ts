@@ -3,13 +3,15 @@
  * which is the number of its object. A start goes by the client's address, so that one object
  * has the rate limit of that address; a refresh by its token, so that one object sends it.
  */
+import { parseTokenParameters } from '../http/endpoints/device-grant.ts';
 import { parseUserCode } from '../http/links.ts';
-import { parseMembers, parseParameters } from '../http/request.ts';
+import { parseMembers } from '../http/request.ts';
 import { isCapability, tagOf } from '../relay/secrets.ts';
 
 export interface RoutedRequest {
   readonly method: string;
   readonly url: string;
+  readonly contentType: string | null;
   /** Empty without a body. */
   readonly body: string;
   /** One bucket of the rate limits. */
@@ -22,7 +24,7 @@ export function tagOfRequest(request: RoutedRequest, tags: number): number {
 }
 
 /** Undefined for a start, and where any object can answer. */
-function findSecret({ method, url, body }: RoutedRequest): string | undefined {
+function findSecret({ method, url, contentType, body }: RoutedRequest): string | undefined {
   const { pathname, searchParams } = new URL(url);
   if (pathname.endsWith('/auth/start')) return undefined;
   if (pathname.endsWith('/auth/result')) return capability(searchParams.get('session'));
@@ -32,23 +34,21 @@ function findSecret({ method, url, body }: RoutedRequest): string | undefined {
   const [, picture] = /\/qr\/([^/]+)\.[a-z]+$/.exec(pathname) ?? [];
   if (picture !== undefined) return capability(picture);
   if (method !== 'POST') return undefined;
-  if (pathname.endsWith('/refresh')) return findRefreshToken(body);
-  if (!/\/oauth2\/[^/]+\/token$/.test(pathname)) return undefined;
-  const parameters = parseParameters(body);
-  return (
-    capability(parameters.get('device_code')) ?? (parameters.get('refresh_token') || undefined)
-  );
-}
-
-function capability(text: string | null): string | undefined {
-  return text !== null && isCapability(text) ? text : undefined;
-}
-
-function findRefreshToken(body: string): string | undefined {
   try {
-    const { refreshToken } = parseMembers(body);
-    return typeof refreshToken === 'string' ? refreshToken : undefined;
+    if (pathname.endsWith('/refresh')) return textOf(parseMembers(body).refreshToken);
+    if (!/\/oauth2\/[^/]+\/token$/.test(pathname)) return undefined;
+    const parameters = parseTokenParameters(body, contentType);
+    return capability(parameters?.get('device_code')) ?? parameters?.get('refresh_token');
   } catch {
+    // No JSON: any object refuses it.
     return undefined;
   }
+}
+
+function capability(text: string | null | undefined): string | undefined {
+  return text && isCapability(text) ? text : undefined;
+}
+
+function textOf(member: unknown): string | undefined {
+  return typeof member === 'string' ? member : undefined;
 }

@@ -39,7 +39,8 @@ export default {
     const { text: body } = await bodies.read(request, limitBytes).catch(() => ({ text: '' }));
     const address = findAddress(request.headers.get(ADDRESS_HEADER) ?? '', undefined)?.bucket ?? '';
     const { method, url } = request;
-    const tag = tagOfRequest({ method, url, body, address }, relay.objects);
+    const contentType = request.headers.get('content-type');
+    const tag = tagOfRequest({ method, url, contentType, body, address }, relay.objects);
     try {
       const { RELAY } = env;
       return await RELAY.get(RELAY.idFromName(String(tag))).fetch(copyOf(request, body));

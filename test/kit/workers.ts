@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request as requestHttp } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { BunPlugin } from 'bun';
 import workerd from 'workerd';
 import { buildWorker } from '../../scripts/build.ts';
 import type { Target } from './device.ts';
@@ -41,6 +42,16 @@ export function readWranglerConfig() {
   };
 }
 
+/** Tests that run inside workerd. */
+const BUN_TEST: BunPlugin = {
+  name: 'bun:test',
+  setup(build) {
+    build.onResolve({ filter: /^bun:test$/ }, () => ({
+      path: `${ROOT}test/kit/bun-test-in-workerd.ts`,
+    }));
+  },
+};
+
 const built = new Map<string, Promise<string>>();
 
 /** The text of the Worker, built once. */
@@ -53,7 +64,7 @@ export function buildOnce(entry = 'src/workers/worker.ts'): Promise<string> {
 async function build(entry: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-worker-'));
   try {
-    await buildWorker(join(folder, 'worker.js'), entry);
+    await buildWorker(join(folder, 'worker.js'), entry, [BUN_TEST]);
     return readFileSync(join(folder, 'worker.js'), 'utf8');
   } finally {
     rmSync(folder, { recursive: true });
