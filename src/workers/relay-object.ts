@@ -181,9 +181,11 @@ function atMostEvery(intervalMs: number, run: () => Promise<void>): () => Promis
   };
 }
 
+const STORAGE_REMEDY = 'the account may have reached a limit of its plan: see its dashboard';
+
 function logProblem(reason: string | undefined): void {
   if (reason === undefined) log.info('store_accepts');
-  else log.warning('store_refuses', { reason });
+  else log.warning('store_refuses', { reason, remedy: STORAGE_REMEDY });
 }
 
 function describeProblem(reason: string | undefined): string | undefined {
