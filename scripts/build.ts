@@ -1,11 +1,12 @@
 /**
  * `npm run build` writes dist/ for Node: the relay as a program (dist/cli/) and as a module
  * to embed (dist/sign-in-relay.js). With `--executable=FILE` it writes a program that needs
- * no runtime, for this machine.
+ * no runtime, for this machine; with `--worker=FILE` the relay for Cloudflare Workers.
  */
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { BunPlugin } from 'bun';
 
 const ROOT = join(import.meta.dir, '..');
 
@@ -57,6 +58,19 @@ async function buildForNode(): Promise<void> {
   });
 }
 
+/** For Cloudflare Workers. Only what the runtime has itself is imported. */
+export async function buildWorker(
+  file: string,
+  entry = 'src/workers/worker.ts',
+  plugins: BunPlugin[] = [],
+): Promise<void> {
+  await Bun.build({
+    ...{ root: ROOT, target: 'node', define: definitions() },
+    ...{ entrypoints: [join(ROOT, entry)], outdir: dirname(file), naming: basename(file) },
+    ...{ external: ['cloudflare:workers'], conditions: ['workerd'], plugins },
+  });
+}
+
 /** Without a target: for this machine. Bun fetches the runtime of another one from the npm registry. */
 export function buildExecutable(file: string, target?: ExecutableTarget): void {
   const defines = Object.entries(definitions()).map(([name, value]) => `--define=${name}=${value}`);
@@ -74,7 +88,10 @@ export function buildExecutable(file: string, target?: ExecutableTarget): void {
 }
 
 if (import.meta.main) {
-  const { executable } = parseArgs({ options: { executable: { type: 'string' } } }).values;
+  const { executable, worker } = parseArgs({
+    options: { executable: { type: 'string' }, worker: { type: 'string' } },
+  }).values;
   if (executable) buildExecutable(executable);
+  else if (worker) await buildWorker(worker);
   else await buildForNode();
 }

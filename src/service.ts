@@ -1,6 +1,7 @@
 /**
- * Turns settings into a relay: a fetch handler for any runtime, and functions to drain and
- * close it. Uses no API of a particular runtime.
+ * Turns settings and stores into a relay: a fetch handler for any runtime, and functions to
+ * drain and close it. Uses no API of a particular runtime. While no request is in progress no
+ * timer is pending: whoever runs the service calls `sweep` and `discover` time and again.
  */
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createCors } from './http/cors.ts';
@@ -13,7 +14,7 @@ import {
   type RateLimits,
 } from './http/routes.ts';
 import { createSignInLog } from './http/sign-in-log.ts';
-import { CODE_LIMIT_PER_ADDRESS, DISCOVERY_RETRY_MS } from './limits.ts';
+import { CODE_LIMIT_PER_ADDRESS } from './limits.ts';
 import { log, warnOnce } from './log.ts';
 import { type Monitor, NO_MONITOR } from './monitor.ts';
 import { discoverProvider, type ProviderToDiscover } from './providers/discovery.ts';
@@ -32,11 +33,8 @@ import { createRevocations } from './relay/revoke.ts';
 import type { RandomBytes } from './relay/secrets.ts';
 import type { SessionStore } from './relay/store.ts';
 import type { Clock } from './relay/time.ts';
-import { type EnabledSettings, isEnabled, type Settings } from './settings/index.ts';
+import type { EnabledSettings, Settings } from './settings/index.ts';
 import { createMemoryRateLimiter } from './stores/memory/rate-limits.ts';
-import { createMemoryRefreshStore } from './stores/memory/refreshes.ts';
-import { createMemoryStore } from './stores/memory/sessions.ts';
-import type { RedisEvent } from './stores/redis/open.ts';
 
 /** What the relay needs from its environment. Tests pass fakes. */
 export interface World {
@@ -87,87 +85,13 @@ export interface ServiceState {
   readonly unreadiness: string | undefined;
 }
 
-/**
- * A service that is ready for requests: its store is open, and discovery was tried once at
- * each issuer. Rejects when the store cannot be reached.
- */
-export async function startService(settings: Settings, world: World): Promise<Service> {
-  if (!isEnabled(settings)) return createDisabledService();
-  const stores = await openStores(settings, world);
-  const service = createService(settings, world, stores);
-  await service.discover();
-  return service;
-}
-
-/** Rejects when the store cannot be reached. */
-async function openStores(settings: Settings, world: World): Promise<Stores> {
-  const { redis, maxSessions, startBurst, startRatePerSecond } = settings;
-  const { clock } = world;
-  const startPolicy = { burst: startBurst, ratePerSecond: startRatePerSecond };
-  if (redis === undefined) {
-    return {
-      sessions: createMemoryStore(clock, maxSessions, startPolicy),
-      refreshes: createMemoryRefreshStore(clock),
-      createRateLimiter: (_, policy) => createMemoryRateLimiter(clock, policy),
-      close: () => {},
-    };
-  }
-  // Loaded only when needed: the client library is larger than the rest of the relay.
-  const { openRedis } = await import('./stores/redis/open.ts');
-  const { monitor = NO_MONITOR } = world;
-  const { onEvent, findProblem } = createStoreWatch();
-  const stores = await openRedis({
-    target: redis.target,
-    prefix: redis.prefix,
-    maxSessions,
-    startPolicy,
-    clock,
-    randomBytes: world.randomBytes,
-    monitor,
-    onEvent,
-  });
-  const { sessions, refreshes, createRateLimiter, close } = stores;
-  return { sessions, refreshes, createRateLimiter, findProblem, close };
-}
-
-/** Logs the events of a store, and keeps its current problem. */
-function createStoreWatch() {
-  let isLost = false;
-  const refusals = new Set<string>();
-  return {
-    onEvent(event: RedisEvent): void {
-      logRedisEvent(event);
-      if (event.type === 'store_lost') isLost = true;
-      if (event.type === 'store_back') isLost = false;
-      if (event.type === 'store_refuses') refusals.add(event.reason);
-      if (event.type === 'store_accepts') refusals.delete(event.reason);
-    },
-    findProblem(): string | undefined {
-      if (isLost) return 'store: Redis is unreachable';
-      const [reason] = refusals;
-      return reason === undefined ? undefined : `store: Redis refuses commands (${reason})`;
-    },
-  };
-}
-
-function logRedisEvent({ type, ...fields }: RedisEvent): void {
-  log[RECOVERIES.has(type) ? 'info' : 'warning'](type, fields);
-}
-
-const RECOVERIES: ReadonlySet<string> = new Set([
-  'store_back',
-  'store_primary_back',
-  'store_replicated',
-  'store_accepts',
-]);
-
-export interface DiscoveringService extends Service {
-  /** Tries discovery at each issuer, within DISCOVERY_TIMEOUT_MS. Where it fails, it is tried again later. */
+/** A service that leaves it to its caller when to discover and when to sweep. */
+export interface ManualService extends Service {
+  /** Tries discovery at each issuer that has not answered, within DISCOVERY_TIMEOUT_MS. */
   discover(): Promise<void>;
+  /** Removes expired entries. This frees memory only: lookups check expiry themselves. */
+  sweep(): Promise<void>;
 }
-
-/** How often expired entries are removed. This frees memory only: lookups check expiry themselves. */
-export const SWEEP_INTERVAL_MS = 30_000;
 
 const PROVIDERS_FULL_HINT =
   'the limit on requests to a provider is reached: callbacks, refreshes and revocations there get a 503 until one ends';
@@ -176,7 +100,7 @@ export function createService(
   settings: EnabledSettings,
   world: World,
   stores: Stores,
-): DiscoveringService {
+): ManualService {
   const { baseUrl } = settings;
   const { clock, monitor = NO_MONITOR } = world;
   const store = stores.sessions;
@@ -208,22 +132,6 @@ export function createService(
     providers.add(createProvider(config, baseUrl, tokenEndpoint));
   }
 
-  /** Runs after `delayMs`, unless the service has been closed. */
-  function later(delayMs: number, run: () => void): void {
-    clock.setTimer(delayMs, () => {
-      if (!closed) run();
-    });
-  }
-
-  function sweepLater(): void {
-    later(SWEEP_INTERVAL_MS, () => {
-      for (const limiter of limiters) limiter.sweep();
-      // Ignore failures: the next sweep tries again.
-      Promise.resolve(store.sweep()).catch(() => {});
-      sweepLater();
-    });
-  }
-
   /** If an issuer does not answer, only sign-ins at its provider fail. */
   async function discover(provider: ProviderToDiscover): Promise<void> {
     const outcome = await discoverProvider(provider, world.fetch);
@@ -231,7 +139,6 @@ export function createService(
     if (outcome.provider !== undefined && problem === undefined) return enable(outcome.provider);
     if (closed) return;
     log.warning('provider_not_discovered', { service: provider.name, problem });
-    later(DISCOVERY_RETRY_MS, () => void discover(provider));
   }
 
   function findUnreadiness(): string | undefined {
@@ -245,7 +152,6 @@ export function createService(
   }
 
   settings.providers.forEach(enable);
-  sweepLater();
   const routes = createRoutes(
     {
       baseUrl,
@@ -283,7 +189,12 @@ export function createService(
       return Object.fromEntries(offered.map(({ name }) => [name, redirectUriOf(name, baseUrl)]));
     },
     async discover() {
-      await Promise.all(settings.discoveries.map(discover));
+      const missing = settings.discoveries.filter(({ name }) => !providers.find(name).ok);
+      await Promise.all(missing.map(discover));
+    },
+    async sweep() {
+      for (const limiter of limiters) limiter.sweep();
+      await store.sweep();
     },
     close() {
       closed = true;
@@ -376,7 +287,7 @@ function createRateLimits(
 }
 
 /** Without a base URL the relay is disabled, and says that it is not configured. */
-function createDisabledService(): Service {
+export function createDisabledService(): Service {
   return {
     handle: createApp(createDisabledRoutes(), { cors: undefined, basePath: '' }),
     redirectUris: () => ({}),

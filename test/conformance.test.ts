@@ -14,6 +14,7 @@ import { type ProxyName, startProxy } from './kit/proxies.ts';
 import { startRedis } from './kit/redis/server.ts';
 import { buildForNode, launchRelay, ROOT, untilHealthy } from './kit/relay.ts';
 import { writeCertificate } from './kit/tls.ts';
+import { startWorkers } from './kit/workers.ts';
 
 const LONGEST_MS = 500_000;
 
@@ -41,6 +42,9 @@ const ALL_BUT_EXPIRY = [...ALL_EXTENSIONS, '--except', 'expiry,device-expiry'];
 
 /** Other limits than the defaults, which the first target has: they fill sooner and end sooner. */
 const SMALL = ['--max-sessions', '400', '--grant-repeat-seconds', '5'];
+
+/** The relay trusts no proxy: Cloudflare says who the client is. */
+const AT_EDGE = ['--proxy-address', 'none'];
 
 /**
  * The client addresses are those that connect to the proxy, and each has a rate limit
@@ -70,6 +74,14 @@ const TARGETS: Readonly<Record<string, Target>> = {
     start: startBun,
   },
   confirm: { options: ['--only', 'confirm'], start: startBun },
+  /** In one object, and in several, each of which has its share of the sessions. */
+  'Cloudflare Workers': { options: [...ALL_BUT_EXPIRY, ...AT_EDGE], start: startWorker },
+  'Cloudflare Workers, eight objects': {
+    isLater: true,
+    // An object that has its share of the sessions refuses a start, although others have room.
+    options: [...ALL_EXTENSIONS, '--except', 'expiry,device-expiry,cap', ...AT_EDGE, ...SMALL],
+    start: (env, port) => startWorker({ ...env, OBJECTS: '8' }, port),
+  },
   'behind nginx': { ...BEHIND_PROXY, start: startBehind('nginx') },
   'behind Caddy': { ...BEHIND_PROXY, start: startBehind('Caddy') },
   'behind HAProxy': { ...BEHIND_PROXY, start: startBehind('HAProxy') },
@@ -187,6 +199,10 @@ function startBun(env: Env, port: number) {
 async function startPackage(env: Env, port: number) {
   await buildForNode();
   return startRelayWith(env, port, ['node', `${ROOT}dist/cli/main.js`]);
+}
+
+function startWorker(env: Env, port: number) {
+  return startWorkers(env, { port });
 }
 
 async function startExecutable(env: Env, port: number) {

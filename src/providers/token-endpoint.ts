@@ -112,7 +112,8 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
     parse: (status: number, text: string | undefined) => Outcome,
   ): Promise<{ readonly status: number; readonly outcome: Outcome | Failed }> {
     let status = 0;
-    const signal = timeouts();
+    const timeout = timeouts.begin();
+    const { signal } = timeout;
     // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
     const init: FetchInit = { ...request, keepalive: keepAlive, redirect: 'manual', signal };
     try {
@@ -128,6 +129,8 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
       return { status, outcome: parse(status, await readText(response)) };
     } catch (error) {
       return { status, outcome: failed(describeFailure(error, signal)) };
+    } finally {
+      timeouts.end(timeout);
     }
   }
 
@@ -186,16 +189,23 @@ function describeFailure(error: unknown, { aborted }: AbortSignal): TokenFailure
  * would cost more than handling its response. So a request is aborted after
  * EXCHANGE_TIMEOUT_MS, or up to TIMEOUT_SHARED_MS later.
  */
-function createTimeouts(clock: Clock): () => AbortSignal {
+function createTimeouts(clock: Clock) {
   const deadlines = createDeadlineQueue(clock, EXCHANGE_TIMEOUT_MS + TIMEOUT_SHARED_MS);
   let current = new SharedTimeout();
-  return () => {
-    const untilMs = current.dueAtMs - EXCHANGE_TIMEOUT_MS;
-    if (clock.now() > untilMs) {
-      current = new SharedTimeout();
-      deadlines.add(current);
-    }
-    return current.signal;
+  return {
+    begin(): SharedTimeout {
+      const untilMs = current.dueAtMs - EXCHANGE_TIMEOUT_MS;
+      if (current.requests === 0 || clock.now() > untilMs) {
+        current = new SharedTimeout();
+        deadlines.add(current);
+      }
+      current.requests += 1;
+      return current;
+    },
+    end(timeout: SharedTimeout): void {
+      timeout.requests -= 1;
+      if (timeout.requests === 0) deadlines.cancel(timeout);
+    },
   };
 }
 
@@ -204,6 +214,8 @@ const TIMEOUT_SHARED_MS = 250;
 class SharedTimeout extends AbortController implements Deadline {
   /** Set when it is added. */
   dueAtMs = 0;
+  /** In progress. */
+  requests = 0;
 
   onDue(): void {
     this.abort();

@@ -7,7 +7,7 @@ import { Buffer } from 'node:buffer';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
 import type { ExchangeOutcome } from './relay.ts';
 import type { Awaitable } from './store.ts';
-import { type Clock, createDeadlineQueue, pause } from './time.ts';
+import { type Clock, pause } from './time.ts';
 
 /**
  * Results that one relay keeps at a time, by number and by size: 330 refreshes a
@@ -127,23 +127,20 @@ export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
 
 /** Returns the result, or undefined when keeping it would exceed the limits. */
 function createBudget(clock: Clock): (result: string) => string | undefined {
-  const expiries = createDeadlineQueue(clock, REFRESH_RESULT_MS);
-  let results = 0;
+  /** In the order of expiry. Counted when the next result comes, so that no timer is pending. */
+  const kept: { readonly untilMs: number; readonly sizeBytes: number }[] = [];
   let totalBytes = 0;
   return (result) => {
-    const sizeBytes = Buffer.byteLength(result);
-    if (results >= MAX_REFRESH_RESULTS || totalBytes + sizeBytes > MAX_REFRESH_RESULT_BYTES) {
-      return undefined;
+    const nowMs = clock.now();
+    const expired = kept.findIndex(({ untilMs }) => untilMs > nowMs);
+    for (const { sizeBytes } of kept.splice(0, expired === -1 ? kept.length : expired)) {
+      totalBytes -= sizeBytes;
     }
-    results += 1;
+    const sizeBytes = Buffer.byteLength(result);
+    const isFull = kept.length >= MAX_REFRESH_RESULTS;
+    if (isFull || totalBytes + sizeBytes > MAX_REFRESH_RESULT_BYTES) return undefined;
+    kept.push({ untilMs: nowMs + REFRESH_RESULT_MS, sizeBytes });
     totalBytes += sizeBytes;
-    expiries.add({
-      dueAtMs: 0,
-      onDue() {
-        results -= 1;
-        totalBytes -= sizeBytes;
-      },
-    });
     return result;
   };
 }

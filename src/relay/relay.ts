@@ -123,7 +123,8 @@ export function createRelay(options: RelayOptions): Relay {
     async start(service, { withVerifier, withUserCode, startedBy, ...asked }) {
       if (draining) return { ok: false, refusal: 'draining' };
       const { tags = 1 } = store;
-      const full = new Set<number>();
+      /** Without room for another session, or in another store. */
+      const full = new Set(store.tag === undefined ? [] : othersThan(store.tag, tags));
       // After a collision all secrets are drawn again. When one tag is full, others may have room.
       for (let tries = 0; tries < MAX_REGISTER_TRIES && full.size < tags; tries += 1) {
         const secrets = createSessionSecrets(randomBytes, { withUserCode, tags, without: full });
@@ -225,6 +226,10 @@ export async function findLinkRefusal(
 ): Promise<LinkRefusal> {
   const found = await store.getSession({ browserState });
   return found === 'cancelled' ? 'cancelled' : 'link_invalid';
+}
+
+function othersThan(tag: number, tags: number): number[] {
+  return Array.from({ length: tags }, (_, each) => each).filter((each) => each !== tag);
 }
 
 const EXCHANGE_FAILED: ErrorResult = { error: 'exchange_failed' };

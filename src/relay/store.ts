@@ -137,6 +137,8 @@ export interface SessionStore {
    * live sessions. Absent: one.
    */
   readonly tags?: number;
+  /** The one tag whose sessions this store takes. Absent: it takes all. */
+  readonly tag?: number;
 
   /** Starts by address. `register` takes its tokens, in the same step. */
   readonly startLimiter: RateLimiter;

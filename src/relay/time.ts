@@ -53,26 +53,25 @@ export interface DeadlineQueue {
  */
 export function createDeadlineQueue(clock: Clock, durationMs: number): DeadlineQueue {
   const queue = new Set<Deadline>();
-  let timerIsSet = false;
+  let cancelTimer: (() => void) | undefined;
 
   function setTimer(delayMs: number): void {
-    timerIsSet = true;
     const firesAtMs = clock.now() + delayMs;
-    clock.setTimer(delayMs, () => {
-      if (clock.now() - firesAtMs > STALL_MS) clock.setTimer(STALL_GRACE_MS, releaseDue);
-      else releaseDue();
+    cancelTimer = clock.setTimer(delayMs, () => {
+      if (clock.now() - firesAtMs <= STALL_MS) releaseDue();
+      else cancelTimer = clock.setTimer(STALL_GRACE_MS, releaseDue);
     });
   }
 
   function releaseDue(): void {
-    timerIsSet = false;
+    cancelTimer = undefined;
     release(clock.now());
   }
 
   function release(nowMs: number): void {
     for (const deadline of queue) {
       if (deadline.dueAtMs > nowMs) {
-        if (!timerIsSet) setTimer(deadline.dueAtMs - nowMs);
+        if (cancelTimer === undefined) setTimer(deadline.dueAtMs - nowMs);
         return;
       }
       queue.delete(deadline);
@@ -80,17 +79,28 @@ export function createDeadlineQueue(clock: Clock, durationMs: number): DeadlineQ
     }
   }
 
+  /** A pending timer keeps an object of Cloudflare Workers in memory, which costs money. */
+  function stopIfEmpty(): void {
+    if (queue.size > 0) return;
+    cancelTimer?.();
+    cancelTimer = undefined;
+  }
+
   return {
     add(deadline) {
       deadline.dueAtMs = clock.now() + durationMs;
       queue.add(deadline);
-      // Cancelling leaves the timer running: when it fires, it finds the next deadline or none.
-      if (!timerIsSet) setTimer(durationMs);
+      // Cancelling one of several leaves the timer running: when it fires, it finds the next deadline.
+      if (cancelTimer === undefined) setTimer(durationMs);
     },
     cancel(deadline) {
       queue.delete(deadline);
+      stopIfEmpty();
     },
-    releaseAll: () => release(Number.POSITIVE_INFINITY),
+    releaseAll() {
+      release(Number.POSITIVE_INFINITY);
+      stopIfEmpty();
+    },
     get size() {
       return queue.size;
     },

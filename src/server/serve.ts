@@ -5,8 +5,9 @@ import type { Admin } from '../admin/admin.ts';
 import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { systemClock } from '../relay/time.ts';
-import { listInOrder, type Service, startService } from '../service.ts';
+import { listInOrder, type Service } from '../service.ts';
 import type { Settings } from '../settings/index.ts';
+import { startService } from '../start-service.ts';
 import { listen } from './listen.ts';
 import type { Listener, Runtime } from './runtime.ts';
 

@@ -10,8 +10,8 @@ export {
   QR_LIMIT_PER_ADDRESS,
   REFRESH_LIMIT,
   REVOKE_LIMIT,
-  SWEEP_INTERVAL_MS,
 } from '../../src/service.ts';
+export { SWEEP_INTERVAL_MS } from '../../src/start-service.ts';
 export { MAX_RATE_LIMIT_ADDRESSES } from '../../src/stores/memory/rate-limits.ts';
 export { STORE_PATIENCE_MS } from '../../src/stores/redis/commands.ts';
 export { STORE_REFUSAL_QUIET_MS } from '../../src/stores/redis/failures.ts';

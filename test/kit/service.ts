@@ -8,6 +8,7 @@ import type { Fetch } from '../../src/providers/token-endpoint.ts';
 import type { SessionStore } from '../../src/relay/store.ts';
 import { createService, type Stores } from '../../src/service.ts';
 import type { Settings } from '../../src/settings/index.ts';
+import { maintain } from '../../src/start-service.ts';
 import { createMemoryRateLimiter } from '../../src/stores/memory/rate-limits.ts';
 import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
 import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
@@ -112,10 +113,14 @@ export function createTestService(
   const clock: FakeClock = sharing?.clock ?? createFakeClock();
   /** The forms that reached the provider. */
   const exchanges: URLSearchParams[] = [];
-  const memory = createMemoryStore(clock, settings.maxSessions, {
-    burst: settings.startBurst,
-    ratePerSecond: settings.startRatePerSecond,
-  });
+  const memory = createMemoryStore(
+    clock,
+    settings.maxSessions,
+    createMemoryRateLimiter(clock, {
+      burst: settings.startBurst,
+      ratePerSecond: settings.startRatePerSecond,
+    }),
+  );
   const refreshes = createMemoryRefreshStore(clock);
   let waiters = 0;
   const shared = options.stores?.sessions ?? sharing?.store ?? memory;
@@ -130,7 +135,7 @@ export function createTestService(
       shared.removeWaiter(waiter);
     },
   };
-  const service = createService(
+  const manual = createService(
     settings,
     {
       clock,
@@ -151,6 +156,7 @@ export function createTestService(
       sessions: beforeVerb ? withHook(store, beforeVerb) : store,
     },
   );
+  const service = maintain(manual, clock);
   const checkAnswer = apiCheckOf(settings.baseUrl);
 
   /** Every answer must be one that the API document describes. Without a peer: by a client that was not seen before. */

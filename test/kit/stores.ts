@@ -22,6 +22,8 @@ import type {
 } from '../../src/relay/store.ts';
 import { type Clock, systemClock } from '../../src/relay/time.ts';
 import type { Stores } from '../../src/service.ts';
+import { openDurableStores } from '../../src/stores/durable/open.ts';
+import type { Sql } from '../../src/stores/durable/rows.ts';
 import { createMemoryRateLimiter } from '../../src/stores/memory/rate-limits.ts';
 import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
 import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
@@ -183,7 +185,7 @@ export const START_POLICY: RateLimitPolicy = { burst: 3, ratePerSecond: 1 };
 /** What is kept in the memory stores is counted by `sizes`. */
 export function openMemory({ maxSessions = 5_000, startPolicy = START_POLICY } = {}) {
   const time = createFakeClock(NOW);
-  const sessions = createMemoryStore(time, maxSessions, startPolicy);
+  const sessions = createMemoryStore(time, maxSessions, createMemoryRateLimiter(time, startPolicy));
   const refreshes = createMemoryRefreshStore(time);
   const limiters: { readonly size: number }[] = [];
   return {
@@ -203,6 +205,32 @@ export function openMemory({ maxSessions = 5_000, startPolicy = START_POLICY } =
     }),
     close: () => {},
   } satisfies TestStores & { sizes(): unknown };
+}
+
+interface DurableOptions {
+  readonly maxSessions?: number;
+  readonly startPolicy?: RateLimitPolicy;
+  readonly time?: FakeClock;
+  readonly onWrite?: (untilMs: number) => void;
+  readonly onProblem?: (problem: string | undefined) => void;
+}
+
+/** Those of a Durable Object. On the same SQLite once more: as after an eviction. */
+export function openDurable(sql: Sql, options: DurableOptions = {}) {
+  const { time = createFakeClock(NOW), ...others } = options;
+  const stores = openDurableStores({
+    ...{ sql, clock: time, randomBytes, maxSessions: 5_000, startPolicy: START_POLICY },
+    ...{ tags: 1, tag: 0, onWrite: () => {}, onProblem: () => {} },
+    ...others,
+  });
+  return {
+    time,
+    stores,
+    store: createTestStore(stores.sessions),
+    refreshes: stores.refreshes,
+    createRateLimiter: (policy, name = 'test') => stores.createRateLimiter(name, policy),
+    close: () => {},
+  } satisfies TestStores & { stores: unknown };
 }
 
 /** Gives up earlier than a relay would: after a second at most. */

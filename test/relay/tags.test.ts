@@ -4,10 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { createRelay } from '../../src/relay/relay.ts';
 import { createSessionSecrets, tagOf } from '../../src/relay/secrets.ts';
 import type { NewSession, SessionStore } from '../../src/relay/store.ts';
+import { createMemoryRateLimiter } from '../../src/stores/memory/rate-limits.ts';
 import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
 import { createFakeClock } from '../kit/clock.ts';
 
 const TAGS = 16;
+const CLOCK = createFakeClock(0);
 
 describe('the secrets of a session', () => {
   const drawn = Array.from({ length: 4_000 }, () =>
@@ -48,7 +50,11 @@ describe('a store of 16 tags', () => {
     const live = new Array<number>(TAGS).fill(0);
     let asked = 0;
     const store: SessionStore = {
-      ...createMemoryStore(createFakeClock(0), 0, { burst: 1, ratePerSecond: 1 }),
+      ...createMemoryStore(
+        CLOCK,
+        0,
+        createMemoryRateLimiter(CLOCK, { burst: 1, ratePerSecond: 1 }),
+      ),
       tags: TAGS,
       register({ browserState }: NewSession) {
         asked += 1;

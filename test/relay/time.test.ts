@@ -40,6 +40,18 @@ test('a cancelled deadline is never due, and no timer is left for it', () => {
   expect(clock.timers).toBe(0);
 });
 
+test('no timer is left when the last deadline was cancelled, and a later one has its whole time', () => {
+  const { clock, queue, due, add } = openQueue();
+  queue.cancel(add('cancelled'));
+  expect(clock.timers).toBe(0);
+  clock.advance(600);
+  add('later');
+  clock.advance(999);
+  expect(due).toEqual([]);
+  clock.advance(1);
+  expect(due).toEqual(['later']);
+});
+
 test('a release makes every deadline due at once, and none of them again', () => {
   const { clock, queue, due, add } = openQueue();
   for (let count = 0; count < 10; count += 1) add('released');

@@ -17,7 +17,7 @@ import {
   sealToDevice,
   unseal,
   unsealAsDevice,
-} from '../../src/stores/redis/sealing.ts';
+} from '../../src/stores/sealing.ts';
 import { property } from '../kit/random.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { type NewSession, NOW, openTestRedis } from '../kit/stores.ts';

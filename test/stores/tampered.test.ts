@@ -8,7 +8,7 @@ import {
   deriveFromUserCode,
   unseal,
   unsealAsDevice,
-} from '../../src/stores/redis/sealing.ts';
+} from '../../src/stores/sealing.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import {
   CLAIMED,

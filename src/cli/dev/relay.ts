@@ -10,8 +10,9 @@ import type { Peers } from '../../http/request.ts';
 import { refuse } from '../../http/responses.ts';
 import type { Fetch } from '../../providers/token-endpoint.ts';
 import { systemClock } from '../../relay/time.ts';
-import { createService, type DiscoveringService, type Stores } from '../../service.ts';
+import { createService, type Service, type Stores } from '../../service.ts';
 import { describeFaults, readSettings, type Settings } from '../../settings/index.ts';
+import { maintain } from '../../start-service.ts';
 import { createMemoryRateLimiter } from '../../stores/memory/rate-limits.ts';
 import { createMemoryRefreshStore } from '../../stores/memory/refreshes.ts';
 import { createMemoryStore } from '../../stores/memory/sessions.ts';
@@ -55,11 +56,11 @@ export function createDevRelay(options: DevRelayOptions) {
   /** Variants of the relay on the same stores: one for each lifetime of sessions, and one that always confirms. */
   function createServices() {
     const world = { clock: systemClock, randomBytes, fetch: options.fetch };
-    const usual = createService(settings, world, stores);
-    const others = new Map<string, DiscoveringService>();
+    const usual = maintain(createService(settings, world, stores), systemClock);
+    const others = new Map<string, Service>();
     return {
       usual,
-      with(changed: Partial<Settings>): DiscoveringService {
+      with(changed: Partial<Settings>): Service {
         const key = JSON.stringify(changed);
         const service =
           others.get(key) ?? createService({ ...settings, ...changed }, world, stores);
@@ -70,7 +71,7 @@ export function createDevRelay(options: DevRelayOptions) {
     };
   }
 
-  function serviceFor({ pathname, searchParams }: URL, plan: Plan | undefined): DiscoveringService {
+  function serviceFor({ pathname, searchParams }: URL, plan: Plan | undefined): Service {
     if (plan?.scenario === 'expires') return services.with({ sessionSeconds: plan.seconds });
     const isLink = settings.providers.some(({ name }) => pathname === `/auth/${name}`);
     const signIn = isLink ? signIns.find(searchParams.get('state') ?? '') : undefined;
@@ -171,7 +172,9 @@ const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
 
 function createStores(signIns: SignIns, maxSessions: number): Stores {
   return {
-    sessions: signIns.watch(createMemoryStore(systemClock, maxSessions, NO_LIMIT)),
+    sessions: signIns.watch(
+      createMemoryStore(systemClock, maxSessions, createMemoryRateLimiter(systemClock, NO_LIMIT)),
+    ),
     refreshes: createMemoryRefreshStore(systemClock),
     createRateLimiter: (name, policy) =>
       createMemoryRateLimiter(

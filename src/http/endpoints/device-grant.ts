@@ -205,11 +205,7 @@ export function createMetadata(baseUrl: string, canRevoke: (service: string) => 
   };
 }
 
-/**
- * A form, or JSON, which some clients send. Undefined if it cannot be read, is too long, or
- * has a parameter twice (RFC 6749 §3.2). An empty parameter counts as absent (§3.1). Other
- * parameters are ignored, and may appear twice (RFC 8707 §2).
- */
+/** Undefined if they cannot be read, or are too long. */
 export async function readParameters(
   raw: Request,
   bodies: BodyReader,
@@ -217,18 +213,31 @@ export async function readParameters(
 ): Promise<TokenParameters | undefined> {
   try {
     const { text, isCut } = await bodies.read(raw, MAX_REFRESH_BODY_BYTES);
-    if (isCut) return undefined;
-    const isJson = /^application\/json\b/i.test(raw.headers.get('content-type') ?? '');
-    const pairs = isJson ? Object.entries(parseMembers(text)) : [...parseParameters(text)];
-    const read = pairs.filter((pair): pair is [string, string] => {
-      const [name, value] = pair;
-      return names.includes(name) && typeof value === 'string' && value !== '';
-    });
-    const parameters = new Map(read);
-    return parameters.size === read.length ? parameters : undefined;
+    const contentType = raw.headers.get('content-type');
+    return isCut ? undefined : parseTokenParameters(text, contentType, names);
   } catch {
     return undefined;
   }
+}
+
+/**
+ * A form, or JSON, which some clients send. Undefined if it has a parameter twice (RFC 6749
+ * §3.2). An empty parameter counts as absent (§3.1). Other parameters are ignored, and may
+ * appear twice (RFC 8707 §2). Throws if it should be JSON and is not.
+ */
+export function parseTokenParameters(
+  text: string,
+  contentType: string | null,
+  names: readonly string[],
+): TokenParameters | undefined {
+  const isJson = /^application\/json\b/i.test(contentType ?? '');
+  const pairs = isJson ? Object.entries(parseMembers(text)) : [...parseParameters(text)];
+  const read = pairs.filter((pair): pair is [string, string] => {
+    const [name, value] = pair;
+    return names.includes(name) && typeof value === 'string' && value !== '';
+  });
+  const parameters = new Map(read);
+  return parameters.size === read.length ? parameters : undefined;
 }
 
 /** How many seconds the client is willing to wait; 0 without that preference. RFC 7240 §4.3. */

@@ -10,6 +10,9 @@ import type { Clock } from '../../relay/time.ts';
 
 export interface MemoryRateLimiter extends RateLimiter {
   take(key: string): number;
+  refund(key: string): void;
+  /** When the bucket will be full; 0 if it is. */
+  fullAtMs(key: string): number;
   readonly size: number;
 }
 
@@ -19,9 +22,14 @@ export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
 /** Full buckets are removed early, because a large map slows garbage collection. Many at a time, which is cheaper. */
 const TAKES_BETWEEN_REMOVALS = 256;
 
-export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): MemoryRateLimiter {
+/** `kept`: buckets that are not full, and when they will be. */
+export function createMemoryRateLimiter(
+  clock: Clock,
+  policy: RateLimitPolicy,
+  kept: ReadonlyMap<string, number> = new Map(),
+): MemoryRateLimiter {
   /** When each bucket will be full. The longest untouched bucket is first. */
-  const fullAtMs = new Map<string, number>();
+  const fullAtMs = new Map(kept);
   let takes = 0;
 
   /** Stops at the first bucket that is not full. So a full one behind it stays for up to `burst / rate` seconds. */
@@ -57,6 +65,7 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): 
       // Keeps its place in the order, although it is full earlier now.
       if (bucket !== undefined) fullAtMs.set(key, afterRefund(bucket, policy));
     },
+    fullAtMs: (key) => fullAtMs.get(key) ?? 0,
     sweep() {
       removeFull(clock.now());
     },

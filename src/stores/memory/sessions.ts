@@ -1,20 +1,19 @@
 /**
  * Sessions in this process. Every verb runs to its end without awaiting, which makes it
- * atomic.
+ * atomic. `Keeping` says in which form sessions are kept, and where else.
  */
-import type { RateLimitPolicy } from '../../relay/rate-limit.ts';
 import { digestOf, signInIdOf } from '../../relay/secrets.ts';
 import * as machine from '../../relay/session.ts';
 import {
   type Claim,
+  type Leased,
   type NewSession,
   NO_OBSERVER,
-  type SessionKey,
   type SessionStore,
 } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import { createWaiters } from '../waiters.ts';
-import { createMemoryRateLimiter, type MemoryRateLimiter } from './rate-limits.ts';
+import type { MemoryRateLimiter } from './rate-limits.ts';
 
 export interface MemoryStore extends SessionStore {
   /** Sessions held, alive or not yet removed. */
@@ -25,19 +24,83 @@ export interface MemoryStore extends SessionStore {
 }
 
 /** One session under all its keys. */
-interface Entry {
-  readonly browserState: string;
+export interface Entry {
+  /** The id of the link, as the session has those of the poll secret and of the code. */
+  readonly link: string;
+  readonly sealed?: SealedKeys;
   session: machine.Session;
 }
+
+/** What a sealed session has besides its secrets. */
+export interface SealedKeys {
+  readonly signIn: string;
+  readonly wrappedKey: string;
+  /** With a user code. */
+  readonly browserState: string | undefined;
+  readonly deviceKey: string | undefined;
+}
+
+/**
+ * The form in which sessions are kept: as they are, or sealed, so that only the secret that a
+ * verb is given opens them. And where they are kept besides this process, if anywhere.
+ */
+export interface Keeping {
+  /* What is kept of a secret, to find the session by it. */
+  linkOf(browserState: string): string;
+  pollOf(pollSecret: string): string;
+  codeOf(userCode: string): string;
+  /** The parts of a new session that are secret. */
+  protect(asked: NewSession): ProtectedSession;
+  signInOf(entry: Entry): string;
+  browserStateOf(entry: Entry, userCode: string): string;
+  authorizationOf(pending: machine.Pending, browserState: string): Leased;
+  protectResult(
+    entry: Entry,
+    browserState: string,
+    result: machine.SessionResult,
+  ): machine.SessionResult;
+  resultOf(entry: Entry, pollSecret: string, result: machine.SessionResult): machine.SessionResult;
+  /** Called before the session has this state. If it throws, the verb has no effect. */
+  write(entry: Entry, next: machine.Session): void;
+  /** Called before the session is removed. */
+  remove(entry: Entry): void;
+}
+
+export type ProtectedSession = Pick<
+  machine.Pending,
+  'verifier' | 'challenge' | 'details' | 'deviceName'
+> &
+  Pick<Entry, 'sealed'>;
+
+/** As they are, and nowhere else. */
+const IN_MEMORY: Keeping = {
+  linkOf: (browserState) => browserState,
+  pollOf: digestOf,
+  codeOf: (userCode) => userCode,
+  protect: ({ verifier, challenge, details = false, deviceName }) => ({
+    verifier,
+    challenge,
+    details,
+    deviceName,
+  }),
+  signInOf: ({ link }) => signInIdOf(link),
+  browserStateOf: ({ link }) => link,
+  authorizationOf: (pending) => pending,
+  protectResult: (_entry, _browserState, result) => result,
+  resultOf: (_entry, _pollSecret, result) => result,
+  write() {},
+  remove() {},
+};
 
 export function createMemoryStore(
   clock: Clock,
   maxSessions: number,
-  startPolicy: RateLimitPolicy,
+  startLimiter: MemoryRateLimiter,
+  keeping: Keeping = IN_MEMORY,
+  kept: readonly Entry[] = [],
 ): MemoryStore {
-  const startLimiter = createMemoryRateLimiter(clock, startPolicy);
   /** In the order of their start, which is the order of expiry. */
-  const byBrowserState = new Map<string, Entry>();
+  const byLink = new Map<string, Entry>();
   const byUserCode = new Map<string, Entry>();
   /** The same sessions, and the delivered ones that may be claimed again. */
   const byPollDigest = new Map<string, Entry>();
@@ -46,36 +109,60 @@ export function createMemoryStore(
   const waiters = createWaiters();
   let observer = NO_OBSERVER;
 
+  for (const entry of kept) add(entry);
+
+  function add(entry: Entry): void {
+    const { link, session } = entry;
+    byPollDigest.set(session.pollDigest, entry);
+    if (session.state === 'delivered') {
+      delivered.add(entry);
+      return;
+    }
+    byLink.set(link, entry);
+    if (session.userCode !== undefined) byUserCode.set(session.userCode, entry);
+  }
+
+  function change(entry: Entry, next: machine.Session): void {
+    keeping.write(entry, next);
+    entry.session = next;
+  }
+
   /** Removes the keys by which a user reaches the session. */
-  function removeLink(entry: Entry): void {
-    const { browserState, session } = entry;
-    byBrowserState.delete(browserState);
+  function removeLink({ link, session }: Entry): void {
+    byLink.delete(link);
     if (session.userCode !== undefined) byUserCode.delete(session.userCode);
   }
 
-  function removeExpired(nowMs: number): void {
-    for (const entry of byBrowserState.values()) {
-      if (!machine.isExpired(entry.session, nowMs)) break;
-      removeLink(entry);
-      byPollDigest.delete(entry.session.pollDigest);
-      reportExpired(entry);
-    }
-    for (const { pollDigest } of delivered.takeExpired(nowMs)) byPollDigest.delete(pollDigest);
+  /** Removes the key by which its device reaches the session. */
+  function removePoll(entry: Entry): void {
+    keeping.remove(entry);
+    byPollDigest.delete(entry.session.pollDigest);
   }
 
-  function reportExpired({ browserState, session }: Entry): void {
-    const stage = machine.stageOf(session);
+  function removeExpired(nowMs: number): void {
+    for (const entry of byLink.values()) {
+      if (!machine.isExpired(entry.session, nowMs)) break;
+      removePoll(entry);
+      removeLink(entry);
+      reportExpired(entry);
+    }
+    for (const entry of delivered.takeExpired(nowMs)) removePoll(entry);
+  }
+
+  function reportExpired(entry: Entry): void {
+    const { service } = entry.session;
+    const stage = machine.stageOf(entry.session);
     if (stage === undefined) return;
-    observer.expired({ service: session.service, stage, signIn: signInIdOf(browserState) });
+    observer.expired({ service, stage, signIn: keeping.signInOf(entry) });
   }
 
   function findRefusal(
-    browserState: string,
+    link: string,
     pollDigest: string,
     userCode: string | undefined,
   ): 'collision' | 'busy' | undefined {
     const isTaken =
-      byBrowserState.has(browserState) ||
+      byLink.has(link) ||
       byPollDigest.has(pollDigest) ||
       (userCode !== undefined && byUserCode.has(userCode));
     if (isTaken) return 'collision';
@@ -83,17 +170,17 @@ export function createMemoryStore(
   }
 
   function findByLink(service: string, browserState: string): Entry | undefined {
-    const entry = byBrowserState.get(browserState);
+    const entry = byLink.get(keeping.linkOf(browserState));
     return entry?.session.service === service ? entry : undefined;
   }
 
-  function findByKey(key: SessionKey): Entry | undefined {
-    return 'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState);
+  function findByPoll(pollSecret: string): Entry | undefined {
+    return byPollDigest.get(keeping.pollOf(pollSecret));
   }
 
   function complete(entry: Entry, next: machine.Completed | machine.SessionRefusal): boolean {
     if (typeof next === 'string') return false;
-    entry.session = next;
+    change(entry, next);
     waiters.notify(next.pollDigest, 'completed');
     return true;
   }
@@ -103,23 +190,25 @@ export function createMemoryStore(
 
     register(asked) {
       const nowMs = clock.now();
-      const { browserState, pollSecret, userCode } = asked;
-      const pollDigest = digestOf(pollSecret);
+      const link = keeping.linkOf(asked.browserState);
+      const pollDigest = keeping.pollOf(asked.pollSecret);
+      const userCode = asked.userCode && keeping.codeOf(asked.userCode);
       if (asked.startedBy !== undefined) {
         const retryAfterMs = startLimiter.take(asked.startedBy);
         if (retryAfterMs > 0) return { retryAfterMs };
       }
-      let refusal = findRefusal(browserState, pollDigest, userCode);
+      let refusal = findRefusal(link, pollDigest, userCode);
       if (refusal !== undefined) {
         // Expired sessions may be the cause.
         removeExpired(nowMs);
-        refusal = findRefusal(browserState, pollDigest, userCode);
+        refusal = findRefusal(link, pollDigest, userCode);
       }
       if (refusal !== undefined) return refusal;
-      const entry: Entry = { browserState, session: pendingOf(asked, pollDigest, nowMs) };
-      byBrowserState.set(browserState, entry);
-      byPollDigest.set(pollDigest, entry);
-      if (userCode !== undefined) byUserCode.set(userCode, entry);
+      const { sealed, ...secrets } = keeping.protect(asked);
+      const session = pendingOf(asked, nowMs, { ...secrets, pollDigest, userCode });
+      const entry: Entry = { link, session, ...(sealed && { sealed }) };
+      keeping.write(entry, session);
+      add(entry);
       return 'registered';
     },
 
@@ -130,23 +219,24 @@ export function createMemoryStore(
       const pending = machine.authorize(before, clock.now());
       if (typeof pending === 'string') return undefined;
       if (pending !== before) {
-        entry.session = pending;
+        change(entry, pending);
         observer.opened(service);
         waiters.notify(pending.pollDigest, 'opened');
       }
-      return pending;
+      return keeping.authorizationOf(pending, browserState);
     },
 
     getSession(key) {
       const nowMs = clock.now();
-      const entry = findByKey(key);
-      if (entry === undefined) {
-        return outcomes.find('userCode' in key ? key.userCode : key.browserState, nowMs);
-      }
-      const { browserState, session } = entry;
-      const pending = machine.find(session, nowMs);
-      if (typeof pending === 'string') return machine.outcomeOf(session, nowMs);
-      const { service, startedAtMs, deviceName } = pending;
+      const isCode = 'userCode' in key;
+      const id = isCode ? keeping.codeOf(key.userCode) : keeping.linkOf(key.browserState);
+      const entry = (isCode ? byUserCode : byLink).get(id);
+      if (entry === undefined) return outcomes.find(id, nowMs);
+      const pending = machine.find(entry.session, nowMs);
+      if (typeof pending === 'string') return machine.outcomeOf(entry.session, nowMs);
+      const { service, startedAtMs } = pending;
+      const browserState = isCode ? keeping.browserStateOf(entry, key.userCode) : key.browserState;
+      const { deviceName } = keeping.authorizationOf(pending, browserState);
       return { service, browserState, ageMs: nowMs - startedAtMs, deviceName };
     },
 
@@ -162,18 +252,20 @@ export function createMemoryStore(
       if (entry === undefined || before?.state !== 'pending') return undefined;
       const leased = machine.lease(before, clock.now());
       if (typeof leased === 'string') return undefined;
-      entry.session = leased;
-      return before;
+      const authorization = keeping.authorizationOf(before, browserState);
+      change(entry, leased);
+      return authorization;
     },
 
     complete(service, browserState, result) {
       const entry = findByLink(service, browserState);
       if (entry === undefined) return false;
-      return complete(entry, machine.complete(entry.session, result, clock.now()));
+      const kept = keeping.protectResult(entry, browserState, result);
+      return complete(entry, machine.complete(entry.session, kept, clock.now()));
     },
 
     claim(pollSecret): Claim {
-      const entry = byPollDigest.get(digestOf(pollSecret));
+      const entry = findByPoll(pollSecret);
       if (entry === undefined) return GONE;
       const before = entry.session;
       const nowMs = clock.now();
@@ -182,18 +274,19 @@ export function createMemoryStore(
         return { state: 'pending', endsInMs: machine.endsInMs(before, nowMs) };
       }
       if (typeof claimed === 'string') return GONE;
-      const { result, next } = claimed;
+      const { result: kept, next } = claimed;
+      const result = keeping.resultOf(entry, pollSecret, kept);
       if (next?.state === 'completed') {
         entry.session = next;
       } else if (before.state !== 'delivered') {
-        removeLink(entry);
-        outcomes.keep(entry, result);
         if (next === undefined) {
-          byPollDigest.delete(before.pollDigest);
+          removePoll(entry);
         } else {
-          entry.session = next;
+          change(entry, next);
           delivered.add(entry);
         }
+        removeLink(entry);
+        outcomes.keep(entry.link, before, kept);
         // Without `completedAtMs` the lease ran out, which is the result.
         const readyAtMs = 'completedAtMs' in before ? before.completedAtMs : nowMs;
         observer.delivered(before.service, nowMs - readyAtMs);
@@ -202,36 +295,37 @@ export function createMemoryStore(
     },
 
     acknowledge(pollSecret) {
-      const entry = byPollDigest.get(digestOf(pollSecret));
+      const entry = findByPoll(pollSecret);
       if (entry === undefined) return 'gone';
       const outcome = machine.acknowledge(entry.session, clock.now());
       if (outcome === 'acknowledged') {
+        removePoll(entry);
         delivered.remove(entry);
-        byPollDigest.delete(entry.session.pollDigest);
       }
       return outcome === 'expired' || outcome === 'cancelled' ? 'gone' : outcome;
     },
 
     takeOpenedNotice(pollSecret) {
-      const entry = byPollDigest.get(digestOf(pollSecret));
+      const entry = findByPoll(pollSecret);
       const reported = entry && machine.takeOpenedNotice(entry.session, clock.now());
       if (entry === undefined || typeof reported !== 'object') return false;
-      entry.session = reported;
+      change(entry, reported);
       return true;
     },
 
     cancel(pollSecret) {
-      const entry = byPollDigest.get(digestOf(pollSecret));
+      const entry = findByPoll(pollSecret);
       const cancelled = entry && machine.cancel(entry.session, clock.now());
       if (entry === undefined || typeof cancelled !== 'object') return 'gone';
-      if (cancelled !== entry.session) observer.cancelled(cancelled.service);
-      entry.session = cancelled;
+      if (cancelled === entry.session) return 'cancelled';
+      change(entry, cancelled);
+      observer.cancelled(cancelled.service);
       waiters.notify(cancelled.pollDigest, 'completed');
       return 'cancelled';
     },
 
     addWaiter(pollSecret, waiter) {
-      waiters.add(digestOf(pollSecret), waiter);
+      waiters.add(keeping.pollOf(pollSecret), waiter);
       // A claim costs nothing.
       return undefined;
     },
@@ -240,7 +334,7 @@ export function createMemoryStore(
 
     hasUndelivered() {
       const nowMs = clock.now();
-      for (const { session } of byBrowserState.values()) {
+      for (const { session } of byLink.values()) {
         const isWaiting = session.state === 'completed' && !('error' in session.result);
         if (isWaiting && !machine.isExpired(session, nowMs)) return true;
       }
@@ -273,22 +367,26 @@ export function createMemoryStore(
 
 const GONE: Claim = { state: 'gone' };
 
-/** A new session. */
-function pendingOf(asked: NewSession, pollDigest: string, nowMs: number): machine.Pending {
+/** A new session. `kept`: what it keeps of the secrets. */
+function pendingOf(
+  { service, lifetimeMs, repeatMs, keepsErrors }: NewSession,
+  nowMs: number,
+  kept: Omit<ProtectedSession, 'sealed'> & Pick<machine.Pending, 'pollDigest' | 'userCode'>,
+): machine.Pending {
   return {
     state: 'pending',
-    service: asked.service,
-    pollDigest,
+    service,
+    pollDigest: kept.pollDigest,
     startedAtMs: nowMs,
-    expiresAtMs: nowMs + asked.lifetimeMs,
-    repeatMs: asked.repeatMs,
-    keepsErrors: asked.keepsErrors,
+    expiresAtMs: nowMs + lifetimeMs,
+    repeatMs,
+    keepsErrors,
     opening: undefined,
-    verifier: asked.verifier,
-    challenge: asked.challenge,
-    details: asked.details ?? false,
-    userCode: asked.userCode,
-    deviceName: asked.deviceName,
+    verifier: kept.verifier,
+    challenge: kept.challenge,
+    details: kept.details ?? false,
+    userCode: kept.userCode,
+    deviceName: kept.deviceName,
   };
 }
 
@@ -305,13 +403,13 @@ function createDelivered() {
     remove(entry: Entry): void {
       byRepeat.get(entry.session.repeatMs ?? 0)?.delete(entry);
     },
-    takeExpired(nowMs: number): machine.Session[] {
-      const taken: machine.Session[] = [];
+    takeExpired(nowMs: number): Entry[] {
+      const taken: Entry[] = [];
       for (const entries of byRepeat.values()) {
         for (const entry of entries) {
           if (!machine.isExpired(entry.session, nowMs)) break;
           entries.delete(entry);
-          taken.push(entry.session);
+          taken.push(entry);
         }
       }
       return taken;
@@ -327,10 +425,13 @@ function createOutcomes() {
   /** In the order of delivery. */
   const outcomes = new Map<string, { outcome: machine.SessionOutcome; expiresAtMs: number }>();
   return {
-    keep({ browserState, session }: Entry, result: machine.SessionResult): void {
-      const { userCode, expiresAtMs } = session;
+    keep(
+      link: string,
+      { userCode, expiresAtMs }: machine.Session,
+      result: machine.SessionResult,
+    ): void {
       const kept = { outcome: machine.outcomeOfResult(result), expiresAtMs };
-      outcomes.set(browserState, kept);
+      outcomes.set(link, kept);
       if (userCode !== undefined) outcomes.set(userCode, kept);
       for (const oldest of outcomes.keys()) {
         if (outcomes.size <= MAX_OUTCOMES) break;

@@ -6,19 +6,13 @@ import { EXCHANGE_LEASE_MS } from '../../limits.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
 import { outcomeOfResult } from '../../relay/session.ts';
 import type { ObserverSlot, SessionStore } from '../../relay/store.ts';
+import { authorizationOf, browserStateOf, nameOf, sealResult } from '../sealed-session.ts';
+import { type Derived, deriveFromBrowserState, deriveFromUserCode } from '../sealing.ts';
 import { createCallId, type RedisCommands } from './commands.ts';
 import type { LocalPolls } from './local-polls.ts';
 import type { OwnLeases, SealedResult } from './own-leases.ts';
-import {
-  authorizationOf,
-  browserStateOf,
-  foundOf,
-  nameOf,
-  type RedisKeys,
-  sealResult,
-} from './records.ts';
+import { foundOf, type RedisKeys } from './records.ts';
 import { SCRIPTS, STATE } from './scripts.ts';
-import { type Derived, deriveFromBrowserState, deriveFromUserCode } from './sealing.ts';
 
 export interface BrowserVerbsOptions {
   readonly commands: RedisCommands;

@@ -12,11 +12,12 @@ import {
   StoreUnavailable,
 } from '../../relay/store.ts';
 import { type Clock, pause } from '../../relay/time.ts';
+import { type DevicePlace, openResult } from '../sealed-session.ts';
+import { deriveFromPollSecret } from '../sealing.ts';
 import { createCallId, type RedisCommands } from './commands.ts';
 import type { LocalPolls, OpenClaims } from './local-polls.ts';
-import { type DevicePlace, openResult, type RedisKeys, type TagKeys } from './records.ts';
+import type { RedisKeys, TagKeys } from './records.ts';
 import { SCRIPTS } from './scripts.ts';
-import { deriveFromPollSecret } from './sealing.ts';
 
 export interface DeviceVerbsOptions {
   readonly commands: RedisCommands;
@@ -60,6 +61,8 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
         if (isOver) localPolls.delete(place.poll.id);
         if (state === 'claimed') {
           if (reply.service !== '') observer.current.delivered(reply.service, reply.waitedMs);
+          // Empty: the lease ran out, and no process was there to seal a result.
+          if (sealed === '') return { state, result: EXCHANGE_FAILED };
           return { state, result: openResult(place, sealed) };
         }
         if (state === 'pending') return { state, endsInMs };
@@ -104,6 +107,8 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
   };
 }
 
+const EXCHANGE_FAILED = { error: 'exchange_failed' } as const;
+
 /** A session, found by its poll secret, and the keys of its tag. */
 interface PollPlace extends DevicePlace {
   readonly keys: TagKeys;
@@ -124,8 +129,8 @@ function findPlace(
   const tagKeys = keys.of(pollSecret);
 
   function placeAt(pointer: string): PollPlace {
-    const sessionId = pointer.slice(0, pointer.indexOf('.'));
-    return { pollSecret, poll, sessionId, pointer, keys: tagKeys };
+    const [sessionId = '', wrappedKey = ''] = pointer.split('.');
+    return { pollSecret, poll, sessionId, wrappedKey, keys: tagKeys };
   }
 
   async function readPointer(): Promise<PollPlace | undefined> {

@@ -1,21 +1,10 @@
-/** The names of all keys, and the record of a session: how its fields are sealed and opened. The construction is docs/sealing.md. */
-import type { Buffer } from 'node:buffer';
+/** The names of all keys, and the record of a session. docs/sealing.md "Records". */
 import { type RandomBytes, signInIdOf, tagOf } from '../../relay/secrets.ts';
-import type { ExpiredStage, SessionOutcome, SessionResult } from '../../relay/session.ts';
-import type { Authorization, ExpiredSession, NewSession, SessionInfo } from '../../relay/store.ts';
+import type { ExpiredStage, SessionOutcome } from '../../relay/session.ts';
+import type { ExpiredSession, NewSession, SessionInfo } from '../../relay/store.ts';
+import { authorizationOf, nameOf, sealSession } from '../sealed-session.ts';
+import type { Derived } from '../sealing.ts';
 import { FIELD, STATE } from './scripts.ts';
-import {
-  type Derived,
-  deriveFromBrowserState,
-  deriveFromPollSecret,
-  deriveFromUserCode,
-  deviceKeyOf,
-  isSealedToDevice,
-  seal,
-  sealToDevice,
-  unseal,
-  unsealAsDevice,
-} from './sealing.ts';
 
 /** Tags in a Cluster: at most so many masters share the sessions. */
 const CLUSTER_TAGS = 16;
@@ -99,14 +88,6 @@ export function slotOf(key: string): number {
   return crc % 16_384;
 }
 
-/* The authenticated text of each sealed message, so that none can replace another. */
-const pointerContext = (poll: Derived, sessionId: string) => `pointer ${poll.id} ${sessionId}`;
-const codeContext = (code: Derived) => `code ${code.id}`;
-const verifierContext = (sessionId: string, service: string) => `verifier ${sessionId} ${service}`;
-const nameContext = (sessionId: string) => `device name ${sessionId}`;
-const keyContext = (sessionId: string) => `device key ${sessionId}`;
-const resultContext = (sessionId: string) => `result ${sessionId}`;
-
 /** Everything that a registration writes. */
 interface SessionRecord {
   readonly sessionId: string;
@@ -125,52 +106,20 @@ export function recordOf(
   instance: string,
   randomBytes: RandomBytes,
 ): SessionRecord {
-  const { browserState, pollSecret, service, userCode, deviceName } = newSession;
-  const link = deriveFromBrowserState(browserState);
-  const poll = deriveFromPollSecret(pollSecret);
-  const sealed = (context: string, plaintext: string | Buffer) =>
-    seal(link.key, context, plaintext, randomBytes);
-  const wrapped = seal(poll.key, pointerContext(poll, link.id), link.key, randomBytes);
-  const record = { sessionId: link.id, pollId: poll.id, pointer: `${link.id}.${wrapped}` };
-  // Sealed even if it is empty, so that its removal, or another service, is detected.
-  const sealedVerifier = sealed(verifierContext(link.id, service), writeAuthorization(newSession));
-  const fields = [FIELD.service, service, FIELD.poll_id, poll.id, FIELD.verifier, sealedVerifier];
-  fields.push(FIELD.sign_in, signInIdOf(browserState), FIELD.waiting + instance, '');
-  if (deviceName !== undefined)
-    fields.push(FIELD.device_name, sealed(nameContext(link.id), deviceName));
+  const { sessionId, pollId, wrappedKey, verifier, deviceName, code } = sealSession(
+    newSession,
+    randomBytes,
+  );
+  const record = { sessionId, pollId, pointer: `${sessionId}.${wrappedKey}` };
+  const fields = [FIELD.service, newSession.service, FIELD.poll_id, pollId];
+  fields.push(FIELD.verifier, verifier);
+  fields.push(FIELD.sign_in, signInIdOf(newSession.browserState), FIELD.waiting + instance, '');
+  if (deviceName !== undefined) fields.push(FIELD.device_name, deviceName);
   if (newSession.repeatMs !== undefined) fields.push(FIELD.repeat_ms, String(newSession.repeatMs));
   if (newSession.keepsErrors) fields.push(FIELD.keeps_errors, '');
-  if (userCode === undefined) return { ...record, fields };
-  fields.push(FIELD.device_key, sealed(keyContext(link.id), deviceKeyOf(pollSecret)));
-  const code = deriveFromUserCode(userCode);
-  const value = seal(code.key, codeContext(code), browserState, randomBytes);
-  return { ...record, fields, code: { id: code.id, value } };
-}
-
-export function authorizationOf(
-  link: Derived,
-  service: string,
-  sealedVerifier: string,
-): Authorization {
-  const context = verifierContext(link.id, service);
-  return readAuthorization(unseal(link.key, context, sealedVerifier).toString());
-}
-
-/** The verifier or nothing; JSON if there is more, which is never taken for a verifier. RFC 7636 §4.1. */
-function writeAuthorization({ verifier = '', challenge, details }: NewSession): string {
-  if (challenge === undefined && !details) return verifier;
-  return JSON.stringify({ verifier: verifier || undefined, challenge, details });
-}
-
-function readAuthorization(text: string): Authorization {
-  if (text.startsWith('{')) return JSON.parse(text) as Authorization;
-  return { verifier: text === '' ? undefined : text };
-}
-
-/** Undefined for an empty name: the device gave none. */
-export function nameOf(link: Derived, sealedName: string): string | undefined {
-  if (sealedName === '') return undefined;
-  return unseal(link.key, nameContext(link.id), sealedName).toString();
+  if (code === undefined) return { ...record, fields };
+  fields.push(FIELD.device_key, code.deviceKey);
+  return { ...record, fields, code: { id: code.id, value: code.browserState } };
 }
 
 /** An error that stays was probably delivered, so it has no stage. */
@@ -209,43 +158,4 @@ export function foundOf(
   authorizationOf(link, service, sealedVerifier);
   const deviceName = nameOf(link, sealedName);
   return { service, browserState, ageMs, deviceName };
-}
-
-export function browserStateOf(code: Derived, sealed: string): string {
-  return unseal(code.key, codeContext(code), sealed).toString();
-}
-
-/** `sealedDeviceKey` is empty for a session without a user code. */
-export function sealResult(
-  link: Derived,
-  sealedDeviceKey: string,
-  result: SessionResult,
-  randomBytes: RandomBytes,
-): string {
-  const [context, text] = [resultContext(link.id), JSON.stringify(result)];
-  if (sealedDeviceKey === '') return seal(link.key, context, text, randomBytes);
-  const deviceKey = unseal(link.key, keyContext(link.id), sealedDeviceKey);
-  return sealToDevice({ sessionKey: link.key, deviceKey }, context, text, randomBytes);
-}
-
-/** A session, found by its poll secret. */
-export interface DevicePlace {
-  readonly pollSecret: string;
-  readonly poll: Derived;
-  readonly sessionId: string;
-  /** As in SessionRecord. */
-  readonly pointer: string;
-}
-
-/** An empty result: the lease ran out, and no process was there to seal one. */
-export function openResult(place: DevicePlace, sealed: string): SessionResult {
-  if (sealed === '') return { error: 'exchange_failed' };
-  const { pollSecret, poll, sessionId, pointer } = place;
-  const wrapped = pointer.slice(pointer.indexOf('.') + 1);
-  const sessionKey = unseal(poll.key, pointerContext(poll, sessionId), wrapped);
-  const context = resultContext(sessionId);
-  const text = isSealedToDevice(sealed)
-    ? unsealAsDevice({ sessionKey, pollSecret }, context, sealed)
-    : unseal(sessionKey, context, sealed);
-  return JSON.parse(text.toString()) as SessionResult;
 }

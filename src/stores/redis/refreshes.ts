@@ -6,12 +6,10 @@ import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../../limits.ts';
 import type { RefreshStore, RefreshTurn } from '../../relay/refresh.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
 import { StoreUnavailable } from '../../relay/store.ts';
+import { deriveFromRefresh, openRefresh, sealRefresh } from '../sealing.ts';
 import { createCallId, type RedisCommands } from './commands.ts';
 import type { RedisKeys } from './records.ts';
 import { SCRIPTS } from './scripts.ts';
-import { type Derived, deriveFromRefresh, seal, unseal } from './sealing.ts';
-
-const resultContext = ({ id }: Derived) => `refresh ${id}`;
 
 export function createRedisRefreshStore(
   commands: RedisCommands,
@@ -28,15 +26,13 @@ export function createRedisRefreshStore(
       );
       const [state, sealed = ''] = reply as [RefreshTurn['state'], string?];
       if (state !== 'finished') return { state };
-      const result = unseal(refresh.key, resultContext(refresh), sealed).toString();
-      return { state, result };
+      return { state, result: openRefresh(refresh, sealed) };
     },
 
     /** Repeated only for a while: the device has its result, and a repeated refresh is sent to the provider. */
     async finish(key, result) {
       const refresh = deriveFromRefresh(key);
-      const sealed =
-        result === undefined ? '' : seal(refresh.key, resultContext(refresh), result, randomBytes);
+      const sealed = result === undefined ? '' : sealRefresh(refresh, result, randomBytes);
       const args = [REFRESH_RESULT_MS, sealed];
       try {
         await commands.repeat({ insist: false }, () =>

@@ -12,7 +12,7 @@ import {
   diffieHellman,
   hkdfSync,
 } from 'node:crypto';
-import type { RandomBytes } from '../../relay/secrets.ts';
+import type { RandomBytes } from '../relay/secrets.ts';
 
 /** Derived from a secret: the id under which the store keeps a record, and the key that opens it. */
 export interface Derived {
@@ -50,6 +50,17 @@ export function deriveFromRefresh(key: string): Derived {
   return derive(key, 'sign-in-relay/1 refresh');
 }
 
+const refreshContext = ({ id }: Derived) => `refresh ${id}`;
+
+/** The result of a refresh. */
+export function sealRefresh(refresh: Derived, result: string, randomBytes: RandomBytes): string {
+  return seal(refresh.key, refreshContext(refresh), result, randomBytes);
+}
+
+export function openRefresh(refresh: Derived, sealed: string): string {
+  return unseal(refresh.key, refreshContext(refresh), sealed).toString();
+}
+
 function derive(secret: string, purpose: string): Derived {
   const bytes = expand(secret, purpose, ID_BYTES + KEY_BYTES);
   return {
@@ -79,7 +90,9 @@ export function seal(
 ): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
-  const sealed = [nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()];
+  // workerd refuses a text without an encoding.
+  const bytes = Buffer.from(plaintext);
+  const sealed = [nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()];
   return Buffer.concat(sealed).toString('base64url');
 }
 

@@ -1,0 +1,122 @@
+/** The service in a process: it opens the stores that the settings name, sweeps, and retries discovery. */
+import { DISCOVERY_RETRY_MS } from './limits.ts';
+import { log } from './log.ts';
+import { NO_MONITOR } from './monitor.ts';
+import type { Clock } from './relay/time.ts';
+import {
+  createDisabledService,
+  createService,
+  type ManualService,
+  type Service,
+  type Stores,
+  type World,
+} from './service.ts';
+import { type EnabledSettings, isEnabled, type Settings } from './settings/index.ts';
+import { createMemoryRateLimiter } from './stores/memory/rate-limits.ts';
+import { createMemoryRefreshStore } from './stores/memory/refreshes.ts';
+import { createMemoryStore } from './stores/memory/sessions.ts';
+import type { RedisEvent } from './stores/redis/open.ts';
+
+/**
+ * A service that is ready for requests: its store is open, and discovery was tried once at
+ * each issuer. Rejects when the store cannot be reached.
+ */
+export async function startService(settings: Settings, world: World): Promise<Service> {
+  if (!isEnabled(settings)) return createDisabledService();
+  const stores = await openStores(settings, world);
+  const service = maintain(createService(settings, world, stores), world.clock);
+  await service.discover();
+  return service;
+}
+
+/** How often expired entries are removed. */
+export const SWEEP_INTERVAL_MS = 30_000;
+
+/** The same service, which sweeps and discovers time and again until it is closed. */
+export function maintain(service: ManualService, clock: Clock): ManualService {
+  const stopSweeping = repeat(clock, SWEEP_INTERVAL_MS, service.sweep);
+  const stopDiscovering = repeat(clock, DISCOVERY_RETRY_MS, service.discover);
+  return {
+    ...service,
+    close() {
+      stopSweeping();
+      stopDiscovering();
+      service.close();
+    },
+  };
+}
+
+/** Ignores failures: the next turn tries again. Returns a function that ends it. */
+function repeat(clock: Clock, intervalMs: number, run: () => Promise<void>): () => void {
+  let cancelTimer = () => {};
+  function later(): void {
+    cancelTimer = clock.setTimer(intervalMs, () => {
+      run().catch(() => {});
+      later();
+    });
+  }
+  later();
+  return () => cancelTimer();
+}
+
+/** Rejects when the store cannot be reached. */
+async function openStores(settings: EnabledSettings, world: World): Promise<Stores> {
+  const { redis, maxSessions, startBurst, startRatePerSecond } = settings;
+  const { clock } = world;
+  const startPolicy = { burst: startBurst, ratePerSecond: startRatePerSecond };
+  if (redis === undefined) {
+    return {
+      sessions: createMemoryStore(clock, maxSessions, createMemoryRateLimiter(clock, startPolicy)),
+      refreshes: createMemoryRefreshStore(clock),
+      createRateLimiter: (_, policy) => createMemoryRateLimiter(clock, policy),
+      close: () => {},
+    };
+  }
+  // Loaded only when needed: the client library is larger than the rest of the relay.
+  const { openRedis } = await import('./stores/redis/open.ts');
+  const { monitor = NO_MONITOR } = world;
+  const { onEvent, findProblem } = createStoreWatch();
+  const stores = await openRedis({
+    target: redis.target,
+    prefix: redis.prefix,
+    maxSessions,
+    startPolicy,
+    clock,
+    randomBytes: world.randomBytes,
+    monitor,
+    onEvent,
+  });
+  const { sessions, refreshes, createRateLimiter, close } = stores;
+  return { sessions, refreshes, createRateLimiter, findProblem, close };
+}
+
+/** Logs the events of a store, and keeps its current problem. */
+function createStoreWatch() {
+  let isLost = false;
+  const refusals = new Set<string>();
+  return {
+    onEvent(event: RedisEvent): void {
+      logRedisEvent(event);
+      if (event.type === 'store_lost') isLost = true;
+      if (event.type === 'store_back') isLost = false;
+      if (event.type === 'store_refuses') refusals.add(event.reason);
+      if (event.type === 'store_accepts') refusals.delete(event.reason);
+    },
+    findProblem(): string | undefined {
+      if (isLost) return 'store: Redis is unreachable';
+      const [reason] = refusals;
+      return reason === undefined ? undefined : `store: Redis refuses commands (${reason})`;
+    },
+  };
+}
+
+function logRedisEvent({ type, ...fields }: RedisEvent): void {
+  log[RECOVERIES.has(type) ? 'info' : 'warning'](type, fields);
+}
+
+const RECOVERIES: ReadonlySet<string> = new Set([
+  'store_back',
+  'store_primary_back',
+  'store_replicated',
+  'store_accepts',
+]);

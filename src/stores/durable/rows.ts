@@ -1,0 +1,93 @@
+/** The table of one Durable Object: what it must still have after an eviction or a reset. */
+import { StoreUnavailable } from '../../relay/store.ts';
+
+/** `ctx.storage.sql` of a Durable Object is one. A statement has run when it returns, and no response leaves before its changes are durable. */
+export interface Sql {
+  exec(
+    statement: string,
+    ...values: readonly SqlValue[]
+  ): Iterable<Readonly<Record<string, unknown>>>;
+}
+
+type SqlValue = string | number;
+
+export interface Rows {
+  /** All that was kept under a name, each as it was written. */
+  readAll(name: string): readonly { readonly id: string; readonly value: unknown }[];
+  read(name: string, id: string): unknown;
+  /** One row, new or changed: each costs the same. `untilMs`: when `removeOld` may remove it. */
+  write(name: string, id: string, value: unknown, untilMs: number): void;
+  remove(name: string, id: string): void;
+  /** Removes rows that are not needed any more. Never those of `except`. */
+  removeOld(nowMs: number, except: string): void;
+  /** When the next row is not needed any more. Undefined: there is none. */
+  findNextEnd(): number | undefined;
+  /** Why the last statement failed. Undefined: it did not. */
+  findProblem(): string | undefined;
+}
+
+export interface RowsOptions {
+  readonly sql: Sql;
+  /** Called after each write. */
+  onWrite(untilMs: number): void;
+  /** Called when statements begin to fail, and when they succeed again. */
+  onProblem(problem: string | undefined): void;
+}
+
+/**
+ * One table, because on Cloudflare each row that a statement changes is paid for, those of
+ * indexes too: it has none but its primary key.
+ */
+export function createRows({ sql, onWrite, onProblem }: RowsOptions): Rows {
+  let problem: string | undefined;
+
+  /** Nothing has changed if it throws. */
+  function run(statement: string, ...values: readonly SqlValue[]) {
+    try {
+      const rows = [...sql.exec(statement, ...values)];
+      if (problem !== undefined) onProblem(undefined);
+      problem = undefined;
+      return rows;
+    } catch (error) {
+      const isFirst = problem === undefined;
+      problem = codeOf(error);
+      if (isFirst) onProblem(problem);
+      throw new StoreUnavailable(`the storage of the object refuses (${problem})`);
+    }
+  }
+
+  run(
+    'CREATE TABLE IF NOT EXISTS kept (name TEXT, id TEXT, until_ms INTEGER, value TEXT, PRIMARY KEY (name, id)) WITHOUT ROWID',
+  );
+
+  return {
+    readAll: (name) =>
+      run('SELECT id, value FROM kept WHERE name = ?', name).map(({ id, value }) => ({
+        id: String(id),
+        value: JSON.parse(String(value)) as unknown,
+      })),
+    read(name, id) {
+      const [row] = run('SELECT value FROM kept WHERE name = ? AND id = ?', name, id);
+      return row && (JSON.parse(String(row.value)) as unknown);
+    },
+    write(name, id, value, untilMs) {
+      const text = JSON.stringify(value);
+      run('INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)', name, id, untilMs, text);
+      onWrite(untilMs);
+    },
+    remove: (name, id) => void run('DELETE FROM kept WHERE name = ? AND id = ?', name, id),
+    removeOld: (nowMs, except) =>
+      void run('DELETE FROM kept WHERE until_ms < ? AND name <> ?', nowMs, except),
+    findNextEnd() {
+      const [row] = run('SELECT min(until_ms) AS until_ms FROM kept');
+      return typeof row?.until_ms === 'number' ? row.until_ms : undefined;
+    },
+    findProblem: () => problem,
+  };
+}
+
+/** Such as SQLITE_FULL, at the end of the message. The rest of a message may contain values. */
+function codeOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : '';
+  return /\bSQLITE_[A-Z_]+/.exec(message)?.[0] ?? 'unknown';
+}

@@ -1,0 +1,36 @@
+/** What the relay uses of Cloudflare's runtime. https://developers.cloudflare.com/durable-objects/api/ */
+declare module 'cloudflare:workers' {
+  import type { Sql } from '../stores/durable/rows.ts';
+
+  interface DurableObjectId {
+    equals(other: DurableObjectId): boolean;
+  }
+
+  /** Every method call is one request to the object. */
+  type DurableObjectStub<T> = {
+    readonly [Name in keyof T]: T[Name] extends (...args: infer Args) => infer Result
+      ? (...args: Args) => Promise<Awaited<Result>>
+      : never;
+  };
+
+  interface DurableObjectNamespace<T> {
+    idFromName(name: string): DurableObjectId;
+    get(id: DurableObjectId): DurableObjectStub<T>;
+  }
+
+  interface DurableObjectState {
+    readonly id: DurableObjectId;
+    readonly storage: {
+      readonly sql: Sql;
+      getAlarm(): Promise<number | null>;
+      setAlarm(atMs: number): Promise<void>;
+    };
+    blockConcurrencyWhile<T>(run: () => Promise<T>): Promise<T>;
+  }
+
+  abstract class DurableObject<Env> {
+    protected readonly ctx: DurableObjectState;
+    protected readonly env: Env;
+    constructor(ctx: DurableObjectState, env: Env);
+  }
+}

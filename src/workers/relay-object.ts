@@ -1,0 +1,193 @@
+/**
+ * One Durable Object: the whole service, over stores on the object's own SQLite. A parked poll
+ * waits here. An object without requests has no timer, so it costs nothing.
+ */
+
+import {
+  DurableObject,
+  type DurableObjectNamespace,
+  type DurableObjectState,
+} from 'cloudflare:workers';
+import { randomBytes } from 'node:crypto';
+import type { Peers } from '../http/request.ts';
+import { DISCOVERY_RETRY_MS } from '../limits.ts';
+import { describeError, log } from '../log.ts';
+import type { RateLimiter, RateLimitPolicy } from '../relay/rate-limit.ts';
+import { tagOf } from '../relay/secrets.ts';
+import { type Awaitable, StoreUnavailable } from '../relay/store.ts';
+import { systemClock } from '../relay/time.ts';
+import { createService, type ManualService, type World } from '../service.ts';
+import { type EnabledSettings, isEnabled } from '../settings/index.ts';
+import { type DurableStores, openDurableStores } from '../stores/durable/open.ts';
+import { readWorkerSettings } from './settings.ts';
+
+export interface Env {
+  readonly RELAY: DurableObjectNamespace<RelayObject>;
+}
+
+export const WORLD: World = {
+  clock: systemClock,
+  randomBytes,
+  fetch: (url, init) => fetch(url, init).catch(throwWithCode),
+};
+
+/** The runtime's errors have no code. `retryable`: the connection was lost, or there was none. */
+function throwWithCode(error: Error & { readonly retryable?: boolean }): never {
+  throw error.retryable ? Object.assign(error, { code: 'ECONNRESET' }) : error;
+}
+
+/** Cloudflare sets it, and no client can. */
+export const ADDRESS_HEADER = 'cf-connecting-ip';
+
+export const PEERS: Peers = {
+  requestIP(request) {
+    const address = request.headers.get(ADDRESS_HEADER);
+    return address === null ? null : { address };
+  },
+};
+
+/** An alarm is late by this, so that one alarm removes what expires within a minute. */
+const SWEEP_DELAY_MS = 60_000;
+
+export class RelayObject extends DurableObject<Env> {
+  readonly #stores: DurableStores;
+  readonly #service: ManualService;
+  readonly #discovery: () => Promise<void>;
+  /** Those that other objects use too, by name. */
+  readonly #limiters = new Map<string, RateLimiter>();
+  #alarmIsSet = false;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    const { settings, objects } = requireSettings(env);
+    const tags = Array.from({ length: objects }, (_, tag) => tag);
+    // None if there were more objects once: only its alarm runs.
+    const tag = tags.findIndex((each) => env.RELAY.idFromName(String(each)).equals(ctx.id));
+    const { maxSessions, startBurst, startRatePerSecond } = settings;
+    this.#stores = openDurableStores({
+      sql: ctx.storage.sql,
+      clock: systemClock,
+      randomBytes,
+      maxSessions: Math.floor(maxSessions / objects) + (tag < maxSessions % objects ? 1 : 0),
+      startPolicy: { burst: startBurst, ratePerSecond: startRatePerSecond },
+      tags: objects,
+      tag,
+      onWrite: (untilMs) => this.#wakeAt(untilMs),
+      onProblem: logProblem,
+    });
+    this.#service = createService(settings, WORLD, {
+      ...this.#stores,
+      createRateLimiter: (name, policy) => this.#createLimiter(name, policy, tag, objects),
+      findProblem: () => describeProblem(this.#stores.findProblem()),
+      close: () => {},
+    });
+    this.#discovery = atMostEvery(DISCOVERY_RETRY_MS, this.#service.discover);
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    await this.#discovery();
+    return this.#service.handle(request, PEERS);
+  }
+
+  /** If it rejects, Cloudflare runs it again later. */
+  async alarm(): Promise<void> {
+    this.#alarmIsSet = false;
+    await this.#service.sweep();
+    const nextMs = this.#stores.findNextSweep();
+    if (nextMs !== undefined) this.#wakeAt(nextMs);
+  }
+
+  /** Of a rate limit of all objects, called by the others. */
+  async take(limit: string, key: string): Promise<number> {
+    return (await this.#limiters.get(limit)?.take(key)) ?? 0;
+  }
+
+  async refund(limit: string, key: string): Promise<void> {
+    await this.#limiters.get(limit)?.refund(key);
+  }
+
+  /** Sets an alarm, unless there is one. Each costs a row and a request. */
+  #wakeAt(untilMs: number): void {
+    if (this.#alarmIsSet) return;
+    this.#alarmIsSet = true;
+    const { storage } = this.ctx;
+    const set = async () => {
+      if ((await storage.getAlarm()) !== null) return;
+      await storage.setAlarm(Math.max(untilMs, systemClock.now()) + SWEEP_DELAY_MS);
+    };
+    // Without it the rows stay until the next alarm. Lookups check expiry themselves.
+    set().catch(() => {
+      this.#alarmIsSet = false;
+    });
+  }
+
+  /** The bucket of a key is in the object that has its tag, so the limit is exact over all objects. */
+  #createLimiter(name: string, policy: RateLimitPolicy, tag: number, tags: number): RateLimiter {
+    const own = this.#stores.createRateLimiter(name, policy);
+    this.#limiters.set(name, own);
+    if (tags === 1) return own;
+    const { RELAY } = this.env;
+    const ask = async <T>(
+      key: string,
+      local: () => Awaitable<T>,
+      remote: (of: Remote) => Promise<T>,
+    ): Promise<T> => {
+      const home = tagOf(key, tags);
+      if (home === tag) return local();
+      try {
+        return await remote(RELAY.get(RELAY.idFromName(String(home))));
+      } catch {
+        throw new StoreUnavailable(`object ${home}, which has the rate limit, does not answer`);
+      }
+    };
+    return {
+      policy,
+      take: (key) =>
+        ask(
+          key,
+          () => own.take(key),
+          (object) => object.take(name, key),
+        ),
+      refund: (key) =>
+        ask(
+          key,
+          () => own.refund(key),
+          (object) => object.refund(name, key),
+        ),
+      sweep: own.sweep,
+    };
+  }
+}
+
+type Remote = ReturnType<Env['RELAY']['get']>;
+
+/** The Worker passes no request to an object if they are wrong, or without a base URL. */
+function requireSettings(env: Env): { settings: EnabledSettings; objects: number } {
+  const { settings, objects } = readWorkerSettings(env);
+  if (settings === undefined || !isEnabled(settings)) throw new Error('the settings are wrong');
+  return { settings, objects };
+}
+
+/** All callers share a run. After it there is none for so long. */
+function atMostEvery(intervalMs: number, run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let startedAtMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (running === undefined || systemClock.now() - startedAtMs >= intervalMs) {
+      startedAtMs = systemClock.now();
+      running = run().catch((error: unknown) => log.error('stray_error', describeError(error)));
+    }
+    return running;
+  };
+}
+
+const STORAGE_REMEDY = 'the account may have reached a limit of its plan: see its dashboard';
+
+function logProblem(reason: string | undefined): void {
+  if (reason === undefined) log.info('store_accepts');
+  else log.warning('store_refuses', { reason, remedy: STORAGE_REMEDY });
+}
+
+function describeProblem(reason: string | undefined): string | undefined {
+  return reason && `store: the object's storage refuses (${reason})`;
+}

@@ -1,0 +1,79 @@
+/** The settings of a Worker: those of `readSettings`, and those that have no meaning there are refused. */
+import { startLog } from '../log.ts';
+import { readSettings, type Settings } from '../settings/index.ts';
+import { type SettingFault, type SettingWarning, showValue } from '../settings/problems.ts';
+
+/**
+ * How many objects share the sign-ins. On the free plan one can be busy all day, several
+ * cannot. deploy/cloudflare/README.md says when to use more.
+ */
+const DEFAULT_OBJECTS = 1;
+
+/** Each start draws secrets until they lead to its own object: some 200 digests with so many. */
+const MAX_OBJECTS = 64;
+
+const ON_WORKERS = 'must not be set on Cloudflare Workers';
+
+const WITHOUT_MEANING: Readonly<Record<string, string>> = {
+  HOST: 'Cloudflare listens',
+  PORT: 'Cloudflare listens',
+  TLS_CERT_FILE: 'Cloudflare has the certificate',
+  TLS_KEY_FILE: 'Cloudflare has the certificate',
+  ADMIN_PORT: 'a Worker has no second port, and no metrics',
+  ADMIN_HOST: 'a Worker has no second port, and no metrics',
+  ADMIN_NAMES: 'a Worker has no second port, and no metrics',
+  TRUSTED_PROXY_CIDRS: 'the client address is the CF-Connecting-IP of Cloudflare',
+  PROVIDER_KEEP_ALIVE: 'Cloudflare manages the connections to providers',
+  REDIS_URL: 'sessions are in Durable Objects',
+  REDIS_PREFIX: 'sessions are in Durable Objects',
+};
+
+export interface WorkerSettings {
+  /** Undefined if a setting is wrong. */
+  readonly settings: Settings | undefined;
+  readonly objects: number;
+  readonly faults: readonly SettingFault[];
+  readonly warnings: readonly SettingWarning[];
+}
+
+/** Starts the log too. */
+export function readWorkerSettings(env: object): WorkerSettings {
+  const variables = Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  );
+  const { OBJECTS: objectsText = '', ...environment } = withoutBlank(variables);
+  const read = readSettings(environment, readNoFile);
+  const objects = objectsText === '' ? DEFAULT_OBJECTS : Number(objectsText);
+  const faults = [...findWithoutMeaning(environment), ...(read.ok ? [] : read.faults)];
+  if (!(Number.isInteger(objects) && objects >= 1 && objects <= MAX_OBJECTS)) {
+    const problem = `must be a whole number from 1 to ${MAX_OBJECTS}`;
+    faults.push({ setting: 'OBJECTS', value: objectsText, problem });
+  }
+  const { logLevel: level = 'info', logFormat: format = 'json' } = read.ok ? read.settings : {};
+  startLog({ level, format, write: (line) => console.log(line.trimEnd()) });
+  const settings = read.ok && faults.length === 0 ? read.settings : undefined;
+  return { settings, objects, faults, warnings: read.warnings };
+}
+
+/** In the dashboard of Cloudflare a variable may have an empty value. */
+function withoutBlank(variables: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value.trim() !== ''));
+}
+
+function findWithoutMeaning(environment: Readonly<Record<string, string>>): SettingFault[] {
+  return Object.entries(environment).flatMap(([setting, text]) => {
+    const reason =
+      WITHOUT_MEANING[setting] ??
+      (/^(REDIS_URL|\w+_CLIENT_SECRET)_FILE$/.test(setting)
+        ? `a Worker has no files; use wrangler secret put ${setting.replace(/_FILE$/, '')}`
+        : undefined);
+    if (reason === undefined) return [];
+    const value = showValue(setting, text);
+    return { setting, value, problem: `${ON_WORKERS}: ${reason}` };
+  });
+}
+
+/** For `LOGO`, which may also contain the picture. */
+function readNoFile(): never {
+  throw Object.assign(new Error('no files'), { code: 'a Worker has none' });
+}

@@ -1,0 +1,119 @@
+/** The entry of the relay on Cloudflare Workers: passes each request to the object of its tag. */
+import { createFindClientAddress } from '../http/client-address.ts';
+import { MAX_REFRESH_BODY_BYTES } from '../http/endpoints/refresh.ts';
+import { createBodyReader } from '../http/request.ts';
+import { refuse } from '../http/responses.ts';
+import { REQUEST_BODY_BYTES, STORE_RETRY_MAX_MS } from '../limits.ts';
+import { log } from '../log.ts';
+import { StoreUnavailable } from '../relay/store.ts';
+import { pause, systemClock } from '../relay/time.ts';
+import { createDisabledService, createService, type Service, type Stores } from '../service.ts';
+import { isEnabled } from '../settings/index.ts';
+import { ADDRESS_HEADER, type Env, PEERS, WORLD } from './relay-object.ts';
+import { readWorkerSettings } from './settings.ts';
+import { tagOfRequest } from './tag.ts';
+
+export { RelayObject } from './relay-object.ts';
+
+/** What a Worker keeps from its first request on: the settings of one deployment do not change. */
+interface Relay {
+  readonly objects: number;
+  /** Answers without an object: there is none, or it has failed. */
+  readonly fallback: Service;
+  readonly isEnabled: boolean;
+}
+
+let relay: Relay | undefined;
+
+export default {
+  async fetch(request: Request, env: Env): Promise<Response> {
+    relay ??= openRelay(env);
+    if (!relay.isEnabled) return relay.fallback.handle(request, PEERS);
+    if (Number(request.headers.get('content-length')) > REQUEST_BODY_BYTES) {
+      return refuse('body_too_large');
+    }
+    // One more byte than any endpoint reads, so that it notices that the body is too long.
+    const limitBytes = MAX_REFRESH_BODY_BYTES + 1;
+    // Not shared by requests: a Worker may not use the timer of another request.
+    const bodies = createBodyReader(systemClock);
+    const { text: body } = await bodies.read(request, limitBytes).catch(() => ({ text: '' }));
+    const address = findAddress(request.headers.get(ADDRESS_HEADER) ?? '', undefined)?.bucket ?? '';
+    const { method, url } = request;
+    const contentType = request.headers.get('content-type');
+    const tag = tagOfRequest({ method, url, contentType, body, address }, relay.objects);
+    try {
+      const { RELAY } = env;
+      return await RELAY.get(RELAY.idFromName(String(tag))).fetch(copyOf(request, body));
+    } catch (error) {
+      logFailure(error);
+      // A device polls again at once. By then the object may be there again.
+      await pause(systemClock, STORE_RETRY_MAX_MS);
+      return relay.fallback.handle(copyOf(request, body, AbortSignal.abort()), PEERS);
+    }
+  },
+};
+
+const findAddress = createFindClientAddress([]);
+
+function openRelay(env: Env): Relay {
+  const { settings, objects, faults, warnings } = readWorkerSettings(env);
+  for (const fault of faults) log.error('setting', { ...fault });
+  for (const warning of warnings) log.warning('setting', { ...warning });
+  if (settings === undefined || !isEnabled(settings)) {
+    return { objects, isEnabled: false, fallback: createDisabledService() };
+  }
+  return { objects, isEnabled: true, fallback: createService(settings, WORLD, UNAVAILABLE) };
+}
+
+/** The request for an object. Its body is sent once more if the object fails. */
+function copyOf({ url, method, headers, signal }: Request, body: string, by = signal): Request {
+  const passed = new Headers(headers);
+  // The relay trusts no proxy here, and would warn that it ignores the header.
+  passed.delete('x-forwarded-for');
+  passed.delete('content-length');
+  // The browser follows the redirect to the provider, not the Worker.
+  const redirect = 'manual';
+  const init = { method, headers: passed, signal: by, redirect } as const;
+  return new Request(url, body === '' ? init : { ...init, body });
+}
+
+/** An object was reset, is overloaded, or a limit of the plan is reached. */
+function logFailure(error: unknown): void {
+  const { overloaded = false, retryable = false } = error as Record<string, unknown>;
+  log.warning('object_failed', { overloaded, retryable });
+}
+
+const fail = () => {
+  throw new StoreUnavailable('the object has failed');
+};
+
+/**
+ * Of a request whose object has failed. So each route makes the response that it makes when
+ * any other store is unavailable.
+ */
+const UNAVAILABLE: Stores = {
+  sessions: {
+    startLimiter: { policy: { burst: 1, ratePerSecond: 1 }, take: fail, refund: fail, sweep() {} },
+    register: fail,
+    getAuthorization: fail,
+    getSession: fail,
+    fail,
+    lease: fail,
+    complete: fail,
+    claim: fail,
+    acknowledge: fail,
+    takeOpenedNotice: fail,
+    cancel: fail,
+    addWaiter: () => undefined,
+    removeWaiter() {},
+    hasUndelivered: () => false,
+    settled() {},
+    observe() {},
+    countLive: fail,
+    sweep() {},
+  },
+  refreshes: { begin: fail, finish: fail },
+  createRateLimiter: (_, policy) => ({ policy, take: fail, refund: fail, sweep() {} }),
+  findProblem: () => 'store: the object has failed',
+  close() {},
+};

@@ -1,0 +1,5 @@
+/** The path of the runtime of Cloudflare Workers. */
+declare module 'workerd' {
+  const path: string;
+  export default path;
+}

@@ -1,0 +1,188 @@
+/**
+ * The relay on `workerd`, the runtime of Cloudflare Workers, with the configuration of
+ * deploy/cloudflare, and in front of it what Cloudflare's edge does: it says who the client is.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request as requestHttp } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BunPlugin } from 'bun';
+import workerd from 'workerd';
+import { buildWorker } from '../../scripts/build.ts';
+import type { Target } from './device.ts';
+import { findFreePort, startChild } from './process.ts';
+import { createEventLog, type LogEvent, ROOT, untilHealthy } from './relay.ts';
+
+type Env = Readonly<Record<string, string>>;
+
+export interface WorkersOptions {
+  readonly port?: number;
+  /** Source of the Worker. Not given: that of the relay. */
+  readonly entry?: string;
+  /** Where the objects keep their SQLite. Not given: a folder that is removed at the end. */
+  readonly storage?: string;
+}
+
+export interface WorkersRelay extends Target, AsyncDisposable {
+  readonly baseUrl: string;
+  readonly port: number;
+  readonly pid: number;
+  events(name?: string): readonly LogEvent[];
+  output(): string;
+  /** Ends the runtime at once, as a crash would. */
+  kill(): Promise<void>;
+}
+
+/** What wrangler reads. */
+export function readWranglerConfig() {
+  const text = readFileSync(`${ROOT}deploy/cloudflare/wrangler.jsonc`, 'utf8');
+  return JSON.parse(text.replace(/^\s*\/\/.*$/gm, '')) as {
+    readonly compatibility_date: string;
+    readonly compatibility_flags: readonly string[];
+    readonly durable_objects: { readonly bindings: readonly { readonly class_name: string }[] };
+  };
+}
+
+/** What is imported of the client of Redis. */
+const REDIS_CLIENT = [
+  'ClientOfflineError',
+  'ConnectionTimeoutError',
+  'ErrorReply',
+  'SocketClosedUnexpectedlyError',
+  'createClient',
+];
+
+/** Tests that run inside workerd. */
+const BUN_TEST: BunPlugin = {
+  name: 'bun:test',
+  setup(build) {
+    build.onResolve({ filter: /^bun:test$/ }, () => ({
+      path: `${ROOT}test/kit/bun-test-in-workerd.ts`,
+    }));
+    // The test kit imports it for other tests. It does not run there.
+    const classes = REDIS_CLIENT.map((name) => `export class ${name} extends Error {}`);
+    build.onResolve({ filter: /^@redis\/client$/ }, () => ({ path: 'redis', namespace: 'none' }));
+    build.onLoad({ filter: /.*/, namespace: 'none' }, () => ({ contents: classes.join('') }));
+  },
+};
+
+const built = new Map<string, Promise<string>>();
+
+/** The text of the Worker, built once. */
+export function buildOnce(entry = 'src/workers/worker.ts'): Promise<string> {
+  const text = built.get(entry) ?? build(entry);
+  built.set(entry, text);
+  return text;
+}
+
+async function build(entry: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-worker-'));
+  try {
+    await buildWorker(join(folder, 'worker.js'), entry, [BUN_TEST]);
+    return readFileSync(join(folder, 'worker.js'), 'utf8');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Resolves once it answers. What `env` does not say is as in production, plus one provider and the debug log. */
+export async function startWorkers(
+  env: Env = {},
+  options: WorkersOptions = {},
+): Promise<WorkersRelay> {
+  await using stack = new AsyncDisposableStack();
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-workers-'));
+  stack.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const port = options.port ?? (await findFreePort());
+  const baseUrl = `http://127.0.0.1:${port}`;
+  writeFileSync(join(folder, 'worker.js'), await buildOnce(options.entry));
+  const variables = {
+    ...{ OAUTH_BASE_URL: baseUrl, LOG_LEVEL: 'debug', MAL_CLIENT_ID: 'mal-client', ...env },
+  };
+  writeFileSync(
+    join(folder, 'config.capnp'),
+    describe(variables, { folder, storage: options.storage ?? folder }),
+  );
+  const log = createEventLog();
+  const child = startChild([workerd, 'serve', join(folder, 'config.capnp')], {
+    onLine: log.take,
+    logName: 'relay',
+  });
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await child.exited;
+  };
+  stack.defer(kill);
+  stack.use(await startEdge(join(folder, 'socket'), port));
+  await untilHealthy(baseUrl);
+  const resources = stack.move();
+  return {
+    ...{ baseUrl, port, pid: child.pid, kill, output: child.output },
+    ask: (path, init) => fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
+    events: (name) => log.events.filter(({ event }) => name === undefined || event === name),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** https://github.com/cloudflare/workerd/blob/main/src/workerd/server/workerd.capnp */
+function describe(env: Env, { folder, storage }: { folder: string; storage: string }): string {
+  const { compatibility_date, compatibility_flags, durable_objects } = readWranglerConfig();
+  const [{ class_name: className = '' } = {}] = durable_objects.bindings;
+  const text = JSON.stringify;
+  const bindings = Object.entries(env).map(
+    ([name, value]) => `( name = ${text(name)}, text = ${text(value)} )`,
+  );
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    ( name = "relay", worker = .relay ),
+    ( name = "storage", disk = ( path = ${text(storage)}, writable = true ) ),
+    ( name = "internet", network = ( allow = ["public", "private"] ) ),
+  ],
+  sockets = [ ( name = "http", address = ${text(`unix:${join(folder, 'socket')}`)}, http = (), service = "relay" ) ],
+);
+const relay :Workerd.Worker = (
+  modules = [ ( name = "worker.js", esModule = embed "worker.js" ) ],
+  compatibilityDate = ${text(compatibility_date)},
+  compatibilityFlags = ${text(compatibility_flags)},
+  durableObjectNamespaces = [ ( className = ${text(className)}, uniqueKey = "relay", enableSql = true ) ],
+  durableObjectStorage = ( localDisk = "storage" ),
+  bindings = [ ( name = "RELAY", durableObjectNamespace = ${text(className)} ), ${bindings.join(', ')} ],
+);
+`;
+}
+
+/**
+ * Sets the client's address, whatever the client claims. At a Unix socket, because at a TCP
+ * socket workerd notices only a reset, not the end of a connection.
+ */
+async function startEdge(socketPath: string, port: number): Promise<AsyncDisposable> {
+  const server = createServer((request, response) => {
+    const { method = '', url = '', headers, socket } = request;
+    const { remoteAddress = '' } = socket;
+    const forwarded = [headers['x-forwarded-for'], remoteAddress].filter(Boolean).join(', ');
+    const relay = requestHttp({
+      ...{ socketPath, agent: false, method, path: url },
+      headers: { ...headers, 'cf-connecting-ip': remoteAddress, 'x-forwarded-for': forwarded },
+    });
+    relay.on('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    relay.on('error', () => response.destroy());
+    response.on('close', () => relay.destroy());
+    request.pipe(relay);
+  });
+  // Polls are held longer than the default.
+  server.requestTimeout = 0;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}

@@ -1,0 +1,204 @@
+/** The stores of a Durable Object: the suite inside workerd and on another SQLite, and what they keep. */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { OBJECT_IDLE_MS } from '../../src/stores/durable/rate-limits.ts';
+import type { Sql } from '../../src/stores/durable/rows.ts';
+import { ACK_MS, CODE_LIMIT_PER_ADDRESS, EXCHANGE_LEASE_MS } from '../kit/limits.ts';
+import {
+  CLAIMED,
+  GONE,
+  LIFETIME_MS,
+  NOW,
+  newSession,
+  openDurable,
+  register,
+  registerCompleted,
+  StoreUnavailable,
+} from '../kit/stores.ts';
+import { startWorkers } from '../kit/workers.ts';
+import { runStoreSuite } from './suite.ts';
+
+runStoreSuite('a Durable Object, on the SQLite of Bun', async (options) =>
+  openDurable(createSql(), options),
+);
+
+test('the store suite inside workerd', async () => {
+  await using workers = await startWorkers({}, { entry: 'test/stores/durable-in-workerd.ts' });
+  const { tests, failures } = await (await workers.ask('/')).json();
+  expect(failures).toEqual([]);
+  expect(tests).toBeGreaterThan(90);
+});
+
+/** SQLite as a Durable Object has it. */
+function createSql() {
+  const database = new Database(':memory:');
+  let failure: Error | undefined;
+  const statements: string[] = [];
+  const sql: Sql = {
+    exec(statement, ...values) {
+      if (failure !== undefined) throw failure;
+      statements.push(statement);
+      return database.query(statement).all(...values) as Record<string, unknown>[];
+    },
+  };
+  return {
+    ...sql,
+    /** How many changed a row so far. */
+    changes: () => statements.filter((each) => /^(INSERT|DELETE)/.test(each)).length,
+    failWith(error: Error | undefined) {
+      failure = error;
+    },
+    dump: () => JSON.stringify(database.query('SELECT * FROM kept').all()),
+  };
+}
+
+test('after an eviction a sign-in continues at each step', async () => {
+  const sql = createSql();
+  const { time, store } = openDurable(sql);
+  const reopen = () => openDurable(sql, { time }).store;
+  const session = newSession({ withUserCode: true, deviceName: 'TV', repeatMs: ACK_MS });
+  await store.register(session);
+  const { browserState, pollSecret, userCode = '' } = session;
+  expect(await reopen().getSession({ userCode })).toMatchObject({
+    ...{ service: 'mal', browserState, deviceName: 'TV' },
+  });
+  await reopen().getAuthorization(session);
+  expect(await reopen().takeOpenedNotice(pollSecret)).toBe(true);
+  expect(await reopen().takeOpenedNotice(pollSecret)).toBe(false);
+  expect(await reopen().lease(session)).toMatchObject({ deviceName: 'TV' });
+  expect(await reopen().lease(session)).toBeUndefined();
+  expect(await reopen().complete(session)).toBe(true);
+  expect(await reopen().claim(pollSecret)).toEqual(CLAIMED);
+  expect(await reopen().claim(pollSecret)).toEqual(CLAIMED);
+  expect(await reopen().acknowledge(pollSecret)).toBe('acknowledged');
+  expect(await reopen().claim(pollSecret)).toEqual(GONE);
+  expect(sql.dump()).toBe('[]');
+});
+
+test('an object that is reset in the middle of an exchange gives no second lease, and the device learns of it', async () => {
+  const sql = createSql();
+  const { time, store } = openDurable(sql);
+  const session = await register(store);
+  await store.lease(session);
+  time.advance(EXCHANGE_LEASE_MS + 1);
+  const after = openDurable(sql, { time }).store;
+  expect(await after.lease(session)).toBeUndefined();
+  expect(await after.claim(session.pollSecret)).toEqual({
+    state: 'claimed',
+    result: { error: 'exchange_failed' },
+  });
+});
+
+test('sessions of an earlier instance count against the limit, expire, and are reported', async () => {
+  const sql = createSql();
+  const first = openDurable(sql);
+  await register(first.store);
+  await register(first.store);
+  const { store, time } = openDurable(sql, { time: first.time, maxSessions: 2 });
+  expect(await store.countLive()).toBe(2);
+  expect(await store.register(newSession())).toBe('busy');
+  const stages: string[] = [];
+  const ignore = () => {};
+  store.observe({
+    ...{ opened: ignore, delivered: ignore, cancelled: ignore },
+    expired: ({ stage, signIn = '' }) => stages.push(`${stage} ${signIn.length}`),
+  });
+  time.advance(LIFETIME_MS + 1);
+  await store.sweep();
+  expect(stages).toEqual(['started 9', 'started 9']);
+  expect(sql.dump()).toBe('[]');
+});
+
+test('nothing secret is in the SQLite of an object, at any step', async () => {
+  const sql = createSql();
+  const { store, refreshes } = openDurable(sql);
+  const session = newSession({ withUserCode: true, deviceName: 'Living room', repeatMs: ACK_MS });
+  const { browserState, pollSecret, userCode = '', verifier = '' } = session;
+  const secrets = [browserState, pollSecret, userCode, verifier, 'Living room'];
+  const seen: string[] = [];
+  const look = () => seen.push(sql.dump());
+  await store.register(session);
+  look();
+  await store.getAuthorization(session);
+  look();
+  await store.lease(session);
+  look();
+  const tokens = { accessToken: 'new-access-token', refreshToken: 'new-refresh-token' };
+  await store.complete(session, tokens);
+  look();
+  expect(await store.claim(pollSecret)).toEqual({ state: 'claimed', result: tokens });
+  look();
+  await refreshes.begin('old-refresh-token');
+  await refreshes.finish('old-refresh-token', JSON.stringify(tokens));
+  look();
+  for (const secret of [...secrets, ...Object.values(tokens), 'old-refresh-token']) {
+    expect(seen.filter((rows) => rows.includes(secret))).toEqual([]);
+  }
+  expect(seen.at(-1)).toContain('delivered');
+});
+
+test('a sign-in changes five rows: start, link, lease, result, delivery', async () => {
+  const sql = createSql();
+  const { store } = openDurable(sql);
+  const session = await register(store);
+  await store.getAuthorization(session);
+  await store.getAuthorization(session);
+  await store.lease(session);
+  await store.complete(session);
+  await store.claim(session.pollSecret);
+  expect(sql.changes()).toBe(5);
+});
+
+test('while SQLite refuses, no verb has an effect, and all work afterwards', async () => {
+  const sql = createSql();
+  const problems: unknown[] = [];
+  const { store, stores } = openDurable(sql, { onProblem: (problem) => problems.push(problem) });
+  const session = await register(store);
+  const completed = await registerCompleted(store);
+  sql.failWith(new Error('database or disk is full: SQLITE_FULL'));
+  const attempts = [
+    () => store.register(newSession()),
+    () => store.getAuthorization(session),
+    () => store.fail(session),
+    () => store.lease(session),
+    () => store.claim(completed.pollSecret),
+    () => store.cancel(session.pollSecret),
+  ];
+  for (const attempt of attempts) expect(attempt()).rejects.toBeInstanceOf(StoreUnavailable);
+  expect(stores.findProblem()).toBe('SQLITE_FULL');
+  sql.failWith(undefined);
+  expect(await store.countLive()).toBe(2);
+  expect(await store.lease(session)).toBeDefined();
+  expect(await store.claim(completed.pollSecret)).toEqual(CLAIMED);
+  expect(problems).toEqual(['SQLITE_FULL', undefined]);
+  expect(stores.findProblem()).toBeUndefined();
+});
+
+test('wrong user codes are still counted after an eviction; a right one writes no row', async () => {
+  const sql = createSql();
+  const { time, createRateLimiter } = openDurable(sql);
+  const limiter = createRateLimiter(CODE_LIMIT_PER_ADDRESS, 'code');
+  await limiter.take('192.0.2.1');
+  await limiter.refund('192.0.2.1');
+  time.advance(1_000);
+  expect(sql.changes()).toBe(0);
+  for (let guess = 0; guess < 10; guess += 1) await limiter.take('192.0.2.1');
+  time.advance(OBJECT_IDLE_MS);
+  const after = openDurable(sql, { time }).createRateLimiter(CODE_LIMIT_PER_ADDRESS, 'code');
+  // One in ten seconds.
+  expect(await after.take('192.0.2.1')).toBe(0);
+  expect(await after.take('192.0.2.1')).toBeGreaterThan(0);
+});
+
+test('the next sweep is due when the first row is not needed any more', async () => {
+  const { store, stores, refreshes, time } = openDurable(createSql());
+  expect(stores.findNextSweep()).toBeUndefined();
+  await register(store);
+  expect(stores.findNextSweep()).toBe(NOW + LIFETIME_MS);
+  await refreshes.begin('token');
+  await refreshes.finish('token', '{}');
+  expect(stores.findNextSweep()).toBe(NOW + 30_000);
+  time.advance(30_001);
+  await store.sweep();
+  expect(stores.findNextSweep()).toBe(NOW + LIFETIME_MS);
+});

@@ -1,0 +1,170 @@
+/** Durable Objects that are reset, replaced by a new version or refused storage; browsers and devices that leave. docs/cloudflare.md. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { acknowledge, poll, pollOnce, pollUntilDone, start, startRequest } from '../kit/device.ts';
+import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { bringCode, makeCode } from '../kit/user.ts';
+import { pollUntil } from '../kit/wait.ts';
+import { startWorkers, type WorkersRelay } from '../kit/workers.ts';
+
+setDefaultTimeout(30_000);
+
+const ENTRY = 'test/workers/faulty-worker.ts';
+
+let provider: TokenEndpoint;
+let relay: WorkersRelay;
+
+beforeAll(async () => {
+  provider = startTokenEndpoint();
+  const env = { MAL_TOKEN_URL: provider.tokenUrl, START_BURST: '1000' };
+  relay = await startWorkers(env, { entry: ENTRY });
+});
+
+afterAll(async () => {
+  await relay[Symbol.asyncDispose]();
+  provider.stop();
+});
+
+const tell = async (fault: string) => void (await relay.ask(`/test/${fault}`));
+
+/** A sign-in whose code is at the provider, which answers when the test releases it. */
+async function startExchanging(init?: RequestInit) {
+  const { session, state } = await start(relay);
+  const code = makeCode();
+  const held = provider.gate.close();
+  const page = relay.ask(`/auth/mal/callback?state=${state}&code=${code}`, init).then(
+    ({ status }) => status,
+    () => 'cut' as const,
+  );
+  await held.arrived;
+  return { session, state, code, page, release: held.release };
+}
+
+const untilParked = (polls: number) =>
+  pollUntil(`${polls} polls`, async () => relay.events('poll_waiting').length >= polls);
+
+describe('an object that is reset', () => {
+  test('a parked poll gets a 204, and the next one waits for the tokens', async () => {
+    const { session, state } = await start(relay);
+    const before = relay.events('poll_waiting').length;
+    const parked = poll(relay, session);
+    await untilParked(before + 1);
+    await tell('abort');
+    expect((await parked).status).toBe(204);
+    const code = makeCode();
+    const polled = poll(relay, session);
+    await untilParked(before + 2);
+    expect((await bringCode(relay, state, code)).status).toBe(200);
+    expect(await (await polled).json()).toEqual(tokensFor(code));
+    expect(relay.events('object_failed')).not.toEqual([]);
+  });
+
+  test('in the middle of an exchange: the code is not sent again, and the session is still there', async () => {
+    const { session, state, code, page, release } = await startExchanging();
+    await tell('abort');
+    release();
+    expect(await page).toBe(503);
+    expect((await bringCode(relay, state, code)).status).toBe(404);
+    expect(provider.requestsFor(code)).toBe(1);
+    expect((await pollOnce(relay, session)).status).toBe(204);
+  });
+
+  test('between the result and its claim: the device gets the tokens', async () => {
+    const { session, state } = await start(relay);
+    const code = makeCode();
+    expect((await bringCode(relay, state, code)).status).toBe(200);
+    await tell('abort');
+    expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
+    await tell('abort');
+    expect((await pollOnce(relay, session)).status).toBe(410);
+  });
+
+  test('between a claim and its acknowledgement: the device may claim again, and acknowledge', async () => {
+    const { session, state } = await start(relay, 'mal', { ack: true });
+    const code = makeCode();
+    await bringCode(relay, state, code);
+    expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
+    await tell('abort');
+    expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
+    expect((await acknowledge(relay, session)).status).toBe(204);
+    await tell('abort');
+    expect((await acknowledge(relay, session)).status).toBe(410);
+  });
+});
+
+test('a browser that leaves in the middle of an exchange: the device gets the tokens', async () => {
+  const browser = new AbortController();
+  const { session, code, page, release } = await startExchanging({ signal: browser.signal });
+  browser.abort();
+  expect(await page).toBe('cut');
+  release();
+  expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
+});
+
+test('a device that leaves: its poll takes no result', async () => {
+  const { session, state } = await start(relay);
+  const device = new AbortController();
+  const before = relay.events('poll_waiting').length;
+  const left = poll(relay, session, { signal: device.signal }).catch(() => 'cut');
+  await untilParked(before + 1);
+  device.abort();
+  expect(await left).toBe('cut');
+  const code = makeCode();
+  await bringCode(relay, state, code);
+  expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
+});
+
+test('a storage that refuses: starts and callbacks get a 503, polls wait, and nothing is lost', async () => {
+  const { session, state } = await start(relay);
+  await tell('fill');
+  const code = makeCode();
+  expect((await relay.ask('/auth/start', startRequest())).status).toBe(503);
+  expect((await bringCode(relay, state, code)).status).toBe(503);
+  expect((await pollOnce(relay, session)).status).toBe(204);
+  expect(await (await relay.ask('/ready')).text()).toContain('SQLITE_FULL');
+  await tell('empty');
+  expect((await bringCode(relay, state, code)).status).toBe(200);
+  expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
+  expect((await relay.ask('/ready')).status).toBe(200);
+  expect(relay.events('store_refuses').map(({ reason }) => reason)).toEqual(['SQLITE_FULL']);
+  expect(relay.events('store_accepts')).toHaveLength(1);
+});
+
+test('a deploy in the middle of sign-ins: the new version continues them, also after a crash', async () => {
+  const storage = mkdtempSync(join(tmpdir(), 'sign-in-relay-objects-'));
+  try {
+    const env = { MAL_TOKEN_URL: provider.tokenUrl };
+    const old = await startWorkers(env, { storage });
+    const [first, second] = [await start(old), await start(old, 'mal', { code: true })];
+    const code = makeCode();
+    await bringCode(old, first.state, code);
+    await old.kill();
+    await old[Symbol.asyncDispose]();
+    const changed = { ...env, APP_NAME: 'Changed', OAUTH_BASE_URL: old.baseUrl };
+    await using replaced = await startWorkers(changed, { storage, port: old.port });
+    expect(await pollUntilDone([replaced], first.session)).toEqual(tokensFor(code));
+    expect(await (await replaced.ask(second.link)).text()).toContain('Changed');
+    const later = makeCode();
+    expect((await bringCode(replaced, second.state, later)).status).toBe(200);
+    expect(await pollUntilDone([replaced], second.session)).toEqual(tokensFor(later));
+  } finally {
+    rmSync(storage, { recursive: true });
+  }
+});
+
+test('an alarm removes what has expired; without rows there is none', async () => {
+  await using short = await startWorkers({ SESSION_SECONDS: '1' }, { entry: ENTRY });
+  const state = async () => (await short.ask('/test/state')).json();
+  expect(await state()).toEqual({ rows: [], alarmAtMs: null });
+  const startedAtMs = Date.now();
+  await start(short);
+  const { rows, alarmAtMs } = await state();
+  expect(rows).toEqual(['session']);
+  expect(alarmAtMs).toBeGreaterThanOrEqual(startedAtMs + 61_000);
+  await pollUntil('it has expired', async () => Date.now() > startedAtMs + 1_100);
+  await short.ask('/test/sweep');
+  expect((await state()).rows).toEqual([]);
+  expect(short.events('sign_in_expired')).toMatchObject([{ stage: 'started' }]);
+});

@@ -1,0 +1,104 @@
+/** Which object a request reaches, and limits that are exact over all objects. */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { createSessionSecrets, tagOf } from '../../src/relay/secrets.ts';
+import { type RoutedRequest, tagOfRequest } from '../../src/workers/tag.ts';
+import { start, startRequest } from '../kit/device.ts';
+import { startTokenEndpoint } from '../kit/provider.ts';
+import { bringCode, makeCode } from '../kit/user.ts';
+import { startWorkers } from '../kit/workers.ts';
+
+setDefaultTimeout(30_000);
+
+const TAGS = 16;
+const BASE = 'https://relay.test';
+
+function tagOfPath(path: string, request: Partial<RoutedRequest> = {}) {
+  const [method, contentType, body, address] = ['GET', null, '', '192.0.2.1'];
+  const url = `${BASE}${path}`;
+  return tagOfRequest({ method, contentType, body, address, url, ...request }, TAGS);
+}
+
+describe('a request reaches the object of its session', () => {
+  const secrets = createSessionSecrets(randomBytes, { withUserCode: true, tags: TAGS });
+  const { browserState, pollSecret, userCode = '' } = secrets;
+  const typed = `${userCode.slice(0, 4)}-${userCode.slice(4)}`;
+  const own = tagOf(browserState, TAGS);
+  const post = (body: string, contentType: string | null = null) => ({
+    ...{ method: 'POST', body, contentType },
+  });
+  const deviceCode = new URLSearchParams({ grant_type: 'x', device_code: pollSecret }).toString();
+
+  test.each<[string, Partial<RoutedRequest>]>([
+    [`/auth/result?session=${pollSecret}`, {}],
+    [`/auth/result?wait=0&session=${pollSecret}`, {}],
+    [`/base/auth/result?session=${pollSecret}&ack=1`, {}],
+    [`/auth/mal?state=${browserState}`, {}],
+    [`/auth/mal?state=${browserState}`, { method: 'POST', body: 'choice=continue' }],
+    [`/auth/mal/callback?code=c&state=${browserState}`, {}],
+    [`/L/${typed}`, {}],
+    [`/l/${typed.toLowerCase()}`, { method: 'POST', body: 'choice=continue' }],
+    [`/qr/${browserState}.png?size=100`, {}],
+    ['/oauth2/mal/token', post(deviceCode)],
+    ['/oauth2/mal/token', post(JSON.stringify({ device_code: pollSecret }), 'application/json')],
+  ])('%s', (path, request) => {
+    expect(tagOfPath(path, request)).toBe(own);
+  });
+
+  test('a refresh goes by its token, whatever the address', () => {
+    const requests: [string, string, string | null][] = [
+      ['/refresh', JSON.stringify({ service: 'mal', refreshToken: 'old' }), null],
+      ['/oauth2/mal/token', 'grant_type=refresh_token&refresh_token=old', null],
+      ['/oauth2/mal/token', '{"refresh_token":"old"}', 'application/json'],
+    ];
+    for (const [path, body, contentType] of requests) {
+      for (const address of ['192.0.2.1', '192.0.2.2', '2001:db8::']) {
+        expect(tagOfPath(path, { ...post(body, contentType), address })).toBe(tagOf('old', TAGS));
+      }
+    }
+  });
+
+  test('a start goes by its address alone, whatever else it has', () => {
+    const expected = tagOf('192.0.2.1', TAGS);
+    const paths = ['/auth/start', '/oauth2/mal/device_authorization'];
+    for (const path of paths.flatMap((each) => [
+      each,
+      `${each}?state=${browserState}&session=${pollSecret}`,
+    ])) {
+      expect(tagOfPath(path, post(deviceCode))).toBe(expected);
+    }
+  });
+});
+
+test('with several objects a sign-in stays in the one of its start, and the start limit of an address is exact', async () => {
+  using provider = startTokenEndpoint();
+  await using relay = await startWorkers({ OBJECTS: '4', MAL_TOKEN_URL: provider.tokenUrl });
+  const { session, state } = await start(relay);
+  const code = makeCode();
+  expect((await bringCode(relay, state, code)).status).toBe(200);
+  expect((await relay.ask(`/auth/result?session=${session}`)).status).toBe(200);
+  const attempts = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      relay.ask(`/auth/start?state=${'A'.repeat(23)}${index}`, {
+        ...startRequest(),
+        // No client can say who it is.
+        headers: { 'X-Forwarded-For': `192.0.2.${index}`, 'CF-Connecting-IP': `192.0.2.${index}` },
+      }),
+    ),
+  );
+  const started = attempts.filter(({ status }) => status === 200);
+  expect(started.length).toBeLessThanOrEqual(4);
+  expect(attempts.filter(({ status }) => status === 429)).toHaveLength(8 - started.length);
+  expect(relay.events('forwarded_header_ignored')).toEqual([]);
+});
+
+test('with several objects the limit of wrong codes of an address is exact', async () => {
+  await using relay = await startWorkers({ OBJECTS: '4' });
+  const statuses: number[] = [];
+  // Ten, and one in ten seconds.
+  for (const letter of 'BCDFGHJKLMNPQRST') {
+    statuses.push((await relay.ask(`/L/${letter.repeat(4)}-${letter.repeat(4)}`)).status);
+  }
+  expect(statuses.slice(0, 10)).toEqual(Array(10).fill(404));
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(5);
+});

@@ -1,0 +1,59 @@
+/** The settings of a Worker: the same names, and a sentence for each that has no meaning there. */
+import { expect, test } from 'bun:test';
+import { readWorkerSettings } from '../../src/workers/settings.ts';
+import { startRequest } from '../kit/device.ts';
+import { startWorkers } from '../kit/workers.ts';
+
+const GOOD = { OAUTH_BASE_URL: 'https://relay.test', MAL_CLIENT_ID: 'mal-client' };
+
+const problemsOf = (env: object) =>
+  readWorkerSettings(env).faults.map(({ setting, problem }) => `${setting} ${problem}`);
+
+test('those of any relay; bindings are not settings, and one object is the default', () => {
+  const { settings, objects, faults } = readWorkerSettings({
+    ...GOOD,
+    RELAY: {},
+    POLL_SECONDS: '20',
+  });
+  expect([settings?.baseUrl, settings?.pollSeconds, objects, faults]).toEqual([
+    ...['https://relay.test', 20, 1, []],
+  ]);
+});
+
+test.each([
+  ['PORT', '8080'],
+  ['HOST', '127.0.0.1'],
+  ['TLS_CERT_FILE', '/cert.pem'],
+  ['ADMIN_PORT', '9090'],
+  ['REDIS_URL', 'redis://user:secret@redis.test'],
+  ['REDIS_URL_FILE', '/run/secret'],
+  ['TRUSTED_PROXY_CIDRS', '10.0.0.0/8'],
+  ['ANILIST_CLIENT_SECRET_FILE', '/run/secret'],
+])('%s is refused with a sentence that shows no secret', (setting, value) => {
+  const { settings, faults } = readWorkerSettings({ ...GOOD, [setting]: value });
+  expect(settings).toBeUndefined();
+  const [fault] = faults.filter((each) => each.setting === setting);
+  expect(fault?.problem).toStartWith('must not be set on Cloudflare Workers: ');
+  expect(JSON.stringify(faults)).not.toContain('secret@');
+});
+
+test('an empty variable is not set', () => {
+  expect(problemsOf({ ...GOOD, PORT: '', OBJECTS: ' ' })).toEqual([]);
+});
+
+test.each(['0', '65', 'many', '1.5'])('OBJECTS=%s is refused', (OBJECTS) => {
+  expect(problemsOf({ ...GOOD, OBJECTS })).toEqual(['OBJECTS must be a whole number from 1 to 64']);
+});
+
+test('a logo is a data: URI, since there are no files', () => {
+  const [problem = ''] = problemsOf({ ...GOOD, LOGO: './logo.svg' });
+  expect(problem).toBe('LOGO must name a file that can be read (a Worker has none)');
+});
+
+test('with a wrong setting every request gets a 503, and the log says all that is wrong', async () => {
+  await using relay = await startWorkers({ PORT: '8080', SESSION_SECONDS: 'long' });
+  const refused = await relay.ask('/auth/start', startRequest());
+  expect([refused.status, await refused.text()]).toEqual([503, 'OAuth proxy not configured\n']);
+  const wrong = relay.events('setting').filter(({ level }) => level === 'error');
+  expect(wrong.map(({ setting }) => setting).toSorted()).toEqual(['PORT', 'SESSION_SECONDS']);
+});
