@@ -16,7 +16,8 @@ Usage: sign-in-relay             serve, configured by the environment
        sign-in-relay --help      this text
        sign-in-relay --version
 
-       sign-in-relay check             test the settings and what they name (--json)
+       sign-in-relay check             test the settings and what they name (--json);
+                                       with --relay URL a relay elsewhere, from outside
        sign-in-relay health            ask the relay on this machine whether it is alive (--ready: ready)
        sign-in-relay dev               a relay and a provider to try an app against
        sign-in-relay login SERVICE     sign in from this terminal, and get the tokens
@@ -81,10 +82,15 @@ const COMMANDS = {
     print(text);
   },
   async check(args: readonly string[]) {
-    const options = readFlags(args, { ...SETTINGS_OPTIONS, json: { type: 'boolean' } });
+    const options = readFlags(args, {
+      ...SETTINGS_OPTIONS,
+      json: { type: 'boolean' },
+      relay: { type: 'string' },
+    });
     const { check } = await import('./check/check.ts');
-    const { json: asJson = false } = options;
-    end(await check({ read: readEnvironment(options), runtime: await loadRuntime(), asJson }));
+    const { json: asJson = false, relay: relayUrl } = options;
+    const target = relayUrl === undefined ? { read: readEnvironment(options) } : { relayUrl };
+    end(await check({ target, runtime: await loadRuntime(), asJson }));
   },
   async health(args: readonly string[]) {
     const options = readFlags(args, { ...SETTINGS_OPTIONS, ready: { type: 'boolean' } });

@@ -167,7 +167,7 @@ function checkLogLevel(text: string) {
   return check(text.replace(/^warn$/i, 'warning'));
 }
 
-function withoutTrailingSlashes(text: string): string {
+export function withoutTrailingSlashes(text: string): string {
   return text.replace(/\/+$/, '');
 }
 

@@ -11,19 +11,25 @@ import { checkProviders } from './providers.ts';
 import { checkPublicAddress } from './public-address.ts';
 
 export interface CheckOptions {
-  readonly read: SettingsReading;
+  /** Of a relay elsewhere, whose settings are unknown; or the settings of one for this machine. */
+  readonly target: { readonly relayUrl: string } | { readonly read: SettingsReading };
   readonly runtime: Runtime;
   readonly asJson: boolean;
 }
 
-export async function check({ read, runtime, asJson }: CheckOptions) {
-  const findings = [
-    ...checkSettings(read),
-    ...(read.ok ? await checkWorld(read.settings, runtime) : []),
-  ];
+export async function check({ target, runtime, asJson }: CheckOptions) {
+  const findings =
+    'relayUrl' in target
+      ? await (await import('./relay.ts')).checkRelay(target.relayUrl, runtime.fetch)
+      : await checkHere(target.read, runtime);
   const isGood = findings.every(({ mark }) => mark !== 'fault');
   const text = asJson ? jsonText({ ok: isGood, findings }) : describeFindings(findings);
   return { text, exitCode: isGood ? 0 : 1 };
+}
+
+async function checkHere(read: SettingsReading, runtime: Runtime): Promise<Finding[]> {
+  const world = read.ok ? await checkWorld(read.settings, runtime) : [];
+  return [...checkSettings(read), ...world];
 }
 
 function checkSettings(read: SettingsReading): Finding[] {

@@ -70,7 +70,7 @@ async function isRelayRunning(settings: Settings): Promise<boolean> {
   return text === 'ok' || text === 'draining';
 }
 
-const request = (timeoutMs = REQUEST_TIMEOUT_MS): FetchInit => ({
+export const request = (timeoutMs = REQUEST_TIMEOUT_MS): FetchInit => ({
   redirect: 'manual',
   signal: AbortSignal.timeout(timeoutMs),
 });
@@ -204,18 +204,37 @@ function checkStandInPoll(
   );
 }
 
-/** Starts a sign-in and cancels it afterwards. */
-async function checkRealPoll(settings: EnabledSettings, fetch: Fetch): Promise<Finding> {
+function checkRealPoll(settings: EnabledSettings, fetch: Fetch): Promise<Finding> {
   const { baseUrl, pollSeconds } = settings;
-  const [service] = [...settings.providers, ...settings.discoveries];
-  // With BLIND=always a start needs a challenge.
-  const challenge = settings.blind === 'always' ? { challenge: 'A'.repeat(43) } : {};
-  const body = JSON.stringify({ service: service?.name, device: STAND_IN_TEXT, ...challenge });
-  const started = await fetch(`${baseUrl}/auth/start`, { ...request(), method: 'POST', body });
-  if (started.status !== 200) {
-    return fault(POLL, `a start gets a ${started.status}`, 'read the log of the relay');
+  const [provider] = [...settings.providers, ...settings.discoveries];
+  const blind = settings.blind === 'always' ? 'must' : 'no';
+  const service = provider?.name ?? '';
+  return checkPollOfSignIn({ baseUrl, service, blind, pollSeconds }, fetch);
+}
+
+interface PollOfSignIn {
+  readonly baseUrl: string;
+  readonly service: string;
+  /** As in `GET /services`. */
+  readonly blind: string;
+  readonly pollSeconds: number;
+}
+
+/** Starts a sign-in and cancels it afterwards. */
+export async function checkPollOfSignIn(
+  { baseUrl, service, blind, pollSeconds }: PollOfSignIn,
+  fetch: Fetch,
+): Promise<Finding> {
+  const challenge = blind === 'must' ? { challenge: 'A'.repeat(43) } : {};
+  const body = JSON.stringify({ service, device: STAND_IN_TEXT, ...challenge });
+  const init = { ...request(), method: 'POST', body };
+  const started = await fetch(`${baseUrl}/auth/start`, init).catch(() => undefined);
+  const answer = (await started?.json().catch(() => undefined)) as { session?: string } | undefined;
+  const { session } = answer ?? {};
+  if (started?.status !== 200 || session === undefined) {
+    const got = started === undefined ? 'no answer' : `a ${started.status}`;
+    return fault(POLL, `a start gets ${got}`, 'read the log of the relay');
   }
-  const { session } = (await started.json()) as { readonly session: string };
   const resultUrl = `${baseUrl}/auth/result?session=${session}`;
   const finding = await timePoll(pollSeconds, 204, () =>
     fetch(resultUrl, request(pollSeconds * 1_000 + POLL_MARGIN_MS)),

@@ -1,0 +1,113 @@
+/** `sign-in-relay check --relay URL`: any relay from outside, without its settings. */
+import { describeConnectProblem } from '../../providers/connect-problem.ts';
+import { redirectUriOf } from '../../providers/provider.ts';
+import type { Fetch } from '../../providers/token-endpoint.ts';
+import { isLoopback, parseUrl } from '../../providers/url.ts';
+import { withoutTrailingSlashes } from '../../settings/checks.ts';
+import { type Finding, fault, ok, warning } from './finding.ts';
+import { checkPollOfSignIn, request } from './public-address.ts';
+
+const RELAY = 'relay';
+
+/** The longest that a relay holds a poll by default, and what a device expects. */
+const POLL_SECONDS = 50;
+
+interface OfferedService {
+  readonly service: string;
+  readonly blind: 'no' | 'can' | 'must';
+}
+
+export async function checkRelay(relayUrl: string, fetch: Fetch): Promise<Finding[]> {
+  const url = parseUrl(relayUrl.trim());
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search || url.hash) {
+    return [fault(RELAY, '--relay needs the URL of a relay, such as https://relay.example')];
+  }
+  const baseUrl = withoutTrailingSlashes(relayUrl.trim());
+  const isPlain = url.protocol === 'http:' && !isLoopback(url);
+  const https = isPlain
+    ? [warning('https', 'it is plain http: anyone on the network path can read the tokens')]
+    : [];
+  const found = await findServices(baseUrl, fetch);
+  if (!('services' in found)) return [...https, found];
+  const { services } = found;
+  const [first] = services;
+  const all = [...https, ok(RELAY, `it answers at ${baseUrl}`), await checkReady(baseUrl, fetch)];
+  if (first === undefined) {
+    return [...all, fault('providers', 'it offers none', 'set a client id')];
+  }
+  const [address, headers, poll] = await Promise.all([
+    checkAddress(baseUrl, first.service, fetch),
+    checkHeaders(baseUrl, fetch),
+    checkPollOfSignIn({ baseUrl, ...first, pollSeconds: POLL_SECONDS }, fetch),
+  ]);
+  const redirects = services.map(({ service }) =>
+    ok(`redirect URI of ${service}`, `register exactly ${redirectUriOf(service, baseUrl)}`),
+  );
+  return [...all, address, headers, ...redirects, poll];
+}
+
+async function findServices(
+  baseUrl: string,
+  fetch: Fetch,
+): Promise<Finding | { readonly services: readonly OfferedService[] }> {
+  let response: Response;
+  try {
+    response = await fetch(`${baseUrl}/services`, request());
+  } catch (error) {
+    const { cause, code } = describeConnectProblem(error);
+    const shown = code === undefined ? '' : ` (${code})`;
+    return fault(RELAY, `${UNREACHABLE[cause]}${shown}`);
+  }
+  const answer = (await response.json().catch(() => ({}))) as Readonly<Record<string, unknown>>;
+  if (response.status === 200 && Array.isArray(answer.services)) {
+    return { services: answer.services as readonly OfferedService[] };
+  }
+  const remedy = 'is OAUTH_BASE_URL set there, and does the URL have the path that it has?';
+  return fault(RELAY, `${baseUrl}/services gets a ${response.status}, not a list`, remedy);
+}
+
+const UNREACHABLE = {
+  dns: 'its host name is unknown here',
+  refused: 'nothing listens there',
+  tls: 'there is no trusted TLS',
+  closed: 'the connection is closed',
+  other: 'it does not answer',
+} as const;
+
+async function checkReady(baseUrl: string, fetch: Fetch): Promise<Finding> {
+  const response = await fetch(`${baseUrl}/ready`, request()).catch(() => undefined);
+  const text = (await response?.text().catch(() => '')) ?? '';
+  return response?.status === 200
+    ? ok('ready', 'it can start sign-ins')
+    : fault('ready', `it is not: ${text.trim() || 'no answer'}`);
+}
+
+/** The metadata of a relay contain its base URL. */
+async function checkAddress(baseUrl: string, service: string, fetch: Fetch): Promise<Finding> {
+  const path = `/oauth2/${service}/.well-known/openid-configuration`;
+  const response = await fetch(baseUrl + path, request()).catch(() => undefined);
+  const { issuer } = ((await response?.json().catch(() => undefined)) ?? {}) as {
+    readonly issuer?: unknown;
+  };
+  if (issuer === `${baseUrl}/oauth2/${service}`) {
+    return ok('base URL', 'its OAUTH_BASE_URL is this URL');
+  }
+  const remedy = `set OAUTH_BASE_URL=${baseUrl} there, or check the URL that it has`;
+  return fault('base URL', 'its OAUTH_BASE_URL is another one: links lead there', remedy);
+}
+
+/** Of a response that is only for one device: something in front might store or change it. */
+async function checkHeaders(baseUrl: string, fetch: Fetch): Promise<Finding> {
+  const path = `/auth/result?session=${'A'.repeat(24)}`;
+  const response = await fetch(baseUrl + path, request()).catch(() => undefined);
+  const isKept =
+    response?.headers.get('cache-control') === 'no-store, private' &&
+    response.headers.get('referrer-policy') === 'no-referrer';
+  return response?.status === 410 && isKept
+    ? ok('headers', 'responses arrive as the relay sends them')
+    : fault(
+        'headers',
+        `a poll of an unknown session gets a ${response?.status ?? 'broken connection'}${isKept ? '' : ' without the headers against storing it'}`,
+        'let what is in front pass on responses as they are, and store none',
+      );
+}

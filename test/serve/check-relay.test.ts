@@ -1,0 +1,70 @@
+/** `sign-in-relay check --relay URL`: a relay that is elsewhere, and what may be wrong with it. */
+import { expect, test } from 'bun:test';
+import { serveUpstream } from '../kit/provider.ts';
+import { runRelay, startRelay } from '../kit/relay.ts';
+
+async function checkRelay(url: string) {
+  const { exitCode, output } = await runRelay({}, { args: ['check', '--json', '--relay', url] });
+  const { ok, findings } = JSON.parse(output) as {
+    ok: boolean;
+    findings: { mark: string; what: string; text: string }[];
+  };
+  expect(exitCode).toBe(ok ? 0 : 1);
+  const textOf = (what: string) => findings.find((each) => each.what === what)?.text;
+  const faults = findings.filter(({ mark }) => mark === 'fault').map(({ what }) => what);
+  return { findings, faults, textOf };
+}
+
+test('a good relay: what to register, and a poll that is held; the sign-in is cancelled', async () => {
+  const relay = await startRelay({ POLL_SECONDS: '1' });
+  try {
+    const { faults, textOf } = await checkRelay(`${relay.baseUrl}/`);
+    expect(faults).toEqual([]);
+    expect(textOf('redirect URI of mal')).toBe(
+      `register exactly ${relay.baseUrl}/auth/mal/callback`,
+    );
+    expect(textOf('poll')).toBe('held for 1 s, and nothing cut it');
+    expect(relay.events('sign_in_cancelled')).toMatchObject([{ outcome: 'cancelled' }]);
+  } finally {
+    await relay.stop('SIGKILL');
+  }
+});
+
+test('a relay whose base URL is another one', async () => {
+  const relay = await startRelay({ POLL_SECONDS: '1', OAUTH_BASE_URL: 'https://other.test' });
+  try {
+    expect((await checkRelay(relay.baseUrl)).faults).toEqual(['base URL']);
+  } finally {
+    await relay.stop('SIGKILL');
+  }
+});
+
+test('a proxy that changes responses, and cuts polls', async () => {
+  using proxy = serveUpstream(({ url, method }) => {
+    const { pathname } = new URL(url);
+    if (pathname === '/services') {
+      return Response.json({ services: [{ service: 'mal', name: 'MyAnimeList', blind: 'no' }] });
+    }
+    if (method === 'POST') return Response.json({ session: 'A'.repeat(24) });
+    return pathname === '/ready' ? new Response('ready') : new Response('', { status: 504 });
+  });
+  const { faults } = await checkRelay(new URL(proxy.url).origin);
+  expect(faults).toEqual(['base URL', 'headers', 'poll']);
+});
+
+test.each([
+  ['http://127.0.0.1:1', 'nothing listens there'],
+  ['http://no-such-host.invalid', 'its host name is unknown here'],
+  ['relay.example', '--relay needs the URL of a relay, such as https://relay.example'],
+  ['https://relay.example?x', '--relay needs the URL of a relay, such as https://relay.example'],
+])('no relay at %s', async (url, expected) => {
+  const { faults, textOf } = await checkRelay(url);
+  expect(faults).toEqual(['relay']);
+  expect(textOf('relay')).toStartWith(expected);
+});
+
+test('something else answers', async () => {
+  using other = serveUpstream(() => new Response('a home page'));
+  const { textOf } = await checkRelay(new URL(other.url).origin);
+  expect(textOf('relay')).toContain('/services gets a 200, not a list');
+});
