@@ -227,7 +227,7 @@ export async function checkPollOfSignIn(
 ): Promise<Finding> {
   const challenge = blind === 'must' ? { challenge: 'A'.repeat(43) } : {};
   const body = JSON.stringify({ service, device: STAND_IN_TEXT, ...challenge });
-  const init = { ...request(), method: 'POST', body };
+  const init: FetchInit = { ...request(), method: 'POST', body };
   const started = await fetch(`${baseUrl}/auth/start`, init).catch(() => undefined);
   const answer = (await started?.json().catch(() => undefined)) as { session?: string } | undefined;
   const { session } = answer ?? {};
