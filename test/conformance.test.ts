@@ -43,8 +43,12 @@ const ALL_BUT_EXPIRY = [...ALL_EXTENSIONS, '--except', 'expiry,device-expiry'];
 /** Other limits than the defaults, which the first target has: they fill sooner and end sooner. */
 const SMALL = ['--max-sessions', '400', '--grant-repeat-seconds', '5'];
 
-/** The relay trusts no proxy: Cloudflare says who the client is. */
-const AT_EDGE = ['--proxy-address', 'none'];
+/** What is left out of the suite on Workers, where Cloudflare says who the client is: it is always a valid address. */
+const WORKERS = ['expiry', 'device-expiry', 'client-address'];
+
+const onWorkers = (...except: readonly string[]) => [
+  ...[...ALL_EXTENSIONS, '--proxy-address', 'none', '--except', [...WORKERS, ...except].join(',')],
+];
 
 /**
  * The client addresses are those that connect to the proxy, and each has a rate limit
@@ -75,12 +79,16 @@ const TARGETS: Readonly<Record<string, Target>> = {
   },
   confirm: { options: ['--only', 'confirm'], start: startBun },
   /** In one object, and in several, each of which has its share of the sessions. */
-  'Cloudflare Workers': { options: [...ALL_BUT_EXPIRY, ...AT_EDGE], start: startWorker },
+  'Cloudflare Workers': { options: onWorkers(), start: startWorker },
   'Cloudflare Workers, eight objects': {
     isLater: true,
     // An object that has its share of the sessions refuses a start, although others have room.
-    options: [...ALL_EXTENSIONS, '--except', 'expiry,device-expiry,cap', ...AT_EDGE, ...SMALL],
+    options: [...onWorkers('cap'), ...SMALL],
     start: (env, port) => startWorker({ ...env, OBJECTS: '8' }, port),
+  },
+  'expiry, on Cloudflare Workers': {
+    options: ['--only', 'expiry,device-expiry', '--session-seconds', '20'],
+    start: startWorker,
   },
   'behind nginx': { ...BEHIND_PROXY, start: startBehind('nginx') },
   'behind Caddy': { ...BEHIND_PROXY, start: startBehind('Caddy') },

@@ -25,7 +25,6 @@ declare module 'cloudflare:workers' {
       getAlarm(): Promise<number | null>;
       setAlarm(atMs: number): Promise<void>;
     };
-    blockConcurrencyWhile<T>(run: () => Promise<T>): Promise<T>;
   }
 
   abstract class DurableObject<Env> {

@@ -5,7 +5,7 @@ import { type SettingFault, type SettingWarning, showValue } from '../settings/p
 
 /**
  * How many objects share the sign-ins. On the free plan one can be busy all day, several
- * cannot. deploy/cloudflare/README.md says when to use more.
+ * cannot. docs/cloudflare.md "How it works" says when to use more.
  */
 const DEFAULT_OBJECTS = 1;
 

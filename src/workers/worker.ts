@@ -7,40 +7,34 @@ import { REQUEST_BODY_BYTES, STORE_RETRY_MAX_MS } from '../limits.ts';
 import { log } from '../log.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import { pause, systemClock } from '../relay/time.ts';
-import { createDisabledService, createService, type Service, type Stores } from '../service.ts';
+import { createDisabledService, createService, type Stores } from '../service.ts';
 import { isEnabled } from '../settings/index.ts';
 import { ADDRESS_HEADER, type Env, PEERS, WORLD } from './relay-object.ts';
-import { readWorkerSettings } from './settings.ts';
+import { readWorkerSettings, type WorkerSettings } from './settings.ts';
 import { tagOfRequest } from './tag.ts';
 
 export { RelayObject } from './relay-object.ts';
 
-/** What a Worker keeps from its first request on: the settings of one deployment do not change. */
-interface Relay {
-  readonly objects: number;
-  /** Answers without an object: there is none, or it has failed. */
-  readonly fallback: Service;
-  readonly isEnabled: boolean;
-}
-
-let relay: Relay | undefined;
+/** The settings of a deployment do not change. Nothing else may be shared: a Worker may not use timers of another request. */
+let settings: WorkerSettings | undefined;
 
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
-    relay ??= openRelay(env);
-    if (!relay.isEnabled) return relay.fallback.handle(request, PEERS);
+    settings ??= readAndLog(env);
+    if (settings.settings === undefined || !isEnabled(settings.settings)) {
+      return createDisabledService().handle(request, PEERS);
+    }
     if (Number(request.headers.get('content-length')) > REQUEST_BODY_BYTES) {
       return refuse('body_too_large');
     }
     // One more byte than any endpoint reads, so that it notices that the body is too long.
     const limitBytes = MAX_REFRESH_BODY_BYTES + 1;
-    // Not shared by requests: a Worker may not use the timer of another request.
     const bodies = createBodyReader(systemClock);
     const { text: body } = await bodies.read(request, limitBytes).catch(() => ({ text: '' }));
     const address = findAddress(request.headers.get(ADDRESS_HEADER) ?? '', undefined)?.bucket ?? '';
     const { method, url } = request;
     const contentType = request.headers.get('content-type');
-    const tag = tagOfRequest({ method, url, contentType, body, address }, relay.objects);
+    const tag = tagOfRequest({ method, url, contentType, body, address }, settings.objects);
     try {
       const { RELAY } = env;
       return await RELAY.get(RELAY.idFromName(String(tag))).fetch(copyOf(request, body));
@@ -48,21 +42,19 @@ export default {
       logFailure(error);
       // A device polls again at once. By then the object may be there again.
       await pause(systemClock, STORE_RETRY_MAX_MS);
-      return relay.fallback.handle(copyOf(request, body, AbortSignal.abort()), PEERS);
+      const withoutObject = createService(settings.settings, WORLD, UNAVAILABLE);
+      return withoutObject.handle(copyOf(request, body, AbortSignal.abort()), PEERS);
     }
   },
 };
 
 const findAddress = createFindClientAddress([]);
 
-function openRelay(env: Env): Relay {
-  const { settings, objects, faults, warnings } = readWorkerSettings(env);
-  for (const fault of faults) log.error('setting', { ...fault });
-  for (const warning of warnings) log.warning('setting', { ...warning });
-  if (settings === undefined || !isEnabled(settings)) {
-    return { objects, isEnabled: false, fallback: createDisabledService() };
-  }
-  return { objects, isEnabled: true, fallback: createService(settings, WORLD, UNAVAILABLE) };
+function readAndLog(env: Env): WorkerSettings {
+  const read = readWorkerSettings(env);
+  for (const fault of read.faults) log.error('setting', { ...fault });
+  for (const warning of read.warnings) log.warning('setting', { ...warning });
+  return read;
 }
 
 /** The request for an object. Its body is sent once more if the object fails. */

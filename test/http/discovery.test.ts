@@ -13,6 +13,7 @@ import {
   start,
   startRequest,
   startWithCode,
+  UNKNOWN_SECRET,
 } from '../kit/device.ts';
 import { DISCOVERY_RETRY_MS, SWEEP_INTERVAL_MS } from '../kit/limits.ts';
 import { discoveryDocumentOf } from '../kit/provider.ts';
@@ -188,6 +189,28 @@ describe('sweeping', () => {
     }
     expect(sweeps).toBe(3);
   });
+});
+
+test('once no request is in progress no timer is pending but those of the process', async () => {
+  const service = createTestService(
+    {},
+    { fetch: async () => Response.json({ access_token: 'a' }) },
+  );
+  const { timers } = service.clock;
+  const { state, session } = await start(service);
+  const polled = service.ask(`/auth/result?session=${session}`);
+  await service.ask(`/auth/mal?state=${state}`);
+  await callback(service, state, 'code=c');
+  expect((await polled).status).toBe(200);
+  const device = new AbortController();
+  const left = service.ask(`/auth/result?session=${UNKNOWN_SECRET}`, { signal: device.signal });
+  device.abort();
+  await left;
+  const { deviceCode } = await authorizeDevice(service);
+  await pollToken(service, deviceCode);
+  await refresh(service, 'a token');
+  // The result of the refresh, which only the store in memory removes by a timer.
+  expect(service.clock.timers).toBe(timers + 1);
 });
 
 test('a closed service sweeps no more, asks no issuer again, and sets no timer', async () => {

@@ -164,7 +164,9 @@ test('while SQLite refuses, no verb has an effect, and all work afterwards', asy
     () => store.claim(completed.pollSecret),
     () => store.cancel(session.pollSecret),
   ];
-  for (const attempt of attempts) expect(attempt()).rejects.toBeInstanceOf(StoreUnavailable);
+  for (const attempt of attempts) {
+    await expect(attempt()).rejects.toBeInstanceOf(StoreUnavailable);
+  }
   expect(stores.findProblem()).toBe('SQLITE_FULL');
   sql.failWith(undefined);
   expect(await store.countLive()).toBe(2);
@@ -172,6 +174,19 @@ test('while SQLite refuses, no verb has an effect, and all work afterwards', asy
   expect(await store.claim(completed.pollSecret)).toEqual(CLAIMED);
   expect(problems).toEqual(['SQLITE_FULL', undefined]);
   expect(stores.findProblem()).toBeUndefined();
+});
+
+test('a delivered result that SQLite refuses to remove is removed by the next sweep', async () => {
+  const sql = createSql();
+  const { store, time } = openDurable(sql);
+  const session = await registerCompleted(store, { repeatMs: ACK_MS });
+  await store.claim(session.pollSecret);
+  time.advance(ACK_MS + 1);
+  sql.failWith(new Error('database or disk is full: SQLITE_FULL'));
+  await expect(store.sweep()).rejects.toBeInstanceOf(StoreUnavailable);
+  sql.failWith(undefined);
+  await store.sweep();
+  expect([await store.countLive(), sql.dump()]).toEqual([0, '[]']);
 });
 
 test('wrong user codes are still counted after an eviction; a right one writes no row', async () => {

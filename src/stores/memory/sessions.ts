@@ -146,7 +146,10 @@ export function createMemoryStore(
       removeLink(entry);
       reportExpired(entry);
     }
-    for (const entry of delivered.takeExpired(nowMs)) removePoll(entry);
+    for (const entry of delivered.findExpired(nowMs)) {
+      removePoll(entry);
+      delivered.remove(entry);
+    }
   }
 
   function reportExpired(entry: Entry): void {
@@ -403,16 +406,15 @@ function createDelivered() {
     remove(entry: Entry): void {
       byRepeat.get(entry.session.repeatMs ?? 0)?.delete(entry);
     },
-    takeExpired(nowMs: number): Entry[] {
-      const taken: Entry[] = [];
+    findExpired(nowMs: number): Entry[] {
+      const expired: Entry[] = [];
       for (const entries of byRepeat.values()) {
         for (const entry of entries) {
           if (!machine.isExpired(entry.session, nowMs)) break;
-          entries.delete(entry);
-          taken.push(entry);
+          expired.push(entry);
         }
       }
-      return taken;
+      return expired;
     },
   };
 }

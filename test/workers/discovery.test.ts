@@ -1,0 +1,39 @@
+/** Discovery in an object: before the first request, once, and again after a while where it failed. */
+import { expect, test } from 'bun:test';
+import { start, startRequest } from '../kit/device.ts';
+import { discoveryDocumentOf } from '../kit/provider.ts';
+import { startWorkers } from '../kit/workers.ts';
+
+function serveIssuer(status: number) {
+  let asked = 0;
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch({ url }) {
+      asked += 1;
+      return Response.json(discoveryDocumentOf(new URL(url).origin), { status });
+    },
+  });
+  const env = {
+    ...{ PROVIDERS: 'mal,acme', ACME_CLIENT_ID: 'acme-client' },
+    ACME_ISSUER: server.url.origin,
+  };
+  return { env, asked: () => asked, [Symbol.dispose]: () => void server.stop(true) };
+}
+
+test('the first start already finds the provider, and the issuer is asked once', async () => {
+  using issuer = serveIssuer(200);
+  await using relay = await startWorkers(issuer.env);
+  await Promise.all([start(relay, 'acme'), start(relay, 'acme'), start(relay)]);
+  expect(issuer.asked()).toBe(1);
+});
+
+test('an issuer that fails costs only its own provider, and is not asked by each request', async () => {
+  using issuer = serveIssuer(500);
+  await using relay = await startWorkers(issuer.env);
+  await start(relay);
+  for (let count = 0; count < 3; count += 1) {
+    expect((await relay.ask('/auth/start', startRequest('acme'))).status).not.toBe(200);
+  }
+  expect(issuer.asked()).toBe(1);
+});
