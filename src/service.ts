@@ -246,7 +246,7 @@ export const DEVICE_POLL_LIMIT = { burst: 4, ratePerSecond: 0.6 };
 export const REFRESH_LIMIT = { burst: 10, ratePerSecond: 0.5 };
 
 /** Revocations from one address: the same, with a bucket of its own, so that refreshes do not prevent signing out. */
-export const REVOKE_LIMIT = REFRESH_LIMIT;
+export const REVOKE_LIMIT = { burst: 10, ratePerSecond: 0.5 };
 
 /** Wrong user codes from all addresses together. */
 export const CODE_LIMIT_OVERALL = { burst: 50, ratePerSecond: 5 };
