@@ -87,7 +87,9 @@ const TARGETS: Readonly<Record<string, Target>> = {
     start: (env, port) => startWorker({ ...env, OBJECTS: '8' }, port),
   },
   'expiry, on Cloudflare Workers': {
-    options: ['--only', 'expiry,device-expiry', '--session-seconds', '20'],
+    options: [
+      ...['--only', 'expiry,device-expiry', '--session-seconds', '20', '--proxy-address', 'none'],
+    ],
     start: startWorker,
   },
   'behind nginx': { ...BEHIND_PROXY, start: startBehind('nginx') },

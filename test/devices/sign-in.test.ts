@@ -32,7 +32,12 @@ const provider = serveUpstream(() => {
   return Response.json({ error: 'invalid_grant' }, { status: 400 });
 });
 
-const SETTINGS = { MAL_TOKEN_URL: provider.url, START_BURST: '1000', CORS_ORIGINS: APP_ORIGIN };
+const SETTINGS = {
+  MAL_TOKEN_URL: provider.url,
+  START_BURST: '1000',
+  CORS_ORIGINS: APP_ORIGIN,
+  TRUSTED_PROXY_CIDRS: '127.0.0.1/32',
+};
 
 const [relay, hasty, hastiest] = await Promise.all([
   startRelay(SETTINGS),

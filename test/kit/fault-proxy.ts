@@ -25,6 +25,8 @@ export interface Fate {
   readonly cutRequestAt?: Cut;
   /** So many bytes of the response are passed on; below 1, this part of them. */
   readonly cutAfter?: number | Cut;
+  /** The client, as a relay sees it that trusts this proxy. */
+  readonly clientAddress?: string;
   /** Answers in place of the relay. */
   readonly response?: Response;
   /** Called with the status of the response. */
@@ -72,9 +74,12 @@ export async function startFaultProxy(
     const left = new AbortController();
     if (arrivesAfterMs > 0) await Bun.sleep(arrivesAfterMs);
     else socket.once('close', () => left.abort());
+    const { clientAddress } = fate;
+    const forwarded = clientAddress && { 'x-forwarded-for': clientAddress };
     const send = () =>
       fetch(origin + path, {
-        ...{ method, headers, redirect: 'manual', signal: left.signal },
+        ...{ method, redirect: 'manual', signal: left.signal },
+        headers: { ...headers, ...forwarded },
         ...(body !== '' && { body }),
       });
     const [first, second] = [fate.response ?? send(), isDoubled ? send() : undefined];

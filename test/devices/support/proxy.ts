@@ -17,7 +17,12 @@ const FATES = {
 type Fault = keyof typeof FATES | 'cut';
 type Route = 'start' | 'poll' | 'ack' | 'cancel' | 'refresh';
 
+/** Each proxy is a client of its own to a relay that trusts it, with rate limits of its own. */
+let clients = 0;
+
 export async function startProxy(relayUrl: string) {
+  clients += 1;
+  const clientAddress = `198.51.100.${clients}`;
   const faults = new Map<Route, Fault[]>();
   const answers: { readonly route: Route; readonly status: number }[] = [];
   let session = '';
@@ -33,13 +38,13 @@ export async function startProxy(relayUrl: string) {
       return FATES[fault]();
     }
     const onAnswer = (status: number) => void answers.push({ route, status });
-    if (fault === undefined) return { onAnswer };
+    if (fault === undefined) return { onAnswer, clientAddress };
     const cutAfter = (message: string) => {
       if (waiting[0] !== 'cut' || !message.startsWith('HTTP/1.1 200')) return message.length;
       waiting.shift();
       return Math.floor((message.indexOf('\r\n\r\n') + message.length) / 2);
     };
-    return { onAnswer, cutAfter };
+    return { onAnswer, clientAddress, cutAfter };
   }
 
   const proxy = await startFaultProxy(relayUrl, ({ path }) => decide(path));
