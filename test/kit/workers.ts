@@ -28,6 +28,7 @@ export interface WorkersRelay extends Target, AsyncDisposable {
   readonly port: number;
   readonly pid: number;
   events(name?: string): readonly LogEvent[];
+  waitForEvents(name: string, count: number): Promise<readonly LogEvent[]>;
   output(): string;
   /** Ends the runtime at once, as a crash would. */
   kill(): Promise<void>;
@@ -119,7 +120,7 @@ export async function startWorkers(
   return {
     ...{ baseUrl, port, pid: child.pid, kill, output: child.output },
     ask: (path, init) => fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
-    events: (name) => log.events.filter(({ event }) => name === undefined || event === name),
+    ...{ events: log.named, waitForEvents: log.waitForMany },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

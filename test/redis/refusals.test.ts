@@ -114,7 +114,7 @@ async function expectReported(
   await begin();
   for (let count = 0; count < 5; count += 1) expect(await tryStart()).toBe(503);
   const refusal = { level: 'warning', reason, remedy: expect.stringContaining(remedy) };
-  expect(relay.events('store_refuses')).toMatchObject([refusal]);
+  expect(await relay.waitForEvents('store_refuses', 1)).toMatchObject([refusal]);
   await end();
   // Noticed by a later start, once there was no refusal for a while.
   await pollUntil(`${reason} is over`, async () => {
