@@ -5,6 +5,7 @@
  */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { tagOf } from '../../src/relay/secrets.ts';
+import { StoreUnavailable } from '../../src/relay/store.ts';
 import { createRedisKeys } from '../../src/stores/redis/records.ts';
 import { pollUntilDone, start } from '../kit/device.ts';
 import { tokensFor } from '../kit/provider.ts';
@@ -211,6 +212,19 @@ describe.concurrent.each(GROUPS_THAT_STAY)('no replica keeps up, %s', (_, startG
   });
 });
 
+/** A Cluster refuses for a moment while slots move: the relay answers 503 then, and the user tries again. */
+async function whenPossible<T>(verb: () => Promise<T>): Promise<T> {
+  const { result } = await pollUntil('the Cluster accepts', async () => {
+    try {
+      return { result: await verb() };
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return undefined;
+      throw error;
+    }
+  });
+  return result;
+}
+
 describe('polls that wait', () => {
   const PARKED = 500;
   const PARKED_AT_ONCE = 50;
@@ -225,16 +239,20 @@ describe('polls that wait', () => {
     const waiting: string[] = [];
     const notified: Promise<unknown>[] = [];
     async function parkOne(): Promise<void> {
-      const session = newSession();
+      const session = await whenPossible(async () => {
+        const started = newSession();
+        await device.store.register(started);
+        return started;
+      });
       notified.push(device.store.untilNotified(session.pollSecret));
-      await device.store.register(session);
-      expect(await device.store.claim(session.pollSecret)).toEqual(PENDING);
-      await browser.store.lease(session);
+      expect(await whenPossible(() => device.store.claim(session.pollSecret))).toEqual(PENDING);
+      await whenPossible(() => browser.store.lease(session));
       waiting.push(session.browserState);
     }
     async function completeOldest(): Promise<void> {
       const state = waiting.shift() ?? '';
-      expect(await browser.store.complete({ browserState: state })).toBe(true);
+      const complete = () => browser.store.complete({ browserState: state });
+      expect(await whenPossible(complete)).toBe(true);
     }
     let isMoved = false;
     async function parkAndComplete(): Promise<void> {
