@@ -177,9 +177,7 @@ describe('login: an invalid response to a start → 6', () => {
     const relay = await serveAnswers(respond(200, JSON.stringify({ ...STARTED, [member]: value })));
     const { exitCode, output } = await runLogin(relay);
     expect(exitCode).toBe(EXIT_CODES.relay);
-    expect(output).toMatch(
-      /^(Cannot sign in: The relay answered 200: not what was expected|The relay sent a link with)/,
-    );
+    expect(output).toStartWith('Cannot sign in: The relay answered 200: not what was expected');
     expect(isHarmful(output)).toBe(false);
   });
 

@@ -119,7 +119,6 @@ async function signIn(options: Options, output: Output, stopping: AbortControlle
   }).finally(() => clearTimeout(deadline));
   if (session === undefined) throw signal.reason;
   try {
-    checkLink(session.prompt.link);
     screen = openScreen({ ...session.prompt, service }, process.stderr);
     const tokens = await session.poll({ save, onOpened: () => screen?.opened(), signal });
     if (tokens === undefined) throw signal.reason;
@@ -130,17 +129,6 @@ async function signIn(options: Options, output: Output, stopping: AbortControlle
     throw error;
   } finally {
     close();
-  }
-}
-
-/** A user name at its beginning looks like the host. */
-function checkLink(link: string): void {
-  const { username, password } = URL.canParse(link) ? new URL(link) : { username: link };
-  if (username || password) {
-    throw new Stopped(
-      EXIT_CODES.relay,
-      'The relay sent a link with a user name or without a host.',
-    );
   }
 }
 
