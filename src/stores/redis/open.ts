@@ -185,7 +185,7 @@ async function startStores(
     testClock: options.testClock,
   });
   const problems = describeUnfit(await commands.within(client.describe()));
-  const localPolls = createLocalPolls(clock);
+  const localPolls = createLocalPolls(options.testClock ?? clock);
   const openClaims = createOpenClaims({
     instance,
     send: (to, message) => {
