@@ -147,6 +147,7 @@ export class Run {
   readonly #world: World;
   readonly #control: Control;
   #codes = 0;
+  #tokens = 0;
 
   static async start(open: OpenWorld): Promise<Run> {
     const control: Control = { replies: new Map(), isStoreDown: false };
@@ -198,10 +199,7 @@ export class Run {
     if (name === 'provider grants' || name === 'provider refuses') {
       const exchange = this.#exchanges[nth % this.#exchanges.length];
       if (exchange === undefined) return;
-      return this.#answer(
-        exchange,
-        name === 'provider grants' ? `tokens-${this.#codes}` : undefined,
-      );
+      return this.#answer(exchange, name === 'provider grants' ? this.#newToken() : undefined);
     }
     const device = this.#devices.at(-1 - (nth % Math.max(1, this.#devices.length)));
     const needsLink = name === 'continue' || name === 'decline';
@@ -351,6 +349,7 @@ export class Run {
     else this.#polls.set(expected, real);
   }
 
+  /** If its user is just back from the provider, tokens may come in the same moment: they are not lost. */
   async #leave(nth: number): Promise<void> {
     const entry = [...this.#polls][nth % Math.max(1, this.#polls.size)];
     if (entry === undefined) return;
@@ -358,7 +357,14 @@ export class Run {
     real.seen = 'cut';
     real.leave.abort();
     this.#forget(poll);
+    const exchange = this.#exchanges.find(({ device }) => device === real.device);
+    if (exchange !== undefined) await this.#answer(exchange, this.#newToken());
     await this.#world.settle();
+  }
+
+  #newToken(): string {
+    this.#tokens += 1;
+    return `tokens-${this.#tokens}`;
   }
 
   async #advance(ms: number): Promise<void> {
