@@ -13,6 +13,9 @@ const WHAT = 'redis';
 /** The oldest that is tested. docs/scaling.md "Set-up". */
 const OLDEST = '6.2';
 
+/** How long a server that does not answer is tried. */
+const WAIT_MS = 5_000;
+
 /** Of the check's own session, if nothing removes it. */
 const LIFETIME_MS = 5_000;
 
@@ -23,6 +26,7 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
   try {
     const stores = await openRedis({
       ...redis,
+      waitMs: WAIT_MS,
       // The check's session counts with those of the relays, since an ACL may allow no other keys.
       maxSessions: Number.MAX_SAFE_INTEGER,
       startPolicy: ONE_A_SECOND,
