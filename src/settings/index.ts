@@ -212,7 +212,8 @@ function rejectSentinelCredentials(
   if (REDIS_SENTINEL_USERNAME !== undefined && REDIS_SENTINEL_PASSWORD === undefined) {
     reject(reading, 'REDIS_SENTINEL_PASSWORD', 'must be set: REDIS_SENTINEL_USERNAME is set');
   }
-  if (REDIS_SENTINEL_PASSWORD === undefined || REDIS_URL?.type === 'sentinel') return;
+  if (REDIS_SENTINEL_PASSWORD === undefined || REDIS_URL === undefined) return;
+  if (REDIS_URL.type === 'sentinel') return;
   reject(reading, 'REDIS_URL', 'must be redis+sentinel://…: REDIS_SENTINEL_PASSWORD is set');
 }
 

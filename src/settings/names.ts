@@ -324,7 +324,7 @@ ${describeTable('<NAME>_', PROVIDER_SETTINGS)}
 }
 
 const TERMINAL_COLUMNS = 80;
-const NAME_COLUMNS = 30;
+const NAME_COLUMNS = 31;
 
 function describeTable(prefix: string, table: SettingsTable): string {
   const rows = Object.entries(table).map(([name, { meaning, default: standard }]) => {
