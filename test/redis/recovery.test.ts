@@ -75,7 +75,7 @@ describe('a relay that starts on a Redis that refuses is not ready, says why, an
     expect(text).toStartWith(`store: Redis refuses commands (${reason}): `);
     expect(text).toContain(remedy);
     const refusal = { level: 'warning', reason, remedy: expect.stringContaining(remedy) };
-    expect(relay.events('store_refuses')).toMatchObject([refusal]);
+    expect(await relay.waitForEvents('store_refuses', 1)).toMatchObject([refusal]);
     await end(redis);
     await untilReady(relay);
     expect(await startStatus(relay)).toBe(200);
@@ -163,7 +163,7 @@ describe('what changes while the relay runs is named in the log and at /ready', 
     await startStatus(relay);
     const text = await untilNotReady(relay, `Redis refuses commands (${reason})`);
     expect(text).toContain(remedy);
-    expect(relay.events('store_refuses')).toMatchObject([
+    expect(await relay.waitForEvents('store_refuses', 1)).toMatchObject([
       { reason, remedy: expect.stringContaining(remedy) },
     ]);
     await redis.cli('ACL', 'SETUSER', USER.name, ...end);

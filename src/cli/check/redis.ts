@@ -23,6 +23,10 @@ const ONE_A_SECOND = { burst: 1, ratePerSecond: 1 };
 
 export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise<Finding[]> {
   const events: RedisEvent[] = [];
+  const findRefusal = () => {
+    const refusal = events.find((event) => event.type === 'store_refuses');
+    return refusal && fault(WHAT, `refuses commands (${refusal.reason})`, refusal.remedy);
+  };
   try {
     const stores = await openRedis({
       ...redis,
@@ -40,10 +44,8 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
       stores.close();
     }
   } catch (error) {
-    const refusal = events.find((event) => event.type === 'store_refuses');
-    if (refusal !== undefined) {
-      return [fault(WHAT, `refuses commands (${refusal.reason})`, refusal.remedy)];
-    }
+    const refusal = findRefusal();
+    if (refusal !== undefined) return [refusal];
     if (!(error instanceof StoreUnavailable)) throw error;
     return [fault(WHAT, error.message, 'correct REDIS_URL, or start Redis')];
   }
@@ -52,7 +54,7 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
   );
   return [
     await checkVersion(redis),
-    ok(WHAT, 'every command that the relay needs is allowed'),
+    findRefusal() ?? ok(WHAT, 'every command that the relay needs is allowed'),
     ...unfit,
   ];
 }
