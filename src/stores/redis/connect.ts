@@ -71,10 +71,10 @@ async function connectSingle(
     link.close();
     subscriber.close();
   }
-  async function perform<T>(command: Command<T>): Promise<T> {
-    if (link.connection === undefined) throw new ClientOfflineError();
-    return command(link.connection);
-  }
+  const perform = <T>(command: Command<T>): Promise<T> =>
+    link.connection === undefined
+      ? Promise.reject(new ClientOfflineError())
+      : command(link.connection);
   signal.addEventListener('abort', close);
   await link.opened;
   return {

@@ -1,7 +1,7 @@
 /**
  * Failures of Redis, in words for the operator: why a connection could not be made, why a
- * server refuses commands, and what to do about it. The words are chosen here, by codes: the message of an
- * error may hold a user's name, a host or data of others.
+ * server refuses commands, and what to do about it. The words are chosen here, by codes:
+ * the message of an error may hold a user's name, a host or data of others.
  */
 import {
   ClientOfflineError,
@@ -129,7 +129,10 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['READONLY', 'this is a replica: REDIS_URL must name the primary, or its Sentinels'],
   ['NOREPLICAS', 'fewer replicas keep up than min-replicas-to-write requires: bring them back'],
   ['NOAUTH', 'Redis requires a password: put it into REDIS_URL'],
-  ['WRONGPASS', 'the user or the password of REDIS_URL is wrong: put the one that is valid there'],
+  [
+    'WRONGPASS',
+    'the user or the password of REDIS_URL is wrong: correct it, and restart the relay',
+  ],
   ['MASTERDOWN', 'this is a replica that has lost its primary: REDIS_URL must name a primary'],
   ['LOADING', 'Redis is reading its data from disk: wait'],
   ['CLUSTERDOWN', 'slots of the Cluster have no node: bring the missing one back'],
@@ -173,7 +176,7 @@ function commandAt(message: string, script: Script | undefined): string | undefi
 /** The server accepts nothing at all while it refuses like this. */
 export function stopsEverything(reply: ErrorReply): boolean {
   const reason = reasonOf(reply);
-  // A full server refuses new sessions only. Without the right to one command, scripts that do not use it work.
+  // A full server refuses new sessions only. Scripts work that do not use the command for which a right is missing.
   return reason !== 'OOM' && !(reason === 'NOPERM' && IN_SCRIPT.test(reply.message));
 }
 

@@ -16,7 +16,7 @@ redis.call('HGETALL', key)
 redis.call('HDEL', key, 'a')
 redis.call('ZADD', key, 0, 'a')
 redis.call('ZCOUNT', key, 0, 0)
-redis.call('ZRANGEBYSCORE', key, 0, 0)
+redis.call('ZRANGEBYSCORE', key, 0, 0, 'LIMIT', 0, 1)
 redis.call('ZREM', key, 'a')
 redis.call('PUBLISH', ARGV[2], '')
 return 1
