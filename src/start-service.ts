@@ -75,39 +75,17 @@ async function openStores(settings: EnabledSettings, world: World): Promise<Stor
   // Loaded only when needed: the client library is larger than the rest of the relay.
   const { openRedis } = await import('./stores/redis/open.ts');
   const { monitor = NO_MONITOR } = world;
-  const { onEvent, findProblem } = createStoreWatch();
-  const stores = await openRedis({
+  return openRedis({
     target: redis.target,
     prefix: redis.prefix,
+    waitMs: redis.waitMs,
     maxSessions,
     startPolicy,
     clock,
     randomBytes: world.randomBytes,
     monitor,
-    onEvent,
+    onEvent: logRedisEvent,
   });
-  const { sessions, refreshes, createRateLimiter, close } = stores;
-  return { sessions, refreshes, createRateLimiter, findProblem, close };
-}
-
-/** Logs the events of a store, and keeps its current problem. */
-function createStoreWatch() {
-  let isLost = false;
-  const refusals = new Set<string>();
-  return {
-    onEvent(event: RedisEvent): void {
-      logRedisEvent(event);
-      if (event.type === 'store_lost') isLost = true;
-      if (event.type === 'store_back') isLost = false;
-      if (event.type === 'store_refuses') refusals.add(event.reason);
-      if (event.type === 'store_accepts') refusals.delete(event.reason);
-    },
-    findProblem(): string | undefined {
-      if (isLost) return 'store: Redis is unreachable';
-      const [reason] = refusals;
-      return reason === undefined ? undefined : `store: Redis refuses commands (${reason})`;
-    },
-  };
 }
 
 function logRedisEvent({ type, ...fields }: RedisEvent): void {

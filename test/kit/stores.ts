@@ -260,6 +260,7 @@ export async function openTestRedis(url: string, options: TestRedisOptions = {})
   const stores: Stores = await openRedis({
     target,
     prefix: `test-${randomUUID()}:`,
+    waitMs: 5_000,
     maxSessions: 5_000,
     startPolicy: START_POLICY,
     clock: timers,

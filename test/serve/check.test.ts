@@ -449,7 +449,7 @@ describe.concurrent('redis', () => {
       text: 'refuses commands (NOPERM)',
     });
     const wrong = await runCheck({ REDIS_URL: url(plantSecret('a-wrong-redis-password')) });
-    expect(wrong.find('redis')?.text).toBe('the user or the password is wrong');
+    expect(wrong.find('redis')?.text).toBe('the user or the password is wrong (WRONGPASS)');
     const nobody = await runCheck({ REDIS_URL: 'redis://127.0.0.1:1' });
     expect(nobody.find('redis')?.text).toContain('nothing listens there');
   });

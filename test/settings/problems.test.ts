@@ -168,6 +168,7 @@ describe('what must not be shown is not shown', () => {
     const secrets = Object.entries(all).filter(([name]) => `${name}_FILE` in all);
     expect(secrets.map(([name, { shown }]) => [name, shown])).toEqual([
       ['REDIS_URL', 'nothing'],
+      ['REDIS_SENTINEL_PASSWORD', 'nothing'],
       ['CLIENT_SECRET', 'nothing'],
     ]);
   });
