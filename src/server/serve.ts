@@ -8,6 +8,7 @@ import { systemClock } from '../relay/time.ts';
 import { listInOrder, type Service } from '../service.ts';
 import type { Settings } from '../settings/index.ts';
 import { startService } from '../start-service.ts';
+import { VERSION } from '../version.ts';
 import { listen } from './listen.ts';
 import type { Listener, Runtime } from './runtime.ts';
 
@@ -36,6 +37,7 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
     url: running.listener.url,
     baseUrl: settings.baseUrl ?? null,
     redirectUris: service.redirectUris(),
+    version: VERSION,
     runtime: runtime.name,
     ...(runtime.hint && { hint: runtime.hint }),
   });

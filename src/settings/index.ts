@@ -27,7 +27,7 @@ import {
 
 export type { ProviderToDiscover } from '../providers/discovery.ts';
 export { settingsHelp } from './names.ts';
-export { describeFaults, type SettingFault, type SettingWarning } from './problems.ts';
+export { countWrong, describeFaults, type SettingFault, type SettingWarning } from './problems.ts';
 
 /** The client address of a Unix socket's peer, which is trusted as a proxy: file permissions decide who connects. */
 export const SOCKET_PEER = '127.0.0.1';
@@ -93,7 +93,13 @@ export function isEnabled(settings: Settings): settings is EnabledSettings {
 /** Faults come with warnings too: a misspelt name often causes a fault. */
 export type SettingsReading = { readonly warnings: readonly SettingWarning[] } & (
   | { readonly ok: true; readonly settings: Settings }
-  | { readonly ok: false; readonly faults: readonly SettingFault[] }
+  | {
+      readonly ok: false;
+      readonly faults: readonly SettingFault[];
+      /** How to report them. */
+      readonly logLevel: Settings['logLevel'];
+      readonly logFormat: Settings['logFormat'] | undefined;
+    }
 );
 
 /**
@@ -116,7 +122,10 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
   if (relay.ADMIN_PORT !== undefined && relay.ADMIN_PORT === relay.PORT) {
     reject(reading, 'ADMIN_PORT', 'must not be the same as PORT');
   }
-  if (faults.length > 0) return { ok: false, faults, warnings };
+  if (faults.length > 0) {
+    const { LOG_LEVEL: logLevel, LOG_FORMAT: logFormat } = relay;
+    return { ok: false, faults, warnings, logLevel, logFormat };
+  }
 
   const settings: Settings = withoutUndefined({
     baseUrl: relay.OAUTH_BASE_URL,

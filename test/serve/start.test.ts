@@ -33,6 +33,7 @@ describe('a relay that starts', () => {
       const relay = await startRelay({}, { command });
       await relay.stop();
       const [listening] = relay.events('listening');
+      expect(listening?.version).toMatch(/^\d+\.\d+\.\d+/);
       expect(listening?.runtime).toMatch(new RegExp(`^${name} \\d+\\.\\d+`));
       const hint = expect.stringContaining('the processor time that it takes on Bun');
       expect(listening?.hint).toEqual(name === 'Node' ? hint : undefined);
@@ -72,14 +73,22 @@ describe('a relay that starts', () => {
     expect(String(url)).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):/);
   });
 
-  test('shows every setting with --help, and its version with --version', async () => {
+  test('shows every setting with --help', async () => {
     const { exitCode, output } = await runRelay({}, { args: ['--help'] });
     expect(exitCode).toBe(0);
     const names = ['OAUTH_BASE_URL', 'TRUSTED_PROXY_CIDRS', '_CLIENT_SECRET', '_PKCE', 'LOG_LEVEL'];
     for (const name of [...names, 'AUTHORIZE_PARAMS']) expect(output).toContain(name);
-    const version = await runRelay({}, { args: ['--version'] });
-    expect(version.output).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
+
+  test.each(RUNTIMES)(
+    'names its version and runtime with --version, on %s',
+    async (name, command) => {
+      const { output } = await runRelay({}, { command: [...command, '--version'] });
+      expect(output).toMatch(
+        new RegExp(`^\\d+\\.\\d+\\.\\d+( \\(commit [\\w-]+\\))? on ${name} \\d+\\.\\d+\\.\\d+\\n$`),
+      );
+    },
+  );
 });
 
 describe('providers, on the command line', () => {
@@ -185,6 +194,39 @@ describe('a relay that refuses to start', () => {
     expect(exitCode).toBe(1);
     expect(output).toMatch(problem);
   });
+
+  describe.each([{ LOG_FORMAT: 'json' }, { LOG_FORMAT: '' }])(
+    'with %j, without a terminal',
+    (format) => {
+      /** `output` is stdout, then stderr: what is no event would be found too. */
+      async function eventsOf(env: Record<string, string>) {
+        const { exitCode, output } = await runRelay({ ...env, ...format });
+        expect(exitCode).toBe(1);
+        const lines = output.trimEnd().split('\n');
+        return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      }
+
+      test('says in the log what is wrong with its settings', async () => {
+        const secret = plantSecret('a secret\nof two lines');
+        const events = await eventsOf({ PORT: 'x', MAL_CLIENT_SECRET: secret, LOGLEVEL: 'debug' });
+        expect(events).toMatchObject([
+          { level: 'warning', event: 'setting', setting: 'MAL_CLIENT_ID' },
+          { level: 'warning', event: 'setting', setting: 'LOGLEVEL' },
+          { level: 'error', event: 'setting', setting: 'PORT', value: 'x' },
+          { level: 'error', event: 'setting', setting: 'MAL_CLIENT_SECRET', value: '***' },
+          { level: 'error', event: 'not_started', problem: '2 settings are wrong' },
+        ]);
+      });
+
+      test('says in the log what this machine lacks', async () => {
+        const env = { OAUTH_BASE_URL: 'https://relay.example', HOST: '203.0.113.5', PORT: '0' };
+        const problem = 'HOST is 203.0.113.5: this machine has no such address';
+        expect(await eventsOf({ ...env, MAL_CLIENT_ID: 'id' })).toMatchObject([
+          { level: 'error', event: 'not_started', problem },
+        ]);
+      });
+    },
+  );
 
   const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
     addresses?.some(({ address }) => address === '::1'),
