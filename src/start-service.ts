@@ -86,8 +86,8 @@ async function openStores(settings: EnabledSettings, world: World): Promise<Stor
     monitor,
     onEvent,
   });
-  const { sessions, refreshes, createRateLimiter, close } = stores;
-  return { sessions, refreshes, createRateLimiter, findProblem, close };
+  const { sessions, refreshes, createRateLimiter, renewCredentials, close } = stores;
+  return { sessions, refreshes, createRateLimiter, findProblem, renewCredentials, close };
 }
 
 /** Logs the events of a store, and keeps its current problem. */

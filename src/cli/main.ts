@@ -64,7 +64,7 @@ async function start(readAgain: () => SettingsReading, runtime: Runtime): Promis
     return failInLog(countWrong(read.faults));
   }
   try {
-    await serve(read.settings, runtime);
+    await serve(read.settings, runtime, readAgain);
   } catch (error) {
     const problem = describeStartFailure(error, read.settings);
     if (problem === undefined) fail(describeUnexpected(error));
