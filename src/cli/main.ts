@@ -5,6 +5,7 @@ import { FETCHES_AT_ONCE } from '../limits.ts';
 import { createLogOutput, describeError, log, startLog } from '../log.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import { describeListenFailure } from '../server/listen.ts';
+import { findMachineWarnings } from '../server/machine.ts';
 import type { Runtime } from '../server/runtime.ts';
 import { AdminPortError, serve } from '../server/serve.ts';
 import {
@@ -58,7 +59,8 @@ async function start(readAgain: () => SettingsReading, runtime: Runtime): Promis
   const format = logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
   startLog({ level, format, write: createLogOutput(process.stdout, process.stderr) });
   if (!read.ok && format === 'text') fail(describeFaults(read.faults, read.warnings));
-  for (const warning of read.warnings) log.warning('setting', { ...warning });
+  const onMachine = read.ok ? findMachineWarnings(read.settings, process.env) : [];
+  for (const warning of [...read.warnings, ...onMachine]) log.warning('setting', { ...warning });
   if (!read.ok) {
     for (const fault of read.faults) log.error('setting', { ...fault });
     return failInLog(countWrong(read.faults));

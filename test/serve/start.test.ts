@@ -9,9 +9,12 @@ import { startSilentIssuer } from '../kit/provider.ts';
 import { malformedSecrets, testSeed } from '../kit/random.ts';
 import { buildForNode, launchRelay, ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
+import { writeCertificate } from '../kit/tls.ts';
 
 setDefaultTimeout(30_000);
 await buildForNode();
+const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('a relay that starts', () => {
   test('logs once that it listens, with the redirect URI of each provider to register', async () => {
@@ -90,6 +93,50 @@ describe('a relay that starts', () => {
     },
   );
 });
+
+describe.each(RUNTIMES)(
+  'settings that do not fit the machine are warnings, on %s',
+  (_, command) => {
+    async function warningsOf(env: Record<string, string>, openFiles?: number) {
+      const options = { command, ...(openFiles && { openFiles }) };
+      const relay = await startRelay(env, options);
+      await relay.stop();
+      return relay
+        .events('setting')
+        .map(({ level, setting, problem }) => [level, setting, problem]);
+    }
+
+    test('a certificate for another name than that of the base URL', async () => {
+      const { certificateFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE } =
+        await writeCertificate(folder);
+      const tls = { TLS_CERT_FILE, TLS_KEY_FILE };
+      const problem = (host: string) => [
+        ...['warning', 'TLS_CERT_FILE'],
+        `is not a certificate for ${host}, the host of OAUTH_BASE_URL`,
+      ];
+      for (const OAUTH_BASE_URL of ['https://localhost', 'https://127.0.0.1:8443/relay']) {
+        expect(await warningsOf({ ...tls, OAUTH_BASE_URL })).toEqual([]);
+      }
+      for (const host of ['relay.test', '[::1]']) {
+        const found = await warningsOf({ ...tls, OAUTH_BASE_URL: `https://${host}` });
+        expect(found).toEqual([problem(host.replace(/[[\]]/g, ''))]);
+      }
+    });
+
+    test('fewer file descriptors than MAX_SESSIONS', async () => {
+      expect(await warningsOf({ MAX_SESSIONS: '900' }, 1_000)).toEqual([]);
+      expect(await warningsOf({ MAX_SESSIONS: '901' }, 1_000)).toEqual([
+        ['warning', 'MAX_SESSIONS', expect.stringContaining('may open only 1000')],
+      ]);
+    });
+
+    test('a file of certificates that is missing', async () => {
+      expect(await warningsOf({ NODE_EXTRA_CA_CERTS: '/nowhere.pem' })).toEqual([
+        ['warning', 'NODE_EXTRA_CA_CERTS', expect.stringContaining('cannot be read (ENOENT)')],
+      ]);
+    });
+  },
+);
 
 describe('providers, on the command line', () => {
   const show = (...args: string[]) => runRelay({}, { args: ['providers', ...args] });
@@ -264,9 +311,6 @@ describe('a relay that refuses to start', () => {
 });
 
 describe('no part of a secret is shown by a start that fails', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
-
   let written = 0;
   function writeSecret(content: string): string {
     written += 1;
