@@ -137,7 +137,9 @@ test('a sign-in succeeds, as that user and with a root that is read-only', async
 });
 
 test('names the version and the commit', async () => {
-  expect(await run(...inImage('--version'))).toMatch(/^\d+\.\d+\.\d+ \(commit 1a2b3c4\)$/);
+  expect(await run(...inImage('--version'))).toMatch(
+    /^\d+\.\d+\.\d+ \(commit 1a2b3c4\) on Bun \d+\.\d+\.\d+$/,
+  );
 });
 
 test('runs no code and sets no variable of files that are where it is started', async () => {

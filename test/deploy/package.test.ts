@@ -35,7 +35,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const strange = makeStrangeFolder(join(folder, 'strange'));
 
 const EXECUTABLE = join(folder, 'sign-in-relay');
-const VERSION = new RegExp(`^${packageJson.version} \\(commit ${findCommit()}\\)$`, 'm');
+const VERSION = new RegExp(
+  `^${packageJson.version} \\(commit ${findCommit()}\\) on (Bun|Node) \\S+$`,
+  'm',
+);
 buildExecutable(EXECUTABLE);
 
 /** What npm needs here besides: its cache, and who signs for its registry. */

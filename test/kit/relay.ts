@@ -99,9 +99,9 @@ export async function launchRelay(
   };
 }
 
-/** Runs a relay that is expected to end by itself, in an environment that holds nothing but `env`. */
+/** Runs a relay that is expected to end by itself, in an environment that holds `env`. Its reports are text. */
 export function runRelay(env: Env = {}, options: StartOptions = {}) {
-  return runChild(...childArguments(env, options));
+  return runChild(...childArguments({ LOG_FORMAT: 'text', ...env }, options));
 }
 
 function spawnRelay(env: Env, options: StartOptions & ChildOptions): Child {

@@ -24,8 +24,9 @@ export const inDurableObject: OpenWorld = async (settings, hooks) => {
     exec: (statement: string, ...values: (string | number)[]) =>
       database.query(statement).all(...values) as Record<string, unknown>[],
   };
-  const { stores } = openDurable(sql, { time, ...settings });
-  const options = { ...hooks, stores: { ...stores, close() {} }, clock: time };
+  const { sessions, refreshes, createRateLimiter } = openDurable(sql, { time, ...settings }).stores;
+  const stores = { sessions, refreshes, createRateLimiter, close() {} };
+  const options = { ...hooks, stores, clock: time };
   const first = createTestService(settings, options);
   const relays = [first, createTestService(settings, options)] as const;
   return {

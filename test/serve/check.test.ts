@@ -113,6 +113,17 @@ test('settings: each that is wrong, and no value of a secret', async () => {
   ).toEqual(expect.arrayContaining(['PORT', 'START_BURST', 'MAL_CLIENT_SECRET']));
 });
 
+test('settings: what does not fit this machine', async () => {
+  const { certificateFile, keyFile } = await writeCertificate(folder);
+  const { findings } = await runCheck({
+    ...{ TLS_CERT_FILE: certificateFile, TLS_KEY_FILE: keyFile },
+    OAUTH_BASE_URL: 'https://relay.invalid',
+  });
+  expect(findings.filter(({ mark }) => mark === 'warning').map(({ text }) => text)).toEqual([
+    'TLS_CERT_FILE is not a certificate for relay.invalid, the host of OAUTH_BASE_URL',
+  ]);
+});
+
 test('settings: without OAUTH_BASE_URL', async () => {
   const { faults } = await runCheck({ OAUTH_BASE_URL: '' });
   expect(faults).toMatchObject([{ what: 'base URL', text: 'OAUTH_BASE_URL is not set' }]);

@@ -50,10 +50,11 @@ const at = (port: number) => `127.0.0.1:${port}`;
 /** Long enough for a server that answers late. */
 const WAIT_SECONDS = 3;
 
-function run(url: string) {
+function run(url: string, env: Record<string, string> = {}) {
   return runRelay({
     ...{ OAUTH_BASE_URL: 'http://127.0.0.1:3000', HOST: '127.0.0.1', PORT: '0' },
     ...{ MAL_CLIENT_ID: 'mal-client', REDIS_URL: url, REDIS_WAIT_SECONDS: `${WAIT_SECONDS}` },
+    ...env,
   });
 }
 
@@ -140,10 +141,10 @@ describe('while the relay tries', () => {
     ['the reason is logged at once', nobody, 'nothing listens there (ECONNREFUSED)', 0],
     ['silence is logged after a second', silent, 'the server does not answer', STORE_SILENCE_MS],
   ])('%s, with the time that is left', async (_, port, problem, afterMs) => {
-    const { output } = await run(`redis://:${WRONG}@${at(port)}`);
+    const { output } = await run(`redis://:${WRONG}@${at(port)}`, { LOG_FORMAT: 'json' });
     const secondsLeft = WAIT_SECONDS - afterMs / 1_000;
     const event = { level: 'warning', event: 'store_awaited', problem, secondsLeft };
-    expect(eventsOf(output)).toMatchObject([event]);
+    expect(eventsOf(output)).toMatchObject([event, { event: 'not_started' }]);
   });
 
   test.concurrent('a wrong password is tried once, without waiting', async () => {

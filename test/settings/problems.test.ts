@@ -41,7 +41,7 @@ describe('secrets from files', () => {
       content === undefined ? {} : { '/run/secrets/anilist': content },
     );
     const fault = { setting: 'ANILIST_CLIENT_SECRET_FILE', value: '***', problem };
-    expect(reading).toEqual({ ok: false, faults: [fault], warnings: expect.any(Array) });
+    expect(reading).toMatchObject({ ok: false, faults: [fault] });
     expect(JSON.stringify(reading)).not.toMatch(/hunter2|secret words/);
   });
 

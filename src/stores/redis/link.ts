@@ -28,17 +28,23 @@ if (!('hasSubscribers' in tracing)) {
   });
 }
 
-/** How to reach a server, and its credentials. */
+/** How to reach a server, and its credentials, which are read anew for each connection. */
 export type Access = Pick<RedisTarget, 'tls' | 'username' | 'password' | 'database'>;
 
 export function createConnection(
-  { tls, username, password, database }: Access,
+  access: Access,
   { host, port }: RedisAddress,
   reconnectStrategy: () => number | false,
 ) {
+  const { tls, database } = access;
   return createClient({
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
+    credentialsProvider: {
+      type: 'async-credentials-provider',
+      async credentials() {
+        const { username, password } = access;
+        return { ...(username && { username }), ...(password && { password }) };
+      },
+    },
     ...(database !== undefined && { database }),
     // While the store is unreachable, a command fails at once and does not wait for it.
     disableOfflineQueue: true,
