@@ -7,6 +7,7 @@
  */
 import { cpuUsage, memoryUsage } from 'node:process';
 import packageJson from '../../package.json' with { type: 'json' };
+import { GRANTS } from '../monitor.ts';
 import { readFileDescriptors } from '../server/file-descriptors.ts';
 import type { ServiceState } from '../service.ts';
 import type { Counts, Distribution, ProviderCounts } from './counts.ts';
@@ -74,9 +75,7 @@ function signInMetrics({ providers }: Counts): Metric[] {
     counter(
       `sign_ins_${step}`,
       help,
-      each.flatMap(([provider, counts]) =>
-        [...read(counts)].map(([name, value]) => ({ labels: { provider, [label]: name }, value })),
-      ),
+      each.flatMap(([provider, counts]) => samplesBy(label, read(counts), { provider })),
     );
   return [
     count('started', 'Sign-ins that devices started.', (counts) => counts.started),
@@ -114,7 +113,7 @@ function signInMetrics({ providers }: Counts): Metric[] {
 
 function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
   const grants = [...providers].flatMap(([provider, counts]) =>
-    (['exchange', 'refresh', 'revoke'] as const).map((grant) => ({
+    GRANTS.map((grant) => ({
       labels: { provider, grant },
       counts: counts[grant],
     })),
@@ -122,15 +121,8 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
   return [
     counter(
       'upstream_requests',
-      'Requests to token and revocation endpoints, by grant (exchange, refresh or revoke), outcome, and status (0: no response).',
-      grants.flatMap(({ labels, counts }) =>
-        [...counts.responses].flatMap(([outcome, byStatus]) =>
-          [...byStatus].map(([status, value]) => ({
-            labels: { ...labels, outcome, status },
-            value,
-          })),
-        ),
-      ),
+      'Requests to token and revocation endpoints, by grant (exchange, refresh or revoke) and outcome.',
+      grants.flatMap(({ labels, counts }) => samplesBy('outcome', counts.outcomes, labels)),
     ),
     histogram(
       'upstream_request_duration',
@@ -140,16 +132,13 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
     counter(
       'rate_limited',
       'Requests that a rate limit refused, by kind.',
-      Object.entries(rateLimited).map(([kind, value]) => ({ labels: { kind }, value })),
+      samplesBy('kind', rateLimited),
     ),
     histogram('store_command_duration', 'Scripts that Redis ran.', [[{}, store.duration]]),
     counter(
       'store_errors',
       'Scripts that Redis refused, or did not answer (unreachable).',
-      (['refused', 'unreachable'] as const).map((reason) => ({
-        labels: { reason },
-        value: store[reason],
-      })),
+      samplesBy('reason', store.failures),
     ),
   ];
 }
@@ -194,6 +183,15 @@ function processMetrics(): Metric[] {
 
 function counter(name: string, help: string, samples: readonly Sample[]): Metric {
   return { type: 'counter', name: `sign_in_relay_${name}_total`, help, samples };
+}
+
+/** One sample for each name. */
+function samplesBy(
+  label: string,
+  counts: ReadonlyMap<string, number>,
+  labels: Labels = {},
+): Sample[] {
+  return [...counts].map(([name, value]) => ({ labels: { ...labels, [label]: name }, value }));
 }
 
 /** An unknown value has no sample. */
