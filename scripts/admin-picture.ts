@@ -11,7 +11,7 @@ const services = [
   { name: 'anilist', displayName: 'AniList' },
 ];
 const clock = { now: () => nowMs, setTimer: () => () => {} };
-const admin = createAdmin({ clock, services, maxSessions: 5_000, names: [] });
+const admin = createAdmin({ clock, services, maxSessions: 5_000, names: [], token: undefined });
 const { monitor } = admin;
 let seed = 7;
 /** The same picture each time. Numerical Recipes, "Quick and Dirty Generators". */

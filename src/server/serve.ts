@@ -51,9 +51,10 @@ interface Running {
 async function createAdminOf(settings: Settings) {
   if (settings.adminPort === undefined) return undefined;
   const { createAdmin } = await import('../admin/admin.ts');
-  const { maxSessions, adminHost, adminNames } = settings;
+  const { maxSessions, adminHost, adminNames, adminToken: token } = settings;
   const names = [adminHost, ...adminNames];
-  return createAdmin({ clock: systemClock, services: listInOrder(settings), maxSessions, names });
+  const services = listInOrder(settings);
+  return createAdmin({ clock: systemClock, services, maxSessions, names, token });
 }
 
 /** Listens until the process ends, so that a drain can be watched. */

@@ -15,7 +15,13 @@ const NOBODY = { requestIP: () => null };
 
 function createWatched(options: TestServiceOptions = {}, settings: Partial<typeof SETTINGS> = {}) {
   const { providers: services, maxSessions } = { ...SETTINGS, ...settings };
-  const admin = createAdmin({ clock: createFakeClock(), services, maxSessions, names: [] });
+  const admin = createAdmin({
+    clock: createFakeClock(),
+    services,
+    maxSessions,
+    names: [],
+    token: undefined,
+  });
   const service = createTestService(settings, { ...options, monitor: admin.monitor });
   admin.watch(service.readState);
   const ask = async (path: string) => {
@@ -182,14 +188,26 @@ test('open sign-ins, parked polls, and whether the relay is ready', async () => 
 });
 
 test('open sign-ins are left out while the store does not answer', async () => {
-  const admin = createAdmin({ clock: createFakeClock(), services: [], maxSessions: 1, names: [] });
+  const admin = createAdmin({
+    clock: createFakeClock(),
+    services: [],
+    maxSessions: 1,
+    names: [],
+    token: undefined,
+  });
   admin.watch(async () => ({ liveSessions: undefined, parkedPolls: 0, unreadiness: 'store' }));
   const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
   expect(await response.text()).not.toMatch(/^sign_in_relay_live_sessions /m);
 });
 
 test('what a label may contain does not end it', async () => {
-  const admin = createAdmin({ clock: createFakeClock(), services: [], maxSessions: 1, names: [] });
+  const admin = createAdmin({
+    clock: createFakeClock(),
+    services: [],
+    maxSessions: 1,
+    names: [],
+    token: undefined,
+  });
   admin.monitor.started('a"b\nc\\');
   const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
   const sample = String.raw`sign_in_relay_sign_ins_started_total{provider="a\"b\nc\\"} 1`;

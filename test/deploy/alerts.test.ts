@@ -1,5 +1,8 @@
 /** Each alert rule fires for what it names, and for nothing else: `promtool test rules` with the metrics of real relays. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { poll, pollOnce, start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
@@ -8,12 +11,14 @@ import {
   type Fired,
   type InputSeries,
   RULES,
+  startPrometheus,
   type Watch,
   watchMetrics,
 } from '../kit/prometheus.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { type RelayProcess, type StartOptions, startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { createGate, pollUntil } from '../kit/wait.ts';
 
@@ -123,6 +128,33 @@ async function untilExpired(relay: RelayProcess, watch: Watch, count: number): P
   });
   await watch.scrape();
 }
+
+test('Prometheus with deploy/prometheus.yaml reads relays that require the token, and knows why another one refuses it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-prometheus-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const token = plantSecret(crypto.randomUUID());
+  writeFileSync(join(folder, 'admin-token'), `${token}\n`);
+  const ADMIN_TOKEN_FILE = join(folder, 'admin-token');
+  await using one = await startWatched({ ADMIN_TOKEN_FILE });
+  await using other = await startWatched({ ADMIN_TOKEN_FILE });
+  await using stranger = await startWatched({ ADMIN_TOKEN: plantSecret(crypto.randomUUID()) });
+  const targets = [one, other, stranger].map(({ watch }) => watch.instance);
+  await using prometheus = await startPrometheus(folder, (config) =>
+    config
+      .replace('#authorization:', 'authorization:')
+      .replace(/targets: \[10\..*\]/, `targets: [${targets}]`)
+      .replaceAll('interval: 30s', 'interval: 1s'),
+  );
+  const errors = await prometheus.readErrors(targets.length);
+  expect(errors).toEqual(
+    new Map([
+      [one.watch.instance, ''],
+      [other.watch.instance, ''],
+      [stranger.watch.instance, 'server returned HTTP status 401 Unauthorized'],
+    ]),
+  );
+  expect(prometheus.output()).not.toContain(token);
+});
 
 describe('no alert', () => {
   test('while users of a pair come back to the other relay, some fail, and both relays restart', async () => {
