@@ -11,7 +11,14 @@ const services = [
   { name: 'anilist', displayName: 'AniList' },
 ];
 const clock = { now: () => nowMs, setTimer: () => () => {} };
-const admin = createAdmin({ clock, services, maxSessions: 5_000, names: [], token: undefined });
+const admin = createAdmin({
+  clock,
+  services,
+  maxSessions: 5_000,
+  names: [],
+  runtime: 'Bun 1.0.0',
+  token: undefined,
+});
 const { monitor } = admin;
 let seed = 7;
 /** The same picture each time. Numerical Recipes, "Quick and Dirty Generators". */

@@ -52,7 +52,8 @@ export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 
 export interface FailureEvent {
   readonly event: string;
-  readonly service: string;
+  /** Undefined: no provider's, but the store's. */
+  readonly service: string | undefined;
   /** The id of the sign-in in the log. */
   readonly signIn: string | undefined;
   readonly hint: string;

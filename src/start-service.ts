@@ -1,7 +1,7 @@
 /** The service in a process: it opens the stores that the settings name, sweeps, and retries discovery. */
 import { DISCOVERY_RETRY_MS } from './limits.ts';
 import { log } from './log.ts';
-import { NO_MONITOR } from './monitor.ts';
+import { type Monitor, NO_MONITOR } from './monitor.ts';
 import type { Clock } from './relay/time.ts';
 import {
   createDisabledService,
@@ -75,7 +75,7 @@ async function openStores(settings: EnabledSettings, world: World): Promise<Stor
   // Loaded only when needed: the client library is larger than the rest of the relay.
   const { openRedis } = await import('./stores/redis/open.ts');
   const { monitor = NO_MONITOR } = world;
-  const { onEvent, findProblem } = createStoreWatch();
+  const { onEvent, findProblem } = createStoreWatch(monitor);
   const stores = await openRedis({
     target: redis.target,
     prefix: redis.prefix,
@@ -91,12 +91,12 @@ async function openStores(settings: EnabledSettings, world: World): Promise<Stor
 }
 
 /** Logs the events of a store, and keeps its current problem. */
-function createStoreWatch() {
+function createStoreWatch(monitor: Monitor) {
   let isLost = false;
   const refusals = new Set<string>();
   return {
     onEvent(event: RedisEvent): void {
-      logRedisEvent(event);
+      reportRedisEvent(event, monitor);
       if (event.type === 'store_lost') isLost = true;
       if (event.type === 'store_back') isLost = false;
       if (event.type === 'store_refuses') refusals.add(event.reason);
@@ -110,9 +110,30 @@ function createStoreWatch() {
   };
 }
 
-function logRedisEvent({ type, ...fields }: RedisEvent): void {
-  log[RECOVERIES.has(type) ? 'info' : 'warning'](type, fields);
+/** A failure stays on the admin page after it has ended, as it may explain failed sign-ins. */
+function reportRedisEvent(event: RedisEvent, monitor: Monitor): void {
+  const { type, ...fields } = event;
+  if (RECOVERIES.has(type)) {
+    log.info(type, fields);
+    return;
+  }
+  log.warning(type, fields);
+  monitor.failed({ event: type, service: undefined, signIn: undefined, hint: hintFor(event) });
 }
+
+function hintFor(event: RedisEvent): string {
+  if ('remedy' in event) return `${event.reason}: ${event.remedy}`;
+  if (!('problem' in event)) return HINTS[event.type] ?? '';
+  return 'primary' in event ? `${event.primary}: ${event.problem}` : event.problem;
+}
+
+/** For failures that have no text of their own. */
+const HINTS: Readonly<Record<string, string>> = {
+  store_lost: 'Redis is unreachable: check it and the network',
+  store_primary_unconfirmed:
+    'a lost primary answers again, and nothing confirms it: check the Sentinels',
+  store_unreplicated: 'no replica keeps up, so a failover would lose sign-ins: check the replicas',
+};
 
 const RECOVERIES: ReadonlySet<string> = new Set([
   'store_back',

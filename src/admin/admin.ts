@@ -22,6 +22,8 @@ export interface AdminOptions {
   /** Every enabled provider, with the name that users see. */
   readonly services: readonly { readonly name: string; readonly displayName: string }[];
   readonly maxSessions: number;
+  /** Such as `Bun 1.4.5`. */
+  readonly runtime: string;
   /** Host names that requests may use, besides IP addresses and names without a dot. */
   readonly names: readonly string[];
   /** Undefined: anybody may read. */
@@ -40,14 +42,22 @@ export interface Admin {
 const STARTING: ServiceState = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
 
 export function createAdmin(options: AdminOptions): Admin {
-  const { clock, services, maxSessions, names } = options;
+  const { clock, services, maxSessions, runtime, names } = options;
   let readNow = async () => STARTING;
   const readState = () => readNow();
   const counts = createCounts(services.map(({ name }) => name));
   const recent = createRecent(clock);
   const isAuthorized = createTokenCheck(options.token);
   const known = names.map((name) => name.toLowerCase());
-  const readStatus = createStatus({ clock, services, maxSessions, counts, recent, readState });
+  const readStatus = createStatus({
+    clock,
+    services,
+    maxSessions,
+    runtime,
+    counts,
+    recent,
+    readState,
+  });
 
   const show = (method: Handler) => ({ GET: method, HEAD: method });
   const page = (render: (status: Awaited<ReturnType<typeof readStatus>>) => string) =>
@@ -63,7 +73,7 @@ export function createAdmin(options: AdminOptions): Admin {
   );
 
   async function metricsResponse(): Promise<Response> {
-    return new Response(writeMetrics(counts, maxSessions, await readState()), {
+    return new Response(writeMetrics(counts, { maxSessions, runtime }, await readState()), {
       headers: { 'Content-Type': METRICS_CONTENT_TYPE, 'Cache-Control': 'no-store' },
     });
   }
@@ -89,14 +99,13 @@ export function createAdmin(options: AdminOptions): Admin {
       }
       return isAuthorized(headers.get('authorization') ?? '')
         ? app(request, peers)
-        : textResponse(401, 'This needs the ADMIN_TOKEN', CHALLENGES);
+        : textResponse(401, 'This needs the ADMIN_TOKEN', CHALLENGE);
     },
   };
 }
 
-const CHALLENGES = {
-  'WWW-Authenticate': 'Bearer realm="Sign-in Relay", Basic realm="Sign-in Relay"',
-} as const;
+/** Without Bearer: Chromium ignores what follows a scheme that it does not know. */
+const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="Sign-in Relay"' } as const;
 
 /** Prometheus sends the token (RFC 6750 §2.1), a browser asks for a password (RFC 7617) with any user name. */
 function createTokenCheck(token: string | undefined): (authorization: string) => boolean {

@@ -30,11 +30,17 @@ interface Metric {
   readonly samples: readonly Sample[];
 }
 
-export function writeMetrics(counts: Counts, maxSessions: number, state: ServiceState): string {
+/** What does not change while the process runs. */
+interface Constants {
+  readonly maxSessions: number;
+  readonly runtime: string;
+}
+
+export function writeMetrics(counts: Counts, constants: Constants, state: ServiceState): string {
   const metrics = [
     ...signInMetrics(counts),
     ...requestMetrics(counts),
-    ...relayMetrics(maxSessions, state),
+    ...relayMetrics(constants, state),
     ...processMetrics(),
   ];
   return metrics.map(writeMetric).join('');
@@ -143,7 +149,7 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
   ];
 }
 
-function relayMetrics(maxSessions: number, state: ServiceState): Metric[] {
+function relayMetrics({ maxSessions, runtime }: Constants, state: ServiceState): Metric[] {
   const { liveSessions, parkedPolls, unreadiness } = state;
   const { version } = packageJson;
   return [
@@ -155,7 +161,10 @@ function relayMetrics(maxSessions: number, state: ServiceState): Metric[] {
     gauge('sign_in_relay_parked_polls', 'Polls that this instance holds open.', parkedPolls),
     gauge('sign_in_relay_ready', '1 while /ready gets a 200.', unreadiness === undefined ? 1 : 0),
     gauge('sign_in_relay_max_sessions', 'MAX_SESSIONS.', maxSessions),
-    gauge('sign_in_relay_build_info', 'The version, as a label.', 1, { version }),
+    gauge('sign_in_relay_build_info', 'The version and the runtime, as labels.', 1, {
+      version,
+      runtime,
+    }),
   ];
 }
 

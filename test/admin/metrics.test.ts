@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createAdmin } from '../../src/admin/admin.ts';
+import { type AdminOptions, createAdmin } from '../../src/admin/admin.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
 import { pollOnce, pollToken, start, startRequest } from '../kit/device.ts';
 import { RULES } from '../kit/prometheus.ts';
@@ -13,15 +13,18 @@ import { callback, deny } from '../kit/user.ts';
 /** The admin port does not look at the address of its client. */
 const NOBODY = { requestIP: () => null };
 
+const OPTIONS: AdminOptions = {
+  clock: createFakeClock(),
+  services: [],
+  maxSessions: 1,
+  runtime: 'Bun 1.0.0',
+  names: [],
+  token: undefined,
+};
+
 function createWatched(options: TestServiceOptions = {}, settings: Partial<typeof SETTINGS> = {}) {
   const { providers: services, maxSessions } = { ...SETTINGS, ...settings };
-  const admin = createAdmin({
-    clock: createFakeClock(),
-    services,
-    maxSessions,
-    names: [],
-    token: undefined,
-  });
+  const admin = createAdmin({ ...OPTIONS, services, maxSessions });
   const service = createTestService(settings, { ...options, monitor: admin.monitor });
   admin.watch(service.readState);
   const ask = async (path: string) => {
@@ -188,26 +191,14 @@ test('open sign-ins, parked polls, and whether the relay is ready', async () => 
 });
 
 test('open sign-ins are left out while the store does not answer', async () => {
-  const admin = createAdmin({
-    clock: createFakeClock(),
-    services: [],
-    maxSessions: 1,
-    names: [],
-    token: undefined,
-  });
+  const admin = createAdmin(OPTIONS);
   admin.watch(async () => ({ liveSessions: undefined, parkedPolls: 0, unreadiness: 'store' }));
   const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
   expect(await response.text()).not.toMatch(/^sign_in_relay_live_sessions /m);
 });
 
 test('what a label may contain does not end it', async () => {
-  const admin = createAdmin({
-    clock: createFakeClock(),
-    services: [],
-    maxSessions: 1,
-    names: [],
-    token: undefined,
-  });
+  const admin = createAdmin(OPTIONS);
   admin.monitor.started('a"b\nc\\');
   const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
   const sample = String.raw`sign_in_relay_sign_ins_started_total{provider="a\"b\nc\\"} 1`;
@@ -279,6 +270,7 @@ const LABELS = [
   'reason',
   'le',
   'version',
+  'runtime',
 ];
 
 function labelsIn(query: string): string[] {

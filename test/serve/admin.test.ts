@@ -1,6 +1,7 @@
 /** The admin port, /ready and `sign-in-relay health`, as an operator meets them. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
+import packageJson from '../../package.json' with { type: 'json' };
 import { pollOnce, start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { startSilentIssuer, startTokenEndpoint } from '../kit/provider.ts';
@@ -27,6 +28,10 @@ describe.each(RUNTIMES)('with ADMIN_TOKEN the admin port on %s', (_, command) =>
       const headers = { Authorization: authorization };
       return (await fetch(`http://127.0.0.1:${adminPort}${path}`, { headers })).status;
     };
+    const readWithToken = async (path: string) => {
+      const headers = { Authorization: `Bearer ${token}` };
+      return (await fetch(`http://127.0.0.1:${adminPort}${path}`, { headers })).text();
+    };
     const wrong = plantSecret(randomBytes(24).toString('base64url'));
     for (const path of ['/metrics', '/', '/now', '/nothing']) {
       const response = await fetch(`http://127.0.0.1:${adminPort}${path}`);
@@ -34,9 +39,7 @@ describe.each(RUNTIMES)('with ADMIN_TOKEN the admin port on %s', (_, command) =>
         401,
         'This needs the ADMIN_TOKEN\n',
       ]);
-      expect(response.headers.get('WWW-Authenticate')).toBe(
-        'Bearer realm="Sign-in Relay", Basic realm="Sign-in Relay"',
-      );
+      expect(response.headers.get('WWW-Authenticate')).toBe('Basic realm="Sign-in Relay"');
       expect(await statusFor(`Bearer ${wrong}`, path)).toBe(401);
     }
     expect(await statusFor(`Bearer ${token}`)).toBe(200);
@@ -50,6 +53,14 @@ describe.each(RUNTIMES)('with ADMIN_TOKEN the admin port on %s', (_, command) =>
     ]) {
       expect([refused, await statusFor(refused)]).toEqual([refused, 401]);
     }
+    const { runtime } = await relay.waitForEvent('listening');
+    const page = await readWithToken('/');
+    // A build names its commit too.
+    expect(page).toContain(`<p class="quiet">${packageJson.version} `);
+    expect(page).toContain(` on ${runtime}, up `);
+    expect(await readWithToken('/metrics')).toContain(
+      `sign_in_relay_build_info{version="${packageJson.version}",runtime="${runtime}"} 1`,
+    );
     await relay.stop();
     for (const secret of [token, wrong]) expect(relay.output()).not.toContain(secret);
   });
@@ -171,9 +182,10 @@ describe('/ready', () => {
     await relay.stop();
   });
 
-  test('503 while Redis is unreachable, and why', async () => {
+  test('503 while Redis is unreachable, and why, which stays on the admin page', async () => {
     await using redis = await startRedis();
-    const relay = await startRelay({ REDIS_URL: redis.url });
+    const adminPort = await findFreePort();
+    const relay = await startRelay({ REDIS_URL: redis.url, ADMIN_PORT: String(adminPort) });
     expect((await relay.ask('/ready')).status).toBe(200);
     await redis.freeze();
     await relay.waitForEvent('store_lost');
@@ -183,6 +195,9 @@ describe('/ready', () => {
     redis.thaw();
     await relay.waitForEvent('store_back');
     expect((await relay.ask('/ready')).status).toBe(200);
+    // It may explain sign-ins that failed meanwhile.
+    const page = await (await fetch(`http://127.0.0.1:${adminPort}/`)).text();
+    expect(page).toMatch(/<td[^>]*>store_lost<\/td>/);
     await relay.stop();
   });
 
