@@ -42,6 +42,7 @@ async function expectFired(
 }
 
 const JOB = { job: 'sign-in-relay' };
+const AT_MAL = { ...JOB, provider: 'mal' };
 
 let answer = (): Response | Promise<Response> => Response.json({ access_token: 'granted' });
 const granted = answer;
@@ -109,8 +110,6 @@ const refresh = (relay: RelayProcess) => {
   const body = JSON.stringify({ service: 'mal', refreshToken: makeCode() });
   return relay.ask('/refresh', { method: 'POST', body });
 };
-
-const AT_MAL = { ...JOB, provider: 'mal' };
 
 /** As `comeBack`, but the exchange is still in progress. */
 async function comeBackLater(relay: RelayProcess) {
@@ -189,7 +188,7 @@ describe('no alert', () => {
   });
 
   test('for the first two failures of each kind, or while users have not come back yet', async () => {
-    await using watched = await startWatched({ SESSION_SECONDS: '2' });
+    await using watched = await startWatched({ SESSION_SECONDS: '3' });
     const { relay, watch } = watched;
     await times(10, () => open(relay));
     await watch.scrape(9);
@@ -276,7 +275,7 @@ describe('an alert', () => {
   });
 
   test('SignInRelayResultsNotFetched: users sign in, and no device polls', async () => {
-    await using watched = await startWatched({ SESSION_SECONDS: '1' });
+    await using watched = await startWatched({ SESSION_SECONDS: '3' });
     const { relay, watch } = watched;
     await times(3, () => comeBack(relay));
     await untilExpired(relay, watch, 3);
