@@ -26,7 +26,7 @@ export async function serve(
   const onSignal = endOnSignal(running);
   const reload = reloadAtSignal(readAgain, () => onSignal('SIGHUP'));
   const { fetch, fetchesAtOnce } = runtime;
-  const admin = await createAdminOf(settings);
+  const admin = await createAdminOf(settings, runtime);
   const world = {
     ...(admin !== undefined && { monitor: admin.monitor }),
     clock: systemClock,
@@ -60,12 +60,13 @@ interface Running {
 }
 
 /** Undefined without ADMIN_PORT. */
-async function createAdminOf(settings: Settings) {
+async function createAdminOf(settings: Settings, { name }: Runtime) {
   if (settings.adminPort === undefined) return undefined;
   const { createAdmin } = await import('../admin/admin.ts');
-  const { maxSessions, adminHost, adminNames } = settings;
+  const { maxSessions, adminHost, adminNames, adminToken: token } = settings;
   const names = [adminHost, ...adminNames];
-  return createAdmin({ clock: systemClock, services: listInOrder(settings), maxSessions, names });
+  const services = listInOrder(settings);
+  return createAdmin({ clock: systemClock, services, maxSessions, runtime: name, names, token });
 }
 
 /** Listens until the process ends, so that a drain can be watched. */

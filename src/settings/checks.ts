@@ -54,6 +54,11 @@ export const RELAY_CHECKS = {
   ADMIN_PORT: wholeNumber(1, 65_535),
   ADMIN_HOST: textUnless(findHostProblem),
   ADMIN_NAMES: checkHostNames,
+  // RFC 6750 §2.1. Nothing limits how often it is guessed, so it must be long.
+  ADMIN_TOKEN: textLike(
+    /^[\w.~+/-]{16,}=*$/,
+    'must be at least 16 letters, digits or characters of -._~+/ and no space or line break, as openssl rand -hex 32 makes it',
+  ),
   TRUSTED_PROXY_CIDRS: checkCidrs,
   PROVIDERS: checkProviderNames,
   PROVIDER_KEEP_ALIVE: converted(oneOf('on', 'off'), (word) => word === 'on'),

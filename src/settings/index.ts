@@ -52,6 +52,8 @@ export interface Settings {
   readonly adminHost: string;
   /** Host names that requests to the admin port may use, besides IP addresses and names without a dot. */
   readonly adminNames: readonly string[];
+  /** Absent: the admin port requires none. */
+  readonly adminToken?: string;
   /** CIDRs and single addresses as written, each checked; IPv4 or IPv6. */
   readonly trustedProxyCidrs: readonly string[];
   /** Enabled providers whose endpoints are known. */
@@ -141,6 +143,7 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     adminPort: relay.ADMIN_PORT,
     adminHost: relay.ADMIN_HOST,
     adminNames: relay.ADMIN_NAMES ?? [],
+    adminToken: relay.ADMIN_TOKEN,
     tls: certFile && keyFile ? { certFile, keyFile } : undefined,
     trustedProxyCidrs: [
       ...(relay.TRUSTED_PROXY_CIDRS ?? []),

@@ -63,7 +63,7 @@ export const RELAY_SETTINGS = {
     shown: 'all',
   },
   ADMIN_HOST: {
-    meaning: 'Address of ADMIN_PORT. Whoever reaches it can read it: it has no password.',
+    meaning: 'Address of ADMIN_PORT. Whoever reaches it can read it, unless ADMIN_TOKEN is set.',
     example: '10.0.0.5',
     default: '127.0.0.1',
     shown: 'all',
@@ -72,6 +72,16 @@ export const RELAY_SETTINGS = {
     meaning: 'Host names with a dot that requests to ADMIN_PORT may use. IP addresses always work.',
     example: 'relay-1.internal',
     shown: 'all',
+  },
+  ADMIN_TOKEN: {
+    meaning: 'Bearer token that ADMIN_PORT requires; for browsers a password. Unset: none.',
+    example: '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
+    shown: 'nothing',
+  },
+  ADMIN_TOKEN_FILE: {
+    meaning: 'File to read the token from, instead of ADMIN_TOKEN.',
+    example: '/run/secrets/admin-token',
+    shown: 'nothing',
   },
   TRUSTED_PROXY_CIDRS: {
     meaning: 'Proxies whose X-Forwarded-For is trusted: CIDRs or single addresses.',

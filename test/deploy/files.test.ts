@@ -60,6 +60,12 @@ test('Caddy accepts its configuration', async () => {
   expect([exitCode, output]).toEqual([0, expect.stringContaining('Valid configuration')]);
 });
 
+test('Prometheus accepts its configuration, with the alert rules', async () => {
+  const command = ['promtool', 'check', 'config', `${ROOT}deploy/prometheus.yaml`];
+  const { exitCode, output } = await runChild(command);
+  expect([exitCode, output]).toEqual([0, expect.stringContaining('rules found')]);
+});
+
 test.each([
   ['nginx.conf', /proxy_read_timeout (\d+)s;/],
   ['haproxy.cfg', /timeout server (\d+)s/],

@@ -66,6 +66,7 @@ test.each(all.map(([name, { example }]) => [name.replace('<NAME>', 'ACME'), exam
       '/etc/relay/logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
       '/run/secrets/redis-url': 'redis://redis.example:6379',
       '/run/secrets/redis-sentinel-password': 'secret',
+      '/run/secrets/admin-token': RELAY_SETTINGS.ADMIN_TOKEN.example,
     };
     const acme = {
       // Neither is set without the other.

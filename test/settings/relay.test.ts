@@ -114,6 +114,17 @@ const rules: readonly Rule<Settings>[] = [
         'relay.internal:9090 | http://relay.internal | *.internal | .internal',
     },
   },
+  {
+    setting: 'ADMIN_TOKEN',
+    field: 'adminToken',
+    keeps: ['0f1e2d3c4b5a6978', 'aA0-._~+/aaaaaaaaaaa=='],
+    refuses: {
+      'must be at least 16 letters, digits or characters of -._~+/ and no space or line break': [
+        ...['0f1e2d3c4b5a697', '0f1e2d3c 4b5a6978', ' 0f1e2d3c4b5a6978', '0f1e2d3c4b5a6978\t'],
+        ...['0f1e2d3c4b5a6978\n', 'a:b1e2d3c4b5a6978', 'ä0f1e2d3c4b5a6978', '================='],
+      ],
+    },
+  },
   wholeNumber('SESSION_SECONDS', 'sessionSeconds', 1, 86_400),
   wholeNumber('POLL_SECONDS', 'pollSeconds', 1, 230),
   wholeNumber('DEVICE_GRANT_REPEAT_SECONDS', 'deviceGrantRepeatSeconds', 0, 600),
