@@ -19,7 +19,10 @@ import { searchLogs } from './kit/secrets.ts';
 
 /** What the tests run. scripts/install-test-tools.sh installs all of it. */
 const COMMANDS = 'buildah caddy chromium curl haproxy nginx node openssl redis-cli redis-server'
-  .concat(' valkey-server prometheus promtool script systemd-analyze go rustc cargo javac mcs mono')
+  .concat(
+    ' valkey-server prometheus promtool script systemd-analyze lintian go rustc cargo javac mcs',
+  )
+  .concat(' mono')
   .split(' ');
 const FILES = [
   '/usr/lib/mono/4.5/System.Net.Http.dll',

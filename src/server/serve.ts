@@ -12,6 +12,7 @@ import { VERSION } from '../version.ts';
 import { listen } from './listen.ts';
 import { reloadAtSignal } from './reload.ts';
 import type { Listener, Runtime } from './runtime.ts';
+import { notifySupervisor } from './supervisor.ts';
 
 /**
  * Resolves once the relay listens. A signal or an uncaught error then ends the process.
@@ -51,6 +52,7 @@ export async function serve(
     runtime: runtime.name,
     ...(runtime.hint && { hint: runtime.hint }),
   });
+  notifySupervisor('READY=1');
 }
 
 /** What a drain has to stop. Absent: not started yet. */
@@ -108,6 +110,7 @@ function endOnSignal(running: Running): (signal: NodeJS.Signals) => void {
   function end(): void {
     if (ending) return;
     ending = true;
+    notifySupervisor('STOPPING=1');
     const exit = () => {
       log.info('stopped');
       // Once the log is written, or after DRAIN_FLUSH_MS, in case nothing reads it.
