@@ -127,6 +127,7 @@ describe.each(EXAMPLES)('%s', (_, manifests) => {
   const pod = podOf(manifests);
   const relay = pod?.containers?.[0];
   const ports = (relay?.ports ?? []) as unknown as readonly Port[];
+  const env = (relay?.env ?? []) as unknown as readonly Variable[];
 
   /** PodMonitor is no part of Kubernetes. */
   const ofKubernetes = manifests.filter(({ kind }) => String(kind) !== 'PodMonitor');
@@ -140,7 +141,6 @@ describe.each(EXAMPLES)('%s', (_, manifests) => {
   );
 
   test('has only settings of the relay and of its providers', () => {
-    const env = (relay?.env as unknown as readonly { readonly name: string }[]) ?? [];
     const names = [...Object.keys(find('ConfigMap').data ?? {}), ...env.map(({ name }) => name)];
     const unknown = names.filter((name) => !Object.hasOwn(RELAY_SETTINGS, name));
     expect(unknown.filter((name) => !/^(MAL_CLIENT_ID|ADMIN_\w+)$/.test(name))).toEqual([]);
@@ -170,12 +170,10 @@ describe.each(EXAMPLES)('%s', (_, manifests) => {
       has('Secret') ? find('Secret').metadata?.name : 'sign-in-relay',
     );
     const [mount] = (relay?.volumeMounts ?? []) as unknown as readonly { mountPath: string }[];
-    const files = JSON.stringify(relay?.env ?? []).match(/[^"]+redis-url/g) ?? [];
-    for (const file of files) {
-      expect(file).toStartWith(`${mount?.mountPath}/`);
-      expect(Object.keys(find('Secret').data ?? {})).toContain(
-        file.slice(file.lastIndexOf('/') + 1),
-      );
+    for (const { value } of env.filter(({ name }) => name.endsWith('_FILE'))) {
+      expect(value).toStartWith(`${mount?.mountPath}/`);
+      const file = value.slice(value.lastIndexOf('/') + 1);
+      expect(Object.keys(find('Secret').data ?? {})).toContain(file);
     }
   });
 
@@ -220,7 +218,7 @@ describe.each(EXAMPLES)('%s', (_, manifests) => {
       admin.map(({ name }) => ({ port: name, path: '/metrics' })),
     );
     for (const { containerPort } of admin) {
-      expect(relay?.env as unknown).toContainEqual({
+      expect(env).toContainEqual({
         name: 'ADMIN_PORT',
         value: `${containerPort}`,
       });
@@ -240,6 +238,11 @@ describe.each(EXAMPLES)('%s', (_, manifests) => {
 });
 
 const KNOWN_FIELDS = readFieldNames();
+
+interface Variable {
+  readonly name: string;
+  readonly value: string;
+}
 
 interface Port {
   readonly name: string;
