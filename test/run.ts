@@ -18,12 +18,9 @@ import { findUndocumented } from './kit/log-document.ts';
 import { searchLogs } from './kit/secrets.ts';
 
 /** What the tests run. scripts/install-test-tools.sh installs all of it. */
-const COMMANDS = 'buildah caddy chromium curl haproxy nginx node openssl redis-cli redis-server'
-  .concat(
-    ' valkey-server prometheus promtool script systemd-analyze lintian go rustc cargo javac mcs',
-  )
-  .concat(' mono')
-  .split(' ');
+const COMMANDS = `buildah caddy chromium curl haproxy kustomize lintian nginx node openssl
+  prometheus promtool redis-cli redis-server script systemd-analyze valkey-server
+  cargo go javac mcs mono rustc`.split(/\s+/);
 const FILES = [
   '/usr/lib/mono/4.5/System.Net.Http.dll',
   '/usr/lib/mono/4.5/System.Json.dll',
