@@ -206,7 +206,7 @@ const MAX_NAMES = 3;
 /** What is allowed but rarely intended. */
 function warnOfHazards(
   { env, warnings }: Reading,
-  { baseUrl, providers, discoveries, trustedProxyCidrs }: Settings,
+  { baseUrl, providers, discoveries, trustedProxyCidrs, confirm, branding }: Settings,
   listed: readonly string[],
 ): void {
   const warn = (setting: string, problem: string) => warnings.push({ setting, problem });
@@ -220,6 +220,10 @@ function warnOfHazards(
   }
   if (baseUrl?.endsWith('/auth')) {
     warn('OAUTH_BASE_URL', 'ends in /auth, so links go to /auth/auth/: is that intended?');
+  }
+  if (baseUrl && !isOfThisMachine(baseUrl) && confirm !== 'never' && !branding.appName) {
+    const { host } = new URL(baseUrl);
+    warn('APP_NAME', `is not set: the page that asks users to continue names only ${host}`);
   }
   if (baseUrl && providers.length + discoveries.length === 0) {
     const names = listed.map((name) => `${prefixOf(name)}CLIENT_ID`).slice(0, MAX_NAMES);
@@ -238,8 +242,11 @@ function warnOfHazards(
 
 /** Whether browsers and providers would reach the relay over plain http. */
 function isPlainHttp(baseUrl: string): boolean {
-  const url = new URL(baseUrl);
-  return url.protocol === 'http:' && !isLoopback(url);
+  return new URL(baseUrl).protocol === 'http:' && !isOfThisMachine(baseUrl);
+}
+
+function isOfThisMachine(baseUrl: string): boolean {
+  return isLoopback(new URL(baseUrl));
 }
 
 function freezeDeeply<T extends object>(value: T): T {

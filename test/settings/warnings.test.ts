@@ -30,6 +30,16 @@ describe('what is allowed but rarely intended', () => {
     expect(warningsOf({ MAL_CLIENT_ID: 'id', BASE_URL: 'https://relay.example' })).toEqual([]);
   });
 
+  test('a confirmation page that cannot name the app', () => {
+    const unnamed = { MAL_CLIENT_ID: 'id', APP_NAME: '' };
+    const problem =
+      'APP_NAME is not set: the page that asks users to continue names only relay.example';
+    expect(warningsOf(unnamed)).toEqual([problem]);
+    expect(warningsOf({ ...unnamed, CONFIRM: 'always' })).toEqual([problem]);
+    expect(warningsOf({ ...unnamed, CONFIRM: 'never' })).toEqual([]);
+    expect(warningsOf({ ...unnamed, OAUTH_BASE_URL: 'http://127.0.0.1:8080' })).toEqual([]);
+  });
+
   test('an address that ends in /auth, which the relay adds itself', () => {
     const env = { MAL_CLIENT_ID: 'id', OAUTH_BASE_URL: 'https://relay.example/auth/' };
     expect(warningsOf(env)).toEqual([
