@@ -30,6 +30,16 @@ describe('what is allowed but rarely intended', () => {
     expect(warningsOf({ MAL_CLIENT_ID: 'id', BASE_URL: 'https://relay.example' })).toEqual([]);
   });
 
+  test('a confirmation page that cannot name the app', () => {
+    const unnamed = { MAL_CLIENT_ID: 'id', APP_NAME: '' };
+    const problem =
+      'APP_NAME is not set: the page that asks users to continue names only relay.example';
+    expect(warningsOf(unnamed)).toEqual([problem]);
+    expect(warningsOf({ ...unnamed, CONFIRM: 'always' })).toEqual([problem]);
+    expect(warningsOf({ ...unnamed, CONFIRM: 'never' })).toEqual([]);
+    expect(warningsOf({ ...unnamed, OAUTH_BASE_URL: 'http://127.0.0.1:8080' })).toEqual([]);
+  });
+
   test('an address that ends in /auth, which the relay adds itself', () => {
     const env = { MAL_CLIENT_ID: 'id', OAUTH_BASE_URL: 'https://relay.example/auth/' };
     expect(warningsOf(env)).toEqual([
@@ -129,7 +139,7 @@ describe('the admin port', () => {
     'at %s other machines reach it',
     (ADMIN_HOST) => {
       expect(warningsOf({ ...enabled, ADMIN_PORT: '9090', ADMIN_HOST })).toEqual([
-        'ADMIN_HOST lets other machines reach ADMIN_PORT, which has no password',
+        'ADMIN_HOST lets other machines read ADMIN_PORT, which asks for nothing without ADMIN_TOKEN',
       ]);
     },
   );
