@@ -6,11 +6,9 @@ import { bangumi } from './profiles/bangumi.ts';
 import { discord } from './profiles/discord.ts';
 import { dropbox } from './profiles/dropbox.ts';
 import { facebook } from './profiles/facebook.ts';
-import { fitbit } from './profiles/fitbit.ts';
 import { github } from './profiles/github.ts';
 import { gitlab } from './profiles/gitlab.ts';
 import { google } from './profiles/google.ts';
-import { kitsu } from './profiles/kitsu.ts';
 import { mal } from './profiles/mal.ts';
 import { microsoft } from './profiles/microsoft.ts';
 import { patreon } from './profiles/patreon.ts';
@@ -31,7 +29,6 @@ export const PROFILES: ReadonlyMap<string, Profile> = new Map(
   Object.entries({
     mal,
     anilist,
-    kitsu,
     shikimori,
     bangumi,
     simkl,
@@ -52,7 +49,6 @@ export const PROFILES: ReadonlyMap<string, Profile> = new Map(
     x,
     dropbox,
     strava,
-    fitbit,
   }),
 );
 

@@ -70,12 +70,6 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
     ...{ pkce: 'none', scope: '', auth: 'post', refreshToken: 'none' },
     response: { expires_in: 31_536_000, refresh_token: null },
   },
-  kitsu: {
-    authorizeUrl: 'https://kitsu.app/api/oauth/authorize',
-    tokenUrl: 'https://kitsu.app/api/oauth/token',
-    ...{ pkce: 'none', scope: '', auth: 'post', refreshToken: 'rotated' },
-    response: { scope: 'public', created_at: 1 },
-  },
   shikimori: {
     authorizeUrl: 'https://shikimori.io/oauth/authorize',
     tokenUrl: 'https://shikimori.io/oauth/token',
@@ -226,13 +220,6 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
     ...{ pkce: 'none', scope: 'read', auth: 'post', refreshToken: 'rotated' },
     response: { expires_at: 1, athlete: { id: 1 } },
     revocation: { url: 'https://www.strava.com/oauth/revoke', basic: true, sent: BASIC },
-  },
-  fitbit: {
-    authorizeUrl: 'https://www.fitbit.com/oauth2/authorize',
-    tokenUrl: 'https://api.fitbit.com/oauth2/token',
-    ...{ pkce: 'S256', scope: 'profile', auth: 'basic', refreshToken: 'rotated' },
-    response: { user_id: 'A' },
-    revocation: { url: 'https://api.fitbit.com/oauth2/revoke', basic: true, sent: BASIC },
   },
 };
 

@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { PROFILES } from '../../src/providers/known.ts';
 import { factsOf, type Profile } from '../../src/providers/profile.ts';
-import type { ProviderConfig } from '../../src/providers/provider.ts';
+import { mayTakeChallenge, type ProviderConfig } from '../../src/providers/provider.ts';
 import { readSettings } from '../../src/settings/index.ts';
 import {
   authorizeDevice,
@@ -128,7 +128,7 @@ test.each(OTHERS)('%s: there is no endpoint to sign out at', async (name, docume
   ]);
 });
 
-test('with only the endpoints, only two of them would sign in and give what the profile gets', async () => {
+test('with only the endpoints, only one of them would sign in and give what the profile gets', async () => {
   const enough = await Promise.all(
     NAMED.map(async ([name, documented]) => {
       const [{ authorizeUrl, tokenUrl }] = [documented];
@@ -142,7 +142,7 @@ test('with only the endpoints, only two of them would sign in and give what the 
       return isEnough ? [name] : [];
     }),
   );
-  expect(enough.flat()).toEqual(['anilist', 'kitsu']);
+  expect(enough.flat()).toEqual(['anilist']);
 });
 
 test('a list of scopes reaches a device of the device grant as RFC 6749 §5.1 has it', async () => {
@@ -159,16 +159,17 @@ test('a list of scopes reaches a device of the device grant as RFC 6749 §5.1 ha
 test('a relay process logs what is unverified, and sends what a profile requires', async () => {
   using trakt = serveUpstream(() => Response.json({ access_token: 'token' }));
   const relay = await startRelay({
-    ...{ PROVIDERS: 'trakt,osu', OSU_CLIENT_ID: 'osu', OSU_CLIENT_SECRET: 'secret' },
+    ...{ PROVIDERS: 'trakt,osu,strava', OSU_CLIENT_ID: 'osu', OSU_CLIENT_SECRET: 'secret' },
+    ...{ STRAVA_CLIENT_ID: 'strava', STRAVA_CLIENT_SECRET: 'secret' },
     ...{ TRAKT_CLIENT_ID: 'client', TRAKT_CLIENT_SECRET: 'secret', TRAKT_TOKEN_URL: trakt.url },
     TRAKT_USER_AGENT: 'acme-tv/1.0 (https://tv.example)',
   });
   const doubts = relay.events('setting').map(({ setting, problem }) => `${setting} ${problem}`);
-  expect(doubts.filter((doubt) => /^(TRAKT|OSU)/.test(doubt))).toEqual([
-    expect.stringMatching(
-      /^TRAKT_CLIENT_ID belongs to Trakt, of which this is unverified: authorization endpoint, token endpoint, lifetime/,
-    ),
+  expect(doubts.filter((doubt) => /^(TRAKT|OSU|STRAVA)/.test(doubt))).toEqual([
     expect.stringMatching(/^OSU_CLIENT_ID .* set OSU_PKCE and OSU_SCOPE as its documentation says/),
+    expect.stringMatching(
+      /^STRAVA_CLIENT_ID belongs to Strava, of which this is unverified: PKCE, revocation/,
+    ),
   ]);
   const { session, state } = await start(relay, 'trakt');
   await callback(relay, state, 'code=a%26b', 'trakt');
@@ -187,6 +188,17 @@ test('a relay process logs what is unverified, and sends what a profile requires
     'user-agent': 'acme-tv/1.0 (https://tv.example)',
   });
   expect(await relay.stop()).toBe(0);
+});
+
+test('Discord, Spotify and GitLab need no secret, so that devices can exchange the code themselves', () => {
+  const withoutSecret = ['discord', 'spotify', 'gitlab'].map((name) => {
+    const env = { OAUTH_BASE_URL: BASE_URL, PROVIDERS: name };
+    return readSettings({ ...env, [`${name.toUpperCase()}_CLIENT_ID`]: ID }, () => '');
+  });
+  for (const read of withoutSecret) {
+    expect(read.warnings).toEqual([]);
+    expect(read.ok && read.settings.providers.map(mayTakeChallenge)).toEqual([true]);
+  }
 });
 
 test('the requests of mal and anilist have exactly these headers and fields', async () => {

@@ -26,10 +26,10 @@ export const reddit: Profile = {
   traps: [
     'Since November 2025 an app needs Reddit’s approval.',
     'Without `duration=permanent` it gives no refresh token.',
-    '`REDDIT_SCOPE` takes commas between scopes: `identity,read`.',
+    '`REDDIT_SCOPE` takes commas or spaces between scopes: `identity,read`.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    readOn: '2026-11-22',
     sources: {
       'https://github.com/reddit-archive/reddit/wiki/OAuth2': [
         'revocation',
@@ -46,8 +46,8 @@ export const reddit: Profile = {
         'registration',
         'response 1',
         'trap 2',
-        'trap 3',
       ],
+      'https://github.com/reddit-archive/reddit/blob/master/r2/r2/models/token.py': ['trap 3'],
       'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/reddit.ts': [
         'authorizeUrl',
         'tokenUrl',
