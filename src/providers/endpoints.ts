@@ -32,11 +32,6 @@ const endpoints: Readonly<Record<string, KnownEndpoints>> = {
     tokenUrl: 'https://api.amazon.com/auth/o2/token',
     source: GOLANG,
   },
-  apple: {
-    authorizeUrl: 'https://appleid.apple.com/auth/authorize',
-    tokenUrl: 'https://appleid.apple.com/auth/token',
-    source: GOLANG,
-  },
   asana: {
     authorizeUrl: 'https://app.asana.com/-/oauth_authorize',
     tokenUrl: 'https://app.asana.com/-/oauth_token',
@@ -193,6 +188,11 @@ const endpoints: Readonly<Record<string, KnownEndpoints>> = {
     tokenUrl: 'https://connect.squareup.com/oauth2/token',
     source: NANGO,
   },
+  stackexchange: {
+    authorizeUrl: 'https://stackoverflow.com/oauth',
+    tokenUrl: 'https://stackoverflow.com/oauth/access_token/json',
+    source: 'https://api.stackexchange.com/docs/authentication',
+  },
   stripe: {
     authorizeUrl: 'https://connect.stripe.com/oauth/authorize',
     tokenUrl: 'https://connect.stripe.com/oauth/token',
@@ -219,11 +219,6 @@ const endpoints: Readonly<Record<string, KnownEndpoints>> = {
     authorizeUrl: 'https://api.typeform.com/oauth/authorize',
     tokenUrl: 'https://api.typeform.com/oauth/token',
     source: NANGO,
-  },
-  vk: {
-    authorizeUrl: 'https://oauth.vk.com/authorize',
-    tokenUrl: 'https://oauth.vk.com/access_token',
-    source: GOLANG,
   },
   wordpress: {
     authorizeUrl: 'https://public-api.wordpress.com/oauth2/authorize',

@@ -5,6 +5,7 @@ import { ENDPOINTS, SUBDOMAIN } from '../providers/endpoints.ts';
 import { findKnown, PROFILES } from '../providers/known.ts';
 import { findUnverified, type KnownProvider, type Profile } from '../providers/profile.ts';
 import { type ProviderConfig, prefixOf, type Revocation } from '../providers/provider.ts';
+import { UNSUPPORTED } from '../providers/unsupported.ts';
 import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
@@ -26,7 +27,10 @@ export function readProvider(
   const given = readTable(reading, prefix, PROVIDER_SETTINGS, PROVIDER_CHECKS);
   const known = findKnown(name);
   if (!known && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
-    const problem = `lists ${name}, which is not a known provider.${didYouMean(name)} Otherwise set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
+    const unsupported = UNSUPPORTED.get(name);
+    const problem = unsupported
+      ? `lists ${name}, which cannot be enabled by its name. ${unsupported.reason} ${unsupported.instead}`
+      : `lists ${name}, which is not a known provider.${didYouMean(name)} Otherwise set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
     reject(reading, 'PROVIDERS', problem);
     return undefined;
   }
