@@ -1,5 +1,6 @@
 /** Writes the guide to a provider from its profile: docs/providers/*.md, and `sign-in-relay providers <name>`. */
-import { type FactName, nameOfFact, type Profile } from './profile.ts';
+import { CHECKED_BY, type FactName, nameOfFact, type Profile } from './profile.ts';
+import { REDIRECT_KINDS } from './redirect-uris.ts';
 
 /** Markdown that reads well in a terminal too. */
 export function writeGuide(name: string, profile: Profile): string {
@@ -18,7 +19,9 @@ Exactly this redirect URI, with your own \`OAUTH_BASE_URL\`:
 
     https://relay.example/auth/${name}/callback
 
-The relay logs it when it starts.
+The relay logs it when it starts.${describeRefusedRedirects(profile)}
+
+${describeReview(profile)}
 
 ## Set
 
@@ -81,6 +84,20 @@ function list(items: readonly string[], mark: string): string {
 function sentence({ evidence }: Profile, fact: FactName, text: string): string {
   const reason = evidence.unverified?.[fact];
   return reason === undefined ? text : `${text} (Unverified: ${reason}.)`;
+}
+
+function describeRefusedRedirects(profile: Profile): string {
+  const { displayName, refusedRedirects } = profile;
+  if (refusedRedirects === undefined) return '';
+  const kinds = refusedRedirects.map((kind) => REDIRECT_KINDS[kind].shown).join('; ');
+  const text = `${displayName} refuses in it: ${kinds}. The relay warns of that when it starts.`;
+  return `\n\n${sentence(profile, 'refusedRedirects', text)}`;
+}
+
+function describeReview(profile: Profile): string {
+  return profile.review === undefined
+    ? ''
+    : `## Review\n\n${sentence(profile, 'review', profile.review)}`;
 }
 
 function settings(name: string, profile: Profile): string {
@@ -187,12 +204,12 @@ ${note}`;
 }
 
 function describeSources({ evidence }: Profile): string {
-  const { readOn, sources, unverified = {} } = evidence;
+  const { checked, sources, unverified = {} } = evidence;
   const names = (facts: readonly string[]) =>
     facts.map((fact) => nameOfFact(fact as FactName)).join(', ');
   const read = Object.entries(sources).map(([url, facts]) => `<${url}>: ${names(facts)}`);
   const doubts = Object.entries(unverified).map(
     ([fact, reason]) => `Unverified: ${names([fact])} (${reason})`,
   );
-  return `Read on ${readOn}:\n\n${list([...read, ...doubts], '- ')}`;
+  return `Last checked on ${checked.on}, ${CHECKED_BY[checked.by]}:\n\n${list([...read, ...doubts], '- ')}`;
 }

@@ -3,6 +3,7 @@
  * signing in works, and where each fact was read. profiles/ has one file for each.
  */
 import type { ClientAuthentication, PkceMethod, ProviderQuirks, Revocation } from './provider.ts';
+import type { RedirectKind } from './redirect-uris.ts';
 
 /** What the relay sends unless the operator sets something else. */
 export interface KnownProvider {
@@ -42,6 +43,10 @@ export interface Profile extends KnownProvider {
   readonly deviceFlow: string;
   /** How its token responses differ from RFC 6749 §5. The relay accepts them. */
   readonly responses?: readonly string[];
+  /** Which redirect URIs it refuses. Absent: no rule is known. */
+  readonly refusedRedirects?: readonly RedirectKind[];
+  /** What it asks before everybody may sign in. Absent: nothing is known. */
+  readonly review?: string;
   /** The page on which an app is registered. */
   readonly registration: string;
   /** What to enter there, step by step. The redirect URI is always one of them. */
@@ -52,11 +57,19 @@ export interface Profile extends KnownProvider {
 }
 
 export interface Evidence {
-  readonly readOn: string;
+  /** The last time that somebody compared the profile with its sources, and with which copies. */
+  readonly checked: { readonly on: string; readonly by: keyof typeof CHECKED_BY };
   readonly sources: Readonly<Record<string, readonly FactName[]>>;
   /** Why a fact may be wrong: the sources differ, or none was found. */
   readonly unverified?: Readonly<Partial<Record<FactName, string>>>;
 }
+
+/** How a profile was compared with its sources. */
+export const CHECKED_BY = {
+  'stored copies': 'by reading stored copies of the sources',
+  'check-profiles': 'by reading the sources after `npm run check-profiles`',
+  account: 'by signing in with an account',
+} as const;
 
 /** The facts of a profile, as guides and warnings call them. */
 const FACTS = {
@@ -77,6 +90,8 @@ const FACTS = {
   refreshesWithRedirectUri: 'redirect URI in a refresh',
   revocation: 'revocation',
   removeAt: 'where users remove the app',
+  refusedRedirects: 'redirect URIs',
+  review: 'review',
   registration: 'registration',
 } as const;
 

@@ -5,6 +5,7 @@ import { ENDPOINTS, SUBDOMAIN } from '../providers/endpoints.ts';
 import { findKnown, PROFILES } from '../providers/known.ts';
 import { findUnverified, type KnownProvider, type Profile } from '../providers/profile.ts';
 import { type ProviderConfig, prefixOf, type Revocation } from '../providers/provider.ts';
+import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
 import { UNSUPPORTED } from '../providers/unsupported.ts';
 import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS } from './checks.ts';
@@ -55,6 +56,7 @@ export function readProvider(
   // The issuer's own endpoints take precedence over known ones.
   if (isSet('ISSUER')) return { ...common, issuer: given.ISSUER ?? '' };
   warnings.push(...findProviderWarnings(name, isSet));
+  warnings.push(...findRefusedRedirects(name, env.OAUTH_BASE_URL?.trim(), isSet));
   const quirks = { ...known?.quirks, ...common.quirks };
   return {
     clientAuth: known?.clientAuth ?? 'post',
@@ -139,6 +141,21 @@ function findProfileWarnings(
     warnings.push({ setting: `${prefix}CLIENT_SECRET`, problem });
   }
   return warnings;
+}
+
+/** Why a redirect URI cannot be registered. Whoever sets an endpoint means another server, whose rules are unknown. */
+function findRefusedRedirects(
+  name: string,
+  baseUrl: string | undefined,
+  isSet: (setting: string) => boolean,
+): readonly SettingWarning[] {
+  const { displayName, refusedRedirects = [] } = PROFILES.get(name) ?? {};
+  if (baseUrl === undefined || isSet('AUTHORIZE_URL')) return [];
+  const refused = redirectKindsOf(baseUrl).find((kind) => refusedRedirects.includes(kind));
+  if (refused === undefined) return [];
+  const { shown, instead } = REDIRECT_KINDS[refused];
+  const problem = `makes a redirect URI that ${displayName} refuses, because it has ${shown}: ${instead}`;
+  return [{ setting: 'OAUTH_BASE_URL', problem }];
 }
 
 type Given = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;

@@ -68,13 +68,13 @@ describe.each(NAMED)('%s', (name, documented) => {
 
   test('each fact has a source that can be opened, or is unverified, and the day it was read', () => {
     const profile = PROFILES.get(name) as Profile;
-    const { readOn, sources, unverified = {} } = profile.evidence;
+    const { checked, sources, unverified = {} } = profile.evidence;
     const known = new Set([...Object.values(sources).flat(), ...Object.keys(unverified)]);
     const facts = factsOf(profile);
     expect(facts.length).toBeGreaterThan(10);
     expect([...known].toSorted()).toEqual(facts.toSorted());
     expect(Object.keys(sources).filter((url) => new URL(url).protocol !== 'https:')).toEqual([]);
-    expect(readOn).toMatch(/^20\d\d-\d\d-\d\d$/);
+    expect(checked.on).toMatch(/^20\d\d-\d\d-\d\d$/);
   });
 });
 

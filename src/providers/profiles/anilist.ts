@@ -19,7 +19,7 @@ export const anilist: Profile = {
     'An application cannot be deleted.',
   ],
   evidence: {
-    readOn: '2026-11-22',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://github.com/MALSync/MALSync/issues/280': ['removeAt'],
       'https://docs.anilist.co/guide/auth/authorization-code': [

@@ -25,7 +25,7 @@ export const discord: Profile = {
     'Some scopes need Discord’s approval. Asking for one without it ends in an error.',
   ],
   evidence: {
-    readOn: '2026-11-22',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://github.com/discord/discord-api-docs/blob/main/docs/topics/OAuth2.md': [
         'revocation',

@@ -18,6 +18,7 @@ export const dropbox: Profile = {
   rotates: 'no',
   lifetime: 'access token 4 hours, refresh token until it is revoked',
   deviceFlow: 'none',
+  refusedRedirects: ['http'],
   registration: 'https://www.dropbox.com/developers/apps',
   register: [
     'Choose Create app, scoped access.',
@@ -30,8 +31,9 @@ export const dropbox: Profile = {
     'Before an app has many users Dropbox has to approve it for production.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
+      'https://www.dropbox.com/developers/documentation/http/documentation': ['refusedRedirects'],
       'https://www.withone.ai/knowledge/dropbox/conn_mod_def%3A%3AGJ2YUUHIX-4%3A%3A48cI2bQ6SF6D8HUugOCQsw':
         ['revocation'],
       'https://www.dropbox.com/lp/developers/reference/oauth-guide': [

@@ -25,7 +25,7 @@ export const facebook: Profile = {
     'After the token has expired the user signs in again: there is nothing to refresh.',
   ],
   evidence: {
-    readOn: '2026-11-22',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow': [
         'authorizeUrl',

@@ -25,7 +25,7 @@ export const gitlab: Profile = {
     'For a GitLab of your own set `GITLAB_AUTHORIZE_URL` and `GITLAB_TOKEN_URL`, or `GITLAB_ISSUER`.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-21', by: 'stored copies' },
     sources: {
       'https://docs.gitlab.com/api/oauth2/': [
         'revocation',

@@ -29,7 +29,7 @@ export const reddit: Profile = {
     '`REDDIT_SCOPE` takes commas or spaces between scopes: `identity,read`.',
   ],
   evidence: {
-    readOn: '2026-11-22',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://github.com/reddit-archive/reddit/wiki/OAuth2': [
         'revocation',

@@ -14,6 +14,7 @@ export const shikimori: Profile = {
   rotates: 'yes',
   lifetime: 'access token 1 day',
   deviceFlow: 'none',
+  refusedRedirects: ['http'],
   registration: 'https://shikimori.io/oauth/applications',
   register: [
     'Name: what `SHIKIMORI_USER_AGENT` will say.',
@@ -25,7 +26,7 @@ export const shikimori: Profile = {
     'Its domain has moved before. If token requests fail, set `SHIKIMORI_AUTHORIZE_URL` and `SHIKIMORI_TOKEN_URL` to where it is now.',
   ],
   evidence: {
-    readOn: '2026-11-22',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://shikimori.one/oauth': [
         'authorizeUrl',
@@ -49,6 +50,7 @@ export const shikimori: Profile = {
         'trap 2',
       ],
       'https://github.com/shikimori/shikimori/blob/master/config/initializers/doorkeeper.rb': [
+        'refusedRedirects',
         'scope',
         'refreshToken',
         'rotates',

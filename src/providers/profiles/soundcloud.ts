@@ -29,7 +29,7 @@ export const soundcloud: Profile = {
     'The app sends its token as `Authorization: OAuth …`, not as `Bearer`.',
   ],
   evidence: {
-    readOn: '2026-11-22',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://twin-paws.github.io/soundcloud-api-ts/classes/SoundCloudClient.Auth.html': [
         'revocation',

@@ -14,6 +14,8 @@ export const strava: Profile = {
   lifetime: 'access token 6 hours',
   deviceFlow: 'none',
   responses: ['`athlete` holds the account; the relay drops it'],
+  review:
+    'An app for more than ten athletes has to be submitted to Strava, which decides when it looks at it.',
   registration: 'https://www.strava.com/settings/api',
   register: [
     'Subscribe to Strava: without a subscription no app can be created. Then fill in the form.',
@@ -25,8 +27,10 @@ export const strava: Profile = {
     'A new app admits only its owner. Raise the limit to ten athletes yourself in the settings of the app.',
   ],
   evidence: {
-    readOn: '2026-11-22',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
+      'https://docs.tryterra.co/help-center/help-topics/connecting/getting-a-provider-developer-app-approved/strava-production-app-and-athlete-limit.md':
+        ['review'],
       'https://github.com/the-momentum/open-wearables/pull/1320': ['revocation'],
       'https://developers.strava.com/docs/authentication/': [
         'authorizeUrl',

@@ -27,7 +27,7 @@ export const trakt: Profile = {
     'A refresh token works once. Store the new one before you refresh again.',
   ],
   evidence: {
-    readOn: '2026-11-22',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://docs.trakt.tv/reference/postoauthrevoke': ['revocation'],
       'https://github.com/trakt/trakt-api/blob/main/projects/api/src/contracts/oauth/index.ts': [

@@ -30,7 +30,7 @@ export const twitch: Profile = {
     'The app calls the API with its client id in `Client-Id`, beside the token.',
   ],
   evidence: {
-    readOn: '2026-11-22',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://dev.twitch.tv/docs/authentication/revoke-tokens': ['revocation'],
       'https://dev.twitch.tv/docs/authentication/getting-tokens-oauth': [

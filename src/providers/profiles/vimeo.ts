@@ -27,7 +27,7 @@ export const vimeo: Profile = {
     '`VIMEO_SCOPE` takes spaces between scopes.',
   ],
   evidence: {
-    readOn: '2026-11-22',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://web-archive.nli.org.il/National_Library/20181105034639mp_/https://developer.vimeo.com/api/endpoints/authenticationextras':
         ['revocation'],

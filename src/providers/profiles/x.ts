@@ -25,7 +25,7 @@ export const x: Profile = {
     'It was called Twitter: `PROVIDERS=x`, and settings begin with `X_`.',
   ],
   evidence: {
-    readOn: '2026-11-22',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://docs.x.com/fundamentals/authentication/oauth-2-0/user-access-token': ['revocation'],
       'https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/user-access-token': [
