@@ -126,11 +126,6 @@ const endpoints: Readonly<Record<string, KnownEndpoints>> = {
     tokenUrl: 'https://login.mailchimp.com/oauth2/token',
     source: GOLANG,
   },
-  mastodon: {
-    authorizeUrl: 'https://[subdomain]/oauth/authorize',
-    tokenUrl: 'https://[subdomain]/oauth/token',
-    source: 'https://docs.joinmastodon.org/methods/oauth/',
-  },
   myob: {
     authorizeUrl: 'https://secure.myob.com/oauth2/account/authorize',
     tokenUrl: 'https://secure.myob.com/oauth2/v1/authorize',
@@ -140,13 +135,6 @@ const endpoints: Readonly<Record<string, KnownEndpoints>> = {
     authorizeUrl: 'https://nid.naver.com/oauth2.0/authorize',
     tokenUrl: 'https://nid.naver.com/oauth2.0/token',
     source: GOLANG,
-  },
-  notion: {
-    authorizeUrl: 'https://api.notion.com/v1/oauth/authorize',
-    tokenUrl: 'https://api.notion.com/v1/oauth/token',
-    clientAuth: 'basic',
-    quirks: { tokenRequest: 'json' },
-    source: NANGO,
   },
   okta: {
     authorizeUrl: 'https://[subdomain].okta.com/oauth2/v1/authorize',

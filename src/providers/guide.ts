@@ -1,9 +1,20 @@
 /** Writes the guide to a provider from its profile: docs/providers/*.md, and `sign-in-relay providers <name>`. */
-import { CHECKED_BY, type FactName, nameOfFact, type Profile } from './profile.ts';
+import { CHECKED_BY, type FactName, nameOfFact, OWN_URL, type Profile } from './profile.ts';
 import { REDIRECT_KINDS } from './redirect-uris.ts';
 
 /** Markdown that reads well in a terminal too. */
 export function writeGuide(name: string, profile: Profile): string {
+  return writeAll(name, profile)
+    .replaceAll(OWN_URL, profile.defaultUrl ?? exampleUrlOf(name))
+    .replaceAll(/\n{3,}/g, '\n\n');
+}
+
+/** Stands for the operator's own server. */
+function exampleUrlOf(name: string): string {
+  return `https://${name}.example`;
+}
+
+function writeAll(name: string, profile: Profile): string {
   const { displayName } = profile;
   return `# ${displayName}
 
@@ -74,7 +85,7 @@ ${describeDeviceFlow(profile)}
 ## Sources
 
 ${describeSources(profile)}
-`.replaceAll(/\n{3,}/g, '\n\n');
+`;
 }
 
 function list(items: readonly string[], mark: string): string {
@@ -104,6 +115,7 @@ function settings(name: string, profile: Profile): string {
   const prefix = `${name.toUpperCase().replaceAll('-', '_')}_`;
   const lines = [
     `PROVIDERS=${name}`,
+    ...(isSelfHosted(profile) ? [`${prefix}URL=${exampleUrlOf(name)}`] : []),
     `${prefix}CLIENT_ID=…`,
     ...(profile.clientSecret === 'required'
       ? [`${prefix}CLIENT_SECRET_FILE=/run/secrets/${name}`]
@@ -111,6 +123,7 @@ function settings(name: string, profile: Profile): string {
     ...(profile.userAgentNames ? [`${prefix}USER_AGENT=…`] : []),
   ];
   const notes = [
+    describeOwnUrl(prefix, profile),
     profile.clientSecret === 'optional'
       ? `If the app has a secret, set \`${prefix}CLIENT_SECRET_FILE\` too. Without one, only PKCE protects the code.`
       : '',
@@ -122,6 +135,18 @@ function settings(name: string, profile: Profile): string {
       : `The scope is \`${profile.scope}\` unless you set \`${prefix}SCOPE\` to what your app needs${keepsRefreshing(profile)}.`,
   ].filter(Boolean);
   return `${list(lines, '    ')}\n\n${notes.join('\n')}`;
+}
+
+function isSelfHosted({ authorizeUrl, defaultUrl }: Profile): boolean {
+  return authorizeUrl.includes(OWN_URL) && defaultUrl === undefined;
+}
+
+function describeOwnUrl(prefix: string, profile: Profile): string {
+  const { authorizeUrl, defaultUrl, displayName } = profile;
+  if (!authorizeUrl.includes(OWN_URL)) return '';
+  return defaultUrl === undefined
+    ? `\`${prefix}URL\` is the address of your ${displayName}, on which the endpoints below depend. The relay and the users’ browsers have to reach it. It must be https, or on this machine.`
+    : `For a ${displayName} of your own set \`${prefix}URL\` to its address.`;
 }
 
 function keepsRefreshing({ refreshToken, scope }: Profile): string {
@@ -159,6 +184,7 @@ function describeRequests(profile: Profile): string {
 }
 
 function describeAuthentication({ clientAuth, clientSecret }: Profile): string {
+  if (clientSecret === 'none') return 'none';
   const how = clientAuth === 'basic' ? 'HTTP Basic' : 'in the body (`post`)';
   return `${clientSecret}, ${how}`;
 }

@@ -5,13 +5,18 @@
 import type { ClientAuthentication, PkceMethod, ProviderQuirks, Revocation } from './provider.ts';
 import type { RedirectKind } from './redirect-uris.ts';
 
+/** Placeholder for the address of a server that people host themselves. */
+export const OWN_URL = '[url]';
+
 /** What the relay sends unless the operator sets something else. */
 export interface KnownProvider {
   /** How the provider writes its name. Absent: its name with a capital. */
   readonly displayName?: string;
-  /** May contain SUBDOMAIN, which the operator replaces. */
+  /** All URLs may contain SUBDOMAIN or OWN_URL, which the operator replaces. */
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
+  /** What replaces OWN_URL unless the operator sets another. Absent: it must be set. */
+  readonly defaultUrl?: string;
   /** Absent: `post`. */
   readonly clientAuth?: ClientAuthentication;
   /** Absent: not known, so none is used. */
@@ -31,8 +36,8 @@ export interface Profile extends KnownProvider {
   readonly displayName: string;
   readonly clientAuth: ClientAuthentication;
   readonly pkce: PkceMethod;
-  /** `optional`: PKCE suffices. */
-  readonly clientSecret: 'required' | 'optional';
+  /** `optional`: PKCE suffices. `none`: it issues none. */
+  readonly clientSecret: 'required' | 'optional' | 'none';
   /** What the `User-Agent` of token requests should name, if it requires one. */
   readonly userAgentNames?: string;
   readonly refreshToken: 'always' | 'with the parameters above' | 'with the scope above' | 'never';

@@ -1,6 +1,7 @@
 /** Reads the environment into checked settings, or a list of everything that is wrong with it. */
 import type { Branding } from '../pages/pages.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
+import { PROFILES } from '../providers/known.ts';
 import {
   type BlindPolicy,
   mayTakeChallenge,
@@ -228,6 +229,7 @@ function warnOfHazards(
   }
   for (const { name, pkce, clientSecret } of providers) {
     if (pkce !== 'none' || clientSecret !== undefined) continue;
+    if (PROFILES.get(name)?.clientSecret === 'none') continue;
     const problem = `is not set, and ${name} uses no PKCE: it will probably issue no tokens`;
     warn(`${prefixOf(name)}CLIENT_SECRET`, problem);
   }

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import { showProviders } from '../../src/cli/show-providers.ts';
 import { ENDPOINTS, SUBDOMAIN } from '../../src/providers/endpoints.ts';
 import { findKnown, KNOWN_NAMES, PROFILES } from '../../src/providers/known.ts';
+import { OWN_URL } from '../../src/providers/profile.ts';
 import { UNSUPPORTED } from '../../src/providers/unsupported.ts';
 import { findUrlProblem } from '../../src/providers/url.ts';
 import { readSettings } from '../../src/settings/index.ts';
@@ -10,7 +11,9 @@ import { readSettings } from '../../src/settings/index.ts';
 test('known providers have valid names for PROVIDERS, and addresses that are safe for a secret', () => {
   const unfit = KNOWN_NAMES.filter((name) => {
     const { authorizeUrl = '', tokenUrl = '' } = findKnown(name) ?? {};
-    const addresses = [authorizeUrl, tokenUrl].map((text) => text.replace(SUBDOMAIN, 'mine'));
+    const addresses = [authorizeUrl, tokenUrl].map((text) =>
+      text.replace(SUBDOMAIN, 'mine').replace(OWN_URL, 'https://own.example'),
+    );
     return (
       !/^[a-z0-9][a-z0-9-]*$/.test(name) ||
       addresses.some((address) => findUrlProblem(address) !== undefined)

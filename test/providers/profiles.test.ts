@@ -16,16 +16,21 @@ import { serveUpstream } from '../kit/provider.ts';
 import { startRelay } from '../kit/relay.ts';
 import { BASE_URL, createTestService, type Fetch } from '../kit/service.ts';
 import { callback, decide } from '../kit/user.ts';
-import { DOCUMENTED, type Documented, ID, playProvider, SECRET } from './documented.ts';
+import { DOCUMENTED, type Documented, ID, OWN, playProvider, SECRET } from './documented.ts';
 
 setDefaultTimeout(30_000);
 
 const NAMED = Object.entries(DOCUMENTED);
 
-/** A relay whose operator set a client id and a secret, and nothing else. */
+/** A relay whose operator set a client id and what the provider issues besides, and nothing else. */
 function configure(name: string): readonly ProviderConfig[] {
   const prefix = `${name.toUpperCase()}_`;
-  const env = { [`${prefix}CLIENT_ID`]: ID, [`${prefix}CLIENT_SECRET`]: SECRET };
+  const { auth, authorizeUrl } = DOCUMENTED[name] as Documented;
+  const env = {
+    [`${prefix}CLIENT_ID`]: ID,
+    ...(auth !== 'none' && { [`${prefix}CLIENT_SECRET`]: SECRET }),
+    ...(authorizeUrl.startsWith(OWN) && { [`${prefix}URL`]: `${OWN}/` }),
+  };
   const read = readSettings({ OAUTH_BASE_URL: BASE_URL, PROVIDERS: name, ...env }, () => '');
   if (!read.ok) throw new Error(JSON.stringify(read.faults));
   return read.settings.providers;
@@ -56,7 +61,7 @@ test('each provider with a profile has its requirements in documented.ts', () =>
 describe.each(NAMED)('%s', (name, documented) => {
   const refreshes = documented.refreshToken !== 'none';
 
-  test('signs in with a client id and a secret alone', async () => {
+  test('signs in with a client id and what the provider issues besides', async () => {
     const { expires_in: lifetime = 'expires_in' in (documented.response ?? {}) ? 0 : 3_600 } =
       documented.response ?? {};
     expect(await signIn(name, meet(name, documented))).toEqual({
@@ -92,9 +97,9 @@ describe.each(REFRESHING)('%s', (name, documented) => {
     expect(twice.body).toMatchObject({ access_token: expect.stringMatching(/^access-/) });
   });
 
-  test('a refresh token that it does not know gets invalid_grant', async () => {
+  test('a refresh token that it does not know is refused, mostly with invalid_grant', async () => {
     const { status, body } = await refresh(meet(name, documented).service, 'stale', {}, name);
-    expect([status, body.error]).toEqual([400, 'invalid_grant']);
+    expect([status, body.error]).toEqual([400, documented.refusesRefreshAs ?? 'invalid_grant']);
   });
 });
 
