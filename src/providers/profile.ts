@@ -64,6 +64,8 @@ export interface Profile extends KnownProvider {
 export interface Evidence {
   /** The last time that somebody compared the profile with its sources, and with which copies. */
   readonly checked: { readonly on: string; readonly by: keyof typeof CHECKED_BY };
+  /** Where it publishes its endpoints: RFC 8414 §3, OpenID Connect Discovery 1.0 §4. `npm run check-profiles` compares them. */
+  readonly metadata?: string;
   readonly sources: Readonly<Record<string, readonly FactName[]>>;
   /** Why a fact may be wrong: the sources differ, or none was found. */
   readonly unverified?: Readonly<Partial<Record<FactName, string>>>;

@@ -21,6 +21,7 @@ export const battlenet: Profile = {
   ],
   evidence: {
     checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://oauth.battle.net/.well-known/openid-configuration',
     sources: {
       'https://github.com/pilcrowonpaper/arctic/blob/main/src/providers/battlenet.ts': [
         'authorizeUrl',

@@ -26,6 +26,7 @@ export const discord: Profile = {
   ],
   evidence: {
     checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://discord.com/.well-known/oauth-authorization-server',
     sources: {
       'https://github.com/discord/discord-api-docs/blob/main/docs/topics/OAuth2.md': [
         'revocation',

@@ -32,6 +32,7 @@ export const dropbox: Profile = {
   ],
   evidence: {
     checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://www.dropbox.com/.well-known/openid-configuration',
     sources: {
       'https://www.dropbox.com/developers/documentation/http/documentation': ['refusedRedirects'],
       'https://www.withone.ai/knowledge/dropbox/conn_mod_def%3A%3AGJ2YUUHIX-4%3A%3A48cI2bQ6SF6D8HUugOCQsw':

@@ -24,6 +24,7 @@ export const gitlab: Profile = {
   traps: ['An application may ask only for the scopes that are ticked in it.'],
   evidence: {
     checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://gitlab.com/.well-known/openid-configuration',
     sources: {
       'https://docs.gitlab.com/api/oauth2/': [
         'revocation',

@@ -31,6 +31,7 @@ export const google: Profile = {
   ],
   evidence: {
     checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://accounts.google.com/.well-known/openid-configuration',
     sources: {
       'https://support.google.com/cloud/answer/9110914': ['review'],
       'https://support.google.com/cloud/answer/13464321': ['review'],

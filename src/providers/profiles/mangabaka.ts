@@ -21,6 +21,7 @@ export const mangabaka: Profile = {
   ],
   evidence: {
     checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://mangabaka.org/.well-known/openid-configuration',
     sources: {
       'https://github.com/mihonapp/mihon/blob/main/app/src/main/java/eu/kanade/tachiyomi/data/track/mangabaka/MangaBakaApi.kt':
         ['authorizeUrl', 'tokenUrl', 'pkce', 'clientAuth', 'clientSecret', 'scope', 'refreshToken'],

@@ -30,6 +30,7 @@ export const microsoft: Profile = {
   ],
   evidence: {
     checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration',
     sources: {
       'https://learn.microsoft.com/en-us/entra/identity-platform/reply-url': [
         'refusedRedirects',

@@ -31,6 +31,7 @@ export const twitch: Profile = {
   ],
   evidence: {
     checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://id.twitch.tv/oauth2/.well-known/openid-configuration',
     sources: {
       'https://dev.twitch.tv/docs/authentication/revoke-tokens': ['revocation'],
       'https://dev.twitch.tv/docs/authentication/getting-tokens-oauth': [
