@@ -100,7 +100,7 @@ function sentence({ evidence }: Profile, fact: FactName, text: string): string {
 function describeRefusedRedirects(profile: Profile): string {
   const { displayName, refusedRedirects } = profile;
   if (refusedRedirects === undefined) return '';
-  const kinds = refusedRedirects.map((kind) => REDIRECT_KINDS[kind].shown).join('; ');
+  const kinds = refusedRedirects.map((kind) => REDIRECT_KINDS[kind].all).join('; ');
   const text = `${displayName} refuses in it: ${kinds}. The relay warns of that when it starts.`;
   return `\n\n${sentence(profile, 'refusedRedirects', text)}`;
 }
@@ -214,7 +214,7 @@ function describeSigningOut(profile: Profile): string {
       : '';
     return sentence(profile, 'revocation', text + detail);
   }
-  const forgets = `No revocation endpoint of ${displayName} was found, so an app that signs its user out can only forget the tokens. They work until they expire`;
+  const forgets = `No revocation endpoint of ${displayName} that the relay can use is known, so an app that signs its user out can only forget the tokens. They work until they expire`;
   return removeAt === undefined
     ? `${forgets}, or until the user removes the app in the settings of the account.`
     : sentence(profile, 'removeAt', `${forgets}, or until the user removes the app: ${removeAt}.`);

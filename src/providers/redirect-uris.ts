@@ -5,27 +5,32 @@
 import ipaddr from 'ipaddr.js';
 import { isLoopback, parseUrl } from './url.ts';
 
-/** Kinds of redirect URI, each as guides and warnings call it, and what to write instead. */
+/** Kinds of redirect URI: as a warning says it of one, as a guide says it of all, and what to write instead. */
 export const REDIRECT_KINDS = {
   localhost: {
-    shown: 'the name `localhost`',
-    instead: 'write 127.0.0.1 instead of localhost',
+    one: 'the name localhost',
+    all: 'the name `localhost`',
+    instead: 'write 127.0.0.1 instead',
   },
   loopback: {
-    shown: 'a loopback address such as `127.0.0.1`',
-    instead: 'write localhost instead of the address',
+    one: 'a loopback address',
+    all: 'a loopback address such as `127.0.0.1`',
+    instead: 'write localhost instead',
   },
   http: {
-    shown: 'plain http, except on the machine itself',
+    one: 'plain http',
+    all: 'plain http, except on the machine itself',
     instead: 'use https',
   },
   address: {
-    shown: 'an IP address, except that of the machine itself',
-    instead: 'use a name instead of the address',
+    one: 'an IP address',
+    all: 'an IP address, except that of the machine itself',
+    instead: 'use a name',
   },
   private: {
-    shown: 'a name that is not in the public DNS, such as `relay.local`',
-    instead: 'use a name in the public DNS',
+    one: 'a name that is not in the public DNS',
+    all: 'a name that is not in the public DNS, such as `relay.local`',
+    instead: 'use one that is',
   },
 } as const;
 

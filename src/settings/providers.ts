@@ -156,11 +156,13 @@ function findRefusedRedirects(
 ): readonly SettingWarning[] {
   const { displayName, refusedRedirects = [] } = PROFILES.get(name) ?? {};
   if (baseUrl === undefined || isSet('AUTHORIZE_URL')) return [];
-  const refused = redirectKindsOf(baseUrl).find((kind) => refusedRedirects.includes(kind));
-  if (refused === undefined) return [];
-  const { shown, instead } = REDIRECT_KINDS[refused];
-  const problem = `makes a redirect URI that ${displayName} refuses, because it has ${shown}: ${instead}`;
-  return [{ setting: 'OAUTH_BASE_URL', problem }];
+  return redirectKindsOf(baseUrl)
+    .filter((kind) => refusedRedirects.includes(kind))
+    .map((kind) => {
+      const { one, instead } = REDIRECT_KINDS[kind];
+      const problem = `has ${one}, which ${displayName} refuses in a redirect URI: ${instead}`;
+      return { setting: 'OAUTH_BASE_URL', problem };
+    });
 }
 
 type Given = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;

@@ -28,6 +28,7 @@ export const discord: Profile = {
     checked: { on: '2026-11-22', by: 'stored copies' },
     metadata: 'https://discord.com/.well-known/oauth-authorization-server',
     sources: {
+      'https://github.com/discord/discord-api-docs/pull/7877': ['registration', 'clientSecret'],
       'https://github.com/discord/discord-api-docs/blob/main/docs/topics/OAuth2.md': [
         'revocation',
         'authorizeUrl',

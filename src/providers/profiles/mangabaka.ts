@@ -24,9 +24,16 @@ export const mangabaka: Profile = {
     metadata: 'https://mangabaka.org/.well-known/openid-configuration',
     sources: {
       'https://github.com/mihonapp/mihon/blob/main/app/src/main/java/eu/kanade/tachiyomi/data/track/mangabaka/MangaBakaApi.kt':
-        ['authorizeUrl', 'tokenUrl', 'pkce', 'clientAuth', 'clientSecret', 'scope', 'refreshToken'],
-      'https://github.com/mihonapp/mihon/pull/3047': ['scope', 'trap 2'],
-      'https://github.com/infanf/myanili/pull/111': ['deviceFlow'],
+        [
+          'authorizeUrl',
+          'tokenUrl',
+          'pkce',
+          'clientAuth',
+          'clientSecret',
+          'scope',
+          'refreshToken',
+          'trap 2',
+        ],
     },
     unverified: {
       'trap 1': 'clients ask for it always; its metadata was not read',

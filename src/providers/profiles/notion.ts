@@ -27,6 +27,9 @@ export const notion: Profile = {
   evidence: {
     checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
+      'https://nango.dev/docs/api-integrations/notion/how-to-register-your-own-notion-oauth-app': [
+        'registration',
+      ],
       'https://developers.notion.com/reference/create-a-token.md': ['registration'],
       'https://developers.notion.com/reference/create-a-token': [
         'tokenUrl',

@@ -19,9 +19,7 @@ export const tidal: Profile = {
     'Redirect URIs: the redirect URI below.',
     'Scopes: those that the app asks for.',
   ],
-  traps: [
-    'The older scopes (`r_usr`, `w_usr`) are for apps of TIDAL itself. Those of the platform are `user.read`, `playlists.read` and others.',
-  ],
+  traps: ['A refresh gives no new refresh token: keep the first one.'],
   evidence: {
     checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
@@ -34,6 +32,7 @@ export const tidal: Profile = {
         'rotates',
         'lifetime',
         'deviceFlow',
+        'trap 1',
       ],
       'https://archive.ph/TGqMk': ['authorizeUrl', 'tokenUrl', 'refreshToken'],
       'https://archive.ph/2024.08.23-162753/https://developer.tidal.com/documentation/authorization/authorization-scopes':
@@ -46,7 +45,6 @@ export const tidal: Profile = {
       registration: 'what the dashboard asks was not seen',
       clientSecret:
         'its SDK sends a secret only if it has one; whether an app of others may have none was not seen',
-      'trap 1': 'no source says it of the older scopes',
     },
   },
 };
