@@ -10,7 +10,7 @@ import { UNSUPPORTED } from '../providers/unsupported.ts';
 import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS, withoutTrailingSlashes } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
-import { PROVIDER_SETTINGS } from './names.ts';
+import { PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import { type Reading, readTable, reject, type Values, withoutUndefined } from './reading.ts';
 
@@ -212,7 +212,8 @@ function checkOwnUrl(
   if (template === undefined) {
     // Known names are those of large services, whose own tools read variables with the same prefix.
     const problem = 'has no effect: set the endpoints of the provider, or its issuer';
-    if (url !== undefined && !known) reading.warnings.push({ setting, problem });
+    const isOurs = !known && !Object.hasOwn(RELAY_SETTINGS, setting);
+    if (url !== undefined && isOurs) reading.warnings.push({ setting, problem });
   } else if (url === undefined) {
     if (known?.defaultUrl) return;
     reject(reading, setting, `must be set: it completes ${template}`);

@@ -388,8 +388,26 @@ describe('_URL', () => {
       REDIS_TOKEN_URL: 'https://a.example/t',
     };
     const github = { PROVIDERS: 'github', GITHUB_CLIENT_ID: 'id', GITHUB_URL: 'not a URL' };
-    expect(faultsOf({ ...redis, ...endpoints, REDIS_URL: 'redis://localhost' })).toEqual([]);
-    expect(faultsOf(github)).toEqual([]);
+    const acme = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_ISSUER: 'https://acme.example' };
+    const warnings = (env: Record<string, string>) =>
+      read(env).warnings.filter(({ setting }) => setting.endsWith('_URL') && setting in env);
+    for (const env of [{ ...redis, ...endpoints, REDIS_URL: 'redis://localhost' }, github, acme]) {
+      expect(faultsOf(env)).toEqual([]);
+      expect(warnings(env)).toEqual([]);
+    }
+    const own = {
+      ACME_AUTHORIZE_URL: 'https://a.example/a',
+      ACME_TOKEN_URL: 'https://a.example/t',
+      ACME_URL: 'https://acme.example',
+    };
+    expect(
+      warnings({ PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_CLIENT_SECRET: 's', ...own }),
+    ).toEqual([
+      {
+        setting: 'ACME_URL',
+        problem: 'has no effect: set the endpoints of the provider, or its issuer',
+      },
+    ]);
   });
 
   test('Home Assistant has no client secret, and none is missed', () => {

@@ -19,6 +19,7 @@ export const dropbox: Profile = {
   lifetime: 'access token 4 hours, refresh token until it is revoked',
   deviceFlow: 'none',
   refusedRedirects: ['http'],
+  review: 'Before an app has many users Dropbox has to approve it for production.',
   registration: 'https://www.dropbox.com/developers/apps',
   register: [
     'Choose Create app, scoped access.',
@@ -28,7 +29,6 @@ export const dropbox: Profile = {
   traps: [
     'Without `token_access_type=offline` it gives no refresh token.',
     'An app may ask only for the scopes that are ticked under Permissions.',
-    'Before an app has many users Dropbox has to approve it for production.',
   ],
   evidence: {
     checked: { on: '2026-11-22', by: 'stored copies' },
@@ -64,7 +64,7 @@ export const dropbox: Profile = {
       'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': [
         'authorizeParams',
       ],
-      'https://www.dropbox.com/developers/reference/developer-guide': ['trap 3'],
+      'https://www.dropbox.com/developers/reference/developer-guide': ['review'],
     },
   },
 };
