@@ -1,4 +1,5 @@
 /** What is allowed but rarely intended: warnings at a start. */
+import { PROFILES } from '../providers/known.ts';
 import type { Profile } from '../providers/profile.ts';
 import { prefixOf } from '../providers/provider.ts';
 import { isLoopback } from '../providers/url.ts';
@@ -45,6 +46,7 @@ export function warnOfHazards(
   }
   for (const { name, pkce, clientSecret } of providers) {
     if (pkce !== 'none' || clientSecret !== undefined) continue;
+    if (PROFILES.get(name)?.clientSecret === 'none') continue;
     const problem = `is not set, and ${name} uses no PKCE: it will probably issue no tokens`;
     warn(`${prefixOf(name)}CLIENT_SECRET`, problem);
   }

@@ -71,9 +71,9 @@ describe('what is allowed but rarely intended', () => {
   });
 
   test('a profile with facts that may be wrong', () => {
-    const twitch = { PROVIDERS: 'twitch', TWITCH_CLIENT_ID: 'id', TWITCH_CLIENT_SECRET: 's' };
-    expect(warningsOf(twitch)).toEqual([
-      'TWITCH_CLIENT_ID belongs to Twitch, of which this is unverified: rotation. See docs/providers/twitch.md',
+    const strava = { PROVIDERS: 'strava', STRAVA_CLIENT_ID: 'id', STRAVA_CLIENT_SECRET: 's' };
+    expect(warningsOf(strava)).toEqual([
+      'STRAVA_CLIENT_ID belongs to Strava, of which this is unverified: PKCE, revocation. See docs/providers/strava.md',
     ]);
   });
 
