@@ -211,7 +211,7 @@ describe('the password of Redis', () => {
     writeFileSync(file, urlWith(plantSecret('a-redis-password-that-is-wrong')));
     expect(await reload(relay)).toEqual([]);
     expect(relay.events('secrets_not_reloaded')).toMatchObject([
-      { setting: 'REDIS_URL_FILE', problem: 'the user or the password is wrong' },
+      { setting: 'REDIS_URL_FILE', problem: 'the user or the password is wrong (WRONGPASS)' },
     ]);
     await redis.cli('CLIENT', 'KILL', 'USER', 'relay');
     expect((await startWhenPossible(relay)).session).not.toBe('');
