@@ -23,6 +23,7 @@ import {
   createProvider,
   mayTakeChallenge,
   type ProviderConfig,
+  prefixOf,
   redirectUriOf,
 } from './providers/provider.ts';
 import { createTokenEndpoint, type Fetch } from './providers/token-endpoint.ts';
@@ -31,10 +32,12 @@ import { createRefreshes, type RefreshStore } from './relay/refresh.ts';
 import { createRelay } from './relay/relay.ts';
 import { createRevocations } from './relay/revoke.ts';
 import type { RandomBytes } from './relay/secrets.ts';
-import type { SessionStore } from './relay/store.ts';
+import type { SessionStore, StoreProblem } from './relay/store.ts';
 import type { Clock } from './relay/time.ts';
-import type { EnabledSettings, Settings } from './settings/index.ts';
+import type { EnabledSettings, Settings, SettingWarning } from './settings/index.ts';
 import { createMemoryRateLimiter } from './stores/memory/rate-limits.ts';
+import type { CredentialsOutcome } from './stores/redis/credentials.ts';
+import type { RedisTarget } from './stores/redis/url.ts';
 
 /** What the relay needs from its environment. Tests pass fakes. */
 export interface World {
@@ -52,15 +55,28 @@ export interface Stores {
   readonly refreshes: RefreshStore;
   /** Limits of different names have separate buckets. */
   createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
-  /** Why sign-ins currently fail at the store. Absent: this store cannot fail. */
-  findProblem?(): string | undefined;
+  /** Absent: this store cannot fail. */
+  findProblem?(): StoreProblem | undefined;
+  /** Uses user and password of `next` for each new connection. Absent: this store has none. */
+  renewCredentials?(next: RedisTarget): Promise<CredentialsOutcome>;
   close(): void;
+}
+
+/** By the names of settings. No value is in it. */
+export interface SecretsRenewal {
+  readonly renewed: readonly string[];
+  readonly problems: readonly SettingWarning[];
 }
 
 export interface Service {
   readonly handle: HandleRequest;
   /** Provider name -> what the operator registers there. */
   redirectUris(): Record<string, string>;
+  /**
+   * Uses the client secrets and the credentials of Redis in `next` from now on, and nothing else
+   * of it. A request to a provider that is in progress keeps the secret that it was sent with.
+   */
+  renewSecrets(next: Settings): Promise<SecretsRenewal>;
   /**
    * Answers polls with 204, stops all timers and closes the store. After that the
    * process can exit. Call `drain` first: any exchange in progress is lost.
@@ -83,6 +99,8 @@ export interface ServiceState {
   readonly parkedPolls: number;
   /** Why `/ready` gets a 503. Undefined: it gets a 200. */
   readonly unreadiness: string | undefined;
+  /** Why some requests fail, although it gets a 200. */
+  readonly limitation?: string | undefined;
 }
 
 /** A service that leaves it to its caller when to discover and when to sweep. */
@@ -127,9 +145,28 @@ export function createService(
   store.observe(signInLog.observer);
   let draining = false;
   let closed = false;
+  /** Apart from the enabled ones, because a secret may be renewed while discovery is in progress. */
+  let clientSecrets = clientSecretsOf(settings);
+  const enabled = new Map<string, ProviderConfig>();
 
-  function enable(config: ProviderConfig): void {
-    providers.add(createProvider(config, baseUrl, tokenEndpoint));
+  function enable({ clientSecret: _, ...config }: ProviderConfig): void {
+    const clientSecret = clientSecrets.get(config.name);
+    const current = { ...config, ...(clientSecret !== undefined && { clientSecret }) };
+    enabled.set(config.name, current);
+    providers.add(createProvider(current, baseUrl, tokenEndpoint));
+  }
+
+  /** Returns the providers whose secret has changed. */
+  function renewClientSecrets(next: Settings): string[] {
+    const before = clientSecrets;
+    clientSecrets = clientSecretsOf(next);
+    const changed = [...clientSecrets].filter(([name, secret]) => before.get(name) !== secret);
+    const names = changed.map(([name]) => name);
+    for (const name of names) {
+      const config = enabled.get(name);
+      if (config !== undefined) enable(config);
+    }
+    return names;
   }
 
   /** If an issuer does not answer, only sign-ins at its provider fail. */
@@ -144,11 +181,17 @@ export function createService(
   function findUnreadiness(): string | undefined {
     if (draining) return 'draining';
     const problem = stores.findProblem?.();
-    if (problem !== undefined) return problem;
+    if (problem?.stopsEverything) return problem.text;
     const names = offered.map(({ name }) => name);
     // An issuer that is down must not take the other providers out of service.
     if (names.length === 0 || names.some((name) => providers.find(name).ok)) return undefined;
     return `discovering: no issuer has answered yet (${names.join(', ')})`;
+  }
+
+  /** A load balancer must not take callbacks and polls away because starts are refused. */
+  function findLimitation(): string | undefined {
+    const problem = stores.findProblem?.();
+    return problem?.stopsEverything ? undefined : problem?.text;
   }
 
   settings.providers.forEach(enable);
@@ -176,7 +219,7 @@ export function createService(
       clock,
       monitor,
       signInLog,
-      health: { isDraining: () => draining, findUnreadiness },
+      health: { isDraining: () => draining, findUnreadiness, findLimitation },
     },
   );
 
@@ -187,6 +230,13 @@ export function createService(
     }),
     redirectUris() {
       return Object.fromEntries(offered.map(({ name }) => [name, redirectUriOf(name, baseUrl)]));
+    },
+    async renewSecrets(next) {
+      const renewed = renewClientSecrets(next).map((name) => `${prefixOf(name)}CLIENT_SECRET_FILE`);
+      const outcome = next.redis && (await stores.renewCredentials?.(next.redis.target));
+      if (outcome === 'renewed') renewed.push('REDIS_URL_FILE');
+      const isRefused = typeof outcome === 'object';
+      return { renewed, problems: isRefused ? [{ setting: 'REDIS_URL_FILE', ...outcome }] : [] };
     },
     async discover() {
       const missing = settings.discoveries.filter(({ name }) => !providers.find(name).ok);
@@ -215,13 +265,21 @@ export function createService(
       // Expired sessions in memory would be counted.
       await Promise.resolve(store.sweep()).catch(() => {});
       const liveSessions = await Promise.resolve(store.countLive()).catch(() => undefined);
-      const unreadiness = findUnreadiness();
-      return { liveSessions, parkedPolls: relay.countParked(), unreadiness };
+      return {
+        liveSessions,
+        parkedPolls: relay.countParked(),
+        unreadiness: findUnreadiness(),
+        limitation: findLimitation(),
+      };
     },
     async settled() {
       await store.settled();
     },
   };
+}
+
+function clientSecretsOf({ providers, discoveries }: Settings) {
+  return new Map([...providers, ...discoveries].map((each) => [each.name, each.clientSecret]));
 }
 
 /** Every enabled provider, in the order of `PROVIDERS`. */
@@ -291,6 +349,7 @@ export function createDisabledService(): Service {
   return {
     handle: createApp(createDisabledRoutes(), { cors: undefined, basePath: '' }),
     redirectUris: () => ({}),
+    renewSecrets: async () => ({ renewed: [], problems: [] }),
     close: () => {},
     drain: async () => {},
     readState: async () => ({

@@ -75,39 +75,17 @@ async function openStores(settings: EnabledSettings, world: World): Promise<Stor
   // Loaded only when needed: the client library is larger than the rest of the relay.
   const { openRedis } = await import('./stores/redis/open.ts');
   const { monitor = NO_MONITOR } = world;
-  const { onEvent, findProblem } = createStoreWatch(monitor);
-  const stores = await openRedis({
+  return openRedis({
     target: redis.target,
     prefix: redis.prefix,
+    waitMs: redis.waitMs,
     maxSessions,
     startPolicy,
     clock,
     randomBytes: world.randomBytes,
     monitor,
-    onEvent,
+    onEvent: (event) => reportRedisEvent(event, monitor),
   });
-  const { sessions, refreshes, createRateLimiter, close } = stores;
-  return { sessions, refreshes, createRateLimiter, findProblem, close };
-}
-
-/** Logs the events of a store, and keeps its current problem. */
-function createStoreWatch(monitor: Monitor) {
-  let isLost = false;
-  const refusals = new Set<string>();
-  return {
-    onEvent(event: RedisEvent): void {
-      reportRedisEvent(event, monitor);
-      if (event.type === 'store_lost') isLost = true;
-      if (event.type === 'store_back') isLost = false;
-      if (event.type === 'store_refuses') refusals.add(event.reason);
-      if (event.type === 'store_accepts') refusals.delete(event.reason);
-    },
-    findProblem(): string | undefined {
-      if (isLost) return 'store: Redis is unreachable';
-      const [reason] = refusals;
-      return reason === undefined ? undefined : `store: Redis refuses commands (${reason})`;
-    },
-  };
 }
 
 /** A failure stays on the admin page after it has ended, as it may explain failed sign-ins. */
@@ -129,7 +107,6 @@ function hintFor(event: RedisEvent): string {
 
 /** For failures that have no text of their own. */
 const HINTS: Readonly<Record<string, string>> = {
-  store_lost: 'Redis is unreachable: check it and the network',
   store_primary_unconfirmed:
     'a lost primary answers again, and nothing confirms it: check the Sentinels',
   store_unreplicated: 'no replica keeps up, so a failover would lose sign-ins: check the replicas',

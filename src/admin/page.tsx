@@ -108,12 +108,14 @@ export function renderWholePage(status: Status): string {
 
 /** What the script fetches. */
 export function renderNow(status: Status): string {
-  const { unreadiness, funnels, latencies, failures } = status;
+  const { unreadiness, limitation, funnels, latencies, failures } = status;
   return String(
     <>
       <header>
         <h1>Sign-in Relay</h1>
-        <span class={unreadiness === undefined ? 'good' : 'bad'}>{unreadiness ?? 'ready'}</span>
+        <span class={(unreadiness ?? limitation) === undefined ? 'good' : 'bad'}>
+          {unreadiness ?? limitation ?? 'ready'}
+        </span>
         <p class="quiet">
           {VERSION} on {status.runtime}, up {durationOf(status.upSeconds)}. It is{' '}
           {clockOf(status.nowMs)} UTC.

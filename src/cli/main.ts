@@ -5,9 +5,17 @@ import { FETCHES_AT_ONCE } from '../limits.ts';
 import { createLogOutput, describeError, log, startLog } from '../log.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import { describeListenFailure } from '../server/listen.ts';
+import { findMachineWarnings } from '../server/machine.ts';
 import type { Runtime } from '../server/runtime.ts';
 import { AdminPortError, serve } from '../server/serve.ts';
-import { describeFaults, readSettings, type Settings, settingsHelp } from '../settings/index.ts';
+import {
+  countWrong,
+  describeFaults,
+  readSettings,
+  type Settings,
+  type SettingsReading,
+  settingsHelp,
+} from '../settings/index.ts';
 import { DESCRIPTION, VERSION } from '../version.ts';
 
 const USAGE = `sign-in-relay ${VERSION}: ${DESCRIPTION}
@@ -39,22 +47,38 @@ async function main(): Promise<void> {
   }
   const options = readOptions();
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
-  if (options.version) return print(`${VERSION}\n`);
+  const runtime = await loadRuntime();
+  if (options.version) return print(`${VERSION} on ${runtime.name}\n`);
+  await start(createReader(options), runtime);
+}
 
-  const read = readEnvironment(options);
-  if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
-  const { settings, warnings } = read;
-  startLog({
-    level: settings.logLevel,
-    format: settings.logFormat ?? (process.stdout.isTTY ? 'text' : 'json'),
-    write: createLogOutput(process.stdout, process.stderr),
-  });
-  for (const warning of warnings) log.warning('setting', { ...warning });
-  try {
-    await serve(settings, await loadRuntime());
-  } catch (error) {
-    fail(describeStartFailure(error, settings) ?? describeUnexpected(error));
+/** `readAgain` reads the files of secrets again, in the same environment. */
+async function start(readAgain: () => SettingsReading, runtime: Runtime): Promise<void> {
+  const read = readAgain();
+  const { logLevel: level, logFormat } = read.ok ? read.settings : read;
+  const format = logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
+  startLog({ level, format, write: createLogOutput(process.stdout, process.stderr) });
+  if (!read.ok && format === 'text') fail(describeFaults(read.faults, read.warnings));
+  const onMachine = read.ok ? findMachineWarnings(read.settings, process.env) : [];
+  for (const warning of [...read.warnings, ...onMachine]) log.warning('setting', { ...warning });
+  if (!read.ok) {
+    for (const fault of read.faults) log.error('setting', { ...fault });
+    return failInLog(countWrong(read.faults));
   }
+  try {
+    await serve(read.settings, runtime, readAgain);
+  } catch (error) {
+    const problem = describeStartFailure(error, read.settings);
+    if (problem === undefined) fail(describeUnexpected(error));
+    if (format === 'text') fail(`${problem}\n`);
+    failInLog(problem);
+  }
+}
+
+/** Exits once the log is written. */
+function failInLog(problem: string): void {
+  log.error('not_started', { problem });
+  process.stdout.write('', () => process.exit(1));
 }
 
 /** For the commands that read the settings. */
@@ -89,12 +113,12 @@ const COMMANDS = {
     });
     const { check } = await import('./check/check.ts');
     const { json: asJson = false, relay: relayUrl } = options;
-    const target = relayUrl === undefined ? { read: readEnvironment(options) } : { relayUrl };
+    const target = relayUrl === undefined ? { read: createReader(options)() } : { relayUrl };
     end(await check({ target, runtime: await loadRuntime(), asJson }));
   },
   async health(args: readonly string[]) {
     const options = readFlags(args, { ...SETTINGS_OPTIONS, ready: { type: 'boolean' } });
-    const read = readEnvironment(options);
+    const read = createReader(options)();
     if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
     const { askHealth } = await import('./health.ts');
     end(await askHealth(read.settings, options.ready ? '/ready' : '/health'));
@@ -110,13 +134,11 @@ async function loadRuntime(): Promise<Runtime> {
 
 /** The setting that this machine cannot satisfy. Undefined when no setting is the cause. */
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {
-  if (error instanceof StoreUnavailable) return `REDIS_URL: ${error.message}\n`;
+  if (error instanceof StoreUnavailable) return `REDIS_URL: ${error.message}`;
   const { adminHost, adminPort: port = 0 } = settings;
-  const sentence =
-    error instanceof AdminPortError
-      ? describeListenFailure(error.cause, 'ADMIN_', { host: adminHost, port })
-      : describeListenFailure(error, '', settings);
-  return sentence && `${sentence}\n`;
+  return error instanceof AdminPortError
+    ? describeListenFailure(error.cause, 'ADMIN_', { host: adminHost, port })
+    : describeListenFailure(error, '', settings);
 }
 
 /** An unexpected error, without its message, which may contain a setting. */
@@ -145,9 +167,10 @@ function readFlags<const Options extends NonNullable<ParseArgsConfig['options']>
 }
 
 /** The environment takes precedence over the file, even where it sets an empty value. */
-function readEnvironment({ 'env-file': file }: { readonly 'env-file'?: string | undefined }) {
+function createReader({ 'env-file': file }: { readonly 'env-file'?: string | undefined }) {
   const variables = file === undefined ? {} : parseEnv(readEnvFile(file));
-  return readSettings({ ...variables, ...process.env }, readFileSync);
+  const environment = { ...variables, ...process.env };
+  return () => readSettings(environment, readFileSync);
 }
 
 function readEnvFile(file: string): string {

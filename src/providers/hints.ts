@@ -87,7 +87,7 @@ function hintForError(provider: ProviderFacts, error: ProviderError, grant: Gran
   switch (error) {
     case 'invalid_client':
       if (grant !== 'exchange') return `${displayName} refuses ${clientOf(provider)}`;
-      return `${displayName} refuses ${clientOf(provider)}; AniList also says so if the redirect URI registered there is not ${redirectUri}`;
+      return `${displayName} refuses ${clientOf(provider)}; it may also say so if the redirect URI registered there is not ${redirectUri}`;
     case 'invalid_grant':
       return grant === 'refresh'
         ? `${displayName} refuses the refresh token: it has expired or was revoked, so the user signs in again`

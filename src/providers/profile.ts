@@ -17,6 +17,8 @@ export interface KnownProvider {
   readonly pkce?: PkceMethod;
   /** Absent: the parameter is not sent. */
   readonly scope?: string;
+  /** Absent: a space (RFC 6749 §3.3). */
+  readonly scopeSeparator?: ',';
   /** Such as those with which it gives a refresh token. */
   readonly authorizeParams?: Readonly<Record<string, string>>;
   readonly quirks?: ProviderQuirks;

@@ -11,7 +11,7 @@ export function parseUrl(text: string): URL | undefined {
 }
 
 /** True for hosts on this machine, to which plain http is harmless. */
-export function isLoopback({ hostname }: URL): boolean {
+export function isLoopback({ hostname }: Pick<URL, 'hostname'>): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { CERTIFICATE_CHECK_MS } from '../limits.ts';
 import { log } from '../log.ts';
+import { codeOf } from '../providers/connect-problem.ts';
 import type { TlsFiles } from '../settings/index.ts';
 import type { Certificate } from './runtime.ts';
 
@@ -48,14 +49,19 @@ export function watchCertificate(files: TlsFiles): CertificateWatch {
   };
 }
 
-/** Changes when one of the files is replaced or written to. */
+/** Changes when one of the files is replaced or written to, or cannot be reached any more. */
 function stateOf({ certFile, keyFile }: TlsFiles): string {
-  return [certFile, keyFile]
-    .map((path) => {
-      const { ino, mtimeMs, size } = statSync(path, { throwIfNoEntry: false }) ?? {};
-      return [ino, mtimeMs, size].join(' ');
-    })
-    .join();
+  return [certFile, keyFile].map(stateOfFile).join();
+}
+
+function stateOfFile(path: string): string {
+  try {
+    const { ino, mtimeMs, size } = statSync(path);
+    return [ino, mtimeMs, size].join(' ');
+  } catch (error) {
+    // Such as EACCES of a folder above it. Reading the file then says so.
+    return codeOf(error);
+  }
 }
 
 function readCertificate({ certFile, keyFile }: TlsFiles): Certificate {
@@ -77,8 +83,9 @@ function readPem(setting: string, path: string, label: string): string {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : 'unreadable';
-    throw new CertificateProblem(`${setting} must name a file that can be read (${code})`);
+    throw new CertificateProblem(
+      `${setting} must name a file that can be read (${codeOf(error) || 'unreadable'})`,
+    );
   }
   if (new RegExp(`-----BEGIN [A-Z ]*${label}-----`).test(text)) return text;
   throw new CertificateProblem(`${setting} must name a PEM file with a ${label.toLowerCase()}`);

@@ -1,6 +1,12 @@
 /** How many file descriptors this process uses, and may use. Each connection is one. */
 import { readdirSync, readFileSync } from 'node:fs';
 
+/** For providers, Redis, files and the log. */
+const OTHER_FILE_DESCRIPTORS = 100;
+
+/** Each sign-in may have a device that waits. */
+export const fileDescriptorsFor = (maxSessions: number) => maxSessions + OTHER_FILE_DESCRIPTORS;
+
 /** Undefined where there is no /proc. */
 export function readFileDescriptors(): {
   readonly open: number | undefined;

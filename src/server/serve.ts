@@ -6,15 +6,26 @@ import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from '../limits.t
 import { describeError, log } from '../log.ts';
 import { systemClock } from '../relay/time.ts';
 import { listInOrder, type Service } from '../service.ts';
-import type { Settings } from '../settings/index.ts';
+import type { Settings, SettingsReading } from '../settings/index.ts';
 import { startService } from '../start-service.ts';
+import { VERSION } from '../version.ts';
 import { listen } from './listen.ts';
+import { reloadAtSignal } from './reload.ts';
 import type { Listener, Runtime } from './runtime.ts';
+import { notifySupervisor } from './supervisor.ts';
 
-/** Resolves once the relay listens. A signal or an uncaught error then ends the process. */
-export async function serve(settings: Settings, runtime: Runtime): Promise<void> {
+/**
+ * Resolves once the relay listens. A signal or an uncaught error then ends the process.
+ * `readAgain` reads the settings in the environment of the start, for SIGHUP.
+ */
+export async function serve(
+  settings: Settings,
+  runtime: Runtime,
+  readAgain: () => SettingsReading,
+): Promise<void> {
   const running: Running = {};
-  endOnSignal(running);
+  const onSignal = endOnSignal(running);
+  const reload = reloadAtSignal(readAgain, () => onSignal('SIGHUP'));
   const { fetch, fetchesAtOnce } = runtime;
   const admin = await createAdminOf(settings, runtime);
   const world = {
@@ -26,6 +37,7 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
   };
   const service = await startService(settings, world);
   running.service = service;
+  reload.start(service);
   if (admin !== undefined) {
     admin.watch(service.readState);
     await listenForAdmin(runtime, settings, admin);
@@ -36,9 +48,11 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
     url: running.listener.url,
     baseUrl: settings.baseUrl ?? null,
     redirectUris: service.redirectUris(),
+    version: VERSION,
     runtime: runtime.name,
     ...(runtime.hint && { hint: runtime.hint }),
   });
+  notifySupervisor('READY=1');
 }
 
 /** What a drain has to stop. Absent: not started yet. */
@@ -85,9 +99,10 @@ export class AdminPortError extends Error {
 
 /**
  * The first signal drains, the second ends the process at once. An uncaught error
- * drains too, because the state after it is unknown. The exit code is then 1.
+ * drains too, because the state after it is unknown. The exit code is then 1. Returns what a
+ * signal does.
  */
-function endOnSignal(running: Running): void {
+function endOnSignal(running: Running): (signal: NodeJS.Signals) => void {
   let exitCode = 0;
   let ending = false;
   let firstSignalAtMs = Number.POSITIVE_INFINITY;
@@ -95,6 +110,7 @@ function endOnSignal(running: Running): void {
   function end(): void {
     if (ending) return;
     ending = true;
+    notifySupervisor('STOPPING=1');
     const exit = () => {
       log.info('stopped');
       // Once the log is written, or after DRAIN_FLUSH_MS, in case nothing reads it.
@@ -104,16 +120,16 @@ function endOnSignal(running: Running): void {
     drain(running).then(exit, exit);
   }
 
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      const nowMs = performance.now();
-      // Under npm one Ctrl-C arrives twice: from the terminal, and passed on by npm.
-      if (nowMs - firstSignalAtMs > SIGNAL_ECHO_MS) process.exit(1);
-      if (firstSignalAtMs > nowMs) log.info('draining', { signal });
-      firstSignalAtMs = Math.min(firstSignalAtMs, nowMs);
-      end();
-    });
+  function onSignal(signal: NodeJS.Signals): void {
+    const nowMs = performance.now();
+    // Under npm one Ctrl-C arrives twice: from the terminal, and passed on by npm.
+    if (nowMs - firstSignalAtMs > SIGNAL_ECHO_MS) process.exit(1);
+    if (firstSignalAtMs > nowMs) log.info('draining', { signal });
+    firstSignalAtMs = Math.min(firstSignalAtMs, nowMs);
+    end();
   }
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => onSignal(signal));
   for (const stray of ['unhandledRejection', 'uncaughtException'] as const) {
     process.on(stray, (error: unknown) => {
       log.error('stray_error', describeError(error));
@@ -121,6 +137,7 @@ function endOnSignal(running: Running): void {
       end();
     });
   }
+  return onSignal;
 }
 
 /** Responses in progress get DRAIN_FLUSH_MS to be sent, then they are cut off. */

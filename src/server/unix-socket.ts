@@ -24,8 +24,12 @@ export async function listenAtSocket(
   path: string,
   options: ListenOptions,
 ): Promise<Listener> {
-  checkFolder(dirname(path));
-  await findStale(runtime, path);
+  try {
+    checkFolder(dirname(path));
+    await findStale(runtime, path);
+  } catch (error) {
+    explain(error);
+  }
   const temporary = nameBeside(path);
   const listener = await runtime.listen({ unix: temporary }, options).catch(explain);
   try {

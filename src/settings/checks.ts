@@ -71,6 +71,9 @@ export const RELAY_CHECKS = {
     /^[^{}\s]{1,64}$/,
     'must be 1 to 64 characters without spaces or braces, such as relay:',
   ),
+  REDIS_WAIT_SECONDS: wholeNumber(1, 86_400),
+  REDIS_SENTINEL_USERNAME: textUnless(findControlCharacter),
+  REDIS_SENTINEL_PASSWORD: textUnless(findControlCharacter),
   SESSION_SECONDS: wholeNumber(1, 86_400),
   // The runtime's own idle limit would cut a poll that is held longer.
   POLL_SECONDS: wholeNumber(1, MAX_IDLE_SECONDS - IDLE_MARGIN_SECONDS),

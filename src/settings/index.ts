@@ -7,10 +7,10 @@ import {
   type ProviderConfig,
   prefixOf,
 } from '../providers/provider.ts';
-import { isLoopback } from '../providers/url.ts';
 import type { RedisTarget } from '../stores/redis/url.ts';
 import { RELAY_CHECKS } from './checks.ts';
-import { findMisspeltNames, findOtherBaseUrls } from './misspelt.ts';
+import { warnOfHazards } from './hazards.ts';
+import { findMisspeltNames } from './misspelt.ts';
 import { RELAY_SETTINGS } from './names.ts';
 import type { SettingFault, SettingWarning } from './problems.ts';
 import { readProvider } from './providers.ts';
@@ -21,13 +21,14 @@ import {
   readLogo,
   readTable,
   reject,
+  type Values,
   withoutBlank,
   withoutUndefined,
 } from './reading.ts';
 
 export type { ProviderToDiscover } from '../providers/discovery.ts';
 export { settingsHelp } from './names.ts';
-export { describeFaults, type SettingFault, type SettingWarning } from './problems.ts';
+export { countWrong, describeFaults, type SettingFault, type SettingWarning } from './problems.ts';
 
 /** The client address of a Unix socket's peer, which is trusted as a proxy: file permissions decide who connects. */
 export const SOCKET_PEER = '127.0.0.1';
@@ -64,7 +65,12 @@ export interface Settings {
   /** Whether connections to providers are reused. */
   readonly providerKeepAlive: boolean;
   /** Absent: sessions are in memory. */
-  readonly redis?: { readonly target: RedisTarget; readonly prefix: string };
+  readonly redis?: {
+    readonly target: RedisTarget;
+    readonly prefix: string;
+    /** How long a start waits for it. */
+    readonly waitMs: number;
+  };
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
   readonly maxSessions: number;
@@ -95,7 +101,13 @@ export function isEnabled(settings: Settings): settings is EnabledSettings {
 /** Faults come with warnings too: a misspelt name often causes a fault. */
 export type SettingsReading = { readonly warnings: readonly SettingWarning[] } & (
   | { readonly ok: true; readonly settings: Settings }
-  | { readonly ok: false; readonly faults: readonly SettingFault[] }
+  | {
+      readonly ok: false;
+      readonly faults: readonly SettingFault[];
+      /** How to report them. */
+      readonly logLevel: Settings['logLevel'];
+      readonly logFormat: Settings['logFormat'] | undefined;
+    }
 );
 
 /**
@@ -112,13 +124,17 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
   warnings.push(...findMisspeltNames(env, relay.PROVIDERS));
   if (relay.OAUTH_BASE_URL && enabled.length === 0) rejectMissingClientId(reading, relay.PROVIDERS);
   if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, enabled);
+  rejectSentinelCredentials(reading, relay);
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = relay;
   if (certFile && !keyFile) reject(reading, 'TLS_KEY_FILE', 'must be set: TLS_CERT_FILE is set');
   if (keyFile && !certFile) reject(reading, 'TLS_CERT_FILE', 'must be set: TLS_KEY_FILE is set');
   if (relay.ADMIN_PORT !== undefined && relay.ADMIN_PORT === relay.PORT) {
     reject(reading, 'ADMIN_PORT', 'must not be the same as PORT');
   }
-  if (faults.length > 0) return { ok: false, faults, warnings };
+  if (faults.length > 0) {
+    const { LOG_LEVEL: logLevel, LOG_FORMAT: logFormat } = relay;
+    return { ok: false, faults, warnings, logLevel, logFormat };
+  }
 
   const settings: Settings = withoutUndefined({
     baseUrl: relay.OAUTH_BASE_URL,
@@ -137,7 +153,15 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     discoveries: enabled.filter((provider) => 'issuer' in provider),
     providerOrder: relay.PROVIDERS,
     providerKeepAlive: relay.PROVIDER_KEEP_ALIVE,
-    redis: relay.REDIS_URL && { target: relay.REDIS_URL, prefix: relay.REDIS_PREFIX },
+    redis: relay.REDIS_URL && {
+      target: withoutUndefined({
+        ...relay.REDIS_URL,
+        sentinelUsername: relay.REDIS_SENTINEL_USERNAME,
+        sentinelPassword: relay.REDIS_SENTINEL_PASSWORD,
+      }),
+      prefix: relay.REDIS_PREFIX,
+      waitMs: relay.REDIS_WAIT_SECONDS * 1_000,
+    },
     sessionSeconds: relay.SESSION_SECONDS,
     pollSeconds: relay.POLL_SECONDS,
     maxSessions: relay.MAX_SESSIONS,
@@ -188,6 +212,23 @@ function rejectMissingClientId(reading: Reading, listed: readonly string[]): voi
   }
 }
 
+/** They would not be sent, or not be accepted. */
+function rejectSentinelCredentials(
+  reading: Reading,
+  relay: Pick<
+    Values<typeof RELAY_SETTINGS, typeof RELAY_CHECKS>,
+    'REDIS_URL' | 'REDIS_SENTINEL_USERNAME' | 'REDIS_SENTINEL_PASSWORD'
+  >,
+): void {
+  const { REDIS_URL, REDIS_SENTINEL_USERNAME, REDIS_SENTINEL_PASSWORD } = relay;
+  if (REDIS_SENTINEL_USERNAME !== undefined && REDIS_SENTINEL_PASSWORD === undefined) {
+    reject(reading, 'REDIS_SENTINEL_PASSWORD', 'must be set: REDIS_SENTINEL_USERNAME is set');
+  }
+  if (REDIS_SENTINEL_PASSWORD === undefined || REDIS_URL === undefined) return;
+  if (REDIS_URL.type === 'sentinel') return;
+  reject(reading, 'REDIS_URL', 'must be redis+sentinel://…: REDIS_SENTINEL_PASSWORD is set');
+}
+
 /** What an issuer announces is checked after discovery. */
 function rejectProvidersThatSeeTokens(
   reading: Reading,
@@ -201,48 +242,6 @@ function rejectProvidersThatSeeTokens(
         : `has a client secret (${prefix}CLIENT_SECRET)`;
     reject(reading, 'BLIND', `must not be always: ${provider.name} ${reason}`);
   }
-}
-
-/** Client ids that a hint names; many providers may be listed. */
-const MAX_NAMES = 3;
-
-/** What is allowed but rarely intended. */
-function warnOfHazards(
-  { env, warnings }: Reading,
-  { baseUrl, providers, discoveries, trustedProxyCidrs }: Settings,
-  listed: readonly string[],
-): void {
-  const warn = (setting: string, problem: string) => warnings.push({ setting, problem });
-  if (baseUrl === undefined) {
-    const [other] = findOtherBaseUrls(env);
-    const hint = other === undefined ? '' : `; ${other} is set, but is not a setting of the relay`;
-    warn('OAUTH_BASE_URL', `is not set: every sign-in gets a 503${hint}`);
-  }
-  if (baseUrl && isPlainHttp(baseUrl)) {
-    warn('OAUTH_BASE_URL', 'is plain http: anyone on the network path can read the tokens');
-  }
-  if (baseUrl?.endsWith('/auth')) {
-    warn('OAUTH_BASE_URL', 'ends in /auth, so links go to /auth/auth/: is that intended?');
-  }
-  if (baseUrl && providers.length + discoveries.length === 0) {
-    const names = listed.map((name) => `${prefixOf(name)}CLIENT_ID`).slice(0, MAX_NAMES);
-    const hint = names.length > 0 ? `: set ${names.join(' or ')}` : '';
-    warn('PROVIDERS', `lists no provider with a client id, so nobody can sign in${hint}`);
-  }
-  for (const { name, pkce, clientSecret } of providers) {
-    if (pkce !== 'none' || clientSecret !== undefined) continue;
-    const problem = `is not set, and ${name} uses no PKCE: it will probably issue no tokens`;
-    warn(`${prefixOf(name)}CLIENT_SECRET`, problem);
-  }
-  if (trustedProxyCidrs.some((cidr) => cidr.endsWith('/0'))) {
-    warn('TRUSTED_PROXY_CIDRS', 'trusts every address: anyone can forge a client address');
-  }
-}
-
-/** Whether browsers and providers would reach the relay over plain http. */
-function isPlainHttp(baseUrl: string): boolean {
-  const url = new URL(baseUrl);
-  return url.protocol === 'http:' && !isLoopback(url);
 }
 
 function freezeDeeply<T extends object>(value: T): T {

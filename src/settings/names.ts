@@ -6,6 +6,7 @@ import {
   DEFAULT_DEVICE_GRANT_REPEAT_SECONDS,
   DEFAULT_MAX_SESSIONS,
   DEFAULT_POLL_SECONDS,
+  DEFAULT_REDIS_WAIT_SECONDS,
   DEFAULT_SESSION_SECONDS,
   DEFAULT_START_BURST,
   DEFAULT_START_RATE_PER_SECOND,
@@ -114,6 +115,27 @@ export const RELAY_SETTINGS = {
     example: 'relay:',
     default: 'sign-in-relay:',
     shown: 'all',
+  },
+  REDIS_WAIT_SECONDS: {
+    meaning: 'How long a start waits for Redis before it gives up, 1 to 86400.',
+    example: '300',
+    default: String(DEFAULT_REDIS_WAIT_SECONDS),
+    shown: 'all',
+  },
+  REDIS_SENTINEL_USERNAME: {
+    meaning: 'User at the Sentinels, if they have one of their own.',
+    example: 'relay',
+    shown: 'nothing',
+  },
+  REDIS_SENTINEL_PASSWORD: {
+    meaning: 'Password of the Sentinels, if they require one. REDIS_URL has that of the data.',
+    example: 'sentinel-password',
+    shown: 'nothing',
+  },
+  REDIS_SENTINEL_PASSWORD_FILE: {
+    meaning: 'File to read that password from, instead of REDIS_SENTINEL_PASSWORD.',
+    example: '/run/secrets/redis-sentinel-password',
+    shown: 'nothing',
   },
   SESSION_SECONDS: {
     meaning: 'How long a user has to sign in, 1 to 86400.',
@@ -312,7 +334,7 @@ ${describeTable('<NAME>_', PROVIDER_SETTINGS)}
 }
 
 const TERMINAL_COLUMNS = 80;
-const NAME_COLUMNS = 30;
+const NAME_COLUMNS = 31;
 
 function describeTable(prefix: string, table: SettingsTable): string {
   const rows = Object.entries(table).map(([name, { meaning, default: standard }]) => {

@@ -51,16 +51,17 @@ function shorten(text: string): string {
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }
 
+export function countWrong(faults: readonly SettingFault[]): string {
+  const wrong = new Set(faults.map(({ setting }) => setting)).size;
+  return wrong === 1 ? '1 setting is wrong' : `${wrong} settings are wrong`;
+}
+
 /** One line for each fault and each warning. */
 export function describeFaults(
   faults: readonly SettingFault[],
   warnings: readonly SettingWarning[] = [],
 ): string {
-  const wrong = new Set(faults.map(({ setting }) => setting)).size;
-  const lines = [
-    `Not started: ${wrong === 1 ? '1 setting is' : `${wrong} settings are`} wrong`,
-    ...faults.map(describeFault),
-  ];
+  const lines = [`Not started: ${countWrong(faults)}`, ...faults.map(describeFault)];
   if (warnings.length > 0) {
     lines.push('Also check:', ...warnings.map(({ setting, problem }) => `  ${setting} ${problem}`));
   }

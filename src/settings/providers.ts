@@ -7,6 +7,7 @@ import { findUnverified, type KnownProvider, type Profile } from '../providers/p
 import { type ProviderConfig, prefixOf, type Revocation } from '../providers/provider.ts';
 import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS } from './checks.ts';
+import { warnOfProviderHazards } from './hazards.ts';
 import { didYouMean } from './misspelt.ts';
 import { PROVIDER_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
@@ -34,6 +35,7 @@ export function readProvider(
     warnDisabled(reading, name);
     return undefined;
   }
+  warnOfProviderHazards(reading, name, given, PROFILES.get(name));
   const common = withoutUndefined({
     name,
     displayName: given.DISPLAY_NAME ?? known?.displayName ?? capitalized(name),

@@ -209,7 +209,10 @@ describe('a failure has a hint that names what to change', () => {
     );
     const { state } = await start(service, 'my-acme');
     await callback(service, state, 'code=c', 'my-acme');
-    expect(log.named('exchange_failed')[0]?.hint).toStartWith('Acme refuses MY_ACME_CLIENT_ID');
+    const [failed] = log.named('exchange_failed');
+    expect(failed?.hint).toStartWith('Acme refuses MY_ACME_CLIENT_ID');
+    // Of another provider it would say what does not apply.
+    expect(failed?.hint).not.toContain('AniList');
   });
 });
 

@@ -7,6 +7,9 @@ export interface TerminalChild {
   untilShown(text: string | RegExp): Promise<string>;
   type(keys: string): void;
   resize(columns: number, rows: number): void;
+  /** As a window that is closed. */
+  close(): void;
+  readonly pid: number;
   readonly exited: Promise<number>;
 }
 
@@ -43,6 +46,8 @@ export function startInTerminal(
       }),
     type: (keys) => void child.terminal?.write(keys),
     resize: (newColumns, newRows) => void child.terminal?.resize(newColumns, newRows),
+    close: () => void child.terminal?.close(),
+    pid: child.pid,
     exited: child.exited,
   };
 }

@@ -190,7 +190,10 @@ describe('/ready', () => {
     await redis.freeze();
     await relay.waitForEvent('store_lost');
     const response = await relay.ask('/ready');
-    expect([response.status, await response.text()]).toEqual([503, 'store: Redis is unreachable']);
+    const problem = 'the server does not answer';
+    const text = `store: Redis is unreachable: ${problem}`;
+    expect([response.status, await response.text()]).toEqual([503, text]);
+    expect(relay.events('store_lost')).toMatchObject([{ problem }]);
     expect((await relay.ask('/health')).status).toBe(200);
     redis.thaw();
     await relay.waitForEvent('store_back');

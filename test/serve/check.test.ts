@@ -85,7 +85,7 @@ describe.concurrent('where everything is right', () => {
     expect(find('poll')?.text).toContain('held for 1 s');
     expect(find('client address')?.mark).toBe('left_out');
     expect(exitCode).toBe(0);
-    expect(relay.events('sign_in_cancelled')).toMatchObject([{ outcome: 'cancelled' }]);
+    expect(await relay.waitForEvent('sign_in_cancelled')).toMatchObject({ outcome: 'cancelled' });
     await relay.stop();
   });
 
@@ -111,6 +111,17 @@ test('settings: each that is wrong, and no value of a secret', async () => {
   expect(
     findings.filter(({ mark }) => mark === 'fault').map(({ text }) => text.split(' ')[0]),
   ).toEqual(expect.arrayContaining(['PORT', 'START_BURST', 'MAL_CLIENT_SECRET']));
+});
+
+test('settings: what does not fit this machine', async () => {
+  const { certificateFile, keyFile } = await writeCertificate(folder);
+  const { findings } = await runCheck({
+    ...{ TLS_CERT_FILE: certificateFile, TLS_KEY_FILE: keyFile },
+    OAUTH_BASE_URL: 'https://relay.invalid',
+  });
+  expect(findings.filter(({ mark }) => mark === 'warning').map(({ text }) => text)).toEqual([
+    'TLS_CERT_FILE is not a certificate for relay.invalid, the host of OAUTH_BASE_URL',
+  ]);
 });
 
 test('settings: without OAUTH_BASE_URL', async () => {
@@ -449,7 +460,7 @@ describe.concurrent('redis', () => {
       text: 'refuses commands (NOPERM)',
     });
     const wrong = await runCheck({ REDIS_URL: url(plantSecret('a-wrong-redis-password')) });
-    expect(wrong.find('redis')?.text).toBe('the user or the password is wrong');
+    expect(wrong.find('redis')?.text).toBe('the user or the password is wrong (WRONGPASS)');
     const nobody = await runCheck({ REDIS_URL: 'redis://127.0.0.1:1' });
     expect(nobody.find('redis')?.text).toContain('nothing listens there');
   });

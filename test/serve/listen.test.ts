@@ -1,6 +1,7 @@
 /** HOST=unix:, TLS_CERT_FILE and TLS_KEY_FILE, on Bun and on Node: processes, sockets and certificates, all real. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -250,8 +251,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       const renewals = relay.events('certificate_renewed').length;
       await install();
       notify();
-      let seen = 0;
-      await relay.waitForEvent(({ event }) => event === 'certificate_renewed' && ++seen > renewals);
+      await relay.waitForEvents('certificate_renewed', renewals + 1);
       expect((await shownCertificate()).fingerprint256).not.toBe(before);
       const code = makeCode();
       expect((await bringCode(tlsRelay, state, code)).status).toBe(200);
@@ -322,6 +322,64 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     });
   });
 });
+
+describe.each(RUNTIMES)(
+  'a folder that the user of the relay may not enter, on %s',
+  (_, command) => {
+    const closed = newPath();
+    const inside = join(closed, 'inside');
+    const isRoot = process.getuid?.() === 0;
+    const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--'];
+    const asUser = isRoot ? [...nobody, ...command] : command;
+    beforeAll(() => {
+      chmodSync(folder, 0o755);
+      mkdirSync(inside, { recursive: true });
+      // Root may enter any.
+      chmodSync(closed, isRoot ? 0o700 : 0o000);
+    });
+    afterAll(() => chmodSync(closed, 0o700));
+
+    test.each([
+      [
+        'a certificate there is named, not a low port',
+        { TLS_CERT_FILE: inside, TLS_KEY_FILE: inside },
+        'TLS_CERT_FILE must name a file that can be read (EACCES)',
+      ],
+      [
+        'a socket there is named, not a low port',
+        { HOST: `unix:${closed}/relay.sock` },
+        `HOST is unix:${closed}/relay.sock: no socket can be created there (EACCES)`,
+      ],
+      [
+        'a socket below a folder there is named, not a low port',
+        { HOST: `unix:${inside}/relay.sock` },
+        `HOST is unix:${inside}/relay.sock: no socket can be created there (EACCES)`,
+      ],
+    ])('%s', async (_, env, problem) => {
+      const base = { OAUTH_BASE_URL: 'https://127.0.0.1', HOST: '127.0.0.1', PORT: '0' };
+      const { exitCode, output } = await runRelay({ ...base, ...env }, { command: asUser });
+      expect([exitCode, output]).toEqual([1, expect.stringContaining(problem)]);
+    });
+
+    test('while the relay runs: the old certificate stays', async () => {
+      const [opened, file] = [newPath(), 'both.pem'];
+      mkdirSync(opened);
+      const { cert, key } = await makeSelfSigned();
+      writeFileSync(join(opened, file), `${cert}\n${key}\n`);
+      const env = { TLS_CERT_FILE: join(opened, file), TLS_KEY_FILE: join(opened, file) };
+      const relay = await launchRelay(env, { command: asUser });
+      relays.push(relay);
+      await relay.waitForEvent('listening');
+      chmodSync(opened, isRoot ? 0o700 : 0o000);
+      process.kill(relay.pid, 'SIGHUP');
+      const { problem } = await relay.waitForEvent('certificate_unusable');
+      expect(problem).toBe('TLS_CERT_FILE must name a file that can be read (EACCES)');
+      expect((await askTls(relay.port, '/health')).status).toBe(200);
+      expect(await relay.stop()).toBe(0);
+      chmodSync(opened, 0o700);
+    });
+  },
+);
 
 const askSocket = (unix: string, path: string, init: RequestInit = {}) =>
   fetch(`http://relay.test${path}`, { unix, keepalive: false, ...init });

@@ -9,9 +9,12 @@ import { startSilentIssuer } from '../kit/provider.ts';
 import { malformedSecrets, testSeed } from '../kit/random.ts';
 import { buildForNode, launchRelay, ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
+import { writeCertificate } from '../kit/tls.ts';
 
 setDefaultTimeout(30_000);
 await buildForNode();
+const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-'));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('a relay that starts', () => {
   test('logs once that it listens, with the redirect URI of each provider to register', async () => {
@@ -33,6 +36,7 @@ describe('a relay that starts', () => {
       const relay = await startRelay({}, { command });
       await relay.stop();
       const [listening] = relay.events('listening');
+      expect(listening?.version).toMatch(/^\d+\.\d+\.\d+/);
       expect(listening?.runtime).toMatch(new RegExp(`^${name} \\d+\\.\\d+`));
       const hint = expect.stringContaining('the processor time that it takes on Bun');
       expect(listening?.hint).toEqual(name === 'Node' ? hint : undefined);
@@ -72,15 +76,67 @@ describe('a relay that starts', () => {
     expect(String(url)).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):/);
   });
 
-  test('shows every setting with --help, and its version with --version', async () => {
+  test('shows every setting with --help', async () => {
     const { exitCode, output } = await runRelay({}, { args: ['--help'] });
     expect(exitCode).toBe(0);
     const names = ['OAUTH_BASE_URL', 'TRUSTED_PROXY_CIDRS', '_CLIENT_SECRET', '_PKCE', 'LOG_LEVEL'];
     for (const name of [...names, 'AUTHORIZE_PARAMS']) expect(output).toContain(name);
-    const version = await runRelay({}, { args: ['--version'] });
-    expect(version.output).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
+
+  test.each(RUNTIMES)(
+    'names its version and runtime with --version, on %s',
+    async (name, command) => {
+      const { output } = await runRelay({}, { command: [...command, '--version'] });
+      expect(output).toMatch(
+        new RegExp(`^\\d+\\.\\d+\\.\\d+( \\(commit [\\w-]+\\))? on ${name} \\d+\\.\\d+\\.\\d+\\n$`),
+      );
+    },
+  );
 });
+
+describe.each(RUNTIMES)(
+  'settings that do not fit the machine are warnings, on %s',
+  (_, command) => {
+    async function warningsOf(env: Record<string, string>, openFiles?: number) {
+      const options = { command, ...(openFiles && { openFiles }) };
+      const relay = await startRelay(env, options);
+      await relay.stop();
+      return relay
+        .events('setting')
+        .map(({ level, setting, problem }) => [level, setting, problem]);
+    }
+
+    test('a certificate for another name than that of the base URL', async () => {
+      const { certificateFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE } =
+        await writeCertificate(folder);
+      const tls = { TLS_CERT_FILE, TLS_KEY_FILE };
+      const problem = (host: string) => [
+        ...['warning', 'TLS_CERT_FILE'],
+        `is not a certificate for ${host}, the host of OAUTH_BASE_URL`,
+      ];
+      for (const OAUTH_BASE_URL of ['https://localhost', 'https://127.0.0.1:8443/relay']) {
+        expect(await warningsOf({ ...tls, OAUTH_BASE_URL })).toEqual([]);
+      }
+      for (const host of ['relay.test', '[::1]']) {
+        const found = await warningsOf({ ...tls, OAUTH_BASE_URL: `https://${host}` });
+        expect(found).toEqual([problem(host.replace(/[[\]]/g, ''))]);
+      }
+    });
+
+    test('fewer file descriptors than MAX_SESSIONS', async () => {
+      expect(await warningsOf({ MAX_SESSIONS: '900' }, 1_000)).toEqual([]);
+      expect(await warningsOf({ MAX_SESSIONS: '901' }, 1_000)).toEqual([
+        ['warning', 'MAX_SESSIONS', expect.stringContaining('may open only 1000')],
+      ]);
+    });
+
+    test('a file of certificates that is missing', async () => {
+      expect(await warningsOf({ NODE_EXTRA_CA_CERTS: '/nowhere.pem' })).toEqual([
+        ['warning', 'NODE_EXTRA_CA_CERTS', expect.stringContaining('cannot be read (ENOENT)')],
+      ]);
+    });
+  },
+);
 
 describe('providers, on the command line', () => {
   const show = (...args: string[]) => runRelay({}, { args: ['providers', ...args] });
@@ -186,6 +242,39 @@ describe('a relay that refuses to start', () => {
     expect(output).toMatch(problem);
   });
 
+  describe.each([{ LOG_FORMAT: 'json' }, { LOG_FORMAT: '' }])(
+    'with %j, without a terminal',
+    (format) => {
+      /** `output` is stdout, then stderr: what is no event would be found too. */
+      async function eventsOf(env: Record<string, string>) {
+        const { exitCode, output } = await runRelay({ ...env, ...format });
+        expect(exitCode).toBe(1);
+        const lines = output.trimEnd().split('\n');
+        return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      }
+
+      test('says in the log what is wrong with its settings', async () => {
+        const secret = plantSecret('a secret\nof two lines');
+        const events = await eventsOf({ PORT: 'x', MAL_CLIENT_SECRET: secret, LOGLEVEL: 'debug' });
+        expect(events).toMatchObject([
+          { level: 'warning', event: 'setting', setting: 'MAL_CLIENT_ID' },
+          { level: 'warning', event: 'setting', setting: 'LOGLEVEL' },
+          { level: 'error', event: 'setting', setting: 'PORT', value: 'x' },
+          { level: 'error', event: 'setting', setting: 'MAL_CLIENT_SECRET', value: '***' },
+          { level: 'error', event: 'not_started', problem: '2 settings are wrong' },
+        ]);
+      });
+
+      test('says in the log what this machine lacks', async () => {
+        const env = { OAUTH_BASE_URL: 'https://relay.example', HOST: '203.0.113.5', PORT: '0' };
+        const problem = 'HOST is 203.0.113.5: this machine has no such address';
+        expect(await eventsOf({ ...env, MAL_CLIENT_ID: 'id' })).toMatchObject([
+          { level: 'error', event: 'not_started', problem },
+        ]);
+      });
+    },
+  );
+
   const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
     addresses?.some(({ address }) => address === '::1'),
   );
@@ -222,9 +311,6 @@ describe('a relay that refuses to start', () => {
 });
 
 describe('no part of a secret is shown by a start that fails', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
-
   let written = 0;
   function writeSecret(content: string): string {
     written += 1;

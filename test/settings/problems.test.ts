@@ -56,7 +56,7 @@ describe('secrets from files', () => {
       content === undefined ? {} : { '/run/secrets/anilist': content },
     );
     const fault = { setting: 'ANILIST_CLIENT_SECRET_FILE', value: '***', problem };
-    expect(reading).toEqual({ ok: false, faults: [fault], warnings: expect.any(Array) });
+    expect(reading).toMatchObject({ ok: false, faults: [fault] });
     expect(JSON.stringify(reading)).not.toMatch(/hunter2|secret words/);
   });
 
@@ -184,6 +184,7 @@ describe('what must not be shown is not shown', () => {
     expect(secrets.map(([name, { shown }]) => [name, shown])).toEqual([
       ['ADMIN_TOKEN', 'nothing'],
       ['REDIS_URL', 'nothing'],
+      ['REDIS_SENTINEL_PASSWORD', 'nothing'],
       ['CLIENT_SECRET', 'nothing'],
     ]);
   });

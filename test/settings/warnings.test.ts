@@ -122,6 +122,102 @@ describe('what is allowed but rarely intended', () => {
   });
 });
 
+describe('the admin port', () => {
+  const enabled = { MAL_CLIENT_ID: 'id' };
+
+  test.each(['0.0.0.0', '::', '10.0.0.5', 'relay-1.internal'])(
+    'at %s other machines reach it',
+    (ADMIN_HOST) => {
+      expect(warningsOf({ ...enabled, ADMIN_PORT: '9090', ADMIN_HOST })).toEqual([
+        'ADMIN_HOST lets other machines reach ADMIN_PORT, which has no password',
+      ]);
+    },
+  );
+
+  test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost', 'unix:/run/relay/admin.sock'])(
+    'at %s they do not',
+    (ADMIN_HOST) => {
+      expect(warningsOf({ ...enabled, ADMIN_PORT: '9090', ADMIN_HOST })).toEqual([]);
+    },
+  );
+});
+
+test('a setting that has an effect only with another one', () => {
+  const enabled = { MAL_CLIENT_ID: 'id' };
+  const alone = { ADMIN_HOST: '0.0.0.0', ADMIN_NAMES: 'relay.internal', REDIS_PREFIX: 'relay:' };
+  expect(warningsOf({ ...enabled, ...alone })).toEqual([
+    'ADMIN_HOST has no effect without ADMIN_PORT',
+    'ADMIN_NAMES has no effect without ADMIN_PORT',
+    'REDIS_PREFIX has no effect without REDIS_URL',
+  ]);
+  const file = { REDIS_URL_FILE: '/run/secrets/redis-url' };
+  const files = { '/run/secrets/redis-url': 'redis://127.0.0.1' };
+  expect(warningsOf({ ...enabled, ...file, REDIS_PREFIX: 'relay:' }, files)).toEqual([]);
+});
+
+describe('a placeholder in place of what the provider issued', () => {
+  const spotify = { PROVIDERS: 'spotify', SPOTIFY_CLIENT_SECRET: 'f00ba4' };
+  const problem = 'is a placeholder: write what Spotify shows at your registration';
+
+  test.each(
+    '… ... <client-id> {{client_id}} your-client-id YOUR_CLIENT_ID client_id CHANGEME change-me xxx xxxxxxxx replace-me 1a2b3c TODO'.split(
+      ' ',
+    ),
+  )('%s', (SPOTIFY_CLIENT_ID) => {
+    expect(warningsOf({ ...spotify, SPOTIFY_CLIENT_ID })).toEqual([`SPOTIFY_CLIENT_ID ${problem}`]);
+  });
+
+  test('a secret, which is not shown', () => {
+    const env = { SPOTIFY_CLIENT_ID: '8f3c', SPOTIFY_CLIENT_SECRET: '<your-secret-of-spotify>' };
+    expect(warningsOf({ ...spotify, ...env })).toEqual([`SPOTIFY_CLIENT_SECRET ${problem}`]);
+  });
+
+  test.each([
+    ...['0b5cf2a3c1', 'mal-client', 'my-tv-app', 'youradio', '123-abc.apps.example', 'clientele'],
+    ...['Iv1.8a61f9b3a7aba766', '12345', 'a'],
+  ])('%s may be real', (SPOTIFY_CLIENT_ID) => {
+    expect(warningsOf({ ...spotify, SPOTIFY_CLIENT_ID })).toEqual([]);
+  });
+});
+
+describe('scopes that are not separated as the provider wants', () => {
+  test.each([
+    ['spotify', 'user-read-email,playlist-read', 'has , between scopes: Spotify takes spaces'],
+    ['spotify', 'user-read-email%20playlist-read', 'has %20 between scopes: Spotify takes spaces'],
+    ['strava', 'read activity:read', 'has spaces between scopes: Strava takes commas'],
+    ['reddit', 'identity, read', 'has spaces between scopes: Reddit takes commas'],
+    ['spotify', 'user-read-email playlist-read', undefined],
+    ['strava', 'read,activity:read', undefined],
+  ])('%s: %s', (name, scope, problem) => {
+    const prefix = name.toUpperCase();
+    const own = { [`${prefix}_CLIENT_ID`]: 'id', [`${prefix}_CLIENT_SECRET`]: 's' };
+    const warnings = warningsOf({ PROVIDERS: name, ...own, [`${prefix}_SCOPE`]: scope });
+    expect(warnings.filter((each) => each.includes('_SCOPE'))).toEqual(
+      problem === undefined ? [] : [`${prefix}_SCOPE ${problem}`],
+    );
+  });
+
+  test('of a provider given by its issuer, but of no other that is unknown', () => {
+    const acme = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_SCOPE: 'openid,email' };
+    expect(warningsOf({ ...acme, ACME_ISSUER: 'https://acme.example' })).toEqual([
+      'ACME_SCOPE has , between scopes: acme takes spaces',
+    ]);
+    const url = 'https://acme.example/x';
+    const own = { ACME_AUTHORIZE_URL: url, ACME_TOKEN_URL: url, ACME_PKCE: 'S256' };
+    expect(warningsOf({ ...acme, ...own })).toEqual([]);
+  });
+});
+
+test.each([
+  'https://acme.example/.well-known/openid-configuration',
+  'https://acme.example/.well-known/oauth-authorization-server/tenant',
+])('an issuer with the path of its metadata: %s', (ACME_ISSUER) => {
+  const acme = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_ISSUER };
+  expect(warningsOf(acme)).toEqual([
+    'ACME_ISSUER contains /.well-known/, which the relay adds: write only what precedes it',
+  ]);
+});
+
 describe('misspelt names', () => {
   const providers = {
     PROVIDERS: 'mal,spotify,acme',
@@ -143,11 +239,8 @@ describe('misspelt names', () => {
     ['MAL_SECRET', 'is not a setting of mal'],
     ['MYANIMELIST_CLIENT_ID', 'is not a setting: did you mean MAL_CLIENT_ID?'],
     ['ACME_REDIRECT_URI', 'is not a setting of acme'],
-    [
-      'SPOTIFY_CLIENT_ID_FILE',
-      'is not read: only REDIS_URL and client secrets may come from a file',
-    ],
-    ['OAUTH_BASE_URL_FILE', 'is not read: only REDIS_URL and client secrets may come from a file'],
+    ['SPOTIFY_CLIENT_ID_FILE', 'is not read: only secrets may come from a file'],
+    ['OAUTH_BASE_URL_FILE', 'is not read: only secrets may come from a file'],
   ])('%s is noticed', (name, problem) => {
     expect(warningsOf({ ...providers, ...acme, [name]: 'x' })).toEqual([`${name} ${problem}`]);
   });

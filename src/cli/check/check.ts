@@ -2,7 +2,8 @@
  * `sign-in-relay check`: reads the settings as a start would, and tests what they name.
  * docs/operating.md "Check" explains every line.
  */
-import { readFileDescriptors } from '../../server/file-descriptors.ts';
+import { fileDescriptorsFor, readFileDescriptors } from '../../server/file-descriptors.ts';
+import { findFileWarnings } from '../../server/machine.ts';
 import type { Runtime } from '../../server/runtime.ts';
 import { isEnabled, type Settings, type SettingsReading } from '../../settings/index.ts';
 import { jsonText } from '../terminal.ts';
@@ -35,7 +36,8 @@ async function checkHere(read: SettingsReading, runtime: Runtime): Promise<Findi
 function checkSettings(read: SettingsReading): Finding[] {
   const faults = read.ok ? [] : read.faults;
   const wrong = faults.map(({ setting, problem }) => fault('settings', `${setting} ${problem}`));
-  const doubtful = read.warnings.map(({ setting, problem }) =>
+  const onFiles = read.ok ? findFileWarnings(read.settings, process.env) : [];
+  const doubtful = [...read.warnings, ...onFiles].map(({ setting, problem }) =>
     warning('settings', `${setting} ${problem}`),
   );
   return wrong.length > 0
@@ -60,13 +62,10 @@ async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding
   return parts.flat();
 }
 
-/** For providers, Redis, files and the log. */
-const OTHER_FILE_DESCRIPTORS = 100;
-
 function checkFileDescriptors({ maxSessions }: Settings): Finding {
   const { max } = readFileDescriptors();
   const what = 'file descriptors';
-  const needed = maxSessions + OTHER_FILE_DESCRIPTORS;
+  const needed = fileDescriptorsFor(maxSessions);
   if (max === undefined) return ok(what, 'there is no /proc to read the limit from');
   return max >= needed
     ? ok(what, `${max}, for MAX_SESSIONS of ${maxSessions}`)

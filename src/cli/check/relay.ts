@@ -74,12 +74,17 @@ const UNREACHABLE = {
   other: 'it does not answer',
 } as const;
 
+/** Whatever answers there may be no relay. */
+const MAX_REASON = 500;
+
 async function checkReady(baseUrl: string, fetch: Fetch): Promise<Finding> {
   const response = await fetch(`${baseUrl}/ready`, request()).catch(() => undefined);
   const text = (await response?.text().catch(() => '')) ?? '';
-  return response?.status === 200
+  if (response?.status !== 200) return fault('ready', `it is not: ${text.trim() || 'no answer'}`);
+  // What fails may follow.
+  return text.trim() === 'ready'
     ? ok('ready', 'it can start sign-ins')
-    : fault('ready', `it is not: ${text.trim() || 'no answer'}`);
+    : fault('ready', text.trim().slice(0, MAX_REASON));
 }
 
 /** The metadata of a relay contain its base URL. */

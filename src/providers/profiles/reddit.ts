@@ -8,6 +8,7 @@ export const reddit: Profile = {
   clientAuth: 'basic',
   clientSecret: 'required',
   scope: 'identity',
+  scopeSeparator: ',',
   authorizeParams: { duration: 'permanent' },
   quirks: { userAgent: 'sign-in-relay' },
   userAgentNames: 'your platform, app, version and account, as in `web:tv.example:1.0 (by /u/you)`',

@@ -8,6 +8,7 @@ export const strava: Profile = {
   clientAuth: 'post',
   clientSecret: 'required',
   scope: 'read',
+  scopeSeparator: ',',
   revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' },
   refreshToken: 'always',
   rotates: 'sometimes',

@@ -28,17 +28,23 @@ if (!('hasSubscribers' in tracing)) {
   });
 }
 
-/** How to reach a server, and its credentials. */
+/** How to reach a server, and its credentials, which are read anew for each connection. */
 export type Access = Pick<RedisTarget, 'tls' | 'username' | 'password' | 'database'>;
 
 export function createConnection(
-  { tls, username, password, database }: Access,
+  access: Access,
   { host, port }: RedisAddress,
   reconnectStrategy: () => number | false,
 ) {
+  const { tls, database } = access;
   return createClient({
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
+    credentialsProvider: {
+      type: 'async-credentials-provider',
+      async credentials() {
+        const { username, password } = access;
+        return { ...(username && { username }), ...(password && { password }) };
+      },
+    },
     ...(database !== undefined && { database }),
     // While the store is unreachable, a command fails at once and does not wait for it.
     disableOfflineQueue: true,
@@ -74,6 +80,8 @@ export interface Link {
   readonly opened: Promise<Connection>;
   /** Closes the connection if there is no reply in time. */
   ask<T>(question: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Replaces the connection. */
+  reconnect(): void;
   close(): void;
 }
 
@@ -172,6 +180,9 @@ export function openLink(access: Access, address: RedisAddress, options: LinkOpt
         throw error;
       }
     },
+    reconnect() {
+      if (isOpen && current !== undefined) lose(current, undefined);
+    },
     close() {
       clearTimeout(timer);
       leave();
@@ -182,18 +193,31 @@ export function openLink(access: Access, address: RedisAddress, options: LinkOpt
 /** Subscribes on a connection of its own, which reconnects to the same server when it fails. */
 export function createSubscriber(access: Access, onCut: (error?: unknown) => void) {
   let close: () => void = () => {};
+  let subscribeAgain = async () => {};
+
+  async function subscribe(
+    address: RedisAddress,
+    channel: string,
+    onMessage: (message: string) => void,
+  ): Promise<void> {
+    close();
+    const connection = createConnection(access, address, () => RECONNECT_MS);
+    close = () => connection.destroy();
+    subscribeAgain = () => subscribe(address, channel, onMessage);
+    connection.on('error', onCut);
+    await connection.connect();
+    await connection.subscribe(channel, onMessage);
+  }
+
   return {
-    async subscribe(
-      address: RedisAddress,
-      channel: string,
-      onMessage: (message: string) => void,
-    ): Promise<void> {
-      close();
-      const connection = createConnection(access, address, () => RECONNECT_MS);
-      close = () => connection.destroy();
-      connection.on('error', onCut);
-      await connection.connect();
-      await connection.subscribe(channel, onMessage);
+    subscribe,
+    /** If it fails, so do heartbeats, and then it is done again. */
+    reconnect(): void {
+      // Called last: messages published meanwhile were missed.
+      subscribeAgain().then(
+        () => onCut(),
+        () => {},
+      );
     },
     close: () => close(),
   };

@@ -1,0 +1,63 @@
+/**
+ * At SIGHUP the relay reads the files of secrets again (`X_FILE`), so that one relay alone can
+ * change a secret without a restart. docs/rotating.md. Certificates: certificate.ts.
+ */
+import { isatty } from 'node:tty';
+import { log } from '../log.ts';
+import type { Service } from '../service.ts';
+import type { SettingsReading, SettingWarning } from '../settings/index.ts';
+
+export interface Reload {
+  /** From now on SIGHUP has an effect; also one that came before. */
+  start(service: Service): void;
+}
+
+/**
+ * `readAgain` reads the settings in the environment of the start. `onHangUp` is called if the
+ * signal means that the terminal of the relay was closed.
+ */
+export function reloadAtSignal(readAgain: () => SettingsReading, onHangUp: () => void): Reload {
+  const terminals = [0, 1, 2].filter((stream) => isatty(stream));
+  let running: Service | undefined;
+  let isDue = false;
+  let isReloading = false;
+
+  /** One at a time: a signal that comes meanwhile is followed by another one. */
+  async function reload(): Promise<void> {
+    if (isReloading || running === undefined) return;
+    isReloading = true;
+    while (isDue) {
+      isDue = false;
+      await renew(running, readAgain);
+    }
+    isReloading = false;
+  }
+
+  process.on('SIGHUP', () => {
+    // A terminal that was closed is none any more.
+    if (terminals.some((stream) => !isatty(stream))) return onHangUp();
+    isDue = true;
+    void reload();
+  });
+  return {
+    start(service) {
+      running = service;
+      void reload();
+    },
+  };
+}
+
+/** If a file is missing, empty or wrong, nothing changes. */
+async function renew(service: Service, readAgain: () => SettingsReading): Promise<void> {
+  const read = readAgain();
+  if (!read.ok) return warnOf(read.faults);
+  const { renewed, problems } = await service.renewSecrets(read.settings);
+  warnOf(problems);
+  log.info('secrets_reloaded', { renewed });
+}
+
+function warnOf(problems: readonly SettingWarning[]): void {
+  for (const { setting, problem } of problems) {
+    log.warning('secrets_not_reloaded', { setting, problem });
+  }
+}

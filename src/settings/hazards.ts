@@ -1,0 +1,107 @@
+/** What is allowed but rarely intended: warnings at a start. */
+import type { Profile } from '../providers/profile.ts';
+import { prefixOf } from '../providers/provider.ts';
+import { isLoopback } from '../providers/url.ts';
+import type { Settings } from './index.ts';
+import { findOtherBaseUrls } from './misspelt.ts';
+import type { Reading } from './reading.ts';
+
+/** Client ids that a hint names; many providers may be listed. */
+const MAX_NAMES = 3;
+
+/** Of all settings together, once each is right. */
+export function warnOfHazards(
+  reading: Reading,
+  { baseUrl, providers, discoveries, trustedProxyCidrs, adminHost }: Settings,
+  listed: readonly string[],
+): void {
+  const { env, warnings } = reading;
+  const warn = (setting: string, problem: string) => warnings.push({ setting, problem });
+  if (baseUrl === undefined) {
+    const [other] = findOtherBaseUrls(env);
+    const hint = other === undefined ? '' : `; ${other} is set, but is not a setting of the relay`;
+    warn('OAUTH_BASE_URL', `is not set: every sign-in gets a 503${hint}`);
+  }
+  if (baseUrl && isPlainHttp(baseUrl)) {
+    warn('OAUTH_BASE_URL', 'is plain http: anyone on the network path can read the tokens');
+  }
+  if (baseUrl?.endsWith('/auth')) {
+    warn('OAUTH_BASE_URL', 'ends in /auth, so links go to /auth/auth/: is that intended?');
+  }
+  if (baseUrl && providers.length + discoveries.length === 0) {
+    const names = listed.map((name) => `${prefixOf(name)}CLIENT_ID`).slice(0, MAX_NAMES);
+    const hint = names.length > 0 ? `: set ${names.join(' or ')}` : '';
+    warn('PROVIDERS', `lists no provider with a client id, so nobody can sign in${hint}`);
+  }
+  for (const { name, pkce, clientSecret } of providers) {
+    if (pkce !== 'none' || clientSecret !== undefined) continue;
+    const problem = `is not set, and ${name} uses no PKCE: it will probably issue no tokens`;
+    warn(`${prefixOf(name)}CLIENT_SECRET`, problem);
+  }
+  if (trustedProxyCidrs.some((cidr) => cidr.endsWith('/0'))) {
+    warn('TRUSTED_PROXY_CIDRS', 'trusts every address: anyone can forge a client address');
+  }
+  if (env.ADMIN_PORT !== undefined && !isThisMachine(adminHost)) {
+    warn('ADMIN_HOST', 'lets other machines reach ADMIN_PORT, which has no password');
+  }
+  warnOfUnused(reading);
+}
+
+/** Settings that have an effect only with another one. */
+const NEEDS = { ADMIN_HOST: 'ADMIN_PORT', ADMIN_NAMES: 'ADMIN_PORT', REDIS_PREFIX: 'REDIS_URL' };
+
+function warnOfUnused({ env, warnings }: Reading): void {
+  for (const [setting, needed] of Object.entries(NEEDS)) {
+    const isUsed = env[needed] !== undefined || env[`${needed}_FILE`] !== undefined;
+    if (env[setting] === undefined || isUsed) continue;
+    warnings.push({ setting, problem: `has no effect without ${needed}` });
+  }
+}
+
+function isThisMachine(host: string): boolean {
+  return host.startsWith('unix:') || isLoopback({ hostname: host === '::1' ? '[::1]' : host });
+}
+
+/** Whether browsers and providers would reach the relay over plain http. */
+function isPlainHttp(baseUrl: string): boolean {
+  const url = new URL(baseUrl);
+  return url.protocol === 'http:' && !isLoopback(url);
+}
+
+/** What documentation, templates and these docs write where a value belongs. */
+const PLACEHOLDER =
+  /^(?:[<[{(].*[>\]})]|[^\p{L}\p{N}]+|x{3,}|your[-_ ].*|(?:my[-_ ]?)?client[-_ ]?(?:id|secret)|change[-_ ]?(?:me|it|this).*|replace[-_ ].*|todo|placeholder|1a2b3c|a-secret)$/iu;
+
+interface GivenToProvider {
+  readonly CLIENT_ID?: string | undefined;
+  readonly CLIENT_SECRET?: string | undefined;
+  readonly SCOPE?: string | undefined;
+  readonly ISSUER?: string | undefined;
+}
+
+/** Of one enabled provider. */
+export function warnOfProviderHazards(
+  { warnings }: Reading,
+  name: string,
+  given: GivenToProvider,
+  profile: Profile | undefined,
+): void {
+  const warn = (setting: string, problem: string) =>
+    warnings.push({ setting: prefixOf(name) + setting, problem });
+  const shown = profile?.displayName ?? name;
+  for (const setting of ['CLIENT_ID', 'CLIENT_SECRET'] as const) {
+    if (!PLACEHOLDER.test(given[setting] ?? '')) continue;
+    warn(setting, `is a placeholder: write what ${shown} shows at your registration`);
+  }
+  if (given.ISSUER?.includes('/.well-known/')) {
+    warn('ISSUER', 'contains /.well-known/, which the relay adds: write only what precedes it');
+  }
+  // Of other providers it is not known what they take.
+  if (profile === undefined && given.ISSUER === undefined) return;
+  const { SCOPE: scope = '' } = given;
+  const takesCommas = profile?.scopeSeparator === ',';
+  const [wrong] = (takesCommas ? /\s/ : /[,;+]|%20/).exec(scope) ?? [];
+  if (wrong === undefined) return;
+  const [separator, right] = takesCommas ? ['spaces', 'commas'] : [wrong, 'spaces'];
+  warn('SCOPE', `has ${separator} between scopes: ${shown} takes ${right}`);
+}
