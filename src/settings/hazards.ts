@@ -12,7 +12,7 @@ const MAX_NAMES = 3;
 /** Of all settings together, once each is right. */
 export function warnOfHazards(
   reading: Reading,
-  { baseUrl, providers, discoveries, trustedProxyCidrs, adminHost }: Settings,
+  { baseUrl, providers, discoveries, trustedProxyCidrs, adminHost, adminToken }: Settings,
   listed: readonly string[],
 ): void {
   const { env, warnings } = reading;
@@ -41,14 +41,20 @@ export function warnOfHazards(
   if (trustedProxyCidrs.some((cidr) => cidr.endsWith('/0'))) {
     warn('TRUSTED_PROXY_CIDRS', 'trusts every address: anyone can forge a client address');
   }
-  if (env.ADMIN_PORT !== undefined && !isThisMachine(adminHost)) {
-    warn('ADMIN_HOST', 'lets other machines reach ADMIN_PORT, which has no password');
+  if (env.ADMIN_PORT !== undefined && adminToken === undefined && !isThisMachine(adminHost)) {
+    warn('ADMIN_HOST', 'lets other machines read ADMIN_PORT, since ADMIN_TOKEN is not set');
   }
   warnOfUnused(reading);
 }
 
 /** Settings that have an effect only with another one. */
-const NEEDS = { ADMIN_HOST: 'ADMIN_PORT', ADMIN_NAMES: 'ADMIN_PORT', REDIS_PREFIX: 'REDIS_URL' };
+const NEEDS = {
+  ADMIN_HOST: 'ADMIN_PORT',
+  ADMIN_NAMES: 'ADMIN_PORT',
+  ADMIN_TOKEN: 'ADMIN_PORT',
+  ADMIN_TOKEN_FILE: 'ADMIN_PORT',
+  REDIS_PREFIX: 'REDIS_URL',
+};
 
 function warnOfUnused({ env, warnings }: Reading): void {
   for (const [setting, needed] of Object.entries(NEEDS)) {
