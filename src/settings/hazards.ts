@@ -54,10 +54,7 @@ export function warnOfHazards(
     warn('TRUSTED_PROXY_CIDRS', 'trusts every address: anyone can forge a client address');
   }
   if (env.ADMIN_PORT !== undefined && adminToken === undefined && !isThisMachine(adminHost)) {
-    warn(
-      'ADMIN_HOST',
-      'lets other machines read ADMIN_PORT, which asks for nothing without ADMIN_TOKEN',
-    );
+    warn('ADMIN_HOST', 'lets other machines read ADMIN_PORT, since ADMIN_TOKEN is not set');
   }
   warnOfUnused(reading);
 }
@@ -67,6 +64,7 @@ const NEEDS = {
   ADMIN_HOST: 'ADMIN_PORT',
   ADMIN_NAMES: 'ADMIN_PORT',
   ADMIN_TOKEN: 'ADMIN_PORT',
+  ADMIN_TOKEN_FILE: 'ADMIN_PORT',
   REDIS_PREFIX: 'REDIS_URL',
 };
 

@@ -1,7 +1,6 @@
 /** Reads the environment into checked settings, or a list of everything that is wrong with it. */
 import type { Branding } from '../pages/pages.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
-import { PROFILES } from '../providers/known.ts';
 import {
   type BlindPolicy,
   mayTakeChallenge,

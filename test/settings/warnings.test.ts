@@ -139,8 +139,10 @@ describe('the admin port', () => {
     'at %s other machines reach it',
     (ADMIN_HOST) => {
       expect(warningsOf({ ...enabled, ADMIN_PORT: '9090', ADMIN_HOST })).toEqual([
-        'ADMIN_HOST lets other machines read ADMIN_PORT, which asks for nothing without ADMIN_TOKEN',
+        'ADMIN_HOST lets other machines read ADMIN_PORT, since ADMIN_TOKEN is not set',
       ]);
+      const guarded = { ADMIN_PORT: '9090', ADMIN_HOST, ADMIN_TOKEN: '0f1e2d3c4b5a6978' };
+      expect(warningsOf({ ...enabled, ...guarded })).toEqual([]);
     },
   );
 
@@ -154,10 +156,14 @@ describe('the admin port', () => {
 
 test('a setting that has an effect only with another one', () => {
   const enabled = { MAL_CLIENT_ID: 'id' };
-  const alone = { ADMIN_HOST: '0.0.0.0', ADMIN_NAMES: 'relay.internal', REDIS_PREFIX: 'relay:' };
+  const alone = {
+    ...{ ADMIN_HOST: '0.0.0.0', ADMIN_NAMES: 'relay.internal' },
+    ...{ ADMIN_TOKEN: '0f1e2d3c4b5a6978', REDIS_PREFIX: 'relay:' },
+  };
   expect(warningsOf({ ...enabled, ...alone })).toEqual([
     'ADMIN_HOST has no effect without ADMIN_PORT',
     'ADMIN_NAMES has no effect without ADMIN_PORT',
+    'ADMIN_TOKEN has no effect without ADMIN_PORT',
     'REDIS_PREFIX has no effect without REDIS_URL',
   ]);
   const file = { REDIS_URL_FILE: '/run/secrets/redis-url' };
