@@ -18,11 +18,16 @@ import { findUndocumented } from './kit/log-document.ts';
 import { searchLogs } from './kit/secrets.ts';
 
 /** What the tests run. scripts/install-test-tools.sh installs all of it. */
+<<<<<<< HEAD
 const COMMANDS = 'buildah caddy chromium curl haproxy nginx node openssl redis-cli redis-server'
   .concat(
     ' valkey-server prometheus promtool script systemd-analyze lintian go rustc cargo javac mcs',
   )
   .concat(' mono')
+=======
+const COMMANDS = 'buildah caddy chromium curl haproxy kustomize nginx node openssl redis-cli'
+  .concat(' redis-server valkey-server script systemd-analyze go rustc cargo javac mcs mono')
+>>>>>>> kube
   .split(' ');
 const FILES = [
   '/usr/lib/mono/4.5/System.Net.Http.dll',
