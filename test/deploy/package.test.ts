@@ -25,7 +25,9 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { buildExecutable, findCommit } from '../../scripts/build.ts';
 import { buildDebianPackage } from '../../scripts/debian.ts';
 import { findFreePort, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
+import { startTokenEndpoint } from '../kit/provider.ts';
 import { launchRelay, ROOT } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
 setDefaultTimeout(120_000);
@@ -168,7 +170,7 @@ describe('the executable', () => {
 
   test('takes --env-file', async () => {
     const file = join(folder, 'relay.env');
-    await Bun.write(file, 'LOG_LEVEL=none\n');
+    await Bun.write(file, 'LOG_LEVEL=none\nLOG_FORMAT=text\n');
     const { output } = await runChild([EXECUTABLE, '--env-file', file]);
     expect(output).toContain('LOG_LEVEL = "none"');
   });
@@ -221,6 +223,31 @@ describe('the Debian package', () => {
       expect(statSync(path).mode & 0o777).toBe(0o640);
       expect(readFileSync(path, 'utf8')).toEndWith('MAL_CLIENT_ID=mine\n');
     }
+  });
+
+  test('`check` sees the settings and secrets of the unit, by the command that the docs have', async () => {
+    const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8');
+    const [command = ''] = /^sed .*sign-in-relay check --env-file .*$/m.exec(page) ?? [];
+    const settings = readFileSync(SETTINGS, 'utf8');
+    const secret = '/etc/sign-in-relay/secrets/mal';
+    onTestFinished(() => {
+      writeFileSync(SETTINGS, settings);
+      rmSync(secret);
+    });
+    using provider = startTokenEndpoint();
+    const port = await findFreePort();
+    const added = [
+      ...[`OAUTH_BASE_URL=http://127.0.0.1:${port}`, `PORT=${port}`, 'TRUSTED_PROXY_CIDRS='],
+      ...['POLL_SECONDS=1', 'MAL_CLIENT_ID=id', `MAL_TOKEN_URL=${provider.tokenUrl}`],
+      'MAL_CLIENT_SECRET_FILE=/run/credentials/sign-in-relay.service/secret_mal',
+    ];
+    writeFileSync(SETTINGS, `${settings}${added.join('\n')}\n`);
+    writeFileSync(secret, plantSecret('a-secret-of-the-package'), { mode: 0o600 });
+    const { output } = await runChild(['sh', '-c', command]);
+    for (const line of ['settings: the relay can start', 'base URL: http', 'poll: held for 1 s']) {
+      expect(output).toContain(`✓ ${line}`);
+    }
+    expect(output).not.toContain('a-secret-of-the-package');
   });
 
   test('systemd accepts the unit, and rates its exposure at 1.3 or less', async () => {
