@@ -3,12 +3,15 @@
  * The modules keep their form, comments and source maps, for those who debug an app;
  * their bundler makes them small. Nobody builds tv.js again: it is one small script.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from '@swc/core';
+import { replaceFiles } from '../scripts/build.ts';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
-const DIST = `${process.argv[2] ?? `${HERE}dist`}/`;
+const DIST = process.argv[2] ?? `${HERE}dist`;
+/** Beside it, so that the source maps find src/ from there too. */
+const BUILT = `${mkdtempSync(`${DIST}-`)}/`;
 
 /** The modules and their types, each a file as it is in src/. */
 function writeModules(folder: string, format: readonly string[]): void {
@@ -46,13 +49,17 @@ async function bundleForTv(): Promise<string> {
   }).code;
 }
 
-rmSync(DIST, { recursive: true, force: true });
-mkdirSync(DIST, { recursive: true });
-writeModules(DIST, []);
-remove(DIST, /^(tv\.js|sha256\.)/);
-writeFileSync(`${DIST}tv.js`, await bundleForTv());
+try {
+  writeModules(BUILT, []);
+  remove(BUILT, /^(tv\.js|sha256\.)/);
+  writeFileSync(`${BUILT}tv.js`, await bundleForTv());
 
-// For `require`, and for TypeScript in projects that compile to it.
-writeModules(`${DIST}cjs/`, ['--module', 'commonjs', '--verbatimModuleSyntax', 'false']);
-remove(`${DIST}cjs/`, /^(tv|sha256)\./);
-writeFileSync(`${DIST}cjs/package.json`, '{"type":"commonjs"}\n');
+  // For `require`, and for TypeScript in projects that compile to it.
+  writeModules(`${BUILT}cjs/`, ['--module', 'commonjs', '--verbatimModuleSyntax', 'false']);
+  remove(`${BUILT}cjs/`, /^(tv|sha256)\./);
+  writeFileSync(`${BUILT}cjs/package.json`, '{"type":"commonjs"}\n');
+  mkdirSync(DIST, { recursive: true });
+  replaceFiles(BUILT, DIST);
+} finally {
+  rmSync(BUILT, { recursive: true });
+}

@@ -50,6 +50,18 @@ export function expectRequests({ provider }: Kit, code: string, count: number): 
   equal('requests at the token endpoint', provider.requests(code).length, count);
 }
 
+/** A text is sent as it is. Without `from`, from an address that has its whole burst. */
+export async function postJson(
+  { relay }: Kit,
+  path: string,
+  body: unknown,
+  from?: ClientAddress,
+): Promise<Answer> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const address = from ?? (await relay.addresses.next());
+  return relay.send({ method: 'POST', path, body: text, from: address });
+}
+
 /** Far more than a burst, even if the bucket fills a little meanwhile. */
 const TRIES = 12;
 

@@ -11,7 +11,14 @@ const services = [
   { name: 'anilist', displayName: 'AniList' },
 ];
 const clock = { now: () => nowMs, setTimer: () => () => {} };
-const admin = createAdmin({ clock, services, maxSessions: 5_000, names: [] });
+const admin = createAdmin({
+  clock,
+  services,
+  maxSessions: 5_000,
+  names: [],
+  runtime: 'Bun 1.0.0',
+  token: undefined,
+});
 const { monitor } = admin;
 let seed = 7;
 /** The same picture each time. Numerical Recipes, "Quick and Dirty Generators". */
@@ -28,7 +35,7 @@ function signIn(service: string, isBroken: boolean) {
   monitor.calledBack(service);
   if (random() < 0.05) return monitor.ended(service, 'access_denied');
   const tookMs = 80 + random() * 300;
-  monitor.answered(service, 'exchange', 'granted', 200, tookMs);
+  monitor.answered(service, 'exchange', 'granted', tookMs);
   monitor.ended(service, 'signed_in');
   monitor.delivered(service, 1 + random() * 4);
 }

@@ -3,8 +3,8 @@
  * to embed (dist/sign-in-relay.js). With `--executable=FILE` it writes a program that needs
  * no runtime, for this machine; with `--worker=FILE` the relay for Cloudflare Workers.
  */
-import { rmSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { BunPlugin } from 'bun';
 
@@ -42,20 +42,47 @@ function definitions(): Record<string, string> {
 }
 
 async function buildForNode(): Promise<void> {
-  const cli = join(ROOT, 'dist/cli');
-  rmSync(cli, { recursive: true, force: true });
+  const dist = join(ROOT, 'dist');
+  const built = mkdtempSync(`${dist}-`);
   const common = { root: ROOT, target: 'node', define: definitions() } as const;
-  // Splitting keeps the client of Redis out of a relay that does not use it.
-  await Bun.build({
-    ...common,
-    ...{ entrypoints: [join(ROOT, 'src/cli/main.ts')], outdir: cli, naming: '[name].[ext]' },
-    ...{ splitting: true, packages: 'external' },
-  });
-  await Bun.build({
-    ...common,
-    ...{ entrypoints: [join(ROOT, 'src/embed.ts')], outdir: join(ROOT, 'dist') },
-    naming: 'sign-in-relay.[ext]',
-  });
+  try {
+    // Splitting keeps the client of Redis out of a relay that does not use it.
+    await Bun.build({
+      ...common,
+      ...{ entrypoints: [join(ROOT, 'src/cli/main.ts')], outdir: join(built, 'cli') },
+      ...{ naming: '[name].[ext]', splitting: true, packages: 'external' },
+    });
+    await Bun.build({
+      ...common,
+      ...{ entrypoints: [join(ROOT, 'src/embed.ts')], outdir: built },
+      naming: 'sign-in-relay.[ext]',
+    });
+    mkdirSync(join(dist, 'cli'), { recursive: true });
+    replaceFiles(join(built, 'cli'), join(dist, 'cli'));
+    renameSync(join(built, 'sign-in-relay.js'), join(dist, 'sign-in-relay.js'));
+  } finally {
+    rmSync(built, { recursive: true });
+  }
+}
+
+/**
+ * Moves every file of `from` into `to`, and removes what else is in `to`. At no moment is a
+ * file missing or half written that both have: a relay that starts while dist/ is built
+ * again from the same source finds all its modules.
+ */
+export function replaceFiles(from: string, to: string): void {
+  const files = listFiles(from);
+  for (const file of files) {
+    mkdirSync(dirname(join(to, file)), { recursive: true });
+    renameSync(join(from, file), join(to, file));
+  }
+  for (const file of listFiles(to)) if (!files.includes(file)) rmSync(join(to, file));
+}
+
+function listFiles(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => !entry.isDirectory());
+  return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
 }
 
 /** For Cloudflare Workers. Only what the runtime has itself is imported. */

@@ -1,27 +1,47 @@
 /** Makes the Debian package of an executable: program, unit, settings, documentation. */
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import packageJson from '../package.json' with { type: 'json' };
-
-const ROOT = join(import.meta.dir, '..');
+import { listTracked, ROOT, run } from './run.ts';
 
 /** May hold secrets, so only root reads it. */
 const SETTINGS = 'etc/sign-in-relay/environment';
+const DOCUMENTATION = 'usr/share/doc/sign-in-relay';
 
-/** Where the files of the repository are in the package. */
-const FILES: Readonly<Record<string, string>> = {
-  'deploy/debian/sign-in-relay.service': 'usr/lib/systemd/system/sign-in-relay.service',
-  'deploy/debian/environment': SETTINGS,
-  LICENSE: 'usr/share/doc/sign-in-relay/copyright',
-  'CHANGELOG.md': 'usr/share/doc/sign-in-relay/CHANGELOG.md',
-  'docs/configuration.md': 'usr/share/doc/sign-in-relay/configuration.md',
-  'docs/operating.md': 'usr/share/doc/sign-in-relay/operating.md',
-  'docs/providers.md': 'usr/share/doc/sign-in-relay/providers.md',
-};
+/** Where the files of the repository are in the package, and their modes. */
+const FILES: readonly (readonly [from: string, to: string, mode?: number])[] = [
+  ['deploy/debian/sign-in-relay.service', 'usr/lib/systemd/system/sign-in-relay.service'],
+  ['deploy/debian/environment', SETTINGS, 0o640],
+  ['deploy/debian/certbot-deploy-hook', 'usr/lib/sign-in-relay/certbot-deploy-hook', 0o755],
+  ['deploy/debian/lintian-overrides', 'usr/share/lintian/overrides/sign-in-relay'],
+  ['LICENSE', `${DOCUMENTATION}/copyright`],
+  ...['postinst', 'prerm', 'postrm'].map(
+    (script) => [`deploy/debian/${script}`, `DEBIAN/${script}`, 0o755] as const,
+  ),
+];
+
+/** What the documentation consists of. It keeps its folders, so that its links lead somewhere. */
+const DOCUMENTS = [
+  ...['docs', 'deploy', 'examples', 'demo/tv.html'],
+  ...['client/README.md', 'conformance/README.md', ':(top,glob)*.md'],
+];
 
 /** Debian installs the package from here. Nobody answers mail at it: the field is obligatory. */
 const MAINTAINER = 'Sign-in Relay <sign-in-relay@localhost>';
+
+/** LoadCredential= of a folder, in the unit, is of systemd 251. */
+const DEPENDS = 'libc6 (>= 2.17), passwd, systemd (>= 251)';
 
 export type DebianArchitecture = 'amd64' | 'arm64';
 
@@ -31,43 +51,63 @@ export function buildDebianPackage(
   file: string,
 ): void {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-debian-'));
+  const place = (from: string, to: string, mode = 0o644) => copy(from, join(folder, to), mode);
   try {
     // dpkg takes the modes as they are; a folder made by mkdtemp is closed.
     chmodSync(folder, 0o755);
-    copy(executable, join(folder, 'usr/bin/sign-in-relay'), 0o755);
-    for (const [from, to] of Object.entries(FILES)) {
-      copy(join(ROOT, from), join(folder, to), to === SETTINGS ? 0o640 : 0o644);
+    place(executable, 'usr/bin/sign-in-relay', 0o755);
+    for (const [from, to, mode] of FILES) place(join(ROOT, from), to, mode);
+    for (const document of listTracked(...DOCUMENTS)) {
+      place(join(ROOT, document), join(DOCUMENTATION, document));
     }
+    symlinkSync('copyright', join(folder, DOCUMENTATION, 'LICENSE'));
     mkdirSync(join(folder, 'etc/sign-in-relay/secrets'), { mode: 0o700 });
-    for (const script of ['postinst', 'prerm', 'postrm']) {
-      copy(join(ROOT, 'deploy/debian', script), join(folder, 'DEBIAN', script), 0o755);
-    }
+    const manual = readFileSync(join(ROOT, 'deploy/debian/sign-in-relay.1'));
+    compress(manual, join(folder, 'usr/share/man/man1/sign-in-relay.1.gz'));
+    compress(describeChanges(), join(folder, DOCUMENTATION, 'changelog.gz'));
     writeFileSync(join(folder, 'DEBIAN/conffiles'), `/${SETTINGS}\n`);
-    writeFileSync(join(folder, 'DEBIAN/control'), controlOf(architecture));
-    const command = ['dpkg-deb', '--root-owner-group', '-Zzstd', '-z3', '--build', folder, file];
-    const { exitCode, stderr } = Bun.spawnSync(command);
-    if (exitCode !== 0) throw new Error(`dpkg-deb failed:\n${stderr}`);
+    writeFileSync(join(folder, 'DEBIAN/control'), describeControl(architecture));
+    // Of the files' times none is later than the commit, so the same commit makes the same package.
+    const env = { SOURCE_DATE_EPOCH: timeOfCommit('%ct') };
+    run(['dpkg-deb', '--root-owner-group', '-Zxz', '-z1', '--build', folder, file], env);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 function copy(from: string, to: string, mode: number): void {
-  mkdirSync(dirname(to), { recursive: true, mode: 0o755 });
+  makeFolderOf(to);
   copyFileSync(from, to);
   chmodSync(to, mode);
 }
 
-function controlOf(architecture: DebianArchitecture): string {
+function compress(text: string | Buffer, to: string): void {
+  makeFolderOf(to);
+  writeFileSync(to, gzipSync(text, { level: 9 }));
+}
+
+const makeFolderOf = (path: string) => mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+
+const timeOfCommit = (format: string) => run(['git', 'log', '-1', `--format=${format}`]).trim();
+
+/** The changelog in Debian's form, which every package must have. */
+function describeChanges(): string {
+  return `sign-in-relay (${packageJson.version}) stable; urgency=medium
+
+  * What changed is in /${DOCUMENTATION}/CHANGELOG.md.
+
+ -- ${MAINTAINER}  ${timeOfCommit('%cD')}
+`;
+}
+
+function describeControl(architecture: DebianArchitecture): string {
   return `Package: sign-in-relay
 Version: ${packageJson.version}
 Architecture: ${architecture}
 Maintainer: ${MAINTAINER}
-Depends: libc6 (>= 2.17), passwd
-Recommends: systemd
+Depends: ${DEPENDS}
 Section: net
 Priority: optional
 Description: OAuth 2.0 sign-in for devices without a browser
- ${packageJson.description}
-`;
+${packageJson.description.replace(/(.{1,78})(?: |$)/g, ' $1\n')}`;
 }

@@ -3,25 +3,32 @@
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 # The programs of examples/devices need the compilers from python3-qrcode on.
-packages='buildah caddy chromium curl haproxy nginx-light nodejs openssl redis-tools redis-server bsdutils systemd
+packages='buildah caddy chromium curl haproxy nginx-light nodejs openssl prometheus redis-tools redis-server bsdutils systemd lintian
   python3-oauthlib python3-qrcode qrencode golang-go cargo rustc librust-serde-json-dev librust-ureq-dev
   default-jdk-headless libandroid-json-org-java libgoogle-gson-java mono-mcs mono-runtime
   libmono-system-json4.0-cil libmono-system-net-http4.0-cil'
 apt-get --quiet update
 # shellcheck disable=SC2086
 apt-get --quiet install --yes --no-install-recommends $packages
-command -v valkey-server >/dev/null && exit
-if ! grep -q '^VERSION_CODENAME=bookworm$' /etc/os-release; then
-  exec apt-get --quiet install --yes --no-install-recommends valkey-server
-fi
-# Debian 12 has it only in backports. They are read with lists of their own, so those of the machine stay unchanged.
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-mkdir -p "$folder/lists/partial"
-mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' | awk '$2 == "bookworm" && $3 == "main" { print $1; exit }')
-for suite in bookworm bookworm-backports; do
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
-done >"$folder/sources.list"
-set -- -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/lists"
-apt-get --quiet "$@" update
-apt-get --quiet "$@" install --yes --no-install-recommends --target-release bookworm-backports valkey-server
+
+# Debian 12 has these only in later suites.
+for program in valkey-server:bookworm-backports kustomize:trixie; do
+  package=${program%%:*}
+  suite=${program#*:}
+  command -v "$package" >/dev/null && continue
+  if ! grep -q '^VERSION_CODENAME=bookworm$' /etc/os-release; then
+    apt-get --quiet install --yes --no-install-recommends "$package"
+    continue
+  fi
+  # Read with lists of their own, so those of the machine stay unchanged.
+  folder=$(mktemp -d)
+  mkdir -p "$folder/lists/partial"
+  mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' | awk '$2 == "bookworm" && $3 == "main" { print $1; exit }')
+  for each in bookworm "$suite"; do
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $each main"
+  done >"$folder/sources.list"
+  set -- -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/lists"
+  apt-get --quiet "$@" update
+  apt-get --quiet "$@" install --yes --no-install-recommends --target-release "$suite" "$package"
+  rm -rf "$folder"
+done

@@ -1,32 +1,100 @@
 /**
  * `npm run release` writes everything that a release consists of into a folder, dist/release
- * or the one that is given: npm package, executables, Debian packages, the files of deploy/,
- * a bill of materials, and the checksums of all. The image is built where buildah is.
+ * or the one that is given: npm packages, executables, Debian packages, the files of deploy/,
+ * a bill of materials, and the checksums of all. `--image` builds the image too, with buildah.
  */
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
 import { buildExecutable, EXECUTABLES, type ExecutableTarget, findCommit } from './build.ts';
 import { buildDebianPackage } from './debian.ts';
+import { listTracked, ROOT, run } from './run.ts';
 
-const ROOT = join(import.meta.dir, '..');
 const { name, version } = packageJson;
+const CHECKSUMS = 'SHA256SUMS';
 
 /** Debian runs on processors without AVX2. */
 const DEBIAN = { 'linux-x64-baseline': 'amd64', 'linux-arm64': 'arm64' } as const;
 
-function main([folder = join(ROOT, 'dist/release'), ...options]: readonly string[]): void {
-  const release = resolve(folder);
-  rmSync(release, { recursive: true, force: true });
-  mkdirSync(release, { recursive: true });
+/** The folder is replaced once the release is complete, so one that failed leaves what was there. */
+function main(): void {
+  const { values, positionals } = parseArgs({
+    options: { image: { type: 'boolean', default: false } },
+    allowPositionals: true,
+  });
+  const [folder = join(ROOT, 'dist/release'), ...others] = positionals.map((path) => resolve(path));
+  if (others.length > 0) throw new Error('One folder at most');
+  if (!mayReplace(folder)) {
+    throw new Error(`${folder} is not an earlier release. Remove it yourself, or name another`);
+  }
+  mkdirSync(dirname(folder), { recursive: true });
+  const release = mkdtempSync(`${folder}-`);
+  try {
+    chmodSync(release, 0o755);
+    writeRelease(release, values.image);
+    removeRelease(folder);
+    renameSync(release, folder);
+  } finally {
+    rmSync(release, { recursive: true, force: true });
+  }
+  console.log(`${folder}:\n${readFileSync(join(folder, CHECKSUMS), 'utf8')}`);
+}
+
+/** Nothing there, an empty folder, or a release of which each file is as it was written. */
+export function mayReplace(folder: string): boolean {
+  if (!existsSync(folder)) return true;
+  if (!lstatSync(folder).isDirectory()) return false;
+  const entries = readdirSync(folder, { withFileTypes: true });
+  if (entries.length === 0) return true;
+  const checksums = join(folder, CHECKSUMS);
+  return (
+    entries.every((entry) => entry.isFile()) &&
+    existsSync(checksums) &&
+    readFileSync(checksums, 'utf8') === describeChecksums(folder)
+  );
+}
+
+export function removeRelease(folder: string): void {
+  if (!mayReplace(folder)) throw new Error(`${folder} has changed meanwhile`);
+  if (!existsSync(folder)) return;
+  for (const file of readdirSync(folder)) unlinkSync(join(folder, file));
+  rmdirSync(folder);
+}
+
+function describeChecksums(folder: string): string {
+  const names = readdirSync(folder).filter((each) => each !== CHECKSUMS);
+  const lines = names.sort().map((each) => {
+    const digest = createHash('sha256').update(readFileSync(join(folder, each)));
+    return `${digest.digest('hex')}  ${each}\n`;
+  });
+  return lines.join('');
+}
+
+function writeRelease(release: string, withImage: boolean): void {
   const file = (ending: string) => join(release, `${name}-${version}${ending}`);
   const commit = findCommit();
   if (commit === undefined || commit.endsWith('-changed')) {
     console.log(`not from a commit: ${commit ?? 'no checkout'}`);
   }
 
-  run('npm', 'pack', '--silent', '--pack-destination', release);
+  run(['npm', 'pack', '--silent', '--pack-destination', release, '.', './client']);
   for (const [target, ending] of Object.entries(EXECUTABLES)) {
     buildExecutable(file(`-${ending}`), target as ExecutableTarget);
   }
@@ -34,39 +102,36 @@ function main([folder = join(ROOT, 'dist/release'), ...options]: readonly string
     const debian = join(release, `${name}_${version}_${architecture}.deb`);
     buildDebianPackage(file(`-${ending}`), architecture as 'amd64' | 'arm64', debian);
   }
-  run('tar', '--sort=name', '--owner=0', '--group=0', '-czf', file('-deploy.tar.gz'), 'deploy');
+  const owner = ['--sort=name', '--owner=0', '--group=0'];
+  run(['tar', ...owner, '-czf', file('-deploy.tar.gz'), '--', ...listTracked('deploy')]);
   writeFileSync(file('.cdx.json'), describeMaterials());
   copyFileSync(join(ROOT, 'CHANGELOG.md'), join(release, 'CHANGELOG.md'));
-  if (options.includes('--image')) buildImage(file('-image.tar'), commit ?? '');
+  if (withImage) buildImage(release, file('-image.tar'));
   else console.log('without the image: --image builds it with buildah');
-
-  const lines = readdirSync(release).map((each) => {
-    const digest = createHash('sha256').update(readFileSync(join(release, each)));
-    return `${digest.digest('hex')}  ${each}\n`;
-  });
-  writeFileSync(join(release, 'SHA256SUMS'), lines.join(''));
-  console.log(lines.join(''));
+  writeFileSync(join(release, CHECKSUMS), describeChecksums(release));
 }
 
 /** What is in the executables, in CycloneDX: the dependencies at run time, Bun among them. */
 function describeMaterials(): string {
   const options = ['--package-lock-only', '--omit=dev', '--sbom-type=application'];
-  const materials = JSON.parse(run('npm', 'sbom', ...options, '--sbom-format=cyclonedx'));
+  const materials = JSON.parse(run(['npm', 'sbom', ...options, '--sbom-format=cyclonedx']));
   // npm takes the name of the folder.
   materials.metadata.component.name = name;
   return `${JSON.stringify(materials, null, 2)}\n`;
 }
 
-function buildImage(file: string, commit: string): void {
-  const build = ['build', '--file=deploy/Dockerfile', `--build-arg=COMMIT=${commit}`];
-  run('buildah', ...build, `--tag=${name}:${version}`, '.');
-  run('buildah', 'push', `${name}:${version}`, `oci-archive:${file}:${version}`);
+/** Of the executable for this machine, with no need of the network once its base image is here. */
+function buildImage(release: string, file: string): void {
+  const context = mkdtempSync(join(tmpdir(), 'sign-in-relay-image-'));
+  try {
+    run(['scripts/image-context.sh', release, context]);
+    const options = ['--file=deploy/Dockerfile', '--ignorefile=deploy/Dockerfile.dockerignore'];
+    const executable = `--build-context=executable=${context}`;
+    run(['buildah', 'build', ...options, executable, `--tag=${name}:${version}`, '.']);
+    run(['buildah', 'push', `${name}:${version}`, `oci-archive:${file}:${version}`]);
+  } finally {
+    rmSync(context, { recursive: true, force: true });
+  }
 }
 
-function run(...command: readonly string[]): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd: ROOT });
-  if (exitCode !== 0) throw new Error(`${command.join(' ')} failed:\n${stdout}${stderr}`);
-  return stdout.toString();
-}
-
-main(process.argv.slice(2));
+if (import.meta.main) main();

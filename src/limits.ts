@@ -120,6 +120,9 @@ export const STORE_LATEST_MS = 1_500;
 /** Pause before a command without a reply is repeated. Longer than it takes to connect again. */
 export const STORE_RETRY_MS = 250;
 
+/** How long a start waits for Redis: longer than both take to start after a reboot, or than a short outage. */
+export const DEFAULT_REDIS_WAIT_SECONDS = 60;
+
 /** While the store is unreachable, the pause doubles up to this, because thousands may repeat a command. */
 export const STORE_RETRY_MAX_MS = 2 * SECOND_MS;
 

@@ -3,11 +3,57 @@
  * called where its event happens, and gets no secret and nothing that identifies a user.
  */
 
-export type RateLimitKind = 'start' | 'refresh' | 'revoke' | 'code' | 'qr' | 'poll';
+/*
+ * Every value that a label can have. The metrics begin with all of them at 0: Prometheus
+ * does not notice the first increase of a series that begins above it.
+ */
+export const GRANTS = ['exchange', 'refresh', 'revoke'] as const;
+export const STAGES = ['started', 'opened', 'called_back'] as const;
+export const RATE_LIMIT_KINDS = ['start', 'refresh', 'revoke', 'code', 'qr', 'poll'] as const;
+export const STORE_FAILURES = ['refused', 'unreachable'] as const;
+
+/** As in the log's `sign_in_finished`, or `cancelled` by the device, or `expired`. */
+export const SIGN_IN_OUTCOMES = [
+  'signed_in',
+  'access_denied',
+  'declined',
+  'cancelled',
+  'authorization_failed',
+  'missing_code',
+  'exchange_failed',
+  'expired',
+] as const;
+
+/** Of a request to a provider: a success, an error of RFC 6749 §5.2 or RFC 7009 §2.2.1, or the `reason` in the log. */
+export const UPSTREAM_OUTCOMES = [
+  'granted',
+  'revoked',
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+  'unsupported_token_type',
+  'timeout',
+  'unreachable',
+  'status',
+  'too_large',
+  'not_json',
+  'no_token',
+] as const;
+
+export type Grant = (typeof GRANTS)[number];
+export type Stage = (typeof STAGES)[number];
+export type RateLimitKind = (typeof RATE_LIMIT_KINDS)[number];
+export type StoreFailure = (typeof STORE_FAILURES)[number];
+export type SignInOutcome = (typeof SIGN_IN_OUTCOMES)[number];
+export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 
 export interface FailureEvent {
   readonly event: string;
-  readonly service: string;
+  /** Undefined: no provider's, but the store's. */
+  readonly service: string | undefined;
   /** The id of the sign-in in the log. */
   readonly signIn: string | undefined;
   readonly hint: string;
@@ -18,22 +64,14 @@ export interface Monitor {
   /** The link was opened for the first time. */
   opened(service: string): void;
   calledBack(service: string): void;
-  /** `outcome` is `granted`, `revoked` or the reason of the failure; `status` is 0 if there was no response. */
-  answered(
-    service: string,
-    grant: 'exchange' | 'refresh' | 'revoke',
-    outcome: string,
-    status: number,
-    tookMs: number,
-  ): void;
+  answered(service: string, grant: Grant, outcome: UpstreamOutcome, tookMs: number): void;
   /** A result was delivered for the first time. */
   delivered(service: string, waitedMs: number): void;
-  /** `outcome` is that of the log's `sign_in_finished`, or `cancelled`, or `expired`. */
-  ended(service: string, outcome: string): void;
-  expired(service: string, stage: string): void;
+  ended(service: string, outcome: SignInOutcome): void;
+  expired(service: string, stage: Stage): void;
   rateLimited(kind: RateLimitKind): void;
   storeAnswered(tookMs: number): void;
-  storeFailed(reason: 'refused' | 'unreachable'): void;
+  storeFailed(reason: StoreFailure): void;
   failed(failure: FailureEvent): void;
 }
 

@@ -32,7 +32,7 @@ import { createRefreshes, type RefreshStore } from './relay/refresh.ts';
 import { createRelay } from './relay/relay.ts';
 import { createRevocations } from './relay/revoke.ts';
 import type { RandomBytes } from './relay/secrets.ts';
-import type { SessionStore } from './relay/store.ts';
+import type { SessionStore, StoreProblem } from './relay/store.ts';
 import type { Clock } from './relay/time.ts';
 import type { EnabledSettings, Settings, SettingWarning } from './settings/index.ts';
 import { createMemoryRateLimiter } from './stores/memory/rate-limits.ts';
@@ -55,8 +55,8 @@ export interface Stores {
   readonly refreshes: RefreshStore;
   /** Limits of different names have separate buckets. */
   createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
-  /** Why sign-ins currently fail at the store. Absent: this store cannot fail. */
-  findProblem?(): string | undefined;
+  /** Absent: this store cannot fail. */
+  findProblem?(): StoreProblem | undefined;
   /** Uses user and password of `next` for each new connection. Absent: this store has none. */
   renewCredentials?(next: RedisTarget): Promise<CredentialsOutcome>;
   close(): void;
@@ -99,6 +99,8 @@ export interface ServiceState {
   readonly parkedPolls: number;
   /** Why `/ready` gets a 503. Undefined: it gets a 200. */
   readonly unreadiness: string | undefined;
+  /** Why some requests fail, although it gets a 200. */
+  readonly limitation?: string | undefined;
 }
 
 /** A service that leaves it to its caller when to discover and when to sweep. */
@@ -179,11 +181,17 @@ export function createService(
   function findUnreadiness(): string | undefined {
     if (draining) return 'draining';
     const problem = stores.findProblem?.();
-    if (problem !== undefined) return problem;
+    if (problem?.stopsEverything) return problem.text;
     const names = offered.map(({ name }) => name);
     // An issuer that is down must not take the other providers out of service.
     if (names.length === 0 || names.some((name) => providers.find(name).ok)) return undefined;
     return `discovering: no issuer has answered yet (${names.join(', ')})`;
+  }
+
+  /** A load balancer must not take callbacks and polls away because starts are refused. */
+  function findLimitation(): string | undefined {
+    const problem = stores.findProblem?.();
+    return problem?.stopsEverything ? undefined : problem?.text;
   }
 
   settings.providers.forEach(enable);
@@ -211,7 +219,7 @@ export function createService(
       clock,
       monitor,
       signInLog,
-      health: { isDraining: () => draining, findUnreadiness },
+      health: { isDraining: () => draining, findUnreadiness, findLimitation },
     },
   );
 
@@ -257,8 +265,12 @@ export function createService(
       // Expired sessions in memory would be counted.
       await Promise.resolve(store.sweep()).catch(() => {});
       const liveSessions = await Promise.resolve(store.countLive()).catch(() => undefined);
-      const unreadiness = findUnreadiness();
-      return { liveSessions, parkedPolls: relay.countParked(), unreadiness };
+      return {
+        liveSessions,
+        parkedPolls: relay.countParked(),
+        unreadiness: findUnreadiness(),
+        limitation: findLimitation(),
+      };
     },
     async settled() {
       await store.settled();

@@ -1,7 +1,7 @@
 /** The service in a process: it opens the stores that the settings name, sweeps, and retries discovery. */
 import { DISCOVERY_RETRY_MS } from './limits.ts';
 import { log } from './log.ts';
-import { NO_MONITOR } from './monitor.ts';
+import { type Monitor, NO_MONITOR } from './monitor.ts';
 import type { Clock } from './relay/time.ts';
 import {
   createDisabledService,
@@ -75,44 +75,42 @@ async function openStores(settings: EnabledSettings, world: World): Promise<Stor
   // Loaded only when needed: the client library is larger than the rest of the relay.
   const { openRedis } = await import('./stores/redis/open.ts');
   const { monitor = NO_MONITOR } = world;
-  const { onEvent, findProblem } = createStoreWatch();
-  const stores = await openRedis({
+  return openRedis({
     target: redis.target,
     prefix: redis.prefix,
+    waitMs: redis.waitMs,
     maxSessions,
     startPolicy,
     clock,
     randomBytes: world.randomBytes,
     monitor,
-    onEvent,
+    onEvent: (event) => reportRedisEvent(event, monitor),
   });
-  const { sessions, refreshes, createRateLimiter, renewCredentials, close } = stores;
-  return { sessions, refreshes, createRateLimiter, findProblem, renewCredentials, close };
 }
 
-/** Logs the events of a store, and keeps its current problem. */
-function createStoreWatch() {
-  let isLost = false;
-  const refusals = new Set<string>();
-  return {
-    onEvent(event: RedisEvent): void {
-      logRedisEvent(event);
-      if (event.type === 'store_lost') isLost = true;
-      if (event.type === 'store_back') isLost = false;
-      if (event.type === 'store_refuses') refusals.add(event.reason);
-      if (event.type === 'store_accepts') refusals.delete(event.reason);
-    },
-    findProblem(): string | undefined {
-      if (isLost) return 'store: Redis is unreachable';
-      const [reason] = refusals;
-      return reason === undefined ? undefined : `store: Redis refuses commands (${reason})`;
-    },
-  };
+/** A failure stays on the admin page after it has ended, as it may explain failed sign-ins. */
+function reportRedisEvent(event: RedisEvent, monitor: Monitor): void {
+  const { type, ...fields } = event;
+  if (RECOVERIES.has(type)) {
+    log.info(type, fields);
+    return;
+  }
+  log.warning(type, fields);
+  monitor.failed({ event: type, service: undefined, signIn: undefined, hint: hintFor(event) });
 }
 
-function logRedisEvent({ type, ...fields }: RedisEvent): void {
-  log[RECOVERIES.has(type) ? 'info' : 'warning'](type, fields);
+function hintFor(event: RedisEvent): string {
+  if ('remedy' in event) return `${event.reason}: ${event.remedy}`;
+  if (!('problem' in event)) return HINTS[event.type] ?? '';
+  return 'primary' in event ? `${event.primary}: ${event.problem}` : event.problem;
 }
+
+/** For failures that have no text of their own. */
+const HINTS: Readonly<Record<string, string>> = {
+  store_primary_unconfirmed:
+    'a lost primary answers again, and nothing confirms it: check the Sentinels',
+  store_unreplicated: 'no replica keeps up, so a failover would lose sign-ins: check the replicas',
+};
 
 const RECOVERIES: ReadonlySet<string> = new Set([
   'store_back',

@@ -18,9 +18,9 @@ import { findUndocumented } from './kit/log-document.ts';
 import { searchLogs } from './kit/secrets.ts';
 
 /** What the tests run. scripts/install-test-tools.sh installs all of it. */
-const COMMANDS = 'buildah caddy chromium curl haproxy nginx node openssl redis-cli redis-server'
-  .concat(' valkey-server script systemd-analyze go rustc cargo javac mcs mono')
-  .split(' ');
+const COMMANDS = `buildah caddy chromium curl haproxy kustomize lintian nginx node openssl
+  prometheus promtool redis-cli redis-server script systemd-analyze valkey-server
+  cargo go javac mcs mono rustc`.split(/\s+/);
 const FILES = [
   '/usr/lib/mono/4.5/System.Net.Http.dll',
   '/usr/lib/mono/4.5/System.Json.dll',
@@ -43,8 +43,13 @@ const ROOT = join(import.meta.dir, '..');
 const FILES_AT_ONCE = 2;
 /** More than the summary of `bun test` has. */
 const ENDING_CHARACTERS = 500;
+/** Enough for the values that a test compared. */
+const FAILURE_CHARACTERS = 4_000;
 /** A search for fewer secrets means that the tests plant none any more. */
 const MIN_SECRETS = 100;
+
+/** What `bun test` printed of each test that failed: thousands of lines above the summary. */
+const failures: string[] = [];
 
 async function main(): Promise<void> {
   await installMissing();
@@ -55,6 +60,7 @@ async function main(): Promise<void> {
     const all = sum(await runAll(folder));
     const isStrict = process.env.CI === 'true';
     const failed = all.failed + (isStrict ? all.skipped : 0);
+    for (const text of failures) console.log(`\n${text.slice(-FAILURE_CHARACTERS)}`);
     if (all.skipped > 0) console.log(`\n${all.skipped} skipped`);
     console.log(`\n${all.passed} passed, ${failed} failed`);
     process.exitCode = failed === 0 ? 0 : 1;
@@ -103,8 +109,10 @@ async function runTests(env: Env): Promise<Counts> {
     stdio: ['ignore', 'inherit', 'pipe'],
   });
   let ending = '';
+  const collect = createFailureCollector();
   for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
     process.stderr.write(text);
+    collect(text);
     ending = (ending + text).slice(-ENDING_CHARACTERS);
   }
   const exitCode = await child.exited;
@@ -113,6 +121,25 @@ async function runTests(env: Env): Promise<Counts> {
   const [passed, failed, skipped] = [read('pass'), read('fail'), read('skip') + read('todo')];
   // A crash has no summary.
   return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed, skipped };
+}
+
+/** The details of a test are the lines between the line of the test before it and its own. */
+function createFailureCollector(): (text: string) => void {
+  let rest = '';
+  let details: string[] = [];
+  let isOver = false;
+  return (text) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      // The names once more.
+      isOver ||= /^\d+ tests? failed:$/.test(line);
+      if (isOver) return;
+      details.push(line);
+      if (line.startsWith('(fail)')) failures.push(details.join('\n'));
+      if (/^\((?:pass|fail|skip|todo)\)|^test\/\S+:$/.test(line)) details = [];
+    }
+  };
 }
 
 function checkLogs(logFolder: string, secretsFile: string): Counts {

@@ -79,8 +79,11 @@ const PATIENCE_MS = 3_600_000;
 const LONG_POLL_MS = 65_000;
 /** As long as a relay's, and much longer. */
 const MAX_SECRET = 512;
-/** It is opened in a browser, where other schemes run scripts or start apps. */
-const LINK = /^https?:\/\/[!-~]{1,2048}$/i;
+/**
+ * It is opened in a browser, where other schemes run scripts or start apps, and people read
+ * its host, which a user name before it would look like.
+ */
+const LINK = /^https?:\/\/(?!:|[^\s/?#\\]*@)[!-~]{1,2048}$/i;
 /** What a relay reports of the provider, apart from `authorization_failed` (docs/protocol.md §3). */
 const REPORTED = /^(access_denied|missing_code|exchange_failed)$/;
 const SHORT_LINK = /\/L\/[^/]*$/;

@@ -1,7 +1,7 @@
 /** Signing out: `POST /revoke` (docs/extensions.md) and `/oauth2/<service>/revoke` (RFC 7009). */
 
 import { times } from '../async.ts';
-import { expectOAuthError, expectRequests, readOAuth } from '../device.ts';
+import { expectOAuthError, expectRequests, postJson, readOAuth } from '../device.ts';
 import {
   equal,
   expectJson,
@@ -25,12 +25,6 @@ const MAX_BODY_BYTES = 16_384;
 const REVOKED = text('', 200, 'text/plain');
 
 const pathOf = (service: string) => `/oauth2/${service}/revoke`;
-
-async function post({ relay }: Kit, body: unknown, from?: ClientAddress): Promise<Answer> {
-  const sent = typeof body === 'string' ? body : JSON.stringify(body);
-  const address = from ?? (await relay.addresses.next());
-  return relay.send({ method: 'POST', path: '/revoke', body: sent, from: address });
-}
 
 async function postForm(
   { relay, options }: Kit,
@@ -66,7 +60,11 @@ export const revoke = cases((test) => {
   test('docs/extensions.md "Signing out": refresh and access token go to the provider with the client id and secret: 200 {}', async (kit) => {
     const { provider, options } = kit;
     const [refreshToken, accessToken] = [provider.issue(REVOKED), provider.issue(REVOKED)];
-    const answer = await post(kit, { service: options.serviceB, refreshToken, accessToken });
+    const answer = await postJson(kit, '/revoke', {
+      service: options.serviceB,
+      refreshToken,
+      accessToken,
+    });
     expectNoStore(answer);
     expectJson(answer, {});
     for (const [token, hint] of [
@@ -95,7 +93,7 @@ export const revoke = cases((test) => {
     for (const reply of [REVOKED, json({ error: 'invalid_token' }, 400)]) {
       const accessToken = provider.issue(reply);
       const asked = { service: options.serviceB, accessToken };
-      for (const _ of [1, 2]) expectStatus(await post(kit, asked), 200);
+      for (const _ of [1, 2]) expectStatus(await postJson(kit, '/revoke', asked), 200);
       expectStatus(await postForm(kit, { token: provider.issue(reply) }), 200);
     }
   });
@@ -104,7 +102,7 @@ export const revoke = cases((test) => {
     const { provider, options } = kit;
     const token = provider.issue(REVOKED);
     expectRefused(
-      await post(kit, { service: options.serviceA, refreshToken: token }),
+      await postJson(kit, '/revoke', { service: options.serviceA, refreshToken: token }),
       'unsupported',
     );
     const answer = await postForm(kit, { token }, { service: options.serviceA });
@@ -121,7 +119,10 @@ export const revoke = cases((test) => {
     ] as const) {
       const said = { error, error_description: 'conformance-words-of-a-provider' };
       const issue = () => provider.issue(json(said, status));
-      const own = await post(kit, { service: options.serviceB, accessToken: issue() });
+      const own = await postJson(kit, '/revoke', {
+        service: options.serviceB,
+        accessToken: issue(),
+      });
       equal('JSON fields', parseObject(own), { error });
       const oauth = await postForm(kit, { token: issue() });
       expectOAuthError(oauth, error);
@@ -134,11 +135,11 @@ export const revoke = cases((test) => {
     const undecided = [500, 429, 400].map((status) => json({}, status));
     for (const reply of [hangUp, ...undecided, redirect(307, 'trap')]) {
       const asked = { service: options.serviceB, accessToken: provider.issue(reply) };
-      const own = await post(kit, asked);
+      const own = await postJson(kit, '/revoke', asked);
       expectText(own, 503, 'Server busy');
       expectRetryAfter(own);
       // The mock provider answers a further request with 200.
-      expectStatus(await post(kit, asked), 200);
+      expectStatus(await postJson(kit, '/revoke', asked), 200);
       const oauth = await postForm(kit, { token: provider.issue(reply) });
       expectOAuthError(oauth, 'temporarily_unavailable', 503);
       expectRetryAfter(oauth);
@@ -150,17 +151,20 @@ export const revoke = cases((test) => {
     const token = provider.issue(REVOKED);
     const { serviceB } = options;
     for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {
-      expectText(await post(kit, body), 400, 'Invalid JSON');
+      expectText(await postJson(kit, '/revoke', body), 400, 'Invalid JSON');
     }
     for (const body of [
       'null',
       { accessToken: token },
       { service: 'nosuch', accessToken: token },
     ]) {
-      expectText(await post(kit, body), 400, 'Unknown service');
+      expectText(await postJson(kit, '/revoke', body), 400, 'Unknown service');
     }
     for (const tokens of [{}, { accessToken: '' }, { refreshToken: 1 }]) {
-      expectRefused(await post(kit, { service: serviceB, ...tokens }), 'invalid_request');
+      expectRefused(
+        await postJson(kit, '/revoke', { service: serviceB, ...tokens }),
+        'invalid_request',
+      );
     }
     const form = formCall(pathOf(serviceB), {});
     for (const body of ['', 'token=', `token=${token}&token=${token}`]) {
@@ -190,7 +194,7 @@ export const revoke = cases((test) => {
     const answers = await Promise.all(
       times(2 * BURST, () => {
         const accessToken = provider.issue(REVOKED);
-        return post(kit, { service: options.serviceB, accessToken }, from);
+        return postJson(kit, '/revoke', { service: options.serviceB, accessToken }, from);
       }),
     );
     const refused = answers.find(({ status }) => status !== 200);

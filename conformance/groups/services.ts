@@ -1,7 +1,7 @@
 /** `GET /services`, `POST /refresh` and `details`: what a device may ask for besides a sign-in (docs/extensions.md). */
 
 import { times } from '../async.ts';
-import { expectRequests, expectResult } from '../device.ts';
+import { expectRequests, expectResult, postJson } from '../device.ts';
 import {
   equal,
   expectJson,
@@ -16,7 +16,7 @@ import {
   present,
   readJson,
 } from '../expect.ts';
-import type { Answer, ClientAddress } from '../http.ts';
+import type { Answer } from '../http.ts';
 import { after, hangUp, json } from '../mock-provider.ts';
 import { registrationAt } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
@@ -84,12 +84,6 @@ export const services = cases((test) => {
   });
 });
 
-async function post({ relay }: Kit, body: unknown, from?: ClientAddress): Promise<Answer> {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const address = from ?? (await relay.addresses.next());
-  return relay.send({ method: 'POST', path: '/refresh', body: text, from: address });
-}
-
 /** A refresh that the provider decided: status 400, and only its error. */
 function expectRefused(answer: Answer, error: string): void {
   expectStatus(answer, 400);
@@ -112,7 +106,7 @@ export const refresh = cases((test) => {
       const { access_token, refresh_token, expires_in, ...rest } = provider.makeOAuthTokens();
       const reply = json({ access_token, refresh_token, expires_in, ...rest });
       const refreshToken = provider.issue(reply);
-      const answer = await post(kit, { service, refreshToken, scope: 'read' });
+      const answer = await postJson(kit, '/refresh', { service, refreshToken, scope: 'read' });
       expectNoStore(answer);
       const tokens = { accessToken: access_token, refreshToken: refresh_token };
       expectJson(answer, { ...tokens, expiresIn: expires_in });
@@ -129,8 +123,8 @@ export const refresh = cases((test) => {
     const { access_token } = provider.makeOAuthTokens();
     const refreshToken = provider.issue(after(800, json({ access_token })));
     const asked = { service: options.serviceB, refreshToken };
-    const answers = await Promise.all(times(5, () => post(kit, asked)));
-    for (const answer of [...answers, await post(kit, asked)]) {
+    const answers = await Promise.all(times(5, () => postJson(kit, '/refresh', asked)));
+    for (const answer of [...answers, await postJson(kit, '/refresh', asked)]) {
       expectJson(answer, { accessToken: access_token });
     }
     expectRequests(kit, refreshToken, 1);
@@ -145,7 +139,10 @@ export const refresh = cases((test) => {
     ] as const) {
       const said = { error, error_description: 'conformance-words-of-a-provider' };
       const refreshToken = provider.issue(json(said, status));
-      expectRefused(await post(kit, { service: options.serviceB, refreshToken }), error);
+      expectRefused(
+        await postJson(kit, '/refresh', { service: options.serviceB, refreshToken }),
+        error,
+      );
     }
   });
 
@@ -154,9 +151,9 @@ export const refresh = cases((test) => {
     const undecided = [500, 429, 400].map((status) => json({}, status));
     for (const reply of [hangUp, ...undecided]) {
       const asked = { service: options.serviceA, refreshToken: provider.issue(reply) };
-      expectBusy(await post(kit, asked));
+      expectBusy(await postJson(kit, '/refresh', asked));
       // The mock provider answers a further request with tokens.
-      expectStatus(await post(kit, asked), 200);
+      expectStatus(await postJson(kit, '/refresh', asked), 200);
     }
   });
 
@@ -164,14 +161,14 @@ export const refresh = cases((test) => {
     const { provider, options } = kit;
     const refreshToken = provider.issue(json(provider.makeOAuthTokens()));
     for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {
-      expectText(await post(kit, body), 400, 'Invalid JSON');
+      expectText(await postJson(kit, '/refresh', body), 400, 'Invalid JSON');
     }
     for (const body of ['null', { refreshToken }, { service: 'nosuch', refreshToken }]) {
-      expectText(await post(kit, body), 400, 'Unknown service');
+      expectText(await postJson(kit, '/refresh', body), 400, 'Unknown service');
     }
     for (const wrong of [undefined, '', 1]) {
       const asked = { service: options.serviceA, refreshToken: wrong };
-      expectRefused(await post(kit, asked), 'invalid_request');
+      expectRefused(await postJson(kit, '/refresh', asked), 'invalid_request');
     }
     expectRequests(kit, refreshToken, 0);
   });
@@ -182,7 +179,9 @@ export const refresh = cases((test) => {
     const answers: Answer[] = [];
     for (const _ of times(2 * BURST, Number)) {
       const refreshToken = provider.issue(json(provider.makeOAuthTokens()));
-      answers.push(await post(kit, { service: options.serviceA, refreshToken }, from));
+      answers.push(
+        await postJson(kit, '/refresh', { service: options.serviceA, refreshToken }, from),
+      );
     }
     for (const answer of answers.slice(0, BURST)) expectStatus(answer, 200);
     // Not every further one is refused: where requests are slow, the bucket fills meanwhile.
@@ -235,6 +234,6 @@ export const details = cases((test) => {
     const reply = json({ access_token, token_type, scope, id_token });
     const asked = { service: options.serviceA, refreshToken: provider.issue(reply), details: true };
     const more = { tokenType: token_type, scope, idToken: id_token };
-    expectJson(await post(kit, asked), { accessToken: access_token, ...more });
+    expectJson(await postJson(kit, '/refresh', asked), { accessToken: access_token, ...more });
   });
 });

@@ -1,8 +1,10 @@
 /**
  * The admin port: metrics for Prometheus, and a page for the operator. Loaded only with
- * ADMIN_PORT. It needs no password, because it shows no secret; it listens on loopback
- * unless ADMIN_HOST is set. docs/operating.md "The admin port".
+ * ADMIN_PORT. It shows no secret. It listens on loopback unless ADMIN_HOST is set, and
+ * requires ADMIN_TOKEN if that is set. docs/operating.md "The admin port".
  */
+import { Buffer } from 'node:buffer';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import { createApp, type HandleRequest, type Handler } from '../http/app.ts';
 import { textResponse } from '../http/responses.ts';
@@ -20,8 +22,12 @@ export interface AdminOptions {
   /** Every enabled provider, with the name that users see. */
   readonly services: readonly { readonly name: string; readonly displayName: string }[];
   readonly maxSessions: number;
+  /** Such as `Bun 1.4.5`. */
+  readonly runtime: string;
   /** Host names that requests may use, besides IP addresses and names without a dot. */
   readonly names: readonly string[];
+  /** Undefined: anybody may read. */
+  readonly token: string | undefined;
 }
 
 export interface Admin {
@@ -35,13 +41,23 @@ export interface Admin {
 /** Until the service has started. */
 const STARTING: ServiceState = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
 
-export function createAdmin({ clock, services, maxSessions, names }: AdminOptions): Admin {
+export function createAdmin(options: AdminOptions): Admin {
+  const { clock, services, maxSessions, runtime, names } = options;
   let readNow = async () => STARTING;
   const readState = () => readNow();
   const counts = createCounts(services.map(({ name }) => name));
   const recent = createRecent(clock);
+  const isAuthorized = createTokenCheck(options.token);
   const known = names.map((name) => name.toLowerCase());
-  const readStatus = createStatus({ clock, services, maxSessions, counts, recent, readState });
+  const readStatus = createStatus({
+    clock,
+    services,
+    maxSessions,
+    runtime,
+    counts,
+    recent,
+    readState,
+  });
 
   const show = (method: Handler) => ({ GET: method, HEAD: method });
   const page = (render: (status: Awaited<ReturnType<typeof readStatus>>) => string) =>
@@ -57,7 +73,7 @@ export function createAdmin({ clock, services, maxSessions, names }: AdminOption
   );
 
   async function metricsResponse(): Promise<Response> {
-    return new Response(writeMetrics(counts, maxSessions, await readState()), {
+    return new Response(writeMetrics(counts, { maxSessions, runtime }, await readState()), {
       headers: { 'Content-Type': METRICS_CONTENT_TYPE, 'Cache-Control': 'no-store' },
     });
   }
@@ -76,11 +92,40 @@ export function createAdmin({ clock, services, maxSessions, names }: AdminOption
       readNow = readState;
     },
 
-    handle: (request, peers) =>
-      isAllowedHost(request.headers.get('host') ?? '', known)
+    handle(request, peers) {
+      const { headers } = request;
+      if (!isAllowedHost(headers.get('host') ?? '', known)) {
+        return textResponse(421, 'Use the IP address, or list this name in ADMIN_NAMES');
+      }
+      return isAuthorized(headers.get('authorization') ?? '')
         ? app(request, peers)
-        : textResponse(421, 'Use the IP address, or list this name in ADMIN_NAMES'),
+        : textResponse(401, 'This needs the ADMIN_TOKEN', CHALLENGE);
+    },
   };
+}
+
+/** Without Bearer: Chromium ignores what follows a scheme that it does not know. */
+const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="Sign-in Relay"' } as const;
+
+/** Prometheus sends the token (RFC 6750 §2.1), a browser asks for a password (RFC 7617) with any user name. */
+function createTokenCheck(token: string | undefined): (authorization: string) => boolean {
+  if (token === undefined) return () => true;
+  const expected = digest(token);
+  return (authorization) => {
+    const [, scheme = '', credentials = ''] = /^(bearer|basic) +(\S+)$/i.exec(authorization) ?? [];
+    const given =
+      scheme.toLowerCase() === 'basic'
+        ? Buffer.from(credentials, 'base64')
+            .toString()
+            .replace(/^[^:]*:/, '')
+        : credentials;
+    return timingSafeEqual(digest(given), expected);
+  };
+}
+
+/** Of equal length whatever the text, as `timingSafeEqual` requires. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }
 
 /**

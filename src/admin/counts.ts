@@ -2,7 +2,16 @@
  * The numbers behind metrics and page. Counting allocates nothing, because every sign-in
  * does it: the counters of prom-client made a sign-in 8 % more expensive.
  */
-import type { Monitor, RateLimitKind } from '../monitor.ts';
+import {
+  type Grant,
+  type Monitor,
+  RATE_LIMIT_KINDS,
+  SIGN_IN_OUTCOMES,
+  STAGES,
+  STORE_FAILURES,
+  UPSTREAM_OUTCOMES,
+  type UpstreamOutcome,
+} from '../monitor.ts';
 
 /** From a delivery within one process to a device that gives up. */
 const DELIVERY_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60];
@@ -30,17 +39,18 @@ export class Distribution {
 }
 
 class GrantCounts {
-  /** By outcome, then by status; 0: no response. */
-  readonly responses = new Map<string, Map<number, number>>();
   readonly duration = new Distribution(UPSTREAM_BOUNDS);
+  readonly outcomes: Map<UpstreamOutcome, number>;
 
-  add(outcome: string, status: number, tookMs: number): void {
-    let byStatus = this.responses.get(outcome);
-    if (byStatus === undefined) {
-      byStatus = new Map();
-      this.responses.set(outcome, byStatus);
-    }
-    byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+  constructor(grant: Grant) {
+    const success = grant === 'revoke' ? 'revoked' : 'granted';
+    const isPossible = (outcome: UpstreamOutcome) =>
+      outcome === success || (outcome !== 'granted' && outcome !== 'revoked');
+    this.outcomes = zeros(UPSTREAM_OUTCOMES.filter(isPossible));
+  }
+
+  add(outcome: UpstreamOutcome, tookMs: number): void {
+    increase(this.outcomes, outcome);
     this.duration.add(tookMs);
   }
 }
@@ -51,25 +61,22 @@ export class ProviderCounts {
   calledBack = 0;
   exchanged = 0;
   delivered = 0;
-  readonly expired = new Map<string, number>();
-  readonly ended = new Map<string, number>();
-  readonly exchange = new GrantCounts();
-  readonly refresh = new GrantCounts();
-  readonly revoke = new GrantCounts();
+  readonly expired = zeros(STAGES);
+  readonly ended = zeros(SIGN_IN_OUTCOMES);
+  readonly exchange = new GrantCounts('exchange');
+  readonly refresh = new GrantCounts('refresh');
+  readonly revoke = new GrantCounts('revoke');
   readonly wait = new Distribution(DELIVERY_BOUNDS);
 }
 
 export type Counts = ReturnType<typeof createCounts>;
 
 export function createCounts(services: readonly string[]) {
-  // From zero, or Prometheus would not see the first event of a provider as an increase.
   const providers = new Map(services.map((name) => [name, new ProviderCounts()]));
-  const rateLimited: Record<RateLimitKind, number> = {
-    ...{ start: 0, refresh: 0, revoke: 0, code: 0, qr: 0, poll: 0 },
-  };
-  const store = { refused: 0, unreachable: 0, duration: new Distribution(STORE_BOUNDS) };
+  const rateLimited = zeros(RATE_LIMIT_KINDS);
+  const store = { failures: zeros(STORE_FAILURES), duration: new Distribution(STORE_BOUNDS) };
 
-  /** Over Redis there may be sessions of a provider that only another relay offers. */
+  /** Over Redis there may be sessions of a provider that only another relay offers, which then has its series from 0. */
   function of(service: string): ProviderCounts {
     let counts = providers.get(service);
     if (counts === undefined) {
@@ -89,10 +96,10 @@ export function createCounts(services: readonly string[]) {
     calledBack(service) {
       of(service).calledBack += 1;
     },
-    answered(service, grant, outcome, status, tookMs) {
+    answered(service, grant, outcome, tookMs) {
       const counts = of(service);
       if (grant === 'exchange' && outcome === 'granted') counts.exchanged += 1;
-      counts[grant].add(outcome, status, tookMs);
+      counts[grant].add(outcome, tookMs);
     },
     delivered(service, waitedMs) {
       const counts = of(service);
@@ -101,17 +108,17 @@ export function createCounts(services: readonly string[]) {
     },
     ended: (service, outcome) => increase(of(service).ended, outcome),
     expired: (service, stage) => increase(of(service).expired, stage),
-    rateLimited(kind) {
-      rateLimited[kind] += 1;
-    },
+    rateLimited: (kind) => increase(rateLimited, kind),
     storeAnswered: (tookMs) => store.duration.add(tookMs),
-    storeFailed(reason) {
-      store[reason] += 1;
-    },
+    storeFailed: (reason) => increase(store.failures, reason),
   };
   return { monitor, providers, rateLimited, store };
 }
 
-function increase(counts: Map<string, number>, name: string): void {
+function zeros<Name extends string>(names: readonly Name[]): Map<Name, number> {
+  return new Map(names.map((name) => [name, 0]));
+}
+
+function increase<Name extends string>(counts: Map<Name, number>, name: Name): void {
   counts.set(name, (counts.get(name) ?? 0) + 1);
 }

@@ -7,6 +7,7 @@
  */
 import { cpuUsage, memoryUsage } from 'node:process';
 import packageJson from '../../package.json' with { type: 'json' };
+import { GRANTS } from '../monitor.ts';
 import { readFileDescriptors } from '../server/file-descriptors.ts';
 import type { ServiceState } from '../service.ts';
 import type { Counts, Distribution, ProviderCounts } from './counts.ts';
@@ -29,11 +30,17 @@ interface Metric {
   readonly samples: readonly Sample[];
 }
 
-export function writeMetrics(counts: Counts, maxSessions: number, state: ServiceState): string {
+/** What does not change while the process runs. */
+interface Constants {
+  readonly maxSessions: number;
+  readonly runtime: string;
+}
+
+export function writeMetrics(counts: Counts, constants: Constants, state: ServiceState): string {
   const metrics = [
     ...signInMetrics(counts),
     ...requestMetrics(counts),
-    ...relayMetrics(maxSessions, state),
+    ...relayMetrics(constants, state),
     ...processMetrics(),
   ];
   return metrics.map(writeMetric).join('');
@@ -74,9 +81,7 @@ function signInMetrics({ providers }: Counts): Metric[] {
     counter(
       `sign_ins_${step}`,
       help,
-      each.flatMap(([provider, counts]) =>
-        [...read(counts)].map(([name, value]) => ({ labels: { provider, [label]: name }, value })),
-      ),
+      each.flatMap(([provider, counts]) => samplesBy(label, read(counts), { provider })),
     );
   return [
     count('started', 'Sign-ins that devices started.', (counts) => counts.started),
@@ -114,7 +119,7 @@ function signInMetrics({ providers }: Counts): Metric[] {
 
 function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
   const grants = [...providers].flatMap(([provider, counts]) =>
-    (['exchange', 'refresh', 'revoke'] as const).map((grant) => ({
+    GRANTS.map((grant) => ({
       labels: { provider, grant },
       counts: counts[grant],
     })),
@@ -122,15 +127,8 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
   return [
     counter(
       'upstream_requests',
-      'Requests to token and revocation endpoints, by grant (exchange, refresh or revoke), outcome, and status (0: no response).',
-      grants.flatMap(({ labels, counts }) =>
-        [...counts.responses].flatMap(([outcome, byStatus]) =>
-          [...byStatus].map(([status, value]) => ({
-            labels: { ...labels, outcome, status },
-            value,
-          })),
-        ),
-      ),
+      'Requests to token and revocation endpoints, by grant (exchange, refresh or revoke) and outcome.',
+      grants.flatMap(({ labels, counts }) => samplesBy('outcome', counts.outcomes, labels)),
     ),
     histogram(
       'upstream_request_duration',
@@ -140,21 +138,18 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
     counter(
       'rate_limited',
       'Requests that a rate limit refused, by kind.',
-      Object.entries(rateLimited).map(([kind, value]) => ({ labels: { kind }, value })),
+      samplesBy('kind', rateLimited),
     ),
     histogram('store_command_duration', 'Scripts that Redis ran.', [[{}, store.duration]]),
     counter(
       'store_errors',
       'Scripts that Redis refused, or did not answer (unreachable).',
-      (['refused', 'unreachable'] as const).map((reason) => ({
-        labels: { reason },
-        value: store[reason],
-      })),
+      samplesBy('reason', store.failures),
     ),
   ];
 }
 
-function relayMetrics(maxSessions: number, state: ServiceState): Metric[] {
+function relayMetrics({ maxSessions, runtime }: Constants, state: ServiceState): Metric[] {
   const { liveSessions, parkedPolls, unreadiness } = state;
   const { version } = packageJson;
   return [
@@ -166,7 +161,10 @@ function relayMetrics(maxSessions: number, state: ServiceState): Metric[] {
     gauge('sign_in_relay_parked_polls', 'Polls that this instance holds open.', parkedPolls),
     gauge('sign_in_relay_ready', '1 while /ready gets a 200.', unreadiness === undefined ? 1 : 0),
     gauge('sign_in_relay_max_sessions', 'MAX_SESSIONS.', maxSessions),
-    gauge('sign_in_relay_build_info', 'The version, as a label.', 1, { version }),
+    gauge('sign_in_relay_build_info', 'The version and the runtime, as labels.', 1, {
+      version,
+      runtime,
+    }),
   ];
 }
 
@@ -194,6 +192,15 @@ function processMetrics(): Metric[] {
 
 function counter(name: string, help: string, samples: readonly Sample[]): Metric {
   return { type: 'counter', name: `sign_in_relay_${name}_total`, help, samples };
+}
+
+/** One sample for each name. */
+function samplesBy(
+  label: string,
+  counts: ReadonlyMap<string, number>,
+  labels: Labels = {},
+): Sample[] {
+  return [...counts].map(([name, value]) => ({ labels: { ...labels, [label]: name }, value }));
 }
 
 /** An unknown value has no sample. */

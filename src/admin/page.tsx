@@ -5,7 +5,8 @@
  */
 import { hash } from 'node:crypto';
 import { raw } from 'hono/html';
-import { type HourOf, MINUTES } from './recent.ts';
+import { VERSION } from '../version.ts';
+import { type HourOf, MINUTES, type RecentFailure } from './recent.ts';
 import type { Funnel, Latency, Status } from './status.ts';
 
 const REFRESH_MS = 2_000;
@@ -42,12 +43,28 @@ table{width:100%;border-collapse:collapse}
 th,td{padding:.25rem .5rem;border-bottom:1px solid var(--rule);text-align:end;font-variant-numeric:tabular-nums;vertical-align:top}
 th{color:var(--quiet);font-weight:600}
 th:first-child,td:first-child,.text{text-align:start}
-svg{display:block;width:100%;height:auto}
-svg text{fill:var(--quiet);font-size:9px}
+svg{display:block;width:100%}
+figure{margin:0 0 .75rem}
+.ends{display:flex;justify-content:space-between;font-size:.8125rem}
 .good{fill:var(--good);color:var(--good)}.user{fill:var(--user);color:var(--user)}.bad{fill:var(--bad);color:var(--bad)}.gone{fill:var(--gone);color:var(--gone)}
-.axis{stroke:var(--rule)}.track{fill:var(--rule)}
+p>span{display:inline-block;margin-inline-end:.75rem}
+.track{fill:var(--rule)}
+.plot{border-bottom:1px solid var(--rule)}
 .quiet{color:var(--quiet)}
 #failures :is(th,td):nth-child(-n+4){white-space:nowrap}
+#failures td{overflow-wrap:anywhere}
+@media (max-width:40rem){
+body{padding:.5rem}
+thead{display:none}
+table,tbody,tr,td{display:block}
+tr{padding:.5rem 0;border-bottom:1px solid var(--rule)}
+tr:last-child{border:0}
+td{display:flex;justify-content:space-between;gap:1rem;padding:.125rem 0;border:0}
+td:first-child{font-weight:600}
+td:not(:first-child)::before{content:attr(data-column);color:var(--quiet)}
+#failures td:last-child{display:block;text-align:start}
+#failures td:last-child::before{content:none}
+}
 .stale main{opacity:.5}.stale::before{content:'The relay does not answer. These numbers are old.';display:block;padding:.5rem;color:var(--bad);font-weight:600}
 `;
 
@@ -91,14 +108,17 @@ export function renderWholePage(status: Status): string {
 
 /** What the script fetches. */
 export function renderNow(status: Status): string {
-  const { unreadiness, funnels, latencies, failures } = status;
+  const { unreadiness, limitation, funnels, latencies, failures } = status;
   return String(
     <>
       <header>
         <h1>Sign-in Relay</h1>
-        <span class={unreadiness === undefined ? 'good' : 'bad'}>{unreadiness ?? 'ready'}</span>
+        <span class={(unreadiness ?? limitation) === undefined ? 'good' : 'bad'}>
+          {unreadiness ?? limitation ?? 'ready'}
+        </span>
         <p class="quiet">
-          {clockOf(status.nowMs)} UTC, up {durationOf(status.upSeconds)}
+          {VERSION} on {status.runtime}, up {durationOf(status.upSeconds)}. It is{' '}
+          {clockOf(status.nowMs)} UTC.
         </p>
       </header>
       <section class="wide">
@@ -128,72 +148,97 @@ export function renderNow(status: Status): string {
         {failures.length === 0 ? (
           <p class="quiet">None since the start.</p>
         ) : (
-          <table id="failures">
-            <tr>
-              <th>UTC</th>
-              <th class="text">sign-in</th>
-              <th class="text">provider</th>
-              <th class="text">event</th>
-              <th class="text">what to do</th>
-            </tr>
-            {failures.map(({ atMs, signIn, service, event, hint }) => (
-              <tr>
-                <td>{clockOf(atMs)}</td>
-                <td class="text">{signIn ?? '–'}</td>
-                <td class="text">{service}</td>
-                <td class="text">{event}</td>
-                <td class="text">{hint}</td>
-              </tr>
-            ))}
-          </table>
+          <FailureTable failures={failures} />
         )}
       </section>
     </>,
   );
 }
 
-const FunnelTable = ({ funnels }: { funnels: readonly Funnel[] }) => (
-  <table id="funnel">
-    <tr>
-      <th>provider</th>
-      <th>started</th>
-      <th>opened</th>
-      <th>called back</th>
-      <th>exchanged</th>
-      <th>delivered</th>
-      <th>expired</th>
-    </tr>
-    {funnels.map((funnel) => (
+/** On a phone each cell is a line that begins with the name of its column. */
+const Table = ({
+  id,
+  columns,
+  rows,
+}: {
+  id: string;
+  columns: readonly Column[];
+  rows: readonly (readonly (string | number)[])[];
+}) => (
+  <table id={id}>
+    <thead>
       <tr>
-        <td>{funnel.displayName}</td>
-        <td>{funnel.started}</td>
-        <td>{partOf(funnel.opened, funnel.started)}</td>
-        <td>{partOf(funnel.calledBack, funnel.started)}</td>
-        <td>{partOf(funnel.exchanged, funnel.started)}</td>
-        <td>{partOf(funnel.delivered, funnel.started)}</td>
-        <td>{partOf(funnel.expired, funnel.started)}</td>
+        {columns.map(({ name, isText }) => (
+          <th class={isText ? 'text' : undefined}>{name}</th>
+        ))}
       </tr>
-    ))}
+    </thead>
+    <tbody>
+      {rows.map((cells) => (
+        <tr>
+          {columns.map(({ name, isText }, index) => (
+            <td data-column={name} class={isText ? 'text' : undefined}>
+              {cells[index]}
+            </td>
+          ))}
+        </tr>
+      ))}
+    </tbody>
   </table>
 );
 
+interface Column {
+  readonly name: string;
+  readonly isText?: boolean;
+}
+
+const text = (name: string): Column => ({ name, isText: true });
+const numbers = (...names: readonly string[]): Column[] => names.map((name) => ({ name }));
+
+const FunnelTable = ({ funnels }: { funnels: readonly Funnel[] }) => (
+  <Table
+    id="funnel"
+    columns={[
+      text('provider'),
+      ...numbers('started', 'opened', 'called back', 'exchanged', 'delivered', 'expired'),
+    ]}
+    rows={funnels.map((funnel) => [
+      funnel.displayName,
+      funnel.started,
+      partOf(funnel.opened, funnel.started),
+      partOf(funnel.calledBack, funnel.started),
+      partOf(funnel.exchanged, funnel.started),
+      partOf(funnel.delivered, funnel.started),
+      partOf(funnel.expired, funnel.started),
+    ])}
+  />
+);
+
 const LatencyTable = ({ latencies }: { latencies: readonly Latency[] }) => (
-  <table id="latencies">
-    <tr>
-      <th class="text">of</th>
-      <th>number</th>
-      <th>half within</th>
-      <th>99 % within</th>
-    </tr>
-    {latencies.map(({ name, count, p50, p99 }) => (
-      <tr>
-        <td>{name}</td>
-        <td>{count}</td>
-        <td>{secondsOf(count, p50)}</td>
-        <td>{secondsOf(count, p99)}</td>
-      </tr>
-    ))}
-  </table>
+  <Table
+    id="latencies"
+    columns={[text('of'), ...numbers('number', 'half within', '99 % within')]}
+    rows={latencies.map(({ name, count, p50, p99 }) => [
+      name,
+      count,
+      secondsOf(count, p50),
+      secondsOf(count, p99),
+    ])}
+  />
+);
+
+const FailureTable = ({ failures }: { failures: readonly RecentFailure[] }) => (
+  <Table
+    id="failures"
+    columns={['UTC', 'sign-in', 'provider', 'event', 'what to do'].map(text)}
+    rows={failures.map(({ atMs, signIn = '–', service = '–', event, hint }) => [
+      clockOf(atMs),
+      signIn,
+      service,
+      event,
+      hint,
+    ])}
+  />
 );
 
 const Sessions = ({ live, max }: { live: number | undefined; max: number }) => (
@@ -228,13 +273,13 @@ const kinds = Object.keys(KINDS) as Kind[];
 const Legend = () => (
   <p>
     {kinds.map((kind) => (
-      <span class={kind}>■ {KINDS[kind][0]} </span>
+      <span class={kind}>■ {KINDS[kind][0]}</span>
     ))}
   </p>
 );
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM] = [620, 66, 20, 12];
-const BAR = (WIDTH - LEFT) / MINUTES;
+/** Of a bar, and of the tallest one. The plot is stretched to the width of the page, so its texts are outside. */
+const [BAR, HEIGHT] = [10, 40];
 
 /** One bar for each minute, whose parts are the outcomes. */
 const Plot = ({ title, hour }: { title: string; hour: readonly HourOf[] }) => {
@@ -246,37 +291,40 @@ const Plot = ({ title, hour }: { title: string; hour: readonly HourOf[] }) => {
     kinds.map((kind) => countOf(kind, minute)),
   );
   const most = Math.max(1, ...bars.map((bar) => bar.reduce((sum, count) => sum + count, 0)));
-  const scale = (HEIGHT - BOTTOM - 12) / most;
+  const scale = HEIGHT / most;
   const all = hour
     .map(({ outcome, minutes }) => `${minutes.reduce((sum, count) => sum + count, 0)} ${outcome}`)
     .join(', ');
+  const label = `${title}: ${all || 'nothing'}`;
   return (
-    <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`${title}: ${all || 'nothing'}`}>
-      <text x={LEFT} y="9">
-        {title}: {all || 'nothing'}
-      </text>
-      <text x={LEFT - 4} y="20" text-anchor="end">
-        {most}
-      </text>
-      <line class="axis" x1={LEFT} x2={WIDTH} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} />
-      <text x={LEFT} y={HEIGHT - 3}>
-        60 minutes ago
-      </text>
-      <text x={WIDTH} y={HEIGHT - 3} text-anchor="end">
-        now
-      </text>
-      {bars.flatMap((bar, minute) => {
-        let base = HEIGHT - BOTTOM;
-        return bar.flatMap((count, index) => {
-          if (count === 0) return [];
-          base -= count * scale;
-          const x = LEFT + minute * BAR + 1;
-          return [
-            <rect class={kinds[index]} x={x} y={base} width={BAR - 2} height={count * scale} />,
-          ];
-        });
-      })}
-    </svg>
+    <figure>
+      <figcaption>{label}</figcaption>
+      <svg
+        class="plot"
+        viewBox={`0 0 ${MINUTES * BAR} ${HEIGHT}`}
+        height={HEIGHT}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={label}
+      >
+        {bars.flatMap((bar, minute) => {
+          let top = HEIGHT;
+          return bar.flatMap((count, index) => {
+            if (count === 0) return [];
+            top -= count * scale;
+            const x = minute * BAR + 1;
+            return [
+              <rect class={kinds[index]} x={x} y={top} width={BAR - 2} height={count * scale} />,
+            ];
+          });
+        })}
+      </svg>
+      <div class="ends quiet">
+        <span>60 minutes ago</span>
+        <span>most in a minute: {most}</span>
+        <span>now</span>
+      </div>
+    </figure>
   );
 };
 

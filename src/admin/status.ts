@@ -28,6 +28,7 @@ export interface Status extends ServiceState {
   readonly nowMs: number;
   readonly upSeconds: number;
   readonly maxSessions: number;
+  readonly runtime: string;
   readonly funnels: readonly Funnel[];
   readonly hour: readonly HourOf[];
   readonly latencies: readonly Latency[];
@@ -38,6 +39,7 @@ export interface StatusOptions {
   readonly clock: Clock;
   readonly services: readonly { readonly name: string; readonly displayName: string }[];
   readonly maxSessions: number;
+  readonly runtime: string;
   readonly counts: Counts;
   readonly recent: Recent;
   readonly readState: () => Promise<ServiceState>;
@@ -46,7 +48,7 @@ export interface StatusOptions {
 const NONE = new ProviderCounts();
 
 export function createStatus(options: StatusOptions): () => Promise<Status> {
-  const { clock, services, maxSessions, counts, recent, readState } = options;
+  const { clock, services, maxSessions, runtime, counts, recent, readState } = options;
   const startedAtMs = clock.now();
 
   function readFunnel({ name, displayName }: (typeof services)[number]): Funnel {
@@ -73,6 +75,7 @@ export function createStatus(options: StatusOptions): () => Promise<Status> {
       nowMs: clock.now(),
       upSeconds: Math.round((clock.now() - startedAtMs) / 1_000),
       maxSessions,
+      runtime,
       funnels: services.map(readFunnel),
       hour: recent.readHour(),
       latencies: [

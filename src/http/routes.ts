@@ -81,6 +81,8 @@ export interface Health {
   isDraining(): boolean;
   /** Why `/ready` gets a 503. Undefined: it gets a 200. */
   findUnreadiness(): string | undefined;
+  /** Why some requests fail, although `/ready` gets a 200. */
+  findLimitation(): string | undefined;
 }
 
 export interface RouteParts {
@@ -288,7 +290,11 @@ function createPictureRoutes({ logo, accent }: Branding): Route[] {
 /** Without a base URL the relay is disabled, and says that it is not configured. */
 export function createDisabledRoutes(): Route[] {
   return [
-    ...healthRoutes({ isDraining: () => false, findUnreadiness: () => NOT_CONFIGURED }),
+    ...healthRoutes({
+      isDraining: () => false,
+      findUnreadiness: () => NOT_CONFIGURED,
+      findLimitation: () => undefined,
+    }),
     ...['/services', '/refresh', '/revoke', '/auth/*', '/oauth2/*'].map((path) => ({
       path,
       respond: () => refuse('not_configured'),
@@ -302,16 +308,17 @@ export const NOT_CONFIGURED = 'not configured: OAUTH_BASE_URL is not set';
  * Each gets a 503, so that a load balancer sends requests elsewhere: /health while
  * draining, /ready also for any other reason, which it names. docs/operating.md "Health".
  */
-function healthRoutes({ isDraining, findUnreadiness }: Health): Route[] {
+function healthRoutes({ isDraining, findUnreadiness, findLimitation }: Health): Route[] {
   const health: Handler = () =>
     isDraining()
       ? textResponseWithoutNewline(503, 'draining')
       : textResponseWithoutNewline(200, 'ok');
   const ready: Handler = () => {
     const reason = findUnreadiness();
-    return reason === undefined
-      ? textResponseWithoutNewline(200, 'ready')
-      : textResponseWithoutNewline(503, reason);
+    if (reason !== undefined) return textResponseWithoutNewline(503, reason);
+    const limitation = findLimitation();
+    const suffix = limitation === undefined ? '' : `, but some requests fail: ${limitation}`;
+    return textResponseWithoutNewline(200, `ready${suffix}`);
   };
   return [
     { path: '/health', methods: { GET: health, HEAD: health } },

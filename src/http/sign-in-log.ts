@@ -51,7 +51,13 @@ const SESSIONS_FULL_HINT =
   'the limit on open sign-ins is reached (MAX_SESSIONS): starts get a 503 until one ends';
 
 /** Stale links are routine, and 'busy' does not end the sign-in. */
-export const NO_END: ReadonlySet<string> = new Set(['link_invalid', 'cancelled', 'busy']);
+const NO_END: ReadonlySet<string> = new Set(['link_invalid', 'cancelled', 'busy']);
+
+export function endsSignIn<Outcome extends string>(
+  outcome: Outcome,
+): outcome is Exclude<Outcome, 'link_invalid' | 'cancelled' | 'busy'> {
+  return !NO_END.has(outcome);
+}
 
 export function createSignInLog(providers: Providers, monitor: Monitor): SignInLog {
   const warnOfFull = warnOnce('sessions_full', SESSIONS_FULL_HINT);
@@ -87,7 +93,7 @@ export function createSignInLog(providers: Providers, monitor: Monitor): SignInL
     },
 
     finished(request, service, browserState, outcome) {
-      const isEnd = !NO_END.has(outcome);
+      const isEnd = endsSignIn(outcome);
       if (isEnd) {
         if (outcome !== 'declined') monitor.calledBack(service);
         monitor.ended(service, outcome);

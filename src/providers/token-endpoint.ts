@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { readAtMost } from '../body.ts';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
-import type { Monitor } from '../monitor.ts';
+import type { Monitor, UpstreamOutcome } from '../monitor.ts';
 import type { ExchangeOutcome } from '../relay/relay.ts';
 import type { RevocationOutcome, TokenKind } from '../relay/revoke.ts';
 import type { TokenResult } from '../relay/session.ts';
@@ -110,8 +110,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
     url: string,
     request: TokenRequest,
     parse: (status: number, text: string | undefined) => Outcome,
-  ): Promise<{ readonly status: number; readonly outcome: Outcome | Failed }> {
-    let status = 0;
+  ): Promise<Outcome | Failed> {
     const timeout = timeouts.begin();
     const { signal } = timeout;
     // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
@@ -125,10 +124,9 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         response = await fetch(url, { ...init, keepalive: false });
       }
       answered.add(url);
-      status = response.status;
-      return { status, outcome: parse(status, await readText(response)) };
+      return parse(response.status, await readText(response));
     } catch (error) {
-      return { status, outcome: failed(describeFailure(error, signal)) };
+      return failed(describeFailure(error, signal));
     } finally {
       timeouts.end(timeout);
     }
@@ -158,23 +156,28 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         headers: headersFor(provider, keepAlive),
         body: encodeBody(provider, grant + credentialsInBody(provider)),
       } as const;
-      const { status, outcome } = await send(provider.tokenUrl, init, parseResponse);
-      const reason = outcome.ok ? 'granted' : outcome.failure.reason;
-      monitor.answered(provider.name, kind, reason, status, clock.now() - startedAtMs);
+      const outcome = await send(provider.tokenUrl, init, parseResponse);
+      const counted = outcome.ok ? 'granted' : decisionOf(outcome.failure);
+      monitor.answered(provider.name, kind, counted, clock.now() - startedAtMs);
       return outcome;
     },
 
     async revoke(provider, revocation, token, kind) {
       const startedAtMs = clock.now();
       const init = createRevocationRequest(provider, revocation, token, kind, keepAlive);
-      const { status, outcome } = await send(revocation.url, init, (answeredStatus, text) =>
-        parseRevocation(revocation, answeredStatus, text),
+      const outcome = await send(revocation.url, init, (status, text) =>
+        parseRevocation(revocation, status, text),
       );
-      const reason = outcome.ok ? 'revoked' : outcome.failure.reason;
-      monitor.answered(provider.name, 'revoke', reason, status, clock.now() - startedAtMs);
+      const counted = outcome.ok ? 'revoked' : decisionOf(outcome.failure);
+      monitor.answered(provider.name, 'revoke', counted, clock.now() - startedAtMs);
       return outcome;
     },
   };
+}
+
+/** The error that a device gets, if the provider decided; otherwise why there was no decision. */
+function decisionOf({ refusal, reason }: TokenFailure): UpstreamOutcome {
+  return refusal ?? reason;
 }
 
 function describeFailure(error: unknown, { aborted }: AbortSignal): TokenFailure {

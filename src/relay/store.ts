@@ -239,6 +239,14 @@ export interface SessionStore {
   sweep(): Awaitable<void>;
 }
 
+/** What currently fails at a store. */
+export interface StoreProblem {
+  /** For the operator. */
+  readonly text: string;
+  /** Otherwise only some requests fail, such as starts while the store is full. */
+  readonly stopsEverything: boolean;
+}
+
 /**
  * Thrown by a verb that could not reach its store, or got no reply in time.
  * The outcome is unknown: the verb may have taken effect.

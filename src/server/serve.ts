@@ -12,6 +12,7 @@ import { VERSION } from '../version.ts';
 import { listen } from './listen.ts';
 import { reloadAtSignal } from './reload.ts';
 import type { Listener, Runtime } from './runtime.ts';
+import { notifySupervisor } from './supervisor.ts';
 
 /**
  * Resolves once the relay listens. A signal or an uncaught error then ends the process.
@@ -26,7 +27,7 @@ export async function serve(
   const onSignal = endOnSignal(running);
   const reload = reloadAtSignal(readAgain, () => onSignal('SIGHUP'));
   const { fetch, fetchesAtOnce } = runtime;
-  const admin = await createAdminOf(settings);
+  const admin = await createAdminOf(settings, runtime);
   const world = {
     ...(admin !== undefined && { monitor: admin.monitor }),
     clock: systemClock,
@@ -51,6 +52,7 @@ export async function serve(
     runtime: runtime.name,
     ...(runtime.hint && { hint: runtime.hint }),
   });
+  notifySupervisor('READY=1');
 }
 
 /** What a drain has to stop. Absent: not started yet. */
@@ -60,12 +62,13 @@ interface Running {
 }
 
 /** Undefined without ADMIN_PORT. */
-async function createAdminOf(settings: Settings) {
+async function createAdminOf(settings: Settings, { name }: Runtime) {
   if (settings.adminPort === undefined) return undefined;
   const { createAdmin } = await import('../admin/admin.ts');
-  const { maxSessions, adminHost, adminNames } = settings;
+  const { maxSessions, adminHost, adminNames, adminToken: token } = settings;
   const names = [adminHost, ...adminNames];
-  return createAdmin({ clock: systemClock, services: listInOrder(settings), maxSessions, names });
+  const services = listInOrder(settings);
+  return createAdmin({ clock: systemClock, services, maxSessions, runtime: name, names, token });
 }
 
 /** Listens until the process ends, so that a drain can be watched. */
@@ -107,6 +110,7 @@ function endOnSignal(running: Running): (signal: NodeJS.Signals) => void {
   function end(): void {
     if (ending) return;
     ending = true;
+    notifySupervisor('STOPPING=1');
     const exit = () => {
       log.info('stopped');
       // Once the log is written, or after DRAIN_FLUSH_MS, in case nothing reads it.

@@ -54,6 +54,11 @@ export const RELAY_CHECKS = {
   ADMIN_PORT: wholeNumber(1, 65_535),
   ADMIN_HOST: textUnless(findHostProblem),
   ADMIN_NAMES: checkHostNames,
+  // RFC 6750 §2.1. Nothing limits how often it is guessed, so it must be long.
+  ADMIN_TOKEN: textLike(
+    /^[\w.~+/-]{16,}=*$/,
+    'must be at least 16 letters, digits or characters of -._~+/ and no space or line break, as openssl rand -hex 32 makes it',
+  ),
   TRUSTED_PROXY_CIDRS: checkCidrs,
   PROVIDERS: checkProviderNames,
   PROVIDER_KEEP_ALIVE: converted(oneOf('on', 'off'), (word) => word === 'on'),
@@ -66,6 +71,9 @@ export const RELAY_CHECKS = {
     /^[^{}\s]{1,64}$/,
     'must be 1 to 64 characters without spaces or braces, such as relay:',
   ),
+  REDIS_WAIT_SECONDS: wholeNumber(1, 86_400),
+  REDIS_SENTINEL_USERNAME: textUnless(findControlCharacter),
+  REDIS_SENTINEL_PASSWORD: textUnless(findControlCharacter),
   SESSION_SECONDS: wholeNumber(1, 86_400),
   // The runtime's own idle limit would cut a poll that is held longer.
   POLL_SECONDS: wholeNumber(1, MAX_IDLE_SECONDS - IDLE_MARGIN_SECONDS),

@@ -21,6 +21,7 @@ import {
   readLogo,
   readTable,
   reject,
+  type Values,
   withoutBlank,
   withoutUndefined,
 } from './reading.ts';
@@ -51,6 +52,8 @@ export interface Settings {
   readonly adminHost: string;
   /** Host names that requests to the admin port may use, besides IP addresses and names without a dot. */
   readonly adminNames: readonly string[];
+  /** Absent: the admin port requires none. */
+  readonly adminToken?: string;
   /** CIDRs and single addresses as written, each checked; IPv4 or IPv6. */
   readonly trustedProxyCidrs: readonly string[];
   /** Enabled providers whose endpoints are known. */
@@ -62,7 +65,12 @@ export interface Settings {
   /** Whether connections to providers are reused. */
   readonly providerKeepAlive: boolean;
   /** Absent: sessions are in memory. */
-  readonly redis?: { readonly target: RedisTarget; readonly prefix: string };
+  readonly redis?: {
+    readonly target: RedisTarget;
+    readonly prefix: string;
+    /** How long a start waits for it. */
+    readonly waitMs: number;
+  };
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
   readonly maxSessions: number;
@@ -116,6 +124,7 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
   warnings.push(...findMisspeltNames(env, relay.PROVIDERS));
   if (relay.OAUTH_BASE_URL && enabled.length === 0) rejectMissingClientId(reading, relay.PROVIDERS);
   if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, enabled);
+  rejectSentinelCredentials(reading, relay);
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = relay;
   if (certFile && !keyFile) reject(reading, 'TLS_KEY_FILE', 'must be set: TLS_CERT_FILE is set');
   if (keyFile && !certFile) reject(reading, 'TLS_CERT_FILE', 'must be set: TLS_KEY_FILE is set');
@@ -134,6 +143,7 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     adminPort: relay.ADMIN_PORT,
     adminHost: relay.ADMIN_HOST,
     adminNames: relay.ADMIN_NAMES ?? [],
+    adminToken: relay.ADMIN_TOKEN,
     tls: certFile && keyFile ? { certFile, keyFile } : undefined,
     trustedProxyCidrs: [
       ...(relay.TRUSTED_PROXY_CIDRS ?? []),
@@ -143,7 +153,15 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     discoveries: enabled.filter((provider) => 'issuer' in provider),
     providerOrder: relay.PROVIDERS,
     providerKeepAlive: relay.PROVIDER_KEEP_ALIVE,
-    redis: relay.REDIS_URL && { target: relay.REDIS_URL, prefix: relay.REDIS_PREFIX },
+    redis: relay.REDIS_URL && {
+      target: withoutUndefined({
+        ...relay.REDIS_URL,
+        sentinelUsername: relay.REDIS_SENTINEL_USERNAME,
+        sentinelPassword: relay.REDIS_SENTINEL_PASSWORD,
+      }),
+      prefix: relay.REDIS_PREFIX,
+      waitMs: relay.REDIS_WAIT_SECONDS * 1_000,
+    },
     sessionSeconds: relay.SESSION_SECONDS,
     pollSeconds: relay.POLL_SECONDS,
     maxSessions: relay.MAX_SESSIONS,
@@ -192,6 +210,23 @@ function rejectMissingClientId(reading: Reading, listed: readonly string[]): voi
     const problem = `must be set: ${secret} is set, and no other provider is enabled`;
     reject(reading, `${prefix}CLIENT_ID`, problem);
   }
+}
+
+/** They would not be sent, or not be accepted. */
+function rejectSentinelCredentials(
+  reading: Reading,
+  relay: Pick<
+    Values<typeof RELAY_SETTINGS, typeof RELAY_CHECKS>,
+    'REDIS_URL' | 'REDIS_SENTINEL_USERNAME' | 'REDIS_SENTINEL_PASSWORD'
+  >,
+): void {
+  const { REDIS_URL, REDIS_SENTINEL_USERNAME, REDIS_SENTINEL_PASSWORD } = relay;
+  if (REDIS_SENTINEL_USERNAME !== undefined && REDIS_SENTINEL_PASSWORD === undefined) {
+    reject(reading, 'REDIS_SENTINEL_PASSWORD', 'must be set: REDIS_SENTINEL_USERNAME is set');
+  }
+  if (REDIS_SENTINEL_PASSWORD === undefined || REDIS_URL === undefined) return;
+  if (REDIS_URL.type === 'sentinel') return;
+  reject(reading, 'REDIS_URL', 'must be redis+sentinel://…: REDIS_SENTINEL_PASSWORD is set');
 }
 
 /** What an issuer announces is checked after discovery. */

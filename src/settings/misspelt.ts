@@ -38,7 +38,7 @@ export function findMisspeltNames(
 
 function findFileProblem(setting: string, known: ReadonlySet<string>): string | undefined {
   return setting.endsWith('_FILE') && known.has(setting.slice(0, -'_FILE'.length))
-    ? 'is not read: only REDIS_URL and client secrets may come from a file'
+    ? 'is not read: only secrets may come from a file'
     : undefined;
 }
 

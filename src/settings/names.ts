@@ -6,6 +6,7 @@ import {
   DEFAULT_DEVICE_GRANT_REPEAT_SECONDS,
   DEFAULT_MAX_SESSIONS,
   DEFAULT_POLL_SECONDS,
+  DEFAULT_REDIS_WAIT_SECONDS,
   DEFAULT_SESSION_SECONDS,
   DEFAULT_START_BURST,
   DEFAULT_START_RATE_PER_SECOND,
@@ -62,7 +63,7 @@ export const RELAY_SETTINGS = {
     shown: 'all',
   },
   ADMIN_HOST: {
-    meaning: 'Address of ADMIN_PORT. Whoever reaches it can read it: it has no password.',
+    meaning: 'Address of ADMIN_PORT. Whoever reaches it can read it, unless ADMIN_TOKEN is set.',
     example: '10.0.0.5',
     default: '127.0.0.1',
     shown: 'all',
@@ -71,6 +72,16 @@ export const RELAY_SETTINGS = {
     meaning: 'Host names with a dot that requests to ADMIN_PORT may use. IP addresses always work.',
     example: 'relay-1.internal',
     shown: 'all',
+  },
+  ADMIN_TOKEN: {
+    meaning: 'Bearer token that ADMIN_PORT requires; for browsers a password. Unset: none.',
+    example: '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
+    shown: 'nothing',
+  },
+  ADMIN_TOKEN_FILE: {
+    meaning: 'File to read the token from, instead of ADMIN_TOKEN.',
+    example: '/run/secrets/admin-token',
+    shown: 'nothing',
   },
   TRUSTED_PROXY_CIDRS: {
     meaning: 'Proxies whose X-Forwarded-For is trusted: CIDRs or single addresses.',
@@ -104,6 +115,27 @@ export const RELAY_SETTINGS = {
     example: 'relay:',
     default: 'sign-in-relay:',
     shown: 'all',
+  },
+  REDIS_WAIT_SECONDS: {
+    meaning: 'How long a start waits for Redis before it gives up, 1 to 86400.',
+    example: '300',
+    default: String(DEFAULT_REDIS_WAIT_SECONDS),
+    shown: 'all',
+  },
+  REDIS_SENTINEL_USERNAME: {
+    meaning: 'User at the Sentinels, if they have one of their own.',
+    example: 'relay',
+    shown: 'nothing',
+  },
+  REDIS_SENTINEL_PASSWORD: {
+    meaning: 'Password of the Sentinels, if they require one. REDIS_URL has that of the data.',
+    example: 'sentinel-password',
+    shown: 'nothing',
+  },
+  REDIS_SENTINEL_PASSWORD_FILE: {
+    meaning: 'File to read that password from, instead of REDIS_SENTINEL_PASSWORD.',
+    example: '/run/secrets/redis-sentinel-password',
+    shown: 'nothing',
   },
   SESSION_SECONDS: {
     meaning: 'How long a user has to sign in, 1 to 86400.',
@@ -302,7 +334,7 @@ ${describeTable('<NAME>_', PROVIDER_SETTINGS)}
 }
 
 const TERMINAL_COLUMNS = 80;
-const NAME_COLUMNS = 30;
+const NAME_COLUMNS = 31;
 
 function describeTable(prefix: string, table: SettingsTable): string {
   const rows = Object.entries(table).map(([name, { meaning, default: standard }]) => {

@@ -14,7 +14,7 @@ import { DISCOVERY_RETRY_MS } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import type { RateLimiter, RateLimitPolicy } from '../relay/rate-limit.ts';
 import { tagOf } from '../relay/secrets.ts';
-import { type Awaitable, StoreUnavailable } from '../relay/store.ts';
+import { type Awaitable, type StoreProblem, StoreUnavailable } from '../relay/store.ts';
 import { systemClock } from '../relay/time.ts';
 import { createService, type ManualService, type World } from '../service.ts';
 import { type EnabledSettings, isEnabled } from '../settings/index.ts';
@@ -188,6 +188,7 @@ function logProblem(reason: string | undefined): void {
   else log.warning('store_refuses', { reason, remedy: STORAGE_REMEDY });
 }
 
-function describeProblem(reason: string | undefined): string | undefined {
-  return reason && `store: the object's storage refuses (${reason})`;
+function describeProblem(reason: string | undefined): StoreProblem | undefined {
+  if (reason === undefined) return undefined;
+  return { text: `store: the object's storage refuses (${reason})`, stopsEverything: true };
 }

@@ -22,6 +22,8 @@ const WITHOUT_MEANING: Readonly<Record<string, string>> = {
   ADMIN_PORT: 'a Worker has no second port, and no metrics',
   ADMIN_HOST: 'a Worker has no second port, and no metrics',
   ADMIN_NAMES: 'a Worker has no second port, and no metrics',
+  ADMIN_TOKEN: 'a Worker has no second port, and no metrics',
+  ADMIN_TOKEN_FILE: 'a Worker has no second port, and no metrics',
   TRUSTED_PROXY_CIDRS: 'the client address is the CF-Connecting-IP of Cloudflare',
   PROVIDER_KEEP_ALIVE: 'Cloudflare manages the connections to providers',
   REDIS_URL: 'sessions are in Durable Objects',

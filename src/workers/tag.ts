@@ -4,6 +4,7 @@
  * has the rate limit of that address; a refresh by its token, so that one object sends it.
  */
 import { parseTokenParameters } from '../http/endpoints/device-grant.ts';
+import { textOf } from '../http/endpoints/refresh.ts';
 import { parseUserCode } from '../http/links.ts';
 import { parseMembers } from '../http/request.ts';
 import { isCapability, tagOf } from '../relay/secrets.ts';
@@ -47,8 +48,4 @@ function findSecret({ method, url, contentType, body }: RoutedRequest): string |
 
 function capability(text: string | null | undefined): string | undefined {
   return text && isCapability(text) ? text : undefined;
-}
-
-function textOf(member: unknown): string | undefined {
-  return typeof member === 'string' ? member : undefined;
 }

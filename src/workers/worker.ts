@@ -106,6 +106,6 @@ const UNAVAILABLE: Stores = {
   },
   refreshes: { begin: fail, finish: fail },
   createRateLimiter: (_, policy) => ({ policy, take: fail, refund: fail, sweep() {} }),
-  findProblem: () => 'store: the object has failed',
+  findProblem: () => ({ text: 'store: the object has failed', stopsEverything: true }),
   close() {},
 };

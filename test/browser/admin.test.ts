@@ -3,8 +3,10 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { agree, comeBack, declineAtProvider, findViolations, setUp } from '../kit/chromium.ts';
-import { startRequest } from '../kit/device.ts';
+import { start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
+import { startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
 
 setDefaultTimeout(60_000);
 
@@ -80,12 +82,49 @@ test('shows what happens while it is open, loads nothing from elsewhere, and has
 
 test('is legible to everybody, and says when its numbers are old', async () => {
   for (const colorScheme of ['light', 'dark'] as const) {
-    const context = await browser.newContext({ colorScheme, bypassCSP: true });
-    const page = await context.newPage();
-    await page.goto(address);
-    expect(await findViolations(page)).toEqual([]);
-    await context.setOffline(true);
-    await page.waitForSelector('body.stale');
-    await context.close();
+    for (const width of [390, 1_280]) {
+      const viewport = { width, height: 844 };
+      const context = await browser.newContext({ colorScheme, viewport, bypassCSP: true });
+      const page = await context.newPage();
+      await page.goto(address);
+      expect(await findViolations(page)).toEqual([]);
+      await context.setOffline(true);
+      await page.waitForSelector('body.stale');
+      await context.close();
+    }
   }
+});
+
+test('needs no sideways scrolling on a phone, where each number has its name beside it', async () => {
+  const { page, close } = await openPhone();
+  await page.goto(address);
+  const widths = await page.evaluate(() => [
+    document.documentElement.scrollWidth,
+    ...[...document.querySelectorAll('section')].map(({ scrollWidth }) => scrollWidth),
+  ]);
+  expect(Math.max(...widths)).toBeLessThanOrEqual(390);
+  const started = page.locator('#funnel td').nth(1);
+  const name = await started.evaluate((cell) => getComputedStyle(cell, '::before').content);
+  expect(name).toBe('"started"');
+  const sizes = await page.evaluate(() =>
+    [...document.querySelectorAll('main *')].map((it) => parseFloat(getComputedStyle(it).fontSize)),
+  );
+  expect(Math.min(...sizes)).toBeGreaterThanOrEqual(12);
+  expect(await page.locator('svg text').count()).toBe(0);
+  await close();
+});
+
+test('takes the ADMIN_TOKEN as a password, and refreshes itself with it', async () => {
+  const token = plantSecret(crypto.randomUUID());
+  const port = await findFreePort();
+  const guarded = await startRelay({ ADMIN_PORT: String(port), ADMIN_TOKEN: token });
+  const context = await browser.newContext({
+    httpCredentials: { username: 'operator', password: token },
+  });
+  const page = await context.newPage();
+  await page.goto(`http://127.0.0.1:${port}/`);
+  await start(guarded);
+  await page.waitForFunction(() => document.querySelector('#live')?.textContent === '1');
+  await context.close();
+  await guarded.stop();
 });

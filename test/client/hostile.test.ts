@@ -27,7 +27,8 @@ const VALUES: readonly unknown[] = [
   ...[{ length: 1e9 }, { __proto__: null }, { constructor: null }, 'x'.repeat(3_000)],
   ...['__proto__', 'toString', 'expired', 'not_saved', 'timeout', 'invalid_grant', 'access_denied'],
   ...['javascript:alert(1)', '//evil.test', 'https://evil.test/token', 'https://ev il.test/'],
-  ...['http://evil.test/L/BCDF-GHJK', 'file:///etc/passwd', `${RELAY}/auth/mal?state=s`],
+  ...['https://relay.test@evil.test/', 'https://:80/', 'http://evil.test/L/BCDF-GHJK'],
+  ...['file:///etc/passwd', `${RELAY}/auth/mal?state=s`],
 ];
 
 const GOOD = {
@@ -188,6 +189,7 @@ function checkTokens(tokens: Tokens): void {
 
 function checkPrompt({ link, userCode, verificationUrl, expiresIn, secondsLeft }: Prompt): void {
   expect(link).toMatch(/^https?:\/\/[!-~]+$/);
+  expect(new URL(link).username).toBe('');
   if (userCode !== undefined) expect(userCode).toMatch(/^[A-Z]{4}-[A-Z]{4}$/);
   if (verificationUrl !== undefined) expect(verificationUrl).toMatch(/^https?:\/\/.*\/link$/);
   expect(secondsLeft()).toBeWithin(0, expiresIn + 1);

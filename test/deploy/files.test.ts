@@ -10,15 +10,19 @@ import { RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { DEFAULT_POLL_SECONDS } from '../kit/limits.ts';
 import { runChild } from '../kit/process.ts';
 import { readAcl } from '../kit/redis/acl.ts';
-import { ROOT } from '../kit/relay.ts';
+import { ROOT, startRelay } from '../kit/relay.ts';
 
 const read = (file: string) => readFileSync(`${ROOT}deploy/${file}`, 'utf8');
 
+interface Container {
+  readonly environment?: Record<string, string>;
+  readonly env_file?: string;
+  readonly secrets?: readonly string[];
+  readonly networks: Readonly<Record<string, { readonly aliases?: readonly string[] }>>;
+}
+
 interface Compose {
-  readonly services: Record<
-    string,
-    { readonly environment?: Record<string, string>; readonly stop_grace_period?: string }
-  >;
+  readonly services: Record<string, Container>;
   readonly networks: { readonly relays: { readonly ipam: unknown } };
 }
 
@@ -28,8 +32,38 @@ test('both relays are the same, and have no setting that the relay does not know
   const { 'relay-1': one, 'relay-2': other } = compose.services;
   expect(one).toEqual(other);
   const known = new Set(Object.keys(RELAY_SETTINGS));
-  const unknown = Object.keys(one?.environment ?? {}).filter((name) => !known.has(name));
-  expect(unknown).toEqual(['MAL_CLIENT_ID', 'ANILIST_CLIENT_ID', 'ANILIST_CLIENT_SECRET']);
+  expect(Object.keys(one?.environment ?? {}).filter((name) => !known.has(name))).toEqual([]);
+});
+
+test('nginx and HAProxy look for the relays by names that they have in compose.yaml', () => {
+  const [, name] = /default (\S+):8080;/.exec(read('nginx.conf')) ?? [];
+  const relays = ['relay-1', 'relay-2'];
+  for (const relay of relays) {
+    expect(compose.services[relay]?.networks.relays?.aliases).toEqual([`${name}`]);
+    expect(read('haproxy.cfg')).toContain(`server ${relay} ${relay}:8080`);
+  }
+});
+
+test.each(['compose.yaml', 'compose.home.yaml'])(
+  'in %s the relay gets every provider of .env, and client secrets as files',
+  (file) => {
+    const { services } = Bun.YAML.parse(read(file)) as Pick<Compose, 'services'>;
+    const relay = services['relay-1'] ?? services.relay;
+    expect(relay).toMatchObject({
+      env_file: '.env',
+      volumes: ['./secrets/clients:/run/secrets/clients:ro'],
+    });
+    const ofOneProvider = Object.keys(relay?.environment ?? {}).filter((name) =>
+      /CLIENT/.test(name),
+    );
+    expect(ofOneProvider).toEqual([]);
+  },
+);
+
+test('the relay does not mind what .env has for Compose itself', async () => {
+  const relay = await startRelay({ RELAY_HOST: 'relay.example', COMPOSE_PROFILES: 'metrics' });
+  expect(relay.events().filter(({ level }) => level === 'warning')).toEqual([]);
+  await relay.stop('SIGKILL');
 });
 
 test('the relays trust the network of the proxy', () => {
@@ -58,6 +92,12 @@ test('Caddy accepts its configuration', async () => {
     env: { RELAY_HOST: 'localhost', HOME: tmpdir() },
   });
   expect([exitCode, output]).toEqual([0, expect.stringContaining('Valid configuration')]);
+});
+
+test('Prometheus accepts its configuration, with the alert rules', async () => {
+  const command = ['promtool', 'check', 'config', `${ROOT}deploy/prometheus.yaml`];
+  const { exitCode, output } = await runChild(command);
+  expect([exitCode, output]).toEqual([0, expect.stringContaining('rules found')]);
 });
 
 test.each([

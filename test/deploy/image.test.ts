@@ -1,7 +1,8 @@
 /**
- * deploy/Dockerfile, built by buildah as it is. The image that it begins with is not pulled:
- * one with the Bun and the commands of this machine stands in for it. The relay runs as the
- * image says, in a chroot with nothing to write to.
+ * deploy/Dockerfile, built by buildah as it is: first the executable, then the image of it, as
+ * a release does, without the network. The image that it begins with is not pulled: one with the
+ * Bun and the commands of this machine stands in for it. The relay runs as the image says, in a
+ * chroot with nothing to write to.
  */
 import { afterAll, beforeAll, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -39,23 +40,38 @@ interface Config {
 let config: Config;
 /** The files of the image. */
 let root = '';
-let container = '';
 
 beforeAll(async () => {
   await makeBase('docker.io/oven/bun:1.4.5-slim');
-  const offline = ['--pull=never', '--isolation=chroot', '--network=host', '--layers=false'];
+  const options = ['--pull=never', '--isolation=chroot', '--layers=false', '--format=docker'];
   const context = ['--file=deploy/Dockerfile', '--ignorefile=deploy/Dockerfile.dockerignore'];
-  const options = ['--format=docker', '--build-arg=COMMIT=1a2b3c4', '--tag=sign-in-relay'];
-  await buildah('build', ...offline, ...context, ...options, '.');
-  container = await buildah('from', '--pull=never', 'sign-in-relay');
-  root = await buildah('mount', container);
+  const fromSource = ['--network=host', '--build-arg=COMMIT=1a2b3c4', '--target=executable'];
+  await buildah('build', ...options, ...context, ...fromSource, '--tag=executable', '.');
+  const stage = await mount('executable');
+  const [built = ''] = [...new Bun.Glob('sign-in-relay-*').scanSync(stage)];
+  // As `npm run release` names them.
+  const release = join(folder, 'release');
+  mkdirSync(release);
+  for (const name of ['linux-x64-baseline', 'linux-arm64']) {
+    copyFileSync(join(stage, built), join(release, `sign-in-relay-1.2.3-${name}`));
+  }
+  await run('scripts/image-context.sh', release, join(folder, 'executables'));
+  const given = ['--network=host', `--build-context=executable=${folder}/executables`];
+  const build = ['buildah', ...storage, 'build', ...options, ...context, ...given];
+  await run('unshare', '--net', ...build, '--tag=sign-in-relay', '.');
+  root = await mount('sign-in-relay');
   config = JSON.parse(await buildah('inspect', 'sign-in-relay')).Docker.config;
 });
 
 afterAll(async () => {
-  await buildah('umount', container);
+  await buildah('umount', '--all');
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** Returns the folder with the files of an image. */
+async function mount(image: string): Promise<string> {
+  return await buildah('mount', await buildah('from', '--pull=never', image));
+}
 
 /** What the steps of the file use, with the libraries that it needs. */
 async function makeBase(name: string): Promise<void> {

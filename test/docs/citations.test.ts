@@ -1,6 +1,6 @@
 /**
  * Whatever the sources and the documentation cite is there: pages of docs/, their
- * sections and headings, files of this repository, links and their anchors.
+ * sections and headings, files of this repository, links and their anchors, URLs of the documentation.
  * A citation has one of three forms: the page alone, the page with `§` and the number
  * of a section, or the page with a heading in double quotes, and nothing between.
  */
@@ -8,6 +8,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { GROUPS } from '../../conformance/groups/index.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 
 const ROOT = join(import.meta.dir, '../..');
 const TOP = 'src|test|conformance|bench|demo|examples|scripts|deploy|docs|client';
@@ -79,6 +80,7 @@ function findProblems(path: string, text: string): string[] {
     ...(path.endsWith('.md') ? findWrongLinks(path, text) : []),
     ...findWrongPages(running, isLenient(path)),
     ...findMissingFiles(running),
+    ...findWrongUrls(running),
     ...(isLenient(path) ? [] : findBareNames(running)),
   ];
 }
@@ -135,6 +137,17 @@ function findWrongLinks(path: string, text: string): string[] {
   });
 }
 
+const DOCS_URL = new RegExp(`${RegExp.escape(packageJson.homepage)}/([\\w-]+)(?:#([\\w-]+))?`, 'g');
+
+/** Of a page of docs/ where it is published, such as that of a runbook. */
+function findWrongUrls(text: string): string[] {
+  return [...text.matchAll(DOCS_URL)].flatMap(([url, page = '', anchor]) => {
+    const headings = readHeadings(`docs/${page}.md`);
+    if (headings === undefined) return [`${url}: there is no such page`];
+    return anchor === undefined || headings.anchors.has(anchor) ? [] : [`${url}: no such heading`];
+  });
+}
+
 test.each(sources)('what %s cites is there', (path) => {
   expect(findProblems(path, readFileSync(join(ROOT, path), 'utf8'))).toEqual([]);
 });
@@ -163,6 +176,8 @@ describe('the checker finds', () => {
     ['a link to a file that is not there', 'docs/a.md', '[it](nothing.md)'],
     ['a link to an anchor that is not there', 'docs/a.md', '[it](protocol.md#no-such-heading)'],
     ['an anchor of its own page', 'docs/protocol.md', '[below](#no-such-heading)'],
+    ['a URL of a page that is not there', 'deploy/a.yaml', `${packageJson.homepage}/nothing#a`],
+    ['a URL of a heading that is not there', 'deploy/a.yaml', `${packageJson.homepage}/qr#nothing`],
   ])('%s', (_, path, text) => {
     expect(findProblems(path, text)).toHaveLength(1);
   });

@@ -97,7 +97,8 @@ test.each([
   ['docs/scaling.md', `after ${limits.STORE_RETRY_MS} ms, then after twice as long`],
   ['docs/scaling.md', `up to ${seconds(limits.STORE_RETRY_MAX_MS)} s.`],
   ['docs/scaling.md', `has answered or ${undoSeconds} s have passed`],
-  ['docs/scaling.md', `It tries for ${seconds(limits.STORE_CONNECT_MS)} seconds`],
+  ['docs/scaling.md', `It tries for ${limits.DEFAULT_REDIS_WAIT_SECONDS} seconds`],
+  ['docs/scaling.md', `no refusal for ${seconds(limits.STORE_REFUSAL_QUIET_MS)} seconds`],
   ['docs/sealing.md', `stays, sealed, for ${undoSeconds} more seconds`],
   ['docs/sealing.md', `refresh id, for ${refreshSeconds} seconds`],
 ])('%s says "%s"', (path, phrase) => {

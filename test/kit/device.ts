@@ -142,8 +142,14 @@ export const pollToken = (
   deviceCode: string,
   form: Form = {},
   init?: RequestInit,
+  service = 'mal',
 ) =>
-  requestToken(target, { grant_type: DEVICE_CODE_GRANT, device_code: deviceCode, ...form }, init);
+  requestToken(
+    target,
+    { grant_type: DEVICE_CODE_GRANT, device_code: deviceCode, ...form },
+    init,
+    service,
+  );
 
 /** RFC 6749 §6. */
 export const refresh = (target: Target, refreshToken: string, form: Form = {}, service = 'mal') =>

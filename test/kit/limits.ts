@@ -14,8 +14,8 @@ export {
 export { SWEEP_INTERVAL_MS } from '../../src/start-service.ts';
 export { MAX_RATE_LIMIT_ADDRESSES } from '../../src/stores/memory/rate-limits.ts';
 export { STORE_PATIENCE_MS } from '../../src/stores/redis/commands.ts';
-export { STORE_REFUSAL_QUIET_MS } from '../../src/stores/redis/failures.ts';
+export { STORE_PROBE_MS, STORE_REFUSAL_QUIET_MS } from '../../src/stores/redis/health.ts';
 export { KNOWN_PENDING_MS } from '../../src/stores/redis/local-polls.ts';
-export { STORE_CONNECT_MS, STORE_SILENCE_MS } from '../../src/stores/redis/open.ts';
+export { STORE_SILENCE_MS } from '../../src/stores/redis/open.ts';
 export { HEARTBEAT_MS, HEARTBEATS_TO_REBUILD } from '../../src/stores/redis/pub-sub.ts';
 export { MAX_POLLS_PER_SESSION } from '../../src/stores/waiters.ts';

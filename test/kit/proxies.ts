@@ -24,6 +24,11 @@ export interface ProxyOptions {
   /** Not given: a free one. */
   readonly port?: number;
   readonly openFiles?: number;
+  /**
+   * The port of a DNS server that knows `relay`, `relay-1` and `relay-2`. Not given: the relays
+   * are at 127.0.0.1, where no two can have the same port, so nginx is given their addresses.
+   */
+  readonly dnsPort?: number;
   /** More lines for its server or site. */
   readonly directives?: string;
 }
@@ -37,6 +42,7 @@ interface Place {
   readonly port: number;
   readonly relays: RelayPorts;
   readonly certificate: CertificateFiles;
+  readonly dnsPort: number | undefined;
   readonly directives: string;
 }
 
@@ -48,15 +54,25 @@ interface Program {
 }
 
 const nginx: Program = {
-  configure({ folder, port, relays: [first, second], certificate, directives }) {
+  configure({ folder, port, relays, dnsPort, certificate, directives }) {
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
     const paths = temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ');
     const config = adapt('nginx.conf', {
       'http {': `pid ${folder}/pid; http { ${paths}`,
       'server_name relay.example;': `server_name relay.example; ${directives}`,
       'listen 443': `listen 127.0.0.1:${port}`,
-      'relay-1:8080': `127.0.0.1:${first}`,
-      'server relay-2:8080 max_fails=0;': second ? `server 127.0.0.1:${second} max_fails=0;` : '',
+      ...(dnsPort
+        ? {
+            'resolver 127.0.0.11': `resolver 127.0.0.1:${dnsPort}`,
+            'relay:8080': `relay:${relays[0]}`,
+            // Each keeps names by itself, and a test could not tell when all know a change.
+            'worker_processes auto': 'worker_processes 1',
+          }
+        : // docs/proxies.md "nginx"
+          {
+            'resolver 127.0.0.11': `upstream relays { ${addressesOf(relays)} } resolver 127.0.0.11`,
+            'relay:8080': 'relays',
+          }),
       '/etc/nginx/certificates/fullchain.pem': certificate.certificateFile,
       '/etc/nginx/certificates/privkey.pem': certificate.keyFile,
       '/dev/stdout': `${folder}/access.log`,
@@ -70,6 +86,9 @@ const nginx: Program = {
     return { access: read('access.log'), error: output + read('error.log') };
   },
 };
+
+const addressesOf = (relays: RelayPorts) =>
+  relays.map((port) => `server 127.0.0.1:${port} max_fails=0;`).join(' ');
 
 const caddy: Program = {
   configure({ folder, port, relays, certificate, directives }) {
@@ -92,7 +111,7 @@ const caddy: Program = {
 };
 
 const haproxy: Program = {
-  configure({ folder, port, relays: [first, second], certificate }) {
+  configure({ folder, port, relays: [first, second], dnsPort, certificate }) {
     const pem = [certificate.certificateFile, certificate.keyFile].map((file) =>
       readFileSync(file, 'utf8'),
     );
@@ -102,8 +121,15 @@ const haproxy: Program = {
       'maxconn 16384': 'maxconn 2000',
       'bind :443': `bind 127.0.0.1:${port}`,
       '/etc/haproxy/certificates/relay.pem': `${folder}/relay.pem`,
-      'relay-1:8080': `127.0.0.1:${first}`,
-      'server relay-2 relay-2:8080': second ? `server relay-2 127.0.0.1:${second}` : '',
+      ...(dnsPort
+        ? {
+            'parse-resolv-conf': `nameserver test 127.0.0.1:${dnsPort}`,
+            ':8080': `:${first}`,
+          }
+        : {
+            'relay-1:8080': `127.0.0.1:${first}`,
+            'server relay-2 relay-2:8080': second ? `server relay-2 127.0.0.1:${second}` : '',
+          }),
     });
     writeFileSync(join(folder, 'haproxy.cfg'), config);
     return [['haproxy', '-db', '-f', `${folder}/haproxy.cfg`]];
@@ -136,13 +162,15 @@ export const PROXY_NAMES = Object.keys(PROGRAMS) as readonly ProxyName[];
 export async function startProxy(
   name: ProxyName,
   relays: RelayPorts,
-  { port: wanted, directives = '', ...options }: ProxyOptions = {},
+  { port: wanted, dnsPort, directives = '', ...options }: ProxyOptions = {},
 ): Promise<ProxyProcess> {
   const program = PROGRAMS[name];
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-proxy-'));
   const certificate = await writeCertificate(folder);
   const port = wanted ?? (await findFreePort());
-  const [command, env = {}] = program.configure({ folder, port, relays, certificate, directives });
+  const [command, env = {}] = program.configure({
+    ...{ folder, port, relays, certificate, dnsPort, directives },
+  });
   const child = startChild(command, { ...options, env });
   // The workers of nginx do not end with their master when that is killed.
   process.once('exit', () => child.kill());

@@ -89,12 +89,16 @@ const writing = fc
   .map(([{ text, pieces }, write]) => ({ value: write(text), pieces }));
 
 const PLACES = [
-  ...['REDIS_URL', 'REDIS_URL_FILE', 'OAUTH_BASE_URL'],
+  ...['REDIS_URL', 'REDIS_URL_FILE', 'OAUTH_BASE_URL', 'ADMIN_TOKEN'],
   ...['ACME_CLIENT_ID', 'ACME_CLIENT_SECRET', 'ACME_CLIENT_SECRET_FILE', 'ACME_AUTHORIZE_URL'],
   ...['ACME_TOKEN_URL', 'ACME_ISSUER', 'ACME_AUTHORIZE_PARAMS'],
 ];
 /** Settings that name a file, and the path that the environment gives for it. */
-const FILES = { REDIS_URL_FILE: '/files/redis-url', ACME_CLIENT_SECRET_FILE: '/files/secret' };
+const FILES = {
+  REDIS_URL_FILE: '/files/redis-url',
+  ADMIN_TOKEN_FILE: '/files/token',
+  ACME_CLIENT_SECRET_FILE: '/files/secret',
+};
 
 export interface MalformedSecrets {
   readonly env: Readonly<Record<string, string>>;

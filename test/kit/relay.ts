@@ -31,8 +31,10 @@ export interface RelayProcess extends Target {
   readonly baseUrl: string;
   readonly port: number;
   readonly pid: number;
-  /** The log so far; of one event, if it is named. */
+  /** What was read of the log so far, which may lack lines that were written before the last response; of one event, if it is named. */
   events(name?: string): readonly LogEvent[];
+  /** The events of this name, once there are so many. Rejects if the relay ends before. */
+  waitForEvents(name: string, count: number): Promise<readonly LogEvent[]>;
   /** The first event that matches, past or to come. Rejects if the relay ends without it. */
   waitForEvent(matches: string | Matches): Promise<LogEvent>;
   /** Resolves once the relay has parked this many polls since its start. */
@@ -79,17 +81,13 @@ export async function launchRelay(
   );
   const end = () => log.end(new Error(`the relay ended. Its output:\n${child.output()}`));
   child.exited.then(end, end);
-  const isParked: Matches = ({ event }) => event === 'poll_waiting';
   return {
     ...{ baseUrl, port, pid: child.pid, output: child.output, exited: child.exited },
     ask: (path, init) => fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
-    events: (name) => log.events.filter(({ event }) => name === undefined || event === name),
+    ...{ events: log.named, waitForEvents: log.waitForMany },
     waitForEvent: (matches) =>
       log.waitFor(typeof matches === 'string' ? ({ event }) => event === matches : matches),
-    async untilParked(polls) {
-      let seen = 0;
-      await log.waitFor((event) => isParked(event) && ++seen === polls);
-    },
+    untilParked: async (polls) => void (await log.waitForMany('poll_waiting', polls)),
     stop(signal = 'SIGTERM') {
       child.kill(signal);
       return child.exited;
@@ -148,8 +146,22 @@ export function createEventLog() {
     reject: (reason: Error) => void;
   }>();
   let endedBy: Error | undefined;
+  const named = (name?: string): readonly LogEvent[] =>
+    events.filter(({ event }) => name === undefined || event === name);
+  function waitFor(matches: Matches): Promise<LogEvent> {
+    const past = events.find(matches);
+    if (past !== undefined) return Promise.resolve(past);
+    if (endedBy !== undefined) return Promise.reject(endedBy);
+    return new Promise((resolve, reject) => waiters.add({ matches, resolve, reject }));
+  }
   return {
     events: events as readonly LogEvent[],
+    ...{ named, waitFor },
+    async waitForMany(name: string, count: number): Promise<readonly LogEvent[]> {
+      let seen = 0;
+      if (count > 0) await waitFor(({ event }) => event === name && ++seen === count);
+      return named(name);
+    },
     take(line: string): void {
       const event = parseEvent(line);
       if (event === undefined) return;
@@ -164,12 +176,6 @@ export function createEventLog() {
       endedBy = reason;
       for (const { reject } of waiters) reject(reason);
       waiters.clear();
-    },
-    waitFor(matches: Matches): Promise<LogEvent> {
-      const past = events.find(matches);
-      if (past !== undefined) return Promise.resolve(past);
-      if (endedBy !== undefined) return Promise.reject(endedBy);
-      return new Promise((resolve, reject) => waiters.add({ matches, resolve, reject }));
     },
   };
 }

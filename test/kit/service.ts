@@ -90,8 +90,9 @@ export interface TestServiceOptions {
   readonly beforeVerb?: (verb: Verb, ...args: readonly unknown[]) => unknown;
   /** Another service whose store and clock this one shares, like a second instance. */
   readonly sharing?: { readonly store: SessionStore; readonly clock: FakeClock };
-  /** Stores other than memory. */
+  /** Stores other than memory, and their clock. */
   readonly stores?: Stores;
+  readonly clock?: FakeClock;
   readonly refreshes?: Stores['refreshes'];
   readonly createRateLimiter?: Stores['createRateLimiter'];
   readonly randomBytes?: (length: number) => Buffer;
@@ -110,7 +111,7 @@ export function createTestService(
 ) {
   const { fetch = grantTokens, beforeVerb, sharing } = options;
   const settings = { ...SETTINGS, ...overrides };
-  const clock: FakeClock = sharing?.clock ?? createFakeClock();
+  const clock: FakeClock = options.clock ?? sharing?.clock ?? createFakeClock();
   /** The forms that reached the provider. */
   const exchanges: URLSearchParams[] = [];
   const memory = createMemoryStore(

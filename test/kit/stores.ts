@@ -247,17 +247,20 @@ export interface TestRedisOptions
   readonly timers?: Clock;
   /** By the store's own clock, as in production. */
   readonly usesOwnTime?: boolean;
+  /** Not given: one of its own. */
+  readonly time?: FakeClock;
 }
 
 /** What the test does not say is as in production, apart from the time and a prefix of its own. */
 export async function openTestRedis(url: string, options: TestRedisOptions = {}) {
-  const { timers = systemClock, usesOwnTime = false, ...overrides } = options;
+  const { timers = systemClock, usesOwnTime = false, ...others } = options;
+  const { time = createFakeClock(NOW), ...overrides } = others;
   const target = parseRedisUrl(url);
   if (target === undefined) throw new Error(`no address of a Redis: ${url}`);
-  const time = createFakeClock(NOW);
   const stores: Stores = await openRedis({
     target,
     prefix: `test-${randomUUID()}:`,
+    waitMs: 5_000,
     maxSessions: 5_000,
     startPolicy: START_POLICY,
     clock: timers,

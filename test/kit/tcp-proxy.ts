@@ -10,6 +10,8 @@ export interface CuttingProxy extends AsyncDisposable {
   readonly port: number;
   /** As REDIS_URL has it, without user and password. */
   readonly url: string;
+  /** New connections go to this port, as when a name or address has moved. Those that are open stay where they are. */
+  moveTo(port: number): void;
   /** Destroys every connection; bytes that are held back are lost. */
   cutAll(): void;
   /** Holds bytes back, of new connections too, until `false`. */
@@ -29,6 +31,7 @@ interface Link {
 
 export async function startCuttingProxy(targetPort: number): Promise<CuttingProxy> {
   const links = new Set<Link>();
+  let current = targetPort;
   let parts: Buffer[] = [];
   let stalled: Stalled = false;
   let awaited: { readonly text: string; readonly came: () => void } | undefined;
@@ -48,7 +51,7 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
     for (const link of links) link.cut();
   }
   const server: Server = createServer((client) => {
-    const link = createLink(client, connect(targetPort, '127.0.0.1'), see);
+    const link = createLink(client, connect(current, '127.0.0.1'), see);
     link.stall(stalled);
     links.add(link);
     client.once('close', () => links.delete(link));
@@ -67,6 +70,9 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
       new Promise((came) => {
         awaited = { text, came };
       }),
+    moveTo(port) {
+      current = port;
+    },
     bytes: () => Buffer.concat(parts),
     forgetBytes() {
       parts = [];

@@ -3,13 +3,13 @@
  * deploy/cloudflare, and in front of it what Cloudflare's edge does: it says who the client is.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, request as requestHttp } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BunPlugin } from 'bun';
 import workerd from 'workerd';
 import { buildWorker } from '../../scripts/build.ts';
 import type { Target } from './device.ts';
+import { forwardedFor, startForwarder } from './forwarder.ts';
 import { findFreePort, startChild } from './process.ts';
 import { createEventLog, type LogEvent, ROOT, untilHealthy } from './relay.ts';
 
@@ -28,6 +28,7 @@ export interface WorkersRelay extends Target, AsyncDisposable {
   readonly port: number;
   readonly pid: number;
   events(name?: string): readonly LogEvent[];
+  waitForEvents(name: string, count: number): Promise<readonly LogEvent[]>;
   output(): string;
   /** Ends the runtime at once, as a crash would. */
   kill(): Promise<void>;
@@ -119,7 +120,7 @@ export async function startWorkers(
   return {
     ...{ baseUrl, port, pid: child.pid, kill, output: child.output },
     ask: (path, init) => fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
-    events: (name) => log.events.filter(({ event }) => name === undefined || event === name),
+    ...{ events: log.named, waitForEvents: log.waitForMany },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
@@ -156,33 +157,13 @@ const relay :Workerd.Worker = (
  * Sets the client's address, whatever the client claims. At a Unix socket, because at a TCP
  * socket workerd notices only a reset, not the end of a connection.
  */
-async function startEdge(socketPath: string, port: number): Promise<AsyncDisposable> {
-  const server = createServer((request, response) => {
-    const { method = '', url = '', headers, socket } = request;
-    const { remoteAddress = '' } = socket;
-    const forwarded = [headers['x-forwarded-for'], remoteAddress].filter(Boolean).join(', ');
-    const relay = requestHttp({
-      ...{ socketPath, agent: false, method, path: url },
-      headers: { ...headers, 'cf-connecting-ip': remoteAddress, 'x-forwarded-for': forwarded },
-    });
-    relay.on('response', (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    relay.on('error', () => response.destroy());
-    response.on('close', () => relay.destroy());
-    request.pipe(relay);
-  });
-  // Polls are held longer than the default.
-  server.requestTimeout = 0;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  return {
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
+function startEdge(socketPath: string, port: number): Promise<AsyncDisposable> {
+  return startForwarder(port, (request) => ({
+    socketPath,
+    headers: {
+      ...request.headers,
+      'cf-connecting-ip': request.socket.remoteAddress ?? '',
+      'x-forwarded-for': forwardedFor(request),
     },
-  };
+  }));
 }

@@ -5,7 +5,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { EXIT_CODES, login } from '../../src/cli/login/command.ts';
+import { login } from '../../src/cli/login/command.ts';
+import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { jsonText, printable } from '../../src/cli/terminal.ts';
 import { startChild } from '../kit/process.ts';
 import { testSeed, UNSEEN } from '../kit/random.ts';
@@ -176,9 +177,7 @@ describe('login: an invalid response to a start → 6', () => {
     const relay = await serveAnswers(respond(200, JSON.stringify({ ...STARTED, [member]: value })));
     const { exitCode, output } = await runLogin(relay);
     expect(exitCode).toBe(EXIT_CODES.relay);
-    expect(output).toMatch(
-      /^(Cannot sign in: The relay answered 200: not what was expected|The relay sent a link with)/,
-    );
+    expect(output).toStartWith('Cannot sign in: The relay answered 200: not what was expected');
     expect(isHarmful(output)).toBe(false);
   });
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { EXIT_CODES } from '../../src/cli/login/command.ts';
+import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { chooseAtProvider, startDev } from '../kit/dev.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';

@@ -3,7 +3,7 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EXIT_CODES } from '../../src/cli/login/command.ts';
+import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { startDev } from '../kit/dev.ts';
 import { findFreePort, runChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';

@@ -177,7 +177,7 @@ describe('RFC 9700 §4.2: only a provider whose certificate is trusted receives 
     const { state } = await start(relay);
     expect((await bringCode(relay, state, makeCode())).status).toBe(502);
     expect(asked).toBe(0);
-    expect(relay.events('exchange_failed')).toMatchObject([{ reason: 'unreachable' }]);
+    expect(await relay.waitForEvent('exchange_failed')).toMatchObject({ reason: 'unreachable' });
     await relay.stop();
   });
 

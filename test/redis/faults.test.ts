@@ -87,7 +87,8 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (deployment, startDeployment) =
       await using pair = await startRelayPair(redis.url, { each });
       const [cutOff, other] = pair.relays;
       async function parkOne() {
-        const { session, state } = await start(other);
+        // On a busy machine a relay hears nothing of Redis for a second, and answers 503.
+        const { session, state } = await startWhenPossible(other);
         const { answer } = await park(cutOff, session);
         return { session, state, answer, code: makeCode() };
       }

@@ -78,6 +78,8 @@ test('new sign-ins are refused; users with a code continue, guessing is limited,
   await fillUp(redis);
   const refused = await relay.ask('/auth/start', startRequest());
   expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
+  // A load balancer must leave them where they work.
+  expect((await relay.ask('/ready')).status).toBe(200);
 
   const from = (address: string) => ({ 'X-Forwarded-For': address });
   const guess = async (address: string) =>

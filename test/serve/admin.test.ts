@@ -1,14 +1,91 @@
 /** The admin port, /ready and `sign-in-relay health`, as an operator meets them. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import packageJson from '../../package.json' with { type: 'json' };
 import { pollOnce, start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { startSilentIssuer, startTokenEndpoint } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { runRelay, startRelay } from '../kit/relay.ts';
+import { buildForNode, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 
 const provider = startTokenEndpoint();
 afterAll(provider.stop);
+
+beforeAll(buildForNode);
+
+const basicOf = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`;
+
+describe.each(RUNTIMES)('with ADMIN_TOKEN the admin port on %s', (_, command) => {
+  const token = plantSecret(randomBytes(24).toString('base64url'));
+
+  test('answers to the token alone, and logs no token, right or wrong', async () => {
+    const adminPort = await findFreePort();
+    const env = { ADMIN_PORT: String(adminPort), ADMIN_TOKEN: token };
+    const relay = await startRelay(env, { command });
+    const statusFor = async (authorization: string, path = '/metrics') => {
+      const headers = { Authorization: authorization };
+      return (await fetch(`http://127.0.0.1:${adminPort}${path}`, { headers })).status;
+    };
+    const readWithToken = async (path: string) => {
+      const headers = { Authorization: `Bearer ${token}` };
+      return (await fetch(`http://127.0.0.1:${adminPort}${path}`, { headers })).text();
+    };
+    const wrong = plantSecret(randomBytes(24).toString('base64url'));
+    for (const path of ['/metrics', '/', '/now', '/nothing']) {
+      const response = await fetch(`http://127.0.0.1:${adminPort}${path}`);
+      expect([response.status, await response.text()]).toEqual([
+        401,
+        'This needs the ADMIN_TOKEN\n',
+      ]);
+      expect(response.headers.get('WWW-Authenticate')).toBe('Basic realm="Sign-in Relay"');
+      expect(await statusFor(`Bearer ${wrong}`, path)).toBe(401);
+    }
+    expect(await statusFor(`Bearer ${token}`)).toBe(200);
+    expect(await statusFor(`bearer  ${token}`)).toBe(200);
+    expect(await statusFor(basicOf('', token), '/')).toBe(200);
+    expect(await statusFor(basicOf('operator', token), '/now')).toBe(200);
+    for (const refused of [
+      ...[`Bearer ${token}x`, `Bearer ${token.slice(1)}`, `Bearer ${token} ${token}`, 'Bearer '],
+      ...[token, `Basic ${token}`, `Token ${token}`, 'Basic ', 'Basic %%%'],
+      ...[basicOf(token, ''), basicOf('operator', `x${token}`), `Bearer ${'x'.repeat(8_000)}`],
+    ]) {
+      expect([refused, await statusFor(refused)]).toEqual([refused, 401]);
+    }
+    const { runtime } = await relay.waitForEvent('listening');
+    const page = await readWithToken('/');
+    // A build names its commit too.
+    expect(page).toContain(`<p class="quiet">${packageJson.version} `);
+    expect(page).toContain(` on ${runtime}, up `);
+    expect(await readWithToken('/metrics')).toContain(
+      `sign_in_relay_build_info{version="${packageJson.version}",runtime="${runtime}"} 1`,
+    );
+    await relay.stop();
+    for (const secret of [token, wrong]) expect(relay.output()).not.toContain(secret);
+  });
+});
+
+test('while a relay drains its metrics are served, and say that it is not ready', async () => {
+  const adminPort = await findFreePort();
+  const relay = await startRelay({
+    ADMIN_PORT: String(adminPort),
+    MAL_TOKEN_URL: provider.tokenUrl,
+  });
+  const { state, session, url } = await start(relay);
+  await relay.ask(url);
+  const held = provider.gate.close();
+  const callback = bringCode(relay, state, makeCode());
+  await held.arrived;
+  const stopped = relay.stop();
+  await relay.waitForEvent('draining');
+  const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  expect(metrics).toContain('\nsign_in_relay_ready 0\n');
+  held.release();
+  expect((await callback).status).toBe(200);
+  await pollOnce(relay, session);
+  expect(await stopped).toBe(0);
+});
 
 describe('the admin port', () => {
   test('is off unless it is set', async () => {
@@ -105,18 +182,25 @@ describe('/ready', () => {
     await relay.stop();
   });
 
-  test('503 while Redis is unreachable, and why', async () => {
+  test('503 while Redis is unreachable, and why, which stays on the admin page', async () => {
     await using redis = await startRedis();
-    const relay = await startRelay({ REDIS_URL: redis.url });
+    const adminPort = await findFreePort();
+    const relay = await startRelay({ REDIS_URL: redis.url, ADMIN_PORT: String(adminPort) });
     expect((await relay.ask('/ready')).status).toBe(200);
     await redis.freeze();
     await relay.waitForEvent('store_lost');
     const response = await relay.ask('/ready');
-    expect([response.status, await response.text()]).toEqual([503, 'store: Redis is unreachable']);
+    const problem = 'the server does not answer';
+    const text = `store: Redis is unreachable: ${problem}`;
+    expect([response.status, await response.text()]).toEqual([503, text]);
+    expect(relay.events('store_lost')).toMatchObject([{ problem }]);
     expect((await relay.ask('/health')).status).toBe(200);
     redis.thaw();
     await relay.waitForEvent('store_back');
     expect((await relay.ask('/ready')).status).toBe(200);
+    // It may explain sign-ins that failed meanwhile.
+    const page = await (await fetch(`http://127.0.0.1:${adminPort}/`)).text();
+    expect(page).toMatch(/<td[^>]*>store_lost<\/td>/);
     await relay.stop();
   });
 

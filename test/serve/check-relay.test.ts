@@ -1,6 +1,7 @@
 /** `sign-in-relay check --relay URL`: a relay that is elsewhere, and what may be wrong with it. */
 import { expect, test } from 'bun:test';
 import { serveUpstream } from '../kit/provider.ts';
+import { startRedis } from '../kit/redis/server.ts';
 import { runRelay, startRelay } from '../kit/relay.ts';
 
 async function checkRelay(url: string) {
@@ -24,7 +25,7 @@ test('a good relay: what to register, and a poll that is held; the sign-in is ca
       `register exactly ${relay.baseUrl}/auth/mal/callback`,
     );
     expect(textOf('poll')).toBe('held for 1 s, and nothing cut it');
-    expect(relay.events('sign_in_cancelled')).toMatchObject([{ outcome: 'cancelled' }]);
+    expect(await relay.waitForEvent('sign_in_cancelled')).toMatchObject({ outcome: 'cancelled' });
   } finally {
     await relay.stop('SIGKILL');
   }
@@ -34,6 +35,19 @@ test('a relay whose base URL is another one', async () => {
   const relay = await startRelay({ POLL_SECONDS: '1', OAUTH_BASE_URL: 'https://other.test' });
   try {
     expect((await checkRelay(relay.baseUrl)).faults).toEqual(['base URL']);
+  } finally {
+    await relay.stop('SIGKILL');
+  }
+});
+
+test('a relay that is ready, although its Redis is full', async () => {
+  await using redis = await startRedis();
+  const relay = await startRelay({ POLL_SECONDS: '1', REDIS_URL: redis.url });
+  try {
+    await redis.cli('CONFIG', 'SET', 'maxmemory', '1');
+    // The start of the first check is refused, and noticed.
+    await checkRelay(relay.baseUrl);
+    expect((await checkRelay(relay.baseUrl)).textOf('ready')).toContain('(OOM)');
   } finally {
     await relay.stop('SIGKILL');
   }

@@ -82,7 +82,8 @@ describe.concurrent.each([
   test('when Redis cannot be used at the start: then with 1', async () => {
     using silent = await serveBytes(() => {});
     const exited = [1, silent.port].map(async (port) => {
-      const host = await launch({ REDIS_URL: `redis://127.0.0.1:${port}` });
+      const url = `redis://127.0.0.1:${port}`;
+      const host = await launch({ REDIS_URL: url, REDIS_WAIT_SECONDS: '5' });
       await host.waitForEvent('store_awaited');
       return host.exited;
     });

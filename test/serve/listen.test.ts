@@ -251,8 +251,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       const renewals = relay.events('certificate_renewed').length;
       await install();
       notify();
-      let seen = 0;
-      await relay.waitForEvent(({ event }) => event === 'certificate_renewed' && ++seen > renewals);
+      await relay.waitForEvents('certificate_renewed', renewals + 1);
       expect((await shownCertificate()).fingerprint256).not.toBe(before);
       const code = makeCode();
       expect((await bringCode(tlsRelay, state, code)).status).toBe(200);

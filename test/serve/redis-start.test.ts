@@ -1,7 +1,7 @@
 /** A start with a Redis that cannot be used: what the terminal says, and that it never shows a password (docs/scaling.md). */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
-import { STORE_CONNECT_MS, STORE_SILENCE_MS } from '../kit/limits.ts';
+import { STORE_SILENCE_MS } from '../kit/limits.ts';
 import { findFreePort } from '../kit/process.ts';
 import { serveBytes } from '../kit/provider.ts';
 import { startRedisSentinel } from '../kit/redis/groups.ts';
@@ -47,10 +47,14 @@ const lingering = await serve((socket) => socket.write(NOT_REDIS));
 const nobody = await findFreePort();
 const at = (port: number) => `127.0.0.1:${port}`;
 
+/** Long enough for a server that answers late. */
+const WAIT_SECONDS = 3;
+
 function run(url: string, env: Record<string, string> = {}) {
   return runRelay({
     ...{ OAUTH_BASE_URL: 'http://127.0.0.1:3000', HOST: '127.0.0.1', PORT: '0' },
-    ...{ MAL_CLIENT_ID: 'mal-client', REDIS_URL: url, ...env },
+    ...{ MAL_CLIENT_ID: 'mal-client', REDIS_URL: url, REDIS_WAIT_SECONDS: `${WAIT_SECONDS}` },
+    ...env,
   });
 }
 
@@ -117,7 +121,7 @@ const failAt = (command: string, how: 'closed' | 'unanswered') =>
     },
   );
 
-describe.each(['HELLO', 'INFO', 'CONFIG', 'SUBSCRIBE', 'PUBLISH', 'TIME'])(
+describe.each(['HELLO', 'INFO', 'CONFIG', 'SUBSCRIBE', 'PUBLISH', 'TIME', 'EVALSHA'])(
   'at the first %s of a start',
   (command) => {
     test.concurrent.each([
@@ -138,7 +142,7 @@ describe('while the relay tries', () => {
     ['silence is logged after a second', silent, 'the server does not answer', STORE_SILENCE_MS],
   ])('%s, with the time that is left', async (_, port, problem, afterMs) => {
     const { output } = await run(`redis://:${WRONG}@${at(port)}`, { LOG_FORMAT: 'json' });
-    const secondsLeft = (STORE_CONNECT_MS - afterMs) / 1_000;
+    const secondsLeft = WAIT_SECONDS - afterMs / 1_000;
     const event = { level: 'warning', event: 'store_awaited', problem, secondsLeft };
     expect(eventsOf(output)).toMatchObject([event, { event: 'not_started' }]);
   });

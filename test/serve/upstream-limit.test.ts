@@ -59,7 +59,7 @@ test.each([
     const code = makeCode();
     expect((await callback(relay, other.state, `code=${code}`, 'anilist')).status).toBe(200);
     expect(await (await poll(relay, other.session)).json()).toEqual(tokensFor(code));
-    expect(relay.events('providers_full')).toHaveLength(1);
+    expect(await relay.waitForEvents('providers_full', 1)).toHaveLength(1);
 
     held.release();
     const statuses = await Promise.all(pages);

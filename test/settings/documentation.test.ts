@@ -65,10 +65,13 @@ test.each(all.map(([name, { example }]) => [name.replace('<NAME>', 'ACME'), exam
       '/run/secrets/acme': 'secret',
       '/etc/relay/logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
       '/run/secrets/redis-url': 'redis://redis.example:6379',
+      '/run/secrets/redis-sentinel-password': 'secret',
+      '/run/secrets/admin-token': RELAY_SETTINGS.ADMIN_TOKEN.example,
     };
     const acme = {
       // Neither is set without the other.
       ...{ TLS_CERT_FILE: '/c.pem', TLS_KEY_FILE: '/k.pem' },
+      ...(name === 'REDIS_SENTINEL_USERNAME' && { REDIS_SENTINEL_PASSWORD: 'secret' }),
       PROVIDERS: 'acme',
       ACME_CLIENT_ID: 'id',
       ACME_AUTHORIZE_URL: 'https://acme.example/a',

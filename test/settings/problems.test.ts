@@ -28,6 +28,21 @@ describe('secrets from files', () => {
   });
 
   test.each([
+    ['0f1e2d3c4b5a6978\n', []],
+    ['0f1e2d3c4b5a6978\r\n', []],
+    ['0f1e2d3c4b5a6978 \n', ['ADMIN_TOKEN must be at least 16 letters']],
+    ['0f1e2d3c4b5a6978\n\n', ['ADMIN_TOKEN must be at least 16 letters']],
+    ['\n', ['ADMIN_TOKEN_FILE must name a file that is not empty']],
+    ['  \n', ['ADMIN_TOKEN must be at least 16 letters']],
+  ])(
+    'ADMIN_TOKEN_FILE with %j: Prometheus would send the same token, or the relay does not start',
+    (content, problems) => {
+      const found = faultsOf({ ADMIN_TOKEN_FILE: '/token' }, { '/token': content });
+      expect(found).toEqual(problems.map((problem) => expect.stringContaining(problem)));
+    },
+  );
+
+  test.each([
     [
       'must not be set together with ANILIST_CLIENT_SECRET',
       'hunter2',
@@ -167,7 +182,9 @@ describe('what must not be shown is not shown', () => {
     const all = { ...RELAY_SETTINGS, ...PROVIDER_SETTINGS };
     const secrets = Object.entries(all).filter(([name]) => `${name}_FILE` in all);
     expect(secrets.map(([name, { shown }]) => [name, shown])).toEqual([
+      ['ADMIN_TOKEN', 'nothing'],
       ['REDIS_URL', 'nothing'],
+      ['REDIS_SENTINEL_PASSWORD', 'nothing'],
       ['CLIENT_SECRET', 'nothing'],
     ]);
   });

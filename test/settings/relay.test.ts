@@ -114,6 +114,17 @@ const rules: readonly Rule<Settings>[] = [
         'relay.internal:9090 | http://relay.internal | *.internal | .internal',
     },
   },
+  {
+    setting: 'ADMIN_TOKEN',
+    field: 'adminToken',
+    keeps: ['0f1e2d3c4b5a6978', 'aA0-._~+/aaaaaaaaaaa=='],
+    refuses: {
+      'must be at least 16 letters, digits or characters of -._~+/ and no space or line break': [
+        ...['0f1e2d3c4b5a697', '0f1e2d3c 4b5a6978', ' 0f1e2d3c4b5a6978', '0f1e2d3c4b5a6978\t'],
+        ...['0f1e2d3c4b5a6978\n', 'a:b1e2d3c4b5a6978', 'ä0f1e2d3c4b5a6978', '================='],
+      ],
+    },
+  },
   wholeNumber('SESSION_SECONDS', 'sessionSeconds', 1, 86_400),
   wholeNumber('POLL_SECONDS', 'pollSeconds', 1, 230),
   wholeNumber('DEVICE_GRANT_REPEAT_SECONDS', 'deviceGrantRepeatSeconds', 0, 600),
@@ -215,6 +226,36 @@ const rules: readonly Rule<Settings>[] = [
 ];
 
 testRules(rules, {}, (settings) => settings);
+
+describe('the credentials of Sentinels', () => {
+  const redis = { REDIS_URL: 'redis+sentinel://data:one@redis.example/main' };
+
+  test('are apart from those of the data, and the password may come from a file', () => {
+    const file = '/run/secrets/sentinel';
+    const env = { REDIS_SENTINEL_USERNAME: 'watch', REDIS_SENTINEL_PASSWORD_FILE: file };
+    expect(settingsOf({ ...redis, ...env }, { [file]: 'two\n' }).redis?.target).toMatchObject({
+      ...{ username: 'data', password: 'one' },
+      ...{ sentinelUsername: 'watch', sentinelPassword: 'two' },
+    });
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['REDIS_SENTINEL_PASSWORD must be set', { ...redis, REDIS_SENTINEL_USERNAME: 'watch' }],
+    [
+      'REDIS_URL must be redis+sentinel://',
+      { REDIS_URL: 'redis://redis.example', REDIS_SENTINEL_PASSWORD: 'two' },
+    ],
+  ])('%s', (fault, env) => {
+    expect(faultsOf(env)).toEqual([expect.stringContaining(fault)]);
+  });
+});
+
+test('a start waits for Redis for a minute by default, or for REDIS_WAIT_SECONDS', () => {
+  const redis = { REDIS_URL: 'redis://redis.example' };
+  expect(settingsOf(redis).redis?.waitMs).toBe(60_000);
+  expect(settingsOf({ ...redis, REDIS_WAIT_SECONDS: '5' }).redis?.waitMs).toBe(5_000);
+  expect(faultsOf({ ...redis, REDIS_WAIT_SECONDS: '0' })).toHaveLength(1);
+});
 
 describe('REDIS_PREFIX', () => {
   const redis = { REDIS_URL: 'redis://redis.example' };

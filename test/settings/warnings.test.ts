@@ -239,11 +239,8 @@ describe('misspelt names', () => {
     ['MAL_SECRET', 'is not a setting of mal'],
     ['MYANIMELIST_CLIENT_ID', 'is not a setting: did you mean MAL_CLIENT_ID?'],
     ['ACME_REDIRECT_URI', 'is not a setting of acme'],
-    [
-      'SPOTIFY_CLIENT_ID_FILE',
-      'is not read: only REDIS_URL and client secrets may come from a file',
-    ],
-    ['OAUTH_BASE_URL_FILE', 'is not read: only REDIS_URL and client secrets may come from a file'],
+    ['SPOTIFY_CLIENT_ID_FILE', 'is not read: only secrets may come from a file'],
+    ['OAUTH_BASE_URL_FILE', 'is not read: only secrets may come from a file'],
   ])('%s is noticed', (name, problem) => {
     expect(warningsOf({ ...providers, ...acme, [name]: 'x' })).toEqual([`${name} ${problem}`]);
   });

@@ -7,7 +7,8 @@ import { ErrorReply } from '@redis/client';
 import { type Clock, systemClock } from '../../src/relay/time.ts';
 import { createStoreClock, type RedisCommands } from '../../src/stores/redis/commands.ts';
 import type { RedisClient } from '../../src/stores/redis/connect.ts';
-import { createRefusals, type RefusalEvent, reasonOf } from '../../src/stores/redis/failures.ts';
+import { reasonOf, remedyFor } from '../../src/stores/redis/failures.ts';
+import { createStoreHealth } from '../../src/stores/redis/health.ts';
 import { createLocalPolls, createOpenClaims } from '../../src/stores/redis/local-polls.ts';
 import {
   createOwnLeases,
@@ -16,13 +17,13 @@ import {
 } from '../../src/stores/redis/own-leases.ts';
 import { listen } from '../../src/stores/redis/pub-sub.ts';
 import { CHECK_MS, watchReplication } from '../../src/stores/redis/replication.ts';
-import { createScript } from '../../src/stores/redis/scripts.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
 import {
   HEARTBEAT_MS,
   HEARTBEATS_TO_REBUILD,
   STORE_LATEST_MS,
+  STORE_PROBE_MS,
   STORE_REFUSAL_QUIET_MS,
 } from '../kit/limits.ts';
 import { startRedis } from '../kit/redis/server.ts';
@@ -112,45 +113,125 @@ describe('refusals', () => {
     ],
     [inRedis6(FULL), 'OOM'],
     [inRedis6("READONLY You can't write against a read only replica."), 'READONLY'],
+    ['ERR invalid password', 'WRONGPASS'],
     ['LATE not carried out', 'LATE'],
     ['an unknown text', 'ERR'],
   ])('%s is %s', (message, reason) => {
     expect(reasonOf(new ErrorReply(message))).toBe(reason);
   });
 
-  const [writing, reading] = [createScript('return 1'), createScript('return 2')];
+  test.each([
+    ["NOPERM this user has no permissions to run the 'config|get' command", '+config|get'],
+    ["NOPERM User key-owner has no permissions to run the 'evalsha' command", '+evalsha'],
+    ['NOPERM this user has no permissions to access one of the keys used as arguments', '~'],
+    ['NOPERM No permissions to access a channel', '&'],
+    [
+      "ERR The user executing the script can't run this command script: 1f, on @user_script:2.",
+      '+hset',
+    ],
+    [inRedis6('NOPERM The user executing the script has no right').replaceAll('9', '2'), '+hset'],
+  ])('%s names what is missing, and no user', (message, missing) => {
+    const script = { text: "local key = KEYS[1]\nredis.call('HSET', key, 1, 2)\n", sha1: '' };
+    const remedy = remedyFor(new ErrorReply(message), script);
+    expect(remedy).toContain(missing);
+    expect(remedy).toContain('docs/scaling.md');
+    expect(remedy).not.toContain('key-owner');
+  });
 
-  function collectRefusals() {
+  /** A store that replies to the probes of its servers as the test says. */
+  async function startHealth(...replies: (string | undefined)[]) {
     const clock = createFakeClock();
-    const told: RefusalEvent[] = [];
-    const refusals = createRefusals(clock, (event) => told.push(event));
-    const events = () => told.map(({ type, reason }) => `${type} ${reason}`);
-    return { clock, refusals, told, events };
-  }
-
-  test('a refusal ends when the same script succeeds and there was none for a while', () => {
-    const { clock, refusals, events } = collectRefusals();
-    for (let count = 0; count < 10; count += 1) {
-      refusals.refused(writing, 'READONLY');
-      clock.advance(STORE_REFUSAL_QUIET_MS - 1);
-      refusals.accepted(writing);
-      refusals.accepted(reading);
+    const events: string[] = [];
+    const health = createStoreHealth({
+      target: { type: 'single', addresses: [], tls: false },
+      clock,
+      onEvent: (event) => events.push(`${event.type} ${'reason' in event ? event.reason : ''}`),
+    });
+    const answers = { current: replies, reconnects: 0 };
+    async function probe(message: string | undefined): Promise<void> {
+      if (message === undefined) return;
+      const reply = new ErrorReply(message);
+      health.refused(reply);
+      throw reply;
     }
-    clock.advance(1);
-    refusals.accepted(reading);
-    expect(events()).toEqual(['store_refuses READONLY']);
-    refusals.accepted(writing);
-    refusals.accepted(writing);
-    expect(events()).toEqual(['store_refuses READONLY', 'store_accepts READONLY']);
-    refusals.refused(writing, 'READONLY');
-    expect(events()).toHaveLength(3);
+    await health.start({
+      probe: () => answers.current.map(probe),
+      reconnect() {
+        answers.reconnects += 1;
+      },
+    });
+    async function pass(ms: number): Promise<void> {
+      for (let passed = 0; passed < ms; passed += STORE_PROBE_MS) {
+        clock.advance(STORE_PROBE_MS);
+        await runReady();
+      }
+    }
+    const isReady = () => health.findProblem()?.stopsEverything !== true;
+    return { clock, health, events, answers, pass, isReady };
+  }
+  const READONLY = "READONLY You can't write against a read only replica.";
+
+  test('a refusal that no request meets again is found to be over by a probe', async () => {
+    const { health, events, answers, pass, isReady } = await startHealth(undefined);
+    expect(health.findProblem()).toBeUndefined();
+    answers.current = [READONLY];
+    health.refused(new ErrorReply(READONLY));
+    await runReady();
+    expect(isReady()).toBe(false);
+    await pass(STORE_REFUSAL_QUIET_MS);
+    answers.current = [undefined];
+    await pass(STORE_PROBE_MS);
+    expect(isReady()).toBe(true);
+    expect(events).toEqual(['store_refuses READONLY']);
+    await pass(STORE_REFUSAL_QUIET_MS);
+    expect(events).toEqual(['store_refuses READONLY', 'store_accepts READONLY']);
+    expect(health.findProblem()).toBeUndefined();
+    health.close();
   });
 
-  test.each(['LATE', 'TRYAGAIN', 'MOVED', 'ASK'])('%s is part of normal operation', (reason) => {
-    const { refusals, events } = collectRefusals();
-    refusals.refused(writing, reason);
-    expect(events()).toEqual([]);
+  test('a store that is full once it was ready refuses starts only; one that never accepted anything is not ready', async () => {
+    const running = await startHealth(undefined);
+    running.health.refused(new ErrorReply(FULL));
+    running.answers.current = [FULL];
+    await running.pass(STORE_PROBE_MS);
+    expect(running.isReady()).toBe(true);
+    expect(running.health.findProblem()?.text).toContain('OOM');
+    const starting = await startHealth(FULL);
+    expect(starting.isReady()).toBe(false);
+    await runReady();
+    starting.answers.current = [undefined];
+    await starting.pass(STORE_PROBE_MS);
+    expect(starting.isReady()).toBe(true);
   });
+
+  test('one of several servers that refuses does not stop the others', async () => {
+    const { health, answers, pass, isReady } = await startHealth(undefined, undefined);
+    answers.current = [undefined, READONLY];
+    health.refused(new ErrorReply(READONLY));
+    await pass(STORE_PROBE_MS);
+    expect(isReady()).toBe(true);
+    answers.current = [READONLY, READONLY];
+    await pass(STORE_PROBE_MS);
+    expect(isReady()).toBe(false);
+  });
+
+  test('a server that has become a replica is left, time and again', async () => {
+    const { health, answers, pass } = await startHealth(undefined);
+    answers.current = [READONLY];
+    health.refused(new ErrorReply(READONLY));
+    await pass(3 * STORE_PROBE_MS);
+    expect(answers.reconnects).toBeGreaterThan(2);
+    health.close();
+  });
+
+  test.each(['LATE', 'TRYAGAIN', 'MOVED', 'ASK'])(
+    '%s is part of normal operation',
+    async (word) => {
+      const { health, events } = await startHealth(undefined);
+      health.refused(new ErrorReply(word));
+      expect(events).toEqual([]);
+    },
+  );
 });
 
 describe('the connection that listens for completions', () => {
@@ -223,7 +304,7 @@ describe('the connection that listens for completions', () => {
       openClaims: createOpenClaims({ instance: 'instance', send: () => {}, clock }),
       line: { wasCut: false },
       channel: 'instance',
-      onEvent: () => {},
+      health: { failed: () => {}, lost: () => {}, received: () => {} },
     });
     server.deliver();
     for (let beat = 1; beat < HEARTBEATS_TO_REBUILD; beat += 1) {

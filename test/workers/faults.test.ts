@@ -42,8 +42,7 @@ async function startExchanging(init?: RequestInit) {
   return { session, state, code, page, release: held.release };
 }
 
-const untilParked = (polls: number) =>
-  pollUntil(`${polls} polls`, async () => relay.events('poll_waiting').length >= polls);
+const untilParked = (polls: number) => relay.waitForEvents('poll_waiting', polls);
 
 describe('an object that is reset', () => {
   test('a parked poll gets a 204, and the next one waits for the tokens', async () => {
@@ -58,7 +57,7 @@ describe('an object that is reset', () => {
     await untilParked(before + 2);
     expect((await bringCode(relay, state, code)).status).toBe(200);
     expect(await (await polled).json()).toEqual(tokensFor(code));
-    expect(relay.events('object_failed')).not.toEqual([]);
+    await relay.waitForEvents('object_failed', 1);
   });
 
   test('in the middle of an exchange: the code is not sent again, and the session is still there', async () => {
@@ -128,8 +127,9 @@ test('a storage that refuses: starts and callbacks get a 503, polls wait, and no
   expect((await bringCode(relay, state, code)).status).toBe(200);
   expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
   expect((await relay.ask('/ready')).status).toBe(200);
-  expect(relay.events('store_refuses').map(({ reason }) => reason)).toEqual(['SQLITE_FULL']);
-  expect(relay.events('store_accepts')).toHaveLength(1);
+  const refusals = await relay.waitForEvents('store_refuses', 1);
+  expect(refusals.map(({ reason }) => reason)).toEqual(['SQLITE_FULL']);
+  expect(await relay.waitForEvents('store_accepts', 1)).toHaveLength(1);
 });
 
 test('a deploy in the middle of sign-ins: the new version continues them, also after a crash', async () => {
@@ -166,5 +166,5 @@ test('an alarm removes what has expired; without rows there is none', async () =
   await pollUntil('it has expired', async () => Date.now() > startedAtMs + 1_100);
   await short.ask('/test/sweep');
   expect((await state()).rows).toEqual([]);
-  expect(short.events('sign_in_expired')).toMatchObject([{ stage: 'started' }]);
+  expect(await short.waitForEvents('sign_in_expired', 1)).toMatchObject([{ stage: 'started' }]);
 });

@@ -25,6 +25,7 @@ test.each([
   ['HOST', '127.0.0.1'],
   ['TLS_CERT_FILE', '/cert.pem'],
   ['ADMIN_PORT', '9090'],
+  ['ADMIN_TOKEN_FILE', '/run/secret'],
   ['REDIS_URL', 'redis://user:secret@redis.test'],
   ['REDIS_URL_FILE', '/run/secret'],
   ['TRUSTED_PROXY_CIDRS', '10.0.0.0/8'],

@@ -13,6 +13,9 @@ const WHAT = 'redis';
 /** The oldest that is tested. docs/scaling.md "Set-up". */
 const OLDEST = '6.2';
 
+/** How long a server that does not answer is tried. */
+const WAIT_MS = 5_000;
+
 /** Of the check's own session, if nothing removes it. */
 const LIFETIME_MS = 5_000;
 
@@ -20,9 +23,14 @@ const ONE_A_SECOND = { burst: 1, ratePerSecond: 1 };
 
 export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise<Finding[]> {
   const events: RedisEvent[] = [];
+  const findRefusal = () => {
+    const refusal = events.find((event) => event.type === 'store_refuses');
+    return refusal && fault(WHAT, `refuses commands (${refusal.reason})`, refusal.remedy);
+  };
   try {
     const stores = await openRedis({
       ...redis,
+      waitMs: WAIT_MS,
       // The check's session counts with those of the relays, since an ACL may allow no other keys.
       maxSessions: Number.MAX_SAFE_INTEGER,
       startPolicy: ONE_A_SECOND,
@@ -36,10 +44,8 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
       stores.close();
     }
   } catch (error) {
-    const refusal = events.find((event) => event.type === 'store_refuses');
-    if (refusal !== undefined) {
-      return [fault(WHAT, `refuses commands (${refusal.reason})`, refusal.remedy)];
-    }
+    const refusal = findRefusal();
+    if (refusal !== undefined) return [refusal];
     if (!(error instanceof StoreUnavailable)) throw error;
     return [fault(WHAT, error.message, 'correct REDIS_URL, or start Redis')];
   }
@@ -48,7 +54,7 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
   );
   return [
     await checkVersion(redis),
-    ok(WHAT, 'every command that the relay needs is allowed'),
+    findRefusal() ?? ok(WHAT, 'every command that the relay needs is allowed'),
     ...unfit,
   ];
 }

@@ -13,7 +13,7 @@ const RELAY = 'relay';
 const POLL_SECONDS = 50;
 
 /** Of what it says about itself. */
-const SHOWN_CHARACTERS = 200;
+const SHOWN_CHARACTERS = 500;
 
 interface OfferedService {
   readonly service: string;
@@ -86,10 +86,11 @@ const UNREACHABLE = {
 
 async function checkReady(baseUrl: string, fetch: Fetch): Promise<Finding> {
   const response = await fetch(`${baseUrl}/ready`, request()).catch(() => undefined);
-  const text = response === undefined ? '' : await readText(response);
-  return response?.status === 200
-    ? ok('ready', 'it can start sign-ins')
-    : fault('ready', `it is not: ${text.trim().slice(0, SHOWN_CHARACTERS) || 'no answer'}`);
+  const text = response === undefined ? '' : (await readText(response)).trim();
+  const shown = text.slice(0, SHOWN_CHARACTERS);
+  if (response?.status !== 200) return fault('ready', `it is not: ${shown || 'no answer'}`);
+  // What fails may follow.
+  return text === 'ready' ? ok('ready', 'it can start sign-ins') : fault('ready', shown);
 }
 
 /** The metadata of a relay contain its base URL. */

@@ -1,31 +1,23 @@
 /** `sign-in-relay login`: a device in the terminal. docs/login.md. */
 import { hostname } from 'node:os';
-import { parseArgs } from 'node:util';
 import {
   SignInError,
   type SignInErrorCode,
   start,
   type Tokens,
 } from '../../../client/src/index.ts';
-import { printable } from '../terminal.ts';
+import {
+  DEV_RELAY,
+  EXIT_CODES,
+  parseOptions,
+  readRelayUrl,
+  reportUsageError,
+  say,
+  UsageError,
+} from './options.ts';
 import { type Output, OutputError, openFileOutput, stdoutOutput } from './output.ts';
 import { createFetch, HEADERS } from './request.ts';
 import { openScreen, type Screen } from './screen.ts';
-
-/** docs/login.md. */
-export const EXIT_CODES = {
-  signedIn: 0,
-  usage: 2,
-  declined: 3,
-  failed: 4,
-  expired: 5,
-  relay: 6,
-  output: 7,
-  interrupted: 130,
-  terminated: 143,
-} as const;
-
-export const DEV_RELAY = 'http://127.0.0.1:8080';
 
 const USAGE = `sign-in-relay login: sign in from this terminal, and get the tokens
 
@@ -53,15 +45,6 @@ interface Options {
   readonly deviceName: string;
   readonly details: boolean;
   readonly insecure: boolean;
-}
-
-export class UsageError extends Error {
-  constructor(
-    message: string,
-    readonly showsUsage = false,
-  ) {
-    super(message);
-  }
 }
 
 /** The sign-in is to be cancelled at the relay. */
@@ -136,7 +119,6 @@ async function signIn(options: Options, output: Output, stopping: AbortControlle
   }).finally(() => clearTimeout(deadline));
   if (session === undefined) throw signal.reason;
   try {
-    checkLink(session.prompt.link);
     screen = openScreen({ ...session.prompt, service }, process.stderr);
     const tokens = await session.poll({ save, onOpened: () => screen?.opened(), signal });
     if (tokens === undefined) throw signal.reason;
@@ -149,19 +131,6 @@ async function signIn(options: Options, output: Output, stopping: AbortControlle
     close();
   }
 }
-
-/** A user name at its beginning looks like the host. */
-function checkLink(link: string): void {
-  const { username, password } = URL.canParse(link) ? new URL(link) : { username: link };
-  if (username || password) {
-    throw new Stopped(
-      EXIT_CODES.relay,
-      'The relay sent a link with a user name or without a host.',
-    );
-  }
-}
-
-const say = (text: string) => void process.stderr.write(`${printable(text)}\n`);
 
 /** One Ctrl-C may arrive twice, from the terminal and from npm. */
 const ECHO_MS = 500;
@@ -191,11 +160,7 @@ const FAILURES: Readonly<Partial<Record<SignInErrorCode, Explanation>>> = {
 
 /** Says why there are no tokens, and returns the exit code. */
 function explain(error: unknown): number {
-  if (error instanceof UsageError) {
-    say(error.message);
-    if (error.showsUsage) process.stderr.write(`\n${USAGE}`);
-    return EXIT_CODES.usage;
-  }
+  if (error instanceof UsageError) return reportUsageError(error, USAGE);
   if (error instanceof OutputError) {
     say(error.message);
     return EXIT_CODES.output;
@@ -212,12 +177,12 @@ function explain(error: unknown): number {
 }
 
 function readOptions(args: readonly string[]): Options | 'help' {
-  const { values, positionals } = parse(args);
+  const { values, service } = parseOptions(args, {
+    output: { type: 'string', short: 'o' },
+    device: { type: 'string' },
+    details: { type: 'boolean' },
+  });
   if (values.help) return 'help';
-  const [service, ...more] = positionals;
-  if (service === undefined || more.length > 0) {
-    throw new UsageError('Name one service of the relay.', true);
-  }
   return {
     service,
     relayUrl: readRelayUrl(values.relay),
@@ -226,32 +191,4 @@ function readOptions(args: readonly string[]): Options | 'help' {
     details: values.details ?? false,
     insecure: values.insecure ?? false,
   };
-}
-
-/** The value of `--relay`, or its default, without slashes at its end. */
-export function readRelayUrl(given: string | undefined): string {
-  const relay = given ?? (process.env.SIGN_IN_RELAY_URL || DEV_RELAY);
-  if (!/^https?:\/\//i.test(relay) || !URL.canParse(relay) || /[?#@]/.test(relay)) {
-    throw new UsageError('--relay is the base URL of a relay, such as https://relay.example.');
-  }
-  return relay.replace(/\/+$/, '');
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        relay: { type: 'string' },
-        output: { type: 'string', short: 'o' },
-        device: { type: 'string' },
-        details: { type: 'boolean' },
-        insecure: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : error}`, true);
-  }
 }

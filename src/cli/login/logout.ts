@@ -1,9 +1,15 @@
 /** `sign-in-relay logout`: deletes the tokens that `login` has written, and has them revoked. docs/login.md. */
 import { readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { type SignedOut, signOut, type Tokens } from '../../../client/src/index.ts';
-import { printable } from '../terminal.ts';
-import { DEV_RELAY, EXIT_CODES, readRelayUrl, UsageError } from './command.ts';
+import {
+  DEV_RELAY,
+  EXIT_CODES,
+  parseOptions,
+  readRelayUrl,
+  reportUsageError,
+  say,
+  UsageError,
+} from './options.ts';
 import { createFetch } from './request.ts';
 
 const USAGE = `sign-in-relay logout: end what sign-in-relay login has begun
@@ -27,8 +33,6 @@ const MAX_INPUT_BYTES = 393_216;
 /** The tokens cannot be read, or deleted. Its message is for the user. */
 class InputError extends Error {}
 
-const say = (text: string) => void process.stderr.write(`${printable(text)}\n`);
-
 /** Resolves with the exit code. */
 export async function logout(args: readonly string[]): Promise<number> {
   try {
@@ -46,11 +50,7 @@ export async function logout(args: readonly string[]): Promise<number> {
     const outcome = await signOut({ relay, service, tokens, forget, fetch: send });
     return report(service, outcome);
   } catch (error) {
-    if (error instanceof UsageError) {
-      say(error.message);
-      if (error.showsUsage) process.stderr.write(`\n${USAGE}`);
-      return EXIT_CODES.usage;
-    }
+    if (error instanceof UsageError) return reportUsageError(error, USAGE);
     if (!(error instanceof InputError)) throw error;
     say(error.message);
     return EXIT_CODES.output;
@@ -76,12 +76,8 @@ function report(service: string, { revoked, unsupported, removeAt, detail }: Sig
 }
 
 function readOptions(args: readonly string[]) {
-  const { values, positionals } = parse(args);
+  const { values, service } = parseOptions(args, { input: { type: 'string', short: 'i' } });
   if (values.help) return 'help';
-  const [service, ...more] = positionals;
-  if (service === undefined || more.length > 0) {
-    throw new UsageError('Name one service of the relay.', true);
-  }
   const input = values.input === '-' ? undefined : values.input;
   if (input === undefined && process.stdin.isTTY) {
     throw new UsageError('Name the file with the tokens in --input, or pipe them in.', true);
@@ -91,23 +87,6 @@ function readOptions(args: readonly string[]) {
     relay: readRelayUrl(values.relay),
     insecure: values.insecure ?? false,
   };
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        input: { type: 'string', short: 'i' },
-        relay: { type: 'string' },
-        insecure: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : error}`, true);
-  }
 }
 
 function readFile(path: string): string {

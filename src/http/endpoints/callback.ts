@@ -12,7 +12,7 @@ import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
 import type { Providers } from '../enabled-providers.ts';
 import type { PageResponses } from '../responses.ts';
-import { NO_END, type SignInLog } from '../sign-in-log.ts';
+import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
 
 export function createCallback(
   providers: Providers,
@@ -51,7 +51,7 @@ export function createCallback(
     }
     const { completion, deviceName } = ended;
     signInLog.finished(request, service, browserState, completion);
-    if (NO_END.has(completion)) return respondWithPage(completion, request);
+    if (!endsSignIn(completion)) return respondWithPage(completion, request);
     // Without a device name it is the page of /auth/done.
     if (completion === 'signed_in' && deviceName === undefined) {
       return respondWithPage(completion, request);

@@ -55,16 +55,12 @@ export function createRefresh(
   blind: BlindPolicy,
 ): Handler {
   return async (request) => {
-    const asked = await readMembers(request, bodies);
-    if (asked === undefined) return refused('invalid_json');
-    const service = textOf(asked.service) ?? '';
-    // The relay would see the tokens.
-    if (blind === 'always' && providers.has(service)) return refused('unauthorized_client');
-    const found = providers.find(service);
-    if (!found.ok) return found;
+    const read = await readTokenRequest(request, bodies, providers, blind);
+    if (!read.ok) return read;
+    const { asked, provider } = read;
     const refreshToken = textOf(asked.refreshToken);
     if (refreshToken === undefined) return refused('invalid_request');
-    const outcome = await refreshTokens(request, found.provider, {
+    const outcome = await refreshTokens(request, provider, {
       refreshToken,
       scope: textOf(asked.scope),
     });
@@ -73,8 +69,24 @@ export function createRefresh(
   };
 }
 
+/** What a device asks of the relay with its tokens, and the provider that it names. */
+export async function readTokenRequest(
+  request: RelayRequest,
+  bodies: BodyReader,
+  providers: Providers,
+  blind: BlindPolicy,
+) {
+  const asked = await readMembers(request, bodies);
+  if (asked === undefined) return refused('invalid_json');
+  const service = textOf(asked.service) ?? '';
+  // The relay would see the tokens.
+  if (blind === 'always' && providers.has(service)) return refused('unauthorized_client');
+  const found = providers.find(service);
+  return found.ok ? { ...found, asked } : found;
+}
+
 /** Undefined if it is not JSON, or too long. */
-export async function readMembers(request: RelayRequest, bodies: BodyReader) {
+async function readMembers(request: RelayRequest, bodies: BodyReader) {
   try {
     const { text, isCut } = await bodies.read(request.raw, MAX_REFRESH_BODY_BYTES);
     return isCut ? undefined : parseMembers(text);

@@ -14,7 +14,7 @@ import type { BodyReader, RelayRequest } from '../request.ts';
 import { errorResponse, jsonResponse, type Refused, refused } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';
 import { readParameters } from './device-grant.ts';
-import { readMembers, textOf } from './refresh.ts';
+import { readTokenRequest, textOf } from './refresh.ts';
 
 /** When a device may repeat a revocation without a decision of the provider. */
 const RETRY_MS = 5_000;
@@ -68,14 +68,9 @@ export interface RevokeParts {
 export function createRevoke(parts: RevokeParts): Handler {
   const { bodies, providers, revocations, revokeAtProvider, blind } = parts;
   return async (request) => {
-    const asked = await readMembers(request, bodies);
-    if (asked === undefined) return refused('invalid_json');
-    const service = textOf(asked.service) ?? '';
-    // The relay would see the tokens.
-    if (blind === 'always' && providers.has(service)) return refused('unauthorized_client');
-    const found = providers.find(service);
-    if (!found.ok) return found;
-    const { provider } = found;
+    const read = await readTokenRequest(request, bodies, providers, blind);
+    if (!read.ok) return read;
+    const { asked, provider } = read;
     const tokens = {
       refreshToken: textOf(asked.refreshToken),
       accessToken: textOf(asked.accessToken),

@@ -350,7 +350,10 @@ export function createMemoryStore(
       observer = next;
     },
 
-    countLive: () => byPollDigest.size,
+    countLive() {
+      removeExpired(clock.now());
+      return byPollDigest.size;
+    },
 
     sweep() {
       startLimiter.sweep();

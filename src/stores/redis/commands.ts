@@ -16,7 +16,8 @@ import type { RandomBytes } from '../../relay/secrets.ts';
 import { StoreUnavailable } from '../../relay/store.ts';
 import { type Clock, createDeadlineQueue, type Deadline, pause } from '../../relay/time.ts';
 import type { RedisClient } from './connect.ts';
-import { isAnswer, isRefusal, type Refusals, reasonOf } from './failures.ts';
+import { isAnswer, isRefusal, reasonOf } from './failures.ts';
+import type { StoreHealth } from './health.ts';
 import { type Script, TOO_LATE } from './scripts.ts';
 
 /** How long a command is repeated while a user or a device waits. */
@@ -69,14 +70,14 @@ export interface RedisCommandsOptions {
   readonly clock: Clock;
   /** Called for each command without a reply. */
   readonly onCut: () => void;
-  readonly refusals: Refusals;
+  readonly health: Pick<StoreHealth, 'refused'>;
   readonly monitor: Monitor;
   /** In place of the store's clock. */
   readonly testClock: Clock | undefined;
 }
 
 export function createRedisCommands(options: RedisCommandsOptions): RedisCommands {
-  const { client, clock, onCut, refusals, monitor, testClock } = options;
+  const { client, clock, onCut, health, monitor, testClock } = options;
   const deadlines = createDeadlineQueue(clock, STORE_DEADLINE_MS);
   const storeClock = createStoreClock(() => within(client.time()), clock);
   const validUntil = testClock?.now ?? storeClock.deadline;
@@ -92,11 +93,10 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
     try {
       const reply = await within(evaluate(script, command));
       monitor.storeAnswered(performance.now() - startedAtMs);
-      refusals.accepted(script);
       return reply;
     } catch (error) {
       const { cause } = error as StoreUnavailable;
-      if (isAnswer(cause)) refusals.refused(script, reasonOf(cause));
+      if (isAnswer(cause)) health.refused(cause, script);
       // A command that came too late is repeated.
       if (!isTooLate(cause)) monitor.storeFailed(isAnswer(cause) ? 'refused' : 'unreachable');
       throw error;

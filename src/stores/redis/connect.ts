@@ -1,14 +1,7 @@
 /** One server, a primary with Sentinels or a Cluster, as one client. */
 import { ClientOfflineError } from '@redis/client';
 import { isAnswer, reasonOf } from './failures.ts';
-import {
-  type Connection,
-  createConnection,
-  createSubscriber,
-  describe,
-  RECONNECT_MS,
-  timeOf,
-} from './link.ts';
+import { type Connection, createSubscriber, describe, openLink, timeOf } from './link.ts';
 import { type PrimaryEvent, watchPrimaries } from './primaries.ts';
 import { slotOf } from './records.ts';
 import { addressOf, nameOf } from './topology.ts';
@@ -32,6 +25,11 @@ export interface RedisClient {
   describe(): Promise<{ info: string; save: string }>;
   /** INFO replication of each primary. Absent for a single server, which has no failover. */
   describeReplication?(): Promise<string[]>;
+  /**
+   * Leaves a server that may have been replaced, and resolves its name anew. Absent where
+   * others say which server is the primary.
+   */
+  reconnect?(): void;
   close(): void;
 }
 
@@ -62,26 +60,36 @@ async function connectSingle(
 ): Promise<RedisClient> {
   const [address] = target.addresses;
   if (address === undefined) throw new Error('no address');
-  let isConnected = false;
-  // The first failure rejects; reconnects only after it was connected once.
-  const connection = createConnection(target, address, () => isConnected && RECONNECT_MS);
+  const link = openLink(target, address, {
+    // Nobody else says whether it is the same server.
+    identify: async () => '',
+    onOpened: () => {},
+    onLost: onCut,
+  });
   const subscriber = createSubscriber(target, onCut);
   function close(): void {
-    connection.destroy();
+    link.close();
     subscriber.close();
   }
-  connection.on('error', onCut);
+  const perform = <T>(command: Command<T>): Promise<T> =>
+    link.connection === undefined
+      ? Promise.reject(new ClientOfflineError())
+      : command(link.connection);
   signal.addEventListener('abort', close);
-  await connection.connect();
-  isConnected = true;
+  await link.opened;
   return {
-    send: (command) => connection.sendCommand(command),
+    send: (command) => perform((connection) => connection.sendCommand(command)),
     isCluster: false,
-    get: (key) => connection.get(key),
-    publish: (channel, message) => connection.publish(channel, message),
+    get: (key) => perform((connection) => connection.get(key)),
+    publish: (channel, message) => perform((connection) => connection.publish(channel, message)),
     subscribe: (channel, onMessage) => subscriber.subscribe(address, channel, onMessage),
-    time: () => timeOf(connection),
-    describe: () => describe(connection),
+    // Asked with each heartbeat: a server that does not reply is left.
+    time: () => link.ask(timeOf),
+    describe: () => perform(describe),
+    reconnect() {
+      link.reconnect();
+      subscriber.reconnect();
+    },
     close,
   };
 }

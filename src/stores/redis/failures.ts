@@ -1,7 +1,7 @@
 /**
- * Failures of Redis, in words for the operator: why a connection could not be made, and
- * why a server refuses commands. The words are chosen here, by codes: the message of an
- * error may hold a user's name, a host or data of others.
+ * Failures of Redis, in words for the operator: why a connection could not be made, why a
+ * server refuses commands, and what to do about it. The words are chosen here, by codes:
+ * the message of an error may hold a user's name, a host or data of others.
  */
 import {
   ClientOfflineError,
@@ -10,7 +10,6 @@ import {
   SocketClosedUnexpectedlyError,
 } from '@redis/client';
 import { StoreUnavailable } from '../../relay/store.ts';
-import type { Clock } from '../../relay/time.ts';
 import type { Script } from './scripts.ts';
 import type { RedisTarget } from './url.ts';
 
@@ -19,6 +18,8 @@ export interface ConnectFailure {
   readonly problem: string;
   /** Retrying does not help. */
   readonly isFinal: boolean;
+  /** The first word of the server's error, if it replied. */
+  readonly reason?: string;
 }
 
 /** A failure of the primary that the Sentinels name, not of a Sentinel. */
@@ -33,14 +34,15 @@ export function describeConnectFailure(
   error: unknown,
   target: RedisTarget,
 ): ConnectFailure | undefined {
-  if (error instanceof ErrorReply) return describeReply(error.message, target);
+  if (error instanceof ErrorReply) return describeReply(error, target.type === 'sentinel');
   const problem = findProblem(error, target);
   if (problem !== undefined) return { problem, isFinal: false };
   if (!(error instanceof Error) || error.cause === undefined) return undefined;
-  const failure = describeConnectFailure(error.cause, target);
-  return failure !== undefined && error instanceof PrimaryFailure
-    ? { ...failure, problem: `the primary that the Sentinels name: ${failure.problem}` }
-    : failure;
+  if (!(error instanceof PrimaryFailure)) return describeConnectFailure(error.cause, target);
+  const failure = describeConnectFailure(error.cause, { ...target, type: 'single' });
+  return (
+    failure && { ...failure, problem: `the primary that the Sentinels name: ${failure.problem}` }
+  );
 }
 
 /** Also for a server that accepts the connection and sends nothing. */
@@ -74,26 +76,31 @@ function closed({ tls }: RedisTarget): string {
   return `the server closes the connection${tls ? '' : '; one that speaks TLS requires rediss://'}`;
 }
 
-/** By the first word of the server's error. */
-function describeReply(reply: string, target: RedisTarget): ConnectFailure {
-  const isWrongLogin = /^(WRONGPASS|NOAUTH|ERR invalid password)/.test(reply);
-  return { problem: findReplyProblem(reply, target), isFinal: isWrongLogin };
+/** Completes the sentence. Retrying does not help against a wrong login. */
+function describeReply(reply: ErrorReply, isSentinel: boolean): ConnectFailure {
+  const reason = reasonOf(reply);
+  const isFinal = reason === 'WRONGPASS' || reason === 'NOAUTH';
+  return { problem: findReplyProblem(reply, reason, isSentinel), isFinal, reason };
 }
 
-function findReplyProblem(reply: string, { type, password }: RedisTarget): string {
-  const [code = ''] = /^[A-Z]+/.exec(reply) ?? [];
-  if (/^(WRONGPASS|ERR invalid password)/.test(reply)) return 'the user or the password is wrong';
-  if (code === 'NOAUTH') {
-    return type === 'sentinel' && password !== undefined
-      ? 'the Sentinels require a password, and the relay sends it only to the primary'
-      : 'the server requires a password';
+function findReplyProblem(reply: ErrorReply, reason: string, isSentinel: boolean): string {
+  const { message } = reply;
+  if (reason === 'WRONGPASS') {
+    return isSentinel
+      ? 'the Sentinels refuse REDIS_SENTINEL_USERNAME or REDIS_SENTINEL_PASSWORD (WRONGPASS)'
+      : 'the user or the password is wrong (WRONGPASS)';
   }
-  if (code === 'NOPERM') return 'the user lacks a right of those that docs/scaling.md lists';
-  if (/cluster support disabled/.test(reply)) return 'the server is not a Cluster: name one host';
-  if (/unknown command .?SENTINEL/i.test(reply)) return 'the server is not a Sentinel';
-  if (/^ERR No such master/i.test(reply)) return 'the Sentinels know no primary of that name';
-  if (/^ERR DB index/i.test(reply)) return 'the server has no database of that number';
-  return `the server refuses (${code || 'an error'})`;
+  if (reason === 'NOAUTH') {
+    return isSentinel
+      ? 'the Sentinels require a password: set REDIS_SENTINEL_PASSWORD (NOAUTH)'
+      : 'the server requires a password (NOAUTH)';
+  }
+  if (reason === 'NOPERM') return `the user ${describeMissingRight(message)} (NOPERM)`;
+  if (/cluster support disabled/.test(message)) return 'the server is not a Cluster: name one host';
+  if (/unknown command .?SENTINEL/i.test(message)) return 'the server is not a Sentinel';
+  if (/^ERR No such master/i.test(message)) return 'the Sentinels know no primary of that name';
+  if (/^ERR DB index/i.test(message)) return 'the server has no database of that number';
+  return `the server refuses (${reason})`;
 }
 
 /** Settings of the server with which it may lose sessions, or write them to disk. docs/scaling.md "Set-up". */
@@ -114,75 +121,70 @@ export function describeUnfit({ info, save }: { info: string; save: string }): s
   return problems;
 }
 
-/*
- * Each kind of refusal is reported to the operator when it begins and when it ends.
- * Heartbeats do not find it: they work on a full server, on a replica, and without the
- * rights to run scripts.
- */
-
-export type RefusalEvent =
-  /** `reason` is the first word of the server's error. */
-  | { readonly type: 'store_refuses'; readonly reason: string; readonly remedy: string }
-  | { readonly type: 'store_accepts'; readonly reason: string };
-
-export interface Refusals {
-  refused(script: Script, reason: string): void;
-  accepted(script: Script): void;
-}
-
-/** A refusal that has not ended, by its reason. */
-interface Refusing {
-  /** The scripts that were refused: others may work all the time. */
-  readonly scripts: Set<Script>;
-  lastMs: number;
-}
-
-/**
- * How long no command of a kind must have been refused before an accepted one means
- * that the store accepts them again: in a Cluster one node may refuse what others accept.
- */
-export const STORE_REFUSAL_QUIET_MS = 5_000;
-
-export function createRefusals(clock: Clock, onEvent: (event: RefusalEvent) => void): Refusals {
-  const byReason = new Map<string, Refusing>();
-  return {
-    refused(script, reason) {
-      if (PASSING.has(reason)) return;
-      const known = byReason.get(reason);
-      if (known === undefined) {
-        const remedy = REMEDIES.get(reason) ?? 'the log of Redis may say more';
-        onEvent({ type: 'store_refuses', reason, remedy });
-      }
-      const scripts = known?.scripts ?? new Set();
-      byReason.set(reason, { scripts: scripts.add(script), lastMs: clock.now() });
-    },
-    accepted(script) {
-      if (byReason.size === 0) return;
-      for (const [reason, { scripts, lastMs }] of byReason) {
-        // In a Cluster one node may refuse what others accept.
-        if (!scripts.has(script) || clock.now() - lastMs < STORE_REFUSAL_QUIET_MS) continue;
-        byReason.delete(reason);
-        onEvent({ type: 'store_accepts', reason });
-      }
-    },
-  };
-}
-
 /** Refusals in normal operation: `LATE` is ours (commands.ts), the others come from a Cluster that moves slots. */
-const PASSING: ReadonlySet<string> = new Set(['LATE', 'TRYAGAIN', 'MOVED', 'ASK']);
+export const PASSING: ReadonlySet<string> = new Set(['LATE', 'TRYAGAIN', 'MOVED', 'ASK']);
 
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['OOM', 'Redis is full, so starts get a 503: raise its maxmemory, or lower MAX_SESSIONS'],
   ['READONLY', 'this is a replica: REDIS_URL must name the primary, or its Sentinels'],
   ['NOREPLICAS', 'fewer replicas keep up than min-replicas-to-write requires: bring them back'],
-  ['NOPERM', 'the user of REDIS_URL lacks a right: docs/scaling.md lists those that suffice'],
   ['NOAUTH', 'Redis requires a password: put it into REDIS_URL'],
+  [
+    'WRONGPASS',
+    'the user or the password of REDIS_URL is wrong: correct it, and restart the relay',
+  ],
   ['MASTERDOWN', 'this is a replica that has lost its primary: REDIS_URL must name a primary'],
   ['LOADING', 'Redis is reading its data from disk: wait'],
   ['CLUSTERDOWN', 'slots of the Cluster have no node: bring the missing one back'],
   ['MISCONF', 'Redis cannot write its snapshot to disk: set save "", since no snapshot is needed'],
   ['BUSY', 'a script of another program blocks Redis'],
 ]);
+
+/** What the operator should do about a refusal. `script`: the one that was refused. */
+export function remedyFor(reply: ErrorReply, script: Script | undefined): string {
+  const reason = reasonOf(reply);
+  if (reason === 'NOPERM') {
+    return `the user of REDIS_URL ${describeMissingRight(reply.message, script)}`;
+  }
+  return REMEDIES.get(reason) ?? 'the log of Redis may say more';
+}
+
+/** Of the error only the name of a command is passed on. */
+function describeMissingRight(message: string, script?: Script): string {
+  const [, named] = /'([a-z|-]+)' command/i.exec(message) ?? [];
+  const command = named ?? commandAt(message, script);
+  if (command !== undefined && !PLACE.test(message)) {
+    return `lacks +${command.toLowerCase()}: docs/scaling.md lists the rights that suffice`;
+  }
+  const [place] = PLACE.exec(message) ?? [];
+  if (place === undefined) return 'lacks a right: docs/scaling.md lists those that suffice';
+  const granted = place === 'key' ? '~<REDIS_PREFIX>*' : '&<REDIS_PREFIX>wake:*';
+  return `may not use ${place}s that begin with REDIS_PREFIX: correct that, or grant ${granted} (docs/scaling.md)`;
+}
+
+/** What the user may not use, in the words of Redis 6 to 8 and of Valkey. */
+const PLACE =
+  /(?<=\b(?:access a|access at least one of the|access one of the|publish to the) )(?:key|channel)/;
+
+/** The command on the line of the script that the error names. */
+function commandAt(message: string, script: Script | undefined): string | undefined {
+  const [, line] = /@user_script:\s?(\d+)/.exec(message) ?? [];
+  const text = script?.text.split('\n')[Number(line) - 1] ?? '';
+  return /redis\.call\('(\w+)'/.exec(text)?.[1];
+}
+
+/** The server accepts nothing at all while it refuses like this. */
+export function stopsEverything(reply: ErrorReply): boolean {
+  const reason = reasonOf(reply);
+  // A full server refuses new sessions only. Scripts work that do not use the command for which a right is missing.
+  return reason !== 'OOM' && !(reason === 'NOPERM' && IN_SCRIPT.test(reply.message));
+}
+
+/** The reply that caused an error, if there was one. */
+export function replyIn(error: unknown): ErrorReply | undefined {
+  if (isAnswer(error)) return error;
+  return error instanceof Error && error.cause !== undefined ? replyIn(error.cause) : undefined;
+}
 
 /** The server answered with an error. */
 export function isAnswer(error: unknown): error is ErrorReply {
@@ -192,6 +194,7 @@ export function isAnswer(error: unknown): error is ErrorReply {
 /** The first word of a server's error. For a command within a script: of that command's error, if the server passes it on. */
 export function reasonOf({ message }: ErrorReply): string {
   if (NO_RIGHT.test(message)) return 'NOPERM';
+  if (message.startsWith('ERR invalid password')) return 'WRONGPASS';
   const [, reason = 'ERR'] = REASON.exec(message) ?? [];
   return reason;
 }
@@ -199,6 +202,7 @@ export function reasonOf({ message }: ErrorReply): string {
 /** Redis 6 puts a text of its own before it. */
 const REASON = /^(?:ERR Error running script.*? -)?([A-Z]+)\b/;
 const NO_RIGHT = /^\w+ The user executing the script can't/;
+const IN_SCRIPT = /\bscript\b/;
 
 /** The server refused, or was not asked. After any other failure it is unknown whether the command was carried out. */
 export function isRefusal(error: unknown): boolean {

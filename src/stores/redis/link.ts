@@ -80,6 +80,8 @@ export interface Link {
   readonly opened: Promise<Connection>;
   /** Closes the connection if there is no reply in time. */
   ask<T>(question: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Replaces the connection. */
+  reconnect(): void;
   close(): void;
 }
 
@@ -178,6 +180,9 @@ export function openLink(access: Access, address: RedisAddress, options: LinkOpt
         throw error;
       }
     },
+    reconnect() {
+      if (isOpen && current !== undefined) lose(current, undefined);
+    },
     close() {
       clearTimeout(timer);
       leave();
@@ -188,18 +193,31 @@ export function openLink(access: Access, address: RedisAddress, options: LinkOpt
 /** Subscribes on a connection of its own, which reconnects to the same server when it fails. */
 export function createSubscriber(access: Access, onCut: (error?: unknown) => void) {
   let close: () => void = () => {};
+  let subscribeAgain = async () => {};
+
+  async function subscribe(
+    address: RedisAddress,
+    channel: string,
+    onMessage: (message: string) => void,
+  ): Promise<void> {
+    close();
+    const connection = createConnection(access, address, () => RECONNECT_MS);
+    close = () => connection.destroy();
+    subscribeAgain = () => subscribe(address, channel, onMessage);
+    connection.on('error', onCut);
+    await connection.connect();
+    await connection.subscribe(channel, onMessage);
+  }
+
   return {
-    async subscribe(
-      address: RedisAddress,
-      channel: string,
-      onMessage: (message: string) => void,
-    ): Promise<void> {
-      close();
-      const connection = createConnection(access, address, () => RECONNECT_MS);
-      close = () => connection.destroy();
-      connection.on('error', onCut);
-      await connection.connect();
-      await connection.subscribe(channel, onMessage);
+    subscribe,
+    /** If it fails, so do heartbeats, and then it is done again. */
+    reconnect(): void {
+      // Called last: messages published meanwhile were missed.
+      subscribeAgain().then(
+        () => onCut(),
+        () => {},
+      );
     },
     close: () => close(),
   };

@@ -10,6 +10,7 @@ import {
   NO_OBSERVER,
   type ObserverSlot,
   type SessionStore,
+  type StoreProblem,
   StoreUnavailable,
 } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
@@ -20,12 +21,11 @@ import { type CredentialsOutcome, renewCredentials } from './credentials.ts';
 import { createDeviceVerbs } from './device.ts';
 import {
   type ConnectFailure,
-  createRefusals,
   describeConnectFailure,
   describeUnfit,
   noAnswer,
-  type RefusalEvent,
 } from './failures.ts';
+import { createStoreHealth, type HealthEvent } from './health.ts';
 import { createLiveSessions } from './live-sessions.ts';
 import {
   createLocalPolls,
@@ -35,21 +35,21 @@ import {
 } from './local-polls.ts';
 import { createOwnLeases } from './own-leases.ts';
 import type { PrimaryEvent } from './primaries.ts';
-import { type ConnectionEvent, listen } from './pub-sub.ts';
+import { listen } from './pub-sub.ts';
 import { createRedisRateLimiter } from './rate-limits.ts';
 import { createRedisKeys, type RedisKeys } from './records.ts';
 import { createRedisRefreshStore } from './refreshes.ts';
 import { type ReplicationEvent, watchReplication } from './replication.ts';
+import { SCRIPTS } from './scripts.ts';
 import type { RedisTarget } from './url.ts';
-
-/** How long a start tries to connect. After that the process exits, and its supervisor starts it again. */
-export const STORE_CONNECT_MS = 5_000;
 
 /** After this long without a connection at startup the log says what the relay waits for. */
 export const STORE_SILENCE_MS = 1_000;
 
 export interface RedisOptions {
   readonly target: RedisTarget;
+  /** How long a start tries to connect. */
+  readonly waitMs: number;
   /** Prefix of every key and channel, because several relays may share a server. */
   readonly prefix: string;
   readonly maxSessions: number;
@@ -65,10 +65,9 @@ export interface RedisOptions {
 }
 
 export type RedisEvent =
-  | RefusalEvent
   /** At startup: Redis cannot be used yet, and is tried for `secondsLeft` more. */
   | { readonly type: 'store_awaited'; readonly problem: string; readonly secondsLeft: number }
-  | ConnectionEvent
+  | HealthEvent
   | PrimaryEvent
   | ReplicationEvent
   | { readonly type: 'store_unfit'; readonly problem: string };
@@ -77,23 +76,24 @@ export interface RedisStores {
   readonly sessions: SessionStore;
   readonly refreshes: RefreshStore;
   createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
+  findProblem(): StoreProblem | undefined;
   /** Uses user and password of `next` for each new connection. */
   renewCredentials(next: RedisTarget): Promise<CredentialsOutcome>;
   close(): void;
 }
 
 /**
- * Resolves once the server answers. Tries for STORE_CONNECT_MS, because the
- * server may be starting too, unless the failure is final. Rejects with
+ * Resolves once the server answers, even if it refuses commands. Tries for `waitMs`, because
+ * the server may be starting too, unless the failure is final. Rejects with
  * StoreUnavailable, whose message says why.
  */
 export async function openRedis(given: RedisOptions): Promise<RedisStores> {
   // A copy, whose credentials may be replaced.
   const options = { ...given, target: { ...given.target } };
-  const { target, clock, onEvent } = options;
-  const untilMs = clock.now() + STORE_CONNECT_MS;
+  const { target, waitMs, clock, onEvent } = options;
+  const untilMs = clock.now() + waitMs;
   const end = new AbortController();
-  const cancelEnd = clock.setTimer(STORE_CONNECT_MS, () => end.abort());
+  const cancelEnd = clock.setTimer(waitMs, () => end.abort());
   let last: ConnectFailure | undefined;
 
   function report(failure: ConnectFailure): void {
@@ -175,9 +175,11 @@ async function startStores(
   const { target, prefix, clock, randomBytes, onEvent } = options;
   const instance = Buffer.from(randomBytes(9)).toString('base64url');
   const line = { wasCut: false };
+  const health = createStoreHealth({ target, clock, onEvent });
   const onCut = (error?: unknown) => {
     line.wasCut = true;
     note(error);
+    health.failed(error);
   };
   const client = await connectRedis(target, { onCut, onEvent, signal });
   const keys = createRedisKeys(prefix, client.isCluster);
@@ -185,12 +187,12 @@ async function startStores(
     client,
     clock,
     onCut,
-    refusals: createRefusals(clock, onEvent),
+    health,
     monitor: options.monitor ?? NO_MONITOR,
     testClock: options.testClock,
   });
   const problems = describeUnfit(await commands.within(client.describe()));
-  const localPolls = createLocalPolls(clock);
+  const localPolls = createLocalPolls(options.testClock ?? clock);
   const openClaims = createOpenClaims({
     instance,
     send: (to, message) => {
@@ -208,7 +210,12 @@ async function startStores(
     openClaims,
     line,
     channel,
-    onEvent,
+    health,
+  });
+  await health.start({
+    probe: () =>
+      keys.probes.map((key) => commands.run(SCRIPTS.probe, [key], [`${keys.channelPrefix}probe`])),
+    reconnect: client.reconnect,
   });
   for (const problem of problems) onEvent({ type: 'store_unfit', problem });
   const stopWatching = watchReplication({ client, commands, clock, onEvent });
@@ -216,8 +223,10 @@ async function startStores(
     sessions: createSessionStore(options, { commands, keys, instance, localPolls, openClaims }),
     refreshes: createRedisRefreshStore(commands, keys, randomBytes),
     createRateLimiter: (name, policy) => createRedisRateLimiter({ commands, keys, name, policy }),
+    findProblem: health.findProblem,
     renewCredentials: (next) => renewCredentials(target, next),
     close() {
+      health.close();
       stopWatching();
       commands.close();
       stopListening();

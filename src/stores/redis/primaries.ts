@@ -160,11 +160,19 @@ function watchPauses(onEnd: () => void) {
   };
 }
 
+function sentinelAccess({ tls, sentinelUsername, sentinelPassword }: RedisTarget): Access {
+  return {
+    tls,
+    ...(sentinelUsername !== undefined && { username: sentinelUsername }),
+    ...(sentinelPassword !== undefined && { password: sentinelPassword }),
+  };
+}
+
 /** Keeps a connection to each primary, and decides which of them may be used. */
 export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }: WatchOptions) {
   const isCluster = target.type === 'cluster';
   const ask = isCluster ? askNode : askSentinels(target.primaryName ?? '');
-  const witnessAccess: Access = isCluster ? target : { tls: target.tls };
+  const witnessAccess = isCluster ? target : sentinelAccess(target);
   /** In a Cluster all nodes, the primaries too. */
   const witnesses = new Map<string, Link>();
   const primaries = new Map<string, Primary>();

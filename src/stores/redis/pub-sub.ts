@@ -9,6 +9,7 @@
 import type { Clock } from '../../relay/time.ts';
 import type { RedisCommands } from './commands.ts';
 import type { RedisClient } from './connect.ts';
+import type { StoreHealth } from './health.ts';
 import type { LocalPolls, OpenClaims } from './local-polls.ts';
 import { OPENED } from './scripts.ts';
 
@@ -23,10 +24,6 @@ const HEARTBEATS_TO_LOSS = 3;
 
 const HEARTBEAT = 'heartbeat';
 
-export interface ConnectionEvent {
-  readonly type: 'store_lost' | 'store_back';
-}
-
 export interface SubscriberOptions {
   readonly client: RedisClient;
   /** Its clock is probed with every heartbeat. */
@@ -40,7 +37,7 @@ export interface SubscriberOptions {
    */
   readonly line: { wasCut: boolean };
   readonly channel: string;
-  readonly onEvent: (event: ConnectionEvent) => void;
+  readonly health: Pick<StoreHealth, 'failed' | 'lost' | 'received'>;
 }
 
 /**
@@ -48,7 +45,7 @@ export interface SubscriberOptions {
  * half-open. After a gap every waiter is notified, to claim for itself.
  */
 export async function listen(options: SubscriberOptions): Promise<() => void> {
-  const { client, commands, clock, localPolls, openClaims, line, channel, onEvent } = options;
+  const { client, commands, clock, localPolls, openClaims, line, channel, health } = options;
   let missed = 0;
   let stopped = false;
   let cancel: () => void = () => {};
@@ -60,7 +57,7 @@ export async function listen(options: SubscriberOptions): Promise<() => void> {
   }
 
   function onHeartbeat(): void {
-    if (missed >= HEARTBEATS_TO_LOSS) onEvent({ type: 'store_back' });
+    health.received();
     if (missed > 1 || line.wasCut) localPolls.recheckAll();
     missed = 0;
     line.wasCut = false;
@@ -68,7 +65,7 @@ export async function listen(options: SubscriberOptions): Promise<() => void> {
 
   async function beat(): Promise<void> {
     missed += 1;
-    if (missed === HEARTBEATS_TO_LOSS) onEvent({ type: 'store_lost' });
+    if (missed === HEARTBEATS_TO_LOSS) health.lost();
     await Promise.all([commands.within(client.publish(channel, HEARTBEAT)), commands.probeClock()]);
     // The store answers, but no message arrives: the subscribing connection has failed.
     if (!stopped && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();
@@ -76,9 +73,9 @@ export async function listen(options: SubscriberOptions): Promise<() => void> {
 
   function beatLater(): void {
     cancel = clock.setTimer(HEARTBEAT_MS, () => {
-      // Ignore failures: the next heartbeat finds the gap.
+      // The next heartbeat finds the gap.
       void beat()
-        .catch(() => {})
+        .catch(health.failed)
         .then(() => stopped || beatLater());
     });
   }

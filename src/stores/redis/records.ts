@@ -23,6 +23,8 @@ export interface RedisKeys {
   recordKey(tag: number, id: string): string;
   refresh(refresh: Derived): string;
   bucket(limit: string, address: string): string;
+  /** One key of each tag, for the probe. */
+  readonly probes: readonly string[];
 }
 
 /** Keys of the sessions with one tag. */
@@ -63,6 +65,7 @@ export function createRedisKeys(prefix: string, isCluster: boolean): RedisKeys {
     recordKey: (tag, id) => byTag[tag]?.session(id) ?? '',
     refresh: ({ id }) => `${prefix}refresh:${id}`,
     bucket: (limit, address) => `${prefix}rate:${limit}:${address}`,
+    probes: prefixes.map((own) => `${own}probe`),
   };
 }
 

@@ -21,6 +21,7 @@ import find from './scripts/find.lua' with { type: 'text' };
 import finishRefresh from './scripts/finish-refresh.lua' with { type: 'text' };
 import lease from './scripts/lease.lua' with { type: 'text' };
 import prelude from './scripts/prelude.lua' with { type: 'text' };
+import probe from './scripts/probe.lua' with { type: 'text' };
 import refundToken from './scripts/refund-token.lua' with { type: 'text' };
 import register from './scripts/register.lua' with { type: 'text' };
 import removeExpired from './scripts/remove-expired.lua' with { type: 'text' };
@@ -148,4 +149,5 @@ export const SCRIPTS = {
   refundToken: createScript(refundToken),
   beginRefresh: createScript(beginRefresh),
   finishRefresh: createScript(finishRefresh),
+  probe: createScript(probe),
 } as const;

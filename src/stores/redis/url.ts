@@ -14,6 +14,9 @@ export interface RedisTarget {
   readonly username?: string;
   readonly password?: string;
   readonly database?: number;
+  /** REDIS_SENTINEL_USERNAME and REDIS_SENTINEL_PASSWORD: the others are for the data. */
+  readonly sentinelUsername?: string;
+  readonly sentinelPassword?: string;
 }
 
 const DEFAULT_PORTS = { server: 6379, sentinel: 26_379 };

