@@ -264,6 +264,36 @@ test('systemd starts it, gives it its secrets, and upgrades it', async () => {
   expect(output).toContain('"setting":"POLL_SECONDS","value":"none"');
 });
 
+test('under systemd a secret is replaced without a restart, as docs/rotating.md says', async () => {
+  const page = readFileSync(join(ROOT, 'docs/rotating.md'), 'utf8');
+  const [, commands = ''] = /^```sh\n(groupadd .*?)^```$/ms.exec(page) ?? [];
+  const script = `
+    exec > /shared/output 2>&1
+    cd /etc/sign-in-relay
+    sed -i 's/^#OAUTH/OAUTH/; s/^#\\(MAL_CLIENT_ID\\)/\\1/' environment
+    echo MAL_CLIENT_SECRET_FILE=/etc/sign-in-relay/live/mal >> environment
+    echo a-secret > secrets/mal
+    ${commands}
+    systemctl restart sign-in-relay
+    before=$(systemctl show --property=MainPID sign-in-relay)
+    echo another-secret > secrets/mal
+    install -m 0640 -g sign-in-relay-secrets secrets/mal live/mal
+    systemctl reload sign-in-relay
+    for i in $(seq 100); do
+      journalctl --unit=sign-in-relay --output=cat | grep -q secrets_reloaded && break
+      sleep 0.1
+    done
+    [ "$before" = "$(systemctl show --property=MainPID sign-in-relay)" ] && echo the same process
+    journalctl --unit=sign-in-relay --output=cat --no-pager
+  `;
+  const shared = mkdtempSync(join(folder, 'systemd-'));
+  writeFileSync(join(shared, 'script'), script);
+  await run(['unshare', '--mount', 'test/deploy/boot-systemd.sh', shared, 'script']);
+  const output = readFileSync(join(shared, 'output'), 'utf8');
+  expect(output).toContain('the same process\n');
+  expect(output).toContain('"event":"secrets_reloaded","renewed":["MAL_CLIENT_SECRET_FILE"]');
+});
+
 /** A command before another, which then runs as this user, in these groups alone and without any right. */
 function asUser(user: string, group: string, ...groups: readonly string[]): string[] {
   const others = groups.length === 0 ? '--clear-groups' : `--groups=${groups.join(',')}`;
