@@ -91,7 +91,7 @@ export const RELAY_CHECKS = {
   ACCENT: checkAccent,
   PRIVACY_URL: textUnless(findLinkProblem),
   TERMS_URL: textUnless(findLinkProblem),
-  SUPPORT_URL: textUnless((text) => (isMailAddress(text) ? undefined : findLinkProblem(text))),
+  SUPPORT_URL: textUnless(findSupportProblem),
   CORS_ORIGINS: checkOrigins,
   LOG_LEVEL: checkLogLevel,
   LOG_FORMAT: oneOf('json', 'text'),
@@ -316,8 +316,11 @@ function findLinkProblem(text: string): string | undefined {
     : 'must be an https URL, without user name';
 }
 
-function isMailAddress(text: string): boolean {
-  return /^mailto:[^\s@?]+@[^\s@?]+$/i.test(text);
+/** A mail may have a subject: RFC 6068 §2. */
+function findSupportProblem(text: string): string | undefined {
+  const isMail = /^mailto:[^\s@?]+@[^\s@?]+(\?\S*)?$/i.test(text);
+  const problem = isMail ? undefined : findLinkProblem(text);
+  return problem && `${problem}, or such as mailto:help@acme.example`;
 }
 
 /** Sent by sandboxed frames and for local files. Some web views on televisions send `file://`. */

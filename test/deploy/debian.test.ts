@@ -18,7 +18,9 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { buildExecutable, findCommit } from '../../scripts/build.ts';
 import { buildDebianPackage } from '../../scripts/debian.ts';
 import { findFreePort, runChild } from '../kit/process.ts';
+import { startTokenEndpoint } from '../kit/provider.ts';
 import { launchRelay, ROOT } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 import { makeSelfSigned } from '../kit/tls.ts';
 
@@ -152,6 +154,31 @@ test('the hook of certbot gives the relay a certificate, and a renewed one witho
   expect(await relay.stop()).toBe(0);
 });
 
+test('`check` sees the settings and secrets of the unit, by the command that the docs have', async () => {
+  const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8');
+  const [command = ''] = /^sed .*sign-in-relay check --env-file .*$/m.exec(page) ?? [];
+  const settings = readFileSync(SETTINGS, 'utf8');
+  const secret = '/etc/sign-in-relay/secrets/mal';
+  onTestFinished(() => {
+    writeFileSync(SETTINGS, settings);
+    rmSync(secret);
+  });
+  using provider = startTokenEndpoint();
+  const port = await findFreePort();
+  const added = [
+    ...[`OAUTH_BASE_URL=http://127.0.0.1:${port}`, `PORT=${port}`, 'TRUSTED_PROXY_CIDRS='],
+    ...['POLL_SECONDS=1', 'MAL_CLIENT_ID=id', `MAL_TOKEN_URL=${provider.tokenUrl}`],
+    'MAL_CLIENT_SECRET_FILE=/run/credentials/sign-in-relay.service/secret_mal',
+  ];
+  writeFileSync(SETTINGS, `${settings}${added.join('\n')}\n`);
+  writeFileSync(secret, plantSecret('a-secret-of-the-package'), { mode: 0o600 });
+  const { output } = await runChild(['sh', '-c', command]);
+  for (const line of ['settings: the relay can start', 'base URL: http', 'poll: held for 1 s']) {
+    expect(output).toContain(`✓ ${line}`);
+  }
+  expect(output).not.toContain('a-secret-of-the-package');
+});
+
 test('systemd accepts the unit, and rates its exposure at 1.4 or less', async () => {
   expect(await run(['systemd-analyze', 'verify', UNIT])).toBe('');
   const report = await run(['systemd-analyze', 'security', '--offline=yes', '--no-pager', UNIT]);
@@ -237,6 +264,36 @@ test('systemd starts it, gives it its secrets, and upgrades it', async () => {
   ]);
   expect(output).toContain('Job for sign-in-relay.service failed');
   expect(output).toContain('"setting":"POLL_SECONDS"');
+});
+
+test('under systemd a secret is replaced without a restart, as docs/rotating.md says', async () => {
+  const page = readFileSync(join(ROOT, 'docs/rotating.md'), 'utf8');
+  const [, commands = ''] = /^```sh\n(groupadd .*?)^```$/ms.exec(page) ?? [];
+  const script = `
+    exec > /shared/output 2>&1
+    cd /etc/sign-in-relay
+    sed -i 's/^#OAUTH/OAUTH/; s/^#\\(MAL_CLIENT_ID\\)/\\1/' environment
+    echo MAL_CLIENT_SECRET_FILE=/etc/sign-in-relay/live/mal >> environment
+    echo a-secret > secrets/mal
+    ${commands}
+    systemctl restart sign-in-relay
+    before=$(systemctl show --property=MainPID sign-in-relay)
+    echo another-secret > secrets/mal
+    install -m 0640 -g sign-in-relay-secrets secrets/mal live/mal
+    systemctl reload sign-in-relay
+    for i in $(seq 100); do
+      journalctl --unit=sign-in-relay --output=cat | grep -q secrets_reloaded && break
+      sleep 0.1
+    done
+    [ "$before" = "$(systemctl show --property=MainPID sign-in-relay)" ] && echo the same process
+    journalctl --unit=sign-in-relay --output=cat --no-pager
+  `;
+  const shared = mkdtempSync(join(folder, 'systemd-'));
+  writeFileSync(join(shared, 'script'), script);
+  await run(['unshare', '--mount', 'test/deploy/boot-systemd.sh', shared, 'script']);
+  const output = readFileSync(join(shared, 'output'), 'utf8');
+  expect(output).toContain('the same process\n');
+  expect(output).toContain('"event":"secrets_reloaded","renewed":["MAL_CLIENT_SECRET_FILE"]');
 });
 
 /** A command before another, which then runs as this user, in these groups alone and without any right. */

@@ -152,6 +152,21 @@ test('a sign-in succeeds, as that user and with a root that is read-only', async
   expect(await relay.stop()).toBe(0);
 });
 
+test('`check` beside a running relay, as `docker exec` and `kubectl exec` run it', async () => {
+  const env = Object.fromEntries(config.Env.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+  using provider = startTokenEndpoint();
+  const settings = { ...env, PATH: process.env.PATH ?? '', POLL_SECONDS: '1' };
+  const relay = await launchRelay(settings, { command: inImage() });
+  onTestFinished(() => relay.stop('SIGKILL').then(() => {}));
+  await relay.waitForEvent('listening');
+  const own = { OAUTH_BASE_URL: relay.baseUrl, PORT: String(relay.port), HOST: '127.0.0.1' };
+  const client = { MAL_CLIENT_ID: 'mal-client', MAL_TOKEN_URL: provider.tokenUrl };
+  const command = inImage('check');
+  const { output } = await runChild(command, { env: { ...settings, ...own, ...client } });
+  expect(output).toContain(`✓ base URL: this relay answers at ${relay.baseUrl}\n`);
+  expect(output).toContain('✓ poll: held for 1 s, and nothing cut it\n');
+});
+
 test('names the version and the commit', async () => {
   expect(await run(...inImage('--version'))).toMatch(
     /^\d+\.\d+\.\d+ \(commit 1a2b3c4\) on Bun \d+\.\d+\.\d+$/,

@@ -163,7 +163,7 @@ describe('the executable', () => {
 
   test('takes --env-file', async () => {
     const file = join(folder, 'relay.env');
-    await Bun.write(file, 'LOG_LEVEL=none\n');
+    await Bun.write(file, 'LOG_LEVEL=none\nLOG_FORMAT=text\n');
     const { output } = await runChild([EXECUTABLE, '--env-file', file]);
     expect(output).toContain('LOG_LEVEL = "none"');
   });

@@ -70,6 +70,10 @@ test.each([
   ['http://127.0.0.1:1', 'nothing listens there'],
   ['http://no-such-host.invalid', 'its host name is unknown here'],
   ['relay.example', '--relay needs the URL of a relay, such as https://relay.example'],
+  [
+    'https://me:a-password@relay.example',
+    '--relay needs the URL of a relay, such as https://relay.example',
+  ],
   ['https://relay.example?x', '--relay needs the URL of a relay, such as https://relay.example'],
 ])('no relay at %s', async (url, expected) => {
   const { faults, textOf } = await checkRelay(url);
@@ -81,4 +85,38 @@ test('something else answers', async () => {
   using other = serveUpstream(() => new Response('a home page'));
   const { textOf } = await checkRelay(new URL(other.url).origin);
   expect(textOf('relay')).toContain('/services gets a 200, not a list');
+});
+
+test('it redirects: the URL to name is another one', async () => {
+  using other = serveUpstream(() => Response.redirect('https://relay.example/services', 301));
+  const { findings } = await checkRelay(new URL(other.url).origin);
+  expect(findings).toMatchObject([
+    { what: 'relay', remedy: expect.stringMatching(/^it redirects/) },
+  ]);
+});
+
+test.each([[null], [5], [{}], [{ service: 'a b/c', blind: 'no' }], [{ service: 'mal' }]])(
+  'a list of services that are none is not read: %j',
+  async (service) => {
+    using other = serveUpstream(() => Response.json({ services: [service] }));
+    const { faults } = await checkRelay(new URL(other.url).origin);
+    expect(faults).toEqual(['relay']);
+  },
+);
+
+test('what does not stop sending is cut off', async () => {
+  const chunk = new Uint8Array(65_536).fill(32);
+  let sent = 0;
+  const endless = () =>
+    new ReadableStream({
+      pull(controller) {
+        sent += 1;
+        controller.enqueue(chunk);
+      },
+    });
+  using other = serveUpstream(() => new Response(endless()));
+  const { textOf } = await checkRelay(new URL(other.url).origin);
+  expect(textOf('relay')).toContain('/services gets a 200, not a list');
+  // What the sockets of both sides hold, and far less than in ten seconds.
+  expect(sent).toBeLessThan(1_000);
 });

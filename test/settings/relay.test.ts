@@ -348,14 +348,24 @@ test.each(['PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'])('%s is an https URL', (se
     'javascript:alert(1)',
     'https://me@acme.example',
   ]) {
-    expect(faultsOf({ [setting]: wrong })).toEqual([`${setting} ${LINK}`]);
+    const hint = setting === 'SUPPORT_URL' ? ', or such as mailto:help@acme.example' : '';
+    expect(faultsOf({ [setting]: wrong })).toEqual([`${setting} ${LINK}${hint}`]);
   }
 });
 
-test('SUPPORT_URL may be a mail address', () => {
-  const { branding } = settingsOf({ SUPPORT_URL: 'mailto:help@acme.example' });
-  expect(branding.links).toEqual({ support: 'mailto:help@acme.example' });
-});
+test.each(['mailto:help@acme.example', 'mailto:help@acme.example?subject=Sign-in%20on%20a%20TV'])(
+  'SUPPORT_URL may be a mail address, with a subject or without: %s',
+  (SUPPORT_URL) => {
+    expect(settingsOf({ SUPPORT_URL }).branding.links).toEqual({ support: SUPPORT_URL });
+  },
+);
+
+test.each(['help@acme.example', 'mailto:', 'mailto:help', 'mailto:help@a b.example'])(
+  'SUPPORT_URL that is no address is refused, and one is named: %s',
+  (SUPPORT_URL) => {
+    expect(faultsOf({ SUPPORT_URL })[0]).toEndWith('or such as mailto:help@acme.example');
+  },
+);
 
 describe('LOGO', () => {
   const PNG = '\x89PNG\r\n\x1a\n\0\xff';

@@ -1,5 +1,6 @@
 /** The base URL: whether it is reachable and reaches this relay, what ends a poll early, and which client address the relay sees. */
 import { randomBytes } from 'node:crypto';
+import { readAtMost } from '../../body.ts';
 import { createFindClientAddress } from '../../http/client-address.ts';
 import { codeOf, describeConnectProblem } from '../../providers/connect-problem.ts';
 import type { Fetch, FetchInit } from '../../providers/token-endpoint.ts';
@@ -75,6 +76,26 @@ export const request = (timeoutMs = REQUEST_TIMEOUT_MS): FetchInit => ({
   signal: AbortSignal.timeout(timeoutMs),
 });
 
+/** Whatever answers there may be no relay, and may not stop sending. Of JSON that is cut off nothing is read. */
+const RESPONSE_BYTES = 65_536;
+
+/** Empty if it breaks off. */
+export async function readText({ body }: Response): Promise<string> {
+  if (body === null) return '';
+  const reading = readAtMost(body.getReader(), RESPONSE_BYTES);
+  return reading.then(({ text }) => text).catch(() => '');
+}
+
+/** An empty object if the response is not a JSON object. */
+export async function readObject(response: Response): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const value: unknown = JSON.parse(await readText(response));
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
 async function checkBase(
   settings: EnabledSettings,
   fetch: Fetch,
@@ -87,7 +108,7 @@ async function checkBase(
   try {
     const response = await fetch(`${baseUrl}/health?check=${word}`, request());
     status = response.status;
-    text = await response.text();
+    text = await readText(response);
   } catch (error) {
     return { finding: describeUnreachable(settings, error) };
   }
@@ -117,7 +138,7 @@ async function checkIsThisRelay(settings: EnabledSettings, fetch: Fetch): Promis
   const issuer = `${baseUrl}/oauth2/${service?.name}`;
   try {
     const response = await fetch(`${issuer}/.well-known/openid-configuration`, request());
-    const metadata = (await response.json()) as { readonly issuer?: unknown };
+    const metadata = await readObject(response);
     if (metadata.issuer === issuer) return ok(BASE, `this relay answers at ${baseUrl}`);
   } catch {
     // Handled like any other response.
@@ -229,9 +250,8 @@ export async function checkPollOfSignIn(
   const body = JSON.stringify({ service, device: STAND_IN_TEXT, ...challenge });
   const init: FetchInit = { ...request(), method: 'POST', body };
   const started = await fetch(`${baseUrl}/auth/start`, init).catch(() => undefined);
-  const answer = (await started?.json().catch(() => undefined)) as { session?: string } | undefined;
-  const { session } = answer ?? {};
-  if (started?.status !== 200 || session === undefined) {
+  const { session } = started === undefined ? {} : await readObject(started);
+  if (started?.status !== 200 || typeof session !== 'string') {
     const got = started === undefined ? 'no answer' : `a ${started.status}`;
     return fault(POLL, `a start gets ${got}`, 'read the log of the relay');
   }
@@ -254,7 +274,7 @@ async function timePoll(
     `raise the read timeout of what is in front above ${pollSeconds} s, or set POLL_SECONDS below ${Math.max(1, seconds())}`;
   try {
     const response = await poll();
-    await response.arrayBuffer();
+    await readText(response);
     if (response.status === expected)
       return ok(POLL, `held for ${seconds()} s, and nothing cut it`);
     const server = response.headers

@@ -2,15 +2,18 @@
 import { describeConnectProblem } from '../../providers/connect-problem.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
 import type { Fetch } from '../../providers/token-endpoint.ts';
-import { isLoopback, parseUrl } from '../../providers/url.ts';
+import { hasUserInfo, isLoopback, parseUrl } from '../../providers/url.ts';
 import { withoutTrailingSlashes } from '../../settings/checks.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
-import { checkPollOfSignIn, request } from './public-address.ts';
+import { checkPollOfSignIn, readObject, readText, request } from './public-address.ts';
 
 const RELAY = 'relay';
 
 /** The longest that a relay holds a poll by default, and what a device expects. */
 const POLL_SECONDS = 50;
+
+/** Of what it says about itself. */
+const SHOWN_CHARACTERS = 500;
 
 interface OfferedService {
   readonly service: string;
@@ -19,7 +22,7 @@ interface OfferedService {
 
 export async function checkRelay(relayUrl: string, fetch: Fetch): Promise<Finding[]> {
   const url = parseUrl(relayUrl.trim());
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search || url.hash) {
+  if (url === undefined || hasUserInfo(relayUrl.trim()) || url.search || url.hash) {
     return [fault(RELAY, '--relay needs the URL of a relay, such as https://relay.example')];
   }
   const baseUrl = withoutTrailingSlashes(relayUrl.trim());
@@ -58,12 +61,19 @@ async function findServices(
     const shown = code === undefined ? '' : ` (${code})`;
     return fault(RELAY, `${UNREACHABLE[cause]}${shown}`);
   }
-  const answer = (await response.json().catch(() => ({}))) as Readonly<Record<string, unknown>>;
-  if (response.status === 200 && Array.isArray(answer.services)) {
-    return { services: answer.services as readonly OfferedService[] };
-  }
-  const remedy = 'is OAUTH_BASE_URL set there, and does the URL have the path that it has?';
-  return fault(RELAY, `${baseUrl}/services gets a ${response.status}, not a list`, remedy);
+  const { status } = response;
+  const { services } = await readObject(response);
+  if (status === 200 && Array.isArray(services) && services.every(isService)) return { services };
+  const remedy =
+    status >= 300 && status < 400
+      ? 'it redirects: name the URL to which it does, and set OAUTH_BASE_URL to that one'
+      : 'is OAUTH_BASE_URL set there, and does the URL have the path that it has?';
+  return fault(RELAY, `${baseUrl}/services gets a ${status}, not a list`, remedy);
+}
+
+function isService(each: unknown): each is OfferedService {
+  const { service, blind } = Object(each) as Readonly<Record<string, unknown>>;
+  return /^[a-z0-9-]+$/.test(String(service)) && typeof blind === 'string';
 }
 
 const UNREACHABLE = {
@@ -74,26 +84,20 @@ const UNREACHABLE = {
   other: 'it does not answer',
 } as const;
 
-/** Whatever answers there may be no relay. */
-const MAX_REASON = 500;
-
 async function checkReady(baseUrl: string, fetch: Fetch): Promise<Finding> {
   const response = await fetch(`${baseUrl}/ready`, request()).catch(() => undefined);
-  const text = (await response?.text().catch(() => '')) ?? '';
-  if (response?.status !== 200) return fault('ready', `it is not: ${text.trim() || 'no answer'}`);
+  const text = response === undefined ? '' : (await readText(response)).trim();
+  const shown = text.slice(0, SHOWN_CHARACTERS);
+  if (response?.status !== 200) return fault('ready', `it is not: ${shown || 'no answer'}`);
   // What fails may follow.
-  return text.trim() === 'ready'
-    ? ok('ready', 'it can start sign-ins')
-    : fault('ready', text.trim().slice(0, MAX_REASON));
+  return text === 'ready' ? ok('ready', 'it can start sign-ins') : fault('ready', shown);
 }
 
 /** The metadata of a relay contain its base URL. */
 async function checkAddress(baseUrl: string, service: string, fetch: Fetch): Promise<Finding> {
   const path = `/oauth2/${service}/.well-known/openid-configuration`;
   const response = await fetch(baseUrl + path, request()).catch(() => undefined);
-  const { issuer } = ((await response?.json().catch(() => undefined)) ?? {}) as {
-    readonly issuer?: unknown;
-  };
+  const { issuer } = response === undefined ? {} : await readObject(response);
   if (issuer === `${baseUrl}/oauth2/${service}`) {
     return ok('base URL', 'its OAUTH_BASE_URL is this URL');
   }
