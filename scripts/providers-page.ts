@@ -1,6 +1,26 @@
 import { ENDPOINTS, type KnownEndpoints, SUBDOMAIN } from '../src/providers/endpoints.ts';
 import { PROFILES } from '../src/providers/known.ts';
 import { findUnverified, type Profile } from '../src/providers/profile.ts';
+import { UNSUPPORTED } from '../src/providers/unsupported.ts';
+
+/** Returns the text of docs/providers/unsupported.md. */
+export function writeUnsupportedPage(): string {
+  const sections = [...UNSUPPORTED.values()].map(
+    ({ displayName, reason, instead, sources }) => `## ${displayName}
+
+${reason}
+
+${instead}
+
+Read on 2026-11-22: ${sources.map((source) => `<${source}>`).join(', ')}`,
+  );
+  return `# Providers that cannot be enabled by name
+
+This page is for operators: which providers the relay does not sign in at, why, and what to do instead. The others are in [providers.md](../providers.md).
+
+${sections.join('\n\n')}
+`;
+}
 
 /** Returns the text of docs/providers.md. */
 export function writeProvidersPage(): string {
@@ -32,6 +52,10 @@ Of these ${others.length} little more than the endpoints is known, and each was 
 | name for \`PROVIDERS\` | users sign in at | note | compared with |
 |---|---|---|---|
 ${others.join('\n')}
+
+## Not by name
+
+${[...UNSUPPORTED.values()].map(({ displayName }) => displayName).join(', ')}: [why, and what to do instead](providers/unsupported.md).
 
 ## Any other provider
 

@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { writeGuide } from '../src/providers/guide.ts';
 import { PROFILES } from '../src/providers/known.ts';
-import { writeProvidersPage } from './providers-page.ts';
+import { writeProvidersPage, writeUnsupportedPage } from './providers-page.ts';
 
 /** Path in docs/ -> its text, for every page that is written from the facts about providers. */
 export function writePages(): Readonly<Record<string, string>> {
@@ -15,6 +15,7 @@ export function writePages(): Readonly<Record<string, string>> {
   );
   return {
     'providers.md': `${WRITTEN}${writeProvidersPage()}`,
+    'providers/unsupported.md': `${WRITTEN}${writeUnsupportedPage()}`,
     ...Object.fromEntries(guides),
   };
 }

@@ -33,6 +33,8 @@ export interface AdminOptions {
 export interface Admin {
   /** Counts the relay's events. */
   readonly monitor: Monitor;
+  /** Requires this token from now on. Returns false if it is the same. */
+  renewToken(next: string | undefined): boolean;
   /** Shows the state of this service. */
   watch(readState: () => Promise<ServiceState>): void;
   readonly handle: HandleRequest;
@@ -47,7 +49,8 @@ export function createAdmin(options: AdminOptions): Admin {
   const readState = () => readNow();
   const counts = createCounts(services.map(({ name }) => name));
   const recent = createRecent(clock);
-  const isAuthorized = createTokenCheck(options.token);
+  let { token } = options;
+  let isAuthorized = createTokenCheck(token);
   const known = names.map((name) => name.toLowerCase());
   const readStatus = createStatus({
     clock,
@@ -86,6 +89,13 @@ export function createAdmin(options: AdminOptions): Admin {
         recent.ended(service, outcome);
       },
       failed: recent.failed,
+    },
+
+    renewToken(next) {
+      if (next === token) return false;
+      token = next;
+      isAuthorized = createTokenCheck(next);
+      return true;
     },
 
     watch(readState) {

@@ -43,10 +43,8 @@ class GrantCounts {
   readonly outcomes: Map<UpstreamOutcome, number>;
 
   constructor(grant: Grant) {
-    const success = grant === 'revoke' ? 'revoked' : 'granted';
-    const isPossible = (outcome: UpstreamOutcome) =>
-      outcome === success || (outcome !== 'granted' && outcome !== 'revoked');
-    this.outcomes = zeros(UPSTREAM_OUTCOMES.filter(isPossible));
+    const impossible = grant === 'revoke' ? 'granted' : 'revoked';
+    this.outcomes = zeros(UPSTREAM_OUTCOMES.filter((outcome) => outcome !== impossible));
   }
 
   add(outcome: UpstreamOutcome, tookMs: number): void {
@@ -76,7 +74,7 @@ export function createCounts(services: readonly string[]) {
   const rateLimited = zeros(RATE_LIMIT_KINDS);
   const store = { failures: zeros(STORE_FAILURES), duration: new Distribution(STORE_BOUNDS) };
 
-  /** Over Redis there may be sessions of a provider that only another relay offers, which then has its series from 0. */
+  /** Over Redis there may be sessions of a provider that only another relay offers. That one has the series from 0. */
   function of(service: string): ProviderCounts {
     let counts = providers.get(service);
     if (counts === undefined) {

@@ -4,6 +4,7 @@ import { writeGuide } from '../providers/guide.ts';
 import { PROFILES } from '../providers/known.ts';
 import { findUnverified, type Profile } from '../providers/profile.ts';
 import { prefixOf } from '../providers/provider.ts';
+import { UNSUPPORTED, type Unsupported } from '../providers/unsupported.ts';
 import { didYouMean } from '../settings/misspelt.ts';
 
 export interface ProvidersText {
@@ -18,6 +19,8 @@ export function showProviders(name: string | undefined): ProvidersText {
   if (profile) return { isFound: true, text: writeGuide(name, profile) };
   const facts = ENDPOINTS.get(name);
   if (facts) return { isFound: true, text: describeEndpoints(name, facts) };
+  const unsupported = UNSUPPORTED.get(name);
+  if (unsupported) return { isFound: true, text: describeUnsupported(unsupported) };
   const text = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}\n`;
   return { isFound: false, text };
 }
@@ -85,5 +88,15 @@ ${known.join('\n')}
 
 Set ${prefix}PKCE and ${prefix}SCOPE as its documentation says,
 and ${prefix}AUTHORIZE_PARAMS if it needs one to give a refresh token.
+`;
+}
+
+function describeUnsupported({ displayName, reason, instead, sources }: Unsupported): string {
+  return `${displayName} cannot be enabled by its name. ${reason}
+
+${instead}
+
+Read in:
+${sources.map((source) => `  ${source}`).join('\n')}
 `;
 }

@@ -7,7 +7,7 @@
  */
 import { Buffer } from 'node:buffer';
 import type { Names } from '../pages/outcome.tsx';
-import type { LanguagePages, OutcomeName, Pages } from '../pages/pages.ts';
+import { HAS_CODE_FORM, type LanguagePages, type OutcomeName, type Pages } from '../pages/pages.ts';
 import type { Picture } from '../pages/picture.ts';
 import { contentSecurityPolicy } from '../pages/style.ts';
 import type { ProviderError } from '../providers/token-endpoint.ts';
@@ -147,6 +147,7 @@ export function describeTokens(tokens: TokenResult, details: boolean): object {
 const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
   signed_in: 200,
   access_denied: 200,
+  declined: 200,
   authorization_failed: 200,
   authorization_refused: 200,
   missing_code: 400,
@@ -166,11 +167,11 @@ const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
 
 /** Outcomes that are not errors: their pages show no id. */
 const GOOD: ReadonlySet<OutcomeName> = new Set([
-  ...(['signed_in', 'access_denied', 'in_progress', 'cancelled'] as const),
+  ...(['signed_in', 'access_denied', 'declined', 'in_progress', 'cancelled'] as const),
 ]);
 
-/** Whether a page has a form, and whether the relay responds with a page (`answered`) or redirects to the provider (`leaving`). */
-export type FormKind = 'none' | 'answered' | 'leaving';
+/** Which form a page has: for a code, or to continue or decline. */
+export type FormKind = 'none' | 'code' | 'choice';
 
 export interface PageResponses {
   pagesFor(request: RelayRequest): LanguagePages;
@@ -188,7 +189,10 @@ interface PageDetails {
   readonly browserState?: string | undefined;
 }
 
-export function createPageResponses({ find, style }: Pages): PageResponses {
+export function createPageResponses(
+  { find, style }: Pages,
+  confirm: 'always' | 'code' | 'never',
+): PageResponses {
   const policy = (formAction?: "'none'" | "'self'") => ({
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': contentSecurityPolicy(style, formAction),
@@ -197,9 +201,12 @@ export function createPageResponses({ find, style }: Pages): PageResponses {
   const withOrigin = { ...EVERYWHERE, 'Referrer-Policy': 'same-origin' };
   const headersOf: Readonly<Record<FormKind, HeaderFields>> = {
     none: { ...EVERYWHERE, ...policy("'none'") },
-    answered: { ...withOrigin, ...policy("'self'") },
-    leaving: { ...withOrigin, ...policy() },
+    // With CONFIRM=never a typed code redirects to the provider without a confirmation page.
+    code: { ...withOrigin, ...policy(confirm === 'never' ? undefined : "'self'") },
+    choice: { ...withOrigin, ...policy() },
   };
+  // The URL of an outcome may contain a state and a code.
+  const withoutReferer = { ...headersOf.code, 'Referrer-Policy': 'no-referrer' };
   const pagesFor = (request: RelayRequest) => find(request.header('accept-language'));
 
   function respondWithPage(
@@ -209,7 +216,8 @@ export function createPageResponses({ find, style }: Pages): PageResponses {
   ): Response {
     const hasId = !GOOD.has(outcome) && browserState !== undefined && isCapability(browserState);
     const shown = hasId ? { ...names, reference: signInIdOf(browserState) } : names;
-    const all = headers === undefined ? headersOf.none : { ...headersOf.none, ...headers };
+    const usual = HAS_CODE_FORM.has(outcome) ? withoutReferer : headersOf.none;
+    const all = headers === undefined ? usual : { ...usual, ...headers };
     const page = pagesFor(request).outcome(outcome, shown);
     return new Response(page, { status: PAGE_STATUS[outcome], headers: all });
   }

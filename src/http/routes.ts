@@ -105,7 +105,13 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
   const { relay, store, providers, rateLimits, clock, monitor, signInLog, health } = parts;
   const basePath = basePathOf(baseUrl);
   const pages = createPageResponses(
-    createPages({ branding, basePath, providers: settings.providerNames }),
+    createPages({
+      branding,
+      host: new URL(baseUrl).host,
+      basePath,
+      providers: settings.providerNames,
+    }),
+    confirm,
   );
   const { trustedProxyCidrs } = settings;
   const admission = createAdmission(trustedProxyCidrs, store.startLimiter, monitor, clock);

@@ -24,6 +24,8 @@ export interface CodeForm {
   };
   /** Why the form is shown again. */
   readonly notice?: TitledMessage;
+  /** Why the form is shown instead of another page. Its title is the heading. */
+  readonly error?: TitledMessage;
   /** What the user typed, to be corrected. */
   readonly written?: string;
 }
@@ -32,24 +34,22 @@ export interface CodeForm {
 const EXAMPLE = 'XXXX-XXXX';
 
 export function renderCodeForm(form: CodeForm): string {
-  const { language, frame, action, home, notice, written = '' } = form;
-  const words = form.words.codeForm;
-  const heading = home?.title ?? words.title;
+  const { language, words, frame, action, home, notice, error, written = '' } = form;
+  const heading = error?.title ?? home?.title ?? words.codeForm.title;
   return renderPage({
     language,
-    words: form.words.links,
+    words: words.links,
     frame,
     title: notice?.title ?? heading,
-    isAsking: true,
     isPublic: home !== undefined,
     body: (
       <>
         <h1>
           <Words>{heading}</Words>
         </h1>
-        {home && (
+        {error && (
           <p>
-            <Words>{home.about}</Words>
+            <Words>{error.message}</Words>
           </p>
         )}
         {notice && (
@@ -57,41 +57,65 @@ export function renderCodeForm(form: CodeForm): string {
             <strong>{notice.title}</strong> {notice.message}
           </p>
         )}
-        <form method="post" action={action}>
-          <label for="code">{words.label}</label>
-          <input
-            id="code"
-            name="code"
-            value={written}
-            placeholder={EXAMPLE}
-            dir="ltr"
-            autocapitalize="characters"
-            // Not kept in the history of the field, and offered where a code was copied from.
-            autocomplete="one-time-code"
-            spellcheck={false}
-            enterkeyhint="go"
-            required
-            aria-describedby={notice ? 'notice hint' : 'hint'}
-            aria-invalid={notice ? 'true' : undefined}
-            // Not if there is text to read first: a keyboard on the screen would cover it.
-            autofocus={written === '' && !home && !notice}
-          />
-          <small id="hint">{words.hint}</small>
-          <button type="submit">{words.submit}</button>
-        </form>
+        <CodeField
+          words={words.codeForm}
+          action={action}
+          written={written}
+          isWrong={notice !== undefined}
+          // Not if there is text to read first: a keyboard on the screen would cover it.
+          hasFocus={written === '' && !home && !notice && !error}
+        />
         {home && (
-          <>
+          <div class="about">
+            <p>
+              <Words>{home.about}</Words>
+            </p>
             <p>
               <Words>{home.data}</Words>
             </p>
             {home.providers !== '' && (
               <dl>
-                <Fact name={form.words.home.providers}>{home.providers}</Fact>
+                <Fact name={words.home.providers}>{home.providers}</Fact>
               </dl>
             )}
-          </>
+          </div>
         )}
       </>
     ),
   });
+}
+
+interface Field {
+  readonly words: Messages['codeForm'];
+  readonly action: string;
+  readonly written?: string;
+  readonly isWrong?: boolean;
+  readonly hasFocus?: boolean;
+}
+
+/** The form alone. The element that says what is wrong has the id `notice`. */
+export function CodeField({ words, action, written = '', isWrong = false, hasFocus }: Field) {
+  return (
+    <form method="post" action={action}>
+      <label for="code">{words.label}</label>
+      <input
+        id="code"
+        name="code"
+        value={written}
+        placeholder={EXAMPLE}
+        dir="ltr"
+        autocapitalize="characters"
+        // Not kept in the history of the field, and offered where a code was copied from.
+        autocomplete="one-time-code"
+        spellcheck={false}
+        enterkeyhint="go"
+        required
+        aria-describedby={isWrong ? 'notice hint' : 'hint'}
+        aria-invalid={isWrong ? 'true' : undefined}
+        autofocus={hasFocus}
+      />
+      <small id="hint">{words.hint}</small>
+      <button type="submit">{words.submit}</button>
+    </form>
+  );
 }

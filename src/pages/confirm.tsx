@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 /**
- * The confirmation page, before the provider: which app and device, since when, what follows,
- * and when to decline. Opening a link or a code that somebody else sent must not complete a
+ * The confirmation page, before the provider: the code to compare, which device and app ask,
+ * what follows, and when to decline. Opening a link or a code that somebody else sent must not complete a
  * sign-in by itself. RFC 8628 §3.3.1, §5.4.
  */
 import { Fact, type Frame, renderPage } from './layout.tsx';
@@ -34,29 +34,30 @@ export function renderConfirm(confirm: Confirm): string {
   const words = confirm.words.confirm;
   const appName = frame.appName && isolate(frame.appName);
   const title = words.title(appName);
+  const consequence = words.consequence(isolate(provider), appName || isolate(frame.host));
   return renderPage({
     language,
     words: confirm.words.links,
     frame,
     title,
-    isAsking: true,
+    isDense: true,
     body: (
       <>
         <h1>
           <Words>{title}</Words>
         </h1>
-        <p>
-          <Words>{words.consequence(isolate(provider), appName)}</Words>
-        </p>
+        {userCode && (
+          <p class="compare">
+            {words.code}
+            <bdi dir="ltr" class="code">
+              {userCode}
+            </bdi>
+          </p>
+        )}
         <dl>
-          <Fact name={words.account}>{provider}</Fact>
           {deviceName && <Fact name={words.device}>{deviceName}</Fact>}
           <Fact name={words.started}>{formatAge(language, words.justNow, confirm.ageMs)}</Fact>
-          {userCode && (
-            <Fact name={words.code} isCode>
-              {userCode}
-            </Fact>
-          )}
+          <Fact name={words.service}>{provider}</Fact>
           <div>
             <dt>{words.next}</dt>
             <dd>
@@ -64,9 +65,17 @@ export function renderConfirm(confirm: Confirm): string {
             </dd>
           </div>
         </dl>
-        <p class="warning">
-          <Words>{words.warning}</Words>
+        <p class="text">
+          <Words>{consequence}</Words>
         </p>
+        <div class="note">
+          <svg viewBox="0 0 24 24" aria-hidden="true">
+            <path d="M12 3 1.8 20.5h20.4zM12 10v4.5m0 3v.01" />
+          </svg>
+          <p>
+            <Words>{words.warning}</Words>
+          </p>
+        </div>
         {inApp && (
           <p class="aside">
             {words.openInBrowser}

@@ -14,6 +14,8 @@ import { withoutMarks } from './words.tsx';
 export interface Frame {
   readonly style: string;
   readonly appName: string | undefined;
+  /** Of the relay. It stands for an app without a name. */
+  readonly host: string;
   /** A path on the relay. Undefined: no logo. */
   readonly logo: string | undefined;
   readonly icon: string;
@@ -32,10 +34,12 @@ export interface PageContent {
   readonly words: Messages['links'];
   readonly frame: Frame;
   readonly title: string;
-  /** Whether the page has a form. */
-  readonly isAsking?: boolean;
+  /** Whether the page says so much that its lines are closer. */
+  readonly isDense?: boolean;
   /** Whether search engines may list the page: only the home page. */
   readonly isPublic?: boolean;
+  /** After how long the browser gets the page's URL again, by GET. */
+  readonly refreshSeconds?: number | undefined;
   readonly body: Child;
 }
 
@@ -43,7 +47,7 @@ const LINKS = ['privacy', 'terms', 'support'] as const;
 
 /** Returns the whole document as text. JSX escapes everything in it except the style. */
 export function renderPage(page: PageContent): string {
-  const { language, words, frame, title, isAsking = false, isPublic = false, body } = page;
+  const { language, words, frame, title, isDense = false, isPublic = false, body } = page;
   const links = LINKS.flatMap((name) => {
     const address = frame.links[name];
     return address === undefined ? [] : [<a href={address}>{words[name]}</a>];
@@ -54,12 +58,13 @@ export function renderPage(page: PageContent): string {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         {!isPublic && <meta name="robots" content="noindex" />}
+        {page.refreshSeconds && <meta http-equiv="refresh" content={String(page.refreshSeconds)} />}
         <title>{withoutMarks(title)}</title>
         <link rel="icon" href={frame.icon} />
         <style>{raw(frame.style)}</style>
       </head>
       <body>
-        <main class={isAsking ? 'ask' : undefined}>
+        <main class={isDense ? 'dense' : undefined}>
           {frame.logo && <img class="logo" src={frame.logo} alt={frame.appName ?? ''} />}
           {body}
         </main>

@@ -1,5 +1,6 @@
 /** @jsxImportSource hono/jsx */
 /** The page at the end of a sign-in: a mark, a heading, what happened, and to which device. docs/protocol.md §5. */
+import { CodeField } from './code-form.tsx';
 import { Fact, type Frame, renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/messages.ts';
@@ -9,7 +10,7 @@ import { Words } from './words.tsx';
 const MARKS = {
   done: 'm7.5 12.5 3 3 6-6.5',
   failed: 'M12 7v6m0 3.5v.01',
-  /** Ended as the user wanted, without a sign-in. */
+  /** Ended without a sign-in, and nothing went wrong. */
   stopped: 'M8 12h8',
 } as const;
 
@@ -29,17 +30,23 @@ export interface Outcome {
   readonly title: string;
   readonly heading: string;
   readonly messages: readonly string[];
+  /** Below the reference. */
+  readonly note?: string;
+  readonly refreshSeconds?: number;
+  /** Where a code is sent to, if the page has the form for one. */
+  readonly formAction?: string | undefined;
   readonly names: Names;
 }
 
 export function renderOutcome(outcome: Outcome): string {
-  const { language, words, frame, mark, title, heading, messages } = outcome;
+  const { language, words, frame, mark, title, heading, messages, note, formAction } = outcome;
   const { deviceName, provider, reference } = outcome.names;
   return renderPage({
     language,
     words: words.links,
     frame,
     title,
+    refreshSeconds: outcome.refreshSeconds,
     body: (
       <>
         <svg class={mark} viewBox="0 0 24 24" aria-hidden="true">
@@ -57,7 +64,7 @@ export function renderOutcome(outcome: Outcome): string {
         {(deviceName || provider || reference) && (
           <dl>
             {deviceName && <Fact name={words.confirm.device}>{deviceName}</Fact>}
-            {provider && <Fact name={words.confirm.account}>{provider}</Fact>}
+            {provider && <Fact name={words.confirm.service}>{provider}</Fact>}
             {reference && (
               <Fact name={words.failed.reference} isCode>
                 {reference}
@@ -65,6 +72,8 @@ export function renderOutcome(outcome: Outcome): string {
             )}
           </dl>
         )}
+        {note && reference && <small>{note}</small>}
+        {formAction && <CodeField words={words.codeForm} action={formAction} />}
       </>
     ),
   });

@@ -26,6 +26,8 @@ export interface Branding {
 
 export interface PagesOptions {
   readonly branding: Branding;
+  /** Of the base URL. */
+  readonly host: string;
   /** Path of the base URL; empty without one. */
   readonly basePath: string;
   /** Names of the providers at which users may sign in. */
@@ -53,12 +55,13 @@ export interface Pages {
   readonly style: string;
 }
 
-export function createPages({ branding, basePath, providers }: PagesOptions): Pages {
+export function createPages({ branding, host, basePath, providers }: PagesOptions): Pages {
   const { appName, accent, logo, links = {} } = branding;
   const style = createStyle(accent);
   const frame: Frame = {
     style,
     appName,
+    host,
     logo: logo && `${basePath}/logo`,
     icon: `${basePath}/favicon.ico`,
     links,
@@ -84,20 +87,27 @@ const NO_NAMES: Names = {};
 type Describe = (
   words: Messages,
   names: { app?: string; device?: string; provider: string },
-) => Pick<Outcome, 'mark' | 'title' | 'heading' | 'messages'>;
+) => Pick<Outcome, 'mark' | 'title' | 'heading' | 'messages' | 'note' | 'refreshSeconds'>;
 
-function failure(say: (...given: Parameters<Describe>) => string[]): Describe {
+type Say = (...given: Parameters<Describe>) => string[];
+
+function failure(say: Say, mark: Outcome['mark'] = 'failed'): Describe {
   return (words, names) => ({
-    mark: 'failed',
+    mark,
     title: words.failed.title,
     heading: words.failed.title,
     messages: say(words, names),
   });
 }
 
+/** The provider refused: the user is late, or the operator has to change something. */
+function refusal(say: Say): Describe {
+  return (words, names) => ({ ...failure(say)(words, names), note: words.failed.tellOperator });
+}
+
 const OWN_FAULT = failure(({ failed }) => [failed.notCompleted, failed.ownFault]);
 
-/** The pages of docs/protocol.md §5: what happened, the probable cause, and what to do. */
+/** The pages of docs/protocol.md §5: what happened, the probable cause, and one thing to do. */
 const OUTCOMES = {
   signed_in: ({ signedIn: { title, heading, message } }, { app }) => ({
     mark: 'done',
@@ -105,19 +115,21 @@ const OUTCOMES = {
     heading,
     messages: [message(app)],
   }),
-  /** The same whether the user declined here or at the provider. */
-  access_denied: ({ failed }) => ({
+  /** At the provider. */
+  access_denied: failure(({ failed }) => [failed.cancelled, failed.notSignedIn], 'stopped'),
+  /** On a page of the relay, and what such a page shows afterwards, wherever the user declined. */
+  declined: ({ failed, cancelledOnDevice: { title } }) => ({
     mark: 'stopped',
-    title: failed.title,
-    heading: failed.title,
-    messages: [failed.cancelled, failed.notSignedIn],
+    title,
+    heading: title,
+    messages: [failed.notSignedIn],
   }),
   authorization_failed: failure(({ failed }, { provider, device }) => [
     failed.tryAgain,
     failed.providerFault(provider),
     failed.startAgain(device),
   ]),
-  authorization_refused: failure(({ failed }, { provider, device }) => [
+  authorization_refused: refusal(({ failed }, { provider, device }) => [
     failed.tryAgain,
     failed.refused(provider),
     failed.startAgain(device),
@@ -132,7 +144,7 @@ const OUTCOMES = {
     failed.providerFault(provider),
     failed.startAgain(device),
   ]),
-  exchange_refused: failure(({ failed }, { provider, device }) => [
+  exchange_refused: refusal(({ failed }, { provider, device }) => [
     failed.notCompleted,
     failed.refused(provider),
     failed.startAgain(device),
@@ -140,7 +152,10 @@ const OUTCOMES = {
   busy: OWN_FAULT,
   undiscovered: OWN_FAULT,
   fault: OWN_FAULT,
-  link_invalid: failure(({ failed }, { app }) => [failed.linkInvalid(app), failed.lookAtDevice]),
+  link_invalid: failure(
+    ({ failed }, { app }) => [failed.linkInvalid(app), failed.linkEnded],
+    'stopped',
+  ),
   /** For a user who comes back, after any failure. */
   failed: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
   in_progress: ({ inProgress: { title, message } }) => ({
@@ -157,12 +172,16 @@ const OUTCOMES = {
     messages: [message],
   }),
   rate_limited: ({ tooManyTries: { title, message } }) => ({
-    mark: 'failed',
+    mark: 'stopped',
     title,
     heading: title,
     messages: [message(SECONDS_PER_TRY)],
+    refreshSeconds: SECONDS_PER_TRY,
   }),
 } as const satisfies Record<string, Describe>;
+
+/** The outcomes at which the user may type another code. */
+export const HAS_CODE_FORM: ReadonlySet<OutcomeName> = new Set(['link_invalid'] as const);
 
 /** The longest wait for the next try. */
 const SECONDS_PER_TRY = Math.ceil(1 / CODE_LIMIT_PER_ADDRESS.ratePerSecond);
@@ -194,7 +213,15 @@ function createLanguagePages(
     };
     const device = deviceName && { device: isolate(PLACES.deviceName) };
     const said = describe(words, { ...app, ...device, provider: isolate(PLACES.provider) });
-    const template = renderOutcome({ language, words, frame, names: places, ...said }).split(PLACE);
+    const page = renderOutcome({
+      language,
+      words,
+      frame,
+      names: places,
+      formAction: HAS_CODE_FORM.has(name) ? action : undefined,
+      ...said,
+    });
+    const template = page.split(PLACE);
     ofOutcome[known] = template;
     return template;
   }
@@ -216,12 +243,12 @@ function createLanguagePages(
       home: {
         title: home.title(app.app),
         about: home.about(app.app),
-        data: home.data(app.app),
+        data: home.data(app.app ?? isolate(frame.host)),
         providers: providers.join(', '),
       },
     }),
     codeForm: renderCodeForm(form),
-    notFound: renderCodeForm({ ...form, notice: words.notFound }),
+    notFound: renderCodeForm({ ...form, error: words.notFound }),
     codeIncomplete: (written) => renderCodeForm({ ...form, notice: words.codeIncomplete, written }),
     codeUnknown: (written) => renderCodeForm({ ...form, notice: words.codeUnknown, written }),
     confirm: (asking) => renderConfirm({ ...asking, language, words, frame }),

@@ -8,53 +8,66 @@ import type { Picture } from './picture.ts';
  * Contrast of text is at least 7:1 in both colour schemes (WCAG 2.2, 1.4.6), on a button
  * of the operator's colour at least 4.5:1 (1.4.3). Sizes are in rem, so that the user's
  * own text size applies. Buttons are at least 44 px high (2.5.5). The smallest screen is
- * 320 by 568 px. Decline is as large and as legible as Continue. `.whole` is not broken
- * over two lines unless it is longer than one.
+ * 320 by 568 px. Decline is as large and as legible as Continue: beside it if both words
+ * have room in half a row, otherwise below. Of a list, labels are beside values if the card
+ * has room, otherwise above: all in the same way. `.whole` is not broken over two lines
+ * unless it is longer than one.
  */
 const STYLE = `
-:root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#111827;--quiet:#374151;--line:#6b7280;--rule:#d1d5db;--good:#166534;--bad:#991b1b}
-@media (prefers-color-scheme:dark){:root{--page:#0b0f14;--card:#161b22;--text:#f3f4f6;--quiet:#cbd5e1;--line:#94a3b8;--rule:#374151;--good:#86efac;--bad:#fca5a5}}
+:root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#111827;--quiet:#374151;--line:#6b7280;--rule:#d1d5db;--good:#166534;--bad:#991b1b;--note:#fef3c7;--mark:#92400e}
+@media (prefers-color-scheme:dark){:root{--page:#0b0f14;--card:#161b22;--text:#f3f4f6;--quiet:#cbd5e1;--line:#94a3b8;--rule:#374151;--good:#86efac;--bad:#fca5a5;--note:#2e2712;--mark:#fcd34d}}
 *{box-sizing:border-box}
 body{margin:0;min-height:100vh;min-height:100svh;display:flex;flex-direction:column;align-items:center;justify-content:center;padding:min(1rem,4vw);background:var(--page);color:var(--text);font:1.0625rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-main{width:100%;max-width:26rem;padding:2rem min(1.5rem,6vw);border-radius:1rem;background:linear-gradient(var(--accent) .25rem,transparent 0) var(--card);text-align:center;overflow-wrap:anywhere}
-svg{width:3.5rem;height:3.5rem;fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
+main{container-type:inline-size;width:100%;max-width:26rem;padding:2rem min(1.5rem,6vw);border-radius:1rem;background:linear-gradient(var(--accent) .25rem,transparent 0) var(--card);text-align:center;overflow-wrap:anywhere}
+svg{width:3.5rem;height:3.5rem;margin-bottom:.5rem;fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
 .logo{display:block;max-width:min(12rem,100%);height:3rem;object-fit:contain;margin:0 auto .75rem}
 .done{color:var(--good)}.failed{color:var(--bad)}.stopped{color:var(--quiet)}
-h1{margin:.75rem 0 .5rem;font-size:min(1.5rem,9vw);line-height:1.25}
+h1{margin:0 0 .5rem;font-size:min(1.5rem,9vw);line-height:1.25}
 p{margin:0;color:var(--quiet)}
 p+p{margin-top:.625rem}
-h1,p,small{text-wrap:balance}
+h1,p,label,small{text-wrap:balance}
 .whole{display:inline-block;max-width:100%}
-:lang(ko){word-break:keep-all}:lang(ja){word-break:auto-phrase}
-main.ask{padding-block:1rem;line-height:1.35}
-.ask h1{margin-top:0}
-.ask :is(p,dl,form){margin-block:.5rem 0}
+html:lang(ko){word-break:keep-all}html:lang(ja){word-break:auto-phrase}:lang(ja) h1{word-break:keep-all}:lang(ja) :is(.text,.note,.about,.aside){word-break:normal}
 strong{display:block;color:var(--text)}
-[role=alert]{padding:.75rem;border:2px solid var(--bad);border-radius:.5rem;text-align:start;text-wrap:wrap}
+[role=alert],.about,.note,.text,.aside{text-align:start;text-wrap:wrap}
+:is(.note,.about) p{text-wrap:wrap}
+[role=alert]{padding:.75rem;border:2px solid var(--bad);border-radius:.5rem}
 [role=alert] strong{color:var(--bad)}
-label{display:block;margin-bottom:.25rem;font-weight:600}
-small{display:block;margin-top:.25rem;font-size:.9375rem;color:var(--quiet)}
+form{margin-top:1.25rem}
+label{display:block;margin-bottom:.5rem;font-weight:600}
+small{display:block;margin-top:.5rem;font-size:.9375rem;color:var(--quiet)}
 input,button{width:100%;min-height:max(3rem,44px);border-radius:.5rem;font:inherit}
 input,.code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-weight:600;letter-spacing:.08em}
 input{padding:.25rem .5rem;border:2px solid var(--line);background:var(--card);color:var(--text);font-size:max(min(1.75rem,8vw),17px);letter-spacing:.12em;text-align:center;text-transform:uppercase}
-input::placeholder{color:var(--quiet);opacity:1;font-weight:400}
-button{margin-top:.75rem;padding:.5rem;border:2px solid var(--accent);background:var(--accent);color:var(--on-accent);font-weight:600;overflow-wrap:anywhere;cursor:pointer}
+input::placeholder{color:var(--line);opacity:1;font-weight:400}
+button{margin-top:1rem;padding:.5rem;border:2px solid var(--accent);background:var(--accent);color:var(--on-accent);font-weight:600;overflow-wrap:normal;cursor:pointer}
 button.outlined{border-color:var(--text);background:transparent;color:var(--text)}
-:focus-visible{outline:3px solid var(--text);outline-offset:3px}
-.choice{display:flex;flex-wrap:wrap;gap:.5rem}
-.choice button{flex:1 1 7rem;width:auto;max-width:100%;margin:0;font-size:1rem}
-dl{margin-block:1rem 0}
-dl>div{display:flex;flex-wrap:wrap;align-items:baseline;column-gap:1rem;padding:.25rem 0;border-bottom:1px solid var(--rule)}
-dl>div:last-child{border:0}
-dt{text-align:start;color:var(--quiet);font-size:.9375rem}
-dd{margin-block:0;margin-inline:auto 0;font-weight:600;text-align:end}
-.ask dl>div{padding-block:.0625rem}
-.warning{color:var(--text);font-weight:600}
+:focus-visible{outline:3px solid var(--text);outline-offset:2px}
+.about{margin-top:1.5rem;padding-top:1.25rem;border-top:1px solid var(--rule);font-size:1rem}
+dl{margin:1rem 0 0;font-size:1rem;text-align:start}
+dl>div{padding:.375rem 0;border-bottom:1px solid var(--rule)}
+dt,dd{line-height:1.5rem}
+dt{color:var(--quiet);font-size:.875rem;overflow-wrap:break-word}
+dd{margin:0;font-weight:600}
+@container (min-width:14rem){dl{display:grid;grid-template-columns:fit-content(50%) 1fr}dl>div{display:contents}dt,dd{padding:.375rem 0;border-bottom:1px solid var(--rule)}dt{padding-inline-end:.75rem}}
+dl>:last-child,dl>:last-child>*{border:0}
+.dense{padding-block:1rem .875rem;line-height:1.35}
+.dense :is(p,dl,form,.note){margin-top:.5rem}
+.dense :is(dt,dd){padding-block:.0625rem;line-height:1.25rem}
+.dense .text{font-size:1rem}
+.compare{padding:.375rem .5rem .25rem;border-radius:.75rem;background:var(--page);font-size:1rem}
+.compare .code{display:block;color:var(--text);font-size:min(2.25rem,10vw);font-weight:700;line-height:1.25;white-space:nowrap}
+.dense .note{display:flex;gap:.5rem;padding:.5rem .625rem;border-inline-start:.25rem solid var(--mark);border-radius:.5rem;background:var(--note)}
+.note p{flex:1;font-size:1rem;color:var(--text)}
+.dense .note p{margin:0}
+.note svg{flex:none;width:1.5rem;height:1.5rem;margin:0;color:var(--mark)}
 .aside{padding:.5rem;border:2px solid var(--line);border-radius:.5rem}
 .link{display:block;user-select:all;-webkit-user-select:all;color:var(--text);font-weight:600}
+.choice{display:flex;flex-wrap:wrap;gap:.5rem}
+.choice button{flex:1 1 calc(50% - .25rem);width:auto;margin:0;padding-inline:.25rem;font-size:1rem}
 footer{max-width:100%;overflow-wrap:anywhere;text-align:center;display:flex;flex-wrap:wrap;justify-content:center;column-gap:1rem;padding-top:.25rem;font-size:.9375rem}
 footer a{max-width:100%;display:inline-flex;align-items:center;min-width:44px;min-height:44px;color:var(--text)}
-@media (forced-colors:active){main{border:1px solid}}
+@media (forced-colors:active){main,.compare{border:1px solid}}
 `.trim();
 
 /** The style with the operator's colour in it. */

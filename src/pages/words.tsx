@@ -1,30 +1,34 @@
 /** @jsxImportSource hono/jsx */
 /**
  * A sentence of the pages as HTML. A name within it is marked by the characters that
- * isolate text of the other direction (Unicode UAX #9, FSI and PDI). No line breaks
- * within a name, or within a word such as "Sign-in", unless it is longer than a line.
+ * isolate text of the other direction (Unicode UAX #9, FSI and PDI), and no line breaks
+ * within it unless it is longer than a line. A sentence without names has no elements, so
+ * that programs find the sentences of docs/protocol.md §5.
  */
 
-const KEPT_WHOLE =
-  /(\p{P}*)\u2068([^\u2069]*)\u2069(\p{P}*)|[^\s\u2068\u2069]*\p{L}-\p{L}[^\s\u2068\u2069]*/gu;
+const NAMED = /(\p{P}*)\u2068([^\u2069]*)\u2069(\p{P}*)/gu;
 
 /** Marks a name for a sentence. */
 export function isolate(name: string): string {
   return `\u2068${name}\u2069`;
 }
 
-/** For a title, which has no elements. */
+/** For a title, which has no elements and no lines. */
 export function withoutMarks(sentence: string): string {
-  return sentence.replaceAll(/[\u2068\u2069]/g, '');
+  return sentence.replaceAll(/[\u2068\u2069\u200B]/g, '');
 }
 
 export function Words({ children }: { children: string }) {
   const parts: (string | object)[] = [];
   let end = 0;
-  for (const { 0: all, 1: before, 2: name, 3: after, index } of children.matchAll(KEPT_WHOLE)) {
+  for (const { 0: all, 1: before, 2: name, 3: after, index } of children.matchAll(NAMED)) {
     parts.push(children.slice(end, index));
     parts.push(
-      <span class="whole">{name === undefined ? all : [before, <bdi>{name}</bdi>, after]}</span>,
+      <span class="whole">
+        {before}
+        <bdi>{name}</bdi>
+        {after}
+      </span>,
     );
     end = index + all.length;
   }

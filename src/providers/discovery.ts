@@ -29,7 +29,7 @@ export type Discovery =
   /** Why it cannot be used, for the log. Contains no secret. */
   | { readonly problem: string; readonly provider?: undefined };
 
-interface Metadata {
+export interface Metadata {
   readonly issuer: string;
   readonly authorization_endpoint: string;
   readonly token_endpoint: string;
@@ -61,7 +61,8 @@ export async function discoverProvider(
   return 'problem' in read ? { problem: read.problem } : describeProvider(provider, read);
 }
 
-async function readMetadata(
+/** `isMissing`: there is no such document, so another may be tried. */
+export async function readMetadata(
   url: string,
   fetch: Fetch,
   signal: AbortSignal,

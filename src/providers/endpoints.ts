@@ -32,11 +32,6 @@ const endpoints: Readonly<Record<string, KnownEndpoints>> = {
     tokenUrl: 'https://api.amazon.com/auth/o2/token',
     source: GOLANG,
   },
-  apple: {
-    authorizeUrl: 'https://appleid.apple.com/auth/authorize',
-    tokenUrl: 'https://appleid.apple.com/auth/token',
-    source: GOLANG,
-  },
   asana: {
     authorizeUrl: 'https://app.asana.com/-/oauth_authorize',
     tokenUrl: 'https://app.asana.com/-/oauth_token',
@@ -131,11 +126,6 @@ const endpoints: Readonly<Record<string, KnownEndpoints>> = {
     tokenUrl: 'https://login.mailchimp.com/oauth2/token',
     source: GOLANG,
   },
-  mastodon: {
-    authorizeUrl: 'https://[subdomain]/oauth/authorize',
-    tokenUrl: 'https://[subdomain]/oauth/token',
-    source: 'https://docs.joinmastodon.org/methods/oauth/',
-  },
   myob: {
     authorizeUrl: 'https://secure.myob.com/oauth2/account/authorize',
     tokenUrl: 'https://secure.myob.com/oauth2/v1/authorize',
@@ -145,13 +135,6 @@ const endpoints: Readonly<Record<string, KnownEndpoints>> = {
     authorizeUrl: 'https://nid.naver.com/oauth2.0/authorize',
     tokenUrl: 'https://nid.naver.com/oauth2.0/token',
     source: GOLANG,
-  },
-  notion: {
-    authorizeUrl: 'https://api.notion.com/v1/oauth/authorize',
-    tokenUrl: 'https://api.notion.com/v1/oauth/token',
-    clientAuth: 'basic',
-    quirks: { tokenRequest: 'json' },
-    source: NANGO,
   },
   okta: {
     authorizeUrl: 'https://[subdomain].okta.com/oauth2/v1/authorize',
@@ -193,6 +176,11 @@ const endpoints: Readonly<Record<string, KnownEndpoints>> = {
     tokenUrl: 'https://connect.squareup.com/oauth2/token',
     source: NANGO,
   },
+  stackexchange: {
+    authorizeUrl: 'https://stackoverflow.com/oauth',
+    tokenUrl: 'https://stackoverflow.com/oauth/access_token/json',
+    source: 'https://api.stackexchange.com/docs/authentication',
+  },
   stripe: {
     authorizeUrl: 'https://connect.stripe.com/oauth/authorize',
     tokenUrl: 'https://connect.stripe.com/oauth/token',
@@ -219,11 +207,6 @@ const endpoints: Readonly<Record<string, KnownEndpoints>> = {
     authorizeUrl: 'https://api.typeform.com/oauth/authorize',
     tokenUrl: 'https://api.typeform.com/oauth/token',
     source: NANGO,
-  },
-  vk: {
-    authorizeUrl: 'https://oauth.vk.com/authorize',
-    tokenUrl: 'https://oauth.vk.com/access_token',
-    source: GOLANG,
   },
   wordpress: {
     authorizeUrl: 'https://public-api.wordpress.com/oauth2/authorize',

@@ -1,8 +1,20 @@
 /** Writes the guide to a provider from its profile: docs/providers/*.md, and `sign-in-relay providers <name>`. */
-import { type FactName, nameOfFact, type Profile } from './profile.ts';
+import { CHECKED_BY, type FactName, nameOfFact, OWN_URL, type Profile } from './profile.ts';
+import { REDIRECT_KINDS } from './redirect-uris.ts';
 
 /** Markdown that reads well in a terminal too. */
 export function writeGuide(name: string, profile: Profile): string {
+  return writeAll(name, profile)
+    .replaceAll(OWN_URL, profile.defaultUrl ?? exampleUrlOf(name))
+    .replaceAll(/\n{3,}/g, '\n\n');
+}
+
+/** Stands for the operator's own server. */
+function exampleUrlOf(name: string): string {
+  return `https://${name}.example`;
+}
+
+function writeAll(name: string, profile: Profile): string {
   const { displayName } = profile;
   return `# ${displayName}
 
@@ -18,7 +30,9 @@ Exactly this redirect URI, with your own \`OAUTH_BASE_URL\`:
 
     https://relay.example/auth/${name}/callback
 
-The relay logs it when it starts.
+The relay logs it when it starts.${describeRefusedRedirects(profile)}
+
+${describeReview(profile)}
 
 ## Set
 
@@ -71,7 +85,7 @@ ${describeDeviceFlow(profile)}
 ## Sources
 
 ${describeSources(profile)}
-`.replaceAll(/\n{3,}/g, '\n\n');
+`;
 }
 
 function list(items: readonly string[], mark: string): string {
@@ -83,10 +97,25 @@ function sentence({ evidence }: Profile, fact: FactName, text: string): string {
   return reason === undefined ? text : `${text} (Unverified: ${reason}.)`;
 }
 
+function describeRefusedRedirects(profile: Profile): string {
+  const { displayName, refusedRedirects } = profile;
+  if (refusedRedirects === undefined) return '';
+  const kinds = refusedRedirects.map((kind) => REDIRECT_KINDS[kind].all).join('; ');
+  const text = `${displayName} refuses in it: ${kinds}. The relay warns of that when it starts.`;
+  return `\n\n${sentence(profile, 'refusedRedirects', text)}`;
+}
+
+function describeReview(profile: Profile): string {
+  return profile.review === undefined
+    ? ''
+    : `## Review\n\n${sentence(profile, 'review', profile.review)}`;
+}
+
 function settings(name: string, profile: Profile): string {
   const prefix = `${name.toUpperCase().replaceAll('-', '_')}_`;
   const lines = [
     `PROVIDERS=${name}`,
+    ...(isSelfHosted(profile) ? [`${prefix}URL=${exampleUrlOf(name)}`] : []),
     `${prefix}CLIENT_ID=…`,
     ...(profile.clientSecret === 'required'
       ? [`${prefix}CLIENT_SECRET_FILE=/run/secrets/${name}`]
@@ -94,6 +123,7 @@ function settings(name: string, profile: Profile): string {
     ...(profile.userAgentNames ? [`${prefix}USER_AGENT=…`] : []),
   ];
   const notes = [
+    describeOwnUrl(prefix, profile),
     profile.clientSecret === 'optional'
       ? `If the app has a secret, set \`${prefix}CLIENT_SECRET_FILE\` too. Without one, only PKCE protects the code.`
       : '',
@@ -105,6 +135,18 @@ function settings(name: string, profile: Profile): string {
       : `The scope is \`${profile.scope}\` unless you set \`${prefix}SCOPE\` to what your app needs${keepsRefreshing(profile)}.`,
   ].filter(Boolean);
   return `${list(lines, '    ')}\n\n${notes.join('\n')}`;
+}
+
+function isSelfHosted({ authorizeUrl, defaultUrl }: Profile): boolean {
+  return authorizeUrl.includes(OWN_URL) && defaultUrl === undefined;
+}
+
+function describeOwnUrl(prefix: string, profile: Profile): string {
+  const { authorizeUrl, defaultUrl, displayName } = profile;
+  if (!authorizeUrl.includes(OWN_URL)) return '';
+  return defaultUrl === undefined
+    ? `\`${prefix}URL\` is the address of your ${displayName}, on which the endpoints below depend. The relay and the users’ browsers have to reach it. It must be https, or on this machine.`
+    : `For a ${displayName} of your own set \`${prefix}URL\` to its address.`;
 }
 
 function keepsRefreshing({ refreshToken, scope }: Profile): string {
@@ -142,6 +184,7 @@ function describeRequests(profile: Profile): string {
 }
 
 function describeAuthentication({ clientAuth, clientSecret }: Profile): string {
+  if (clientSecret === 'none') return 'none';
   const how = clientAuth === 'basic' ? 'HTTP Basic' : 'in the body (`post`)';
   return `${clientSecret}, ${how}`;
 }
@@ -171,7 +214,7 @@ function describeSigningOut(profile: Profile): string {
       : '';
     return sentence(profile, 'revocation', text + detail);
   }
-  const forgets = `No revocation endpoint of ${displayName} was found, so an app that signs its user out can only forget the tokens. They work until they expire`;
+  const forgets = `No revocation endpoint of ${displayName} that the relay can use is known, so an app that signs its user out can only forget the tokens. They work until they expire`;
   return removeAt === undefined
     ? `${forgets}, or until the user removes the app in the settings of the account.`
     : sentence(profile, 'removeAt', `${forgets}, or until the user removes the app: ${removeAt}.`);
@@ -187,12 +230,12 @@ ${note}`;
 }
 
 function describeSources({ evidence }: Profile): string {
-  const { readOn, sources, unverified = {} } = evidence;
+  const { checked, sources, unverified = {} } = evidence;
   const names = (facts: readonly string[]) =>
     facts.map((fact) => nameOfFact(fact as FactName)).join(', ');
   const read = Object.entries(sources).map(([url, facts]) => `<${url}>: ${names(facts)}`);
   const doubts = Object.entries(unverified).map(
     ([fact, reason]) => `Unverified: ${names([fact])} (${reason})`,
   );
-  return `Read on ${readOn}:\n\n${list([...read, ...doubts], '- ')}`;
+  return `Last checked on ${checked.on}, ${CHECKED_BY[checked.by]}:\n\n${list([...read, ...doubts], '- ')}`;
 }

@@ -3,16 +3,21 @@ import { ENDPOINTS } from './endpoints.ts';
 import type { KnownProvider, Profile } from './profile.ts';
 import { anilist } from './profiles/anilist.ts';
 import { bangumi } from './profiles/bangumi.ts';
+import { battlenet } from './profiles/battlenet.ts';
 import { discord } from './profiles/discord.ts';
 import { dropbox } from './profiles/dropbox.ts';
 import { facebook } from './profiles/facebook.ts';
-import { fitbit } from './profiles/fitbit.ts';
 import { github } from './profiles/github.ts';
 import { gitlab } from './profiles/gitlab.ts';
 import { google } from './profiles/google.ts';
-import { kitsu } from './profiles/kitsu.ts';
+import { homeassistant } from './profiles/homeassistant.ts';
+import { kick } from './profiles/kick.ts';
 import { mal } from './profiles/mal.ts';
+import { mangabaka } from './profiles/mangabaka.ts';
+import { mastodon } from './profiles/mastodon.ts';
 import { microsoft } from './profiles/microsoft.ts';
+import { nextcloud } from './profiles/nextcloud.ts';
+import { notion } from './profiles/notion.ts';
 import { patreon } from './profiles/patreon.ts';
 import { reddit } from './profiles/reddit.ts';
 import { shikimori } from './profiles/shikimori.ts';
@@ -20,6 +25,7 @@ import { simkl } from './profiles/simkl.ts';
 import { soundcloud } from './profiles/soundcloud.ts';
 import { spotify } from './profiles/spotify.ts';
 import { strava } from './profiles/strava.ts';
+import { tidal } from './profiles/tidal.ts';
 import { trakt } from './profiles/trakt.ts';
 import { twitch } from './profiles/twitch.ts';
 import { vimeo } from './profiles/vimeo.ts';
@@ -31,19 +37,22 @@ export const PROFILES: ReadonlyMap<string, Profile> = new Map(
   Object.entries({
     mal,
     anilist,
-    kitsu,
     shikimori,
     bangumi,
+    mangabaka,
     simkl,
     trakt,
     spotify,
+    tidal,
     google,
     youtube,
     twitch,
+    kick,
     vimeo,
     soundcloud,
     patreon,
     discord,
+    battlenet,
     reddit,
     github,
     gitlab,
@@ -51,8 +60,11 @@ export const PROFILES: ReadonlyMap<string, Profile> = new Map(
     facebook,
     x,
     dropbox,
+    notion,
     strava,
-    fitbit,
+    nextcloud,
+    homeassistant,
+    mastodon,
   }),
 );
 

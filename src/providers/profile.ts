@@ -3,14 +3,20 @@
  * signing in works, and where each fact was read. profiles/ has one file for each.
  */
 import type { ClientAuthentication, PkceMethod, ProviderQuirks, Revocation } from './provider.ts';
+import type { RedirectKind } from './redirect-uris.ts';
+
+/** Placeholder for the address of a server that people host themselves. */
+export const OWN_URL = '[url]';
 
 /** What the relay sends unless the operator sets something else. */
 export interface KnownProvider {
   /** How the provider writes its name. Absent: its name with a capital. */
   readonly displayName?: string;
-  /** May contain SUBDOMAIN, which the operator replaces. */
+  /** All URLs may contain SUBDOMAIN or OWN_URL, which the operator replaces. */
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
+  /** What replaces OWN_URL unless the operator sets another. Absent: it must be set. */
+  readonly defaultUrl?: string;
   /** Absent: `post`. */
   readonly clientAuth?: ClientAuthentication;
   /** Absent: not known, so none is used. */
@@ -32,8 +38,8 @@ export interface Profile extends KnownProvider {
   readonly displayName: string;
   readonly clientAuth: ClientAuthentication;
   readonly pkce: PkceMethod;
-  /** `optional`: PKCE suffices. */
-  readonly clientSecret: 'required' | 'optional';
+  /** `optional`: PKCE suffices. `none`: it issues none. */
+  readonly clientSecret: 'required' | 'optional' | 'none';
   /** What the `User-Agent` of token requests should name, if it requires one. */
   readonly userAgentNames?: string;
   readonly refreshToken: 'always' | 'with the parameters above' | 'with the scope above' | 'never';
@@ -44,6 +50,10 @@ export interface Profile extends KnownProvider {
   readonly deviceFlow: string;
   /** How its token responses differ from RFC 6749 §5. The relay accepts them. */
   readonly responses?: readonly string[];
+  /** Which redirect URIs it refuses. Absent: no rule is known. */
+  readonly refusedRedirects?: readonly RedirectKind[];
+  /** What it asks before everybody may sign in. Absent: nothing is known. */
+  readonly review?: string;
   /** The page on which an app is registered. */
   readonly registration: string;
   /** What to enter there, step by step. The redirect URI is always one of them. */
@@ -54,11 +64,21 @@ export interface Profile extends KnownProvider {
 }
 
 export interface Evidence {
-  readonly readOn: string;
+  /** The last time that somebody compared the profile with its sources, and with which copies. */
+  readonly checked: { readonly on: string; readonly by: keyof typeof CHECKED_BY };
+  /** Where it publishes its endpoints: RFC 8414 §3, OpenID Connect Discovery 1.0 §4. `npm run check-profiles` compares them. */
+  readonly metadata?: string;
   readonly sources: Readonly<Record<string, readonly FactName[]>>;
   /** Why a fact may be wrong: the sources differ, or none was found. */
   readonly unverified?: Readonly<Partial<Record<FactName, string>>>;
 }
+
+/** How a profile was compared with its sources. */
+export const CHECKED_BY = {
+  'stored copies': 'by reading stored copies of the sources',
+  'check-profiles': 'by reading the sources after `npm run check-profiles`',
+  account: 'by signing in with an account',
+} as const;
 
 /** The facts of a profile, as guides and warnings call them. */
 const FACTS = {
@@ -79,6 +99,8 @@ const FACTS = {
   refreshesWithRedirectUri: 'redirect URI in a refresh',
   revocation: 'revocation',
   removeAt: 'where users remove the app',
+  refusedRedirects: 'redirect URIs',
+  review: 'review',
   registration: 'registration',
 } as const;
 

@@ -157,7 +157,7 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
         body: encodeBody(provider, grant + credentialsInBody(provider)),
       } as const;
       const outcome = await send(provider.tokenUrl, init, parseResponse);
-      const counted = outcome.ok ? 'granted' : decisionOf(outcome.failure);
+      const counted = outcome.ok ? 'granted' : reasonOf(outcome.failure);
       monitor.answered(provider.name, kind, counted, clock.now() - startedAtMs);
       return outcome;
     },
@@ -168,15 +168,15 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
       const outcome = await send(revocation.url, init, (status, text) =>
         parseRevocation(revocation, status, text),
       );
-      const counted = outcome.ok ? 'revoked' : decisionOf(outcome.failure);
+      const counted = outcome.ok ? 'revoked' : reasonOf(outcome.failure);
       monitor.answered(provider.name, 'revoke', counted, clock.now() - startedAtMs);
       return outcome;
     },
   };
 }
 
-/** The error that a device gets, if the provider decided; otherwise why there was no decision. */
-function decisionOf({ refusal, reason }: TokenFailure): UpstreamOutcome {
+/** For the metrics: the error that a device gets, if the provider decided; otherwise why it did not. */
+function reasonOf({ refusal, reason }: TokenFailure): UpstreamOutcome {
   return refusal ?? reason;
 }
 

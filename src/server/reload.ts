@@ -3,13 +3,14 @@
  * change a secret without a restart. docs/rotating.md. Certificates: certificate.ts.
  */
 import { isatty } from 'node:tty';
+import type { Admin } from '../admin/admin.ts';
 import { log } from '../log.ts';
 import type { Service } from '../service.ts';
 import type { SettingsReading, SettingWarning } from '../settings/index.ts';
 
 export interface Reload {
   /** From now on SIGHUP has an effect; also one that came before. */
-  start(service: Service): void;
+  start(service: Service, admin: Admin | undefined): void;
 }
 
 /**
@@ -18,7 +19,7 @@ export interface Reload {
  */
 export function reloadAtSignal(readAgain: () => SettingsReading, onHangUp: () => void): Reload {
   const terminals = [0, 1, 2].filter((stream) => isatty(stream));
-  let running: Service | undefined;
+  let running: { service: Service; admin: Admin | undefined } | undefined;
   let isDue = false;
   let isReloading = false;
 
@@ -40,20 +41,25 @@ export function reloadAtSignal(readAgain: () => SettingsReading, onHangUp: () =>
     void reload();
   });
   return {
-    start(service) {
-      running = service;
+    start(service, admin) {
+      running = { service, admin };
       void reload();
     },
   };
 }
 
 /** If a file is missing, empty or wrong, nothing changes. */
-async function renew(service: Service, readAgain: () => SettingsReading): Promise<void> {
+async function renew(
+  { service, admin }: { service: Service; admin: Admin | undefined },
+  readAgain: () => SettingsReading,
+): Promise<void> {
   const read = readAgain();
   if (!read.ok) return warnOf(read.faults);
   const { renewed, problems } = await service.renewSecrets(read.settings);
   warnOf(problems);
-  log.info('secrets_reloaded', { renewed });
+  const isOther = admin?.renewToken(read.settings.adminToken) ?? false;
+  const all = isOther ? [...renewed, 'ADMIN_TOKEN_FILE'] : renewed;
+  log.info('secrets_reloaded', { renewed: all });
 }
 
 function warnOf(problems: readonly SettingWarning[]): void {

@@ -37,7 +37,7 @@ export async function serve(
   };
   const service = await startService(settings, world);
   running.service = service;
-  reload.start(service);
+  reload.start(service, admin);
   if (admin !== undefined) {
     admin.watch(service.readState);
     await listenForAdmin(runtime, settings, admin);

@@ -107,9 +107,10 @@ export const PROVIDER_CHECKS = {
   ISSUER: textUnless(findUrlProblem, (text) =>
     text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined,
   ),
-  // The customer's part of a host, or a whole host with port and path if the template allows it.
+  // Checked where a profile needs it: other programs have variables with this name.
+  URL: textUnless(),
   SUBDOMAIN: textLike(
-    /^[a-z0-9]([\w.-]*[a-z0-9])?(:\d+)?(\/[\w.~-]+)*$/i,
+    /^[a-z0-9]([\w.-]*[a-z0-9])?$/i,
     'must be your part of the URL, such as mycompany, without https://',
   ),
   DISPLAY_NAME: textUnless(findShownNameProblem),

@@ -1,4 +1,5 @@
 /** What is allowed but rarely intended: warnings at a start. */
+import { PROFILES } from '../providers/known.ts';
 import type { Profile } from '../providers/profile.ts';
 import { prefixOf } from '../providers/provider.ts';
 import { isLoopback } from '../providers/url.ts';
@@ -12,10 +13,11 @@ const MAX_NAMES = 3;
 /** Of all settings together, once each is right. */
 export function warnOfHazards(
   reading: Reading,
-  { baseUrl, providers, discoveries, trustedProxyCidrs, adminHost }: Settings,
+  settings: Settings,
   listed: readonly string[],
 ): void {
   const { env, warnings } = reading;
+  const { baseUrl, providers, discoveries, trustedProxyCidrs, adminHost, adminToken } = settings;
   const warn = (setting: string, problem: string) => warnings.push({ setting, problem });
   if (baseUrl === undefined) {
     const [other] = findOtherBaseUrls(env);
@@ -28,6 +30,15 @@ export function warnOfHazards(
   if (baseUrl?.endsWith('/auth')) {
     warn('OAUTH_BASE_URL', 'ends in /auth, so links go to /auth/auth/: is that intended?');
   }
+  if (
+    baseUrl &&
+    !isOfThisMachine(baseUrl) &&
+    settings.confirm !== 'never' &&
+    !settings.branding.appName
+  ) {
+    const { host } = new URL(baseUrl);
+    warn('APP_NAME', `is not set: the page that asks users to continue names only ${host}`);
+  }
   if (baseUrl && providers.length + discoveries.length === 0) {
     const names = listed.map((name) => `${prefixOf(name)}CLIENT_ID`).slice(0, MAX_NAMES);
     const hint = names.length > 0 ? `: set ${names.join(' or ')}` : '';
@@ -35,20 +46,27 @@ export function warnOfHazards(
   }
   for (const { name, pkce, clientSecret } of providers) {
     if (pkce !== 'none' || clientSecret !== undefined) continue;
+    if (PROFILES.get(name)?.clientSecret === 'none') continue;
     const problem = `is not set, and ${name} uses no PKCE: it will probably issue no tokens`;
     warn(`${prefixOf(name)}CLIENT_SECRET`, problem);
   }
   if (trustedProxyCidrs.some((cidr) => cidr.endsWith('/0'))) {
     warn('TRUSTED_PROXY_CIDRS', 'trusts every address: anyone can forge a client address');
   }
-  if (env.ADMIN_PORT !== undefined && !isThisMachine(adminHost)) {
-    warn('ADMIN_HOST', 'lets other machines reach ADMIN_PORT, which has no password');
+  if (env.ADMIN_PORT !== undefined && adminToken === undefined && !isThisMachine(adminHost)) {
+    warn('ADMIN_HOST', 'lets other machines read ADMIN_PORT, since ADMIN_TOKEN is not set');
   }
   warnOfUnused(reading);
 }
 
 /** Settings that have an effect only with another one. */
-const NEEDS = { ADMIN_HOST: 'ADMIN_PORT', ADMIN_NAMES: 'ADMIN_PORT', REDIS_PREFIX: 'REDIS_URL' };
+const NEEDS = {
+  ADMIN_HOST: 'ADMIN_PORT',
+  ADMIN_NAMES: 'ADMIN_PORT',
+  ADMIN_TOKEN: 'ADMIN_PORT',
+  ADMIN_TOKEN_FILE: 'ADMIN_PORT',
+  REDIS_PREFIX: 'REDIS_URL',
+};
 
 function warnOfUnused({ env, warnings }: Reading): void {
   for (const [setting, needed] of Object.entries(NEEDS)) {
@@ -64,8 +82,11 @@ function isThisMachine(host: string): boolean {
 
 /** Whether browsers and providers would reach the relay over plain http. */
 function isPlainHttp(baseUrl: string): boolean {
-  const url = new URL(baseUrl);
-  return url.protocol === 'http:' && !isLoopback(url);
+  return new URL(baseUrl).protocol === 'http:' && !isOfThisMachine(baseUrl);
+}
+
+function isOfThisMachine(baseUrl: string): boolean {
+  return isLoopback(new URL(baseUrl));
 }
 
 /** What documentation, templates and these docs write where a value belongs. */

@@ -273,6 +273,11 @@ export const PROVIDER_SETTINGS = {
     example: 'https://login.acme.example',
     shown: 'url',
   },
+  URL: {
+    meaning: 'Address of your own server, for providers that people host themselves.',
+    example: 'https://gitlab.acme.example',
+    shown: 'url',
+  },
   SUBDOMAIN: {
     meaning: 'Your part of the endpoints, for providers whose endpoints differ by customer.',
     example: 'mycompany',

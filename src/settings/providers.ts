@@ -3,13 +3,15 @@
 import type { ProviderToDiscover } from '../providers/discovery.ts';
 import { ENDPOINTS, SUBDOMAIN } from '../providers/endpoints.ts';
 import { findKnown, PROFILES } from '../providers/known.ts';
-import { findUnverified, type KnownProvider, type Profile } from '../providers/profile.ts';
+import { findUnverified, type KnownProvider, OWN_URL, type Profile } from '../providers/profile.ts';
 import { type ProviderConfig, prefixOf, type Revocation } from '../providers/provider.ts';
+import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
+import { UNSUPPORTED } from '../providers/unsupported.ts';
 import { findUrlProblem } from '../providers/url.ts';
-import { PROVIDER_CHECKS } from './checks.ts';
+import { PROVIDER_CHECKS, withoutTrailingSlashes } from './checks.ts';
 import { warnOfProviderHazards } from './hazards.ts';
 import { didYouMean } from './misspelt.ts';
-import { PROVIDER_SETTINGS } from './names.ts';
+import { PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import { type Reading, readTable, reject, type Values, withoutUndefined } from './reading.ts';
 
@@ -27,7 +29,10 @@ export function readProvider(
   const given = readTable(reading, prefix, PROVIDER_SETTINGS, PROVIDER_CHECKS);
   const known = findKnown(name);
   if (!known && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
-    const problem = `lists ${name}, which is not a known provider.${didYouMean(name)} Otherwise set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
+    const unsupported = UNSUPPORTED.get(name);
+    const problem = unsupported
+      ? `lists ${name}, which cannot be enabled by its name. ${unsupported.reason} ${unsupported.instead}`
+      : `lists ${name}, which is not a known provider.${didYouMean(name)} Otherwise set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
     reject(reading, 'PROVIDERS', problem);
     return undefined;
   }
@@ -53,6 +58,7 @@ export function readProvider(
   // The issuer's own endpoints take precedence over known ones.
   if (isSet('ISSUER')) return { ...common, issuer: given.ISSUER ?? '' };
   warnings.push(...findProviderWarnings(name, isSet));
+  warnings.push(...findRefusedRedirects(name, env.OAUTH_BASE_URL?.trim(), isSet));
   const quirks = { ...known?.quirks, ...common.quirks };
   return {
     clientAuth: known?.clientAuth ?? 'post',
@@ -71,13 +77,18 @@ export function readProvider(
  * elsewhere too.
  */
 function readRevocation(
-  { REVOKE_URL: url, TOKEN_URL, ISSUER }: Given,
+  given: Given,
   known: KnownProvider | undefined,
 ): { readonly revocation?: Revocation | undefined; readonly removeAt?: string | undefined } {
+  const { REVOKE_URL: url, TOKEN_URL, ISSUER } = given;
   const profile = ISSUER === undefined ? known : undefined;
   if (url !== undefined) return { revocation: { ...profile?.revocation, url } };
   if (profile === undefined || TOKEN_URL !== undefined) return {};
-  return { revocation: profile.revocation, removeAt: profile.removeAt };
+  const { revocation, removeAt } = profile;
+  return {
+    revocation: revocation && { ...revocation, url: complete(revocation.url, given, profile) },
+    removeAt: removeAt && complete(removeAt, given, profile),
+  };
 }
 
 /** Providers often write their names so. */
@@ -139,6 +150,23 @@ function findProfileWarnings(
   return warnings;
 }
 
+/** Why a redirect URI cannot be registered. Whoever sets an endpoint means another server, whose rules are unknown. */
+function findRefusedRedirects(
+  name: string,
+  baseUrl: string | undefined,
+  isSet: (setting: string) => boolean,
+): readonly SettingWarning[] {
+  const { displayName, refusedRedirects = [] } = PROFILES.get(name) ?? {};
+  if (baseUrl === undefined || isSet('AUTHORIZE_URL')) return [];
+  return redirectKindsOf(baseUrl)
+    .filter((kind) => refusedRedirects.includes(kind))
+    .map((kind) => {
+      const { one, instead } = REDIRECT_KINDS[kind];
+      const problem = `has ${one}, which ${displayName} refuses in a redirect URI: ${instead}`;
+      return { setting: 'OAUTH_BASE_URL', problem };
+    });
+}
+
 type Given = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
 
 /** From the settings, otherwise the known ones completed by `_SUBDOMAIN`. A missing one is a fault. */
@@ -159,13 +187,42 @@ function readEndpoints(
     if (url !== undefined) continue;
     reject(reading, prefix + setting, `must be set: ${name} is not a known provider`);
   }
-  const template = Object.values(known).find((url) => url?.includes(SUBDOMAIN));
-  checkSubdomain(reading, `${prefix}SUBDOMAIN`, given.SUBDOMAIN, template);
-  const fill = (url = '') => url.replace(SUBDOMAIN, given.SUBDOMAIN ?? '');
+  const find = (placeholder: string) =>
+    Object.values(known).find((url) => url?.includes(placeholder));
+  checkSubdomain(reading, `${prefix}SUBDOMAIN`, given.SUBDOMAIN, find(SUBDOMAIN));
+  checkOwnUrl(reading, `${prefix}URL`, find(OWN_URL), provider);
   return {
-    authorizeUrl: given.AUTHORIZE_URL ?? fill(known.AUTHORIZE_URL),
-    tokenUrl: given.TOKEN_URL ?? fill(known.TOKEN_URL),
+    authorizeUrl: given.AUTHORIZE_URL ?? complete(known.AUTHORIZE_URL ?? '', given, provider),
+    tokenUrl: given.TOKEN_URL ?? complete(known.TOKEN_URL ?? '', given, provider),
   };
+}
+
+/** Puts what the operator set into a known URL. A missing part is a fault of its own. */
+function complete(url: string, given: Given, known: KnownProvider | undefined): string {
+  const own = withoutTrailingSlashes(given.URL ?? known?.defaultUrl ?? '');
+  // Functions, because `$&` has a meaning in a replacement.
+  return url.replace(SUBDOMAIN, () => given.SUBDOMAIN ?? '').replace(OWN_URL, () => own);
+}
+
+function checkOwnUrl(
+  reading: Reading,
+  setting: string,
+  template: string | undefined,
+  known: KnownProvider | undefined,
+): void {
+  const url = reading.env[setting]?.trim();
+  if (template === undefined) {
+    // Known names are those of large services, whose own tools read variables with the same prefix.
+    const problem = 'has no effect: set the endpoints of the provider, or its issuer';
+    const isOurs = !known && !Object.hasOwn(RELAY_SETTINGS, setting);
+    if (url !== undefined && isOurs) reading.warnings.push({ setting, problem });
+  } else if (url === undefined) {
+    if (known?.defaultUrl) return;
+    reject(reading, setting, `must be set: it completes ${template}`);
+  } else {
+    const problem = url.includes('?') ? 'must not contain a query (?)' : findUrlProblem(url);
+    if (problem) reject(reading, setting, problem);
+  }
 }
 
 function checkSubdomain(
@@ -181,17 +238,10 @@ function checkSubdomain(
   } else if (!isSet) {
     reject(reading, setting, `must be set: it completes ${template}`);
   } else if (subdomain !== undefined) {
-    const problem = findSubdomainProblem(subdomain, template);
-    if (problem) reject(reading, setting, problem);
+    // A whole host instead of a part of it would give a URL that does not exist.
+    const [, ending = ''] = /\[subdomain\]([^/]*)/.exec(template) ?? [];
+    if (subdomain.endsWith(ending)) {
+      reject(reading, setting, `must be only the part before ${ending}`);
+    }
   }
-}
-
-/** A whole host instead of a part of it would give a URL that does not exist. */
-function findSubdomainProblem(subdomain: string, template: string): string | undefined {
-  const [, ending = ''] = /\[subdomain\]([^/]*)/.exec(template) ?? [];
-  if (ending && (/[/:]/.test(subdomain) || subdomain.endsWith(ending))) {
-    return `must be only the part before ${ending}`;
-  }
-  const problem = findUrlProblem(template.replace(SUBDOMAIN, subdomain));
-  return problem && `must complete ${template} to a valid URL`;
 }

@@ -1,9 +1,10 @@
 /** A user with a code, from the code form to the device's tokens. docs/person.md. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Request } from 'playwright-core';
 import {
   agree,
-  CANCELLED,
   comeBack,
+  DECLINED,
   type Device,
   follow,
   IN_APP_BROWSER,
@@ -17,6 +18,7 @@ import {
   SIGNED_IN,
   setUp,
 } from '../kit/chromium.ts';
+import { CODE_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
 
 setDefaultTimeout(60_000);
 
@@ -55,7 +57,7 @@ test.each(SERVICES)('%s: typed, continued, signed in: the device gets tokens', a
   const facts = (await page.locator('dl').innerText()).replaceAll(/\s+/g, ' ');
   const { host } = new URL(providers[service].authorizeUrl);
   expect(facts).toBe(
-    `Account ${ACCOUNTS[service]} Device Television Started just now Code on the device ${device.userCode} Next sign in at ${host}`,
+    `Device Television Started just now Service ${ACCOUNTS[service]} Next sign in at ${host}`,
   );
   await pressContinue(page);
   expect(await comeBack(page, () => agree(page, service))).toMatchObject(SIGNED_IN);
@@ -114,9 +116,9 @@ test('Decline is as large and as legible as Continue, and the device that polls 
   expect(looks[0]?.look).toEqual(looks[1]?.look as never);
 
   const declined = await follow(page, () => press(page, 'Decline'));
-  expect(declined).toMatchObject(CANCELLED);
+  expect(declined).toMatchObject(DECLINED);
   expect(await polled).toEqual({ status: 200, error: 'access_denied' });
-  expect(await open(page, device.shortUrl)).toMatchObject(CANCELLED);
+  expect(await open(page, device.shortUrl)).toMatchObject(DECLINED);
 });
 
 test('a second browser may continue too; the first one back signs in, and the other shows that', async () => {
@@ -152,11 +154,27 @@ test('a wrong code can be corrected in the form that refuses it', async () => {
   const field = page.getByLabel(FIELD);
   await field.fill(device.userCode.slice(0, -1));
   await follow(page, () => press(page, 'Next'));
-  expect(await page.getByRole('alert').innerText()).toContain('That is not a whole code');
+  expect(await page.getByRole('alert').innerText()).toContain('That code is incomplete');
   expect(await field.inputValue()).toBe(device.userCode.slice(0, -1));
   await field.press('End');
   await field.pressSequentially(device.userCode.slice(-1));
   expect(await follow(page, () => press(page, 'Next'))).toMatchObject(CONFIRMATION);
+});
+
+test('after too many wrong codes the page of Continue comes back by itself, as the question', async () => {
+  const device = await startDeviceWithCode('mal');
+  const { page } = await openPhone();
+  await page.setExtraHTTPHeaders({ 'X-Forwarded-For': '192.0.2.200' });
+  await page.goto(device.shortUrl);
+  for (let tries = 0; tries <= CODE_LIMIT_PER_ADDRESS.burst; tries += 1) {
+    await relay.ask('/L/BCDF-GHJK', { headers: { 'X-Forwarded-For': '192.0.2.200' } });
+  }
+  const refused = await follow(page, () => press(page, 'Continue'));
+  expect(refused).toMatchObject({ status: 429, heading: 'Too many tries' });
+  const isBack = (request: Request) => request.isNavigationRequest();
+  const back = await page.waitForRequest(isBack, { timeout: 30_000 });
+  expect([back.method(), back.url()]).toEqual(['GET', device.shortUrl]);
+  await page.getByRole('button', { name: 'Continue' }).waitFor();
 });
 
 test("another site's form decides nothing", async () => {

@@ -32,6 +32,17 @@ function findFaults(page: Page) {
         const isCut = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0;
         if (isOutside || isCut) faults.push(`${fontSize}: ${element.outerHTML.slice(0, 80)}`);
       }
+      for (const button of document.querySelectorAll('button')) {
+        const text = document.createRange();
+        text.selectNodeContents(button);
+        const lines = text.getClientRects().length;
+        const words = button.innerText.split(' ').length;
+        if (lines > words) faults.push(`${fontSize}: broken: ${button.innerText}`);
+      }
+      const widths = [...document.querySelectorAll('.choice button')].map(
+        (button) => button.getBoundingClientRect().width,
+      );
+      if (new Set(widths).size > 1) faults.push(`${fontSize}: choices of different sizes`);
     }
     root.style.fontSize = '';
     for (const whole of document.querySelectorAll<HTMLElement>('.whole')) {

@@ -48,18 +48,18 @@ type Choice = 'Continue' | 'Decline';
 
 /** What the user sees. */
 type Sight = 'form' | 'question' | 'provider' | End | 'nothing';
-type End = 'signed in' | 'cancelled' | 'look at your device';
+type End = 'signed in' | 'cancelled' | 'may be signed in';
 
-/** Each is on one page only. */
+/** The first that is on a page. */
 const SIGHTS: readonly [Sight, RegExp][] = [
-  ['form', /Code shown on your device/],
   ['question', /Continue\s+Decline/],
   ['provider', /Allow/],
-  ['signed in', /You're signed in/],
-  ['cancelled', /Sign-in was cancelled\./],
-  ['look at your device', /no longer valid.*look at your device first/s],
+  ['signed in', /You’re signed in/],
+  ['cancelled', /Sign-in cancelled/],
+  ['may be signed in', /no longer valid.*your device may be signed in/s],
+  ['form', /Code shown on your device/],
 ];
-const ENDS: ReadonlySet<Sight> = new Set<End>(['signed in', 'cancelled', 'look at your device']);
+const ENDS: ReadonlySet<Sight> = new Set<End>(['signed in', 'cancelled', 'may be signed in']);
 
 /** A page of which nothing arrived has no body, however long one waits. */
 const BODY_MS = 1_000;
@@ -239,7 +239,7 @@ describe.each(['code', 'always'] as const)('CONFIRM=%s,', async (confirm) => {
         const right =
           step.choice === 'Decline'
             ? ['cancelled']
-            : ['signed in', ...(isRepeated ? ['look at your device'] : [])];
+            : ['signed in', ...(isRepeated ? ['may be signed in'] : [])];
         const wrong = ends.filter((end) => !right.includes(end));
         expect({ fault, recovery, wrong }).toEqual({ fault, recovery, wrong: [] });
       });

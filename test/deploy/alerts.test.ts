@@ -141,7 +141,7 @@ test('Prometheus with deploy/prometheus.yaml reads relays that require the token
   await using prometheus = await startPrometheus(folder, (config) =>
     config
       .replace('#authorization:', 'authorization:')
-      .replace(/targets: \[10\..*\]/, `targets: [${targets}]`)
+      .replace(/targets: \[relay-1.*\]/, `targets: [${targets}]`)
       .replaceAll('interval: 30s', 'interval: 1s'),
   );
   const errors = await prometheus.readErrors(targets.length);

@@ -238,6 +238,7 @@ test('systemd starts it, gives it its secrets, and upgrades it', async () => {
     service start
     # At once: systemctl has returned because the relay listens.
     curl --silent --show-error http://127.0.0.1:8080/ready && echo
+    service reload
     echo POLL_SECONDS=none >> environment
     dpkg --install /shared/sign-in-relay.deb
     echo "upgrade to a relay that does not start: $(dpkg-query --show --showformat='\${Status}' sign-in-relay)"
@@ -253,10 +254,11 @@ test('systemd starts it, gives it its secrets, and upgrades it', async () => {
   const output = readFileSync(join(shared, 'output'), 'utf8');
   const lines = output
     .split('\n')
-    .filter((line) => /^(start|curl|ready|upgrade|restart)\b/.test(line));
+    .filter((line) => /^(start|curl|ready|reload|upgrade|restart)\b/.test(line));
   expect(lines).toEqual([
     'start: active',
     'ready',
+    'reload: active',
     'upgrade to a relay that does not start: install ok installed',
     'restart: active',
   ]);

@@ -31,7 +31,7 @@ describe('the page at the end', () => {
     expect(pages[2]).toBe(pages[0] ?? '');
   });
 
-  test('declining here and at the provider shows the same page', async () => {
+  test('a user who declines here sees that the sign-in is cancelled, not that it failed', async () => {
     const service = createTestService();
     const [here, there] = [
       await startWithCode(service, asked),
@@ -40,14 +40,20 @@ describe('the page at the end', () => {
     const declined = await decide(service, here.link, 'decline');
     const denied = await deny(service, there.state);
     expect([declined.status, denied.status]).toEqual([200, 200]);
-    const page = await declined.text();
-    expect(page).toBe(await denied.text());
-    for (const said of ['Sign-in was cancelled.', 'was not signed in', SHOWN_TV]) {
-      expect(sentencesOf(page)).toContain(said);
+    const pages = { here: await declined.text(), there: await denied.text() };
+    expect(pages.here).toContain('<title>Sign-in cancelled</title>');
+    expect(pages.here).not.toContain('Sign-in failed');
+    // docs/protocol.md §5.
+    expect(pages.there).toContain('<title>Sign-in failed</title>');
+    expect(pages.there).toContain('<p>Sign-in was cancelled.</p>');
+    for (const page of Object.values(pages)) {
+      expect(page).toContain('class="stopped"');
+      expect(sentencesOf(page)).toContain('wasn’t signed in');
+      expect(sentencesOf(page)).toContain(SHOWN_TV);
     }
   });
 
-  const THEIRS = 'MyAnimeList did not answer as it should.';
+  const THEIRS = 'MyAnimeList didn’t answer as it should.';
   const REFUSED = 'MyAnimeList refused the sign-in.';
   test.each<[string, Fetch, string]>([
     ['no answer', () => Promise.reject(new Error('ECONNREFUSED')), THEIRS],
@@ -96,7 +102,7 @@ describe('the page at the end', () => {
     const answer = await callback(service, state);
     expect(answer.status).toBe(503);
     const text = await textOf(answer);
-    for (const said of ['The fault is with this service', 'reload', 'Reference']) {
+    for (const said of ['The fault is with this service', 'Reload', 'Reference']) {
       expect(text).toContain(said);
     }
   });
@@ -132,10 +138,10 @@ describe.each(['', '/relay'])('a mistyped address under "%s"', (basePath) => {
     ['/L/WDJB-MJH', 404, 'This code is not valid'],
     ['/L/WDJB-MJHT0', 404, 'This code is not valid'],
     ['/l/%E0%A4%A', 404, 'This code is not valid'],
-    ['/link?code=WDJB', 400, 'That is not a whole code'],
-    ['/nowhere', 404, 'This page does not exist'],
-    ['/link/nowhere/else', 404, 'This page does not exist'],
-    ['/%E0%A4%A', 404, 'This page does not exist'],
+    ['/link?code=WDJB', 400, 'That code is incomplete'],
+    ['/nowhere', 404, 'This page doesn’t exist'],
+    ['/link/nowhere/else', 404, 'This page doesn’t exist'],
+    ['/%E0%A4%A', 404, 'This page doesn’t exist'],
   ])('%s is %d, with the form', async (path, status, said) => {
     const answer = await service.ask(basePath + path);
     expect(answer.status).toBe(status);

@@ -30,7 +30,9 @@ test('one address may be wrong ten times, then once in ten seconds; refused, it 
   }
   const [wrongPage, rightPage] = await Promise.all(refused.map((answer) => answer.text()));
   expect(wrongPage).toContain('Too many tries');
-  expect(wrongPage).toContain('Please wait 10 seconds, then reload this page.');
+  expect(wrongPage).toContain('This page tries again by itself in 10 seconds.');
+  // Without a URL: the page's own, by GET.
+  expect(wrongPage).toContain('<meta http-equiv="refresh" content="10"/>');
   expect(rightPage).toBe(wrongPage ?? '');
   // It cannot decide either, until it has waited; another address can.
   for (const choice of ['continue', 'decline']) {

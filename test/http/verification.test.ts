@@ -56,7 +56,7 @@ describe('the confirmation page', () => {
 });
 
 const SIGNED_IN = 'You can close this tab and return to the app.';
-const CANCELLED = 'Sign-in was cancelled.';
+const CANCELLED = 'Sign-in cancelled';
 const FAILED = 'Sign-in failed. Please try again.';
 const IN_PROGRESS = 'The sign-in is being completed.';
 
@@ -199,7 +199,7 @@ describe.each([
       isAway = true;
       const answer = await user.decide(address, choice);
       expect(answer.status).toBe(503);
-      expect(await textOf(answer)).toContain('reload this page');
+      expect(await textOf(answer)).toContain('Reload this page');
       isAway = false;
       const second = await user.decide(address, choice);
       if (choice === 'decline') {
@@ -213,7 +213,7 @@ describe.each([
   );
 });
 
-test('a callback that is repeated gets the page of docs/protocol.md §5, which says where to look first', async () => {
+test('a callback that is repeated gets the page of docs/protocol.md §5, which says that the device may be signed in', async () => {
   const service = createTestService();
   const { state } = await start(service);
   expect((await callback(service, state)).status).toBe(200);
@@ -221,7 +221,7 @@ test('a callback that is repeated gets the page of docs/protocol.md §5, which s
   expect(again.status).toBe(404);
   const text = await textOf(again);
   expect(text).toContain('This sign-in link is no longer valid. Please start again from the app.');
-  expect(text).toContain('look at your device first: it may be signed in already');
+  expect(text).toContain('your device may be signed in');
 });
 
 describe('CONFIRM', () => {

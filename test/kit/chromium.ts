@@ -27,10 +27,11 @@ export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
 }
 
-/** Shows a page without a relay: its logo is within it. */
+/** Shows a page without a relay: its logo is within it, and it does not come back by itself. */
 export async function showPage(page: Page, html: string, { logo }: Branding): Promise<void> {
   const uri = logo && `data:${logo.mediaType};base64,${logo.base64}`;
-  await page.setContent(html.replace('src="/logo"', `src="${uri}"`));
+  const still = html.replace(/<meta http-equiv="refresh"[^>]*>/, '');
+  await page.setContent(still.replace('src="/logo"', `src="${uri}"`));
 }
 
 /** As the relay names them: OpenID found by its issuer, OpenID without a secret, PKCE `plain`. */
@@ -187,6 +188,11 @@ const failed = (status: number, message: string): RelayPage => ({
 /** The pages of docs/protocol.md. */
 export const SIGNED_IN = { status: 200, title: 'Signed in' };
 export const CANCELLED = failed(200, 'Sign-in was cancelled.');
+/** The page of a user who declined on a page of the relay. */
+export const DECLINED = {
+  ...{ status: 200, title: 'Sign-in cancelled', heading: 'Sign-in cancelled' },
+  message: 'Your device wasn’t signed in. You can close this tab.',
+};
 export const LINK_INVALID = failed(
   404,
   'This sign-in link is no longer valid. Please start again from the app.',

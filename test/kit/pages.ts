@@ -4,7 +4,12 @@ import { type Branding, createPages } from '../../src/pages/pages.ts';
 import { readPicture } from '../../src/pages/picture.ts';
 
 export function createPagesFor(branding: Branding = {}) {
-  return createPages({ branding, basePath: '', providers: ['MyAnimeList', 'AniList'] });
+  return createPages({
+    branding,
+    host: 'relay.example',
+    basePath: '',
+    providers: ['MyAnimeList', 'AniList'],
+  });
 }
 
 /** What an operator may put on the pages. */
@@ -70,6 +75,7 @@ export function renderEveryPage(
     'confirm-in-app': pages.confirm({ ...REQUEST, inApp }),
     'signed-in': pages.outcome('signed_in', NAMES),
     done: pages.outcome('signed_in'),
+    declined: pages.outcome('declined', NAMES),
     cancelled: pages.outcome('access_denied', NAMES),
     failed: pages.outcome('authorization_failed', FAILED),
     'failed-refused': pages.outcome('authorization_refused', FAILED),

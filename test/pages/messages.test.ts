@@ -25,8 +25,10 @@ type Speak = (...given: unknown[]) => string;
 /** Names are marked; texts are compared without the marks. */
 function say(name: string, speak: Speak, app?: string): string {
   const appName = app && isolate(app);
+  const appOrHost = appName ?? isolate('relay.example');
   const given: Record<string, unknown[]> = {
-    consequence: [PROVIDER, appName],
+    consequence: [PROVIDER, appOrHost],
+    data: [appOrHost],
     providerFault: [PROVIDER],
     refused: [PROVIDER],
     startAgain: [app && 'Küche'],
@@ -97,7 +99,7 @@ test.each(LANGUAGES.filter((language) => language !== 'en'))(
     // None of these words exists in any of the other languages.
     const left = /\b(the|your|you|this|please|sign(ed)?|if|was|and|or|ago|now)\b/i;
     for (const page of Object.values(renderEveryPage(language))) {
-      const said = sentencesOf(page).replaceAll('acme.example', '');
+      const said = sentencesOf(page).replaceAll(/(acme|relay)\.example/g, '');
       expect(said).not.toMatch(left);
     }
   },
@@ -114,6 +116,48 @@ test('the English texts are those of docs/protocol.md', () => {
     'failed.notCompleted': "Couldn't complete sign-in. Please try again.",
     'failed.linkInvalid': 'This sign-in link is no longer valid. Please start again from the app.',
   });
+});
+
+test('the sentences of docs/protocol.md are whole on the pages: no element is within one', () => {
+  const pages = renderEveryPage('en');
+  const FAILED = '<title>Sign-in failed</title>';
+  for (const [name, title, sentence] of [
+    ['signed-in', '<title>Signed in</title>', 'You can close this tab and return to the app.'],
+    ['cancelled', FAILED, 'Sign-in was cancelled.'],
+    ['failed', FAILED, 'Sign-in failed. Please try again.'],
+    ['failed-refused', FAILED, 'Sign-in failed. Please try again.'],
+    ['incomplete', FAILED, 'Sign-in response was incomplete. Please try again.'],
+    ['not-exchanged', FAILED, 'Couldn&#39;t complete sign-in. Please try again.'],
+    ['not-exchanged-refused', FAILED, 'Couldn&#39;t complete sign-in. Please try again.'],
+    ['not-completed', FAILED, 'Couldn&#39;t complete sign-in. Please try again.'],
+    [
+      ...(['link-invalid', FAILED] as const),
+      'This sign-in link is no longer valid. Please start again from the app.',
+    ],
+  ] as const) {
+    expect(pages[name]).toContain(title);
+    expect(pages[name]).toContain(`<p>${sentence}</p>`);
+    if (title === FAILED) expect(pages[name]).toContain('<h1>Sign-in failed</h1>');
+  }
+});
+
+test.each(LANGUAGES)(
+  '%s: for an app without a name the confirmation names the host',
+  (language) => {
+    for (const name of ['home', 'confirm']) {
+      expect(sentencesOf(renderEveryPage(language)[name] ?? '')).toContain('relay.example');
+      const branded = sentencesOf(renderEveryPage(language, { appName: 'Plezy' })[name] ?? '');
+      expect(branded).toContain('Plezy');
+      expect(branded).not.toContain('relay.example');
+    }
+  },
+);
+
+test.each(LANGUAGES)('%s: apostrophes are typographic', (language) => {
+  // docs/protocol.md §5 pins one sentence.
+  const { 'failed.notCompleted': pinned, ...texts } = textsOf(language);
+  expect(language === 'en' || !pinned?.includes("'")).toBe(true);
+  expect(Object.values(texts).filter((text) => text.includes("'"))).toEqual([]);
 });
 
 test('a page that is the same for everyone is rendered once', () => {

@@ -16,7 +16,8 @@ export interface Documented {
   readonly scope: string;
   /** Without these it gives no refresh token. */
   readonly offline?: Readonly<Record<string, string>>;
-  readonly auth: 'post' | 'basic';
+  /** 'none': it issues no secret. */
+  readonly auth: 'post' | 'basic' | 'none';
   readonly body?: 'json';
   readonly headers?: Readonly<Record<string, string>>;
   readonly refreshesWithRedirectUri?: true;
@@ -26,6 +27,8 @@ export interface Documented {
   readonly response?: Readonly<Record<string, unknown>>;
   /** How it revokes a token. Absent: it does not. */
   readonly revocation?: DocumentedRevocation;
+  /** What a device is told of a refresh token that it does not know. Absent: `invalid_grant`. */
+  readonly refusesRefreshAs?: 'invalid_request';
   /** What a refusal looks like. */
   readonly refusal?: { readonly status: number; readonly body: unknown };
 }
@@ -57,6 +60,9 @@ const google = {
   revocation: { url: 'https://oauth2.googleapis.com/revoke', sent: ['token'] },
 } as const;
 
+/** Of those that people host themselves. */
+export const OWN = 'https://own.example/path';
+
 export const DOCUMENTED: Readonly<Record<string, Documented>> = {
   mal: {
     authorizeUrl: 'https://myanimelist.net/v1/oauth2/authorize',
@@ -69,12 +75,6 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
     tokenUrl: 'https://anilist.co/api/v2/oauth/token',
     ...{ pkce: 'none', scope: '', auth: 'post', refreshToken: 'none' },
     response: { expires_in: 31_536_000, refresh_token: null },
-  },
-  kitsu: {
-    authorizeUrl: 'https://kitsu.app/api/oauth/authorize',
-    tokenUrl: 'https://kitsu.app/api/oauth/token',
-    ...{ pkce: 'none', scope: '', auth: 'post', refreshToken: 'rotated' },
-    response: { scope: 'public', created_at: 1 },
   },
   shikimori: {
     authorizeUrl: 'https://shikimori.io/oauth/authorize',
@@ -220,19 +220,74 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
       ...{ bearer: true, accessOnly: true },
     },
   },
+  mangabaka: {
+    authorizeUrl: 'https://mangabaka.org/auth/oauth2/authorize',
+    tokenUrl: 'https://mangabaka.org/auth/oauth2/token',
+    ...{ pkce: 'S256', scope: 'openid profile library.read offline_access', auth: 'post' },
+    refreshToken: 'kept',
+    response: { id_token: 'id-token' },
+    revocation: { url: 'https://mangabaka.org/auth/oauth2/revoke', sent: POST },
+  },
+  kick: {
+    authorizeUrl: 'https://id.kick.com/oauth/authorize',
+    tokenUrl: 'https://id.kick.com/oauth/token',
+    ...{ pkce: 'S256', scope: 'user:read', auth: 'post', refreshToken: 'rotated' },
+    response: { expires_in: '7200' },
+  },
+  tidal: {
+    authorizeUrl: 'https://login.tidal.com/authorize',
+    tokenUrl: 'https://auth.tidal.com/v1/oauth2/token',
+    ...{ pkce: 'S256', scope: 'user.read', auth: 'post', refreshToken: 'kept' },
+    response: { user_id: 1 },
+  },
+  battlenet: {
+    authorizeUrl: 'https://oauth.battle.net/authorize',
+    tokenUrl: 'https://oauth.battle.net/token',
+    ...{ pkce: 'none', scope: 'openid', auth: 'post', refreshToken: 'none' },
+    response: { expires_in: 86_399, sub: '1' },
+  },
+  notion: {
+    authorizeUrl: 'https://api.notion.com/v1/oauth/authorize',
+    tokenUrl: 'https://api.notion.com/v1/oauth/token',
+    ...{ pkce: 'none', scope: '', auth: 'basic', body: 'json', refreshToken: 'rotated' },
+    offline: { owner: 'user' },
+    response: { expires_in: undefined, bot_id: '1', owner: { type: 'user' } },
+    revocation: {
+      url: 'https://api.notion.com/v1/oauth/revoke',
+      ...{ body: 'json', basic: true, sent: ['token'], accessOnly: true },
+    },
+  },
+  nextcloud: {
+    authorizeUrl: `${OWN}/apps/oauth2/authorize`,
+    tokenUrl: `${OWN}/apps/oauth2/api/v1/token`,
+    ...{ pkce: 'S256', scope: '', auth: 'post', refreshToken: 'rotated' },
+    response: { user_id: 'a' },
+    refusal: { status: 400, body: { error: 'invalid_request' } },
+    refusesRefreshAs: 'invalid_request',
+  },
+  homeassistant: {
+    authorizeUrl: `${OWN}/auth/authorize`,
+    tokenUrl: `${OWN}/auth/token`,
+    ...{ pkce: 'none', scope: '', auth: 'none', refreshToken: 'kept' },
+    response: { expires_in: 1_800 },
+    revocation: { url: `${OWN}/auth/revoke`, sent: ['token'] },
+  },
+  mastodon: {
+    authorizeUrl: `${OWN}/oauth/authorize`,
+    tokenUrl: `${OWN}/oauth/token`,
+    ...{ pkce: 'S256', scope: 'read', auth: 'post', refreshToken: 'none' },
+    response: { expires_in: undefined, created_at: 1 },
+    revocation: {
+      url: `${OWN}/oauth/revoke`,
+      ...{ sent: ['client_id', 'client_secret', 'token'], accessOnly: true },
+    },
+  },
   strava: {
     authorizeUrl: 'https://www.strava.com/oauth/authorize',
     tokenUrl: 'https://www.strava.com/oauth/token',
     ...{ pkce: 'none', scope: 'read', auth: 'post', refreshToken: 'rotated' },
     response: { expires_at: 1, athlete: { id: 1 } },
     revocation: { url: 'https://www.strava.com/oauth/revoke', basic: true, sent: BASIC },
-  },
-  fitbit: {
-    authorizeUrl: 'https://www.fitbit.com/oauth2/authorize',
-    tokenUrl: 'https://api.fitbit.com/oauth2/token',
-    ...{ pkce: 'S256', scope: 'profile', auth: 'basic', refreshToken: 'rotated' },
-    response: { user_id: 'A' },
-    revocation: { url: 'https://api.fitbit.com/oauth2/revoke', basic: true, sent: BASIC },
   },
 };
 
@@ -292,7 +347,9 @@ export function playProvider(name: string, documented: Documented) {
     const knows =
       auth === 'basic'
         ? headers.get('authorization') === basicOf() && !('client_secret' in sent)
-        : sent.client_id === ID && sent.client_secret === SECRET && !headers.has('authorization');
+        : sent.client_id === ID &&
+          sent.client_secret === (auth === 'none' ? undefined : SECRET) &&
+          !headers.has('authorization');
     if (!knows) return Response.json({ error: 'invalid_client' }, { status: 401 });
 
     if (sent.grant_type === 'refresh_token') {

@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { PROFILES } from '../../src/providers/known.ts';
 import { factsOf, type Profile } from '../../src/providers/profile.ts';
-import type { ProviderConfig } from '../../src/providers/provider.ts';
+import { mayTakeChallenge, type ProviderConfig } from '../../src/providers/provider.ts';
 import { readSettings } from '../../src/settings/index.ts';
 import {
   authorizeDevice,
@@ -16,16 +16,21 @@ import { serveUpstream } from '../kit/provider.ts';
 import { startRelay } from '../kit/relay.ts';
 import { BASE_URL, createTestService, type Fetch } from '../kit/service.ts';
 import { callback, decide } from '../kit/user.ts';
-import { DOCUMENTED, type Documented, ID, playProvider, SECRET } from './documented.ts';
+import { DOCUMENTED, type Documented, ID, OWN, playProvider, SECRET } from './documented.ts';
 
 setDefaultTimeout(30_000);
 
 const NAMED = Object.entries(DOCUMENTED);
 
-/** A relay whose operator set a client id and a secret, and nothing else. */
+/** A relay whose operator set a client id and what the provider issues besides, and nothing else. */
 function configure(name: string): readonly ProviderConfig[] {
   const prefix = `${name.toUpperCase()}_`;
-  const env = { [`${prefix}CLIENT_ID`]: ID, [`${prefix}CLIENT_SECRET`]: SECRET };
+  const { auth, authorizeUrl } = DOCUMENTED[name] as Documented;
+  const env = {
+    [`${prefix}CLIENT_ID`]: ID,
+    ...(auth !== 'none' && { [`${prefix}CLIENT_SECRET`]: SECRET }),
+    ...(authorizeUrl.startsWith(OWN) && { [`${prefix}URL`]: `${OWN}/` }),
+  };
   const read = readSettings({ OAUTH_BASE_URL: BASE_URL, PROVIDERS: name, ...env }, () => '');
   if (!read.ok) throw new Error(JSON.stringify(read.faults));
   return read.settings.providers;
@@ -56,7 +61,7 @@ test('each provider with a profile has its requirements in documented.ts', () =>
 describe.each(NAMED)('%s', (name, documented) => {
   const refreshes = documented.refreshToken !== 'none';
 
-  test('signs in with a client id and a secret alone', async () => {
+  test('signs in with a client id and what the provider issues besides', async () => {
     const { expires_in: lifetime = 'expires_in' in (documented.response ?? {}) ? 0 : 3_600 } =
       documented.response ?? {};
     expect(await signIn(name, meet(name, documented))).toEqual({
@@ -68,13 +73,13 @@ describe.each(NAMED)('%s', (name, documented) => {
 
   test('each fact has a source that can be opened, or is unverified, and the day it was read', () => {
     const profile = PROFILES.get(name) as Profile;
-    const { readOn, sources, unverified = {} } = profile.evidence;
+    const { checked, sources, unverified = {} } = profile.evidence;
     const known = new Set([...Object.values(sources).flat(), ...Object.keys(unverified)]);
     const facts = factsOf(profile);
     expect(facts.length).toBeGreaterThan(10);
     expect([...known].toSorted()).toEqual(facts.toSorted());
     expect(Object.keys(sources).filter((url) => new URL(url).protocol !== 'https:')).toEqual([]);
-    expect(readOn).toMatch(/^20\d\d-\d\d-\d\d$/);
+    expect(checked.on).toMatch(/^20\d\d-\d\d-\d\d$/);
   });
 });
 
@@ -92,9 +97,9 @@ describe.each(REFRESHING)('%s', (name, documented) => {
     expect(twice.body).toMatchObject({ access_token: expect.stringMatching(/^access-/) });
   });
 
-  test('a refresh token that it does not know gets invalid_grant', async () => {
+  test('a refresh token that it does not know is refused, mostly with invalid_grant', async () => {
     const { status, body } = await refresh(meet(name, documented).service, 'stale', {}, name);
-    expect([status, body.error]).toEqual([400, 'invalid_grant']);
+    expect([status, body.error]).toEqual([400, documented.refusesRefreshAs ?? 'invalid_grant']);
   });
 });
 
@@ -128,7 +133,7 @@ test.each(OTHERS)('%s: there is no endpoint to sign out at', async (name, docume
   ]);
 });
 
-test('with only the endpoints, only two of them would sign in and give what the profile gets', async () => {
+test('with only the endpoints, only one of them would sign in and give what the profile gets', async () => {
   const enough = await Promise.all(
     NAMED.map(async ([name, documented]) => {
       const [{ authorizeUrl, tokenUrl }] = [documented];
@@ -142,7 +147,7 @@ test('with only the endpoints, only two of them would sign in and give what the 
       return isEnough ? [name] : [];
     }),
   );
-  expect(enough.flat()).toEqual(['anilist', 'kitsu']);
+  expect(enough.flat()).toEqual(['anilist']);
 });
 
 test('a list of scopes reaches a device of the device grant as RFC 6749 §5.1 has it', async () => {
@@ -159,16 +164,17 @@ test('a list of scopes reaches a device of the device grant as RFC 6749 §5.1 ha
 test('a relay process logs what is unverified, and sends what a profile requires', async () => {
   using trakt = serveUpstream(() => Response.json({ access_token: 'token' }));
   const relay = await startRelay({
-    ...{ PROVIDERS: 'trakt,osu', OSU_CLIENT_ID: 'osu', OSU_CLIENT_SECRET: 'secret' },
+    ...{ PROVIDERS: 'trakt,osu,strava', OSU_CLIENT_ID: 'osu', OSU_CLIENT_SECRET: 'secret' },
+    ...{ STRAVA_CLIENT_ID: 'strava', STRAVA_CLIENT_SECRET: 'secret' },
     ...{ TRAKT_CLIENT_ID: 'client', TRAKT_CLIENT_SECRET: 'secret', TRAKT_TOKEN_URL: trakt.url },
     TRAKT_USER_AGENT: 'acme-tv/1.0 (https://tv.example)',
   });
   const doubts = relay.events('setting').map(({ setting, problem }) => `${setting} ${problem}`);
-  expect(doubts.filter((doubt) => /^(TRAKT|OSU)/.test(doubt))).toEqual([
-    expect.stringMatching(
-      /^TRAKT_CLIENT_ID belongs to Trakt, of which this is unverified: authorization endpoint, token endpoint, lifetime/,
-    ),
+  expect(doubts.filter((doubt) => /^(TRAKT|OSU|STRAVA)/.test(doubt))).toEqual([
     expect.stringMatching(/^OSU_CLIENT_ID .* set OSU_PKCE and OSU_SCOPE as its documentation says/),
+    expect.stringMatching(
+      /^STRAVA_CLIENT_ID belongs to Strava, of which this is unverified: PKCE, revocation/,
+    ),
   ]);
   const { session, state } = await start(relay, 'trakt');
   await callback(relay, state, 'code=a%26b', 'trakt');
@@ -187,6 +193,17 @@ test('a relay process logs what is unverified, and sends what a profile requires
     'user-agent': 'acme-tv/1.0 (https://tv.example)',
   });
   expect(await relay.stop()).toBe(0);
+});
+
+test('Discord, Spotify and GitLab need no secret, so that devices can exchange the code themselves', () => {
+  const withoutSecret = ['discord', 'spotify', 'gitlab'].map((name) => {
+    const env = { OAUTH_BASE_URL: BASE_URL, PROVIDERS: name };
+    return readSettings({ ...env, [`${name.toUpperCase()}_CLIENT_ID`]: ID }, () => '');
+  });
+  for (const read of withoutSecret) {
+    expect(read.warnings).toEqual([]);
+    expect(read.ok && read.settings.providers.map(mayTakeChallenge)).toEqual([true]);
+  }
 });
 
 test('the requests of mal and anilist have exactly these headers and fields', async () => {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { poll, refresh, start } from '../kit/device.ts';
+import { findFreePort } from '../kit/process.ts';
 import { discoveryDocumentOf, serveUpstream, startSilentIssuer } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import {
@@ -62,6 +63,32 @@ async function signIn(relay: RelayProcess): Promise<number> {
   await bringCode(relay, state, makeCode());
   return (await poll(relay, session)).status;
 }
+
+test('the admin token: the old one gets a 401 from then on', async () => {
+  const adminPort = await findFreePort();
+  const [before, after] = [newSecret(), newSecret()];
+  const ADMIN_TOKEN_FILE = writeSecret(before);
+  const relay = await startRelay({ ADMIN_PORT: String(adminPort), ADMIN_TOKEN_FILE });
+  const statuses = () =>
+    Promise.all(
+      [before, after].map(async (token) => {
+        const headers = { Authorization: `Bearer ${token}` };
+        return (await fetch(`http://127.0.0.1:${adminPort}/metrics`, { headers })).status;
+      }),
+    );
+  expect(await statuses()).toEqual([200, 401]);
+  expect(await reload(relay)).toEqual([]);
+  writeFileSync(ADMIN_TOKEN_FILE, `${after}\n`);
+  expect(await reload(relay)).toEqual(['ADMIN_TOKEN_FILE']);
+  expect(await statuses()).toEqual([401, 200]);
+  // Too short: the relay keeps requiring the last one.
+  writeFileSync(ADMIN_TOKEN_FILE, 'short\n');
+  process.kill(relay.pid, 'SIGHUP');
+  const { setting } = await relay.waitForEvent('secrets_not_reloaded');
+  expect(setting).toBe('ADMIN_TOKEN');
+  expect(await statuses()).toEqual([401, 200]);
+  await relay.stop();
+});
 
 describe.each(RUNTIMES)('the client secret, on %s', (_, command) => {
   test('what is in progress keeps the old one, what comes after has the new one, and no poll ends', async () => {
@@ -211,7 +238,7 @@ describe('the password of Redis', () => {
     writeFileSync(file, urlWith(plantSecret('a-redis-password-that-is-wrong')));
     expect(await reload(relay)).toEqual([]);
     expect(relay.events('secrets_not_reloaded')).toMatchObject([
-      { setting: 'REDIS_URL_FILE', problem: 'the user or the password is wrong' },
+      { setting: 'REDIS_URL_FILE', problem: 'the user or the password is wrong (WRONGPASS)' },
     ]);
     await redis.cli('CLIENT', 'KILL', 'USER', 'relay');
     expect((await startWhenPossible(relay)).session).not.toBe('');

@@ -145,7 +145,7 @@ describe('providers, on the command line', () => {
     const { exitCode, output } = await show();
     expect(exitCode).toBe(0);
     expect(output).toMatch(/^spotify +Spotify +S256 +optional +yes +-$/m);
-    expect(output).toMatch(/^fitbit \* +Fitbit/m);
+    expect(output).toMatch(/^strava \* +Strava/m);
     expect(output).toMatch(/\bosu\b/);
     expect(output.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Settings } from '../../src/settings/index.ts';
 import { UNSEEN } from '../kit/random.ts';
-import { faultsOf, type Rule, settingsOf, testRules } from './read.ts';
+import { faultsOf, type Rule, read, settingsOf, testRules } from './read.ts';
 
 type Provider = Settings['providers'][number];
 
@@ -305,7 +305,6 @@ testRules([issuer], acme, ({ discoveries }) => discoveries[0]);
 
 describe('_SUBDOMAIN', () => {
   const okta = { PROVIDERS: 'okta', OKTA_CLIENT_ID: 'id' };
-  const mastodon = { PROVIDERS: 'mastodon', MASTODON_CLIENT_ID: 'id' };
 
   test('completes both addresses', () => {
     expect(settingsOf({ ...okta, OKTA_SUBDOMAIN: 'dev-1' }).providers).toMatchObject([
@@ -313,13 +312,6 @@ describe('_SUBDOMAIN', () => {
         authorizeUrl: 'https://dev-1.okta.com/oauth2/v1/authorize',
         tokenUrl: 'https://dev-1.okta.com/oauth2/v1/token',
       },
-    ]);
-  });
-
-  test('is a host with port and path where the whole host is left open', () => {
-    const env = { ...mastodon, MASTODON_SUBDOMAIN: 'id.acme.example:8443/realms/tv' };
-    expect(settingsOf(env).providers).toMatchObject([
-      { tokenUrl: 'https://id.acme.example:8443/realms/tv/oauth/token' },
     ]);
   });
 
@@ -336,8 +328,9 @@ describe('_SUBDOMAIN', () => {
   });
 
   const refused = Object.entries({
-    'must be only the part before .okta.com': 'dev-1.okta.com | evil.example/x | dev:80',
-    'must be your part of the URL': 'evil.example/ | https://dev | a b | x@y',
+    'must be only the part before .okta.com': 'dev-1.okta.com',
+    'must be your part of the URL':
+      'evil.example/x | dev:80 | evil.example/ | https://dev | a b | x@y',
   }).flatMap(([problem, all]) =>
     all.split(' | ').map((subdomain) => [subdomain, problem] as const),
   );
@@ -346,10 +339,83 @@ describe('_SUBDOMAIN', () => {
       expect.stringMatching(new RegExp(`^OKTA_SUBDOMAIN ${problem}`)),
     ]);
   });
+});
 
-  test('that makes no address is refused', () => {
-    expect(faultsOf({ ...mastodon, MASTODON_SUBDOMAIN: 'acme.example:99999' })).toEqual([
-      expect.stringMatching(/^MASTODON_SUBDOMAIN must complete .* to a valid URL$/),
+describe('_URL', () => {
+  const gitlab = { PROVIDERS: 'gitlab', GITLAB_CLIENT_ID: 'id' };
+  const mastodon = { PROVIDERS: 'mastodon', MASTODON_CLIENT_ID: 'id' };
+  const endpointsOf = (env: Record<string, string>) => {
+    const [{ authorizeUrl, tokenUrl, revocation } = {}] = settingsOf(env).providers;
+    return [authorizeUrl, tokenUrl, revocation?.url];
+  };
+
+  test('replaces the address of all endpoints, with or without a final slash', () => {
+    const own = 'https://git.acme.example:8443/gitlab';
+    const expected = ['authorize', 'token', 'revoke'].map((path) => `${own}/oauth/${path}`);
+    expect(endpointsOf({ ...gitlab, GITLAB_URL: own })).toEqual(expected);
+    expect(endpointsOf({ ...gitlab, GITLAB_URL: ` ${own}/ ` })).toEqual(expected);
+    const dollars = endpointsOf({ ...gitlab, GITLAB_URL: 'https://git.acme.example/$&' });
+    expect(dollars).toContain('https://git.acme.example/$&/oauth/token');
+  });
+
+  test('unset, it is that of the public server, or a fault if there is none', () => {
+    expect(endpointsOf(gitlab)).toContain('https://gitlab.com/oauth/token');
+    expect(faultsOf(mastodon)).toEqual([
+      'MASTODON_URL must be set: it completes [url]/oauth/authorize',
     ]);
+    expect(faultsOf({ PROVIDERS: 'mastodon' })).toEqual([]);
+    const both = { AUTHORIZE_URL: 'https://a.example/a', TOKEN_URL: 'https://a.example/t' };
+    const own = Object.entries(both).map(([key, url]) => [`MASTODON_${key}`, url]);
+    expect(faultsOf({ ...mastodon, ...Object.fromEntries(own) })).toEqual([]);
+  });
+
+  test.each([
+    ['social.example', 'must be a URL'],
+    ['http://social.example', 'must be https'],
+    ['https://a:b@social.example', 'must not contain a user name'],
+    ['https://social.example/?x', 'must not contain a query'],
+    ['https://social.example/#x', 'must not contain a fragment'],
+  ])('%s is refused: it %s', (url, problem) => {
+    expect(faultsOf({ ...mastodon, MASTODON_URL: url })).toEqual([
+      expect.stringMatching(new RegExp(`^MASTODON_URL ${problem}`)),
+    ]);
+  });
+
+  test('of a provider that has none it has no effect, whatever another program means by it', () => {
+    const redis = { PROVIDERS: 'redis', REDIS_CLIENT_ID: 'id' };
+    const endpoints = {
+      REDIS_AUTHORIZE_URL: 'https://a.example/a',
+      REDIS_TOKEN_URL: 'https://a.example/t',
+    };
+    const github = { PROVIDERS: 'github', GITHUB_CLIENT_ID: 'id', GITHUB_URL: 'not a URL' };
+    const acme = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_ISSUER: 'https://acme.example' };
+    const warnings = (env: Record<string, string>) =>
+      read(env).warnings.filter(({ setting }) => setting.endsWith('_URL') && setting in env);
+    for (const env of [{ ...redis, ...endpoints, REDIS_URL: 'redis://localhost' }, github, acme]) {
+      expect(faultsOf(env)).toEqual([]);
+      expect(warnings(env)).toEqual([]);
+    }
+    const own = {
+      ACME_AUTHORIZE_URL: 'https://a.example/a',
+      ACME_TOKEN_URL: 'https://a.example/t',
+      ACME_URL: 'https://acme.example',
+    };
+    expect(
+      warnings({ PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_CLIENT_SECRET: 's', ...own }),
+    ).toEqual([
+      {
+        setting: 'ACME_URL',
+        problem: 'has no effect: set the endpoints of the provider, or its issuer',
+      },
+    ]);
+  });
+
+  test('Home Assistant has no client secret, and none is missed', () => {
+    const env = {
+      ...{ OAUTH_BASE_URL: 'https://relay.acme.com', PROVIDERS: 'homeassistant' },
+      HOMEASSISTANT_CLIENT_ID: 'https://relay.acme.com',
+      HOMEASSISTANT_URL: 'https://home.acme.com',
+    };
+    expect(read(env).warnings).toEqual([]);
   });
 });

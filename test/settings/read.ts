@@ -24,9 +24,12 @@ export function faultsOf(env: Environment, files?: Environment): string[] {
   return reading.ok ? [] : reading.faults.map(({ setting, problem }) => `${setting} ${problem}`);
 }
 
-/** `SETTING problem` for each warning; a relay without a public address would warn of that. */
+/** `SETTING problem` for each warning; a relay without a public address or a name would warn of that. */
 export function warningsOf(env: Environment, files?: Environment): string[] {
-  const { warnings } = read({ OAUTH_BASE_URL: 'https://relay.example', ...env }, files);
+  const { warnings } = read(
+    { OAUTH_BASE_URL: 'https://relay.example', APP_NAME: 'Acme TV', ...env },
+    files,
+  );
   return warnings.map(({ setting, problem }) => `${setting} ${problem}`);
 }
 

@@ -30,6 +30,16 @@ describe('what is allowed but rarely intended', () => {
     expect(warningsOf({ MAL_CLIENT_ID: 'id', BASE_URL: 'https://relay.example' })).toEqual([]);
   });
 
+  test('a confirmation page that cannot name the app', () => {
+    const unnamed = { MAL_CLIENT_ID: 'id', APP_NAME: '' };
+    const problem =
+      'APP_NAME is not set: the page that asks users to continue names only relay.example';
+    expect(warningsOf(unnamed)).toEqual([problem]);
+    expect(warningsOf({ ...unnamed, CONFIRM: 'always' })).toEqual([problem]);
+    expect(warningsOf({ ...unnamed, CONFIRM: 'never' })).toEqual([]);
+    expect(warningsOf({ ...unnamed, OAUTH_BASE_URL: 'http://127.0.0.1:8080' })).toEqual([]);
+  });
+
   test('an address that ends in /auth, which the relay adds itself', () => {
     const env = { MAL_CLIENT_ID: 'id', OAUTH_BASE_URL: 'https://relay.example/auth/' };
     expect(warningsOf(env)).toEqual([
@@ -61,9 +71,9 @@ describe('what is allowed but rarely intended', () => {
   });
 
   test('a profile with facts that may be wrong', () => {
-    const twitch = { PROVIDERS: 'twitch', TWITCH_CLIENT_ID: 'id', TWITCH_CLIENT_SECRET: 's' };
-    expect(warningsOf(twitch)).toEqual([
-      'TWITCH_CLIENT_ID belongs to Twitch, of which this is unverified: rotation. See docs/providers/twitch.md',
+    const strava = { PROVIDERS: 'strava', STRAVA_CLIENT_ID: 'id', STRAVA_CLIENT_SECRET: 's' };
+    expect(warningsOf(strava)).toEqual([
+      'STRAVA_CLIENT_ID belongs to Strava, of which this is unverified: PKCE, revocation. See docs/providers/strava.md',
     ]);
   });
 
@@ -129,8 +139,10 @@ describe('the admin port', () => {
     'at %s other machines reach it',
     (ADMIN_HOST) => {
       expect(warningsOf({ ...enabled, ADMIN_PORT: '9090', ADMIN_HOST })).toEqual([
-        'ADMIN_HOST lets other machines reach ADMIN_PORT, which has no password',
+        'ADMIN_HOST lets other machines read ADMIN_PORT, since ADMIN_TOKEN is not set',
       ]);
+      const guarded = { ADMIN_PORT: '9090', ADMIN_HOST, ADMIN_TOKEN: '0f1e2d3c4b5a6978' };
+      expect(warningsOf({ ...enabled, ...guarded })).toEqual([]);
     },
   );
 
@@ -144,10 +156,14 @@ describe('the admin port', () => {
 
 test('a setting that has an effect only with another one', () => {
   const enabled = { MAL_CLIENT_ID: 'id' };
-  const alone = { ADMIN_HOST: '0.0.0.0', ADMIN_NAMES: 'relay.internal', REDIS_PREFIX: 'relay:' };
+  const alone = {
+    ...{ ADMIN_HOST: '0.0.0.0', ADMIN_NAMES: 'relay.internal' },
+    ...{ ADMIN_TOKEN: '0f1e2d3c4b5a6978', REDIS_PREFIX: 'relay:' },
+  };
   expect(warningsOf({ ...enabled, ...alone })).toEqual([
     'ADMIN_HOST has no effect without ADMIN_PORT',
     'ADMIN_NAMES has no effect without ADMIN_PORT',
+    'ADMIN_TOKEN has no effect without ADMIN_PORT',
     'REDIS_PREFIX has no effect without REDIS_URL',
   ]);
   const file = { REDIS_URL_FILE: '/run/secrets/redis-url' };

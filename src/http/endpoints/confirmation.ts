@@ -60,7 +60,7 @@ export function createConfirmation(parts: ConfirmationParts): Confirmation {
       ...(userCode !== undefined && { userCode: formatUserCode(userCode) }),
       ...(isInApp(request.header('user-agent')) && { inApp: link }),
     });
-    return respond(200, page, 'leaving');
+    return respond(200, page, 'choice');
   }
 
   /** `provider` is the name that users see. */
@@ -72,7 +72,7 @@ export function createConfirmation(parts: ConfirmationParts): Confirmation {
     const isDeclined = await store.fail(service, browserState, { error: 'access_denied' });
     if (!isDeclined) return respondWithOutcome(request, browserState);
     signInLog.finished(request, service, browserState, 'declined');
-    return respondWithPage('access_denied', request, { names: { deviceName, provider } });
+    return respondWithPage('declined', request, { names: { deviceName, provider } });
   }
 
   async function redirectToProvider(
@@ -97,7 +97,7 @@ export function createConfirmation(parts: ConfirmationParts): Confirmation {
     browserState: string,
   ): Promise<Response> {
     const found = (await store.getSession({ browserState })) ?? 'link_invalid';
-    const page = typeof found === 'string' ? found : 'busy';
+    const page = typeof found === 'string' ? pageOf(found) : 'busy';
     return respondWithPage(page, request, { browserState });
   }
 
@@ -109,7 +109,7 @@ export function createConfirmation(parts: ConfirmationParts): Confirmation {
     },
 
     async carryOut(request, decision, found, userCode) {
-      if (typeof found === 'string') return respondWithPage(found, request);
+      if (typeof found === 'string') return respondWithPage(pageOf(found), request);
       const { service, browserState } = found;
       if (!providers.has(service)) return respondWithPage('link_invalid', request);
       const lookup = providers.find(service);
@@ -122,6 +122,11 @@ export function createConfirmation(parts: ConfirmationParts): Confirmation {
         : redirectToProvider(request, lookup.provider, browserState);
     },
   };
+}
+
+/** Nothing failed for a user who declined, here or at the provider. */
+function pageOf(outcome: SessionOutcome | 'link_invalid') {
+  return outcome === 'access_denied' ? 'declined' : outcome;
 }
 
 /**

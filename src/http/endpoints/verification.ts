@@ -39,33 +39,31 @@ export function createVerification(parts: VerificationParts): Verification {
   const { pages, admission, codeLimits, bodies, store, confirmation, baseUrl, confirm } = parts;
   const { pagesFor, respond } = pages;
   const basePath = basePathOf(baseUrl);
-  // With CONFIRM=never a typed code redirects to the provider without a confirmation page.
-  const codeForm = confirm === 'never' ? 'leaving' : 'answered';
 
   /** Does not say whether the code is unknown or expired. */
   function respondWithUnknownCode(request: RelayRequest, typed = ''): Response {
-    return respond(404, pagesFor(request).codeUnknown(typed), codeForm);
+    return respond(404, pagesFor(request).codeUnknown(typed), 'code');
   }
 
   function takeTyped(request: RelayRequest, typed: string, status: 302 | 303): Response {
     const userCode = parseUserCode(typed);
     if (userCode === undefined) {
       const kept = typed.slice(0, MAX_FORM_BYTES);
-      return respond(400, pagesFor(request).codeIncomplete(kept), codeForm);
+      return respond(400, pagesFor(request).codeIncomplete(kept), 'code');
     }
     // Only the path, because the browser may use another host name of the relay.
     return redirectResponse(shortLinkOf(basePath, userCode), status);
   }
 
   return {
-    home: (request) => respond(200, pagesFor(request).home, codeForm),
+    home: (request) => respond(200, pagesFor(request).home, 'code'),
 
     /** A code in the query counts as typed. */
     codeForm(request) {
       const typed = request.query('code') ?? request.query('user_code');
       return typed
         ? takeTyped(request, typed, 302)
-        : respond(200, pagesFor(request).codeForm, codeForm);
+        : respond(200, pagesFor(request).codeForm, 'code');
     },
 
     /** Needs no rate limit, because it looks nothing up. The short link to which it redirects has one. */
@@ -101,7 +99,7 @@ export function createVerification(parts: VerificationParts): Verification {
       const userCode = parseUserCode(decode(rest ?? ''));
       if (userCode !== undefined) return redirectResponse(shortLinkOf(basePath, userCode));
       if (isForm !== undefined) return redirectResponse(`${basePath}/link`);
-      return respond(404, pagesFor(request).notFound, codeForm);
+      return respond(404, pagesFor(request).notFound, 'code');
     },
   };
 }

@@ -17,27 +17,27 @@ export const de: Messages = {
       'Die Anmeldung konnte nicht abgeschlossen werden. Bitte versuchen Sie es noch einmal.',
     linkInvalid: (app = 'der App') =>
       `Dieser Anmeldelink ist nicht mehr gültig. Bitte beginnen Sie in ${app} von vorn.`,
-    lookAtDevice:
-      'Wenn Sie sich gerade angemeldet haben, sehen Sie zuerst auf Ihr Gerät. Vielleicht ist es schon angemeldet.',
-    providerFault: (provider) =>
-      `${provider} hat nicht richtig geantwortet. Der Fehler liegt wahrscheinlich dort. Versuchen Sie es in einigen Minuten noch einmal.`,
+    linkEnded:
+      'Er ist abgelaufen oder wurde schon benutzt. Wenn Sie sich gerade angemeldet haben, ist Ihr Gerät vielleicht schon angemeldet.',
+    providerFault: (provider) => `${provider} hat nicht richtig geantwortet.`,
     refused: (provider) =>
-      `${provider} hat die Anmeldung nicht angenommen. Vielleicht hat sie zu lange gedauert. Wenn das wieder geschieht, ist dieser Dienst womöglich falsch eingerichtet. Nennen Sie dem Betreiber dann die Referenz.`,
-    ownFault:
-      'Der Fehler liegt bei diesem Dienst, nicht bei Ihnen. Warten Sie einen Moment, und laden Sie diese Seite dann neu.',
+      `${provider} hat die Anmeldung abgelehnt. Vielleicht hat sie zu lange gedauert.`,
+    tellOperator:
+      'Wenn das wieder geschieht, nennen Sie dem Betreiber dieses Dienstes die Vorgangsnummer.',
+    ownFault: 'Der Fehler liegt bei diesem Dienst. Laden Sie diese Seite gleich noch einmal.',
     startAgain: (device) =>
       device
         ? `Beginnen Sie auf dem Gerät ${device} von vorn.`
         : 'Beginnen Sie auf Ihrem Gerät von vorn.',
-    reference: 'Referenz',
+    reference: 'Vorgangsnummer',
   },
   home: {
     title: (app) => (app ? `Bei ${app} anmelden` : 'Mit einem Code anmelden'),
     about: (app = 'einer App') =>
-      `Mit diesem Dienst melden Sie sich über Ihr Telefon bei ${app} an, auf einem Fernseher oder einem anderen Gerät. Das geschieht beim Anbieter selbst: Ihr Passwort kommt nie hierher.`,
-    data: (app = 'Die App') =>
+      `Mit diesem Dienst melden Sie sich über Ihr Telefon bei ${app} an, auf einem Fernseher oder einem anderen Gerät. Das geschieht beim Anbieter selbst: Ihr Passwort läuft nie über diesen Dienst.`,
+    data: (app) =>
       `${app} erhält nur dann Zugriff auf Ihr Konto, wenn Sie zustimmen. Dieser Dienst gibt den Zugriff an Ihr Gerät weiter und behält davon nichts.`,
-    providers: 'Anmeldung mit',
+    providers: 'Dienste',
   },
   codeForm: {
     title: 'Code eingeben',
@@ -47,17 +47,17 @@ export const de: Messages = {
   },
   confirm: {
     title: (app) => (app ? `Bei ${app} anmelden?` : 'Auf Ihrem Gerät anmelden?'),
-    consequence: (provider, app = 'die App') =>
+    consequence: (provider, app) =>
       `Wenn Sie fortfahren, erhält ${app} Zugriff auf Ihr Konto bei ${provider}.`,
-    account: 'Konto',
+    service: 'Dienst',
     device: 'Gerät',
-    started: 'Begonnen',
+    started: 'Gestartet',
     justNow: 'gerade eben',
-    code: 'Code auf dem Gerät',
+    code: 'Zeigt Ihr Gerät diesen Code?',
     next: 'Danach',
     signInAt: (host) => `Anmeldung bei ${host}`,
     warning:
-      'Fahren Sie nur fort, wenn Sie das selbst begonnen haben. Hat Ihnen jemand den Link oder den Code geschickt, lehnen Sie ab.',
+      'Fahren Sie nur fort, wenn Sie die Anmeldung selbst gestartet haben. Hat Ihnen jemand den Link oder den Code geschickt, lehnen Sie ab.',
     continue: 'Fortfahren',
     decline: 'Ablehnen',
     openInBrowser:
@@ -79,7 +79,7 @@ export const de: Messages = {
   tooManyTries: {
     title: 'Zu viele Versuche',
     message: (seconds) =>
-      `Bitte warten Sie ${seconds} Sekunden, und laden Sie diese Seite dann neu.`,
+      `Bitte warten Sie. Diese Seite versucht es in ${seconds} Sekunden von selbst noch einmal.`,
   },
   inProgress: {
     title: 'Fast fertig',

@@ -3,25 +3,24 @@ import type { Messages } from './messages.ts';
 export const en: Messages = {
   signedIn: {
     title: 'Signed in',
-    heading: "You're signed in",
+    heading: 'You’re signed in',
     message: (app = 'the app') => `You can close this tab and return to ${app}.`,
   },
   failed: {
     title: 'Sign-in failed',
     cancelled: 'Sign-in was cancelled.',
-    notSignedIn: 'Your device was not signed in. You can close this tab.',
+    notSignedIn: 'Your device wasn’t signed in. You can close this tab.',
     tryAgain: 'Sign-in failed. Please try again.',
     incomplete: 'Sign-in response was incomplete. Please try again.',
     notCompleted: "Couldn't complete sign-in. Please try again.",
     linkInvalid: (app = 'the app') =>
       `This sign-in link is no longer valid. Please start again from ${app}.`,
-    lookAtDevice:
-      'If you have just signed in, look at your device first: it may be signed in already.',
-    providerFault: (provider) =>
-      `${provider} did not answer as it should. The fault is probably there: try again in a few minutes.`,
-    refused: (provider) =>
-      `${provider} refused the sign-in. Perhaps it took too long. If it happens again, this service may be set up wrongly: tell its operator the reference.`,
-    ownFault: 'The fault is with this service, not with you. Wait a moment, then reload this page.',
+    linkEnded:
+      'It has expired or been used already. If you’ve just signed in, your device may be signed in.',
+    providerFault: (provider) => `${provider} didn’t answer as it should.`,
+    refused: (provider) => `${provider} refused the sign-in. Perhaps it took too long.`,
+    tellOperator: 'If it happens again, tell the operator of this service the reference.',
+    ownFault: 'The fault is with this service. Reload this page in a moment.',
     startAgain: (device = 'your device') => `Start again on ${device}.`,
     reference: 'Reference',
   },
@@ -29,9 +28,9 @@ export const en: Messages = {
     title: (app) => (app ? `Sign in to ${app}` : 'Sign in with a code'),
     about: (app = 'an app') =>
       `With this service you sign in to ${app} on a television or another device, using your phone. You do so at the provider itself: your password never passes through here.`,
-    data: (app = 'The app') =>
+    data: (app) =>
       `${app} gets access to your account only if you agree. This service passes the access on to your device, and keeps none of it.`,
-    providers: 'Sign-in with',
+    providers: 'Services',
   },
   codeForm: {
     title: 'Enter the code',
@@ -41,13 +40,13 @@ export const en: Messages = {
   },
   confirm: {
     title: (app) => (app ? `Sign in to ${app}?` : 'Sign in on your device?'),
-    consequence: (provider, app = 'the app') =>
+    consequence: (provider, app) =>
       `If you continue, ${app} gets access to your ${provider} account.`,
-    account: 'Account',
+    service: 'Service',
     device: 'Device',
     started: 'Started',
     justNow: 'just now',
-    code: 'Code on the device',
+    code: 'Does your device show this code?',
     next: 'Next',
     signInAt: (host) => `sign in at ${host}`,
     warning:
@@ -58,7 +57,7 @@ export const en: Messages = {
       'This page is open inside another app, where signing in is often refused. Please open it in your browser.',
   },
   codeIncomplete: {
-    title: 'That is not a whole code',
+    title: 'That code is incomplete',
     message: 'Please enter the eight letters that your device shows.',
   },
   codeUnknown: {
@@ -66,12 +65,12 @@ export const en: Messages = {
     message: 'It may have expired or been used already. Check it, or start again on the device.',
   },
   notFound: {
-    title: 'This page does not exist',
+    title: 'This page doesn’t exist',
     message: 'Check the address, or enter the code that your device shows.',
   },
   tooManyTries: {
     title: 'Too many tries',
-    message: (seconds) => `Please wait ${seconds} seconds, then reload this page.`,
+    message: (seconds) => `Please wait. This page tries again by itself in ${seconds} seconds.`,
   },
   inProgress: {
     title: 'Almost done',

@@ -8,21 +8,20 @@ export const es: Messages = {
   },
   failed: {
     title: 'Error al iniciar sesión',
-    cancelled: 'Se canceló el inicio de sesión.',
+    cancelled: 'Se ha cancelado el inicio de sesión.',
     notSignedIn: 'No se ha iniciado sesión en tu dispositivo. Puedes cerrar esta pestaña.',
     tryAgain: 'No se pudo iniciar sesión. Inténtalo de nuevo.',
     incomplete: 'La respuesta del proveedor estaba incompleta. Inténtalo de nuevo.',
     notCompleted: 'No se pudo completar el inicio de sesión. Inténtalo de nuevo.',
     linkInvalid: (app = 'la aplicación') =>
       `Este enlace para iniciar sesión ya no es válido. Vuelve a empezar desde ${app}.`,
-    lookAtDevice:
-      'Si acabas de iniciar sesión, mira primero tu dispositivo: puede que la sesión ya esté iniciada.',
-    providerFault: (provider) =>
-      `${provider} no ha respondido como debía. Probablemente el fallo esté allí: inténtalo de nuevo dentro de unos minutos.`,
+    linkEnded:
+      'Ha caducado o ya se ha usado. Si acabas de iniciar sesión, puede que tu dispositivo ya tenga la sesión iniciada.',
+    providerFault: (provider) => `${provider} no ha respondido como debía.`,
     refused: (provider) =>
-      `${provider} ha rechazado el inicio de sesión. Puede que haya tardado demasiado. Si vuelve a ocurrir, quizá este servicio esté mal configurado: indica la referencia a su responsable.`,
-    ownFault:
-      'El fallo es de este servicio, no tuyo. Espera un momento y vuelve a cargar esta página.',
+      `${provider} ha rechazado el inicio de sesión. Puede que haya tardado demasiado.`,
+    tellOperator: 'Si vuelve a ocurrir, indica la referencia al responsable del servicio.',
+    ownFault: 'El fallo es de este servicio. Vuelve a cargar esta página dentro de un momento.',
     startAgain: (device) =>
       device
         ? `Vuelve a empezar en el dispositivo ${device}.`
@@ -33,9 +32,9 @@ export const es: Messages = {
     title: (app) => (app ? `Iniciar sesión en ${app}` : 'Iniciar sesión con un código'),
     about: (app = 'una aplicación') =>
       `Con este servicio usas el teléfono para iniciar sesión en ${app}, en un televisor u otro dispositivo. Lo haces en la página del propio proveedor: tu contraseña nunca pasa por aquí.`,
-    data: (app = 'La aplicación') =>
+    data: (app) =>
       `${app} solo tendrá acceso a tu cuenta si lo aceptas. Este servicio transmite ese acceso a tu dispositivo y no conserva nada.`,
-    providers: 'Inicio de sesión con',
+    providers: 'Servicios',
   },
   codeForm: {
     title: 'Introduce el código',
@@ -45,13 +44,13 @@ export const es: Messages = {
   },
   confirm: {
     title: (app) => (app ? `¿Iniciar sesión en ${app}?` : '¿Iniciar sesión en tu dispositivo?'),
-    consequence: (provider, app = 'la aplicación') =>
+    consequence: (provider, app) =>
       `Si continúas, ${app} tendrá acceso a tu cuenta de ${provider}.`,
-    account: 'Cuenta',
+    service: 'Servicio',
     device: 'Dispositivo',
     started: 'Iniciado',
     justNow: 'ahora mismo',
-    code: 'Código en el dispositivo',
+    code: '¿Tu dispositivo muestra este código?',
     next: 'Después',
     signInAt: (host) => `iniciar sesión en ${host}`,
     warning:
@@ -76,7 +75,8 @@ export const es: Messages = {
   },
   tooManyTries: {
     title: 'Demasiados intentos',
-    message: (seconds) => `Espera ${seconds} segundos y vuelve a cargar esta página.`,
+    message: (seconds) =>
+      `Espera un momento. Esta página volverá a intentarlo sola dentro de ${seconds} segundos.`,
   },
   inProgress: {
     title: 'Casi listo',
@@ -85,7 +85,8 @@ export const es: Messages = {
   },
   cancelledOnDevice: {
     title: 'Inicio de sesión cancelado',
-    message: 'El inicio de sesión se canceló desde el dispositivo. Puedes cerrar esta pestaña.',
+    message:
+      'Se ha cancelado el inicio de sesión desde el dispositivo. Puedes cerrar esta pestaña.',
   },
   links: { privacy: 'Política de privacidad', terms: 'Condiciones de uso', support: 'Ayuda' },
 };

@@ -17,14 +17,14 @@ export const fr: Messages = {
     incomplete: 'La réponse du fournisseur était incomplète. Veuillez réessayer.',
     notCompleted: 'Impossible de terminer la connexion. Veuillez réessayer.',
     linkInvalid: (app = 'l’application') =>
-      `Ce lien de connexion n’est plus valable. Veuillez recommencer depuis ${app}.`,
-    lookAtDevice: `Si vous venez de vous connecter, regardez d’abord votre appareil${BEFORE_MARK}: il est peut-être déjà connecté.`,
-    providerFault: (provider) =>
-      `${provider} n’a pas répondu comme prévu. Le problème vient sans doute de là${BEFORE_MARK}: réessayez dans quelques minutes.`,
+      `Ce lien de connexion n’est plus valide. Veuillez recommencer depuis ${app}.`,
+    linkEnded:
+      'Il a expiré ou a déjà servi. Si vous venez de vous connecter, votre appareil est peut-être déjà connecté.',
+    providerFault: (provider) => `${provider} n’a pas répondu comme prévu.`,
     refused: (provider) =>
-      `${provider} a refusé la connexion. Elle a peut-être pris trop de temps. Si cela se reproduit, ce service est peut-être mal configuré${BEFORE_MARK}: indiquez la référence à son responsable.`,
-    ownFault:
-      'Le problème vient de ce service, pas de vous. Patientez un instant, puis rechargez cette page.',
+      `${provider} a refusé la connexion. Elle a peut-être pris trop de temps.`,
+    tellOperator: 'Si cela se reproduit, indiquez la référence au responsable de ce service.',
+    ownFault: 'Le problème vient de ce service. Rechargez cette page dans un instant.',
     startAgain: (device) =>
       device ? `Recommencez sur l’appareil ${device}.` : 'Recommencez sur votre appareil.',
     reference: 'Référence',
@@ -33,9 +33,9 @@ export const fr: Messages = {
     title: (app) => (app ? `Se connecter à ${app}` : 'Se connecter avec un code'),
     about: (app = 'une application') =>
       `Avec ce service, vous vous connectez à ${app} sur un téléviseur ou un autre appareil, à l’aide de votre téléphone. Cela se passe chez le fournisseur lui-même${BEFORE_MARK}: votre mot de passe ne passe jamais par ici.`,
-    data: (app = 'L’application') =>
+    data: (app) =>
       `${app} n’a accès à votre compte que si vous l’acceptez. Ce service transmet cet accès à votre appareil et n’en conserve rien.`,
-    providers: 'Connexion avec',
+    providers: 'Fournisseurs',
   },
   codeForm: {
     title: 'Saisissez le code',
@@ -48,13 +48,13 @@ export const fr: Messages = {
       app
         ? `Se connecter à ${app}${BEFORE_MARK}?`
         : `Se connecter sur votre appareil${BEFORE_MARK}?`,
-    consequence: (provider, app = 'l’application') =>
+    consequence: (provider, app) =>
       `Si vous continuez, ${app} aura accès à votre compte ${provider}.`,
-    account: 'Compte',
+    service: 'Fournisseur',
     device: 'Appareil',
     started: 'Demandé',
     justNow: 'à l’instant',
-    code: 'Code sur l’appareil',
+    code: `Votre appareil affiche-t-il ce code${BEFORE_MARK}?`,
     next: 'Ensuite',
     signInAt: (host) => `connexion sur ${host}`,
     warning:
@@ -69,7 +69,7 @@ export const fr: Messages = {
     message: 'Veuillez saisir les huit lettres affichées sur votre appareil.',
   },
   codeUnknown: {
-    title: 'Ce code n’est pas valable',
+    title: 'Ce code n’est pas valide',
     message: 'Il a peut-être expiré ou déjà servi. Vérifiez-le, ou recommencez sur l’appareil.',
   },
   notFound: {
@@ -78,7 +78,8 @@ export const fr: Messages = {
   },
   tooManyTries: {
     title: 'Trop de tentatives',
-    message: (seconds) => `Veuillez patienter ${seconds} secondes, puis recharger cette page.`,
+    message: (seconds) =>
+      `Veuillez patienter. Cette page réessaie d’elle-même dans ${seconds} secondes.`,
   },
   links: {
     privacy: 'Politique de confidentialité',

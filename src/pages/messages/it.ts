@@ -15,14 +15,12 @@ export const it: Messages = {
     notCompleted: 'Non è stato possibile completare l’accesso. Riprova.',
     linkInvalid: (app) =>
       `Questo link di accesso non è più valido. Ricomincia ${app ? `da ${app}` : 'dall’app'}.`,
-    lookAtDevice:
-      'Se hai appena effettuato l’accesso, guarda prima il dispositivo: forse l’accesso è già riuscito.',
-    providerFault: (provider) =>
-      `${provider} non ha risposto come previsto. Probabilmente il problema è lì: riprova tra qualche minuto.`,
-    refused: (provider) =>
-      `${provider} ha rifiutato l’accesso. Forse è passato troppo tempo. Se succede di nuovo, questo servizio potrebbe essere configurato male: comunica il riferimento a chi lo gestisce.`,
-    ownFault:
-      'Il problema è di questo servizio, non tuo. Aspetta un momento, poi ricarica questa pagina.',
+    linkEnded:
+      'È scaduto o è già stato usato. Se hai appena effettuato l’accesso, forse l’accesso sul dispositivo è già riuscito.',
+    providerFault: (provider) => `${provider} non ha risposto come previsto.`,
+    refused: (provider) => `${provider} ha rifiutato l’accesso. Forse è passato troppo tempo.`,
+    tellOperator: 'Se succede di nuovo, comunica il riferimento a chi gestisce questo servizio.',
+    ownFault: 'Il problema è di questo servizio. Ricarica questa pagina tra un momento.',
     startAgain: (device) =>
       device ? `Ricomincia sul dispositivo ${device}.` : 'Ricomincia sul tuo dispositivo.',
     reference: 'Riferimento',
@@ -31,9 +29,9 @@ export const it: Messages = {
     title: (app) => (app ? `Accedi a ${app}` : 'Accedi con un codice'),
     about: (app) =>
       `Con questo servizio usi il telefono per accedere ${app ? `a ${app}` : 'a un’app'} su un televisore o un altro dispositivo. L’accesso avviene sulla pagina del provider stesso: la tua password non passa mai di qui.`,
-    data: (app = 'L’app') =>
+    data: (app) =>
       `${app} avrà accesso al tuo account solo se acconsenti. Questo servizio trasmette l’accesso al tuo dispositivo e non ne conserva nulla.`,
-    providers: 'Accesso con',
+    providers: 'Servizi',
   },
   codeForm: {
     title: 'Inserisci il codice',
@@ -43,13 +41,12 @@ export const it: Messages = {
   },
   confirm: {
     title: (app) => (app ? `Accedere a ${app}?` : 'Accedere sul tuo dispositivo?'),
-    consequence: (provider, app = 'l’app') =>
-      `Se continui, ${app} avrà accesso al tuo account ${provider}.`,
-    account: 'Il tuo account',
+    consequence: (provider, app) => `Se continui, ${app} avrà accesso al tuo account ${provider}.`,
+    service: 'Servizio',
     device: 'Dispositivo',
     started: 'Richiesto',
-    justNow: 'proprio ora',
-    code: 'Codice sul dispositivo',
+    justNow: 'poco fa',
+    code: 'Il dispositivo mostra questo codice?',
     next: 'Poi',
     signInAt: (host) => `accesso su ${host}`,
     warning:
@@ -73,7 +70,7 @@ export const it: Messages = {
   },
   tooManyTries: {
     title: 'Troppi tentativi',
-    message: (seconds) => `Aspetta ${seconds} secondi, poi ricarica questa pagina.`,
+    message: (seconds) => `Aspetta. Questa pagina riprova da sola tra ${seconds} secondi.`,
   },
   links: {
     privacy: 'Informativa sulla privacy',

@@ -1,5 +1,8 @@
 import type { Messages } from './messages.ts';
 
+/** Japanese has no spaces: where a line of a heading may end (ZERO WIDTH SPACE). */
+const BREAK = '\u200b';
+
 export const ja: Messages = {
   signedIn: {
     title: 'サインイン完了',
@@ -7,32 +10,31 @@ export const ja: Messages = {
     message: (app = 'アプリ') => `このタブを閉じて、${app}に戻ってください。`,
   },
   failed: {
-    title: 'サインインできませんでした',
+    title: `サインイン${BREAK}できませんでした`,
     cancelled: 'サインインはキャンセルされました。',
-    notSignedIn: 'デバイスではサインインしていません。このタブを閉じてかまいません。',
+    notSignedIn: 'デバイスはサインインされていません。このタブを閉じてかまいません。',
     tryAgain: 'サインインに失敗しました。もう一度お試しください。',
     incomplete: '受け取った応答が不完全でした。もう一度お試しください。',
     notCompleted: 'サインインを完了できませんでした。もう一度お試しください。',
     linkInvalid: (app = 'アプリ') =>
       `このサインイン用リンクは無効になりました。${app}からもう一度やり直してください。`,
-    lookAtDevice:
-      'サインインしたばかりの場合は、まずデバイスを確かめてください。すでにサインインしている可能性があります。',
-    providerFault: (provider) =>
-      `${provider}から正しい応答がありませんでした。原因は${provider}側にあると思われます。数分後にもう一度お試しください。`,
+    linkEnded:
+      '期限が切れたか、すでに使われています。サインインしたばかりの場合は、デバイスがすでにサインインされている可能性があります。',
+    providerFault: (provider) => `${provider}から正しい応答がありませんでした。`,
     refused: (provider) =>
-      `${provider}がサインインを受け付けませんでした。時間がかかりすぎた可能性があります。繰り返し起こる場合は、このサービスの設定に誤りがあるかもしれません。サービスの管理者に参照番号をお知らせください。`,
-    ownFault:
-      'お客様ではなく、このサービス側の問題です。しばらく待ってから、このページを再読み込みしてください。',
+      `${provider}がサインインを受け付けませんでした。時間がかかりすぎた可能性があります。`,
+    tellOperator: '繰り返し起こる場合は、サービスの管理者に参照番号をお知らせください。',
+    ownFault: 'このサービス側の問題です。少し待ってから、このページを再読み込みしてください。',
     startAgain: (device = 'デバイス') => `${device}で最初からやり直してください。`,
     reference: '参照番号',
   },
   home: {
-    title: (app) => (app ? `${app}にサインイン` : 'コードでサインイン'),
+    title: (app) => (app ? `${app}に${BREAK}サインイン` : `コードで${BREAK}サインイン`),
     about: (app = 'アプリ') =>
       `テレビなどのデバイスの${app}に、スマートフォンを使ってサインインするためのサービスです。サインインはご利用のアカウントのサイトで行うため、パスワードがここを通ることはありません。`,
-    data: (app = 'アプリ') =>
+    data: (app) =>
       `${app}がアカウントにアクセスできるのは、お客様が同意した場合だけです。このサービスはアクセス権をデバイスに渡すだけで、保存しません。`,
-    providers: '利用できるアカウント',
+    providers: '利用できるサービス',
   },
   codeForm: {
     title: 'コードを入力',
@@ -41,14 +43,15 @@ export const ja: Messages = {
     submit: '次へ',
   },
   confirm: {
-    title: (app) => (app ? `${app}にサインインしますか？` : 'デバイスでサインインしますか？'),
-    consequence: (provider, app = 'アプリ') =>
+    title: (app) =>
+      app ? `${app}に${BREAK}サインインしますか？` : `デバイスで${BREAK}サインインしますか？`,
+    consequence: (provider, app) =>
       `続けると、${app}が${provider}のアカウントにアクセスできるようになります。`,
-    account: 'アカウント',
+    service: 'サービス',
     device: 'デバイス',
-    started: '開始時刻',
+    started: '開始',
     justNow: 'たった今',
-    code: 'デバイスのコード',
+    code: 'デバイスに同じコードが表示されていますか？',
     next: '次の手順',
     signInAt: (host) => `${host}でサインイン`,
     warning:
@@ -59,30 +62,30 @@ export const ja: Messages = {
       'このページは別のアプリの中で開かれており、サインインできないことがあります。お使いのブラウザーで開いてください。',
   },
   codeIncomplete: {
-    title: 'コードが正しく入力されていません',
+    title: `コードが${BREAK}途中までです`,
     message: 'デバイスに表示されている英字8文字を入力してください。',
   },
   codeUnknown: {
-    title: 'このコードは無効です',
+    title: `このコードは${BREAK}無効です`,
     message:
       '期限が切れたか、すでに使われた可能性があります。コードを確かめるか、デバイスでやり直してください。',
   },
   notFound: {
-    title: 'このページは存在しません',
+    title: `このページは${BREAK}存在しません`,
     message: 'アドレスを確かめるか、デバイスに表示されているコードを入力してください。',
   },
   tooManyTries: {
-    title: '試行回数が多すぎます',
-    message: (seconds) => `${seconds}秒待ってから、このページを再読み込みしてください。`,
+    title: `試行回数が${BREAK}多すぎます`,
+    message: (seconds) => `お待ちください。このページは${seconds}秒後に自動的に再試行します。`,
   },
   inProgress: {
-    title: 'もうすぐ完了します',
+    title: `もうすぐ${BREAK}完了します`,
     message:
       'サインインの処理中です。デバイスを確かめるか、少し待ってからこのページを再読み込みしてください。',
   },
   cancelledOnDevice: {
-    title: 'サインインはキャンセルされました',
-    message: '機器でサインインがキャンセルされました。このタブを閉じてかまいません。',
+    title: `サインインは${BREAK}キャンセルされました`,
+    message: 'デバイスでサインインがキャンセルされました。このタブを閉じてかまいません。',
   },
   links: { privacy: 'プライバシーポリシー', terms: '利用規約', support: 'ヘルプ' },
 };

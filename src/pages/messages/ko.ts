@@ -20,13 +20,13 @@ export const ko: Messages = {
     notCompleted: '로그인을 완료하지 못했습니다. 다시 시도해 주세요.',
     linkInvalid: (app) =>
       `이 로그인 링크는 더 이상 유효하지 않습니다. ${named(app)}에서 다시 시작해 주세요.`,
-    lookAtDevice: '방금 로그인했다면 먼저 기기를 확인해 주세요. 이미 로그인되어 있을 수 있습니다.',
-    providerFault: (provider) =>
-      `${provider}에서 올바른 응답을 받지 못했습니다. 그쪽의 문제일 수 있으니 몇 분 후에 다시 시도해 주세요.`,
+    linkEnded:
+      '만료되었거나 이미 사용되었습니다. 방금 로그인했다면 기기에 이미 로그인되어 있을 수 있습니다.',
+    providerFault: (provider) => `${provider}에서 올바른 응답을 받지 못했습니다.`,
     refused: (provider) =>
-      `${provider}에서 로그인을 받아들이지 않았습니다. 시간이 너무 오래 걸렸을 수 있습니다. 같은 문제가 반복되면 이 서비스의 설정이 잘못되었을 수 있으니, 서비스 운영자에게 참조 번호를 알려 주세요.`,
-    ownFault:
-      '사용자의 잘못이 아니라 이 서비스의 문제입니다. 잠시 기다린 뒤 이 페이지를 새로 고쳐 주세요.',
+      `${provider}에서 로그인을 받아들이지 않았습니다. 시간이 너무 오래 걸렸을 수 있습니다.`,
+    tellOperator: '같은 문제가 반복되면 서비스 운영자에게 참조 번호를 알려 주세요.',
+    ownFault: '이 서비스의 문제입니다. 잠시 후 이 페이지를 새로 고쳐 주세요.',
     startAgain: (device = '기기') => `${device}에서 다시 시작해 주세요.`,
     reference: '참조 번호',
   },
@@ -36,7 +36,7 @@ export const ko: Messages = {
       `휴대전화를 사용해 TV나 다른 기기의 ${named(app)}에 로그인하는 서비스입니다. 로그인은 사용하는 계정의 사이트에서 이루어지므로 비밀번호는 이곳을 거치지 않습니다.`,
     data: (app) =>
       `${named(app)}은 사용자가 동의한 경우에만 계정에 접근할 수 있습니다. 이 서비스는 접근 권한을 기기에 전달할 뿐, 저장하지 않습니다.`,
-    providers: '로그인할 수 있는 계정',
+    providers: '로그인할 수 있는 서비스',
   },
   codeForm: {
     title: '코드 입력',
@@ -48,11 +48,11 @@ export const ko: Messages = {
     title: (app) => (app ? `${named(app)}에 로그인할까요?` : '기기에서 로그인할까요?'),
     consequence: (provider, app) =>
       `계속하면 ${named(app)}이 ${provider} 계정에 접근할 수 있게 됩니다.`,
-    account: '계정',
+    service: '서비스',
     device: '기기',
-    started: '시작 시각',
+    started: '시작',
     justNow: '방금',
-    code: '기기의 코드',
+    code: '기기에 같은 코드가 표시되어 있나요?',
     next: '다음 단계',
     signInAt: (host) => `${host}에서 로그인`,
     warning: '직접 시작한 경우에만 계속하세요. 누군가 링크나 코드를 보냈다면 거부하세요.',
@@ -62,7 +62,7 @@ export const ko: Messages = {
       '이 페이지는 다른 앱 안에서 열려 있어 로그인이 거부될 수 있습니다. 사용하는 브라우저에서 열어 주세요.',
   },
   codeIncomplete: {
-    title: '코드가 올바르게 입력되지 않았습니다',
+    title: '코드가 완전하지 않습니다',
     message: '기기에 표시된 영문자 8자를 입력해 주세요.',
   },
   codeUnknown: {
@@ -76,7 +76,8 @@ export const ko: Messages = {
   },
   tooManyTries: {
     title: '시도 횟수가 너무 많습니다',
-    message: (seconds) => `${seconds}초 기다린 뒤 이 페이지를 새로 고쳐 주세요.`,
+    message: (seconds) =>
+      `잠시 기다려 주세요. ${seconds}초 후에 이 페이지가 자동으로 다시 시도합니다.`,
   },
   inProgress: {
     title: '거의 끝났습니다',

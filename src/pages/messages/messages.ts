@@ -1,8 +1,8 @@
 /**
  * All texts of the pages. Each language has one file with one of these. `app` is the
- * operator's `APP_NAME`; without it a sentence says "the app". Names come marked, and the
- * page keeps them whole (words.tsx). The English texts of the outcomes are those of
- * docs/protocol.md §5.
+ * operator's `APP_NAME`. Where it is optional, a sentence without it says "the app";
+ * elsewhere the relay's host stands for it. Names come marked, and the page keeps them
+ * whole (words.tsx). The English texts of the outcomes are those of docs/protocol.md §5.
  */
 export interface Messages {
   readonly signedIn: {
@@ -20,12 +20,14 @@ export interface Messages {
     readonly incomplete: string;
     readonly notCompleted: string;
     readonly linkInvalid: (app?: string) => string;
-    /** After `linkInvalid`: it is also the response to a callback that is repeated, whose first response was lost. */
-    readonly lookAtDevice: string;
+    /** After `linkInvalid`: why, and what a user should know whose first response to the callback was lost. */
+    readonly linkEnded: string;
     /** The provider failed. */
     readonly providerFault: (provider: string) => string;
     /** The provider refused: too late, or the relay is configured wrongly. */
     readonly refused: (provider: string) => string;
+    /** Below the reference, after `refused`. */
+    readonly tellOperator: string;
     /** This service failed. The sign-in may continue. */
     readonly ownFault: string;
     readonly startAgain: (device?: string) => string;
@@ -37,7 +39,7 @@ export interface Messages {
     readonly title: (app?: string) => string;
     readonly about: (app?: string) => string;
     /** For what the access is used, and what is kept of it. */
-    readonly data: (app?: string) => string;
+    readonly data: (app: string) => string;
     /** Label of the list of providers. */
     readonly providers: string;
   };
@@ -50,12 +52,14 @@ export interface Messages {
   /** Which app, what follows, and when to decline. */
   readonly confirm: {
     readonly title: (app?: string) => string;
-    readonly consequence: (provider: string, app?: string) => string;
-    readonly account: string;
+    readonly consequence: (provider: string, app: string) => string;
+    /** Label of the provider. */
+    readonly service: string;
     readonly device: string;
     readonly started: string;
     /** Less than a minute ago. */
     readonly justNow: string;
+    /** Above the code: the user compares it with the device's. */
     readonly code: string;
     readonly next: string;
     readonly signInAt: (host: string) => string;

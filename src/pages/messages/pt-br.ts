@@ -16,13 +16,12 @@ export const ptBr: Messages = {
     notCompleted: 'Não foi possível concluir o login. Tente novamente.',
     linkInvalid: (app) =>
       `Este link de login não é mais válido. Comece de novo ${app ? `em ${app}` : 'pelo aplicativo'}.`,
-    lookAtDevice:
-      'Se você acabou de fazer login, olhe primeiro o dispositivo: talvez o login já esteja concluído.',
-    providerFault: (provider) =>
-      `${provider} não respondeu como deveria. O problema provavelmente está lá: tente de novo em alguns minutos.`,
-    refused: (provider) =>
-      `${provider} recusou o login. Talvez tenha demorado demais. Se acontecer de novo, este serviço pode estar mal configurado: informe a referência ao responsável por ele.`,
-    ownFault: 'O problema é deste serviço, não seu. Espere um momento e recarregue esta página.',
+    linkEnded:
+      'Ele expirou ou já foi usado. Se você acabou de fazer login, talvez o dispositivo já esteja conectado.',
+    providerFault: (provider) => `${provider} não respondeu como deveria.`,
+    refused: (provider) => `${provider} recusou o login. Talvez tenha demorado demais.`,
+    tellOperator: 'Se acontecer de novo, informe a referência ao responsável por este serviço.',
+    ownFault: 'O problema é deste serviço. Recarregue esta página daqui a pouco.',
     startAgain: (device) =>
       device ? `Comece de novo no dispositivo ${device}.` : 'Comece de novo no seu dispositivo.',
     reference: 'Referência',
@@ -31,9 +30,9 @@ export const ptBr: Messages = {
     title: (app) => (app ? `Fazer login em ${app}` : 'Fazer login com um código'),
     about: (app = 'um aplicativo') =>
       `Com este serviço você usa o celular para fazer login em ${app}, em uma TV ou outro dispositivo. O login acontece na página do próprio provedor: sua senha nunca passa por aqui.`,
-    data: (app = 'O aplicativo') =>
+    data: (app) =>
       `${app} só terá acesso à sua conta se você concordar. Este serviço repassa esse acesso ao seu dispositivo e não guarda nada dele.`,
-    providers: 'Login com',
+    providers: 'Serviços',
   },
   codeForm: {
     title: 'Digite o código',
@@ -43,13 +42,13 @@ export const ptBr: Messages = {
   },
   confirm: {
     title: (app) => (app ? `Fazer login em ${app}?` : 'Fazer login no seu dispositivo?'),
-    consequence: (provider, app = 'o aplicativo') =>
+    consequence: (provider, app) =>
       `Se você continuar, ${app} terá acesso à sua conta ${provider}.`,
-    account: 'Conta',
+    service: 'Serviço',
     device: 'Dispositivo',
     started: 'Iniciado',
     justNow: 'agora mesmo',
-    code: 'Código no dispositivo',
+    code: 'Seu dispositivo mostra este código?',
     next: 'Depois',
     signInAt: (host) => `login em ${host}`,
     warning:
@@ -74,7 +73,7 @@ export const ptBr: Messages = {
   },
   tooManyTries: {
     title: 'Tentativas demais',
-    message: (seconds) => `Espere ${seconds} segundos e recarregue esta página.`,
+    message: (seconds) => `Aguarde. Esta página tentará de novo sozinha em ${seconds} segundos.`,
   },
   inProgress: {
     title: 'Quase pronto',

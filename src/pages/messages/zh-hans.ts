@@ -9,16 +9,16 @@ export const zhHans: Messages = {
   failed: {
     title: '登录失败',
     cancelled: '登录已取消。',
-    notSignedIn: '您的设备没有登录。您可以关闭此标签页。',
+    notSignedIn: '您的设备未登录。您可以关闭此标签页。',
     tryAgain: '登录失败，请重试。',
     incomplete: '收到的响应不完整，请重试。',
     notCompleted: '无法完成登录，请重试。',
     linkInvalid: (app = '应用') => `此登录链接已失效，请从${app}重新开始。`,
-    lookAtDevice: '如果您刚刚登录，请先查看设备：设备可能已经登录。',
-    providerFault: (provider) => `${provider}没有正确响应，问题可能出在对方。请几分钟后再试。`,
-    refused: (provider) =>
-      `${provider}拒绝了此次登录，可能是因为用时过长。如果再次出现，可能是此服务的设置有误，请将参考编号告诉此服务的管理员。`,
-    ownFault: '这是此服务的问题，不是您的问题。请稍候片刻，然后重新加载此页面。',
+    linkEnded: '它已过期或已被使用。如果您刚刚登录，设备可能已经登录。',
+    providerFault: (provider) => `${provider}没有正确响应。`,
+    refused: (provider) => `${provider}拒绝了此次登录，可能是因为用时过长。`,
+    tellOperator: '如果再次出现，请将参考编号告诉此服务的管理员。',
+    ownFault: '这是此服务的问题，请稍后重新加载此页面。',
     startAgain: (device = '设备') => `请在${device}上重新开始。`,
     reference: '参考编号',
   },
@@ -26,9 +26,9 @@ export const zhHans: Messages = {
     title: (app) => (app ? `登录${app}` : '使用代码登录'),
     about: (app = '应用') =>
       `通过此服务，您可以用手机登录电视或其他设备上的${app}。登录在您账号所属网站的页面上进行，您的密码不会经过这里。`,
-    data: (app = '应用') =>
+    data: (app) =>
       `只有在您同意后，${app}才能访问您的账号。此服务只将访问权限转交给您的设备，不会保存。`,
-    providers: '可用的账号',
+    providers: '可用的服务',
   },
   codeForm: {
     title: '输入代码',
@@ -38,12 +38,12 @@ export const zhHans: Messages = {
   },
   confirm: {
     title: (app) => (app ? `要登录${app}吗？` : '要在您的设备上登录吗？'),
-    consequence: (provider, app = '应用') => `如果继续，${app}将可以访问您的${provider}账号。`,
-    account: '账号',
+    consequence: (provider, app) => `如果继续，${app}将可以访问您的${provider}账号。`,
+    service: '服务',
     device: '设备',
-    started: '发起时间',
+    started: '开始时间',
     justNow: '刚刚',
-    code: '设备上的代码',
+    code: '设备上显示的是这个代码吗？',
     next: '下一步',
     signInAt: (host) => `在${host}登录`,
     warning: '仅当登录由您本人发起时才继续。如果链接或代码是别人发给您的，请拒绝。',
@@ -65,7 +65,7 @@ export const zhHans: Messages = {
   },
   tooManyTries: {
     title: '尝试次数过多',
-    message: (seconds) => `请等待${seconds}秒，然后重新加载此页面。`,
+    message: (seconds) => `请稍候。此页面将在${seconds}秒后自动重试。`,
   },
   inProgress: {
     title: '即将完成',

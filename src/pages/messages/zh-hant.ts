@@ -9,16 +9,16 @@ export const zhHant: Messages = {
   failed: {
     title: '登入失敗',
     cancelled: '登入已取消。',
-    notSignedIn: '您的裝置沒有登入。您可以關閉此分頁。',
+    notSignedIn: '您的裝置未登入。您可以關閉此分頁。',
     tryAgain: '登入失敗，請再試一次。',
     incomplete: '收到的回應不完整，請再試一次。',
     notCompleted: '無法完成登入，請再試一次。',
     linkInvalid: (app = '應用程式') => `此登入連結已失效，請從${app}重新開始。`,
-    lookAtDevice: '如果您剛剛登入，請先查看裝置：裝置可能已經登入。',
-    providerFault: (provider) => `${provider}沒有正確回應，問題可能出在對方。請幾分鐘後再試。`,
-    refused: (provider) =>
-      `${provider}拒絕了這次登入，可能是因為花費的時間過長。如果再次發生，可能是此服務的設定有誤，請將參考編號告訴此服務的管理員。`,
-    ownFault: '這是此服務的問題，不是您的問題。請稍候片刻，然後重新載入此頁面。',
+    linkEnded: '它已過期或已被使用。如果您剛剛登入，裝置可能已經登入。',
+    providerFault: (provider) => `${provider}沒有正確回應。`,
+    refused: (provider) => `${provider}拒絕了這次登入，可能是因為花費的時間過長。`,
+    tellOperator: '如果再次發生，請將參考編號告訴此服務的管理員。',
+    ownFault: '這是此服務的問題，請稍後重新載入此頁面。',
     startAgain: (device = '裝置') => `請在${device}上重新開始。`,
     reference: '參考編號',
   },
@@ -26,9 +26,9 @@ export const zhHant: Messages = {
     title: (app) => (app ? `登入${app}` : '使用代碼登入'),
     about: (app = '應用程式') =>
       `透過此服務，您可以用手機登入電視或其他裝置上的${app}。登入在您帳號所屬網站的頁面上進行，您的密碼不會經過這裡。`,
-    data: (app = '應用程式') =>
+    data: (app) =>
       `只有在您同意後，${app}才能存取您的帳號。此服務只會將存取權轉交給您的裝置，不會保留。`,
-    providers: '可用的帳號',
+    providers: '可用的服務',
   },
   codeForm: {
     title: '輸入代碼',
@@ -38,12 +38,12 @@ export const zhHant: Messages = {
   },
   confirm: {
     title: (app) => (app ? `要登入${app}嗎？` : '要在您的裝置上登入嗎？'),
-    consequence: (provider, app = '應用程式') => `如果繼續，${app}將可以存取您的${provider}帳號。`,
-    account: '帳號',
+    consequence: (provider, app) => `如果繼續，${app}將可以存取您的${provider}帳號。`,
+    service: '服務',
     device: '裝置',
-    started: '發起時間',
+    started: '開始時間',
     justNow: '剛剛',
-    code: '裝置上的代碼',
+    code: '裝置上顯示的是這個代碼嗎？',
     next: '下一步',
     signInAt: (host) => `在${host}登入`,
     warning: '只有在登入由您本人發起時才繼續。如果連結或代碼是別人傳給您的，請拒絕。',
@@ -65,7 +65,7 @@ export const zhHant: Messages = {
   },
   tooManyTries: {
     title: '嘗試次數過多',
-    message: (seconds) => `請等待${seconds}秒，然後重新載入此頁面。`,
+    message: (seconds) => `請稍候。此頁面將在${seconds}秒後自動重試。`,
   },
   inProgress: {
     title: '即將完成',

@@ -13,13 +13,13 @@ export const anilist: Profile = {
   lifetime: 'access token 1 year',
   deviceFlow: 'none',
   registration: 'https://anilist.co/settings/developer',
-  register: ['Choose Create New Client.', 'Redirect URL: the redirect URI below.'],
+  register: ['Choose Create New Application.', 'Redirect URL: the redirect URI below.'],
   traps: [
     'After a year the user signs in again: there is nothing to refresh.',
     'An application cannot be deleted.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://github.com/MALSync/MALSync/issues/280': ['removeAt'],
       'https://docs.anilist.co/guide/auth/authorization-code': [

@@ -21,7 +21,7 @@ export const bangumi: Profile = {
     'It may block the default user agents of HTTP libraries.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-21', by: 'stored copies' },
     sources: {
       'https://github.com/bangumi/api/blob/master/docs-raw/How-to-Auth.md': [
         'authorizeUrl',

@@ -6,7 +6,7 @@ export const discord: Profile = {
   tokenUrl: 'https://discord.com/api/oauth2/token',
   pkce: 'S256',
   clientAuth: 'post',
-  clientSecret: 'required',
+  clientSecret: 'optional',
   scope: 'identify',
   revocation: { url: 'https://discord.com/api/oauth2/token/revoke' },
   refreshToken: 'always',
@@ -18,21 +18,22 @@ export const discord: Profile = {
   register: [
     'Choose New Application, then OAuth2.',
     'Redirects: the redirect URI below.',
-    'Choose Reset Secret.',
+    'Choose Reset Secret; or switch on Public Client, and set no secret.',
   ],
   traps: [
     'The token endpoint accepts only a form, not JSON.',
     'Some scopes need Discord’s approval. Asking for one without it ends in an error.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://discord.com/.well-known/oauth-authorization-server',
     sources: {
+      'https://github.com/discord/discord-api-docs/pull/7877': ['registration', 'clientSecret'],
       'https://github.com/discord/discord-api-docs/blob/main/docs/topics/OAuth2.md': [
         'revocation',
         'authorizeUrl',
         'tokenUrl',
         'clientAuth',
-        'clientSecret',
         'scope',
         'refreshToken',
         'lifetime',
@@ -43,16 +44,19 @@ export const discord: Profile = {
       'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/discord.ts': [
         'authorizeUrl',
       ],
-      'https://github.com/discord/discord-api-docs/pull/7046': ['pkce'],
-      'https://github.com/discord/discord-api-docs/issues/5254': ['pkce'],
+      'https://discord.com/.well-known/oauth-authorization-server': [
+        'authorizeUrl',
+        'tokenUrl',
+        'pkce',
+        'clientAuth',
+        'clientSecret',
+        'revocation',
+      ],
       'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/discord.py':
         ['scope'],
       'https://github.com/discord/discord-api-docs/issues/5942': ['rotates'],
       'https://discord.mintlify.app/developers/docs/discord-social-sdk/development-guides/account-linking-on-consoles':
         ['deviceFlow'],
-    },
-    unverified: {
-      pkce: 'it accepts PKCE, but does not document it for the authorization code grant',
     },
   },
 };

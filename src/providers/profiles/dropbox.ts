@@ -18,6 +18,8 @@ export const dropbox: Profile = {
   rotates: 'no',
   lifetime: 'access token 4 hours, refresh token until it is revoked',
   deviceFlow: 'none',
+  refusedRedirects: ['http'],
+  review: 'Before an app has many users Dropbox has to approve it for production.',
   registration: 'https://www.dropbox.com/developers/apps',
   register: [
     'Choose Create app, scoped access.',
@@ -27,11 +29,12 @@ export const dropbox: Profile = {
   traps: [
     'Without `token_access_type=offline` it gives no refresh token.',
     'An app may ask only for the scopes that are ticked under Permissions.',
-    'Before an app has many users Dropbox has to approve it for production.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://www.dropbox.com/.well-known/openid-configuration',
     sources: {
+      'https://www.dropbox.com/developers/documentation/http/documentation': ['refusedRedirects'],
       'https://www.withone.ai/knowledge/dropbox/conn_mod_def%3A%3AGJ2YUUHIX-4%3A%3A48cI2bQ6SF6D8HUugOCQsw':
         ['revocation'],
       'https://www.dropbox.com/lp/developers/reference/oauth-guide': [
@@ -61,7 +64,7 @@ export const dropbox: Profile = {
       'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': [
         'authorizeParams',
       ],
-      'https://www.dropbox.com/developers/reference/developer-guide': ['trap 3'],
+      'https://www.dropbox.com/developers/reference/developer-guide': ['review'],
     },
   },
 };

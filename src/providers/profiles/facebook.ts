@@ -21,11 +21,11 @@ export const facebook: Profile = {
   ],
   traps: [
     'Until the app is published, probably only people with a role in it can sign in.',
-    'Its endpoints contain a version, which works for at least two years: then set `FACEBOOK_AUTHORIZE_URL` and `FACEBOOK_TOKEN_URL` to a newer one.',
+    'Its endpoints contain a version, which works for at least two years. After that, Facebook answers with the oldest version that still works. For a version of your own set `FACEBOOK_AUTHORIZE_URL` and `FACEBOOK_TOKEN_URL`.',
     'After the token has expired the user signs in again: there is nothing to refresh.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow': [
         'authorizeUrl',
@@ -51,7 +51,7 @@ export const facebook: Profile = {
         'scope',
       ],
       'https://developers.facebook.com/docs/facebook-login/for-devices': ['deviceFlow'],
-      'https://developers.facebook.com/docs/apps/versions': ['trap 2'],
+      'https://developers.facebook.com/docs/graph-api/guides/versioning': ['trap 2'],
     },
     unverified: {
       pkce: 'it documents PKCE only for its OpenID flow, and as being tested',

@@ -37,7 +37,7 @@ export const github: Profile = {
     'The device flow has to be switched on in the settings of the app.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-21', by: 'stored copies' },
     sources: {
       'https://docs.github.com/rest/reference/apps#delete-an-app-token': ['revocation'],
       'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps': [

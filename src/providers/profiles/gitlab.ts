@@ -2,30 +2,29 @@ import type { Profile } from '../profile.ts';
 
 export const gitlab: Profile = {
   displayName: 'GitLab',
-  authorizeUrl: 'https://gitlab.com/oauth/authorize',
-  tokenUrl: 'https://gitlab.com/oauth/token',
+  authorizeUrl: '[url]/oauth/authorize',
+  tokenUrl: '[url]/oauth/token',
+  defaultUrl: 'https://gitlab.com',
   pkce: 'S256',
   clientAuth: 'post',
   clientSecret: 'optional',
   scope: 'read_user',
   quirks: { refreshesWithRedirectUri: true },
-  revocation: { url: 'https://gitlab.com/oauth/revoke' },
+  revocation: { url: '[url]/oauth/revoke' },
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'access token 2 hours',
   deviceFlow: 'RFC 8628: https://docs.gitlab.com/api/oauth2/#device-authorization-grant-flow',
-  registration: 'https://gitlab.com/-/user_settings/applications',
+  registration: '[url]/-/user_settings/applications',
   register: [
     'Choose Add new application.',
     'Redirect URI: the redirect URI below.',
     'Confidential: yes, if you set the secret. Scopes: all that the app asks for.',
   ],
-  traps: [
-    'An application may ask only for the scopes that are ticked in it.',
-    'For a GitLab of your own set `GITLAB_AUTHORIZE_URL` and `GITLAB_TOKEN_URL`, or `GITLAB_ISSUER`.',
-  ],
+  traps: ['An application may ask only for the scopes that are ticked in it.'],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://gitlab.com/.well-known/openid-configuration',
     sources: {
       'https://docs.gitlab.com/api/oauth2/': [
         'revocation',
@@ -41,7 +40,6 @@ export const gitlab: Profile = {
         'refreshesWithRedirectUri',
         'registration',
         'trap 1',
-        'trap 2',
       ],
       'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
         'authorizeUrl',

@@ -15,6 +15,9 @@ export const google: Profile = {
   lifetime: 'access token 1 hour, refresh token until it is unused for 6 months',
   deviceFlow:
     'RFC 8628, for a few scopes only: https://developers.google.com/identity/protocols/oauth2/limited-input-device',
+  refusedRedirects: ['http', 'address', 'private'],
+  review:
+    'Apps with only the scopes of a sign-in need no verification, unless they want to show a name and a logo. For sensitive and restricted scopes Google asks for a home page on a domain of yours, a privacy policy on the same domain, a reason for each scope and a video.',
   registration: 'https://console.cloud.google.com/auth/clients',
   register: [
     'Create a project, enable the APIs that your app calls, and fill in the consent screen.',
@@ -27,9 +30,15 @@ export const google: Profile = {
     'It refuses to sign in inside the web view of another app.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://accounts.google.com/.well-known/openid-configuration',
     sources: {
+      'https://support.google.com/cloud/answer/9110914': ['review'],
+      'https://support.google.com/cloud/answer/13464321': ['review'],
+      'https://developers.google.com/identity/protocols/oauth2/production-readiness/sensitive-scope-verification':
+        ['review'],
       'https://developers.google.com/identity/protocols/oauth2/web-server': [
+        'refusedRedirects',
         'revocation',
         'authorizeUrl',
         'tokenUrl',

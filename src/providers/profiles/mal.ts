@@ -22,7 +22,7 @@ export const mal: Profile = {
     'A refresh has to come from the client id that the sign-in was made with. If you replace the client id, users sign in again.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-21', by: 'stored copies' },
     sources: {
       'https://myanimelist.net/apiconfig/references/authorization': [
         'authorizeUrl',

@@ -14,6 +14,7 @@ export const microsoft: Profile = {
   lifetime: 'access token about 1 hour, refresh token 90 days',
   deviceFlow:
     'RFC 8628: https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-device-code',
+  refusedRedirects: ['loopback', 'http'],
   registration: 'https://go.microsoft.com/fwlink/?linkid=2083908',
   register: [
     'Choose New registration, and who may sign in.',
@@ -24,11 +25,17 @@ export const microsoft: Profile = {
     'Without `offline_access` in the scope it gives no refresh token.',
     '`scope` is required: without it the request is refused.',
     'A redirect URI of the platform SPA is refused from a server, and its refresh tokens live 24 hours.',
+    'The form for redirect URIs refuses `http://127.0.0.1`. Write `localhost`, or enter the address in the manifest of the app.',
     '`common` admits every account. For one organization set both endpoints with your tenant in place of `common`.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration',
     sources: {
+      'https://learn.microsoft.com/en-us/entra/identity-platform/reply-url': [
+        'refusedRedirects',
+        'trap 4',
+      ],
       'https://github.com/OneDrive/onedrive-api-docs/blob/live/docs/rest-api/getting-started/graph-oauth.md':
         ['removeAt'],
       'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow': [
@@ -43,7 +50,7 @@ export const microsoft: Profile = {
         'trap 1',
         'trap 2',
         'trap 3',
-        'trap 4',
+        'trap 5',
       ],
       'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
         'authorizeUrl',

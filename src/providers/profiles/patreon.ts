@@ -22,7 +22,7 @@ export const patreon: Profile = {
     'Only a creator’s account can register a client.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-21', by: 'stored copies' },
     sources: {
       'https://www.patreondevelopers.com/t/what-i-have-learned-about-scopes/8908': ['removeAt'],
       'https://docs.patreon.com/#oauth': [

@@ -18,6 +18,7 @@ export const reddit: Profile = {
   lifetime: 'access token 1 to 24 hours, as `expires_in` says',
   deviceFlow: 'none',
   responses: ['a refusal may be `200` with an `error`'],
+  review: 'Since November 2025 Reddit approves each app before it may use the API.',
   registration: 'https://www.reddit.com/prefs/apps',
   register: [
     'Ask for access to the API first: Reddit approves each app.',
@@ -25,12 +26,11 @@ export const reddit: Profile = {
     'redirect uri: the redirect URI below.',
   ],
   traps: [
-    'Since November 2025 an app needs Reddit’s approval.',
     'Without `duration=permanent` it gives no refresh token.',
-    '`REDDIT_SCOPE` takes commas between scopes: `identity,read`.',
+    '`REDDIT_SCOPE` takes commas or spaces between scopes: `identity,read`.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://github.com/reddit-archive/reddit/wiki/OAuth2': [
         'revocation',
@@ -46,9 +46,9 @@ export const reddit: Profile = {
         'deviceFlow',
         'registration',
         'response 1',
-        'trap 2',
-        'trap 3',
+        'trap 1',
       ],
+      'https://github.com/reddit-archive/reddit/blob/master/r2/r2/models/token.py': ['trap 2'],
       'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/reddit.ts': [
         'authorizeUrl',
         'tokenUrl',
@@ -66,7 +66,7 @@ export const reddit: Profile = {
       ],
       'https://github.com/praw-dev/asyncpraw/pull/82': ['rotates'],
       'https://github.com/automatisch/automatisch/issues/2126': ['lifetime'],
-      'https://support.reddithelp.com/hc/articles/42728983564564': ['trap 1'],
+      'https://support.reddithelp.com/hc/articles/42728983564564': ['review'],
     },
     unverified: {
       rotates:

@@ -14,6 +14,7 @@ export const shikimori: Profile = {
   rotates: 'yes',
   lifetime: 'access token 1 day',
   deviceFlow: 'none',
+  refusedRedirects: ['http'],
   registration: 'https://shikimori.io/oauth/applications',
   register: [
     'Name: what `SHIKIMORI_USER_AGENT` will say.',
@@ -25,7 +26,7 @@ export const shikimori: Profile = {
     'Its domain has moved before. If token requests fail, set `SHIKIMORI_AUTHORIZE_URL` and `SHIKIMORI_TOKEN_URL` to where it is now.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://shikimori.one/oauth': [
         'authorizeUrl',
@@ -41,6 +42,7 @@ export const shikimori: Profile = {
         'registration',
         'trap 1',
       ],
+      'https://github.com/mihonapp/mihon/pull/3497': ['authorizeUrl', 'tokenUrl', 'trap 2'],
       'https://github.com/z411/trackma/pull/837': [
         'authorizeUrl',
         'tokenUrl',
@@ -48,20 +50,13 @@ export const shikimori: Profile = {
         'trap 2',
       ],
       'https://github.com/shikimori/shikimori/blob/master/config/initializers/doorkeeper.rb': [
+        'refusedRedirects',
         'scope',
+        'refreshToken',
+        'rotates',
         'lifetime',
       ],
       'https://ruby-toolbox.com/projects/omniauth-shikimori-oauth2': ['trap 1'],
-    },
-    unverified: {
-      authorizeUrl:
-        'its documentation says shikimori.one, which since January 2026 leads to shikimori.io; the relay follows no redirect',
-      tokenUrl:
-        'its documentation says shikimori.one, which since January 2026 leads to shikimori.io; the relay follows no redirect',
-      registration:
-        'its documentation says shikimori.one, which since January 2026 leads to shikimori.io; the relay follows no redirect',
-      'trap 2':
-        'its documentation says shikimori.one, which since January 2026 leads to shikimori.io; the relay follows no redirect',
     },
   },
 };

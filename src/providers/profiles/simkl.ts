@@ -21,7 +21,7 @@ export const simkl: Profile = {
     'Users sign in at simkl.com, tokens come from api.simkl.com: the two are easily mixed up.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-21', by: 'stored copies' },
     sources: {
       'https://github.com/MALSync/MALSync/issues/280': ['removeAt'],
       'https://api.simkl.org/api-reference/oauth-libraries': [

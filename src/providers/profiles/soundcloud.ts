@@ -29,7 +29,7 @@ export const soundcloud: Profile = {
     'The app sends its token as `Authorization: OAuth …`, not as `Bearer`.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://twin-paws.github.io/soundcloud-api-ts/classes/SoundCloudClient.Auth.html': [
         'revocation',
@@ -58,6 +58,8 @@ export const soundcloud: Profile = {
       'https://github.com/soundcloud/api/issues/84': ['registration'],
     },
     unverified: {
+      clientSecret:
+        'its guide sends one, while its own command-line tool exchanges with PKCE alone',
       scope:
         'its guide names no scope, while a library still sends non-expiring, which tokens no longer are',
       deviceFlow: 'the flow is in its tool and not in its guide',

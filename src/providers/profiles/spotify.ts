@@ -13,6 +13,9 @@ export const spotify: Profile = {
   rotates: 'sometimes',
   lifetime: 'access token 1 hour, refresh token 6 months from the sign-in',
   deviceFlow: 'none',
+  refusedRedirects: ['localhost', 'http'],
+  review:
+    'In development mode, in which each app begins, five users can sign in, each of whom the owner lists; the owner needs Premium. More are for organizations: since May 2025 Spotify asks for a registered business with 250,000 users a month.',
   registration: 'https://developer.spotify.com/dashboard',
   register: [
     'Choose Create app, and Web API.',
@@ -20,14 +23,13 @@ export const spotify: Profile = {
     'User Management: add each user, up to five, while the app is in development mode.',
   ],
   traps: [
-    'It refuses `localhost`. For a relay on your own machine write `http://127.0.0.1:8080` in `OAUTH_BASE_URL`. Everything else must be https.',
-    'In development mode the owner needs Premium, and only five users can sign in.',
     'Refreshing does not prolong the six months: after them the user signs in again.',
     'Without a secret (only PKCE) a refresh token works once, and each refresh gives the next.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
+      'https://developer.spotify.com/documentation/web-api/concepts/quota-modes': ['review'],
       'https://www.howtogeek.com/325675/how-to-revoke-third-party-app-permissions-from-spotify/': [
         'removeAt',
       ],
@@ -46,7 +48,7 @@ export const spotify: Profile = {
         'refreshToken',
         'rotates',
         'lifetime',
-        'trap 3',
+        'trap 1',
       ],
       'https://developer.spotify.com/blog/2025-02-12-increasing-the-security-requirements-for-integrating-with-spotify':
         ['pkce'],
@@ -54,15 +56,14 @@ export const spotify: Profile = {
         ['clientAuth'],
       'https://docs.rs/rspotifys/latest/rspotifys/struct.AuthCodePkceSpotify.html': [
         'rotates',
-        'trap 4',
+        'trap 2',
       ],
       'https://developer.spotify.com/documentation/web-api/concepts/redirect_uri': [
+        'refusedRedirects',
         'deviceFlow',
         'registration',
-        'trap 1',
       ],
-      'https://www.techzine.eu/news/devops/138608/spotify-puts-the-brakes-on-developer-mode-with-stricter-api-rules':
-        ['trap 2'],
+      'https://github.com/spotify/spotify-web-api-ts-sdk/issues/159': ['review'],
     },
   },
 };

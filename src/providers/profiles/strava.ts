@@ -15,19 +15,23 @@ export const strava: Profile = {
   lifetime: 'access token 6 hours',
   deviceFlow: 'none',
   responses: ['`athlete` holds the account; the relay drops it'],
+  review:
+    'An app for more than ten athletes has to be submitted to Strava, which decides when it looks at it.',
   registration: 'https://www.strava.com/settings/api',
   register: [
-    'Fill in the form.',
+    'Subscribe to Strava: without a subscription no app can be created. Then fill in the form.',
     'Authorization Callback Domain: the host of the redirect URI below, without https:// and path.',
   ],
   traps: [
     '`STRAVA_SCOPE` takes commas between scopes: `read,activity:read`.',
     'Users may untick scopes: the app has to look at the granted ones.',
-    'A new app admits one athlete until Strava raises the limit.',
+    'A new app admits only its owner. Raise the limit to ten athletes yourself in the settings of the app.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
+      'https://docs.tryterra.co/help-center/help-topics/connecting/getting-a-provider-developer-app-approved/strava-production-app-and-athlete-limit.md':
+        ['review'],
       'https://github.com/the-momentum/open-wearables/pull/1320': ['revocation'],
       'https://developers.strava.com/docs/authentication/': [
         'authorizeUrl',
@@ -56,9 +60,10 @@ export const strava: Profile = {
       'https://code.dblock.org/2018/11/17/dealing-with-strava-api-token-migration.html': [
         'rotates',
       ],
+      'https://developers.strava.com/docs/getting-started/': ['registration', 'trap 3'],
       'https://docs.appmixer.com/connector-configuration/strava': ['registration'],
       'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': ['trap 1'],
-      'https://communityhub.strava.com/developers-api-7/request-for-athlete-limit-increase-running-coach-pro-app-id-236045-13261':
+      'https://docs.tryterra.co/help-center/help-topics/connecting/getting-a-provider-developer-app-approved/strava-production-app-and-athlete-limit':
         ['trap 3'],
     },
     unverified: {

@@ -17,7 +17,7 @@ export const trakt: Profile = {
   revocation: { url: 'https://auth.trakt.tv/oauth/revoke', takes: 'access tokens' },
   refreshToken: 'always',
   rotates: 'yes',
-  lifetime: 'access token 1 to 7 days',
+  lifetime: 'access token 7 days',
   deviceFlow:
     'Like RFC 8628, with statuses of its own: https://docs.trakt.tv/reference/postoauthdevicecode',
   registration: 'https://app.trakt.tv/settings/apps',
@@ -27,12 +27,14 @@ export const trakt: Profile = {
     'A refresh token works once. Store the new one before you refresh again.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://docs.trakt.tv/reference/postoauthrevoke': ['revocation'],
       'https://github.com/trakt/trakt-api/blob/main/projects/api/src/contracts/oauth/index.ts': [
         'authorizeUrl',
         'tokenUrl',
+        'lifetime',
+        'revocation',
         'pkce',
         'clientAuth',
         'scope',
@@ -47,7 +49,6 @@ export const trakt: Profile = {
       'https://docs.trakt.tv/reference/postoauthdevicetoken': ['tokenUrl', 'lifetime'],
       'https://github.com/trakt/trakt-api/blob/main/projects/api/src/contracts/oauth/schema/request/tokenRefreshSchema.ts':
         ['clientSecret', 'rotates', 'refreshesWithRedirectUri', 'trap 2'],
-      'https://github.com/dylandoamaral/trakt-integration/issues/140': ['lifetime'],
       'https://docs.trakt.tv/reference/postoauthdevicecode': ['deviceFlow'],
       'https://docs.trakt.tv/docs/required-headers': [
         'tokenRequest',
@@ -57,15 +58,6 @@ export const trakt: Profile = {
       'https://docs.trakt.tv/reference/postoauthtoken': ['tokenRequest'],
       'https://github.com/trakt/trakt-api/blob/main/projects/api/src/contracts/oauth/schema/request/tokenBaseSchema.ts':
         ['registration'],
-    },
-    unverified: {
-      authorizeUrl:
-        'its own repository says auth.trakt.tv since July 2026, copies of its reference pages say api.trakt.tv',
-      tokenUrl:
-        'its own repository says auth.trakt.tv since July 2026, copies of its reference pages say api.trakt.tv',
-      lifetime: 'its documentation says 7 days, its announcement of 2025 said 24 hours',
-      revocation:
-        'its repository says auth.trakt.tv since July 2026, copies of its reference pages say api.trakt.tv',
     },
   },
 };

@@ -30,7 +30,8 @@ export const twitch: Profile = {
     'The app calls the API with its client id in `Client-Id`, beside the token.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
+    metadata: 'https://id.twitch.tv/oauth2/.well-known/openid-configuration',
     sources: {
       'https://dev.twitch.tv/docs/authentication/revoke-tokens': ['revocation'],
       'https://dev.twitch.tv/docs/authentication/getting-tokens-oauth': [
@@ -47,6 +48,7 @@ export const twitch: Profile = {
         'rotates',
         'lifetime',
       ],
+      'https://hexdocs.pm/hello_twitch_api/TwitchAPI.AuthClient.html': ['rotates'],
       'https://github.com/SocialiteProviders/Providers/blob/master/src/Twitch/Provider.php': [
         'scope',
       ],
@@ -60,6 +62,5 @@ export const twitch: Profile = {
       'https://community.latenode.com/t/getting-401-unauthorized-error-when-using-twitch-api-access-token/32107':
         ['trap 2'],
     },
-    unverified: { rotates: 'the part of its documentation that says so was not read' },
   },
 };

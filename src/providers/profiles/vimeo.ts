@@ -17,7 +17,8 @@ export const vimeo: Profile = {
   refreshToken: 'never',
   rotates: 'no refresh tokens',
   lifetime: 'until the user revokes it',
-  deviceFlow: 'none',
+  deviceFlow:
+    'Its Java SDK asks for codes at https://api.vimeo.com/oauth/device, and exchanges them at https://api.vimeo.com/oauth/device/authorize',
   responses: ['`user` holds the whole account; the relay drops it'],
   registration: 'https://developer.vimeo.com/apps',
   register: ['Choose Create an app.', 'Your callback URLs: the redirect URI below.'],
@@ -26,7 +27,7 @@ export const vimeo: Profile = {
     '`VIMEO_SCOPE` takes spaces between scopes.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://web-archive.nli.org.il/National_Library/20181105034639mp_/https://developer.vimeo.com/api/endpoints/authenticationextras':
         ['revocation'],
@@ -39,11 +40,12 @@ export const vimeo: Profile = {
         'refreshToken',
         'rotates',
         'lifetime',
-        'deviceFlow',
         'registration',
         'response 1',
         'trap 1',
       ],
+      'https://github.com/vimeo/vimeo-networking-java/blob/main/auth/src/main/java/com/vimeo/networking2/internal/AuthService.kt':
+        ['deviceFlow'],
       'https://github.com/SocialiteProviders/Providers/blob/master/src/Vimeo/Provider.php': [
         'authorizeUrl',
         'scope',
@@ -56,7 +58,8 @@ export const vimeo: Profile = {
     },
     unverified: {
       lifetime: 'its documentation says until it expires or is revoked, and names no time',
-      deviceFlow: 'no source was found for the one that it had',
+      deviceFlow:
+        'the SDK was last changed in 2023, and whether apps of others may use it is not said',
     },
   },
 };

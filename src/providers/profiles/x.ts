@@ -25,7 +25,7 @@ export const x: Profile = {
     'It was called Twitter: `PROVIDERS=x`, and settings begin with `X_`.',
   ],
   evidence: {
-    readOn: '2026-11-21',
+    checked: { on: '2026-11-22', by: 'stored copies' },
     sources: {
       'https://docs.x.com/fundamentals/authentication/oauth-2-0/user-access-token': ['revocation'],
       'https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/user-access-token': [
@@ -44,7 +44,6 @@ export const x: Profile = {
       'https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/authorization-code': [
         'tokenUrl',
         'refreshToken',
-        'rotates',
         'lifetime',
         'deviceFlow',
         'trap 1',
@@ -52,8 +51,9 @@ export const x: Profile = {
       'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/twitter.ts': [
         'scope',
       ],
+      'https://github.com/trypostit/trypost/pull/299': ['rotates'],
+      'https://github.com/trypostit/trypost/issues/126': ['rotates'],
       'https://github.com/unasuke/omniauth-twitter2/issues/4': ['trap 2'],
     },
-    unverified: { rotates: 'its documentation does not say; clients store the new one' },
   },
 };

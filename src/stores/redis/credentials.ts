@@ -23,7 +23,9 @@ export async function renewCredentials(
   return 'renewed';
 }
 
-const serverOf = ({ username: _, password: __, ...server }: RedisTarget) => JSON.stringify(server);
+/** Also without the credentials of the Sentinels, which are read at a start only. */
+const serverOf = ({ type, addresses, primaryName, tls, database }: RedisTarget) =>
+  JSON.stringify({ type, addresses, primaryName, tls, database });
 
 /** Undefined also if Redis cannot be reached, because then the old ones are of no use either. */
 async function findRefusal(target: RedisTarget): Promise<string | undefined> {

@@ -1,0 +1,48 @@
+import type { Profile } from '../profile.ts';
+
+export const kick: Profile = {
+  displayName: 'Kick',
+  authorizeUrl: 'https://id.kick.com/oauth/authorize',
+  tokenUrl: 'https://id.kick.com/oauth/token',
+  pkce: 'S256',
+  clientAuth: 'post',
+  clientSecret: 'required',
+  scope: 'user:read',
+  refreshToken: 'always',
+  rotates: 'yes',
+  lifetime: 'as `expires_in` says',
+  deviceFlow: 'none',
+  refusedRedirects: ['loopback'],
+  registration: 'https://kick.com/settings/developer',
+  register: [
+    'Switch on two-factor authentication for your account, then create an app.',
+    'Redirect URL: the redirect URI below.',
+  ],
+  traps: [
+    '`127.0.0.1` in a redirect URI becomes `localhost` on its pages, so that it no longer matches.',
+    'Its revocation endpoint takes the token in the query, where proxies log it. The relay does not use it.',
+  ],
+  evidence: {
+    checked: { on: '2026-11-22', by: 'stored copies' },
+    sources: {
+      'https://github.com/KickEngineering/KickDevDocs/blob/main/getting-started/generating-tokens-oauth2-flow.md':
+        [
+          'authorizeUrl',
+          'tokenUrl',
+          'pkce',
+          'clientAuth',
+          'clientSecret',
+          'refreshToken',
+          'rotates',
+          'lifetime',
+          'deviceFlow',
+          'refusedRedirects',
+          'trap 1',
+          'trap 2',
+        ],
+      'https://github.com/KickEngineering/KickDevDocs/blob/main/getting-started/kick-apps-setup.md':
+        ['registration'],
+      'https://github.com/KickEngineering/KickDevDocs/blob/main/scopes/scopes.md': ['scope'],
+    },
+  },
+};

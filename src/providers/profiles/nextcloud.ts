@@ -1,0 +1,57 @@
+import type { Profile } from '../profile.ts';
+
+export const nextcloud: Profile = {
+  displayName: 'Nextcloud',
+  authorizeUrl: '[url]/apps/oauth2/authorize',
+  tokenUrl: '[url]/apps/oauth2/api/v1/token',
+  pkce: 'S256',
+  clientAuth: 'post',
+  clientSecret: 'required',
+  refreshToken: 'always',
+  rotates: 'yes',
+  lifetime: 'access token 1 hour',
+  deviceFlow:
+    'Login flow v2, which gives app passwords: https://docs.nextcloud.com/server/latest/developer_manual/client_apis/LoginFlow/index.html',
+  responses: [
+    '`user_id` is beside the tokens; the relay drops it',
+    'a refresh token that it does not know gets `invalid_request`, not `invalid_grant`',
+  ],
+  registration: '[url]/settings/admin/security',
+  register: [
+    'As an administrator add a client under OAuth 2.0 clients.',
+    'Redirection URI: the redirect URI below.',
+  ],
+  traps: [
+    'It has no scopes: every token reads and writes all of the account.',
+    'If its addresses contain `index.php`, so does `NEXTCLOUD_URL`: `https://cloud.example/index.php`.',
+    'Older versions ignore PKCE, and then the secret alone protects the code.',
+  ],
+  evidence: {
+    checked: { on: '2026-11-22', by: 'stored copies' },
+    sources: {
+      'https://docs.nextcloud.com/server/latest/admin_manual/configuration_server/oauth2.html': [
+        'authorizeUrl',
+        'tokenUrl',
+        'clientSecret',
+        'scope',
+        'registration',
+        'trap 1',
+        'trap 2',
+      ],
+      'https://github.com/nextcloud/server/blob/master/apps/oauth2/lib/Controller/LoginRedirectorController.php':
+        ['pkce', 'trap 3'],
+      'https://github.com/nextcloud/server/blob/master/apps/oauth2/lib/Controller/OauthApiController.php':
+        [
+          'pkce',
+          'clientAuth',
+          'clientSecret',
+          'refreshToken',
+          'rotates',
+          'lifetime',
+          'response 1',
+          'response 2',
+        ],
+    },
+    unverified: { deviceFlow: 'its page was not read' },
+  },
+};

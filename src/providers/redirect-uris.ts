@@ -1,0 +1,61 @@
+/**
+ * Which redirect URIs a provider refuses. They decide whether a relay on this machine, in a home
+ * network or under a name of its own can be registered there.
+ */
+import ipaddr from 'ipaddr.js';
+import { isLoopback, parseUrl } from './url.ts';
+
+/** Kinds of redirect URI: as a warning says it of one, as a guide says it of all, and what to write instead. */
+export const REDIRECT_KINDS = {
+  localhost: {
+    one: 'the name localhost',
+    all: 'the name `localhost`',
+    instead: 'write 127.0.0.1 instead',
+  },
+  loopback: {
+    one: 'a loopback address',
+    all: 'a loopback address such as `127.0.0.1`',
+    instead: 'write localhost instead',
+  },
+  http: {
+    one: 'plain http',
+    all: 'plain http, except on the machine itself',
+    instead: 'use https',
+  },
+  address: {
+    one: 'an IP address',
+    all: 'an IP address, except that of the machine itself',
+    instead: 'use a name',
+  },
+  private: {
+    one: 'a name that is not in the public DNS',
+    all: 'a name that is not in the public DNS, such as `relay.local`',
+    instead: 'use one that is',
+  },
+} as const;
+
+export type RedirectKind = keyof typeof REDIRECT_KINDS;
+
+/** Never in the public DNS: RFC 6761 §6, RFC 6762 §3 and its appendix G, RFC 8375 §3. */
+const PRIVATE_ENDINGS = [
+  ...['localhost', 'test', 'invalid', 'local', 'home.arpa'],
+  ...['intranet', 'internal', 'private', 'corp', 'home', 'lan'],
+];
+
+/** Of a base URL, as the redirect URI begins with it. None: nobody is known to refuse it. */
+export function redirectKindsOf(baseUrl: string): readonly RedirectKind[] {
+  const url = parseUrl(baseUrl);
+  if (url === undefined) return [];
+  if (isLoopback(url)) return [url.hostname === 'localhost' ? 'localhost' : 'loopback'];
+  const host = url.hostname.replace(/^\[|\]$|\.$/g, '');
+  return [
+    ...(url.protocol === 'http:' ? (['http'] as const) : []),
+    ...(ipaddr.isValid(host) ? (['address'] as const) : []),
+    ...(isPrivateName(host) ? (['private'] as const) : []),
+  ];
+}
+
+function isPrivateName(host: string): boolean {
+  if (ipaddr.isValid(host)) return false;
+  return !host.includes('.') || PRIVATE_ENDINGS.some((ending) => host.endsWith(`.${ending}`));
+}

@@ -1,0 +1,115 @@
+/** `npm run check-profiles` against providers that have moved, are slow, or cannot be reached. */
+import { expect, test } from 'bun:test';
+import { checkProfiles } from '../../scripts/check-profiles.ts';
+import { PROFILES } from '../../src/providers/known.ts';
+import type { Profile } from '../../src/providers/profile.ts';
+import type { Fetch } from '../kit/service.ts';
+
+const DISCORD = PROFILES.get('discord') as Profile;
+const METADATA = DISCORD.evidence.metadata ?? '';
+
+/** What Discord's metadata says. */
+const published = {
+  issuer: 'https://discord.com',
+  authorization_endpoint: DISCORD.authorizeUrl,
+  token_endpoint: DISCORD.tokenUrl,
+  revocation_endpoint: DISCORD.revocation?.url,
+  token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+  code_challenge_methods_supported: ['S256'],
+};
+
+/** A network in which every page is there, apart from these. */
+function network(pages: Readonly<Record<string, () => Response>>): Fetch {
+  return async (url) => {
+    const page = pages[url] ?? (url === METADATA ? () => Response.json(published) : undefined);
+    return page?.() ?? new Response('a page');
+  };
+}
+
+const check = (pages: Readonly<Record<string, () => Response>>, profile = DISCORD) =>
+  checkProfiles([['discord', profile]], network(pages));
+
+test('providers that are as their profiles say are no news', async () => {
+  const { moved, unread, asked } = await check({});
+  expect({ moved, unread }).toEqual({ moved: [], unread: [] });
+  expect(asked).toBe(Object.keys(DISCORD.evidence.sources).length + 2);
+});
+
+test.each([
+  ['token_endpoint', 'https://discord.com/api/v99/token', 'token endpoint'],
+  ['revocation_endpoint', 'https://discord.com/elsewhere', 'revocation endpoint'],
+  ['code_challenge_methods_supported', ['plain'], 'PKCE S256 is none'],
+  ['token_endpoint_auth_methods_supported', ['private_key_jwt'], 'client_secret_post is missing'],
+])('metadata with another %s is reported', async (field, value, expected) => {
+  const { moved } = await check({
+    [METADATA]: () => Response.json({ ...published, [field]: value }),
+  });
+  expect(moved).toEqual([expect.stringContaining(expected)]);
+  expect(moved[0]).toStartWith('discord: ');
+});
+
+test('a secret that has become optional is reported, and silence contradicts nothing', async () => {
+  const required: Profile = { ...DISCORD, clientSecret: 'required' };
+  expect((await check({}, required)).moved).toEqual([
+    expect.stringContaining('a required client secret is optional'),
+  ]);
+  const { issuer, authorization_endpoint, token_endpoint } = published;
+  const terse = { issuer, authorization_endpoint, token_endpoint };
+  expect((await check({ [METADATA]: () => Response.json(terse) })).moved).toEqual([]);
+});
+
+const [PAGE = ''] = Object.keys(DISCORD.evidence.sources);
+const redirectTo = (status: number, location: string) => () =>
+  new Response(null, { status, headers: { location } });
+
+test.each([
+  ['is gone (404)', () => new Response('', { status: 404 })],
+  ['is gone (410)', () => new Response('', { status: 410 })],
+  ['has moved to https://new.example/docs', redirectTo(301, 'https://new.example/docs')],
+  ['has moved to', redirectTo(308, '/elsewhere')],
+])('a page that %s is reported', async (problem, page) => {
+  const { moved, unread } = await check({ [PAGE]: page });
+  expect({ moved, unread }).toEqual({ moved: [expect.stringContaining(problem)], unread: [] });
+});
+
+test.each([
+  ['a sign-in', redirectTo(302, 'https://discord.com/login')],
+  ['the same page with a slash', redirectTo(301, `${PAGE}/`)],
+  ['a refusal of programs', () => new Response('', { status: 403 })],
+])('%s is no news', async (_, page) => {
+  expect(await check({ [PAGE]: page })).toMatchObject({ moved: [], unread: [] });
+});
+
+test('what cannot be read has not moved', async () => {
+  const broken = () => {
+    throw new TypeError('fetch failed');
+  };
+  for (const page of [
+    broken,
+    () => new Response('', { status: 503 }),
+    redirectTo(301, 'http://['),
+  ]) {
+    expect(await check({ [PAGE]: page })).toMatchObject({
+      moved: [],
+      unread: [expect.stringContaining(PAGE)],
+    });
+  }
+  expect(await check({ [METADATA]: () => new Response('{') })).toMatchObject({ moved: [] });
+});
+
+test('of all profiles, each page is fetched once', async () => {
+  const asked: string[] = [];
+  await checkProfiles(PROFILES, async (url) => {
+    asked.push(url);
+    return new Response(null, { status: 404 });
+  });
+  const pages = asked.filter((url) => !url.includes('/.well-known/'));
+  expect(new Set(pages).size).toBe(pages.length);
+  expect(asked.filter((url) => !url.startsWith('https://'))).toEqual([]);
+});
+
+test('text of a provider reaches the terminal without control characters', async () => {
+  const hostile = { ...published, token_endpoint: 'https://evil.example/\u009b2J' };
+  const { moved } = await check({ [METADATA]: () => Response.json(hostile) });
+  expect(moved).toEqual([expect.stringContaining('<U+009B>')]);
+});
