@@ -262,8 +262,6 @@ export function createService(
       relay.close();
     },
     async readState() {
-      // Expired sessions in memory would be counted.
-      await Promise.resolve(store.sweep()).catch(() => {});
       const liveSessions = await Promise.resolve(store.countLive()).catch(() => undefined);
       return {
         liveSessions,
