@@ -61,7 +61,7 @@ export function expectStatus(answer: Answer, status: number): void {
 }
 
 /** What a very busy machine may add to an answer. Much less than the default hold of 50 s. */
-const BUSY_SECONDS = 20;
+const BUSY_SECONDS = 10;
 
 /** An answer that was not held. */
 export function expectAtOnce(answer: Answer): void {

@@ -83,7 +83,7 @@ export function renderConfirm(confirm: Confirm): string {
               <bdi dir="ltr" class="link">
                 {inApp.link.replace(/[^/]*$/, '')}
                 <wbr />
-                {inApp.link.replace(/^.*\//, '')}
+                <span>{inApp.link.replace(/^.*\//, '')}</span>
               </bdi>
             )}
           </p>

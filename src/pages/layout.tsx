@@ -34,7 +34,7 @@ export interface PageContent {
   readonly words: Messages['links'];
   readonly frame: Frame;
   readonly title: string;
-  /** Whether the page says so much that its lines are closer. */
+  /** Whether the page says so much that its lines are closer on a short screen. */
   readonly isDense?: boolean;
   /** Whether search engines may list the page: only the home page. */
   readonly isPublic?: boolean;

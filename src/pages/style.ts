@@ -10,8 +10,9 @@ import type { Picture } from './picture.ts';
  * own text size applies. Buttons are at least 44 px high (2.5.5). The smallest screen is
  * 320 by 568 px. Decline is as large and as legible as Continue: beside it if both words
  * have room in half a row, otherwise below. Of a list, labels are beside values if the card
- * has room, otherwise above: all in the same way. `.whole` is not broken over two lines
- * unless it is longer than one.
+ * has room, otherwise above: all in the same way. The lines of `.dense` are closer on a short
+ * screen. `.whole` is not broken over two lines unless it is longer than one. The sentence
+ * below a heading is not balanced, which would often divide "sign-in".
  */
 const STYLE = `
 :root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#111827;--quiet:#374151;--line:#6b7280;--rule:#d1d5db;--good:#166534;--bad:#991b1b;--note:#fef3c7;--mark:#92400e}
@@ -26,11 +27,11 @@ h1{margin:0 0 .5rem;font-size:min(1.5rem,9vw);line-height:1.25}
 p{margin:0;color:var(--quiet)}
 p+p{margin-top:.625rem}
 h1,p,label,small{text-wrap:balance}
+h1+p{text-wrap:pretty}
 .whole{display:inline-block;max-width:100%}
-html:lang(ko){word-break:keep-all}html:lang(ja){word-break:auto-phrase}:lang(ja) h1{word-break:keep-all}:lang(ja) :is(.text,.note,.about,.aside){word-break:normal}
+html:lang(ko){word-break:keep-all}html:lang(ja){word-break:auto-phrase}:lang(ja) h1{word-break:keep-all}:lang(ja) :is([role=alert],.text,.note,.about,.aside){word-break:normal}
 strong{display:block;color:var(--text)}
-[role=alert],.about,.note,.text,.aside{text-align:start;text-wrap:wrap}
-:is(.note,.about) p{text-wrap:wrap}
+[role=alert],.text,.aside,:is(.note,.about) p{text-align:start;text-wrap:pretty}
 [role=alert]{padding:.75rem;border:2px solid var(--bad);border-radius:.5rem}
 [role=alert] strong{color:var(--bad)}
 form{margin-top:1.25rem}
@@ -51,22 +52,27 @@ dt{color:var(--quiet);font-size:.875rem;overflow-wrap:break-word}
 dd{margin:0;font-weight:600}
 @container (min-width:14rem){dl{display:grid;grid-template-columns:fit-content(50%) 1fr}dl>div{display:contents}dt,dd{padding:.375rem 0;border-bottom:1px solid var(--rule)}dt{padding-inline-end:.75rem}}
 dl>:last-child,dl>:last-child>*{border:0}
-.dense{padding-block:1rem .875rem;line-height:1.35}
-.dense :is(p,dl,form,.note){margin-top:.5rem}
-.dense :is(dt,dd){padding-block:.0625rem;line-height:1.25rem}
-.dense .text{font-size:1rem}
-.compare{padding:.375rem .5rem .25rem;border-radius:.75rem;background:var(--page);font-size:1rem}
+.compare{margin-top:1rem;padding:.5rem .5rem .375rem;border-radius:.75rem;background:var(--page);font-size:1rem}
 .compare .code{display:block;color:var(--text);font-size:min(2.25rem,10vw);font-weight:700;line-height:1.25;white-space:nowrap}
-.dense .note{display:flex;gap:.5rem;padding:.5rem .625rem;border-inline-start:.25rem solid var(--mark);border-radius:.5rem;background:var(--note)}
+.text,.aside{margin-top:1rem}
+.note{display:flex;gap:.5rem;margin-top:1rem;padding:.625rem;border-inline-start:.25rem solid var(--mark);border-radius:.5rem;background:var(--note)}
 .note p{flex:1;font-size:1rem;color:var(--text)}
-.dense .note p{margin:0}
 .note svg{flex:none;width:1.5rem;height:1.5rem;margin:0;color:var(--mark)}
 .aside{padding:.5rem;border:2px solid var(--line);border-radius:.5rem}
 .link{display:block;user-select:all;-webkit-user-select:all;color:var(--text);font-weight:600}
+.link span{white-space:nowrap}
 .choice{display:flex;flex-wrap:wrap;gap:.5rem}
 .choice button{flex:1 1 calc(50% - .25rem);width:auto;margin:0;padding-inline:.25rem;font-size:1rem}
 footer{max-width:100%;overflow-wrap:anywhere;text-align:center;display:flex;flex-wrap:wrap;justify-content:center;column-gap:1rem;padding-top:.25rem;font-size:.9375rem}
 footer a{max-width:100%;display:inline-flex;align-items:center;min-width:44px;min-height:44px;color:var(--text)}
+@media (max-height:44rem){
+.dense{padding-block:1rem .875rem;line-height:1.35}
+.dense :is(.compare,dl,.text,.note,.aside,form){margin-top:.5rem}
+.dense .compare{padding-block:.375rem .25rem}
+.dense .note{padding-block:.5rem}
+.dense :is(dt,dd){padding-block:.0625rem;line-height:1.25rem}
+.dense .text{font-size:1rem}
+}
 @media (forced-colors:active){main,.compare{border:1px solid}}
 `.trim();
 

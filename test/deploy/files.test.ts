@@ -17,7 +17,7 @@ const read = (file: string) => readFileSync(`${ROOT}deploy/${file}`, 'utf8');
 interface Container {
   readonly environment?: Record<string, string>;
   readonly env_file?: string;
-  readonly secrets?: readonly string[];
+  readonly volumes?: readonly string[];
   readonly networks: Readonly<Record<string, { readonly aliases?: readonly string[] }>>;
 }
 
@@ -51,7 +51,7 @@ test.each(['compose.yaml', 'compose.home.yaml'])(
     const relay = services['relay-1'] ?? services.relay;
     expect(relay).toMatchObject({
       env_file: '.env',
-      volumes: ['./secrets/clients:/run/secrets/clients:ro'],
+      volumes: ['./secrets/relay:/run/secrets/relay:ro'],
     });
     const ofOneProvider = Object.keys(relay?.environment ?? {}).filter((name) =>
       /CLIENT/.test(name),
@@ -59,6 +59,16 @@ test.each(['compose.yaml', 'compose.home.yaml'])(
     expect(ofOneProvider).toEqual([]);
   },
 );
+
+test('Prometheus scrapes the relays of compose.yaml, with files that are in deploy/', () => {
+  const { prometheus } = compose.services;
+  const files = prometheus?.volumes?.filter((each) => each.startsWith('./')) ?? [];
+  for (const file of files) expect(read(file.split(':')[0] ?? '')).not.toBe('');
+  expect(files.length).toBe(2);
+  const targets = /targets: \[(.+)\]$/m.exec(read('prometheus.yaml'))?.[1]?.split(', ') ?? [];
+  const relays = Object.keys(compose.services).filter((name) => name.startsWith('relay-'));
+  expect(targets).toEqual(relays.map((name) => `${name}:9090`));
+});
 
 test('the relay does not mind what .env has for Compose itself', async () => {
   const relay = await startRelay({ RELAY_HOST: 'relay.example', COMPOSE_PROFILES: 'metrics' });

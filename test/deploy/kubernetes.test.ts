@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as models from 'kubernetes-models';
 import packageJson from '../../package.json' with { type: 'json' };
+import { DEFAULT_REDIS_WAIT_SECONDS } from '../../src/limits.ts';
 import { RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { DEFAULT_POLL_SECONDS } from '../kit/limits.ts';
 import { runChild } from '../kit/process.ts';
@@ -223,6 +224,12 @@ describe.each(EXAMPLES)('%s', (_, manifests) => {
         value: `${containerPort}`,
       });
     }
+  });
+
+  test('the pod has time to start while Redis does not run yet', () => {
+    const { periodSeconds, failureThreshold } = relay?.startupProbe ?? {};
+    const seconds = Number(periodSeconds) * Number(failureThreshold);
+    expect(seconds).toBeGreaterThan(DEFAULT_REDIS_WAIT_SECONDS + 30);
   });
 
   test('the pod has time to stop after preStop, which needs no shell', () => {

@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { pollOnce, pollUntilDone, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
 import { startDns } from '../kit/dns.ts';
 import { findFreePort } from '../kit/process.ts';
-import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { serveBytes, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { startProxy } from '../kit/proxies.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
@@ -115,6 +115,28 @@ test.each(['nginx', 'HAProxy'] as const)(
 
 const countPolls = (relay: Awaited<ReturnType<typeof startRelay>>) =>
   relay.events('poll_waiting').length;
+
+test('nginx sends a lost poll four times, and a lost refresh once: the first relay may have handled it', async () => {
+  using dns = await startDns();
+  let arrived = 0;
+  const relay = await serveBytes((socket) => {
+    arrived += 1;
+    socket.destroy();
+  });
+  dns.set('relay', ['127.0.0.1', '127.0.0.1']);
+  await using proxy = await startProxy('nginx', [relay.port], { dnsPort: dns.port });
+  for (const [path, init, times] of [
+    ['/auth/result?session=s', {}, 4],
+    ['/refresh', { method: 'POST', body: '{}' }, 1],
+    ['/oauth2/mal/token', { method: 'POST', body: 'a=b' }, 1],
+    ['/link', { method: 'POST', body: 'a=b' }, 1],
+  ] as const) {
+    arrived = 0;
+    expect((await proxy.ask(path, init)).status).toBe(502);
+    expect([path, arrived]).toEqual([path, times]);
+  }
+  await relay.stop();
+});
 
 test('nginx sends a start that found no relay to the next one: nothing was sent', async () => {
   await using stage = await startStage('nginx');

@@ -54,7 +54,7 @@ describe('the page at the end', () => {
   });
 
   const THEIRS = 'MyAnimeList didn’t answer as it should.';
-  const REFUSED = 'MyAnimeList refused the sign-in.';
+  const REFUSED = 'MyAnimeList refused it, perhaps because it took too long.';
   test.each<[string, Fetch, string]>([
     ['no answer', () => Promise.reject(new Error('ECONNREFUSED')), THEIRS],
     ['a fault of the provider', answering(500, {}), THEIRS],

@@ -197,7 +197,7 @@ test('a relay process logs what is unverified, and sends what a profile requires
 
 test('Discord, Spotify and GitLab need no secret, so that devices can exchange the code themselves', () => {
   const withoutSecret = ['discord', 'spotify', 'gitlab'].map((name) => {
-    const env = { OAUTH_BASE_URL: BASE_URL, PROVIDERS: name };
+    const env = { OAUTH_BASE_URL: BASE_URL, APP_NAME: 'Acme', PROVIDERS: name };
     return readSettings({ ...env, [`${name.toUpperCase()}_CLIENT_ID`]: ID }, () => '');
   });
   for (const read of withoutSecret) {

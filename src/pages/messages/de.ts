@@ -11,10 +11,9 @@ export const de: Messages = {
     title: 'Anmeldung fehlgeschlagen',
     cancelled: 'Die Anmeldung wurde abgebrochen.',
     notSignedIn: 'Ihr Gerät wurde nicht angemeldet. Sie können diesen Tab schließen.',
-    tryAgain: 'Die Anmeldung ist fehlgeschlagen. Bitte versuchen Sie es noch einmal.',
-    incomplete: 'Die Antwort des Anbieters war unvollständig. Bitte versuchen Sie es noch einmal.',
-    notCompleted:
-      'Die Anmeldung konnte nicht abgeschlossen werden. Bitte versuchen Sie es noch einmal.',
+    tryAgain: 'Die Anmeldung ist fehlgeschlagen.',
+    incomplete: 'Die Antwort des Anbieters war unvollständig.',
+    notCompleted: 'Die Anmeldung konnte nicht abgeschlossen werden.',
     linkInvalid: (app = 'der App') =>
       `Dieser Anmeldelink ist nicht mehr gültig. Bitte beginnen Sie in ${app} von vorn.`,
     linkEnded:

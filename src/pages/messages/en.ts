@@ -18,7 +18,7 @@ export const en: Messages = {
     linkEnded:
       'It has expired or been used already. If you’ve just signed in, your device may be signed in.',
     providerFault: (provider) => `${provider} didn’t answer as it should.`,
-    refused: (provider) => `${provider} refused the sign-in. Perhaps it took too long.`,
+    refused: (provider) => `${provider} refused it, perhaps because it took too long.`,
     tellOperator: 'If it happens again, tell the operator of this service the reference.',
     ownFault: 'The fault is with this service. Reload this page in a moment.',
     startAgain: (device = 'your device') => `Start again on ${device}.`,

@@ -10,9 +10,9 @@ export const es: Messages = {
     title: 'Error al iniciar sesión',
     cancelled: 'Se ha cancelado el inicio de sesión.',
     notSignedIn: 'No se ha iniciado sesión en tu dispositivo. Puedes cerrar esta pestaña.',
-    tryAgain: 'No se pudo iniciar sesión. Inténtalo de nuevo.',
-    incomplete: 'La respuesta del proveedor estaba incompleta. Inténtalo de nuevo.',
-    notCompleted: 'No se pudo completar el inicio de sesión. Inténtalo de nuevo.',
+    tryAgain: 'No se pudo iniciar sesión.',
+    incomplete: 'La respuesta del proveedor estaba incompleta.',
+    notCompleted: 'No se pudo completar el inicio de sesión.',
     linkInvalid: (app = 'la aplicación') =>
       `Este enlace para iniciar sesión ya no es válido. Vuelve a empezar desde ${app}.`,
     linkEnded:

@@ -13,9 +13,9 @@ export const fr: Messages = {
     title: 'Échec de la connexion',
     cancelled: 'La connexion a été annulée.',
     notSignedIn: 'Votre appareil n’a pas été connecté. Vous pouvez fermer cet onglet.',
-    tryAgain: 'La connexion a échoué. Veuillez réessayer.',
-    incomplete: 'La réponse du fournisseur était incomplète. Veuillez réessayer.',
-    notCompleted: 'Impossible de terminer la connexion. Veuillez réessayer.',
+    tryAgain: 'La connexion a échoué.',
+    incomplete: 'La réponse du fournisseur était incomplète.',
+    notCompleted: 'Impossible de terminer la connexion.',
     linkInvalid: (app = 'l’application') =>
       `Ce lien de connexion n’est plus valide. Veuillez recommencer depuis ${app}.`,
     linkEnded:
@@ -79,7 +79,7 @@ export const fr: Messages = {
   tooManyTries: {
     title: 'Trop de tentatives',
     message: (seconds) =>
-      `Veuillez patienter. Cette page réessaie d’elle-même dans ${seconds} secondes.`,
+      `Veuillez patienter. Cette page réessaiera automatiquement dans ${seconds} secondes.`,
   },
   links: {
     privacy: 'Politique de confidentialité',

@@ -10,9 +10,9 @@ export const it: Messages = {
     title: 'Accesso non riuscito',
     cancelled: 'L’accesso è stato annullato.',
     notSignedIn: 'L’accesso sul tuo dispositivo non è avvenuto. Puoi chiudere questa scheda.',
-    tryAgain: 'L’accesso non è riuscito. Riprova.',
-    incomplete: 'La risposta del provider era incompleta. Riprova.',
-    notCompleted: 'Non è stato possibile completare l’accesso. Riprova.',
+    tryAgain: 'L’accesso non è riuscito.',
+    incomplete: 'La risposta del provider era incompleta.',
+    notCompleted: 'Non è stato possibile completare l’accesso.',
     linkInvalid: (app) =>
       `Questo link di accesso non è più valido. Ricomincia ${app ? `da ${app}` : 'dall’app'}.`,
     linkEnded:

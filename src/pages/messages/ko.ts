@@ -15,9 +15,9 @@ export const ko: Messages = {
     title: '로그인 실패',
     cancelled: '로그인이 취소되었습니다.',
     notSignedIn: '기기에서 로그인되지 않았습니다. 이 탭을 닫아도 됩니다.',
-    tryAgain: '로그인하지 못했습니다. 다시 시도해 주세요.',
-    incomplete: '받은 응답이 불완전합니다. 다시 시도해 주세요.',
-    notCompleted: '로그인을 완료하지 못했습니다. 다시 시도해 주세요.',
+    tryAgain: '로그인하지 못했습니다.',
+    incomplete: '받은 응답이 불완전합니다.',
+    notCompleted: '로그인을 완료하지 못했습니다.',
     linkInvalid: (app) =>
       `이 로그인 링크는 더 이상 유효하지 않습니다. ${named(app)}에서 다시 시작해 주세요.`,
     linkEnded:
@@ -36,7 +36,7 @@ export const ko: Messages = {
       `휴대전화를 사용해 TV나 다른 기기의 ${named(app)}에 로그인하는 서비스입니다. 로그인은 사용하는 계정의 사이트에서 이루어지므로 비밀번호는 이곳을 거치지 않습니다.`,
     data: (app) =>
       `${named(app)}은 사용자가 동의한 경우에만 계정에 접근할 수 있습니다. 이 서비스는 접근 권한을 기기에 전달할 뿐, 저장하지 않습니다.`,
-    providers: '로그인할 수 있는 서비스',
+    providers: '서비스',
   },
   codeForm: {
     title: '코드 입력',

@@ -16,6 +16,7 @@ export interface Messages {
     readonly cancelled: string;
     /** After `cancelled`: what that means. */
     readonly notSignedIn: string;
+    /** In English, as in the two below, with an instruction, because docs/protocol.md §5 has it. */
     readonly tryAgain: string;
     readonly incomplete: string;
     readonly notCompleted: string;

@@ -11,9 +11,9 @@ export const ptBr: Messages = {
     title: 'Falha no login',
     cancelled: 'O login foi cancelado.',
     notSignedIn: 'O login não foi feito no seu dispositivo. Você pode fechar esta aba.',
-    tryAgain: 'O login falhou. Tente novamente.',
-    incomplete: 'A resposta do provedor estava incompleta. Tente novamente.',
-    notCompleted: 'Não foi possível concluir o login. Tente novamente.',
+    tryAgain: 'O login falhou.',
+    incomplete: 'A resposta do provedor estava incompleta.',
+    notCompleted: 'Não foi possível concluir o login.',
     linkInvalid: (app) =>
       `Este link de login não é mais válido. Comece de novo ${app ? `em ${app}` : 'pelo aplicativo'}.`,
     linkEnded:

@@ -10,9 +10,9 @@ export const zhHans: Messages = {
     title: '登录失败',
     cancelled: '登录已取消。',
     notSignedIn: '您的设备未登录。您可以关闭此标签页。',
-    tryAgain: '登录失败，请重试。',
-    incomplete: '收到的响应不完整，请重试。',
-    notCompleted: '无法完成登录，请重试。',
+    tryAgain: '登录失败。',
+    incomplete: '收到的响应不完整。',
+    notCompleted: '无法完成登录。',
     linkInvalid: (app = '应用') => `此登录链接已失效，请从${app}重新开始。`,
     linkEnded: '它已过期或已被使用。如果您刚刚登录，设备可能已经登录。',
     providerFault: (provider) => `${provider}没有正确响应。`,
@@ -28,7 +28,7 @@ export const zhHans: Messages = {
       `通过此服务，您可以用手机登录电视或其他设备上的${app}。登录在您账号所属网站的页面上进行，您的密码不会经过这里。`,
     data: (app) =>
       `只有在您同意后，${app}才能访问您的账号。此服务只将访问权限转交给您的设备，不会保存。`,
-    providers: '可用的服务',
+    providers: '服务',
   },
   codeForm: {
     title: '输入代码',

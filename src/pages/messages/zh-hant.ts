@@ -10,9 +10,9 @@ export const zhHant: Messages = {
     title: '登入失敗',
     cancelled: '登入已取消。',
     notSignedIn: '您的裝置未登入。您可以關閉此分頁。',
-    tryAgain: '登入失敗，請再試一次。',
-    incomplete: '收到的回應不完整，請再試一次。',
-    notCompleted: '無法完成登入，請再試一次。',
+    tryAgain: '登入失敗。',
+    incomplete: '收到的回應不完整。',
+    notCompleted: '無法完成登入。',
     linkInvalid: (app = '應用程式') => `此登入連結已失效，請從${app}重新開始。`,
     linkEnded: '它已過期或已被使用。如果您剛剛登入，裝置可能已經登入。',
     providerFault: (provider) => `${provider}沒有正確回應。`,
@@ -28,7 +28,7 @@ export const zhHant: Messages = {
       `透過此服務，您可以用手機登入電視或其他裝置上的${app}。登入在您帳號所屬網站的頁面上進行，您的密碼不會經過這裡。`,
     data: (app) =>
       `只有在您同意後，${app}才能存取您的帳號。此服務只會將存取權轉交給您的裝置，不會保留。`,
-    providers: '可用的服務',
+    providers: '服務',
   },
   codeForm: {
     title: '輸入代碼',
