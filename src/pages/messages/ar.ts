@@ -14,7 +14,7 @@ export const ar: Messages = {
     title: 'تعذّر تسجيل الدخول',
     cancelled: 'أُلغي تسجيل الدخول.',
     notSignedIn: 'لم يُسجَّل الدخول على جهازك. يمكنك إغلاق علامة التبويب هذه.',
-    tryAgain: 'تعذّر تسجيل الدخول.',
+    tryAgain: 'لم يكتمل تسجيل الدخول.',
     incomplete: 'كان الردّ الوارد ناقصًا.',
     notCompleted: 'تعذّر إكمال تسجيل الدخول.',
     linkInvalid: (app) =>
