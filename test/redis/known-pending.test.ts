@@ -25,11 +25,9 @@ import { pollUntil } from '../kit/wait.ts';
 setDefaultTimeout(30_000);
 
 const redis = await startRedis();
-let aheadMs = 0;
-const timers = { ...systemClock, now: () => systemClock.now() + aheadMs };
 const prefix = 'known:';
 const [own, other] = await Promise.all([
-  openTestRedis(redis.url, { prefix, timers }),
+  openTestRedis(redis.url, { prefix }),
   openTestRedis(redis.url, { prefix }),
 ]);
 afterAll(() => {
@@ -109,7 +107,7 @@ test('however many come, the last 20,000 are remembered, and at most twice as ma
 
 test('it is forgotten after KNOWN_PENDING_MS, and after each claim known again', async () => {
   const { pollSecret } = await register(own.store);
-  aheadMs += KNOWN_PENDING_MS;
+  own.time.advance(KNOWN_PENDING_MS);
   expect(isKnown(own.store, pollSecret)).toBe(false);
   await own.store.claim(pollSecret);
   expect(isKnown(own.store, pollSecret)).toBe(true);
@@ -145,12 +143,11 @@ describe('a poll whose session expires while it is held', () => {
 
   /** A relay, and a store whose clock is years ahead, 5 s before the session expires. */
   async function openApart() {
-    const { time, store, stores, close } = await openTestRedis(redis.url, { timers });
+    const { time, store, stores, close } = await openTestRedis(redis.url);
     const clock = createFakeClock();
     const service = createTestService({}, { stores, sharing: { store: stores.sessions, clock } });
     const { session } = await start(service);
     time.advance(LIFETIME_MS - 5_000);
-    aheadMs += KNOWN_PENDING_MS;
     const polled = poll(service, session);
     await pollUntil('its claim has been answered', () => isKnown(store, session));
     await runTurns();

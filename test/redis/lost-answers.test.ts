@@ -214,7 +214,7 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
     expect(await pollUntilDone([other], session)).toEqual({ error: 'access_denied' });
     const again = await decide(other, link, 'decline');
     expect(again.status).toBe(200);
-    expect(await textOf(again)).toContain('Sign-in was cancelled.');
+    expect(await textOf(again)).toContain('Sign-in cancelled');
   });
 });
 

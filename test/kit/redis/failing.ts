@@ -1,4 +1,6 @@
 /** Groups that fail over by themselves, and how a test makes them do so. */
+
+import { pollUntil } from '../wait.ts';
 import {
   type ClusterOptions,
   type Failing,
@@ -6,6 +8,9 @@ import {
   startRedisSentinel,
 } from './groups.ts';
 import type { RedisServer } from './server.ts';
+
+/** After so long a replica that was asked to take over gives up (CLUSTER_MF_TIMEOUT of Redis), and some more. */
+const MANUAL_FAILOVER_MS = 6_000;
 
 /** Any key has a master: that of this one is made to fail. */
 const KEY = 'any';
@@ -33,7 +38,16 @@ export async function startFailingCluster(
     },
     async replacePrimary() {
       const old = await primary();
-      await (await replicaOf(old, cluster.nodes)).cli('CLUSTER', 'FAILOVER');
+      const replica = await replicaOf(old, cluster.nodes);
+      let askedAtMs = Number.NEGATIVE_INFINITY;
+      await pollUntil('the replica takes over', async () => {
+        if ((await replica.cli('ROLE')).startsWith('master')) return true;
+        // On a busy machine Redis gives up, and says nothing.
+        if (performance.now() - askedAtMs < MANUAL_FAILOVER_MS) return false;
+        askedAtMs = performance.now();
+        await replica.cli('CLUSTER', 'FAILOVER');
+        return false;
+      });
       return old;
     },
     waitForPromotion: (old) => cluster.waitForNewOwner(KEY, old),
