@@ -117,7 +117,7 @@ test('settings: what does not fit this machine', async () => {
   const { certificateFile, keyFile } = await writeCertificate(folder);
   const { findings } = await runCheck({
     ...{ TLS_CERT_FILE: certificateFile, TLS_KEY_FILE: keyFile },
-    OAUTH_BASE_URL: 'https://relay.invalid',
+    ...{ OAUTH_BASE_URL: 'https://relay.invalid', APP_NAME: 'Acme' },
   });
   expect(findings.filter(({ mark }) => mark === 'warning').map(({ text }) => text)).toEqual([
     'TLS_CERT_FILE is not a certificate for relay.invalid, the host of OAUTH_BASE_URL',
