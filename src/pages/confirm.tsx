@@ -1,8 +1,8 @@
 /** @jsxImportSource hono/jsx */
 /**
  * The confirmation page, before the provider: the code to compare, which device and app ask,
- * what follows, and when to decline. Opening a link or a code that somebody else sent must not complete a
- * sign-in by itself. RFC 8628 §3.3.1, §5.4.
+ * what follows, and when to decline. Opening a link or a code that somebody else sent must
+ * not complete a sign-in by itself. RFC 8628 §3.3.1, §5.4.
  */
 import { Fact, type Frame, renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';

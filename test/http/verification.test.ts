@@ -260,6 +260,30 @@ describe('headers of the pages', () => {
     expect(page.headers.get('referrer-policy')).toBe('no-referrer');
   });
 
+  test('a link that is no longer valid has the form for a code, and sends no Referer, since its URL has a state', async () => {
+    for (const [confirm, policy] of [
+      ['code', "form-action 'self'; "],
+      // A typed code redirects to the provider.
+      ['never', "base-uri 'none'; frame-ancestors"],
+    ] as const) {
+      const service = createTestService({ confirm });
+      const { userCode, link } = await startWithCode(service);
+      const page = await service.ask('/auth/mal?state=of-no-session');
+      expect(page.status).toBe(404);
+      expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+      expect(policyOf(page)).toContain(policy);
+      expect(await page.text()).toContain('<form method="post" action="/link">');
+      // With `no-referrer` a browser sends no Origin either.
+      const body = new URLSearchParams({ code: userCode });
+      const typed = await service.ask('/link', {
+        method: 'POST',
+        headers: { Origin: 'null' },
+        body,
+      });
+      expect([typed.status, typed.headers.get('location')]).toEqual([303, link]);
+    }
+  });
+
   test('other methods are 405', async () => {
     const service = createTestService();
     const { link } = await startWithCode(service);
