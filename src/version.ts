@@ -5,7 +5,7 @@ declare const BUILD_COMMIT: string | undefined;
 
 export const { description: DESCRIPTION } = packageJson;
 
-/** `0.1.0`, or in a build `0.1.0 (commit 1a2b3c4)`. */
+/** `1.0.0`, or in a build `1.0.0 (commit 1a2b3c4)`. */
 export const VERSION =
   typeof BUILD_COMMIT === 'undefined'
     ? packageJson.version

@@ -49,7 +49,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const packed = () => join(folder, 'sign-in-relay-client-0.1.0.tgz');
+const packed = () => join(folder, 'sign-in-relay-client-1.0.0.tgz');
 const installed = (file: string) => join(folder, 'node_modules/sign-in-relay-client', file);
 const read = (file: string) => readFileSync(installed(file), 'utf8');
 

@@ -118,7 +118,11 @@ describe.each(RUNTIMES)(
         expect(await warningsOf({ ...tls, OAUTH_BASE_URL })).toEqual([]);
       }
       for (const host of ['relay.test', '[::1]']) {
-        const found = await warningsOf({ ...tls, OAUTH_BASE_URL: `https://${host}` });
+        const found = await warningsOf({
+          ...tls,
+          OAUTH_BASE_URL: `https://${host}`,
+          APP_NAME: 'Acme',
+        });
         expect(found).toEqual([problem(host.replace(/[[\]]/g, ''))]);
       }
     });
@@ -266,7 +270,8 @@ describe('a relay that refuses to start', () => {
       });
 
       test('says in the log what this machine lacks', async () => {
-        const env = { OAUTH_BASE_URL: 'https://relay.example', HOST: '203.0.113.5', PORT: '0' };
+        const at = { HOST: '203.0.113.5', PORT: '0', APP_NAME: 'Acme' };
+        const env = { OAUTH_BASE_URL: 'https://relay.example', ...at };
         const problem = 'HOST is 203.0.113.5: this machine has no such address';
         expect(await eventsOf({ ...env, MAL_CLIENT_ID: 'id' })).toMatchObject([
           { level: 'error', event: 'not_started', problem },

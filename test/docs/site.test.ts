@@ -1,0 +1,159 @@
+/** The documentation site, as readers get it: every link leads somewhere, and nothing is loaded from elsewhere. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import {
+  BASE,
+  type Item,
+  REPOSITORY_URL,
+  readNavigation,
+  resolveLink,
+} from '../../docs/.vitepress/site.ts';
+import { launchChromium } from '../kit/chromium.ts';
+import { runChild } from '../kit/process.ts';
+
+const ROOT = join(import.meta.dir, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-site-'));
+const origin = 'https://sign-in-relay.example';
+/** The wide tables of a reference, long lines of a program, and the home page. */
+const WIDE = ['/', '/documentation', '/operating', '/providers', '/quickstart', '/client/'];
+
+interface BuiltPage {
+  readonly ids: ReadonlySet<string>;
+  readonly links: readonly string[];
+  readonly loaded: readonly string[];
+}
+
+const pages = new Map<string, BuiltPage>();
+let browser: Browser;
+
+beforeAll(async () => {
+  const started = launchChromium();
+  const vitepress = [
+    join(ROOT, 'node_modules/.bin/vitepress'),
+    'build',
+    'docs',
+    '--outDir',
+    folder,
+  ];
+  const { exitCode, output } = await runChild(vitepress, { cwd: ROOT });
+  if (exitCode !== 0) throw new Error(output);
+  const names = [...new Bun.Glob('**/*.html').scanSync(folder)].filter(
+    (name) => name !== '404.html',
+  );
+  for (const name of names) pages.set(addressOf(name), readPage(join(folder, name)));
+  browser = await started;
+}, 120_000);
+
+afterAll(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const addressOf = (name: string) => `${BASE}${name.replace(/(^|\/)index\.html$|\.html$/, '$1')}`;
+
+function readPage(path: string): BuiltPage {
+  const page = { ids: new Set<string>(), links: [] as string[], loaded: [] as string[] };
+  const read = (list: string[], name: string) => (element: HTMLRewriterTypes.Element) => {
+    const value = element.getAttribute(name);
+    if (value) list.push(value);
+  };
+  new HTMLRewriter()
+    .on('[id]', { element: (element) => void page.ids.add(element.getAttribute('id') ?? '') })
+    .on('a', { element: read(page.links, 'href') })
+    .on('link', { element: read(page.loaded, 'href') })
+    .on('[src]', { element: read(page.loaded, 'src') })
+    .transform(readFileSync(path, 'utf8'));
+  return page;
+}
+
+/** Undefined if the link leads somewhere, as far as that is known here. */
+function findProblem(from: string, link: string): string | undefined {
+  const url = new URL(link, `${origin}${from}`);
+  if (url.href.startsWith(`${REPOSITORY_URL}/blob/HEAD/`)) {
+    const path = url.pathname.slice(new URL(`${REPOSITORY_URL}/blob/HEAD/`).pathname.length);
+    return existsSync(join(ROOT, path)) ? undefined : `${from}: ${path} is not in the repository`;
+  }
+  if (url.origin !== origin) return undefined;
+  const page = pages.get(url.pathname);
+  if (page === undefined) return `${from}: there is no page ${url.pathname}`;
+  const anchor = decodeURIComponent(url.hash.slice(1));
+  if (anchor === '' || page.ids.has(anchor)) return undefined;
+  return `${from}: ${url.pathname} has no heading ${anchor}`;
+}
+
+test('every link of every page leads to a page and a heading, or to a file of the repository', () => {
+  expect(pages.size).toBeGreaterThan(60);
+  const links = [...pages].flatMap(([from, page]) => page.links.map((link) => ({ from, link })));
+  expect(links.flatMap(({ from, link }) => findProblem(from, link) ?? [])).toEqual([]);
+});
+
+test('a link that leads nowhere is found', () => {
+  expect(findProblem(`${BASE}protocol`, '#no-such-heading')).toContain('no heading');
+  expect(findProblem(`${BASE}protocol`, 'nothing')).toContain('no page');
+  expect(findProblem(BASE, `${REPOSITORY_URL}/blob/HEAD/nothing`)).toContain('not in the repo');
+});
+
+test('the navigation has every page', () => {
+  const listLinks = (items: readonly Item[]): string[] =>
+    items.flatMap(({ link, items: below = [] }) => [link, ...listLinks(below)]);
+  const listed = readNavigation().flatMap(({ items }) => listLinks(items));
+  const all = [...pages.keys()].map((address) => address.replace(BASE, '/'));
+  expect(all.filter((address) => !listed.includes(address)).sort()).toEqual([
+    '/',
+    '/documentation',
+  ]);
+});
+
+test('a page loads nothing from elsewhere', () => {
+  const loaded = [...pages.values()].flatMap((page) => page.loaded);
+  expect(loaded.filter((address) => !/^data:/.test(address) && !address.startsWith(BASE))).toEqual(
+    [],
+  );
+});
+
+test('what has an address of its own keeps it', () => {
+  const links = ['https://example.com/a.md', 'mailto:ada@example.com', '#here'];
+  expect(links.map((link) => resolveLink('docs/protocol.md', link))).toEqual(links);
+});
+
+test('a reader searches, and opens what was found', async () => {
+  using server = serveSite();
+  const page = await browser.newPage();
+  await page.goto(`${server.url.origin}${BASE}`);
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page.getByRole('searchbox').fill('REDIS_PREFIX');
+  await page.getByRole('option').first().click();
+  await page.waitForURL('**/*#*');
+  expect(await page.locator('main').textContent()).toContain('REDIS_PREFIX');
+  await page.close();
+});
+
+test.each([320, 390])('no page scrolls sideways on a phone %i px wide', async (width) => {
+  using server = serveSite();
+  const page = await browser.newPage({ viewport: { width, height: 844 } });
+  for (const address of WIDE) {
+    await page.goto(`${server.url.origin}${BASE}${address.slice(1)}`);
+    const scrollWidth = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(`${address}: ${scrollWidth}`).toBe(`${address}: ${width}`);
+  }
+  await page.close();
+});
+
+/** As GitHub Pages does: `/protocol` is protocol.html. */
+function serveSite() {
+  return Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch({ url }) {
+      const path = decodeURIComponent(new URL(url).pathname).slice(BASE.length);
+      const names = [path, `${path}.html`, join(path, 'index.html')];
+      const name = names.find((each) => /\.\w+$/.test(each) && existsSync(join(folder, each)));
+      return name
+        ? new Response(Bun.file(join(folder, name)))
+        : new Response(null, { status: 404 });
+    },
+  });
+}
