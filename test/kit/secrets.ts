@@ -14,6 +14,7 @@ export function plantSecret<Value extends string>(value: Value): Value {
   if (value !== '' && value.length < MIN_PLANTED_CHARACTERS) {
     throw new RangeError('too short to be searched for');
   }
+  if (value.includes('\n')) throw new RangeError('the lines are secrets of their own');
   const file = process.env.RELAY_TEST_SECRETS;
   if (file && value !== '') appendFileSync(file, `${value}\n`);
   return value;

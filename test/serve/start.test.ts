@@ -209,7 +209,7 @@ describe('a relay that refuses to start', () => {
       PROVIDERS: 'mal,start',
       MAL_CLIENT_ID: 'mal-client',
       MAL_TOKEN_URL: 'http://provider.example/token',
-      MAL_CLIENT_SECRET: plantSecret('secret with a line\nbreak in it'),
+      MAL_CLIENT_SECRET: `${plantSecret('secret-with-a-line')}\n${plantSecret('break-in-the-middle')}`,
     });
     expect(exitCode).toBe(1);
     const wrong = ['OAUTH_BASE_URL', 'PORT', 'POLL_SECONDS', 'PROVIDERS', 'MAL_TOKEN_URL'];
@@ -258,7 +258,7 @@ describe('a relay that refuses to start', () => {
       }
 
       test('says in the log what is wrong with its settings', async () => {
-        const secret = plantSecret('a secret\nof two lines');
+        const secret = `${plantSecret('first-line-of-a-secret')}\n${plantSecret('second-line-of-a-secret')}`;
         const events = await eventsOf({ PORT: 'x', MAL_CLIENT_SECRET: secret, LOGLEVEL: 'debug' });
         expect(events).toMatchObject([
           { level: 'warning', event: 'setting', setting: 'MAL_CLIENT_ID' },
