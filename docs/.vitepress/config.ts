@@ -1,10 +1,12 @@
 /** `npm run docs`: VitePress makes a site of docs/, without a page of its own. */
-import { relative } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { defineConfig, type MarkdownRenderer } from 'vitepress';
 import {
   anchorOf,
   BASE,
   listExcluded,
+  nameOf,
   placeOf,
   REPOSITORY_URL,
   ROOT,
@@ -22,6 +24,7 @@ export default defineConfig({
   srcExclude: listExcluded(),
   outDir: '../dist/site',
   cleanUrls: true,
+  head: [['style', {}, readFileSync(join(ROOT, 'docs/.vitepress/style.css'), 'utf8')]],
   rewrites: placeOf,
   markdown: {
     anchor: { slugify: anchorOf },
@@ -39,14 +42,21 @@ export default defineConfig({
   },
 });
 
-/** Links stay as GitHub needs them in the sources. An indented block is styled like a fenced one. */
+/**
+ * The sources stay as GitHub needs them. On the site a link names a page by its title,
+ * not by its file, and an indented block is styled like a fenced one.
+ */
 function adaptToSite(md: MarkdownRenderer): void {
   md.core.ruler.push('adapt-to-site', ({ tokens, env }) => {
     for (const token of tokens) if (token.type === 'code_block') token.type = 'fence';
     const from = relative(ROOT, env.realPath ?? env.path);
-    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
-      const link = token.type === 'link_open' && token.attrGet('href');
-      if (link) token.attrSet('href', resolveLink(from, decodeURI(link)));
+    const inline = tokens.flatMap(({ children }) => children ?? []);
+    for (const [index, token] of inline.entries()) {
+      const link = token.type === 'link_open' && decodeURI(token.attrGet('href') ?? '');
+      if (!link) continue;
+      token.attrSet('href', resolveLink(from, link));
+      const text = inline[index + 1];
+      if (text?.type === 'text') text.content = nameOf(from, link, text.content);
     }
   });
 }

@@ -96,6 +96,12 @@ export function resolveLink(from: string, link: string): string {
   return anchor === undefined ? address : `${address}#${anchor}`;
 }
 
+/** The text of a link, with the title of the page in place of its file. */
+export function nameOf(from: string, link: string, text: string): string {
+  const path = normalize(join(dirname(from), link.split('#', 1)[0] ?? ''));
+  return isPage(path) ? text.replace(/^[\w/.-]+\.md/, () => titleOf(path)) : text;
+}
+
 /** The groups of docs/README.md, each page with its title, and below it the pages of the folder of its name. */
 export function readNavigation(): Group[] {
   const sections = read(LIST)

@@ -1,7 +1,8 @@
-/** The numbers in the documentation are those of the source. */
+/** The numbers in the documentation, and the label of an id, are those of the source. */
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { en } from '../../src/pages/messages/en.ts';
 import { ENDPOINTS } from '../../src/providers/endpoints.ts';
 import * as limits from '../kit/limits.ts';
 
@@ -18,6 +19,8 @@ const undoSeconds = seconds(limits.STORE_UNDO_MS);
 test.each([
   ['README.md', `[${ENDPOINTS.size} others]`],
   ['README.md', `waits up to ${limits.DEFAULT_POLL_SECONDS} s`],
+  ['docs/protocol.md', `("${en.failed.reference} 7c1f-09ab")`],
+  ['docs/operating.md', `("${en.failed.reference} 7c1f-09ab")`],
   ['docs/protocol.md', `| session | ${limits.DEFAULT_SESSION_SECONDS} s (`],
   ['docs/protocol.md', `| poll | ${limits.DEFAULT_POLL_SECONDS} s (`],
   ['docs/protocol.md', `| open sign-ins | ${limits.DEFAULT_MAX_SESSIONS} (`],

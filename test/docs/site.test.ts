@@ -7,6 +7,7 @@ import type { Browser } from 'playwright-core';
 import {
   BASE,
   type Item,
+  nameOf,
   REPOSITORY_URL,
   readNavigation,
   resolveLink,
@@ -117,6 +118,15 @@ test('a page loads nothing from elsewhere', () => {
 test('what has an address of its own keeps it', () => {
   const links = ['https://example.com/a.md', 'mailto:ada@example.com', '#here'];
   expect(links.map((link) => resolveLink('docs/protocol.md', link))).toEqual(links);
+});
+
+test('a link names a page by its title, and a file by its name', () => {
+  const name = (link: string, text = link) => nameOf('README.md', link, text);
+  expect(name('docs/protocol.md#9-security', 'protocol.md, Security')).toBe(
+    'The protocol, Security',
+  );
+  expect(name('docs/protocol.md', 'how it works')).toBe('how it works');
+  expect(name('deploy/nginx.conf')).toBe('deploy/nginx.conf');
 });
 
 test('a reader searches, and opens what was found', async () => {
