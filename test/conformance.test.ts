@@ -102,12 +102,26 @@ const TARGETS: Readonly<Record<string, Target>> = {
 /** Those that run now, not the later ones. */
 const running: Promise<unknown>[] = [];
 
+/**
+ * The later ones, two at a time: with four, two cores were so busy that an answer through
+ * nginx came five seconds late.
+ */
+const lanes: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
+let later = 0;
+
+function runLater(target: Target): ReturnType<typeof runSuite> {
+  const lane = later % lanes.length;
+  later += 1;
+  const run = Promise.allSettled([...running, lanes[lane]]).then(() => runSuite(target));
+  lanes[lane] = run;
+  return run;
+}
+
 for (const [name, target] of Object.entries(TARGETS)) {
   test.concurrent(
     `${name}: no case fails, and the API document describes every answer`,
     async () => {
-      if (target.isLater) await Promise.allSettled(running);
-      const run = runSuite(target);
+      const run = target.isLater ? runLater(target) : runSuite(target);
       if (!target.isLater) running.push(run);
       const { cases, problems } = await run;
       recordCounts(cases);
