@@ -360,6 +360,7 @@ describe('dev: what it says', () => {
 
   test('a name that would move the cursor does not', async () => {
     await start(dev, 'dev', { device: 'a\u001b[2Jb' });
+    await dev.untilShown('[2Jb" started a sign-in');
     expect(dev.output()).not.toContain('\u001b');
   });
 
@@ -400,17 +401,22 @@ describe('dev: what it says', () => {
       const lines = dev.output().split('\n');
       return lines.flatMap((line) => new RegExp(`#${number} +(.*)`).exec(line)?.[1] ?? []);
     };
+    // A response may arrive before the line that was written before it.
+    const untilLastLinesAre = (device: string, expected: readonly string[]) =>
+      pollUntil(`the lines of "${device}" end with ${JSON.stringify(expected)}`, () =>
+        Bun.deepEquals(linesOf(device).slice(-expected.length), expected),
+      );
     const expired = 'the sign-in expired: its polls get 410, so start again';
     for (const [device, { session }] of Object.entries({
       'planned to expire': planned,
       'chosen to expire': chosen,
     })) {
-      await pollUntil(`${device}: it is said`, () => linesOf(device).includes(expired));
+      await untilLastLinesAre(device, [expired]);
       await pollOnce(dev, session);
-      expect(linesOf(device).slice(-2)).toEqual([expired, 'a poll got 410: it has expired']);
+      await untilLastLinesAre(device, [expired, 'a poll got 410: it has expired']);
     }
-    expect(linesOf('denied').at(-1)).toBe('a poll got 410: its result was delivered');
-    expect(linesOf('cancelled').slice(-2)).toEqual([
+    await untilLastLinesAre('denied', ['a poll got 410: its result was delivered']);
+    await untilLastLinesAre('cancelled', [
       'a poll got 410: its device cancelled it',
       'an acknowledgement got 410: its device cancelled it',
     ]);
