@@ -1,6 +1,7 @@
 /** `bun scripts/admin-picture.ts` draws docs/images/admin.png: the admin page after a made-up hour. */
-import { chromium } from 'playwright-core';
+
 import { createAdmin } from '../src/admin/admin.ts';
+import { launchChromium } from '../test/kit/chromium.ts';
 
 const MINUTE_MS = 60_000;
 const END_MS = Date.UTC(2026, 0, 9, 20, 0, 31);
@@ -60,10 +61,7 @@ monitor.failed({
 admin.watch(async () => ({ liveSessions: 214, parkedPolls: 187, unreadiness: undefined }));
 
 const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: admin.handle });
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox'],
-});
+const browser = await launchChromium();
 const page = await browser.newPage({ viewport: { width: 1_060, height: 400 } });
 await page.goto(server.url.href);
 await page.screenshot({ path: 'docs/images/admin.png', fullPage: true });

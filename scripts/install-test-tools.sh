@@ -3,7 +3,7 @@
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 # The programs of examples/devices need the compilers from python3-qrcode on.
-packages='buildah caddy chromium curl haproxy nginx-light nodejs openssl prometheus redis-tools redis-server bsdutils systemd lintian
+packages='buildah caddy chromium-headless-shell curl haproxy nginx-light nodejs openssl prometheus redis-tools redis-server bsdutils systemd lintian
   python3-oauthlib python3-qrcode qrencode golang-go cargo rustc librust-serde-json-dev librust-ureq-dev
   default-jdk-headless libandroid-json-org-java libgoogle-gson-java mono-mcs mono-runtime
   libmono-system-json4.0-cil libmono-system-net-http4.0-cil'

@@ -10,7 +10,8 @@ import { findFreePort } from './process.ts';
 import { type RelayProcess, startRelay } from './relay.ts';
 import { plantIfLong, plantSecret } from './secrets.ts';
 
-export const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
+/** The browser without its windows: the same engine for a third of the processor time. */
+export const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell';
 
 /** Quiet, and without network traffic of its own. */
 const FLAGS = [
@@ -21,7 +22,7 @@ const FLAGS = [
 export function launchChromium(): Promise<Browser> {
   if (!existsSync(EXECUTABLE)) {
     throw new Error(
-      `There is no Chromium at ${EXECUTABLE}. Install it (apt-get install chromium), or set CHROMIUM to its path.`,
+      `There is no Chromium at ${EXECUTABLE}. Install it (apt-get install chromium-headless-shell), or set CHROMIUM to its path.`,
     );
   }
   return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });

@@ -61,7 +61,7 @@ let browser: Promise<Browser> | undefined;
 
 export const WEB_TV: Platform = {
   name: 'web TV',
-  needs: { [EXECUTABLE]: 'chromium' },
+  needs: { [EXECUTABLE]: 'chromium-headless-shell' },
   async prepare() {
     browser = launchChromium();
     await browser;
