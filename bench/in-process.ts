@@ -83,6 +83,7 @@ export async function openRelay({ redis, confirm = 'code', codeLimit }: RelayOpt
   const run = runOf(service.handle);
   return {
     run,
+    stores,
     close: service.close,
     /** The secrets of so many new sessions. */
     async start(count: number) {
