@@ -297,8 +297,9 @@ async function measurePlanted(count: number): Promise<void> {
 
 /* Over a socket, with a relay in a process of its own. */
 
-async function measureOverSocket({ plan, ...bench }: Bench, column: Column): Promise<void> {
-  const target = await startWarm({ plan, ...bench }, column);
+async function measureOverSocket(bench: Bench, column: Column): Promise<void> {
+  const { plan } = bench;
+  const target = await startWarm(bench, column);
   const sessions = await hold(target.ports, POOL);
   const connection = await connect(target.ports.device);
   const run: Run<SocketRequest> = async (request) => (await connection.send(request)).status;
