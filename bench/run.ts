@@ -29,6 +29,7 @@ import {
   measureTls,
   measureWakeUp,
 } from './sections/sign-in.ts';
+import { measureTiming } from './sections/timing.ts';
 import { measureFlood, measureLiveSessions, plotLiveSessions } from './sections/under-load.ts';
 
 /** Sizes of all measurements. */
@@ -46,6 +47,9 @@ const FULL = {
   freshRelays: 5,
   parkingRounds: 20,
   liveSessions: [1_000, 5_000, 20_000, 50_000, 100_000, 200_000],
+  timingRounds: 3,
+  timedInProcess: 50_000,
+  timedOverRedis: 5_000,
   starts: 9,
   settleMs: 10_000,
   quietMs: 60_000,
@@ -65,6 +69,9 @@ const QUICK: Plan = {
   freshRelays: 1,
   parkingRounds: 4,
   liveSessions: [1_000, 10_000],
+  timingRounds: 1,
+  timedInProcess: 20_000,
+  timedOverRedis: 1_000,
   starts: 2,
   settleMs: 1_500,
   quietMs: 1_500,
@@ -85,6 +92,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   parking: measureParking,
   'start-up': measureStartUp,
   redis: measureRedis,
+  timing: measureTiming,
 };
 
 const USAGE = `Usage: npm run bench -- [options]

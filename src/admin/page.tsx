@@ -73,6 +73,7 @@ export const PAGE_HEADERS = {
   'Cache-Control': 'no-store',
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
   'Content-Security-Policy': [
     "default-src 'none'",
     `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,

@@ -196,6 +196,8 @@ export function createPageResponses(
   const policy = (formAction?: "'none'" | "'self'") => ({
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': contentSecurityPolicy(style, formAction),
+    // For browsers that ignore `frame-ancestors`. RFC 9700 §4.16.
+    'X-Frame-Options': 'DENY',
   });
   // With `no-referrer` a browser also hides the Origin of a form, by which another site's form is recognized.
   const withOrigin = { ...EVERYWHERE, 'Referrer-Policy': 'same-origin' };

@@ -28,10 +28,11 @@ describe.each(RUNTIMES)('with ADMIN_TOKEN the admin port on %s', (_, command) =>
       const headers = { Authorization: authorization };
       return (await fetch(`http://127.0.0.1:${adminPort}${path}`, { headers })).status;
     };
-    const readWithToken = async (path: string) => {
+    const askWithToken = (path: string) => {
       const headers = { Authorization: `Bearer ${token}` };
-      return (await fetch(`http://127.0.0.1:${adminPort}${path}`, { headers })).text();
+      return fetch(`http://127.0.0.1:${adminPort}${path}`, { headers });
     };
+    const readWithToken = async (path: string) => (await askWithToken(path)).text();
     const wrong = plantSecret(randomBytes(24).toString('base64url'));
     for (const path of ['/metrics', '/', '/now', '/nothing']) {
       const response = await fetch(`http://127.0.0.1:${adminPort}${path}`);
@@ -53,6 +54,7 @@ describe.each(RUNTIMES)('with ADMIN_TOKEN the admin port on %s', (_, command) =>
     ]) {
       expect([refused, await statusFor(refused)]).toEqual([refused, 401]);
     }
+    expect((await askWithToken('/')).headers.get('X-Frame-Options')).toBe('DENY');
     const { runtime } = await relay.waitForEvent('listening');
     const page = await readWithToken('/');
     // A build names its commit too.
