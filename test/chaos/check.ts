@@ -13,7 +13,8 @@ const LEASE_MS = 20_000;
 const EXPIRY_MARGIN_MS = 2_000;
 
 const ALLOWED: Readonly<Record<RequestEvent['what'], readonly number[]>> = {
-  start: [200, 503],
+  // 429: it tries again sooner than the limit allows.
+  start: [200, 429, 503],
   link: [302, 404, 503],
   continue: [303, 404, 503],
   callback: [200, 404, 502, 503],
@@ -144,9 +145,8 @@ interface Check {
 function checkSignIn(signIn: SignIn, index: Index): Check {
   const polls = signIn.requests.filter(({ what }) => what === 'poll');
   const delivered = polls.filter(({ token }) => token !== undefined);
-  const exchanges = exchangesOf(signIn, index);
-  const isGranted = exchanges.some(({ token }) => token !== undefined);
-  const lost = delivered.length === 0 && lossOf(signIn, index, polls, isGranted);
+  const granted = exchangesOf(signIn, index).find(({ token }) => token !== undefined);
+  const lost = delivered.length === 0 && lossOf(signIn, index, polls, granted?.atMs);
   const isAgain = isRepeated(signIn, delivered);
   const isAcross = isAcrossFailover(signIn, index);
   const rules: Rule[] = [];
@@ -174,27 +174,32 @@ function lossOf(
   signIn: SignIn,
   index: Index,
   polls: readonly RequestEvent[],
-  isGranted: boolean,
+  grantedAtMs: number | undefined,
 ): Rule | 'live' | false {
   const gone = polls.find(({ status }) => status === 410);
   const told = polls.find(({ error }) => error !== undefined);
   const isExpired = (gone?.toMs ?? 0) > (signIn.started?.expiresAtMs ?? 0) - EXPIRY_MARGIN_MS;
-  if (!isGranted && told) return false;
-  if (!isGranted && (gone === undefined || isExpired)) return false;
-  if (isAcrossFailover(signIn, index)) {
-    if (!isGranted) return 'failover: the sign-in is lost';
+  const isAcross = isAcrossFailover(signIn, index);
+  if (grantedAtMs === undefined) {
+    if (told || gone === undefined || isExpired) return false;
+    return isAcross ? 'failover: the sign-in is lost' : 'live';
+  }
+  // Only such a poll can have taken the result: a relay had it when, or after, there was one.
+  const cut = polls.filter(
+    (poll) =>
+      poll.status === 'lost' && poll.toMs >= grantedAtMs && index.relayOf(poll) !== undefined,
+  );
+  if (!signIn.started?.ack && !told && cut.length > 0) {
+    return cut.some((poll) => isKilled(poll, index))
+      ? 'a relay was killed while it delivered, without ack'
+      : 'the response was lost, without ack';
+  }
+  if (isAcross) {
     const isSentTwice = exchangesOf(signIn, index).length > 1;
     return isSentTwice ? 'failover: the code was sent twice' : 'failover: the result is lost';
   }
   if (signIn.requests.some((each) => each.what === 'callback' && isKilled(each, index))) {
     return 'a relay was killed while it exchanged';
-  }
-  const lostPolls = polls.filter(({ status }) => status === 'lost');
-  if (!signIn.started?.ack && lostPolls.length > 0) {
-    const isKill = lostPolls.some((each) => isKilled(each, index));
-    return isKill
-      ? 'a relay was killed while it delivered, without ack'
-      : 'the response was lost, without ack';
   }
   return isExpired ? 'the session expired' : 'live';
 }

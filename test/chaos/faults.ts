@@ -227,8 +227,8 @@ export const TOPOLOGIES: readonly Topology[] = [
 
 /** Between two faults of one kind. Sign-ins that no failover touches are most of them. */
 const REST_MS = {
-  short: { relay: 300, network: 800, store: 600 },
-  long: { relay: 1_500, network: 3_000, store: 5_000 },
+  short: { relay: 300, network: 2_500, store: 500 },
+  long: { relay: 1_500, network: 10_000, store: 5_000 },
 };
 
 /**
