@@ -30,9 +30,11 @@ const started = (ack: boolean): HistoryEvent[] => [
   ...request('link', 200, { status: 302 }),
 ];
 const back = (more: More = {}) => request('callback', 1_000, { code: 'code', ...more });
-const exchange = (token?: string, atMs = 1_050): HistoryEvent[] => [
-  { type: 'exchange', atMs, code: 'code', ...(token && { token }) },
-];
+const exchange = (token?: string, atMs = 1_050): HistoryEvent[] => {
+  const about = { atMs, code: 'code' };
+  const received: HistoryEvent = { type: 'exchange', ...about };
+  return token ? [received, { type: 'granted', ...about, token, afterMs: 0 }] : [received];
+};
 const ended = (atMs = 9_000): HistoryEvent[] => [{ type: 'ended', signIn: SIGN_IN, atMs }];
 const promotedAt = (atMs: number): HistoryEvent[] => [{ type: 'new primary', atMs, node: 1 }];
 const killed = (relay: number, fromMs: number): HistoryEvent[] => [
@@ -89,7 +91,7 @@ const BROKEN: readonly [what: string, broken: Broken, events: readonly HistoryEv
     [
       ...WHOLE,
       ...request('callback', 900, { signIn: 2, code: 'other' }),
-      { type: 'exchange', atMs: 950, code: 'other', token: 'of-2' },
+      { type: 'granted', atMs: 950, code: 'other', token: 'of-2', afterMs: 0 },
       ...poll(4_000, { token: 'of-2' }),
     ],
   ],

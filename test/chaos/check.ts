@@ -9,6 +9,8 @@ const SEEN_LATE_MS = 1_000;
 const LONGEST_REQUEST_MS = 60_000;
 /** docs/scaling.md "When a relay is paused". */
 const LEASE_MS = 20_000;
+/** Tokens that come later may be too late for a relay, which waits 15 s (docs/protocol.md §8). */
+const PROVIDER_LATE_MS = 10_000;
 /** What is not delivered at the end of a session, by clocks that differ. */
 const EXPIRY_MARGIN_MS = 2_000;
 
@@ -116,10 +118,11 @@ function indexOf(events: readonly HistoryEvent[]) {
   for (const { signIn, atMs } of of('ended')) find(signIn).endedAtMs = atMs;
   for (const { id, relay } of of('forwarded')) relayOf.set(id, relay);
   const exchanges = Map.groupBy(of('exchange'), ({ code }) => code);
-  for (const { code, token } of of('exchange')) if (token) codeOfToken.set(token, code);
+  const grants = Map.groupBy(of('granted'), ({ code }) => code);
+  for (const { code, token } of of('granted')) codeOfToken.set(token, code);
   const faults = of('fault');
   return {
-    ...{ signIns, requests, exchanges, faults },
+    ...{ signIns, requests, exchanges, grants, faults },
     promotions: of('new primary'),
     kills: faults.filter(({ name }) => name === KILL),
     relayOf: (request: RequestEvent) => relayOf.get(request.id),
@@ -145,8 +148,7 @@ interface Check {
 function checkSignIn(signIn: SignIn, index: Index): Check {
   const polls = signIn.requests.filter(({ what }) => what === 'poll');
   const delivered = polls.filter(({ token }) => token !== undefined);
-  const granted = exchangesOf(signIn, index).find(({ token }) => token !== undefined);
-  const lost = delivered.length === 0 && lossOf(signIn, index, polls, granted?.atMs);
+  const lost = delivered.length === 0 && lossOf(signIn, index, polls);
   const isAgain = isRepeated(signIn, delivered);
   const isAcross = isAcrossFailover(signIn, index);
   const rules: Rule[] = [];
@@ -164,44 +166,63 @@ function checkSignIn(signIn: SignIn, index: Index): Check {
   };
 }
 
-function exchangesOf({ requests }: SignIn, { exchanges }: Index) {
-  const codes = new Set(requests.flatMap(({ code }) => code ?? []));
-  return [...codes].flatMap((code) => exchanges.get(code) ?? []);
+/** What the provider received and granted for the codes of this sign-in. */
+function exchangesOf({ requests }: SignIn, { exchanges, grants }: Index) {
+  const codes = [...new Set(requests.flatMap(({ code }) => code ?? []))];
+  return {
+    exchanges: codes.flatMap((code) => exchanges.get(code) ?? []),
+    grant: codes
+      .flatMap((code) => grants.get(code) ?? [])
+      .find(({ afterMs }) => afterMs < PROVIDER_LATE_MS),
+  };
 }
 
-/** False: nothing that could be lost. 'live': no rule of the documentation allows it. */
+/** False: nothing was lost. 'live': no rule of the documentation allows it. */
 function lossOf(
   signIn: SignIn,
   index: Index,
   polls: readonly RequestEvent[],
-  grantedAtMs: number | undefined,
 ): Rule | 'live' | false {
-  const gone = polls.find(({ status }) => status === 410);
+  const { exchanges, grant } = exchangesOf(signIn, index);
   const told = polls.find(({ error }) => error !== undefined);
+  const gone = polls.find(({ status }) => status === 410);
+  if (!grant && (told || gone === undefined)) return false;
+  if (!signIn.started?.ack && !told) {
+    const cut = pollsThatTookResult(signIn, index, polls, (grant ?? exchanges[0])?.atMs);
+    if (cut.some((poll) => isKilled(poll, index))) {
+      return 'a relay was killed while it delivered, without ack';
+    }
+    if (cut.length > 0) return 'the response was lost, without ack';
+  }
   const isExpired = (gone?.toMs ?? 0) > (signIn.started?.expiresAtMs ?? 0) - EXPIRY_MARGIN_MS;
-  const isAcross = isAcrossFailover(signIn, index);
-  if (grantedAtMs === undefined) {
-    if (told || gone === undefined || isExpired) return false;
-    return isAcross ? 'failover: the sign-in is lost' : 'live';
-  }
-  // Only such a poll can have taken the result: a relay had it when, or after, there was one.
-  const cut = polls.filter(
-    (poll) =>
-      poll.status === 'lost' && poll.toMs >= grantedAtMs && index.relayOf(poll) !== undefined,
-  );
-  if (!signIn.started?.ack && !told && cut.length > 0) {
-    return cut.some((poll) => isKilled(poll, index))
-      ? 'a relay was killed while it delivered, without ack'
-      : 'the response was lost, without ack';
-  }
-  if (isAcross) {
-    const isSentTwice = exchangesOf(signIn, index).length > 1;
-    return isSentTwice ? 'failover: the code was sent twice' : 'failover: the result is lost';
-  }
-  if (signIn.requests.some((each) => each.what === 'callback' && isKilled(each, index))) {
+  if (!grant && isExpired) return false;
+  const callbacks = signIn.requests.filter(({ what }) => what === 'callback');
+  if (grant && callbacks.some((callback) => isKilled(callback, index))) {
     return 'a relay was killed while it exchanged';
   }
+  if (isAcrossFailover(signIn, index)) {
+    if (!grant) return 'failover: the sign-in is lost';
+    return exchanges.length > 1
+      ? 'failover: the code was sent twice'
+      : 'failover: the result is lost';
+  }
   return isExpired ? 'the session expired' : 'live';
+}
+
+/** Those that may have, though the device received nothing: a relay had them when there was a result. */
+function pollsThatTookResult(
+  { requests }: SignIn,
+  index: Index,
+  polls: readonly RequestEvent[],
+  exchangedAtMs: number | undefined,
+): readonly RequestEvent[] {
+  // A user who declined brought no code.
+  const resultAtMs = exchangedAtMs ?? requests.find(({ what }) => what === 'callback')?.fromMs;
+  if (resultAtMs === undefined) return [];
+  return polls.filter(
+    (poll) =>
+      poll.status === 'lost' && poll.toMs >= resultAtMs && index.relayOf(poll) !== undefined,
+  );
 }
 
 /** Its relay was killed while it was in progress, or while what it began continued without its client. */

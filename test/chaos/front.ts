@@ -56,6 +56,8 @@ export async function startFront(
     const opened = losesRequest ? undefined : await open();
     if (opened === undefined) return void client.destroy();
     const { relay, socket } = opened;
+    // It may have left while the relay was called: no close follows that we would see.
+    if (client.destroyed) return void socket.destroy();
     const id = ID.exec(first.toString('latin1'))?.[1];
     if (id) history.record({ type: 'forwarded', id, relay, atMs: nowMs() });
     let passed = 0;

@@ -43,12 +43,15 @@ export type HistoryEvent =
       readonly relay: number;
       readonly atMs: number;
     }
-  /** The provider received a code. `token`: it granted one, and sent a complete response. */
+  /** The provider received a code. */
+  | { readonly type: 'exchange'; readonly atMs: number; readonly code: string }
+  /** It sent tokens for a code, so long after it received it. */
   | {
-      readonly type: 'exchange';
+      readonly type: 'granted';
       readonly atMs: number;
       readonly code: string;
-      readonly token?: string;
+      readonly token: string;
+      readonly afterMs: number;
     }
   /** Something was broken, and mended. `relay`: which one was killed, stopped or drained. */
   | (Span & {

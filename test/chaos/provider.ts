@@ -41,9 +41,12 @@ export function moodFor(random: () => number, isLong: boolean): Mood {
   return 'good';
 }
 
-const SLOW_MS = 2_500;
-/** The relay waits 15 s (docs/protocol.md §8). */
-const TOO_SLOW_MS = 17_000;
+/** After which tokens are granted. The relay waits 15 s (docs/protocol.md §8). */
+const DELAYS_MS: Readonly<Partial<Record<Mood, number>>> = {
+  good: 0,
+  slow: 2_500,
+  'too slow': 17_000,
+};
 
 export interface Provider extends Disposable {
   readonly tokenUrl: string;
@@ -57,20 +60,20 @@ export async function startProvider(history: History): Promise<Provider> {
 
   async function answer(form: URLSearchParams, response: ServerResponse): Promise<void> {
     const code = form.get('code') ?? '';
-    const event = { type: 'exchange', atMs: nowMs(), code: digestOf(code) } as const;
+    const receivedAtMs = nowMs();
+    const about = { code: digestOf(code) };
+    history.record({ type: 'exchange', atMs: receivedAtMs, ...about });
     const mood = moods.get(code) ?? 'fails';
     // RFC 6749 §4.1.2: a code is good for one use.
-    if (used.has(code)) {
-      history.record(event);
-      return send(response, 400, { error: 'invalid_grant' });
-    }
+    if (used.has(code)) return send(response, 400, { error: 'invalid_grant' });
     used.add(code);
     const token = plantSecret(`token-${randomUUID()}`);
-    const isGranted = mood === 'good' || mood === 'slow';
-    if (mood === 'slow') await Bun.sleep(SLOW_MS);
-    history.record({ ...event, ...(isGranted && { token: digestOf(token) }) });
-    if (isGranted) return send(response, 200, { access_token: token, expires_in: 3600 });
-    return misbehave(mood, response, token);
+    const delayMs = DELAYS_MS[mood];
+    if (delayMs === undefined) return misbehave(mood, response, token);
+    if (delayMs > 0) await Bun.sleep(delayMs);
+    const [atMs, afterMs] = [nowMs(), nowMs() - receivedAtMs];
+    history.record({ type: 'granted', atMs, ...about, token: digestOf(token), afterMs });
+    send(response, 200, { access_token: token, expires_in: 3600 });
   }
   const server = createServer((request, response) => {
     let body = '';
@@ -99,17 +102,14 @@ function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }
 
-async function misbehave(mood: Mood, response: ServerResponse, token: string): Promise<void> {
+function misbehave(mood: Mood, response: ServerResponse, token: string): void {
   const whole = JSON.stringify({ access_token: token });
-  if (mood === 'fails') return send(response, 500, { error: 'server_error' });
-  if (mood === 'busy') return send(response, 503, { error: 'temporarily_unavailable' });
-  if (mood === 'no token') return send(response, 200, { access_token: '', token_type: 'Bearer' });
-  if (mood === 'cut off') return void response.destroy();
-  if (mood === 'garbage') return void response.end(`<html>${whole.slice(3)}`);
-  if (mood === 'too slow') {
-    await Bun.sleep(TOO_SLOW_MS);
-    return send(response, 200, { access_token: token });
-  }
-  response.writeHead(200, { 'Content-Length': whole.length });
-  response.write(whole.slice(0, 20), () => response.destroy());
+  if (mood === 'busy') send(response, 503, { error: 'temporarily_unavailable' });
+  else if (mood === 'no token') send(response, 200, { access_token: '', token_type: 'Bearer' });
+  else if (mood === 'cut off') response.destroy();
+  else if (mood === 'garbage') response.end(`<html>${whole.slice(3)}`);
+  else if (mood === 'cut in the middle') {
+    response.writeHead(200, { 'Content-Length': whole.length });
+    response.write(whole.slice(0, 20), () => response.destroy());
+  } else send(response, 500, { error: 'server_error' });
 }
