@@ -22,7 +22,7 @@ import { habitsFor, signIn } from './sign-in.ts';
 setDefaultTimeout(7_200_000);
 
 const SOAK = process.env.SOAK === 'true';
-const SIGN_INS = Number(process.env.TEST_SIGN_INS ?? (SOAK ? 10_000 : 100));
+const SIGN_INS = Number(process.env.TEST_SIGN_INS ?? (SOAK ? 10_000 : 60));
 /** At once. The runtime sends 256 requests at once, and a sign-in has up to four. */
 const LANES = SOAK ? 60 : 16;
 

@@ -173,6 +173,13 @@ const EXCUSED: readonly [rule: Rule, events: readonly HistoryEvent[]][] = [
       ...[...request('poll', 2_000, { error: 'exchange_failed' }), ...ended()],
     ],
   ],
+  [
+    'failover: the code was sent twice',
+    [
+      ...[...upToResult(), ...promotedAt(1_200), ...back({ status: 502 })],
+      ...[...exchange(undefined, 1_500), ...poll(1_100), ...ended()],
+    ],
+  ],
   ['failover: delivered again', [...WHOLE, ...promotedAt(3_500), ...poll(4_000)]],
   [
     'a relay was killed while it exchanged',

@@ -154,6 +154,9 @@ function checkSignIn(signIn: SignIn, index: Index): Check {
   const rules: Rule[] = [];
   if (lost && lost !== 'live') rules.push(lost);
   if (isAgain && isAcross) rules.push('failover: delivered again');
+  // A second page of the user sent the code again, and that failed.
+  const isContradicted = !lost && delivered.length > 0 && isToldOfFailure(signIn);
+  if (isContradicted && isAcross) rules.push('failover: the code was sent twice');
   let outcome: Outcome = 'signed in';
   if (lost === 'live') outcome = 'lost with a live store';
   else if (lost) outcome = 'lost by a documented rule';
@@ -162,9 +165,17 @@ function checkSignIn(signIn: SignIn, index: Index): Check {
     ...{ signIn, outcome, rules },
     isDeliveredTwice: isAgain && !isAcross,
     isDeliveredToAnother: delivered.some(({ token }) => index.ownerOf(token ?? '') !== signIn.id),
-    deadEnds: deadEndsOf(signIn, polls),
+    deadEnds: [
+      ...deadEndsOf(signIn, polls),
+      ...(isContradicted && !isAcross
+        ? [`${signIn.id}: the page said that it failed, and the device has tokens`]
+        : []),
+    ],
   };
 }
+
+const isToldOfFailure = ({ requests }: SignIn) =>
+  requests.some(({ what, status }) => what === 'callback' && status === 502);
 
 /** What the provider received and granted for the codes of this sign-in. */
 function exchangesOf({ requests }: SignIn, { exchanges, grants }: Index) {
@@ -263,10 +274,6 @@ function deadEndsOf(signIn: SignIn, polls: readonly RequestEvent[]): string[] {
   );
   if (pages.length > 0 && pages.every(({ status }) => status === 'lost' || status === 503)) {
     found.push(`${id}: the user saw no page in the end`);
-  }
-  const isFailed = requests.some(({ what, status }) => what === 'callback' && status === 502);
-  if (isFailed && polls.some(({ token }) => token)) {
-    found.push(`${id}: the page said that it failed, and the device has tokens`);
   }
   return found;
 }
