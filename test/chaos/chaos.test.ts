@@ -1,0 +1,88 @@
+/**
+ * Devices sign in while relays are killed, suspended and updated, Redis fails over, is cut
+ * off, full and read-only, responses are lost and the provider misbehaves. All that
+ * happened is a history, and a checker that knows only the promises reads it. With
+ * SOAK=true (`npm run soak`) there are 10,000 sign-ins for each kind of Redis;
+ * TEST_SEED replays the habits and the order of faults, though not their timing.
+ */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createRandom, testSeed } from '../kit/random.ts';
+import { inLanes } from '../kit/wait.ts';
+import { checkHistory, type Report } from './check.ts';
+import { runFaults, TOPOLOGIES, type Topology, watchPrimaries } from './faults.ts';
+import { type Fate, startFront } from './front.ts';
+import { type History, openHistory, readHistory } from './history.ts';
+import { startProvider } from './provider.ts';
+import { createRelays } from './relays.ts';
+import { habitsFor, signIn } from './sign-in.ts';
+
+setDefaultTimeout(7_200_000);
+
+const SOAK = process.env.SOAK === 'true';
+const SIGN_INS = Number(process.env.TEST_SIGN_INS ?? (SOAK ? 10_000 : 60));
+/** At once. The runtime sends 256 requests at once, and a sign-in has up to four. */
+const LANES = SOAK ? 60 : 16;
+
+function fateFor(random: () => number): Fate {
+  if (random() < 0.01) return { losesRequest: true };
+  return random() < 0.02 ? { cutAfter: Math.floor(random() * 800) } : {};
+}
+
+async function run(startStore: Topology[1], history: History): Promise<readonly string[]> {
+  const random = createRandom(testSeed);
+  await using store = await startStore();
+  using provider = await startProvider(history);
+  await using relays = await createRelays({
+    REDIS_URL: store.url,
+    MAL_TOKEN_URL: provider.tokenUrl,
+    // Longer than any fault lasts; short, since some users leave.
+    SESSION_SECONDS: '120',
+  });
+  using front = await startFront(relays.ports, () => fateFor(random), history);
+  await relays.start(front.url);
+  await using _watching = await watchPrimaries(store, history);
+  let isOver = false;
+  const faults = runFaults({ relays, store, front, history, random }, SOAK, () => isOver);
+  const world = { baseUrl: front.url, provider, history };
+  await inLanes(LANES, Array.from({ length: SIGN_INS }).keys(), async (nth) => {
+    await signIn(world, nth, habitsFor(random, SOAK));
+  });
+  isOver = true;
+  await faults;
+  return relays.bugs();
+}
+
+function print(name: string, report: Report): void {
+  const { documented, faults, ...rest } = report;
+  const counts = Object.entries(rest).map(([key, value]) => [
+    key,
+    typeof value === 'number' ? value : value.length,
+  ]);
+  console.log(`\n${name}`);
+  console.table(Object.fromEntries([...counts, ...Object.entries(documented)]));
+  console.table(faults);
+}
+
+// Both at once would be more requests than the runtime sends.
+(SOAK ? test : test.concurrent).each(TOPOLOGIES)(
+  'with %s: nothing is delivered twice or to another device, nothing is lost but by a documented rule, nothing hangs, nobody is left without an answer',
+  async (name, startStore) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-chaos-'));
+    const file = join(folder, 'history.jsonl');
+    using history = openHistory(file);
+    const bugs = await run(startStore, history);
+    const report = checkHistory(readHistory(file));
+    print(name, report);
+    console.log(`history: ${file}`);
+    expect(bugs).toEqual([]);
+    expect(report).toMatchObject({
+      signIns: SIGN_INS,
+      ...{ deliveredTwice: [], deliveredToAnother: [], lostWithLiveStore: [] },
+      ...{ hung: [], deadEnds: [] },
+    });
+    if (!SOAK) rmSync(folder, { recursive: true });
+  },
+);

@@ -1,0 +1,322 @@
+/** What is done to relays, Redis and the network meanwhile: each fault begins, lasts, and is over before the next of its kind. */
+import { startFailingCluster, startFailingSentinel } from '../kit/redis/failing.ts';
+import type { Failing } from '../kit/redis/groups.ts';
+import type { RedisServer } from '../kit/redis/server.ts';
+import { openRaw, type RawConnection } from '../kit/sockets.ts';
+import { pollUntil } from '../kit/wait.ts';
+import { KILL } from './check.ts';
+import type { Front } from './front.ts';
+import { type History, nowMs } from './history.ts';
+import { RELAYS, type Relays } from './relays.ts';
+
+/** `store` is where a primary and its replicas are. */
+export interface Broken {
+  readonly relays: Relays;
+  readonly store: Failing;
+  readonly front: Front;
+  readonly history: History;
+  readonly random: () => number;
+}
+
+interface Fault {
+  readonly name: string;
+  /** Also in `npm test`. The others last longer, or have tests of their own there (test/redis). */
+  readonly isShort: boolean;
+  run(broken: Broken, relay: number): Promise<void>;
+}
+
+const MAX_STOP_MS = 8_000;
+const MAX_PAUSE_MS = 1_200;
+const MAX_REFUSAL_MS = 2_500;
+/** A server that is silent for so long is not replaced. */
+const SHORT_FREEZE_MS = 700;
+const FAILOVER_PATIENCE_MS = 20_000;
+
+const between = (random: () => number, least: number, most: number) =>
+  Bun.sleep(least + random() * (most - least));
+
+const RELAY_FAULTS: readonly Fault[] = [
+  {
+    name: KILL,
+    isShort: false,
+    async run({ relays, random }, nth) {
+      await relays.end(nth, 'SIGKILL');
+      await between(random, 0, 2_000);
+      await relays.restart(nth);
+    },
+  },
+  {
+    name: 'relay stopped and continued',
+    isShort: true,
+    async run({ relays, random }, nth) {
+      await relays.suspend(nth);
+      await between(random, 100, MAX_STOP_MS / 4);
+      relays.resume(nth);
+    },
+  },
+  {
+    name: 'relay stopped for long, and continued',
+    isShort: false,
+    async run({ relays, random }, nth) {
+      await relays.suspend(nth);
+      await between(random, MAX_STOP_MS / 4, MAX_STOP_MS);
+      relays.resume(nth);
+    },
+  },
+  {
+    name: 'relay updated (SIGTERM)',
+    isShort: true,
+    async run({ relays }, nth) {
+      await relays.end(nth, 'SIGTERM');
+      await relays.restart(nth);
+    },
+  },
+];
+
+const NETWORK_FAULTS: readonly Fault[] = [
+  {
+    name: 'all connections to the relays cut',
+    isShort: true,
+    run: async ({ front }) => front.cutAll(),
+  },
+];
+
+/** On all that hold data, since any of them may be a primary. */
+const onAll = (store: Failing, ...command: (string | number)[]) =>
+  Promise.all(store.nodes.map((node) => node.cli(...command)));
+
+function refusing(name: string, setting: string, value: number): Fault {
+  return {
+    name,
+    isShort: true,
+    async run({ store, random }) {
+      try {
+        await onAll(store, 'CONFIG', 'SET', setting, value);
+        await between(random, 200, MAX_REFUSAL_MS);
+      } finally {
+        await onAll(store, 'CONFIG', 'SET', setting, 0);
+      }
+    },
+  };
+}
+
+/** Ends or freezes the primary until another one has taken over. */
+function failing(
+  name: string,
+  fail: (primary: RedisServer) => Promise<void>,
+  recover: (primary: RedisServer) => Promise<void> | void,
+): Fault {
+  return {
+    name,
+    isShort: false,
+    async run({ store }) {
+      const primary = await store.primary();
+      await fail(primary);
+      try {
+        await store.waitForPromotion(primary);
+      } finally {
+        await recover(primary);
+      }
+      await untilReplicated(store);
+    },
+  };
+}
+
+const STORE_FAULTS: readonly Fault[] = [
+  failing(
+    'primary killed, a replica takes over',
+    (primary) => primary.kill(),
+    (primary) => primary.restart(),
+  ),
+  failing(
+    'primary frozen, a replica takes over',
+    (primary) => primary.freeze(),
+    (primary) => primary.thaw(),
+  ),
+  {
+    name: 'primary replaced by an operator',
+    isShort: true,
+    async run({ store }) {
+      const old = await store.primary();
+      const [sentinel] = store.sentinels;
+      if (sentinel === undefined) await store.replacePrimary();
+      else await beginFailover(sentinel);
+      await store.waitForPromotion(old);
+      await untilReplicated(store);
+    },
+  },
+  {
+    name: 'primary frozen for a moment',
+    isShort: true,
+    async run({ store, random }) {
+      const primary = await store.primary();
+      await primary.freeze();
+      await between(random, 50, SHORT_FREEZE_MS);
+      primary.thaw();
+    },
+  },
+  {
+    name: 'replica killed',
+    isShort: false,
+    async run({ store, random }) {
+      const primary = await store.primary();
+      const replica = store.nodes.find((node) => node !== primary) ?? primary;
+      // In a Cluster it may be the master of other slots.
+      if (!(await replica.cli('ROLE')).startsWith('slave')) return;
+      await replica.kill();
+      await between(random, 100, 2_000);
+      await replica.restart();
+      await untilReplicated(store);
+    },
+  },
+  {
+    name: 'connections to Redis cut (CLIENT KILL)',
+    isShort: true,
+    async run({ store, random }) {
+      for (let times = 0; times < 5; times += 1) {
+        await onAll(store, 'CLIENT', 'KILL', 'TYPE', random() < 0.5 ? 'normal' : 'pubsub');
+        await between(random, 20, 300);
+      }
+    },
+  },
+  {
+    name: 'Redis paused (CLIENT PAUSE)',
+    isShort: true,
+    async run({ store, random }) {
+      const primary = await store.primary();
+      const ms = Math.round(100 + random() * (MAX_PAUSE_MS - 100));
+      await primary.cli('CLIENT', 'PAUSE', ms, random() < 0.5 ? 'WRITE' : 'ALL');
+      await Bun.sleep(ms);
+    },
+  },
+  refusing('Redis full (maxmemory)', 'maxmemory', 1),
+  refusing('Redis read-only (min-replicas-to-write)', 'min-replicas-to-write', 9),
+];
+
+async function beginFailover(sentinel: RedisServer): Promise<void> {
+  const name = 'mymaster';
+  await pollUntil('a sentinel begins', () =>
+    // Refused while the last report of a replica is late on a busy machine.
+    sentinel.cli('SENTINEL', 'FAILOVER', name).catch(() => undefined),
+  );
+}
+
+/** Every server is a primary or has a link to one, so that the next failover loses little. */
+async function untilReplicated({ nodes }: Failing): Promise<void> {
+  await pollUntil(
+    'every replica has its primary',
+    async () => {
+      const infos = await Promise.all(nodes.map((node) => node.cli('INFO').catch(() => '')));
+      const masters = infos.filter((info) => info.includes('role:master')).length;
+      const isCluster = infos[0]?.includes('cluster_enabled:1');
+      const areLinked = infos.every(
+        (info) => info.includes('role:') && !info.includes('master_link_status:down'),
+      );
+      return areLinked && masters === (isCluster ? nodes.length / 2 : 1);
+    },
+    FAILOVER_PATIENCE_MS,
+  );
+}
+
+export type Topology = readonly [name: string, start: () => Promise<Failing>];
+
+export const TOPOLOGIES: readonly Topology[] = [
+  ['Redis with two replicas under Sentinel', () => startFailingSentinel(2)],
+  ['a Redis Cluster with replicas', () => startFailingCluster(1)],
+];
+
+/** Between two faults of one kind. Sign-ins that no failover touches are most of them. */
+const REST_MS = {
+  short: { relay: 300, network: 2_500, store: 500 },
+  long: { relay: 1_500, network: 10_000, store: 5_000 },
+};
+
+/**
+ * Runs faults until `isOver`, every one at least once, in an order that the seed decides.
+ * One relay at a time, so that there is always one to come to, and one server of Redis.
+ */
+export async function runFaults(broken: Broken, isLong: boolean, isOver: () => boolean) {
+  const rest = REST_MS[isLong ? 'long' : 'short'];
+  const lanes = [
+    [RELAY_FAULTS, rest.relay],
+    [NETWORK_FAULTS, rest.network],
+    [STORE_FAULTS, rest.store],
+  ] as const;
+  await Promise.all(
+    lanes.map(async ([faults, restMs]) => {
+      const chosen = faults.filter(({ isShort }) => isLong || isShort);
+      for (let round = 0; round === 0 || !isOver(); round += 1) {
+        for (const fault of shuffled(chosen, broken.random)) {
+          if (round > 0 && isOver()) return;
+          await between(broken.random, restMs / 2, restMs * 1.5);
+          await runOne(fault, broken);
+        }
+      }
+    }),
+  );
+}
+
+async function runOne(fault: Fault, broken: Broken): Promise<void> {
+  const relay = Math.floor(broken.random() * RELAYS);
+  const fromMs = nowMs();
+  const failed = await fault.run(broken, relay).then(
+    () => undefined,
+    // A fault that did not take place breaks no promise; that one of them never does is seen in the report.
+    (error: unknown) => String(error).split('\n')[0],
+  );
+  broken.history.record({
+    ...{ type: 'fault', name: fault.name, fromMs, toMs: nowMs() },
+    ...(RELAY_FAULTS.includes(fault) && { relay }),
+    ...(failed !== undefined && { failed }),
+  });
+}
+
+function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
+  return items
+    .map((item) => ({ item, at: random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+}
+
+const LOOK_MS = 150;
+
+/** Records when another server takes over, also where nobody meant it to. Resolves once all primaries of the beginning are known. */
+export async function watchPrimaries(
+  { nodes }: Failing,
+  history: History,
+): Promise<AsyncDisposable> {
+  const known = new Set<string>();
+  let isOver = false;
+  const infos = await Promise.all(nodes.map((node) => node.cli('INFO', 'replication')));
+  for (const info of infos) known.add(replicationIdOf(info));
+  async function watch(server: RedisServer, node: number): Promise<void> {
+    let connection: RawConnection | undefined;
+    for (let nth = 0; !isOver; nth += 1) {
+      connection ??= openRaw(server.url);
+      try {
+        const end = `look-${nth}.`;
+        await connection.send(`INFO replication\r\nPING ${end}\r\n`);
+        const info = (await connection.until(end)).split(`look-${nth - 1}.`).at(-1) ?? '';
+        const id = replicationIdOf(info);
+        if (info.includes('role:master') && !known.has(id)) {
+          known.add(id);
+          history.record({ type: 'new primary', atMs: nowMs(), node });
+        }
+      } catch {
+        connection = undefined;
+      }
+      await Bun.sleep(LOOK_MS);
+    }
+    connection?.leave();
+  }
+  const watching = Promise.all(nodes.map(watch));
+  return {
+    async [Symbol.asyncDispose]() {
+      isOver = true;
+      await watching;
+    },
+  };
+}
+
+/** A server has a new one when it is promoted, or starts empty as a primary. */
+const replicationIdOf = (info: string) => /master_replid:(\w+)/.exec(info)?.[1] ?? '';

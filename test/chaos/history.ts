@@ -1,0 +1,91 @@
+/** What happened to sign-ins while parts failed: recorded by the devices, the users, the provider and who breaks things, as lines of JSON. Of secrets it has digests alone. */
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+
+/** All times are of one monotonic clock, in milliseconds. */
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export type What = 'start' | 'link' | 'continue' | 'callback' | 'poll' | 'acknowledge';
+
+/** One request of a device or of a user's browser, once it is over for whoever sent it. */
+export interface RequestEvent extends Span {
+  readonly type: 'request';
+  readonly id: string;
+  readonly signIn: number;
+  readonly what: What;
+  /** `lost`: no complete response, because the connection failed or the client gave up. */
+  readonly status: number | 'lost';
+  /** Of the code that a callback brings. */
+  readonly code?: string;
+  /** Of the tokens that a poll received. */
+  readonly token?: string;
+  /** That a poll received. */
+  readonly error?: string;
+}
+
+export type HistoryEvent =
+  | RequestEvent
+  /** A session exists, as far as its device knows. */
+  | {
+      readonly type: 'started';
+      readonly signIn: number;
+      readonly atMs: number;
+      readonly ack: boolean;
+      readonly expiresAtMs: number;
+    }
+  /** The relay to which the proxy sent a request. */
+  | {
+      readonly type: 'forwarded';
+      readonly id: string;
+      readonly relay: number;
+      readonly atMs: number;
+    }
+  /** The provider received a code. */
+  | { readonly type: 'exchange'; readonly atMs: number; readonly code: string }
+  /** It sent tokens for a code, so long after it received it. */
+  | {
+      readonly type: 'granted';
+      readonly atMs: number;
+      readonly code: string;
+      readonly token: string;
+      readonly afterMs: number;
+    }
+  /** Something was broken, and mended. `relay`: which one was killed, stopped or drained. */
+  | (Span & {
+      readonly type: 'fault';
+      readonly name: string;
+      readonly relay?: number;
+      /** Why it did not take place as planned, if so. */
+      readonly failed?: string;
+    })
+  /** A server of Redis was first seen as a primary with data that no other server has confirmed: promoted, or started empty. */
+  | { readonly type: 'new primary'; readonly atMs: number; readonly node: number }
+  /** Device and user have nothing more to do. */
+  | { readonly type: 'ended'; readonly signIn: number; readonly atMs: number };
+
+export const nowMs = () => Math.round(performance.now());
+
+export const digestOf = (secret: string) =>
+  createHash('sha256').update(secret).digest('hex').slice(0, 16);
+
+export interface History extends Disposable {
+  readonly file: string;
+  record(event: HistoryEvent): void;
+}
+
+export function openHistory(file: string): History {
+  const descriptor = openSync(file, 'w');
+  return {
+    file,
+    record: (event) => void writeSync(descriptor, `${JSON.stringify(event)}\n`),
+    [Symbol.dispose]: () => closeSync(descriptor),
+  };
+}
+
+export function readHistory(file: string): HistoryEvent[] {
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line) as HistoryEvent);
+}
