@@ -13,7 +13,7 @@ import { tokensFor } from '../kit/provider.ts';
 import { createRandom, testSeed } from '../kit/random.ts';
 import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
 import { makeCode } from '../kit/user.ts';
-import { inLanes } from '../kit/wait.ts';
+import { inLanes, pollUntil } from '../kit/wait.ts';
 import { goOn } from './sights.ts';
 
 const WALKS = process.env.SOAK === 'true' ? 1_000 : 4;
@@ -268,6 +268,10 @@ function drawAction(random: () => number): string {
   return 'tap';
 }
 
+/** Whatever was on its way to the tab ends first. */
+const scan = (page: Page, link: string) =>
+  pollUntil('the link is open', () => page.goto(link).catch(() => undefined));
+
 /** The network is whole again, and the user goes on in each tab. */
 async function finish(walk: Walk): Promise<string[]> {
   const { seen, tabs, started } = walk;
@@ -277,7 +281,7 @@ async function finish(walk: Walk): Promise<string[]> {
     seen.service.clock.advance(TWO_CODES_MS);
     page.setDefaultTimeout(5_000);
     // A tab without a page: the user scans the code of the device again.
-    if (page.url() === 'about:blank') await page.goto(`${walk.url}${started.link}`);
+    if (page.url() === 'about:blank') await scan(page, `${walk.url}${started.link}`);
     ends.push(await goOn(page, started, 'Continue'));
     await pollNow(walk);
   }
