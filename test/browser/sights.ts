@@ -35,7 +35,7 @@ const BUTTONS: Partial<Record<Sight, string>> = {
   provider: 'Allow',
 };
 
-type Shown = Pick<Device, 'userCode'>;
+type Shown = Pick<Device, 'userCode' | 'shortUrl'>;
 
 /** The page is about the code that the device shows, and says to start again there. */
 async function saysExpired(page: Page, { userCode }: Shown): Promise<boolean> {
@@ -47,7 +47,10 @@ async function saysExpired(page: Page, { userCode }: Shown): Promise<boolean> {
 }
 
 /** What the user does with what they see. Resolves when they see something else. */
-async function act(page: Page, { userCode }: Shown, sight: Sight, choice: Choice): Promise<void> {
+async function act(page: Page, device: Shown, sight: Sight, choice: Choice): Promise<void> {
+  const { userCode, shortUrl } = device;
+  // Back has left the first page: the user scans the code of the device again.
+  if (page.url() === 'about:blank') return void (await page.goto(shortUrl));
   if (sight === 'nothing') return void (await page.reload());
   const before = page.url();
   if (BUTTONS[sight] === 'Next') await page.getByRole('textbox').fill(userCode);

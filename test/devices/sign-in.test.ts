@@ -22,6 +22,9 @@ import { APP_ORIGIN, closeBrowser, WEB_TV } from './support/web-tv.ts';
 /** Rust compiles twenty crates first. */
 setDefaultTimeout(300_000);
 
+/** Of a network that cuts at random; TEST_SEED replays them. */
+const ROUNDS = process.env.SOAK === 'true' ? 50 : 1;
+
 /** What the provider answers for a code or a refresh token that the test made. */
 const granted = new Map<string, object>();
 
@@ -268,6 +271,23 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     await expectTokens(app, run, tokens);
     await pollUntil('the tokens are acknowledged', () => proxy.answers('ack').includes(204));
   });
+
+  test(
+    'responses that are cut at any byte end nothing',
+    async () => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        await using proxy = await startProxy(relay.baseUrl);
+        await using app = await install();
+        proxy.fail('start', 'torn', 'torn');
+        proxy.fail('poll', 'torn', 'torn');
+        proxy.fail('ack', 'torn');
+        const run = app.run(proxy.url);
+        const tokens = await agree(run);
+        await expectTokens(app, run, tokens);
+      }
+    },
+    ROUNDS * 120_000,
+  );
 
   test('the relay refuses the start', async () => {
     await using app = await install();
