@@ -23,8 +23,8 @@ const ACTIONS = 10;
 const FAULTY = 0.35;
 const DAY_MS = 86_400_000;
 const MAX_TABS = 5;
-/** Wrong codes are limited; this gives two of them back. */
-const TWO_CODES_MS = 20_000;
+/** Wrong codes are limited; this gives six of them back. All tabs together take less than a session lives. */
+const SIX_CODES_MS = 60_000;
 
 setDefaultTimeout(process.env.SOAK === 'true' ? 7_200_000 : 180_000);
 
@@ -194,15 +194,22 @@ function entriesOf({ url, started }: Walk): string[] {
 /** While a page is on its way nothing can be done in it. */
 const ACTION_MS = 1_500;
 
-/** In either browser; somebody may have sent the address. */
-async function openTab(walk: Walk, address?: string): Promise<void> {
+async function openTab(
+  walk: Walk,
+  account = pick<Account>(walk.seen.random, [...ACCOUNTS, 'ada']),
+  address = pick(walk.seen.random, entriesOf(walk)),
+): Promise<void> {
   if (walk.tabs.length === MAX_TABS) return;
-  const account = pick<Account>(walk.seen.random, [...ACCOUNTS, 'ada']);
   const page = await walk.contexts.get(account)?.newPage();
   if (page === undefined) return;
   page.setDefaultTimeout(ACTION_MS);
   walk.tabs.push({ page, account });
-  await page.goto(address ?? pick(walk.seen.random, entriesOf(walk)));
+  await page.goto(address);
+}
+
+/** Somebody sends the address of a page, which may be the provider's, to the user of the other browser. */
+function share(walk: Walk, { page, account }: Tab): Promise<void> {
+  return openTab(walk, account === 'ada' ? 'eve' : 'ada', page.url());
 }
 
 /** Presses whichever button, or two, in the page itself: one that is about to be left is still there. */
@@ -252,7 +259,7 @@ const ACTS: Readonly<Record<string, { readonly weight: number; readonly act: Act
   forward: { weight: 1, act: (_, { page }) => page.evaluate(() => history.forward()) },
   open: { weight: 2, act: (walk, { page }) => page.goto(pick(walk.seen.random, entriesOf(walk))) },
   'another tab': { weight: 2, act: (walk) => openTab(walk) },
-  'the same address elsewhere': { weight: 1, act: (walk, { page }) => openTab(walk, page.url()) },
+  'the other browser gets its address': { weight: 3, act: share },
   'the device polls': { weight: 2, act: pollNow },
   'the device cancels': { weight: 0.3, act: cancel },
   'a day passes': { weight: 0.3, act: passDay },
@@ -272,10 +279,11 @@ function drawAction(random: () => number): string {
 async function finish(walk: Walk): Promise<string[]> {
   const { seen, tabs, started } = walk;
   seen.isHealed = true;
+  seen.service.clock.advance(SIX_CODES_MS);
   const shown = { ...started, shortUrl: walk.url + started.link };
   const ends: string[] = [];
   for (const { page } of tabs) {
-    seen.service.clock.advance(TWO_CODES_MS);
+    seen.service.clock.advance(SIX_CODES_MS);
     page.setDefaultTimeout(5_000);
     ends.push(await goOn(page, shown, 'Continue'));
     await pollNow(walk);

@@ -83,5 +83,6 @@ export async function goOn(
     await act(page, device, sight, choice).catch(() => {});
     if (isInterrupted()) return sight;
   }
-  throw new Error(`no end: ${seen.join(', ')}, at ${page.url()}`);
+  const text = await page.locator('body').innerText({ timeout: BODY_MS }).catch(String);
+  throw new Error(`no end: ${seen.join(', ')}, at ${page.url()}: ${text.slice(0, 200)}`);
 }
