@@ -18,17 +18,13 @@ const FLAGS = [
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
 ];
 
-/** `keepsPages`: Back shows a page as it was left, from the back/forward cache, as on phones. Playwright turns that off, since its own `goBack` does not see it. */
-export function launchChromium({ keepsPages = false } = {}): Promise<Browser> {
+export function launchChromium(): Promise<Browser> {
   if (!existsSync(EXECUTABLE)) {
     throw new Error(
       `There is no Chromium at ${EXECUTABLE}. Install it (apt-get install chromium), or set CHROMIUM to its path.`,
     );
   }
-  return chromium.launch({
-    ...{ executablePath: EXECUTABLE, args: FLAGS },
-    ...(keepsPages && { ignoreDefaultArgs: ['--disable-back-forward-cache'] }),
-  });
+  return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
 }
 
 /** Shows a page without a relay: its logo is within it, and it does not come back by itself. */
