@@ -286,7 +286,8 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
         await expectTokens(app, run, tokens);
       }
     },
-    ROUNDS * 120_000,
+    // As long as any other test here, since the first one waits for a compiler.
+    ROUNDS * 300_000,
   );
 
   test('the relay refuses the start', async () => {
