@@ -213,7 +213,10 @@ export const signIn: Operation<SignInOptions, Tokens> = (call, options, finish) 
       call.cancel = undefined;
       if (code === 'not_saved') return done(failure);
       const isEarly = now() <= shownAtMs + LOST_MS;
-      const isRenewed = code === 'expired' && (isEarly ? isResumed : renew !== false);
+      // `now` stands still while a device sleeps, and its link may have expired meanwhile.
+      const isLost = isEarly && prompt.secondsLeft() > 0;
+      const isRenewed =
+        code === 'expired' && ((isEarly && isResumed) || (!isLost && renew !== false));
       forget(() => {
         if (call.isStopped) return;
         if (isRenewed) begin();

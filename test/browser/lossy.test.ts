@@ -4,9 +4,10 @@
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { type Device, press, setUp } from '../kit/chromium.ts';
+import { type Device, setUp } from '../kit/chromium.ts';
 import { type Exchange, type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { inLanes, pollUntil } from '../kit/wait.ts';
+import { type Choice, goOn, type Sight } from './sights.ts';
 
 setDefaultTimeout(180_000);
 
@@ -44,70 +45,6 @@ async function setUpLossy(confirm: 'code' | 'always') {
 }
 
 type Lossy = Awaited<ReturnType<typeof setUpLossy>>;
-type Choice = 'Continue' | 'Decline';
-
-/** What the user sees. */
-type Sight = 'form' | 'question' | 'provider' | End | 'nothing';
-type End = 'signed in' | 'cancelled' | 'may be signed in';
-
-/** The first that is on a page. */
-const SIGHTS: readonly [Sight, RegExp][] = [
-  ['question', /Continue\s+Decline/],
-  ['provider', /Allow/],
-  ['signed in', /You’re signed in/],
-  ['cancelled', /Sign-in cancelled/],
-  ['may be signed in', /no longer valid.*your device may be signed in/s],
-  ['form', /Code shown on your device/],
-];
-const ENDS: ReadonlySet<Sight> = new Set<End>(['signed in', 'cancelled', 'may be signed in']);
-
-/** A page of which nothing arrived has no body, however long one waits. */
-const BODY_MS = 1_000;
-
-/** A page that arrived in part, and the browser's own page of an error, are nothing. */
-async function see(page: Page): Promise<Sight> {
-  const text = await page.locator('body').innerText({ timeout: BODY_MS });
-  return SIGHTS.find(([, said]) => said.test(text))?.[0] ?? 'nothing';
-}
-
-const BUTTONS: Partial<Record<Sight, string>> = { form: 'Next', provider: 'Allow' };
-
-/** What the user does with what they see. Resolves when they see something else. */
-async function act(page: Page, { userCode }: Device, sight: Sight, choice: Choice): Promise<void> {
-  if (sight === 'nothing') return void (await page.reload());
-  const before = page.url();
-  if (sight === 'form') await page.getByRole('textbox').fill(userCode);
-  await press(page, BUTTONS[sight] ?? choice);
-  await pollUntil('another page', async () => page.url() !== before || (await see(page)) !== sight);
-}
-
-/** A page on which nothing can be done is reloaded so often. */
-const PATIENCE = 20;
-
-/**
- * From wherever the user is to an end; `isInterrupted` says that they do something else
- * now. While a page is on its way none can be read, so whatever fails is tried again.
- */
-async function goOn(
-  page: Page,
-  device: Device,
-  choice: Choice,
-  isInterrupted = () => false,
-): Promise<Sight> {
-  const seen: Sight[] = [];
-  for (let turn = 0; turn < PATIENCE; turn += 1) {
-    const sight = await page
-      .waitForLoadState()
-      .then(() => see(page))
-      .catch(() => 'nothing' as const);
-    seen.push(sight);
-    if (isInterrupted() || ENDS.has(sight)) return sight;
-    await act(page, device, sight, choice).catch(() => {});
-    if (isInterrupted()) return sight;
-  }
-  throw new Error(`no end: ${seen.join(', ')}, at ${page.url()}`);
-}
-
 async function expectResult(result: ReturnType<Device['poll']>, choice: Choice): Promise<void> {
   const expected = choice === 'Decline' ? { error: 'access_denied' } : { status: 200 };
   expect(await result).toMatchObject(expected);

@@ -29,6 +29,7 @@ function createRelay(clock: FakeClock) {
 
   function start(respond: Respond): void {
     startedAtMs = clock.now();
+    forgetAtMs = 0;
     const started = {
       session: 's',
       url: `${RELAY}/auth/mal?state=s`,
@@ -190,6 +191,28 @@ describe.each(KINDS)('%s', (_name, kind, longestMs) => {
     }
   });
 });
+
+const TWENTY_MINUTES_MS = 1_200_000;
+
+test.each(KINDS)(
+  '%s, for so long that the result or the session is gone: one more prompt at most, and the tokens',
+  (_name, kind, longestMs) => {
+    for (let ms = longestMs; ms <= TWENTY_MINUTES_MS; ms += 97_000) {
+      for (let atMs = 5; atMs < 33_000; atMs += atMs < 2_000 ? 165 : 1_480) {
+        const sleep: Sleep = { atMs, ms, ...kind };
+        const device = createDevice(sleep);
+        const ends = signInOn(device, sleep, atMs + ms + 120_000);
+        const { prompts, starts } = device.counts;
+        expect([describeSleep(sleep), ends.length, ends[0]?.tokens?.accessToken]).toEqual([
+          ...[describeSleep(sleep), 1, 'a'],
+        ]);
+        // A start whose response was lost shows no prompt.
+        expect(prompts).toBeWithin(1, 3);
+        expect(starts).toBeWithin(prompts, prompts + 2);
+      }
+    }
+  },
+);
 
 test.each([HOUR_MS, -HOUR_MS])(
   'a clock that is set by %d ms in any phase changes nothing, and the countdown is right again within 5 s',

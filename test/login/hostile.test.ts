@@ -480,6 +480,46 @@ test('login: whatever a relay answers, it ends with an exit code, and harms no t
   expect(pausesMs.length).toBeGreaterThan(1_000);
 });
 
+test.each([
+  ['that has a length', (answer: string) => answer],
+  ['that ends with the connection', (answer: string) => answer.replace(/Content-Length.*\r\n/, '')],
+])('login: a response %s is cut at any byte, and the tokens come', async (_, frame) => {
+  const tokens = { accessToken: 'token', refreshToken: 'another' };
+  const sent: readonly (readonly [RegExp, string])[] = [
+    [/^.services/, frame(OFFER)],
+    [/^.auth.start/, frame(respond(200, JSON.stringify(STARTED)))],
+    [/&wait=/, frame(respond(200, JSON.stringify(tokens)))],
+    [/&ack=1/, frame(respond(204, ''))],
+  ];
+  let cut: { readonly path: RegExp; readonly at: number } | undefined;
+  const relay = await serve((path, socket) => {
+    const [route, answer = ''] = sent.find(([each]) => each.test(path)) ?? [];
+    const isCut = cut !== undefined && cut.path === route;
+    socket.end(answer.slice(0, isCut ? cut?.at : undefined));
+    if (isCut) cut = undefined;
+  });
+  const { restore } = skipPauses();
+  try {
+    for (const [path, answer] of sent) {
+      for (let at = 0; at < answer.length; at += 1) {
+        cut = { path, at };
+        const { exitCode, output } = await runHere(relay, false);
+        // The acknowledgement of a run may come during the next one.
+        if (answer.includes('{')) expect(cut).toBeUndefined();
+        expect([path, at, exitCode, output]).toEqual([
+          path,
+          at,
+          0,
+          expect.stringContaining('token'),
+        ]);
+        expect(JSON.parse(/\{.*\}/s.exec(output)?.[0] ?? '')).toEqual(tokens);
+      }
+    }
+  } finally {
+    restore();
+  }
+});
+
 describe('terminal: text of others', () => {
   test('is one line of bounded length, with nothing invisible in it, whatever it was', () => {
     const pieces = fc.constantFrom(...SEQUENCES, ...UNSEEN, 'Ж', '👩‍👩‍👧', ' ', 'x'.repeat(900));

@@ -2,7 +2,7 @@
 ' Members of JSON are in quotes and brackets, because BrightScript puts other names into lower case.
 
 ' Returns { tokens }, or { error, detail }. Errors: access_denied, authorization_failed, missing_code,
-' exchange_failed (from the relay), expired, cancelled, refused, unreachable.
+' exchange_failed (from the relay), expired, cancelled, refused, unreachable, not_saved.
 function signIn() as object
     body = { "service": m.top.service, "code": true, "ack": true, "device": CreateObject("roDeviceInfo").GetFriendlyName() }
     reply = askUntilAnswered("/auth/start", body, "session")
@@ -22,7 +22,7 @@ function signIn() as object
         else if reply.status = 200 and reply.body["error"] <> invalid then
             return failure(reply.body["error"])
         else if reply.status = 200 and reply.body["accessToken"] <> invalid then
-            saveTokens(reply.body)
+            if not saveTokens(reply.body) then return failure("not_saved")
             tell("ack=1") ' Only now: until then a lost response, or a crash, costs no sign-in.
             return { tokens: reply.body }
         else if reply.status = 400 then

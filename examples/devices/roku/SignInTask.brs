@@ -44,7 +44,7 @@ function refresh(refreshToken as string) as object
     if reply.error <> invalid then return reply
     tokens = reply.body
     if tokens["refreshToken"] = invalid then tokens["refreshToken"] = refreshToken ' The old one stays.
-    saveTokens(tokens)
+    if not saveTokens(tokens) then return failure("not_saved")
     return { tokens: tokens }
 end function
 
@@ -56,13 +56,12 @@ function isDue(saved as object) as boolean
     return left < m.MARGIN_SECONDS or left > saved["expiresIn"]
 end function
 
-' The registry has 16 KB for the whole app. It is removed with the app.
-sub saveTokens(tokens as object)
+' The registry has 16 KB for the whole app. It is removed with the app. False: it is full.
+function saveTokens(tokens as object) as boolean
     if tokens["expiresIn"] <> invalid then tokens["expiresAt"] = CreateObject("roDateTime").AsSeconds() + tokens["expiresIn"]
     section = CreateObject("roRegistrySection", "SignInRelay")
-    section.Write(m.top.service, FormatJson(tokens))
-    section.Flush()
-end sub
+    return section.Write(m.top.service, FormatJson(tokens)) and section.Flush()
+end function
 
 function loadTokens() as object
     section = CreateObject("roRegistrySection", "SignInRelay")

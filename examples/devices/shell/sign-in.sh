@@ -26,7 +26,7 @@ sign_in() {
       200)
         [ -z "$(field error)" ] || fail "$(field error)"
         if [ -n "$(field accessToken)" ]; then
-          save
+          save || fail not_saved
           tell ack # Only now: until then a lost response, or a crash, costs no sign-in.
           return 0
         fi
@@ -100,7 +100,7 @@ nap() {
 links=3   # A link that has expired is replaced, but not for ever on a forgotten screen.
 margin=60 # Tokens are refreshed this many seconds before they expire.
 result='' ticker='' refresh_token=''
-folder=$(mktemp -d)
+folder=$(mktemp -d) || exit 1
 trap 'stop_countdown; rm -rf "$folder"' EXIT
 trap cancel INT TERM HUP
 
@@ -171,7 +171,7 @@ use_saved() {
   [ -n "$refresh_token" ] || return 1
   body="{\"service\":\"$service\",\"refreshToken\":\"$refresh_token\"}"
   if ask_until_answered /refresh "$body" accessToken; then
-    save
+    save || fail not_saved
     return 0
   fi
   # Any other error: the saved tokens stay, try later.

@@ -36,6 +36,8 @@ export interface Run {
   /** The device sleeps, and wakes. Not in a browser. */
   suspend?(): void;
   resume?(): void;
+  /** By the system, which asks nobody. Not in a browser. */
+  kill?(): void;
   /** `error` is the last line of the errors, empty if it ended well. */
   readonly ended: Promise<{ readonly exitCode: number; readonly error: string }>;
 }
@@ -48,8 +50,12 @@ export interface App extends AsyncDisposable {
   mode(): number | undefined;
   /** As if the tokens had been saved a day from now. Not in a browser. */
   setClockBack?(): void;
-  /** From the next run on nothing can be saved. In a browser. */
-  fillStorage?(): Promise<unknown>;
+  /** From now on nothing can be saved. In a browser: from the next run on. */
+  fillStorage(): Promise<unknown>;
+  /** Something can be saved again. Not in a browser. */
+  freeStorage?(): void;
+  /** The power failed while tokens were saved: the file is there, and empty. Not in a browser. */
+  truncate?(): void;
 }
 
 /** A language whose programs can be run here. */
@@ -78,6 +84,8 @@ export function installProgram(
 ): App {
   const folder = mkdtempSync(join(tmpdir(), 'relay-device-'));
   const file = join(folder, 'tokens.json');
+  /** Where every program writes the file that it renames. A folder is in its way also if root runs the test. */
+  const written = `${file}.new`;
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin/date'), DATE, { mode: 0o755 });
   return {
@@ -91,6 +99,12 @@ export function installProgram(
       const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
       const dayInItsUnit = saved.expiresAt > 1e11 ? 86_400_000 : 86_400;
       writeFileSync(file, JSON.stringify({ ...saved, expiresAt: saved.expiresAt + dayInItsUnit }));
+    },
+    fillStorage: async () => mkdirSync(join(written, 'in-the-way'), { recursive: true }),
+    freeStorage: () => rmSync(written, { recursive: true }),
+    truncate() {
+      writeFileSync(file, '');
+      writeFileSync(written, '{"accessToken":');
     },
     async [Symbol.asyncDispose]() {
       rmSync(folder, { recursive: true, force: true });
@@ -114,6 +128,7 @@ function runProgram(command: readonly string[], cwd: string, cancelsBy: 'SIGINT'
     quit: () => child.write('quit\n'),
     suspend: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),
+    kill: () => child.kill('SIGKILL'),
     cancel() {
       if (cancelsBy === 'Enter') child.write('\n');
       else child.kill('SIGINT');

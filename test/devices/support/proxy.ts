@@ -1,19 +1,23 @@
 /** What may stand between a device and the relay: a proxy that fails in the ways of the field. */
 import { type Fate, startFaultProxy } from '../../kit/fault-proxy.ts';
+import { createRandom, testSeed } from '../../kit/random.ts';
 import { plantIfLong } from '../../kit/secrets.ts';
 
 const PAGE = '<!doctype html><title>A page of a proxy</title>';
 const HTML = { 'Content-Type': 'text/html' };
 
-/** What happens before the relay is asked. */
+const random = createRandom(testSeed);
+
+/** `torn`: the response is cut anywhere, also in its headers. */
 const FATES = {
   'html 503': () => ({ response: new Response(PAGE, { status: 503, headers: HTML }) }),
   'html 200': () => ({ response: new Response(PAGE, { headers: HTML }) }),
   '429': () => ({ response: new Response('', { status: 429, headers: { 'Retry-After': '1' } }) }),
   lost: () => ({ losesRequest: true }),
+  torn: () => ({ cutAfter: random() }),
 } satisfies Record<string, () => Fate>;
 
-/** `cut` ends the connection in the middle of the relay's answer. */
+/** `cut` ends the connection in the middle of a body with tokens. */
 type Fault = keyof typeof FATES | 'cut';
 type Route = 'start' | 'poll' | 'ack' | 'cancel' | 'refresh';
 
@@ -35,7 +39,7 @@ export async function startProxy(relayUrl: string) {
     const [fault] = waiting;
     if (fault !== undefined && fault !== 'cut') {
       waiting.shift();
-      return FATES[fault]();
+      return { clientAddress, ...FATES[fault]() };
     }
     const onAnswer = (status: number) => void answers.push({ route, status });
     if (fault === undefined) return { onAnswer, clientAddress };

@@ -151,7 +151,7 @@ class UrlEvent extends BrsComponent {
   equalTo = () => BrsBoolean.False;
 }
 
-/** A section of the registry with one key, in a file. */
+/** A section of the registry with one key, in a file. It is full while the place of a new file is taken. */
 class RegistrySection extends BrsComponent {
   readonly kind = object;
 
@@ -161,6 +161,7 @@ class RegistrySection extends BrsComponent {
       method('exists', [text], () => BrsBoolean.from(existsSync(REGISTRY))),
       method('read', [text], () => new BrsString(readFileSync(REGISTRY, 'utf8'))),
       method('write', [text, text], (_: types.BrsString, value: types.BrsString) => {
+        if (existsSync(`${REGISTRY}.new/in-the-way`)) return BrsBoolean.False;
         writeFileSync(REGISTRY, value.value, { mode: 0o600 });
         return BrsBoolean.True;
       }),

@@ -1,0 +1,380 @@
+/**
+ * A user who does anything at random in two browsers, over a network that loses, repeats and
+ * delays, and then goes on in each tab: every tab comes to a page that is true, and the device
+ * gets the tokens of one account, that of the page that says so. docs/person.md "The pages".
+ * A few walks in `npm test`, thousands with SOAK=true; TEST_SEED replays them.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { launchChromium, press } from '../kit/chromium.ts';
+import { pollOnce, type Started, startWithCode, type Target } from '../kit/device.ts';
+import { type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
+import { tokensFor } from '../kit/provider.ts';
+import { createRandom, testSeed } from '../kit/random.ts';
+import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
+import { makeCode } from '../kit/user.ts';
+import { inLanes } from '../kit/wait.ts';
+import { goOn } from './sights.ts';
+
+const WALKS = process.env.SOAK === 'true' ? 1_000 : 4;
+const LANES = 3;
+const ACTIONS = 10;
+/** A walk meets any of them at any request, so that most of its pages arrive. */
+const FAULTY = 0.35;
+const DAY_MS = 86_400_000;
+const MAX_TABS = 5;
+/** Wrong codes are limited; this gives six of them back. All tabs together take less than a session lives. */
+const SIX_CODES_MS = 60_000;
+
+setDefaultTimeout(process.env.SOAK === 'true' ? 7_200_000 : 180_000);
+
+/** Sent by every request of a browser. The account is the one that its user has at the provider. */
+const WALK = 'x-walk';
+const ACCOUNT = 'x-account';
+const ACCOUNTS = ['ada', 'eve'] as const;
+type Account = (typeof ACCOUNTS)[number];
+
+/** What the relay was asked in one walk, and what it answered. */
+interface Seen {
+  readonly service: TestService;
+  readonly random: () => number;
+  isHealed: boolean;
+  /** Of the callbacks that were answered with the success page. */
+  readonly successes: string[];
+  /** Who pressed Continue, and was redirected. */
+  readonly continued: Set<string>;
+  /** Whose code is whose. */
+  readonly codes: Map<string, string>;
+  /** A user has declined, here or at the provider. */
+  isDeclined: boolean;
+}
+
+const PROVIDER_PAGE = `<!doctype html><title>Provider</title><link rel="icon" href="data:,">
+<form method="post"><button name="allowed" value="1">Allow</button><button name="allowed" value="">Deny</button></form>`;
+
+async function startWorld(confirm: 'code' | 'always') {
+  const walks = new Map<string, Seen>();
+  const walkOf = ({ headers }: Request) => walks.get(headers.get(WALK) ?? '');
+
+  /** Who is signed in there is known by the browser. */
+  const provider = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const html = { headers: { 'Content-Type': 'text/html' } };
+      if (request.method === 'GET') return new Response(PROVIDER_PAGE, html);
+      const query = new URL(request.url).searchParams;
+      const isAllowed = (await request.text()) === 'allowed=1';
+      const code = makeCode();
+      walkOf(request)?.codes.set(code, request.headers.get(ACCOUNT) ?? '');
+      const answer = isAllowed ? { code } : { error: 'access_denied' };
+      const back = new URLSearchParams({ ...answer, state: query.get('state') ?? '' });
+      return Response.redirect(`${query.get('redirect_uri')}?${back}`, 302);
+    },
+  });
+
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request, peer) {
+      const seen = walkOf(request);
+      if (seen === undefined) return new Response(null, { status: 404 });
+      const sent = request.method === 'POST' ? await request.clone().text() : '';
+      const response = await seen.service.handle(request, peer);
+      const { pathname, searchParams } = new URL(request.url);
+      const code = searchParams.get('code');
+      if (pathname.endsWith('/callback')) {
+        if (searchParams.has('error')) seen.isDeclined = true;
+        if (/You’re signed in/.test(await response.clone().text())) seen.successes.push(code ?? '');
+      }
+      if (sent.includes('decline')) seen.isDeclined = true;
+      if (response.status === 303) seen.continued.add(request.headers.get(ACCOUNT) ?? '');
+      return response;
+    },
+  });
+
+  const proxy = await startFaultProxy(server.url.origin, ({ headers }) => {
+    const seen = walks.get(headers[WALK] ?? '');
+    return seen === undefined || seen.isHealed ? {} : drawFate(seen.random);
+  });
+
+  function open(walk: string, random: () => number) {
+    const [mal] = SETTINGS.providers;
+    if (mal === undefined) throw new Error('no provider');
+    const authorizeUrl = `${provider.url.origin}/authorize`;
+    const settings = { baseUrl: proxy.url, confirm, providers: [{ ...mal, authorizeUrl }] };
+    const service = createTestService(settings, {
+      fetch: async (_, { body }) => {
+        const code = new URLSearchParams(String(body)).get('code') ?? '';
+        return Response.json({ access_token: tokensFor(code).accessToken });
+      },
+    });
+    const seen: Seen = {
+      ...{ service, random, isHealed: false, successes: [] },
+      ...{ continued: new Set(), codes: new Map(), isDeclined: false },
+    };
+    walks.set(walk, seen);
+    const device: Target = {
+      ask: (path, init) => fetch(new URL(path, server.url), { ...init, headers: { [WALK]: walk } }),
+    };
+    return { seen, device };
+  }
+
+  return {
+    url: proxy.url,
+    open,
+    async stop() {
+      proxy[Symbol.dispose]();
+      await Promise.all([provider.stop(true), server.stop(true)]);
+    },
+  };
+}
+
+type World = Awaited<ReturnType<typeof startWorld>>;
+
+function drawFate(random: () => number): Fate {
+  if (random() > FAULTY) return {};
+  const part = random();
+  const fates: readonly Fate[] = [
+    { losesRequest: true },
+    { cutRequestAt: (request) => Math.floor(request.length * part) },
+    { cutAfter: (response) => Math.floor(response.length * part) },
+    { cutAfter: 0 },
+    { isDoubled: true },
+    { delayMs: 200 * part },
+    { arrivesAfterMs: 200 * part },
+  ];
+  return pick(random, fates);
+}
+
+function pick<Item>(random: () => number, items: readonly Item[]): Item {
+  const item = items[Math.floor(random() * items.length)];
+  if (item === undefined) throw new Error('nothing to pick from');
+  return item;
+}
+
+interface Tab {
+  readonly page: Page;
+  readonly account: Account;
+}
+
+/** One walk: its device, its browsers and their tabs. */
+interface Walk {
+  readonly url: string;
+  readonly seen: Seen;
+  readonly device: Target;
+  readonly started: Started;
+  readonly contexts: ReadonlyMap<Account, BrowserContext>;
+  readonly tabs: Tab[];
+  /** What the device has received: undefined while it waits. */
+  result: object | undefined;
+  isExpired: boolean;
+}
+
+async function pollNow(walk: Walk): Promise<void> {
+  if (walk.result !== undefined) return;
+  const response = await pollOnce(walk.device, walk.started.session);
+  if (response.status === 200) walk.result = (await response.json()) as object;
+}
+
+async function cancel(walk: Walk): Promise<void> {
+  if (walk.result !== undefined) return;
+  const response = await walk.device.ask(`/auth/result?session=${walk.started.session}&cancel=1`);
+  // 410: the session has expired, or the device has its result.
+  if (response.status === 204) walk.result = { error: 'cancelled' };
+}
+
+function entriesOf({ url, started }: Walk): string[] {
+  return [url + started.link, started.url, `${url}/link`, `${url}/`];
+}
+
+/** While a page is on its way nothing can be done in it. */
+const ACTION_MS = 1_500;
+
+async function openTab(
+  walk: Walk,
+  account = pick<Account>(walk.seen.random, [...ACCOUNTS, 'ada']),
+  address = pick(walk.seen.random, entriesOf(walk)),
+): Promise<void> {
+  if (walk.tabs.length === MAX_TABS) return;
+  const page = await walk.contexts.get(account)?.newPage();
+  if (page === undefined) return;
+  page.setDefaultTimeout(ACTION_MS);
+  walk.tabs.push({ page, account });
+  await page.goto(address);
+}
+
+/** Somebody sends the address of a page, which may be the provider's, to the user of the other browser. */
+function share(walk: Walk, { page, account }: Tab): Promise<void> {
+  return openTab(walk, account === 'ada' ? 'eve' : 'ada', page.url());
+}
+
+/** Presses whichever button, or two, in the page itself: one that is about to be left is still there. */
+async function tap(walk: Walk, { page }: Tab): Promise<void> {
+  const { random } = walk.seen;
+  const code = pick(random, [
+    walk.started.userCode,
+    walk.started.userCode.toLowerCase(),
+    'BCDFGHJK',
+  ]);
+  const taps = pick(random, [1, 1, 2]);
+  const choices = Array.from({ length: taps }, () => random());
+  const tapping = page.evaluate(
+    async ([typed, drawn, gapMs]) => {
+      const field = document.querySelector<HTMLInputElement>('input[name=code]');
+      if (field) field.value = typed;
+      for (const choice of drawn) {
+        const buttons = document.querySelectorAll<HTMLButtonElement>('button');
+        // The first one goes on: three times out of four.
+        buttons[choice < 0.75 ? 0 : buttons.length - 1]?.click();
+        await new Promise((resolve) => setTimeout(resolve, gapMs));
+      }
+    },
+    [code, choices, 150 * random()] as const,
+  );
+  await Promise.race([tapping, Bun.sleep(ACTION_MS)]);
+  if (random() < 0.7) await page.waitForLoadState();
+}
+
+/** The tabs of a browser that was ended come back with their addresses, which are loaded again. */
+async function passDay(walk: Walk): Promise<void> {
+  // A device has polled all the time.
+  await pollNow(walk);
+  walk.seen.service.clock.advance(DAY_MS);
+  walk.isExpired = true;
+  if (walk.seen.random() < 0.5) return;
+  for (const { page } of walk.tabs) await page.goto(page.url()).catch(() => {});
+}
+
+type Action = (walk: Walk, tab: Tab) => Promise<unknown>;
+
+/** As often as they are here. */
+const ACTS: Readonly<Record<string, { readonly weight: number; readonly act: Action }>> = {
+  tap: { weight: 10, act: tap },
+  reload: { weight: 2, act: (_, { page }) => page.reload() },
+  back: { weight: 3, act: (_, { page }) => page.goBack() },
+  forward: { weight: 1, act: (_, { page }) => page.goForward() },
+  open: { weight: 2, act: (walk, { page }) => page.goto(pick(walk.seen.random, entriesOf(walk))) },
+  'another tab': { weight: 2, act: (walk) => openTab(walk) },
+  'the other browser gets its address': { weight: 3, act: share },
+  'the device polls': { weight: 2, act: pollNow },
+  'the device cancels': { weight: 0.3, act: cancel },
+  'a day passes': { weight: 0.3, act: passDay },
+};
+
+function drawAction(random: () => number): string {
+  const all = Object.entries(ACTS);
+  let left = random() * all.reduce((sum, [, { weight }]) => sum + weight, 0);
+  for (const [name, { weight }] of all) {
+    left -= weight;
+    if (left < 0) return name;
+  }
+  return 'tap';
+}
+
+/** The network is whole again, and the user goes on in each tab. */
+async function finish(walk: Walk): Promise<string[]> {
+  const { seen, tabs, started } = walk;
+  seen.isHealed = true;
+  seen.service.clock.advance(SIX_CODES_MS);
+  const shown = { ...started, shortUrl: walk.url + started.link };
+  const ends: string[] = [];
+  for (const { page } of tabs) {
+    seen.service.clock.advance(SIX_CODES_MS);
+    page.setDefaultTimeout(5_000);
+    ends.push(await goOn(page, shown, 'Continue'));
+    await pollNow(walk);
+  }
+  const [tab] = tabs;
+  if (walk.result !== undefined || walk.isExpired || tab === undefined) return ends;
+  // A link that belongs to another browser is not valid in this one. The page asks for a code.
+  await tab.page.getByRole('textbox').fill(started.userCode);
+  await press(tab.page, 'Next');
+  await tab.page.waitForURL(`**${started.link}`);
+  ends.push(await goOn(tab.page, shown, 'Continue'));
+  await pollNow(walk);
+  return ends;
+}
+
+/** What is wrong at the end of a walk: nothing. */
+function findWrong(walk: Walk, ends: readonly string[], confirm: string): string[] {
+  const { seen, result, isExpired } = walk;
+  const { successes, codes, continued } = seen;
+  const wrong: string[] = [];
+  const claim = (isTrue: boolean, text: string) => void (isTrue || wrong.push(text));
+  const [code = ''] = successes;
+  const token = result && 'accessToken' in result ? result.accessToken : undefined;
+  const error = result && 'error' in result ? result.error : undefined;
+  const isStopped = error === 'access_denied' || error === 'cancelled';
+  claim(successes.length <= 1, 'two success pages');
+  claim(seen.service.exchanges.length <= 1, 'two codes were exchanged');
+  claim(
+    code === '' || token === tokensFor(code).accessToken || error === 'cancelled',
+    'a success page without its tokens',
+  );
+  claim(token === undefined || code !== '', 'tokens without a success page');
+  claim(!ends.includes('cancelled') || isStopped, 'it says cancelled');
+  claim(confirm !== 'always' || code === '' || continued.has(codes.get(code) ?? ''), 'no Continue');
+  claim(result !== undefined || isExpired, 'the device still waits');
+  claim(token !== undefined || seen.isDeclined || isExpired || error === 'cancelled', 'it is lost');
+  return wrong;
+}
+
+async function takeWalk(browser: Browser, world: World, confirm: string, seed: number) {
+  const random = createRandom(seed);
+  const name = `${confirm} ${seed}`;
+  const { seen, device } = world.open(name, random);
+  const started = await startWithCode(device);
+  const contexts = new Map<Account, BrowserContext>();
+  for (const account of ACCOUNTS) {
+    const extraHTTPHeaders = { [WALK]: name, [ACCOUNT]: account };
+    contexts.set(account, await browser.newContext({ extraHTTPHeaders }));
+  }
+  const walk: Walk = {
+    ...{ url: world.url, seen, device, started, contexts, tabs: [], result: undefined },
+    isExpired: false,
+  };
+  await openTab(walk).catch(() => {});
+  const actions: string[] = [];
+  for (let nth = 0; nth < ACTIONS; nth += 1) {
+    const tab = pick(random, walk.tabs);
+    const action = drawAction(random);
+    actions.push(`${action} (${walk.tabs.indexOf(tab)})`);
+    // A connection that was cut, a page without buttons, nothing to go back to.
+    await ACTS[action]?.act(walk, tab).catch(() => {});
+  }
+  const ends = await finish(walk).catch((error: unknown) => [`no end: ${error}`]);
+  const wrong = findWrong(walk, ends, confirm);
+  const lost = ends.filter((end) => end.startsWith('no end'));
+  expect({ seed, actions, ends, wrong: [...wrong, ...lost] }).toEqual({
+    seed,
+    actions,
+    ends,
+    wrong: [],
+  });
+  for (const context of contexts.values()) await context.close();
+  return ends;
+}
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
+
+describe.each(['code', 'always'] as const)('CONFIRM=%s', async (confirm) => {
+  const world = await startWorld(confirm);
+  afterAll(world.stop);
+
+  test(`${WALKS} walks: every tab comes to an end that is true, and the device gets one account or none`, async () => {
+    const random = createRandom(testSeed);
+    const seeds = Array.from({ length: WALKS }, () => Math.floor(random() * 2 ** 31));
+    const counts: Record<string, number> = {};
+    await inLanes(LANES, seeds, async (seed) => {
+      for (const end of await takeWalk(browser, world, confirm, seed)) {
+        counts[end] = (counts[end] ?? 0) + 1;
+      }
+    });
+    console.log(`CONFIRM=${confirm}: where the tabs of ${WALKS} walks ended:`, counts);
+  });
+});
