@@ -45,7 +45,7 @@ const modesOf = (path: string) => {
 };
 
 beforeAll(async () => {
-  buildExecutable(EXECUTABLE);
+  await buildExecutable(EXECUTABLE);
   // It would be removed at the end.
   if (existsSync('/etc/sign-in-relay')) throw new Error('this machine has a sign-in-relay already');
   buildDebianPackage(EXECUTABLE, 'amd64', file);

@@ -181,7 +181,10 @@ export function createDevProvider(options: DevProviderOptions) {
   function showTv({ searchParams }: URL): Response {
     if (!searchParams.has('relay'))
       return redirect(`/tv?${new URLSearchParams({ relay: relayUrl })}`);
-    return page(200, readTvPage());
+    const text = readTvPage();
+    if (text !== undefined) return page(200, text);
+    const problem = 'This image was built from source. The one of a release has a television.';
+    return page(404, messagePage('No television', problem));
   }
 
   async function sendTvClient(): Promise<Response> {
