@@ -347,6 +347,18 @@ describe('an alert', () => {
     );
   });
 
+  test('SignInRelayLimited: Redis is full, of which one start is enough to know', async () => {
+    await using redis = await startRedis({ maxMemory: '64mb', evictionPolicy: 'noeviction' });
+    await using watched = await startWatched({ REDIS_URL: redis.url });
+    const { relay, watch } = watched;
+    await redis.cli('CONFIG', 'SET', 'maxmemory', 1);
+    expect((await relay.ask('/auth/start', startRequest())).status).toBe(503);
+    await watch.scrape(3);
+    expect(await (await relay.ask('/ready')).text()).toContain('some requests fail');
+    const labels = { ...JOB, instance: watch.instance };
+    await expectFired([watch], [{ alert: 'SignInRelayLimited', labels }]);
+  });
+
   test('SignInRelayStoreSlow: Redis pauses before each command', async () => {
     await using redis = await startRedis();
     await using watched = await startWatched({ REDIS_URL: redis.url });
