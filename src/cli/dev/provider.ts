@@ -119,7 +119,7 @@ export function createDevProvider(options: DevProviderOptions) {
         const signIn = signIns.find(asked.state);
         // If it was planned before the start, the session has this lifetime already.
         if (signIn !== undefined) systemClock.setTimer(plan.seconds * 1_000, signIn.expire);
-        const text = `This sign-in expires within ${plan.seconds} seconds, unfinished.`;
+        const text = `This sign-in expires within ${plan.seconds} s, unfinished.`;
         return page(200, messagePage('It expires', text));
       }
       case 'slow':
