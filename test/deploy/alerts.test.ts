@@ -1,8 +1,8 @@
 /** Each alert rule fires for what it names, and for nothing else: `promtool test rules` with the metrics of real relays. */
 import { afterAll, describe, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { poll, pollOnce, start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
@@ -132,8 +132,9 @@ test('Prometheus with deploy/prometheus.yaml reads relays that require the token
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-prometheus-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const token = plantSecret(crypto.randomUUID());
-  writeFileSync(join(folder, 'admin-token'), `${token}\n`);
-  const ADMIN_TOKEN_FILE = join(folder, 'admin-token');
+  const ADMIN_TOKEN_FILE = join(folder, 'secrets/metrics/admin-token');
+  mkdirSync(dirname(ADMIN_TOKEN_FILE), { recursive: true });
+  writeFileSync(ADMIN_TOKEN_FILE, `${token}\n`);
   await using one = await startWatched({ ADMIN_TOKEN_FILE });
   await using other = await startWatched({ ADMIN_TOKEN_FILE });
   await using stranger = await startWatched({ ADMIN_TOKEN: plantSecret(crypto.randomUUID()) });
