@@ -124,6 +124,15 @@ test('Prometheus accepts its configuration, with the alert rules', async () => {
   expect([exitCode, output]).toEqual([0, expect.stringContaining('rules found')]);
 });
 
+test('Caddy may still try for 20 s when a poll that was held is lost', () => {
+  const numberOf = (pattern: RegExp) => Number(pattern.exec(read('Caddyfile'))?.[1]);
+  const tryMs = numberOf(/lb_retries (\d+)/) * numberOf(/lb_try_interval (\d+)ms/);
+  expect(tryMs).toBe(20_000);
+  // It counts from the beginning of the request.
+  const longestMs = DEFAULT_POLL_SECONDS * 1_000 + tryMs;
+  expect(numberOf(/lb_try_duration (\d+)s/) * 1_000).toBeGreaterThan(longestMs);
+});
+
 test.each([
   ['nginx.conf', /proxy_read_timeout (\d+)s;/],
   ['haproxy.cfg', /timeout server (\d+)s/],
