@@ -5,8 +5,8 @@
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { transformSync } from '@swc/core';
 import { replaceFiles } from '../scripts/build.ts';
+import { bundleForTv } from './tv-build.ts';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const DIST = process.argv[2] ?? `${HERE}dist`;
@@ -29,24 +29,6 @@ function writeModules(folder: string, format: readonly string[]): void {
 /** The TV build is a script: a module of the same name would be of no use. */
 function remove(folder: string, names: RegExp): void {
   for (const name of readdirSync(folder)) if (names.test(name)) rmSync(folder + name);
-}
-
-/** All modules in one, without their types, as ES5. */
-async function bundleForTv(): Promise<string> {
-  const { outputs } = await Bun.build({ entrypoints: [`${HERE}src/tv.ts`], target: 'browser' });
-  const [output] = outputs;
-  if (output === undefined) throw new Error('tv.ts: no output');
-  return transformSync(`(function () {${await output.text()}})();`, {
-    configFile: false,
-    swcrc: false,
-    isModule: false,
-    minify: true,
-    jsc: {
-      target: 'es5',
-      loose: true,
-      minify: { compress: { passes: 3, ecma: 5 }, mangle: { toplevel: true } },
-    },
-  }).code;
 }
 
 try {

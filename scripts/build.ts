@@ -3,7 +3,15 @@
  * to embed (dist/sign-in-relay.js). With `--executable=FILE` it writes a program that needs
  * no runtime, for this machine; with `--worker=FILE` the relay for Cloudflare Workers.
  */
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { BunPlugin } from 'bun';
@@ -41,6 +49,17 @@ function definitions(): Record<string, string> {
   return commit ? { BUILD_COMMIT: JSON.stringify(commit) } : {};
 }
 
+/** For a build with the command line: `dev` shows a television (src/cli/dev/tv.ts). */
+async function commandDefinitions(): Promise<Record<string, string>> {
+  const bundler = join(ROOT, 'client/tv-build.ts');
+  // deploy/Dockerfile leaves it out: its compiler is none of the packages that a relay runs with.
+  if (!existsSync(bundler)) return definitions();
+  const { bundleForTv } = (await import(bundler)) as typeof import('../client/tv-build.ts');
+  const page = readFileSync(join(ROOT, 'demo/tv.html'), 'utf8');
+  const television = { page, client: await bundleForTv() };
+  return { ...definitions(), BUILD_TELEVISION: JSON.stringify(television) };
+}
+
 async function buildForNode(): Promise<void> {
   const dist = join(ROOT, 'dist');
   const built = mkdtempSync(`${dist}-`);
@@ -49,6 +68,7 @@ async function buildForNode(): Promise<void> {
     // Splitting keeps the client of Redis out of a relay that does not use it.
     await Bun.build({
       ...common,
+      define: await commandDefinitions(),
       ...{ entrypoints: [join(ROOT, 'src/cli/main.ts')], outdir: join(built, 'cli') },
       ...{ naming: '[name].[ext]', splitting: true, packages: 'external' },
     });
@@ -99,8 +119,10 @@ export async function buildWorker(
 }
 
 /** Without a target: for this machine. Bun fetches the runtime of another one from the npm registry. */
-export function buildExecutable(file: string, target?: ExecutableTarget): void {
-  const defines = Object.entries(definitions()).map(([name, value]) => `--define=${name}=${value}`);
+export async function buildExecutable(file: string, target?: ExecutableTarget): Promise<void> {
+  const defines = Object.entries(await commandDefinitions()).map(
+    ([name, value]) => `--define=${name}=${value}`,
+  );
   const command = [
     ...[process.execPath, 'build', 'src/cli/main.ts', '--compile'],
     ...(target ? [`--target=${target}`] : []),
@@ -118,7 +140,7 @@ if (import.meta.main) {
   const { executable, worker } = parseArgs({
     options: { executable: { type: 'string' }, worker: { type: 'string' } },
   }).values;
-  if (executable) buildExecutable(executable);
+  if (executable) await buildExecutable(executable);
   else if (worker) await buildWorker(worker);
   else await buildForNode();
 }

@@ -34,7 +34,7 @@ const CHECKSUMS = 'SHA256SUMS';
 const DEBIAN = { 'linux-x64-baseline': 'amd64', 'linux-arm64': 'arm64' } as const;
 
 /** The folder is replaced once the release is complete, so one that failed leaves what was there. */
-function main(): void {
+async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     options: { image: { type: 'boolean', default: false } },
     allowPositionals: true,
@@ -48,7 +48,7 @@ function main(): void {
   const release = mkdtempSync(`${folder}-`);
   try {
     chmodSync(release, 0o755);
-    writeRelease(release, values.image);
+    await writeRelease(release, values.image);
     removeRelease(folder);
     renameSync(release, folder);
   } finally {
@@ -87,7 +87,7 @@ function describeChecksums(folder: string): string {
   return lines.join('');
 }
 
-function writeRelease(release: string, withImage: boolean): void {
+async function writeRelease(release: string, withImage: boolean): Promise<void> {
   const file = (ending: string) => join(release, `${name}-${version}${ending}`);
   const commit = findCommit();
   if (commit === undefined || commit.endsWith('-changed')) {
@@ -96,7 +96,7 @@ function writeRelease(release: string, withImage: boolean): void {
 
   run(['npm', 'pack', '--silent', '--pack-destination', release, '.', './client']);
   for (const [target, ending] of Object.entries(EXECUTABLES)) {
-    buildExecutable(file(`-${ending}`), target as ExecutableTarget);
+    await buildExecutable(file(`-${ending}`), target as ExecutableTarget);
   }
   for (const [ending, architecture] of Object.entries(DEBIAN)) {
     const debian = join(release, `${name}_${version}_${architecture}.deb`);
@@ -134,4 +134,4 @@ function buildImage(release: string, file: string): void {
   }
 }
 
-if (import.meta.main) main();
+if (import.meta.main) await main();

@@ -234,7 +234,7 @@ function startWorker(env: Env, port: number) {
 async function startExecutable(env: Env, port: number) {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-executable-'));
   const executable = join(folder, 'sign-in-relay');
-  buildExecutable(executable);
+  await buildExecutable(executable);
   const relay = await startRelayWith(env, port, [executable]);
   // The running program keeps what it needs of its file.
   rmSync(folder, { recursive: true });

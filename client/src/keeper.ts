@@ -2,6 +2,7 @@
 import { another } from './ask.ts';
 import { type Failure, fail } from './errors.ts';
 import { attempt, type Call, type Done, type RequestOptions } from './platform.ts';
+import { last, signOut } from './sign-out.ts';
 import { addressOf, isText, type Place, refresh, store, type Tokens } from './tokens.ts';
 
 type Stored = Tokens | undefined | null;
@@ -152,25 +153,29 @@ function openStorage(call: Call, options: KeeperOptions) {
       },
     );
 
-  const save = (tokens: Tokens, done: Done<Tokens>) =>
+  function save(spent: string, tokens: Tokens, done: Done<Tokens>): void {
+    unsaved = { spent, tokens };
     store(
       another(call),
-      (given) => options.save(given),
+      // A save that failed is tried again, but not once the user has signed out.
+      (given) => signOutOf(spent) || options.save(given),
       tokens,
       (failure, saved) => {
         if (saved) unsaved = undefined;
-        done(failure, saved);
+        const left = signOutOf(spent);
+        if (!left) return done(failure, saved);
+        // What has saved them may have ended later than what deleted the old ones.
+        signOut(another(call), { ...left, tokens }, () => {});
+        done(fail('invalid_grant', 'The user has signed out'));
       },
     );
+  }
 
   return {
     load,
-    save(spent: string, tokens: Tokens, done: Done<Tokens>) {
-      unsaved = { spent, tokens };
-      save(tokens, done);
-    },
+    save,
     isBehind: () => !!unsaved,
-    saveAgain: save,
+    saveAgain: (tokens: Tokens, done: Done<Tokens>) => save(unsaved?.spent ?? '', tokens, done),
   };
 }
 
@@ -193,6 +198,8 @@ function update(
     if (isEnough(tokens)) return done(undefined, tokens);
     const spent = tokens.refreshToken;
     if (!spent) return done(fail('invalid_grant', 'There is no refresh token'));
+    // Some providers give the same one to a user who signs in again.
+    if (signOutOf(spent)) last.signOut = undefined;
     refresh(another(call), { relay, service, tokens }, (reason, fresh) => {
       if (fresh) keep(spent, fresh);
       else if ((reason as Failure).code === 'invalid_grant') recheck(spent, reason, 0);
@@ -204,8 +211,11 @@ function update(
   function keep(spent: string, fresh: Tokens): void {
     storage.load((failure, stored) => {
       const isGone = failure && (failure as Failure).code === 'invalid_grant';
-      if (isGone || (stored && stored.refreshToken !== spent)) begin(failure, stored);
-      else storage.save(spent, fresh, done);
+      if (isGone || (stored && stored.refreshToken !== spent)) {
+        const left = signOutOf(spent);
+        if (left) signOut(another(call), { ...left, tokens: fresh, forget: undefined }, () => {});
+        begin(failure, stored);
+      } else storage.save(spent, fresh, done);
     });
   }
 
@@ -221,6 +231,10 @@ function update(
 
   storage.load(begin);
 }
+
+/** The user has signed out of these tokens, in this process. */
+const signOutOf = (refreshToken: string) =>
+  last.signOut?.tokens.refreshToken === refreshToken ? last.signOut : undefined;
 
 const leftMs = ({ expiresAt = 1 / 0 }: Tokens) => expiresAt - Date.now();
 const earlyMs = ({ expiresIn = 1 / 0 }: Tokens) => Math.min(EARLY_MS, expiresIn * 500);

@@ -30,9 +30,13 @@ export interface SignedOut {
 /** The user waits for it, and has signed out already. */
 const LONGEST_MS = 15_000;
 
+/** The last one of this process. A refresh of its tokens may still be running. */
+export const last: { signOut?: SignOutOptions | undefined } = {};
+
 const originOf = (url: string) => /^https?:\/\/[^/?#]+/i.exec(url)?.[0];
 
 export const signOut: Operation<SignOutOptions, SignedOut> = (call, options, done) => {
+  last.signOut = options;
   attempt(
     () => options.forget?.(),
     (failure) => {

@@ -49,8 +49,14 @@ async function main(): Promise<void> {
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   const runtime = await loadRuntime();
   if (options.version) return print(`${VERSION} on ${runtime.name}\n`);
-  await start(createReader(options), runtime);
+  await start(createReader(options, WRONG_SETTINGS), runtime);
 }
+
+/**
+ * EX_CONFIG of sysexits.h: a supervisor need not start it again, as it would end in the same way
+ * (deploy/debian/sign-in-relay.service). What may pass (Redis, the port, a certificate) ends with 1.
+ */
+const WRONG_SETTINGS = 78;
 
 /** `readAgain` reads the files of secrets again, in the same environment. */
 async function start(readAgain: () => SettingsReading, runtime: Runtime): Promise<void> {
@@ -58,12 +64,14 @@ async function start(readAgain: () => SettingsReading, runtime: Runtime): Promis
   const { logLevel: level, logFormat } = read.ok ? read.settings : read;
   const format = logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
   startLog({ level, format, write: createLogOutput(process.stdout, process.stderr) });
-  if (!read.ok && format === 'text') fail(describeFaults(read.faults, read.warnings));
+  if (!read.ok && format === 'text') {
+    fail(describeFaults(read.faults, read.warnings), WRONG_SETTINGS);
+  }
   const onMachine = read.ok ? findMachineWarnings(read.settings, process.env) : [];
   for (const warning of [...read.warnings, ...onMachine]) log.warning('setting', { ...warning });
   if (!read.ok) {
     for (const fault of read.faults) log.error('setting', { ...fault });
-    return failInLog(countWrong(read.faults));
+    return failInLog(countWrong(read.faults), WRONG_SETTINGS);
   }
   try {
     await serve(read.settings, runtime, readAgain);
@@ -76,9 +84,9 @@ async function start(readAgain: () => SettingsReading, runtime: Runtime): Promis
 }
 
 /** Exits once the log is written. */
-function failInLog(problem: string): void {
+function failInLog(problem: string, exitCode = 1): void {
   log.error('not_started', { problem });
-  process.stdout.write('', () => process.exit(1));
+  process.stdout.write('', () => process.exit(exitCode));
 }
 
 /** For the commands that read the settings. */
@@ -167,18 +175,19 @@ function readFlags<const Options extends NonNullable<ParseArgsConfig['options']>
 }
 
 /** The environment takes precedence over the file, even where it sets an empty value. */
-function createReader({ 'env-file': file }: { readonly 'env-file'?: string | undefined }) {
-  const variables = file === undefined ? {} : parseEnv(readEnvFile(file));
+function createReader(options: { readonly 'env-file'?: string | undefined }, failureCode = 1) {
+  const { 'env-file': file } = options;
+  const variables = file === undefined ? {} : parseEnv(readEnvFile(file, failureCode));
   const environment = { ...variables, ...process.env };
   return () => readSettings(environment, readFileSync);
 }
 
-function readEnvFile(file: string): string {
+function readEnvFile(file: string, failureCode: number): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return fail(`--env-file ${JSON.stringify(file)} cannot be read (${code})\n`);
+    return fail(`--env-file ${JSON.stringify(file)} cannot be read (${code})\n`, failureCode);
   }
 }
 
@@ -207,9 +216,9 @@ function print(text: string): void {
   process.stdout.write(text);
 }
 
-function fail(text: string): never {
+function fail(text: string, exitCode = 1): never {
   process.stderr.write(text);
-  process.exit(1);
+  process.exit(exitCode);
 }
 
 await main().catch((error: unknown) => fail(describeUnexpected(error)));

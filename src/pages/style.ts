@@ -29,7 +29,7 @@ p+p{margin-top:.625rem}
 h1,p,label,small{text-wrap:balance}
 h1+p{text-wrap:pretty}
 .whole{display:inline-block;max-width:100%}
-html:lang(ko){word-break:keep-all}html:lang(ja){word-break:auto-phrase}:lang(ja) h1{word-break:keep-all}:lang(ja) :is([role=alert],.text,.note,.about,.aside){word-break:normal}
+html:lang(ko){word-break:keep-all}html:lang(ja){word-break:auto-phrase}:lang(ja) h1{word-break:keep-all}:lang(ja) :is(.text,.note,.about,.aside){word-break:normal}
 strong{display:block;color:var(--text)}
 [role=alert],.text,.aside,:is(.note,.about) p{text-align:start;text-wrap:pretty}
 [role=alert]{padding:.75rem;border:2px solid var(--bad);border-radius:.5rem}

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keepTokens, SignInError, type Tokens } from '../../client/src/index.ts';
+import { keepTokens, SignInError, signOut, type Tokens } from '../../client/src/index.ts';
 import { launchChromium } from '../kit/chromium.ts';
 import { type Child, runChild, startChild } from '../kit/process.ts';
 import { ROOT } from '../kit/relay.ts';
@@ -22,6 +22,8 @@ function startRefresher() {
   let serial = 0;
   let answer: (() => Response) | undefined;
   const seen: string[] = [];
+  /** Refresh tokens of which the app has signed out. */
+  const revoked: string[] = [];
 
   const issue = () => {
     serial += 1;
@@ -36,6 +38,10 @@ function startRefresher() {
       const { pathname } = new URL(request.url);
       if (request.method !== 'POST') return new Response('', { status: 404 });
       const text = await request.text();
+      if (pathname === '/revoke') {
+        revoked.push((JSON.parse(text) as { refreshToken: string }).refreshToken);
+        return Response.json({});
+      }
       const isForm = pathname === '/token';
       const spent = isForm
         ? new URLSearchParams(text).get('refresh_token')
@@ -55,11 +61,12 @@ function startRefresher() {
   });
   const relay = server.url.origin;
   return {
-    ...{ gate, seen, relay, server },
+    ...{ gate, seen, revoked, relay, server },
     /** Tokens with so much left, and none of the earlier ones work any more. */
     grant(leftMs: number, more: Partial<Tokens> = {}): Tokens {
       const { access, refresh } = issue();
       seen.length = 0;
+      revoked.length = 0;
       answer = undefined;
       const expiry = { expiresIn: 3_600, expiresAt: Date.now() + leftMs };
       return { accessToken: access, refreshToken: refresh, ...expiry, ...more };
@@ -89,7 +96,7 @@ afterAll(async () => {
 
 /** An app with its storage in memory. */
 function keep(first: unknown, more: Partial<Parameters<typeof keepTokens>[0]> = {}) {
-  const storage = { tokens: first as Tokens | undefined, loads: 0 };
+  const storage = { tokens: first as Tokens | undefined, loads: 0, saves: 0 };
   const accessToken = keepTokens({
     ...{ relay: refresher.relay, service: 'mal' },
     load: async () => {
@@ -294,6 +301,80 @@ describe('the storage', () => {
       expect(storage.tokens).toBe(after);
     },
   );
+
+  describe('from which the user signs out during a refresh stays empty, and the new tokens are revoked', () => {
+    /** Until both have been revoked: what was stored, and what the refresh has brought. */
+    async function expectSignedOut(
+      { storage, accessToken }: ReturnType<typeof keep>,
+      during: (leave: () => Promise<unknown>) => Promise<unknown>,
+    ): Promise<void> {
+      const { tokens } = storage;
+      if (tokens === undefined) throw new Error('nothing is stored');
+      const forget = async () => {
+        storage.tokens = undefined;
+      };
+      const place = { relay: refresher.relay, service: 'mal' };
+      const failed = failureOf(accessToken());
+      await during(() => signOut({ ...place, tokens, forget }));
+      expect(await failed).toMatchObject({ code: 'invalid_grant' });
+      await pollUntil('both are revoked', () => refresher.revoked.length === 2);
+      expect(refresher.revoked[0]).toBe(String(tokens.refreshToken));
+      expect(refresher.revoked[1]).not.toBe(String(tokens.refreshToken));
+      expect(storage.tokens).toBeUndefined();
+    }
+
+    test('while the relay has not answered', async () => {
+      const app = keep(refresher.grant(-1));
+      const held = refresher.gate.close();
+      await expectSignedOut(app, async (leave) => {
+        await held.arrived;
+        await leave();
+        held.release();
+      });
+    });
+
+    test('while a save that failed waits to be tried again', async () => {
+      const tried = Promise.withResolvers<void>();
+      const app = keep(refresher.grant(-1), {
+        save(tokens) {
+          const isFirst = app.storage.saves === 0;
+          app.storage.saves += 1;
+          tried.resolve();
+          if (isFirst) throw new Error('locked');
+          app.storage.tokens = tokens;
+        },
+      });
+      await expectSignedOut(app, async (leave) => {
+        await tried.promise;
+        await leave();
+      });
+      expect(app.storage.saves).toBe(1);
+    });
+
+    test('until the user signs in again, also with the same refresh token', async () => {
+      const tokens = refresher.grant(-1);
+      await signOut({ relay: refresher.relay, service: 'mal', tokens });
+      const { accessToken, storage } = keep(tokens);
+      expect(await accessToken()).toBe(String(storage.tokens?.accessToken));
+      expect(storage.tokens).not.toBe(tokens);
+    });
+
+    test('while a save is in progress, which ends later than the storage was emptied', async () => {
+      const gate = createGate();
+      const held = gate.close();
+      const app = keep(refresher.grant(-1), {
+        async save(tokens) {
+          await gate.pass();
+          app.storage.tokens = tokens;
+        },
+      });
+      await expectSignedOut(app, async (leave) => {
+        await held.arrived;
+        await leave();
+        held.release();
+      });
+    });
+  });
 
   const STRANGE: readonly unknown[] = [
     ...['', 'text', 7, true, [], [null], () => {}, Symbol('x'), 10n],

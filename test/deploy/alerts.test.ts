@@ -1,8 +1,8 @@
 /** Each alert rule fires for what it names, and for nothing else: `promtool test rules` with the metrics of real relays. */
 import { afterAll, describe, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { poll, pollOnce, start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
@@ -132,8 +132,9 @@ test('Prometheus with deploy/prometheus.yaml reads relays that require the token
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-prometheus-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const token = plantSecret(crypto.randomUUID());
-  writeFileSync(join(folder, 'admin-token'), `${token}\n`);
-  const ADMIN_TOKEN_FILE = join(folder, 'admin-token');
+  const ADMIN_TOKEN_FILE = join(folder, 'secrets/metrics/admin-token');
+  mkdirSync(dirname(ADMIN_TOKEN_FILE), { recursive: true });
+  writeFileSync(ADMIN_TOKEN_FILE, `${token}\n`);
   await using one = await startWatched({ ADMIN_TOKEN_FILE });
   await using other = await startWatched({ ADMIN_TOKEN_FILE });
   await using stranger = await startWatched({ ADMIN_TOKEN: plantSecret(crypto.randomUUID()) });
@@ -345,6 +346,18 @@ describe('an alert', () => {
         { alert: 'SignInRelayNotReady', labels: { ...JOB, instance: watch.instance } },
       ],
     );
+  });
+
+  test('SignInRelayLimited: Redis is full, of which one start is enough to know', async () => {
+    await using redis = await startRedis({ maxMemory: '64mb', evictionPolicy: 'noeviction' });
+    await using watched = await startWatched({ REDIS_URL: redis.url });
+    const { relay, watch } = watched;
+    await redis.cli('CONFIG', 'SET', 'maxmemory', 1);
+    expect((await relay.ask('/auth/start', startRequest())).status).toBe(503);
+    await watch.scrape(3);
+    expect(await (await relay.ask('/ready')).text()).toContain('some requests fail');
+    const labels = { ...JOB, instance: watch.instance };
+    await expectFired([watch], [{ alert: 'SignInRelayLimited', labels }]);
   });
 
   test('SignInRelayStoreSlow: Redis pauses before each command', async () => {

@@ -49,10 +49,8 @@ test.each(['compose.yaml', 'compose.home.yaml'])(
   (file) => {
     const { services } = Bun.YAML.parse(read(file)) as Pick<Compose, 'services'>;
     const relay = services['relay-1'] ?? services.relay;
-    expect(relay).toMatchObject({
-      env_file: '.env',
-      volumes: ['./secrets/relay:/run/secrets/relay:ro'],
-    });
+    expect(relay?.env_file).toBe('.env');
+    expect(relay?.volumes).toContain('./secrets/relay:/run/secrets/relay:ro');
     const ofOneProvider = Object.keys(relay?.environment ?? {}).filter((name) =>
       /CLIENT/.test(name),
     );
@@ -62,12 +60,28 @@ test.each(['compose.yaml', 'compose.home.yaml'])(
 
 test('Prometheus scrapes the relays of compose.yaml, with files that are in deploy/', () => {
   const { prometheus } = compose.services;
-  const files = prometheus?.volumes?.filter((each) => each.startsWith('./')) ?? [];
+  const mounts = prometheus?.volumes?.filter((each) => each.startsWith('./')) ?? [];
+  const files = mounts.filter((each) => !each.startsWith('./secrets/'));
   for (const file of files) expect(read(file.split(':')[0] ?? '')).not.toBe('');
   expect(files.length).toBe(2);
   const targets = /targets: \[(.+)\]$/m.exec(read('prometheus.yaml'))?.[1]?.split(', ') ?? [];
   const relays = Object.keys(compose.services).filter((name) => name.startsWith('relay-'));
   expect(targets).toEqual(relays.map((name) => `${name}:9090`));
+});
+
+test('the relays and Prometheus of compose.yaml get the token for metrics at the paths that are named', () => {
+  const { prometheus, 'relay-1': relay } = compose.services;
+  const targetsOf = (container?: Container) =>
+    container?.volumes
+      ?.map((each) => each.split(':'))
+      .filter(([source]) => source === './secrets/metrics')
+      .map(([, target, right]) => [target, right]);
+  const [, atRelay] = /^ADMIN_TOKEN_FILE=(.+)\/admin-token$/m.exec(read('README.md')) ?? [];
+  expect(targetsOf(relay)).toEqual([[`${atRelay}`, 'ro']]);
+  const [, credentials] =
+    /#authorization: \{ credentials_file: (.+)\/admin-token \}/.exec(read('prometheus.yaml')) ?? [];
+  // A relative path begins at the configuration, here and in the container.
+  expect(targetsOf(prometheus)).toEqual([[`/etc/prometheus/${credentials}`, 'ro']]);
 });
 
 test('the relay does not mind what .env has for Compose itself', async () => {
@@ -108,6 +122,15 @@ test('Prometheus accepts its configuration, with the alert rules', async () => {
   const command = ['promtool', 'check', 'config', `${ROOT}deploy/prometheus.yaml`];
   const { exitCode, output } = await runChild(command);
   expect([exitCode, output]).toEqual([0, expect.stringContaining('rules found')]);
+});
+
+test('Caddy may still try for 20 s when a poll that was held is lost', () => {
+  const numberOf = (pattern: RegExp) => Number(pattern.exec(read('Caddyfile'))?.[1]);
+  const tryMs = numberOf(/lb_retries (\d+)/) * numberOf(/lb_try_interval (\d+)ms/);
+  expect(tryMs).toBe(20_000);
+  // It counts from the beginning of the request.
+  const longestMs = DEFAULT_POLL_SECONDS * 1_000 + tryMs;
+  expect(numberOf(/lb_try_duration (\d+)s/) * 1_000).toBeGreaterThan(longestMs);
 });
 
 test.each([

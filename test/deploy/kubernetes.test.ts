@@ -42,7 +42,7 @@ async function build(example: string, changes: Changes = {}): Promise<readonly T
   cpSync(`${ROOT}deploy/kubernetes`, copy, { recursive: true });
   const file = (name: string) => join(copy, example, name);
   mkdirSync(file('secrets'));
-  for (const name of ['redis-url', 'anilist']) {
+  for (const name of ['redis-url', 'anilist', 'admin-token']) {
     writeFileSync(file(`secrets/${name}`), changes.secret ?? 'not a secret');
   }
   const change = (name: string, to: (text: string) => string) =>
@@ -56,7 +56,10 @@ async function build(example: string, changes: Changes = {}): Promise<readonly T
 }
 
 const withoutCommentSigns = (text: string) =>
-  text.replace(/^( *)# (?=components:|secretGenerator:| *- (name:|\.\.\/)| +files:)/gm, '$1');
+  text.replace(
+    /^( *)# (?=components:|secretGenerator:| *- (name:|\.\.\/|secrets\/)| +files:)/gm,
+    '$1',
+  );
 
 const finderIn = (manifests: readonly Tree[]) => (kind: string) => {
   const found = manifests.find((manifest) => String(manifest.kind) === kind);
@@ -215,9 +218,12 @@ describe.each(EXAMPLES)('%s', (_, manifests) => {
   test('Prometheus asks at the admin port, if the pod has one', () => {
     const monitor = has('PodMonitor') ? find('PodMonitor') : undefined;
     const admin = ports.filter(({ name }) => name === 'admin');
+    const name = has('Secret') ? find('Secret').metadata?.name : undefined;
+    const authorization = { credentials: { name, key: 'admin-token' } };
     expect((monitor?.spec?.podMetricsEndpoints ?? []) as unknown).toEqual(
-      admin.map(({ name }) => ({ port: name, path: '/metrics' })),
+      admin.map((port) => ({ port: port.name, path: '/metrics', authorization })),
     );
+    expect(env.some(({ name }) => name === 'ADMIN_TOKEN_FILE')).toBe(admin.length > 0);
     for (const { containerPort } of admin) {
       expect(env).toContainEqual({
         name: 'ADMIN_PORT',

@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bundleForTv } from '../../client/tv-build.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { buildExecutable, findCommit } from '../../scripts/build.ts';
+import { startDev } from '../kit/dev.ts';
 import { PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { launchRelay, ROOT } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
@@ -20,7 +22,7 @@ const VERSION = new RegExp(
   `^${packageJson.version} \\(commit ${findCommit()}\\) on (Bun|Node) \\S+$`,
   'm',
 );
-buildExecutable(EXECUTABLE);
+await buildExecutable(EXECUTABLE);
 
 /** What npm needs here besides: its cache, and who signs for its registry. */
 const npmEnv = {
@@ -99,8 +101,6 @@ describe('the npm package', () => {
       'package/LICENSE',
       'package/README.md',
       'package/bin/sign-in-relay',
-      'package/client/dist/tv.js',
-      'package/demo/tv.html',
       'package/dist/sign-in-relay.js',
       'package/package.json',
     ]);
@@ -159,6 +159,16 @@ describe('the executable', () => {
     await relay.waitForEvent('listening');
     expect((await relay.ask('/auth/done')).status).toBe(200);
     expect(await relay.stop()).toBe(0);
+  });
+
+  test('has the television of dev', async () => {
+    const dev = await startDev({ command: [EXECUTABLE], cwd: strange });
+    const page = await dev.askProvider('/tv?relay=http://127.0.0.1');
+    const client = await dev.askProvider('/client/dist/tv.js');
+    expect([page.status, client.status]).toEqual([200, 200]);
+    expect(await page.text()).toBe(readFileSync(join(ROOT, 'demo/tv.html'), 'utf8'));
+    expect(await client.text()).toBe(await bundleForTv());
+    await dev.stop();
   });
 
   test('takes --env-file', async () => {

@@ -138,6 +138,23 @@ test('nginx sends a lost poll four times, and a lost refresh once: the first rel
   await relay.stop();
 });
 
+test('Caddy tries again for as long after a poll is lost, however long it was held', async () => {
+  let lost = 0;
+  const relay = await serveBytes((socket, _, request) => {
+    const isPoll = request.startsWith('GET /auth/result');
+    if (!isPoll || lost > 0) return void socket.end('HTTP/1.1 204 No Content\r\n\r\n');
+    // Longer than Caddy tries, here 4 times a quarter of a second.
+    setTimeout(() => {
+      lost += 1;
+      socket.destroy();
+    }, 1_500);
+  });
+  await using proxy = await startProxy('Caddy', [relay.port]);
+  expect((await proxy.ask('/auth/result?session=s')).status).toBe(204);
+  expect(lost).toBe(1);
+  await relay.stop();
+});
+
 test('nginx sends a start that found no relay to the next one: nothing was sent', async () => {
   await using stage = await startStage('nginx');
   stage.know(FIRST, SECOND);

@@ -99,13 +99,14 @@ describe.each([
     expect([check.exitCode, check.output]).toEqual([1, expect.stringContaining('LOG_LEVEL')]);
   });
 
-  test.each([[[]], [['check']], [['health']]])(
-    '%j without the file names the file',
-    async (args) => {
-      const { exitCode, output } = await runChild([command, ...args, '--env-file', 'no.env'], {
-        env,
-      });
-      expect([exitCode, output]).toEqual([1, '--env-file "no.env" cannot be read (ENOENT)\n']);
-    },
-  );
+  test.each<[number, string[]]>([
+    [78, []],
+    [1, ['check']],
+    [1, ['health']],
+  ])('ends with %d without the file, and names it: %j', async (code, args) => {
+    const { exitCode, output } = await runChild([command, ...args, '--env-file', 'no.env'], {
+      env,
+    });
+    expect([exitCode, output]).toEqual([code, '--env-file "no.env" cannot be read (ENOENT)\n']);
+  });
 });

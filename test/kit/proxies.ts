@@ -100,7 +100,8 @@ const caddy: Program = {
         `tls ${certificate.certificateFile} ${certificate.keyFile}`,
         `\treverse_proxy ${relays.map((relay) => `127.0.0.1:${relay}`).join(' ')}`,
       ].join('\n'),
-      'lb_try_duration 20s': 'lb_try_duration 1s',
+      // For a second in place of 20.
+      'lb_retries 80': 'lb_retries 4',
     });
     writeFileSync(join(folder, 'Caddyfile'), config);
     const command = ['caddy', 'run', '--adapter', 'caddyfile', '--config', `${folder}/Caddyfile`];

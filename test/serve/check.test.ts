@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describeFindings, fault, warning } from '../../src/cli/check/finding.ts';
 import { startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { serveBytes, serveUpstream, startSilentIssuer } from '../kit/provider.ts';
@@ -61,6 +62,14 @@ async function runCheck(env: Record<string, string>, options: StartOptions = {})
     find: (what: string) => findings.find((each) => each.what === what),
   };
 }
+
+test('the last line counts faults and warnings, one as one', () => {
+  const lastLineOf = (...found: Parameters<typeof describeFindings>[0]) =>
+    describeFindings(found).split('\n').at(-1);
+  const [wrong, doubtful] = [fault('redis', 'down'), warning('https', 'off')];
+  expect(lastLineOf(wrong)).toBe('1 fault, 0 warnings');
+  expect(lastLineOf(wrong, wrong, doubtful)).toBe('2 faults, 1 warning');
+});
 
 describe.concurrent('where everything is right', () => {
   test('before the relay runs', async () => {

@@ -32,6 +32,9 @@ export function describeFindings(findings: readonly Finding[]): string {
       [`${SHOWN[mark]} ${what}: ${text}`, ...(remedy === undefined ? [] : [remedy])].join('; '),
     ),
   );
-  const count = (mark: Mark) => findings.filter((each) => each.mark === mark).length;
-  return [...lines, `${count('fault')} faults, ${count('warning')} warnings`].join('\n');
+  const count = (mark: Mark) => {
+    const found = findings.filter((each) => each.mark === mark).length;
+    return `${found} ${mark}${found === 1 ? '' : 's'}`;
+  };
+  return [...lines, `${count('fault')}, ${count('warning')}`].join('\n');
 }

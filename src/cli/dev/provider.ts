@@ -119,7 +119,7 @@ export function createDevProvider(options: DevProviderOptions) {
         const signIn = signIns.find(asked.state);
         // If it was planned before the start, the session has this lifetime already.
         if (signIn !== undefined) systemClock.setTimer(plan.seconds * 1_000, signIn.expire);
-        const text = `This sign-in expires within ${plan.seconds} seconds, unfinished.`;
+        const text = `This sign-in expires within ${plan.seconds} s, unfinished.`;
         return page(200, messagePage('It expires', text));
       }
       case 'slow':
@@ -181,7 +181,10 @@ export function createDevProvider(options: DevProviderOptions) {
   function showTv({ searchParams }: URL): Response {
     if (!searchParams.has('relay'))
       return redirect(`/tv?${new URLSearchParams({ relay: relayUrl })}`);
-    return page(200, readTvPage());
+    const text = readTvPage();
+    if (text !== undefined) return page(200, text);
+    const problem = 'This image was built from source. The one of a release has a television.';
+    return page(404, messagePage('No television', problem));
   }
 
   async function sendTvClient(): Promise<Response> {

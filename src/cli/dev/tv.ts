@@ -6,20 +6,27 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** The package's root: two folders above what is built (dist/cli), three above this source. */
-const isSource = import.meta.url.endsWith('/src/cli/dev/tv.ts');
-const root = new URL(isSource ? '../../../' : '../../', import.meta.url);
-const fileOf = (path: string) => fileURLToPath(new URL(path, root));
+/** Both, in a build: scripts/build.ts defines it, except in an image that is built from source. */
+declare const BUILD_TELEVISION: { readonly page: string; readonly client: string } | undefined;
 
-export const readTvPage = () => readFileSync(fileOf('demo/tv.html'), 'utf8');
+const built = typeof BUILD_TELEVISION === 'undefined' ? undefined : BUILD_TELEVISION;
+
+/** Three folders above this source. */
+const fileOf = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
 let client: Promise<string> | undefined;
 
-/** The package contains the build. A checkout is built now, since its sources may have changed. */
+/** Undefined: this build has no television. A checkout reads it now, since it may have changed. */
+export function readTvPage(): string | undefined {
+  if (built !== undefined) return built.page;
+  const file = fileOf('demo/tv.html');
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+}
+
+/** A checkout builds it once. */
 export async function readTvClient(): Promise<string> {
-  const script = fileOf('client/build.ts');
-  if (!existsSync(script)) return readFileSync(fileOf('client/dist/tv.js'), 'utf8');
-  client ??= build(script);
+  if (built !== undefined) return built.client;
+  client ??= build(fileOf('client/build.ts'));
   return client;
 }
 
