@@ -49,15 +49,22 @@ const PARAMETERS: readonly (readonly [name: string, values: readonly string[]])[
   ['error', ['access_denied', 'server_error', '']],
   ['size', ['200', '-5', '1e9']],
 ];
+const START_WITH_EVERYTHING =
+  '{"service":"anilist","code":true,"device":"Living room","ack":true,"details":true}';
+const BLIND_START = '{"service":"mal","challenge":"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}';
+const DEVICE_POLL =
+  'grant_type=urn:ietf:params:oauth:grant-type:device_code&device_code={secret}&client_id=tv';
+const GRANT_REFRESH = 'grant_type=refresh_token&refresh_token=r&client_id=tv';
+const GRANT_REVOCATION = 'token=t&token_type_hint=refresh_token';
 const BODIES = [
   '{"service":"mal"}',
-  '{"service":"anilist","code":true,"device":"Living room","ack":true,"details":true}',
-  '{"service":"mal","challenge":"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}',
+  START_WITH_EVERYTHING,
+  BLIND_START,
   '{"service":"mal","refreshToken":"r","token":"t"}',
-  'grant_type=urn:ietf:params:oauth:grant-type:device_code&device_code={secret}&client_id=tv',
-  'grant_type=refresh_token&refresh_token=r&client_id=tv',
+  DEVICE_POLL,
+  GRANT_REFRESH,
   'client_id=tv&scope=a+b',
-  'token=t&token_type_hint=refresh_token',
+  GRANT_REVOCATION,
   'choice=continue',
   'choice=decline',
   'code={code}',
@@ -87,8 +94,8 @@ const EXPECTED_5XX: Readonly<Record<string, readonly string[]>> = {
 /** Requests that get far. One part of each is changed, or none. */
 const GOOD: readonly (readonly [method: string, target: string, body?: string])[] = [
   ['POST', '/auth/start', '{"service":"mal"}'],
-  ['POST', '/auth/start', BODIES[1]],
-  ['POST', '/auth/start', BODIES[2]],
+  ['POST', '/auth/start', START_WITH_EVERYTHING],
+  ['POST', '/auth/start', BLIND_START],
   ['GET', '/auth/result?session={secret}&wait=0'],
   ['GET', '/auth/result?session={secret}'],
   ['GET', '/auth/result?session={secret}&progress=1&wait=1'],
@@ -106,9 +113,9 @@ const GOOD: readonly (readonly [method: string, target: string, body?: string])[
   ['GET', '/link?code={code}'],
   ['POST', '/link', 'code={code}'],
   ['POST', '/oauth2/mal/device_authorization', 'client_id=tv&scope=a+b'],
-  ['POST', '/oauth2/{service}/token', BODIES[4]],
-  ['POST', '/oauth2/mal/token', BODIES[5]],
-  ['POST', '/oauth2/mal/revoke', BODIES[7]],
+  ['POST', '/oauth2/{service}/token', DEVICE_POLL],
+  ['POST', '/oauth2/mal/token', GRANT_REFRESH],
+  ['POST', '/oauth2/mal/revoke', GRANT_REVOCATION],
   ['POST', '/refresh', '{"service":"anilist","refreshToken":"r"}'],
   ['POST', '/revoke', '{"service":"mal","token":"t"}'],
 ];
