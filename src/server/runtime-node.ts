@@ -65,6 +65,8 @@ function fetch(url: string, init: FetchInit): Promise<Response> {
     // Whoever reads the body gets an error that comes after the headers.
     sent.on('error', reject);
     sent.once('response', (incoming) => resolve(toResponse(incoming)));
+    // After a 101 with `Upgrade` Node emits neither of them, and its deadline would not end it.
+    sent.once('close', () => reject(new Error('closed without a response')));
     sent.end(body);
   });
 }

@@ -65,11 +65,12 @@ export function describeFaults(
   if (warnings.length > 0) {
     lines.push('Also check:', ...warnings.map(({ setting, problem }) => `  ${setting} ${problem}`));
   }
-  return `${lines.join('\n')}\n`;
+  // A problem may quote a part of a value, such as one name of a list.
+  return `${lines.map(spellOutUnseen).join('\n')}\n`;
 }
 
 function describeFault({ setting, value, problem }: SettingFault): string {
   // JSON makes line breaks visible.
-  const held = value === undefined ? '(not set)' : `= ${spellOutUnseen(JSON.stringify(value))}`;
+  const held = value === undefined ? '(not set)' : `= ${JSON.stringify(value)}`;
   return `  ${setting} ${held}: ${problem}`;
 }

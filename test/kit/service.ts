@@ -158,13 +158,12 @@ export function createTestService(
     },
   );
   const service = maintain(manual, clock);
-  const checkAnswer = apiCheckOf(settings.baseUrl);
 
   /** Every answer must be one that the API document describes. Without a peer: by a client that was not seen before. */
   async function ask(path: string, init: RequestInit = {}, peer: string = nextPeer()) {
     const request = new Request(new URL(path, BASE_URL), init);
     const response = await service.handle(request, { requestIP: () => ({ address: peer }) });
-    await checkAnswer(request, response);
+    await apiCheckOf(settings.baseUrl)(request, response);
     return response;
   }
 

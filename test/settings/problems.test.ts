@@ -232,4 +232,9 @@ Also check:
 `,
     );
   });
+
+  test('a part of a value that a problem quotes is text too', () => {
+    const report = told({ ADMIN_PORT: '9090', ADMIN_NAMES: 'relay\x1b]52;c;eA==\x07' });
+    expect(report).toContain('relay<U+001B>]52;c;eA==<U+0007>');
+  });
 });

@@ -72,7 +72,9 @@ const rules: readonly Rule<Settings>[] = [
     },
     refuses: {
       'must be an http(s) URL such as https://relay.example':
-        'relay.example | ftp://relay.example | https:relay.example | https:// | https://relay.example\\x | https://relay example | https://relay.example?x=1 | https://relay.example? | https://relay.example/# | https://user@relay.example | https://relay.example:99999',
+        'relay.example | ftp://relay.example | https:relay.example | https:// | https://relay.example\\x | https://relay example | https://relay.example?x=1 | https://relay.example? | https://relay.example/# | https://user@relay.example | https://relay.example:99999 | https://relay.example/a"b | https://re"lay.example | https://relay.example/<tv> | https://relay.example/a\x1bb | https://relay.example/\0 | https://relay.example/\ud800',
+      'must be https://xn--bcher-kva.example/%C3%A9: a URL has only ASCII characters':
+        'https://bücher.example/é/',
       'must have a path without ; that does not begin with //, since cookies and redirects contain it':
         'https://relay.example/tv;a=b | https://relay.example/tv; | https://relay.example//tv',
       'must be https://relay.example: the relay adds /auth/mal/callback itself':

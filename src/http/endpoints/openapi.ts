@@ -15,7 +15,7 @@ export function createOpenApi(baseUrl: string): Handler {
 async function readDocument(baseUrl: string): Promise<string> {
   const { default: template } = await import('./openapi.json', { with: { type: 'json' } });
   return JSON.stringify(template)
-    .replaceAll('{{BASE_URL}}', baseUrl)
-    .replaceAll('{{ORIGIN}}', new URL(baseUrl).origin)
-    .replaceAll('{{BASE_PATH}}', basePathOf(baseUrl));
+    .replaceAll('{{BASE_URL}}', () => baseUrl)
+    .replaceAll('{{ORIGIN}}', () => new URL(baseUrl).origin)
+    .replaceAll('{{BASE_PATH}}', () => basePathOf(baseUrl));
 }
