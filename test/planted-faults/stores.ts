@@ -316,12 +316,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     file: `${SCRIPTS}/prelude.lua`,
     before: "if latest and now > latest then return redis.error_reply('LATE not carried out') end",
     after: '',
-    tests: [
-      ...REDIS,
-      'test/redis/stalled.test.ts',
-      'test/redis/commands.test.ts',
-      'test/redis/faults.test.ts',
-    ],
+    tests: ['test/stores/internals.test.ts'],
   },
   {
     name: 'a full Redis refuses callbacks',
@@ -444,5 +439,26 @@ export const STORE_FAULTS: readonly Fault[] = [
       'test/redis/stalled.test.ts',
       'test/redis/lost-answers.test.ts',
     ],
+  },
+  {
+    name: `polls are not asked to claim again after messages may have been lost`,
+    file: 'src/stores/redis/pub-sub.ts',
+    before: `if (missed > 1 || line.wasCut) localPolls.recheckAll();`,
+    after: ``,
+    tests: ['test/redis/known-pending.test.ts', 'test/redis/recovery.test.ts'],
+  },
+  {
+    name: `a subscription that is half-open is never renewed`,
+    file: 'src/stores/redis/pub-sub.ts',
+    before: `if (!stopped && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();`,
+    after: ``,
+    tests: ['test/stores/internals.test.ts', 'test/redis/recovery.test.ts'],
+  },
+  {
+    name: `a lease ends before the exchange that it protects`,
+    file: 'src/limits.ts',
+    before: `EXCHANGE_LEASE_MS = EXCHANGE_TIMEOUT_MS + 5 * SECOND_MS`,
+    after: `EXCHANGE_LEASE_MS = EXCHANGE_TIMEOUT_MS - 5 * SECOND_MS`,
+    tests: ['test/model/model.test.ts -t memory', 'test/docs/limits.test.ts'],
   },
 ];
