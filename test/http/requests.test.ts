@@ -1,7 +1,7 @@
 /** What is read of a request: the client's address, and how much of a body, a query or a form. */
 import { describe, expect, test } from 'bun:test';
 import { MAX_REFUSED_ADDRESSES } from '../../src/http/admission.ts';
-import { runReady } from '../kit/clock.ts';
+import { isPending, runReady } from '../kit/clock.ts';
 import { start, startRequest } from '../kit/device.ts';
 import { REQUEST_BODY_DEADLINE_MS } from '../kit/limits.ts';
 import { BASE_URL, createTestService } from '../kit/service.ts';
@@ -159,6 +159,21 @@ test('a start body that never ends is read until its deadline, and then cancelle
   const response = await started;
   expect([response.status, await response.text()]).toEqual([400, 'Invalid JSON\n']);
   expect(isCancelled).toBe(true);
+});
+
+test('a start body that is shorter than its Content-Length is waited for until its deadline', async () => {
+  const { ask, clock } = createTestService();
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"service":')),
+  });
+  const headers = { 'Content-Length': '30' };
+  const started = ask('/auth/start', { method: 'POST', headers, body });
+  await runReady();
+  clock.advance(REQUEST_BODY_DEADLINE_MS - 1);
+  expect(await isPending(started)).toBe(true);
+  clock.advance(1);
+  expect(await isPending(started)).toBe(false);
+  expect(await (await started).text()).toBe('Invalid JSON\n');
 });
 
 test('64 parameters of a query or a form are read, and no more', async () => {
