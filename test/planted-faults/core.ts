@@ -12,42 +12,42 @@ export const CORE_FAULTS: readonly Fault[] = [
     file: SESSION,
     before: 'return nowMs > session.expiresAtMs;',
     after: 'return nowMs >= session.expiresAtMs;',
-    tests: ['test/model/model.test.ts -t memory', 'test/relay/session.test.ts'],
+    tests: ['test/model/model.test.ts -t memory'],
   },
   {
     name: 'a delivered result is repeated until the session expires',
     file: SESSION,
     before: "state: 'delivered', expiresAtMs: nowMs + session.repeatMs",
     after: "state: 'delivered', expiresAtMs: session.expiresAtMs",
-    tests: ['test/model/model.test.ts -t memory', 'test/relay/session.test.ts'],
+    tests: ['test/model/model.test.ts -t memory'],
   },
   {
     name: 'cancelling takes a delivered result back',
     file: SESSION,
     before: "if (current.state === 'delivered') return 'already_completed';",
     after: '',
-    tests: ['test/model/model.test.ts -t memory', 'test/relay/session.test.ts'],
+    tests: ['test/model/model.test.ts -t memory'],
   },
   {
     name: 'the verifier stays after the code has come back',
     file: SESSION,
     before: "return { ...commonOf(pending), state: 'exchanging',",
     after: "return { ...pending, state: 'exchanging',",
-    tests: ['test/relay/session.test.ts', 'test/stores/memory.test.ts'],
+    tests: ['test/relay/session.test.ts'],
   },
   {
     name: 'a lease never runs out',
     file: SESSION,
     before: "session.state === 'exchanging' && nowMs > session.leaseEndsAtMs",
     after: "session.state === 'exchanging' && nowMs > session.expiresAtMs",
-    tests: ['test/model/model.test.ts -t memory', 'test/relay/session.test.ts'],
+    tests: ['test/model/model.test.ts -t memory'],
   },
   {
     name: 'the opened notice is sent again and again',
     file: SESSION,
     before: 'opening: { ...opening, isReported: true }',
     after: 'opening: { ...opening, isReported: false }',
-    tests: ['test/model/model.test.ts -t memory', 'test/relay/session.test.ts'],
+    tests: ['test/model/model.test.ts -t memory'],
   },
   {
     name: 'a notification during the claim is lost',
@@ -62,43 +62,28 @@ export const CORE_FAULTS: readonly Fault[] = [
     before: `        if (signal.aborted) return PENDING;
         const noticeBefore`,
     after: '        const noticeBefore',
-    tests: [
-      'test/http/polls.test.ts',
-      'test/http/sign-in.test.ts',
-      'test/stores/redis.test.ts',
-      'test/redis/lost-answers.test.ts',
-      'test/model/model.test.ts',
-    ],
+    tests: ['test/model/model.test.ts'],
   },
   {
     name: 'a poll stays registered after its device has left',
     file: POLLS,
     before: 'store.removeWaiter(poll);',
     after: '',
-    tests: [
-      'test/http/polls.test.ts',
-      'test/model/model.test.ts -t memory',
-      'test/stores/memory.test.ts',
-      'test/stores/internals.test.ts',
-    ],
+    tests: ['test/http/polls.test.ts'],
   },
   {
     name: 'a deadline of a poll stays in its queue',
     file: POLLS,
     before: 'queue.cancel(poll);',
     after: '',
-    tests: [
-      'test/http/polls.test.ts',
-      'test/http/draining.test.ts',
-      'test/model/model.test.ts -t memory',
-    ],
+    tests: ['test/http/polls.test.ts'],
   },
   {
     name: 'a parked poll is not told that its session expired',
     file: POLLS,
     before: 'const againMs = found === undefined ? retryMs : found.endsInMs;',
     after: 'const againMs = found === undefined ? retryMs : Number.POSITIVE_INFINITY;',
-    tests: ['test/model/model.test.ts -t memory', 'test/http/polls.test.ts'],
+    tests: ['test/model/model.test.ts -t memory'],
   },
   {
     name: 'a poll is not tried again after the store has failed',
@@ -129,13 +114,7 @@ export const CORE_FAULTS: readonly Fault[] = [
     file: RELAY,
     before: 'startedBy: tries === 0 ? startedBy : undefined,',
     after: 'startedBy,',
-    tests: [
-      'test/http/sign-in.test.ts',
-      'test/relay/tags.test.ts',
-      'test/http/user-codes.test.ts',
-      'test/stores/memory.test.ts',
-      'test/http/requests.test.ts',
-    ],
+    tests: ['test/relay/tags.test.ts'],
   },
   {
     name: 'after a collision the old secrets are tried again',
@@ -144,12 +123,7 @@ export const CORE_FAULTS: readonly Fault[] = [
         const secrets = createSessionSecrets(randomBytes, { withUserCode, tags, without: full });`,
     after: `const secrets = createSessionSecrets(randomBytes, { withUserCode, tags, without: full });
       for (let tries = 0; tries < MAX_REGISTER_TRIES && full.size < tags; tries += 1) {`,
-    tests: [
-      'test/http/sign-in.test.ts',
-      'test/relay/tags.test.ts',
-      'test/http/user-codes.test.ts',
-      'test/http/requests.test.ts',
-    ],
+    tests: ['test/http/sign-in.test.ts'],
   },
   {
     name: 'a drain does not wait for tokens that no device has claimed',
@@ -178,11 +152,7 @@ export const CORE_FAULTS: readonly Fault[] = [
     file: REFRESH,
     before: 'if (isFinal) kept',
     after: 'if (isFinal || outcome) kept',
-    tests: [
-      'test/oauth/refresh.test.ts',
-      'test/oauth/device-grant.test.ts',
-      'test/redis/shared.test.ts',
-    ],
+    tests: ['test/oauth/refresh.test.ts'],
   },
   {
     name: 'a refresh token is sent without the turn, after a wait',
@@ -232,12 +202,7 @@ export const CORE_FAULTS: readonly Fault[] = [
     before: 'const pollSecret = draw(createCapability, isSame);',
     after:
       'const pollSecret = tags === 1 ? digestOf(browserState).slice(0, 24) : draw(createCapability, isSame);',
-    tests: [
-      'test/relay/tags.test.ts',
-      'test/http/sign-in.test.ts',
-      'test/http/user-codes.test.ts',
-      'test/http/requests.test.ts',
-    ],
+    tests: ['test/http/sign-in.test.ts'],
   },
   {
     name: 'parked polls are released before what waits in their sockets was read',
