@@ -352,29 +352,11 @@ export const STORE_FAULTS: readonly Fault[] = [
     tests: ['test/stores/internals.test.ts'],
   },
   {
-    name: 'a second poll gets a 410 while the claim of the first may still be undone',
-    file: 'src/stores/redis/local-polls.ts',
-    before: 'if (open.has(claim)) listen(claim, reply);\n    else reply();',
-    after: 'reply();',
-    tests: [
-      'test/stores/redis.test.ts',
-      'test/redis/lost-answers.test.ts',
-      'test/redis/repeated-commands.test.ts',
-      'test/stores/internals.test.ts',
-    ],
-  },
-  {
     name: 'after a pause of the process a claim is delivered to a device that has left',
     file: 'src/stores/redis/device.ts',
     before: "if (reply.state === 'claimed' && wasPaused) await pause(clock, STALL_GRACE_MS);",
     after: 'void wasPaused;',
-    tests: [
-      'test/redis/lost-answers.test.ts',
-      'test/redis/stalled.test.ts',
-      'test/stores/redis.test.ts',
-      'test/redis/repeated-commands.test.ts',
-      'test/redis/faults.test.ts',
-    ],
+    tests: ['test/redis/lost-answers.test.ts'],
   },
   {
     name: 'an undo ends while the attempt may still be carried out',
@@ -411,12 +393,5 @@ export const STORE_FAULTS: readonly Fault[] = [
     before: `if (!stopped && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();`,
     after: ``,
     tests: ['test/stores/internals.test.ts', 'test/redis/recovery.test.ts'],
-  },
-  {
-    name: `a lease ends before the exchange that it protects`,
-    file: 'src/limits.ts',
-    before: `EXCHANGE_LEASE_MS = EXCHANGE_TIMEOUT_MS + 5 * SECOND_MS`,
-    after: `EXCHANGE_LEASE_MS = EXCHANGE_TIMEOUT_MS - 5 * SECOND_MS`,
-    tests: ['test/model/model.test.ts -t memory', 'test/docs/limits.test.ts'],
   },
 ];
