@@ -18,8 +18,8 @@ import { findUndocumented } from './kit/log-document.ts';
 import { searchLogs } from './kit/secrets.ts';
 
 /** What the tests run. scripts/install-test-tools.sh installs all of it. */
-const COMMANDS = `buildah caddy chromium-headless-shell curl haproxy kustomize lintian nginx node openssl
-  prometheus promtool redis-cli redis-server script systemd-analyze valkey-server
+const COMMANDS = `buildah caddy chromium-headless-shell curl haproxy kustomize lintian nginx node
+  openssl prometheus promtool redis-cli redis-server script systemd-analyze valkey-server
   cargo go javac mcs mono rustc`.split(/\s+/);
 const FILES = [
   '/usr/lib/mono/4.5/System.Net.Http.dll',

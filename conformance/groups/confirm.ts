@@ -66,6 +66,7 @@ export const confirm = cases((test) => {
     const session = await relay.start();
     for (const headers of [
       { 'Sec-Fetch-Site': 'cross-site' },
+      { 'Sec-Fetch-Site': 'same-site' },
       { Origin: 'https://evil.example' },
       { Origin: 'null' },
     ]) {

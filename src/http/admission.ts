@@ -43,7 +43,7 @@ const IGNORED_FORWARDED_HINT =
   'X-Forwarded-For came from a peer outside TRUSTED_PROXY_CIDRS: all clients behind that proxy share one rate limit';
 
 /** At this number all are removed: the store then refuses them again. */
-const MAX_REFUSED_ADDRESSES = 10_000;
+export const MAX_REFUSED_ADDRESSES = 10_000;
 
 export function createAdmission(
   trustedProxyCidrs: readonly string[],

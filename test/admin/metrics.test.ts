@@ -49,6 +49,16 @@ const of = (provider: string) => (step: string) =>
 const STEPS = ['started', 'opened', 'called_back', 'exchanged', 'delivered'];
 
 describe('the funnel counts', () => {
+  test('no callback that was refused for the moment: its user comes again', async () => {
+    const { service, read } = createWatched();
+    const { url, state } = await start(service);
+    await service.ask(url);
+    await service.drain();
+    expect((await callback(service, state)).status).toBe(503);
+    const [, opened, calledBack] = STEPS.map(of('mal'));
+    expect([await read(opened ?? ''), await read(calledBack ?? '')]).toEqual([1, 0]);
+  });
+
   test('each step of a sign-in once, at its provider', async () => {
     const { service, read } = createWatched();
     const { url, state, session } = await start(service);

@@ -195,6 +195,15 @@ describe('a pending sign-in', () => {
   test('of another relay or service, or a damaged one, is not taken up', () => {
     const good = JSON.parse(leave(1_000));
     const { started } = good;
+    function countStarts(state: unknown): number {
+      const { pending } = createStore(JSON.stringify(state));
+      const answers = { '/auth/start': [STARTED], '/auth/result': [[204] as const] };
+      const network = createNetwork(answers, 1_000);
+      begin(network, { pending });
+      network.clock.advance(1_000);
+      return network.asksOf('/auth/start').length;
+    }
+    expect(countStarts(good)).toBe(0);
     for (const bad of [
       { ...good, relay: 'https://other.test' },
       { ...good, service: 'anilist' },
@@ -205,11 +214,7 @@ describe('a pending sign-in', () => {
       { ...good, startedAtMs: 'x' },
       ...[null, 7, 'x', [], [good]],
     ]) {
-      const { pending } = createStore(JSON.stringify(bad));
-      const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
-      begin(network, { pending });
-      network.clock.advance(1_000);
-      expect([bad, network.asksOf('/auth/start').length]).toEqual([bad, 1]);
+      expect([bad, countStarts(bad)]).toEqual([bad, 1]);
     }
   });
 
@@ -323,6 +328,10 @@ describe('a blind sign-in', () => {
       'a code without a client id',
       [200, '{"code":"c","tokenUrl":"https://p.test/token"}'] as const,
     ],
+    [
+      'a code for the relay itself',
+      [200, `{"code":"c","clientId":"i","tokenUrl":"${RELAY}/token"}`] as const,
+    ],
     ['something else', [200, '{"hello":"world"}'] as const],
   ])('that gets %s is refused, and nothing is saved', (_name, answer) => {
     const network = createNetwork({
@@ -337,7 +346,7 @@ describe('a blind sign-in', () => {
     const { ends } = begin({ ...network, platform }, { save: (tokens) => saved.push(tokens) });
     network.clock.advance(1_000);
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['refused']);
-    expect([saved, network.asksOf('ack=1')]).toEqual([[], []]);
+    expect([saved, network.asksOf('ack=1'), network.asksOf('token')]).toEqual([[], [], []]);
   });
 });
 

@@ -1,7 +1,9 @@
 /** A store that fails or is unavailable: what devices and users get (docs/protocol.md). */
 import { describe, expect, test } from 'bun:test';
 import { acknowledge, poll, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
+import { plantSecret } from '../kit/secrets.ts';
 import {
+  captureLog,
   createTestService,
   StoreUnavailable,
   type TestService,
@@ -49,6 +51,24 @@ describe.each(Object.keys(FAULTS))('when the store %s', (fault) => {
     expect(answer.status).toBe(503);
     expect(await answer.text()).toMatch(body);
   });
+});
+
+test('a fault is logged with its name and its place, without its message, which may have a secret', async () => {
+  const log = captureLog();
+  const secret = plantSecret(`secret-${crypto.randomUUID()}`);
+  const service = createTestService(
+    {},
+    {
+      beforeVerb() {
+        throw new TypeError(`no ${secret}\n    at ${secret} (line:1)`);
+      },
+    },
+  );
+  await service.ask('/auth/start', startRequest());
+  expect(log.named('handler_fault')).toMatchObject([
+    { error: 'TypeError', at: expect.arrayContaining([expect.stringContaining(import.meta.file)]) },
+  ]);
+  expect(JSON.stringify(log.events)).not.toContain(secret);
 });
 
 // Devices in the field take any other status as final. A store that is unavailable is in polls.test.ts.

@@ -15,6 +15,16 @@ const answering =
   async () =>
     Response.json(body, { status });
 
+test('in a sentence a name is apart from the text around it, which it could reorder', async () => {
+  const appName = 'نجمة';
+  const service = createTestService({ branding: { ...BRANDED, appName } });
+  const { link } = await startWithCode(service);
+  const page = await (await service.ask(link)).text();
+  const paragraph = /<p class="text">.*?<\/p>/s.exec(page)?.[0];
+  for (const name of [appName, 'MyAnimeList']) expect(paragraph).toContain(`<bdi>${name}</bdi>`);
+  expect(page).toContain('<bdi>mal.test</bdi>');
+});
+
 describe('the page at the end', () => {
   test('is one string for all who have the same names, and no user sees the names of another', async () => {
     const service = createTestService();

@@ -181,6 +181,55 @@ describe('a poll whose session expires while it is held', () => {
   });
 });
 
+describe('a poll whose session changes while the answer of the store is on its way is answered at once:', () => {
+  type Change = (service: TestService, state: string, session: string) => Promise<Response>;
+
+  test.each<[string, 'claim' | 'takeOpenedNotice', Change, number, string]>([
+    [
+      'the user comes back',
+      'claim',
+      (service, state) => deny(service, state),
+      200,
+      JSON.stringify(DENIED),
+    ],
+    [
+      'the device cancels',
+      'claim',
+      (service, _, session) => service.ask(`/auth/result?session=${session}&cancel=1`),
+      410,
+      'Session not found\n',
+    ],
+    [
+      'the user opens the link',
+      'takeOpenedNotice',
+      (service, state) => service.ask(`/auth/mal?state=${state}`),
+      200,
+      JSON.stringify({ progress: 'opened' }),
+    ],
+  ])('%s', async (_, verb, change, status, body) => {
+    const { store, clock } = createTestService();
+    const arrived = Promise.withResolvers<void>();
+    const slow = {
+      ...store,
+      async [verb](pollSecret: string) {
+        const answer = await store[verb](pollSecret);
+        await arrived.promise;
+        return answer;
+      },
+    };
+    const service = createTestService({}, { sharing: { store: slow, clock } });
+    const { session, state } = await start(service);
+    const polled = poll(service, `${session}&progress=1`);
+    await runReady();
+    await change(service, state, session);
+    expect(await isPending(polled)).toBe(true);
+    arrived.resolve();
+    expect(await isPending(polled)).toBe(false);
+    const answer = await polled;
+    expect([answer.status, await answer.text()]).toEqual([status, body]);
+  });
+});
+
 /** The store registers no waiter when it refuses a claim, or when the outcome of the claim is unknown. */
 describe('a poll whose claim the store refuses', () => {
   async function createRefusing(refuses: (claim: number) => boolean) {

@@ -1,9 +1,10 @@
 /** What is read of a request: the client's address, and how much of a body, a query or a form. */
 import { describe, expect, test } from 'bun:test';
-import { runReady } from '../kit/clock.ts';
+import { MAX_REFUSED_ADDRESSES } from '../../src/http/admission.ts';
+import { isPending, runReady } from '../kit/clock.ts';
 import { start, startRequest } from '../kit/device.ts';
 import { REQUEST_BODY_DEADLINE_MS } from '../kit/limits.ts';
-import { createTestService } from '../kit/service.ts';
+import { BASE_URL, createTestService } from '../kit/service.ts';
 
 /** The rate limit shows which requests the relay takes for one client's. RFC 9700 §4.13. */
 describe('the client address', () => {
@@ -100,6 +101,49 @@ describe('the client address', () => {
   });
 });
 
+describe('an address whose start the store has refused', () => {
+  /** `refuse` says for how long; 0: the start goes on to the store. */
+  function createRefusing(refuse: () => number) {
+    const { store, clock } = createTestService();
+    let registered = 0;
+    const refusing: typeof store = {
+      ...store,
+      register(asked) {
+        registered += 1;
+        const retryAfterMs = refuse();
+        return retryAfterMs > 0 ? { retryAfterMs } : store.register(asked);
+      },
+    };
+    const service = createTestService({}, { sharing: { store: refusing, clock } });
+    return { ...service, registered: () => registered };
+  }
+
+  test('is looked up again after one interval, although a store whose clock was set back has said a day', async () => {
+    let retryAfterMs = 86_400_000;
+    const { ask, clock } = createRefusing(() => retryAfterMs);
+    const statusOf = async () => (await ask('/auth/start', startRequest(), '203.0.113.9')).status;
+    expect(await statusOf()).toBe(429);
+    retryAfterMs = 0;
+    expect(await statusOf()).toBe(429);
+    clock.advance(1_000);
+    expect(await statusOf()).toBe(200);
+  });
+
+  test('is forgotten after MAX_REFUSED_ADDRESSES others, so that addresses cannot fill the memory', async () => {
+    const { handle, registered } = createRefusing(() => 1_000);
+    const startFrom = (nth: number) =>
+      handle(new Request(`${BASE_URL}/auth/start`, startRequest()), {
+        requestIP: () => ({ address: `10.1.${nth >> 8}.${nth & 255}` }),
+      });
+    await startFrom(0);
+    await startFrom(0);
+    expect(registered()).toBe(1);
+    for (let nth = 1; nth <= MAX_REFUSED_ADDRESSES; nth += 1) await startFrom(nth);
+    await startFrom(0);
+    expect(registered()).toBe(MAX_REFUSED_ADDRESSES + 2);
+  });
+});
+
 test('a start body that never ends is read until its deadline, and then cancelled', async () => {
   const { ask, clock } = createTestService();
   let isCancelled = false;
@@ -115,6 +159,21 @@ test('a start body that never ends is read until its deadline, and then cancelle
   const response = await started;
   expect([response.status, await response.text()]).toEqual([400, 'Invalid JSON\n']);
   expect(isCancelled).toBe(true);
+});
+
+test('a start body that is shorter than its Content-Length is waited for until its deadline', async () => {
+  const { ask, clock } = createTestService();
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"service":')),
+  });
+  const headers = { 'Content-Length': '30' };
+  const started = ask('/auth/start', { method: 'POST', headers, body });
+  await runReady();
+  clock.advance(REQUEST_BODY_DEADLINE_MS - 1);
+  expect(await isPending(started)).toBe(true);
+  clock.advance(1);
+  expect(await isPending(started)).toBe(false);
+  expect(await (await started).text()).toBe('Invalid JSON\n');
 });
 
 test('64 parameters of a query or a form are read, and no more', async () => {

@@ -1,10 +1,18 @@
 /** One sign-in from start to result, by the fake clock: PKCE, waiting, lifetimes, base paths. */
 import { describe, expect, test } from 'bun:test';
 import { hash } from 'node:crypto';
+import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
 import { isPending, runReady } from '../kit/clock.ts';
-import { poll, pollToken, start, startWithCode } from '../kit/device.ts';
+import { poll, pollToken, type Started, start, startWithCode } from '../kit/device.ts';
 import { UNSEEN } from '../kit/random.ts';
-import { BASE_URL, createTestService, SETTINGS } from '../kit/service.ts';
+import {
+  BASE_URL,
+  createTestService,
+  SETTINGS,
+  StoreUnavailable,
+  type TestService,
+  type Verb,
+} from '../kit/service.ts';
 import { callback, deny } from '../kit/user.ts';
 
 /** An operator may change a provider's PKCE method while sign-ins are under way, one relay after the other. */
@@ -56,6 +64,49 @@ test('no part of a request is in the redirect to the provider, apart from the st
   );
   expect(response.headers.get('location')).not.toContain('evil');
 });
+
+test.each<[string, number, Partial<Hooks>, (service: TestService, started: Started) => unknown]>([
+  ['without a session', 404, {}, ({ clock }) => clock.advance(600_001)],
+  [
+    'of a cancelled session',
+    404,
+    {},
+    (service, { session }) => poll(service, `${session}&cancel=1`),
+  ],
+  ['whose lease fails', 503, { failing: 'lease' }, () => {}],
+  ['whose exchange fails', 502, { isProviderDown: true }, () => {}],
+  ['whose result cannot be stored', 503, { failing: 'complete' }, () => {}],
+])(
+  'a callback %s keeps no place at the provider: the next one signs in',
+  async (_, status, fault, prepare) => {
+    let hooks = fault;
+    const service = createTestService(
+      {},
+      {
+        // One request at a time to each provider.
+        fetchesAtOnce: RESERVED_FOR_DISCOVERY + PROVIDER_SHARES,
+        fetch: async () =>
+          hooks.isProviderDown
+            ? new Response('', { status: 500 })
+            : Response.json({ access_token: 'granted' }),
+        beforeVerb(verb) {
+          if (verb === hooks.failing) throw new StoreUnavailable();
+        },
+      },
+    );
+    const started = await start(service);
+    await prepare(service, started);
+    expect((await callback(service, started.state)).status).toBe(status);
+    hooks = {};
+    expect((await callback(service, (await start(service)).state)).status).toBe(200);
+  },
+);
+
+/** What goes wrong. */
+interface Hooks {
+  readonly failing: Verb;
+  readonly isProviderDown: boolean;
+}
 
 test.each(['/relay', '/auth', '/auth/v1', '/L'])(
   'OAUTH_BASE_URL may have the path %s, whether or not a proxy removes it',

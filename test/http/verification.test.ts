@@ -237,6 +237,7 @@ describe('CONFIRM', () => {
 });
 
 describe('headers of the pages', () => {
+  const SEALED_OFF = ["default-src 'none'", "img-src 'self'", "frame-ancestors 'none'"];
   const policyOf = ({ headers }: Response) => headers.get('content-security-policy');
 
   test('a form sends its Origin, to the relay alone', async () => {
@@ -252,6 +253,16 @@ describe('headers of the pages', () => {
     expect(wrong && policyOf(wrong)).toContain("form-action 'self'");
     // Browsers apply form-action to redirects too, and this form redirects to the provider.
     expect(question && policyOf(question)).not.toContain('form-action');
+  });
+
+  test('no page may be framed, and none loads anything of another site', async () => {
+    const service = createTestService({ confirm: 'always' });
+    const { url, link, state } = await startWithCode(service);
+    const ended = `/auth/mal/callback?state=${state}`;
+    for (const path of ['/', '/link', link, url, WRONG, '/auth/done', ended, '/nowhere']) {
+      const policy = policyOf(await service.ask(path))?.split('; ');
+      expect([path, policy]).toEqual([path, expect.arrayContaining(SEALED_OFF)]);
+    }
   });
 
   test('a page without a form allows none, and sends no Referer', async () => {

@@ -143,6 +143,14 @@ describe('the repetitions are refused', () => {
     expect(await failure).toBeInstanceOf(StoreUnavailable);
     await allow();
   }
+  /** The connection is cut before Redis has received what is asked. It may still come, so it is undone again and again for a while. */
+  async function refuseBefore(ask: () => Awaitable<unknown>): Promise<void> {
+    proxy.stall('requests');
+    const failure = failureOf(Promise.resolve(ask()));
+    await cutAndRefuse();
+    expect(await failure).toBeInstanceOf(StoreUnavailable);
+    await allow();
+  }
   async function cutAndRefuse(): Promise<void> {
     await redis.cli('ACL', 'SETUSER', 'default', '-evalsha');
     proxy.cutAll();
@@ -165,12 +173,33 @@ describe('the repetitions are refused', () => {
     expect(await other.claim(pollSecret)).toEqual(CLAIMED);
   });
 
+  test('claim that Redis has not executed: undoing it leaves the claim of another poll as it is', async () => {
+    await redis.cli('FLUSHALL');
+    const session = await register(other);
+    const { pollSecret } = session;
+    expect(await cutOff.claim(pollSecret)).toEqual(PENDING);
+    await other.lease(session);
+    await other.complete(session);
+    await refuseBefore(() => cutOff.claim(pollSecret));
+    expect(await other.claim(pollSecret)).toEqual(CLAIMED);
+    await behind.stores.sessions.settled();
+    expect(await other.claim(pollSecret)).toEqual(GONE);
+  });
+
   test('lease: it is undone, and a reload leases again', async () => {
     await redis.cli('FLUSHALL');
     const session = await register(other);
     await refuseAfter(SCRIPTS.lease, () => cutOff.lease(session), untilState('x'));
     await untilSessionIs(redis, 'p');
     expect(await other.lease(session)).toBeDefined();
+  });
+
+  test('lease that Redis has not executed: undoing it leaves the lease of another instance as it is', async () => {
+    const session = await register(other);
+    await refuseBefore(() => cutOff.lease(session));
+    expect(await other.lease(session)).toBeDefined();
+    await behind.stores.sessions.settled();
+    expect(await cutOff.lease(session)).toBeUndefined();
   });
 
   test('fail: the device gets the error all the same', async () => {

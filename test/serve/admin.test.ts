@@ -20,7 +20,7 @@ const basicOf = (user: string, password: string) => `Basic ${btoa(`${user}:${pas
 describe.each(RUNTIMES)('with ADMIN_TOKEN the admin port on %s', (_, command) => {
   const token = plantSecret(randomBytes(24).toString('base64url'));
 
-  test('answers to the token alone, and logs no token, right or wrong', async () => {
+  test('answers to the token alone, in no frame, and logs no token, right or wrong', async () => {
     const adminPort = await findFreePort();
     const env = { ADMIN_PORT: String(adminPort), ADMIN_TOKEN: token };
     const relay = await startRelay(env, { command });
@@ -54,7 +54,13 @@ describe.each(RUNTIMES)('with ADMIN_TOKEN the admin port on %s', (_, command) =>
     ]) {
       expect([refused, await statusFor(refused)]).toEqual([refused, 401]);
     }
-    expect((await askWithToken('/')).headers.get('X-Frame-Options')).toBe('DENY');
+    for (const path of ['/', '/now']) {
+      const headers = { Authorization: `Bearer ${token}` };
+      const page = await fetch(`http://127.0.0.1:${adminPort}${path}`, { headers });
+      expect(page.headers.get('Content-Security-Policy')?.split('; ')).toEqual(
+        expect.arrayContaining(["default-src 'none'", "frame-ancestors 'none'"]),
+      );
+    }
     const { runtime } = await relay.waitForEvent('listening');
     const page = await readWithToken('/');
     // A build names its commit too.

@@ -3,6 +3,8 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { reloadAtSignal } from '../../src/server/reload.ts';
+import { runTurns } from '../kit/clock.ts';
 import { poll, refresh, start } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { discoveryDocumentOf, serveUpstream, startSilentIssuer } from '../kit/provider.ts';
@@ -16,6 +18,7 @@ import {
   startRelay,
 } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
+import { createTestService, SETTINGS } from '../kit/service.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 import { bringCode, bringCodeWhenPossible, makeCode, startWhenPossible } from '../kit/user.ts';
 import { createGate } from '../kit/wait.ts';
@@ -161,6 +164,32 @@ describe.each(RUNTIMES)('the client secret, on %s', (_, command) => {
     expect(provider.secrets()).toEqual([last]);
     await relay.stop();
   });
+});
+
+test('a signal while the reload before it waits for Redis: the files are read once more', async () => {
+  let reads = 0;
+  const answered = Promise.withResolvers<void>();
+  const nothing = { renewed: [], problems: [] };
+  const others = process.listeners('SIGHUP');
+  const readAgain = () => {
+    reads += 1;
+    return { ok: true as const, settings: SETTINGS, warnings: [] };
+  };
+  const service = {
+    ...createTestService(),
+    renewSecrets: () => answered.promise.then(() => nothing),
+  };
+  reloadAtSignal(readAgain, () => {}).start(service, undefined);
+  try {
+    for (let signals = 0; signals < 3; signals += 1) process.emit('SIGHUP');
+    expect(reads).toBe(1);
+    answered.resolve();
+    await runTurns();
+    expect(reads).toBe(2);
+  } finally {
+    process.removeAllListeners('SIGHUP');
+    for (const each of others) process.on('SIGHUP', each);
+  }
 });
 
 describe('a provider that is discovered', () => {

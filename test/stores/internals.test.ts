@@ -18,6 +18,7 @@ import {
 } from '../../src/stores/redis/own-leases.ts';
 import { listen } from '../../src/stores/redis/pub-sub.ts';
 import { CHECK_MS, watchReplication } from '../../src/stores/redis/replication.ts';
+import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
 import {
@@ -104,6 +105,20 @@ describe('the clock of the store, an hour ahead', () => {
     await storeClock.probe();
     expect(storeClock.deadline()).toBe(deadline());
   });
+});
+
+test.each(Object.entries(SCRIPTS))(
+  '%s that arrives after the relay has stopped waiting is refused, and does nothing',
+  async (_, { text }) => {
+    // The beginning of a script refuses it, before it looks at its keys.
+    const refusal = await redis.cli('EVAL', text, '0', 'until 1').catch(String);
+    expect(refusal.split('\n')).toContain('LATE not carried out');
+  },
+);
+
+test('a script that arrives in time is carried out', async () => {
+  const inTime = `until ${Date.now() + 60_000}`;
+  expect(await redis.cli('EVAL', SCRIPTS.countLive.text, '1', 'live', inTime)).toBe('0');
 });
 
 describe('refusals', () => {

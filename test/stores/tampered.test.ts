@@ -1,6 +1,7 @@
 /** A thief of the store: what someone gains who can read all of it and knows the user code, or can write to it (docs/sealing.md). */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Awaitable } from '../../src/relay/store.ts';
+import { FIELD } from '../../src/stores/redis/scripts.ts';
 import {
   deriveFromBrowserState,
   deriveFromPollSecret,
@@ -49,6 +50,20 @@ const withoutVerifier = async () => withKeys(await register(store, { verifier: u
 
 const read = (key: string, field: string) => redis.cli('HGET', key, field);
 const write = (key: string, ...fields: string[]) => redis.cli('HSET', key, ...fields);
+
+test.each<[string, (session: NewSession) => Promise<unknown>]>([
+  ['signed in', (session) => store.lease(session).then(() => store.complete(session))],
+  ['declined', (session) => store.fail(session)],
+  ['cancelled', ({ pollSecret }) => store.cancel(pollSecret)],
+])('of a session that has ended neither verifier nor device name is kept: %s', async (_, end) => {
+  const session = await pendingWithCode();
+  const fields = async () => (await redis.cli('HKEYS', session.sessionKey)).split('\n');
+  expect(await fields()).toEqual(expect.arrayContaining([FIELD.verifier, FIELD.device_name]));
+  await end(session);
+  const kept = await fields();
+  expect(kept).toContain(FIELD.state);
+  expect(kept.filter((each) => each === FIELD.verifier || each === FIELD.device_name)).toEqual([]);
+});
 
 async function expectError(promise: Awaitable<unknown>): Promise<void> {
   expect(await failureOf(Promise.resolve(promise))).toBeInstanceOf(Error);
