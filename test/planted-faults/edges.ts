@@ -62,15 +62,15 @@ export const EDGE_FAULTS: readonly Fault[] = [
   {
     name: 'a user who has signed out meanwhile gets the refreshed tokens back',
     file: KEEPER,
-    before: 'if (isGone || (stored && stored.refreshToken !== spent)) begin(failure, stored);',
-    after: 'if (!isGone && stored && stored.refreshToken !== spent) begin(failure, stored);',
+    before: 'if (isGone || (stored && stored.refreshToken !== spent)) {',
+    after: 'if (!isGone && stored && stored.refreshToken !== spent) {',
     tests: ['test/client/keeper.test.ts'],
   },
   {
     name: 'the tokens of another user are overwritten by a refresh that ended late',
     file: KEEPER,
-    before: 'if (isGone || (stored && stored.refreshToken !== spent)) begin(failure, stored);',
-    after: 'if (isGone) begin(failure, stored);',
+    before: 'if (isGone || (stored && stored.refreshToken !== spent)) {',
+    after: 'if (isGone) {',
     tests: ['test/client/keeper.test.ts'],
   },
   {

@@ -57,6 +57,7 @@ describe.each(RUNTIMES)('with ADMIN_TOKEN the admin port on %s', (_, command) =>
     for (const path of ['/', '/now']) {
       const headers = { Authorization: `Bearer ${token}` };
       const page = await fetch(`http://127.0.0.1:${adminPort}${path}`, { headers });
+      expect(page.headers.get('X-Frame-Options')).toBe('DENY');
       expect(page.headers.get('Content-Security-Policy')?.split('; ')).toEqual(
         expect.arrayContaining(["default-src 'none'", "frame-ancestors 'none'"]),
       );
