@@ -113,7 +113,7 @@ const TOKEN_RESPONSE = JSON.stringify({
 /** Code -> when its tokens were written to the relay. */
 const exchangedAtMs = new Map<string, number>();
 
-/** Returns the origin of a provider that has a token endpoint only. */
+/** Returns the origin of a provider that has a token endpoint only. It never answers the code `hang`, and part of a response is all that `cut` gets. */
 export function startProvider(tls?: Bun.TLSOptions): string {
   const server = Bun.listen<{ text: string }>({
     hostname: '127.0.0.1',
@@ -127,8 +127,11 @@ export function startProvider(tls?: Bun.TLSOptions): string {
         socket.data.text += chunk.toString('latin1');
         const request = takeMessage(socket.data);
         if (request === undefined) return;
+        const code = /(?:^|&)code=([^&]*)/.exec(request.body)?.[1] ?? '';
+        if (code === 'hang') return;
+        if (code === 'cut') return void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{');
         const connection = /\r\nconnection: *close/i.test(request.head) ? 'close' : 'keep-alive';
-        exchangedAtMs.set(/(?:^|&)code=([^&]*)/.exec(request.body)?.[1] ?? '', performance.now());
+        exchangedAtMs.set(code, performance.now());
         socket.write(
           `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: ${connection}\r\nContent-Length: ${TOKEN_RESPONSE.length}\r\n\r\n${TOKEN_RESPONSE}`,
         );

@@ -29,6 +29,7 @@ import {
   measureTls,
   measureWakeUp,
 } from './sections/sign-in.ts';
+import { drawSoak, measureSoak } from './sections/soak.ts';
 import { measureFlood, measureLiveSessions, plotLiveSessions } from './sections/under-load.ts';
 
 /** Sizes of all measurements. */
@@ -49,6 +50,7 @@ const FULL = {
   starts: 9,
   settleMs: 10_000,
   quietMs: 60_000,
+  soakMinutes: 60,
   deadlineMinutes: 60,
 };
 export type Plan = typeof FULL;
@@ -85,7 +87,11 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   parking: measureParking,
   'start-up': measureStartUp,
   redis: measureRedis,
+  soak: measureSoak,
 };
+
+/** Only when it is asked for, because it takes an hour by itself. */
+const LONG = 'soak';
 
 const USAGE = `Usage: npm run bench -- [options]
 
@@ -93,17 +99,21 @@ const USAGE = `Usage: npm run bench -- [options]
   --only a,b       only these sections: ${Object.keys(SECTIONS).join(', ')}
   --json path      writes every figure with all its samples
   --page a,b       puts the tables into their places in these pages, such as docs/performance.md
-  --plot path      writes the CPU of a sign-in among many live sessions, as SVG
+  --plot path      writes the CPU of a sign-in among many live sessions, or the soak, as SVG
+  --minutes n      of the soak, which runs only with --only soak
   --profile        instead of figures: CPU profiles of the relay, in dist/profiles
 `;
 
 async function main(): Promise<void> {
-  const { quick, only, json, page, plot, profile: isProfiling } = readOptions();
-  const names = only?.split(',') ?? Object.keys(SECTIONS);
+  const { quick, only, json, page, plot, minutes, profile: isProfiling } = readOptions();
+  const names = only?.split(',') ?? Object.keys(SECTIONS).filter((name) => name !== LONG);
   const unknown = names.find((name) => !(name in SECTIONS));
   if (unknown !== undefined) return fail(`--only: there is no section ${unknown}\n\n${USAGE}`);
-  const plan = quick ? QUICK : FULL;
-  setTimeout(() => fail('the benchmark did not end'), plan.deadlineMinutes * 60_000).unref();
+  const soakMinutes = Number(minutes ?? FULL.soakMinutes);
+  if (!(soakMinutes > 0)) return fail(`--minutes: ${minutes} is not a number\n\n${USAGE}`);
+  const plan = { ...(quick ? QUICK : FULL), soakMinutes };
+  const longest = plan.deadlineMinutes + (names.includes(LONG) ? soakMinutes : 0);
+  setTimeout(() => fail('the benchmark did not end'), longest * 60_000).unref();
 
   await using redis = Bun.which('redis-server') === null ? undefined : await startRedis();
   if (redis === undefined) console.log('There is no redis-server: its columns are left out.');
@@ -134,7 +144,7 @@ async function main(): Promise<void> {
     });
     writeFileSync(json, `${JSON.stringify({ machine, plan, figures: summaries }, null, 2)}\n`);
   }
-  const drawn = plotLiveSessions(bench);
+  const drawn = plotLiveSessions(bench) ?? drawSoak();
   if (plot !== undefined && drawn !== undefined) writeFileSync(plot, drawn);
 }
 
@@ -182,7 +192,15 @@ function describeMachine(): Record<string, string> {
 function readOptions() {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
-  const options = { quick: flag, only: text, json: text, plot: text, page: text, profile: flag };
+  const options = {
+    quick: flag,
+    only: text,
+    json: text,
+    plot: text,
+    page: text,
+    minutes: text,
+    profile: flag,
+  };
   try {
     return parseArgs({ options }).values;
   } catch (error) {
