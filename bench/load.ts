@@ -245,11 +245,11 @@ function describeLatency(values: readonly number[]) {
   return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
 }
 
-/** Sends one request again and again. Returns how many responses had each status. */
-export async function requests(port: number, request: Request, amount: Amount) {
+/** Sends one request again and again, or what `request` returns each time. Returns how many responses had each status. */
+export async function requests(port: number, request: Request | (() => Request), amount: Amount) {
   const counts: Record<number, number> = {};
   await repeat(amount, async () => {
-    const { status } = await send(port, request);
+    const { status } = await send(port, typeof request === 'function' ? request() : request);
     counts[status] = (counts[status] ?? 0) + 1;
   });
   return counts;

@@ -18,6 +18,7 @@ import {
 import { startProvider } from './load.ts';
 import { type Bench, isPinned, providerEnv } from './processes.ts';
 import { profile } from './profile.ts';
+import { measureAbuse } from './sections/abuse.ts';
 import { measureMemory, measureParking, measureStartUp } from './sections/memory.ts';
 import { measureRedis } from './sections/redis.ts';
 import { measureRequests } from './sections/requests.ts';
@@ -50,6 +51,7 @@ const FULL = {
   starts: 9,
   settleMs: 10_000,
   quietMs: 60_000,
+  abuseSeconds: 12,
   soakMinutes: 60,
   deadlineMinutes: 60,
 };
@@ -68,6 +70,7 @@ const QUICK: Plan = {
   parkingRounds: 4,
   liveSessions: [1_000, 10_000],
   starts: 2,
+  abuseSeconds: 5,
   settleMs: 1_500,
   quietMs: 1_500,
   deadlineMinutes: 10,
@@ -82,6 +85,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   tls: measureTls,
   node: measureNode,
   flood: measureFlood,
+  abuse: measureAbuse,
   routes: measureRequests,
   memory: measureMemory,
   parking: measureParking,
