@@ -113,7 +113,7 @@ const TOKEN_RESPONSE = JSON.stringify({
 /** Code -> when its tokens were written to the relay. */
 const exchangedAtMs = new Map<string, number>();
 
-/** Returns the origin of a provider that has a token endpoint only. */
+/** Returns the origin of a provider that has a token endpoint only. It never answers the code `hang`, and part of a response is all that `cut` gets. */
 export function startProvider(tls?: Bun.TLSOptions): string {
   const server = Bun.listen<{ text: string }>({
     hostname: '127.0.0.1',
@@ -127,8 +127,11 @@ export function startProvider(tls?: Bun.TLSOptions): string {
         socket.data.text += chunk.toString('latin1');
         const request = takeMessage(socket.data);
         if (request === undefined) return;
+        const code = /(?:^|&)code=([^&]*)/.exec(request.body)?.[1] ?? '';
+        if (code === 'hang') return;
+        if (code === 'cut') return void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{');
         const connection = /\r\nconnection: *close/i.test(request.head) ? 'close' : 'keep-alive';
-        exchangedAtMs.set(/(?:^|&)code=([^&]*)/.exec(request.body)?.[1] ?? '', performance.now());
+        exchangedAtMs.set(code, performance.now());
         socket.write(
           `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: ${connection}\r\nContent-Length: ${TOKEN_RESPONSE.length}\r\n\r\n${TOKEN_RESPONSE}`,
         );
@@ -242,11 +245,11 @@ function describeLatency(values: readonly number[]) {
   return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
 }
 
-/** Sends one request again and again. Returns how many responses had each status. */
-export async function requests(port: number, request: Request, amount: Amount) {
+/** Sends one request again and again, or what `request` returns each time. Returns how many responses had each status. */
+export async function requests(port: number, request: Request | (() => Request), amount: Amount) {
   const counts: Record<number, number> = {};
   await repeat(amount, async () => {
-    const { status } = await send(port, request);
+    const { status } = await send(port, typeof request === 'function' ? request() : request);
     counts[status] = (counts[status] ?? 0) + 1;
   });
   return counts;

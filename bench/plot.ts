@@ -1,4 +1,4 @@
-/** Draws medians, with the range of their samples, over a logarithmic axis. */
+/** Draws medians with the range of their samples over a logarithmic axis, and measurements over time. */
 import { median } from './figures.ts';
 
 export interface Series {
@@ -46,6 +46,63 @@ ${text(WIDTH / 2, 24, 'middle', title)}
 ${text(LEFT, TOP - 10, 'middle', yLabel)}
 ${text(WIDTH / 2, BOTTOM + 42, 'middle', xLabel)}
 ${[...grid, ...ticks, ...marks, ...legend].join('\n')}
+</svg>
+`;
+}
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface Panel {
+  readonly title: string;
+  readonly lines: readonly {
+    readonly colour: string;
+    readonly points: readonly Point[];
+  }[];
+}
+
+const [PANEL_HEIGHT, PANEL_GAP] = [110, 40];
+
+/** Panels one below the other over the same minutes. Returns SVG. */
+export function drawOverTime(
+  title: string,
+  legend: readonly { readonly label: string; readonly colour: string }[],
+  panels: readonly Panel[],
+) {
+  const all = panels.flatMap(({ lines }) => lines).flatMap(({ points }) => points);
+  const last = Math.max(1, ...all.map(({ x }) => x));
+  const atX = (x: number) => LEFT + (x / last) * (RIGHT - LEFT);
+  const bottomOf = (index: number) => TOP + 30 + index * (PANEL_HEIGHT + PANEL_GAP) + PANEL_HEIGHT;
+  const height = bottomOf(panels.length - 1) + 60;
+  const entries = legend.map(({ label, colour }, index) => {
+    const x = LEFT + (index * (RIGHT - LEFT)) / legend.length;
+    return circle(x, TOP - 8, colour) + text(x + 10, TOP - 4, 'start', label);
+  });
+  const drawn = panels.flatMap((panel, index) => {
+    const bottom = bottomOf(index);
+    const ys = panel.lines.flatMap(({ points }) => points).map(({ y }) => y);
+    const highest = roundUp(Math.max(1, ...ys));
+    const atY = (y: number) => bottom - (y / highest) * PANEL_HEIGHT;
+    const grid = [0, highest / 2, highest].map(
+      (y) => line(LEFT, atY(y), RIGHT, atY(y), '#ddd') + text(LEFT - 8, atY(y) + 4, 'end', `${y}`),
+    );
+    const paths = panel.lines.map(({ colour, points }) => {
+      const path = points.map(({ x, y }) => `${fix(atX(x))},${fix(atY(y))}`).join(' ');
+      return `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="1.2"/>`;
+    });
+    return [...grid, text(LEFT, bottom - PANEL_HEIGHT - 8, 'start', panel.title), ...paths];
+  });
+  const ticks = Array.from({ length: STEPS + 1 }, (_, step) => (last / STEPS) * step).map((x) =>
+    text(atX(x), height - 38, 'middle', String(Math.round(x))),
+  );
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" font-family="sans-serif" font-size="13" fill="#222">
+<title>${title}</title>
+<rect width="${WIDTH}" height="${height}" fill="#fff"/>
+${text(WIDTH / 2, 24, 'middle', title)}
+${[...entries, ...drawn, ...ticks].join('\n')}
+${text(WIDTH / 2, height - 14, 'middle', 'minutes')}
 </svg>
 `;
 }

@@ -18,6 +18,7 @@ import {
 import { startProvider } from './load.ts';
 import { type Bench, isPinned, providerEnv } from './processes.ts';
 import { profile } from './profile.ts';
+import { measureAbuse } from './sections/abuse.ts';
 import { measureMemory, measureParking, measureStartUp } from './sections/memory.ts';
 import { measureRedis } from './sections/redis.ts';
 import { measureRequests } from './sections/requests.ts';
@@ -29,6 +30,7 @@ import {
   measureTls,
   measureWakeUp,
 } from './sections/sign-in.ts';
+import { drawSoak, measureSoak } from './sections/soak.ts';
 import { measureTiming } from './sections/timing.ts';
 import { measureFlood, measureLiveSessions, plotLiveSessions } from './sections/under-load.ts';
 
@@ -53,6 +55,8 @@ const FULL = {
   starts: 9,
   settleMs: 10_000,
   quietMs: 60_000,
+  abuseSeconds: 12,
+  soakMinutes: 60,
   deadlineMinutes: 60,
 };
 export type Plan = typeof FULL;
@@ -73,6 +77,7 @@ const QUICK: Plan = {
   timedInProcess: 20_000,
   timedOverRedis: 1_000,
   starts: 2,
+  abuseSeconds: 5,
   settleMs: 1_500,
   quietMs: 1_500,
   deadlineMinutes: 10,
@@ -87,13 +92,18 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   tls: measureTls,
   node: measureNode,
   flood: measureFlood,
+  abuse: measureAbuse,
   routes: measureRequests,
   memory: measureMemory,
   parking: measureParking,
   'start-up': measureStartUp,
   redis: measureRedis,
   timing: measureTiming,
+  soak: measureSoak,
 };
+
+/** Only when it is asked for, because it takes an hour by itself. */
+const LONG = 'soak';
 
 const USAGE = `Usage: npm run bench -- [options]
 
@@ -101,17 +111,21 @@ const USAGE = `Usage: npm run bench -- [options]
   --only a,b       only these sections: ${Object.keys(SECTIONS).join(', ')}
   --json path      writes every figure with all its samples
   --page a,b       puts the tables into their places in these pages, such as docs/performance.md
-  --plot path      writes the CPU of a sign-in among many live sessions, as SVG
+  --plot path      writes the CPU of a sign-in among many live sessions, or the soak, as SVG
+  --minutes n      of the soak, which runs only with --only soak
   --profile        instead of figures: CPU profiles of the relay, in dist/profiles
 `;
 
 async function main(): Promise<void> {
-  const { quick, only, json, page, plot, profile: isProfiling } = readOptions();
-  const names = only?.split(',') ?? Object.keys(SECTIONS);
+  const { quick, only, json, page, plot, minutes, profile: isProfiling } = readOptions();
+  const names = only?.split(',') ?? Object.keys(SECTIONS).filter((name) => name !== LONG);
   const unknown = names.find((name) => !(name in SECTIONS));
   if (unknown !== undefined) return fail(`--only: there is no section ${unknown}\n\n${USAGE}`);
-  const plan = quick ? QUICK : FULL;
-  setTimeout(() => fail('the benchmark did not end'), plan.deadlineMinutes * 60_000).unref();
+  const soakMinutes = Number(minutes ?? FULL.soakMinutes);
+  if (!(soakMinutes > 0)) return fail(`--minutes: ${minutes} is not a number\n\n${USAGE}`);
+  const plan = { ...(quick ? QUICK : FULL), soakMinutes };
+  const longest = plan.deadlineMinutes + (names.includes(LONG) ? soakMinutes : 0);
+  setTimeout(() => fail('the benchmark did not end'), longest * 60_000).unref();
 
   await using redis = Bun.which('redis-server') === null ? undefined : await startRedis();
   if (redis === undefined) console.log('There is no redis-server: its columns are left out.');
@@ -142,7 +156,7 @@ async function main(): Promise<void> {
     });
     writeFileSync(json, `${JSON.stringify({ machine, plan, figures: summaries }, null, 2)}\n`);
   }
-  const drawn = plotLiveSessions(bench);
+  const drawn = plotLiveSessions(bench) ?? drawSoak();
   if (plot !== undefined && drawn !== undefined) writeFileSync(plot, drawn);
 }
 
@@ -190,7 +204,15 @@ function describeMachine(): Record<string, string> {
 function readOptions() {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
-  const options = { quick: flag, only: text, json: text, plot: text, page: text, profile: flag };
+  const options = {
+    quick: flag,
+    only: text,
+    json: text,
+    plot: text,
+    page: text,
+    minutes: text,
+    profile: flag,
+  };
   try {
     return parseArgs({ options }).values;
   } catch (error) {
