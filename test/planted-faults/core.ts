@@ -57,14 +57,6 @@ export const CORE_FAULTS: readonly Fault[] = [
     tests: ['test/http/polls.test.ts'],
   },
   {
-    name: 'a poll claims for a device that has disconnected',
-    file: POLLS,
-    before: `        if (signal.aborted) return PENDING;
-        const noticeBefore`,
-    after: '        const noticeBefore',
-    tests: ['test/model/model.test.ts'],
-  },
-  {
     name: 'a poll stays registered after its device has left',
     file: POLLS,
     before: 'store.removeWaiter(poll);',

@@ -199,7 +199,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     file: `${SCRIPTS}/claim.lua`,
     before: "redis.call('PEXPIRE', pointer, stays_ms)",
     after: '',
-    tests: ['test/redis/repeated-commands.test.ts'],
+    tests: ['test/stores/redis.test.ts -t delivery'],
   },
   {
     name: 'a delivered session counts against the limit until it expires',

@@ -5,7 +5,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { tagOf } from '../../src/relay/secrets.ts';
 import { createRedisKeys, slotOf } from '../../src/stores/redis/records.ts';
 import { start, startWithCode } from '../kit/device.ts';
-import { ACK_MS, EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
+import { ACK_MS, EXCHANGE_LEASE_MS, REFRESH_RESULT_MS, STORE_UNDO_MS } from '../kit/limits.ts';
 import { rulesFor } from '../kit/redis/acl.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
@@ -295,6 +295,18 @@ test('a claim that was undone can be delivered as long as its session is alive',
   await Promise.race([notified, pollUntil('it is undone', () => isDelivered(prefix, false))]);
   for (const key of await redis.keys(`${prefix}*`)) {
     expect(Number(await redis.cli('PTTL', key))).toBeGreaterThan(LIFETIME_MS);
+  }
+  close();
+});
+
+test('Redis itself removes a session and its poll secret soon after the delivery', async () => {
+  const prefix = 'delivered:';
+  const { store, close } = await openTestRedis(redis.url, { prefix, usesOwnTime: true });
+  const { pollSecret } = await registerCompleted(store);
+  expect((await store.claim(pollSecret)).state).toBe('claimed');
+  for (const kind of ['session', 'poll']) {
+    const [key = ''] = await redis.keys(`${prefix}${kind}:*`);
+    expect(Number(await redis.cli('PTTL', key))).toBeWithin(1, STORE_UNDO_MS + 1);
   }
   close();
 });
