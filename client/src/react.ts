@@ -1,5 +1,5 @@
 /** A sign-in as a hook, for React and React Native. It shows nothing itself. */
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useInsertionEffect, useRef, useState } from 'react';
 import { type CallOptions, type Prompt, type SignInOptions, signIn } from './index.ts';
 
 /** Those of `signIn`, apart from what the hook does itself. */
@@ -71,7 +71,8 @@ export function useSignIn(options: UseSignInOptions): UseSignIn {
 
   if (target.relay !== relay || target.service !== service) setTarget({ relay, service });
 
-  useEffect(() => {
+  // With the render itself: other effects may run after an answer of the relay.
+  useInsertionEffect(() => {
     latest.current = options;
   });
 

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 /** A component that uses the hook, and how many sign-ins it has started at the relay. */
 function mount(more: Partial<UseSignInOptions> = {}, isStrict = false) {
-  const seen = { starts: 0, saved: [] as Tokens[], states: [] as UseSignIn[] };
+  const seen = { nth: 0, starts: 0, saved: [] as Tokens[], states: [] as UseSignIn[] };
   const options: UseSignInOptions = {
     ...{ relay: relay.baseUrl, service: 'mal', code: false },
     save: (tokens) => seen.saved.push(tokens),
@@ -41,21 +41,26 @@ function mount(more: Partial<UseSignInOptions> = {}, isStrict = false) {
     },
     ...more,
   };
-  const Component = (given: UseSignInOptions) => {
+  const Component = ({ nth, given }: { nth: number; given: UseSignInOptions }) => {
+    seen.nth = nth;
     seen.states.push(useSignIn(given));
     return null;
   };
-  const draw = (given: UseSignInOptions) =>
-    isStrict
-      ? createElement(StrictMode, null, createElement(Component, given))
-      : createElement(Component, given);
-  const renderer = create(draw(options));
+  const draw = (nth: number, given: UseSignInOptions) => {
+    const drawn = createElement(Component, { nth, given });
+    return isStrict ? createElement(StrictMode, null, drawn) : drawn;
+  };
+  const renderer = create(draw(0, options));
   mounted.push(renderer);
   const state = () => seen.states.at(-1);
   return {
     ...{ seen, state },
-    update: (changes: Partial<UseSignInOptions>) =>
-      renderer.update(draw({ ...options, ...changes })),
+    /** Resolves once it is rendered: React may wait for as long as the machine is busy. */
+    async update(changes: Partial<UseSignInOptions>): Promise<void> {
+      const nth = seen.nth + 1;
+      renderer.update(draw(nth, { ...options, ...changes }));
+      await pollUntil('it is rendered', () => seen.nth === nth);
+    },
     unmount: () => renderer.unmount(),
     /** Resolves with the link that it shows. */
     async until(status: UseSignIn['status']): Promise<string> {
@@ -89,7 +94,7 @@ test('shows the link, that it was opened, and that the tokens are saved', async 
   // Too late.
   const drawn = app.seen.states.length;
   app.state()?.cancel();
-  app.update({});
+  await app.update({});
   await pollUntil('it is drawn again', () => app.seen.states.length > drawn);
   expect(app.state()?.status).toBe('done');
 });
@@ -134,13 +139,13 @@ test('starts over for another service, and not for new functions', async () => {
   const app = mount();
   const first = await app.until('waiting');
   const saved: Tokens[] = [];
-  app.update({ save: (tokens) => saved.push(tokens), device: 'other' });
+  await app.update({ save: (tokens) => saved.push(tokens), device: 'other' });
   expect([app.state()?.prompt?.link, app.seen.starts]).toEqual([first, 1]);
   await comeBack(first);
   await app.until('done');
   // The newest function was called.
   expect([saved.length, app.seen.saved.length]).toEqual([1, 0]);
-  app.update({ service: 'none' });
+  await app.update({ service: 'none' });
   await app.until('failed');
   expect(app.state()?.error).toMatchObject({ code: 'refused' });
 });
