@@ -5,6 +5,8 @@
  */
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import type { Awaitable } from '../../src/relay/store.ts';
 import { SCRIPTS, type Script } from '../../src/stores/redis/scripts.ts';
 import { ACK_MS, STORE_PATIENCE_MS } from '../kit/limits.ts';
@@ -184,6 +186,32 @@ describe('the repetitions are refused', () => {
     expect(await other.claim(pollSecret)).toEqual(CLAIMED);
     await behind.stores.sessions.settled();
     expect(await other.claim(pollSecret)).toEqual(GONE);
+  });
+
+  test('claim that reaches Redis only after it was undone: it is undone again', async () => {
+    await redis.cli('FLUSHALL');
+    const session = await register(other);
+    const { pollSecret } = session;
+    expect(await cutOff.claim(pollSecret)).toEqual(PENDING);
+    await other.lease(session);
+    await other.complete(session);
+    proxy.forgetBytes();
+    proxy.stall('requests');
+    const failure = failureOf(Promise.resolve(cutOff.claim(pollSecret)));
+    await pollUntil('it is asked', () => proxy.bytes().includes(SCRIPTS.claim.sha1));
+    const late = proxy.bytes();
+    await cutAndRefuse();
+    expect(await failure).toBeInstanceOf(StoreUnavailable);
+    const undone = proxy.stallRepliesTo(SCRIPTS.undoClaim.sha1);
+    await allow();
+    await undone;
+    const redisItself = connect(redis.port, '127.0.0.1');
+    redisItself.write(late);
+    await Promise.all([once(redisItself, 'data'), untilSessionIs(redis, 'd')]);
+    redisItself.destroy();
+    proxy.stall(false);
+    await behind.stores.sessions.settled();
+    expect(await other.claim(pollSecret)).toEqual(CLAIMED);
   });
 
   test('lease: it is undone, and a reload leases again', async () => {
