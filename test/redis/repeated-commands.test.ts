@@ -202,9 +202,8 @@ describe('the repetitions are refused', () => {
     const late = proxy.bytes();
     await cutAndRefuse();
     expect(await failure).toBeInstanceOf(StoreUnavailable);
-    const undone = proxy.stallRepliesTo(SCRIPTS.undoClaim.sha1);
     await allow();
-    await undone;
+    await proxy.stallRepliesTo(SCRIPTS.undoClaim.sha1);
     const redisItself = connect(redis.port, '127.0.0.1');
     redisItself.write(late);
     await Promise.all([once(redisItself, 'data'), untilSessionIs(redis, 'd')]);
