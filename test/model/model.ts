@@ -117,6 +117,15 @@ export class Model {
     return { status: 204, answered: { polls, one: '410', others: '410' } };
   }
 
+  /** The device is told that the user has opened the link, or its answer is lost. */
+  takeOpenedNotice(session: ModelSession): boolean {
+    const state = this.#stateOf(session);
+    const isPending = state === 'pending' || state === 'exchanging';
+    if (!isPending || !session.isOpened || session.isReported) return false;
+    session.isReported = true;
+    return true;
+  }
+
   acknowledge(session: ModelSession): 204 | 410 {
     const state = this.#stateOf(session);
     if (state === 'gone' || state === 'cancelled') return 410;
@@ -128,10 +137,7 @@ export class Model {
   poll(session: ModelSession, waitMs: number, wantsProgress: boolean): Answer | Poll {
     const state = this.#stateOf(session);
     if (state !== 'pending' && state !== 'exchanging') return this.#claim(session, state);
-    if (wantsProgress && session.isOpened && !session.isReported) {
-      session.isReported = true;
-      return 'opened';
-    }
+    if (wantsProgress && this.takeOpenedNotice(session)) return 'opened';
     if (waitMs === 0) return '204';
     const poll = { session, wantsProgress, dueAtMs: this.nowMs + waitMs };
     this.parked.add(poll);
@@ -160,6 +166,15 @@ export class Model {
       const isTakenOnce = state === 'completed' && !session.hasAck;
       return { polls, one, others: isTakenOnce ? '410' : one };
     });
+  }
+
+  /** The store has lost everything. */
+  forgetAll(): void {
+    for (const session of this.sessions) session.endsAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  hasParked(session: ModelSession): boolean {
+    return this.#parkedOf(session).length > 0;
   }
 
   #parkedOf(session: ModelSession): Poll[] {
