@@ -34,9 +34,6 @@ const PROVIDER_MS = 10_000;
 /** A relay that was suspended first reads what has arrived meanwhile. */
 const GRACE_MS = 250;
 
-/** How often the test looks whether a relay over Redis has done what it must: for ten seconds and more. */
-const TRIES = 5_000;
-
 /** Over Redis: a poll finds its session, claims its result, and asks whether the link was opened. */
 const COMMANDS_OF_A_POLL = 3;
 
@@ -99,6 +96,8 @@ export interface World {
   relays(): readonly [TestService, TestService];
   /** Resolves once everything that is ready has happened. */
   settle(): Promise<void>;
+  /** How often the test looks whether a relay has done what it must. */
+  readonly tries: number;
   /** What is left in the store: a Durable Object has refreshes in it too. */
   countKept(): Promise<number>;
   /** Which relays `restart` kills: those in the same process too, or the one. */
@@ -473,7 +472,7 @@ export class Run {
 
   /** What is not so in the end is for the caller to notice. */
   async #until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-    for (let tries = 0; tries < TRIES; tries += 1) {
+    for (let tries = 0; tries < this.#world.tries; tries += 1) {
       await this.#world.settle();
       if (await isSo()) return;
     }

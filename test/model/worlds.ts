@@ -13,6 +13,11 @@ const REVOCABLE = SETTINGS.providers.map((each) => ({
   revocation: { url: `https://${each.name}.test/revoke` },
 }));
 
+/** Nothing is waited for but promises. */
+const TRIES_IN_PROCESS = 200;
+/** Ten seconds and more: messages of Redis come when they come. */
+const TRIES_OVER_REDIS = 5_000;
+
 /** Both relays are in one process, and a restart loses everything. */
 export const inMemory: OpenWorld = async (maxSessions, hooksOf) => {
   const clock = createFakeClock();
@@ -29,6 +34,7 @@ export const inMemory: OpenWorld = async (maxSessions, hooksOf) => {
     clock,
     relays: () => relays,
     settle: runReady,
+    tries: TRIES_IN_PROCESS,
     countKept: async () => relays[0].kept().sessions,
     restarted: 'all',
     storeSurvives: false,
@@ -64,6 +70,7 @@ export const inDurableObject: OpenWorld = async (maxSessions, hooksOf) => {
     clock,
     relays: () => relays,
     settle: runReady,
+    tries: TRIES_IN_PROCESS,
     countKept: async () => sql.exec('SELECT * FROM kept').length,
     restarted: 'all',
     storeSurvives: true,
@@ -95,6 +102,7 @@ export const overRedis =
         await Promise.all(current.map(({ store }) => store.countLive()));
         await runReady();
       },
+      tries: TRIES_OVER_REDIS,
       countKept: () => current[0].store.countLive(),
       restarted: 'one',
       storeSurvives: true,
