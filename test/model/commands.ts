@@ -1,6 +1,6 @@
 /** The random commands that run.ts gives to a relay and to the model. */
 import fc from 'fast-check';
-import { LEASE_MS, POLL_MS, REPEAT_MS, SESSION_MS } from './model.ts';
+import { LEASE_MS, POLL_MS, REFRESH_KEPT_MS, REPEAT_MS, SESSION_MS } from './model.ts';
 
 const SERVICES = ['mal', 'mal', 'anilist'] as const;
 
@@ -9,7 +9,9 @@ const pauses = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(1, 250, 1_000, 5_000) },
   {
     weight: 3,
-    arbitrary: fc.constantFrom(POLL_MS, LEASE_MS, LEASE_MS + 1, REPEAT_MS, REPEAT_MS + 1),
+    arbitrary: fc.constantFrom(
+      ...[POLL_MS, LEASE_MS, REPEAT_MS, REFRESH_KEPT_MS].flatMap((ms) => [ms, ms + 1]),
+    ),
   },
   { weight: 1, arbitrary: fc.constantFrom(SESSION_MS, SESSION_MS + 1) },
 );

@@ -5,9 +5,8 @@
  */
 import { expect } from 'bun:test';
 import type { TestService } from '../kit/service.ts';
-import { LEASE_MS } from './model.ts';
+import { LEASE_MS, REFRESH_KEPT_MS } from './model.ts';
 
-const KEPT_MS = 30_000;
 /** Requests that begin within a quarter of a second share a timer. */
 const PROVIDER_TIMEOUT_MS = 15_250;
 /** How often a relay checks whether another one has finished. */
@@ -135,10 +134,11 @@ export class Refreshes {
     this.#sent.delete(sent);
     this.#said.push({ token, atMs: this.now(), result });
     if (sent.isRevocation) return;
-    this.#unfinished += 1;
+    // With nothing to keep, a relay that was suspended for longer leaves the turn to others.
+    if (result !== undefined || this.now() <= atMs + LEASE_MS) this.#unfinished += 1;
     // A relay that cannot say that it has finished keeps its turn until that ends by itself.
     if (this.isStoreDown()) this.#heldUntilMs.set(token, atMs + LEASE_MS);
-    else if (result !== undefined) this.#keptUntilMs.set(token, this.now() + KEPT_MS);
+    else if (result !== undefined) this.#keptUntilMs.set(token, this.now() + REFRESH_KEPT_MS);
   }
 
   /** A relay was killed. Its store forgets too, or not. */
@@ -152,6 +152,12 @@ export class Refreshes {
     if (storeSurvives) return;
     this.#heldUntilMs.clear();
     this.#keptUntilMs.clear();
+  }
+
+  /** When a relay next gives up waiting for the provider. */
+  nextMs(): number {
+    const ends = [...this.#sent].map(({ atMs }) => atMs + PROVIDER_TIMEOUT_MS);
+    return Math.min(Number.POSITIVE_INFINITY, ...ends);
   }
 
   finished(): void {
@@ -188,8 +194,8 @@ export class Refreshes {
     this.#asked = unanswered;
     for (const said of this.#said) said.noticedAtMs ??= this.now();
     const oldestMs = Math.min(
-      this.now() - KEPT_MS,
-      ...unanswered.map(({ atMs }) => atMs - KEPT_MS),
+      this.now() - REFRESH_KEPT_MS,
+      ...unanswered.map(({ atMs }) => atMs - REFRESH_KEPT_MS),
     );
     this.#said = this.#said.filter(({ atMs }) => atMs >= oldestMs);
   }
@@ -208,7 +214,7 @@ export class Refreshes {
   #isRight({ token, relay, atMs, isStoreDown, answer }: Asked): boolean {
     const said = this.#said.filter((each) => each.token === token);
     if (answer !== '503') {
-      return said.some((each) => each.result === answer && each.atMs + KEPT_MS >= atMs);
+      return said.some((each) => each.result === answer && each.atMs + REFRESH_KEPT_MS >= atMs);
     }
     const hasFailed = said.some((each) => each.result === undefined && each.atMs >= atMs);
     // A relay stops waiting for another one, with all who wait at it for the same token.

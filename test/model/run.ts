@@ -441,9 +441,10 @@ export class Run {
     for (;;) {
       const oldest = this.#exchanges.find(({ outlivesLease }) => !outlivesLease);
       const givesUpAtMs = oldest ? oldest.startedAtMs + PROVIDER_MS : Number.POSITIVE_INFINITY;
-      const nextMs = Math.min(untilMs, this.#model.nextMs(), givesUpAtMs);
+      const byItselfMs = Math.min(this.#model.nextMs(), this.#refreshes.nextMs());
+      const nextMs = Math.min(untilMs, byItselfMs, givesUpAtMs);
       this.#world.clock.advance(nextMs - this.#model.nowMs);
-      await this.#world.settle();
+      await this.#until(() => this.#refreshes.areFinished);
       for (const answered of this.#model.advanceTo(nextMs)) await this.#expectAnswered(answered);
       if (oldest !== undefined && nextMs === givesUpAtMs) await this.#answer(oldest, undefined);
       if (nextMs === untilMs) return;
