@@ -39,6 +39,8 @@ export class ModelSession {
   /** The last millisecond of the session, or of the time in which its result is repeated. */
   endsAtMs: number;
   leaseEndsAtMs = Number.POSITIVE_INFINITY;
+  /** No relay has completed it: its lease ran out. */
+  hasLapsed = false;
   isOpened = false;
   isReported = false;
 
@@ -72,6 +74,10 @@ export class Model {
     const session = new ModelSession(this.nowMs, service, hasAck, keepsErrors);
     this.sessions.push(session);
     return session;
+  }
+
+  hasLapsed(session: ModelSession): boolean {
+    return this.#stateOf(session) === 'completed' && session.hasLapsed;
   }
 
   isPending(session: ModelSession): boolean {
@@ -200,6 +206,7 @@ export class Model {
     if (session.state === 'exchanging' && this.nowMs > session.leaseEndsAtMs) {
       session.state = 'completed';
       session.result = 'exchange_failed';
+      session.hasLapsed = true;
     }
     return session.state;
   }
