@@ -70,12 +70,15 @@ export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
   let draining = false;
 
   /** Undefined: another instance has the turn and has not finished. */
-  async function takeTurn(key: string): Promise<RefreshTurn | undefined> {
+  async function takeTurn(
+    key: string,
+  ): Promise<(RefreshTurn & { readonly leaseEndsAtMs: number }) | undefined> {
     // Until the lease of any other instance has run out, which frees its turn.
     const untilMs = clock.now() + EXCHANGE_LEASE_MS + REFRESH_CHECK_MS;
     for (;;) {
+      const leaseEndsAtMs = clock.now() + EXCHANGE_LEASE_MS;
       const turn = await store.begin(key);
-      if (turn.state !== 'in_progress') return turn;
+      if (turn.state !== 'in_progress') return { ...turn, leaseEndsAtMs };
       await pause(clock, REFRESH_CHECK_MS);
       // Never send without a turn: a provider may treat a token that is used twice as stolen. RFC 9700 §4.14.2.
       if (draining || clock.now() > untilMs) return undefined;
@@ -99,8 +102,12 @@ export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
       if (isFinal) kept = budget(JSON.stringify(outcome));
       return outcome;
     } finally {
+      // After a suspension the turn may be another instance's, which must not lose it.
+      const mayGiveUp = clock.now() <= turn.leaseEndsAtMs;
       // The caller gets the provider's tokens even if the store cannot keep them.
-      await Promise.resolve(store.finish(key, kept)).catch(() => {});
+      if (kept !== undefined || mayGiveUp) {
+        await Promise.resolve(store.finish(key, kept)).catch(() => {});
+      }
     }
   }
 

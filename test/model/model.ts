@@ -10,6 +10,8 @@ export const REPEAT_MS = 60_000;
 /** How long an exchange holds its session. */
 export const LEASE_MS = 20_000;
 export const POLL_MS = 50_000;
+/** How long everybody who sends a refresh token gets its result. */
+export const REFRESH_KEPT_MS = 30_000;
 
 const ERRORS: ReadonlySet<string> = new Set([
   ...['access_denied', 'authorization_failed', 'missing_code', 'exchange_failed'],
@@ -37,6 +39,8 @@ export class ModelSession {
   /** The last millisecond of the session, or of the time in which its result is repeated. */
   endsAtMs: number;
   leaseEndsAtMs = Number.POSITIVE_INFINITY;
+  /** No relay has completed it: its lease ran out. */
+  hasLapsed = false;
   isOpened = false;
   isReported = false;
 
@@ -70,6 +74,10 @@ export class Model {
     const session = new ModelSession(this.nowMs, service, hasAck, keepsErrors);
     this.sessions.push(session);
     return session;
+  }
+
+  hasLapsed(session: ModelSession): boolean {
+    return this.#stateOf(session) === 'completed' && session.hasLapsed;
   }
 
   isPending(session: ModelSession): boolean {
@@ -117,6 +125,15 @@ export class Model {
     return { status: 204, answered: { polls, one: '410', others: '410' } };
   }
 
+  /** The device is told that the user has opened the link, or its answer is lost. */
+  takeOpenedNotice(session: ModelSession): boolean {
+    const state = this.#stateOf(session);
+    const isPending = state === 'pending' || state === 'exchanging';
+    if (!isPending || !session.isOpened || session.isReported) return false;
+    session.isReported = true;
+    return true;
+  }
+
   acknowledge(session: ModelSession): 204 | 410 {
     const state = this.#stateOf(session);
     if (state === 'gone' || state === 'cancelled') return 410;
@@ -128,10 +145,7 @@ export class Model {
   poll(session: ModelSession, waitMs: number, wantsProgress: boolean): Answer | Poll {
     const state = this.#stateOf(session);
     if (state !== 'pending' && state !== 'exchanging') return this.#claim(session, state);
-    if (wantsProgress && session.isOpened && !session.isReported) {
-      session.isReported = true;
-      return 'opened';
-    }
+    if (wantsProgress && this.takeOpenedNotice(session)) return 'opened';
     if (waitMs === 0) return '204';
     const poll = { session, wantsProgress, dueAtMs: this.nowMs + waitMs };
     this.parked.add(poll);
@@ -162,6 +176,15 @@ export class Model {
     });
   }
 
+  /** The store has lost everything. */
+  forgetAll(): void {
+    for (const session of this.sessions) session.endsAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  hasParked(session: ModelSession): boolean {
+    return this.#parkedOf(session).length > 0;
+  }
+
   #parkedOf(session: ModelSession): Poll[] {
     return [...this.parked].filter((poll) => poll.session === session);
   }
@@ -183,6 +206,7 @@ export class Model {
     if (session.state === 'exchanging' && this.nowMs > session.leaseEndsAtMs) {
       session.state = 'completed';
       session.result = 'exchange_failed';
+      session.hasLapsed = true;
     }
     return session.state;
   }

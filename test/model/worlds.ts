@@ -1,70 +1,151 @@
 /** Two relays on one store, of each kind. Time is the test's everywhere. */
 import { Database } from 'bun:sqlite';
 import { randomUUID } from 'node:crypto';
-import { createFakeClock, runReady } from '../kit/clock.ts';
-import { createTestService } from '../kit/service.ts';
+import type { RefreshStore } from '../../src/relay/refresh.ts';
+import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
+import { createFakeClock, type FakeClock, runReady } from '../kit/clock.ts';
+import { createTestService, SETTINGS } from '../kit/service.ts';
 import { openDurable, openTestRedis } from '../kit/stores.ts';
-import type { OpenWorld } from './run.ts';
+import type { Hooks, OpenWorld } from './run.ts';
 
-export const inMemory: OpenWorld = async (settings, hooks) => {
-  const first = createTestService(settings, hooks);
-  const relays = [first, createTestService(settings, { ...hooks, sharing: first })] as const;
+const REVOCABLE = SETTINGS.providers.map((each) => ({
+  ...each,
+  revocation: { url: `https://${each.name}.test/revoke` },
+}));
+
+/** Nothing is waited for but promises. */
+const TRIES_IN_PROCESS = 200;
+/** Ten seconds and more: messages of Redis come when they come. */
+const TRIES_OVER_REDIS = 5_000;
+
+/** Both relays are in one process, and a restart loses everything. */
+export const inMemory: OpenWorld = async (maxSessions, hooksOf) => {
+  const clock = createFakeClock();
+  const settings = { maxSessions, providers: REVOCABLE };
+  function open() {
+    const kept = createMemoryRefreshStore(clock);
+    const options = (hooks: Hooks) => ({ ...hooks, clock, refreshes: withHooks(kept, hooks) });
+    const first = createTestService(settings, options(hooksOf(0)));
+    const second = createTestService(settings, { ...options(hooksOf(1)), sharing: first });
+    return [first, second] as const;
+  }
+  let relays = open();
   return {
-    relays,
+    clock,
+    relays: () => relays,
     settle: runReady,
-    countKept: async () => first.kept().sessions,
+    tries: TRIES_IN_PROCESS,
+    countKept: async () => relays[0].kept().sessions,
+    restarted: 'all',
+    storeSurvives: false,
+    async restart() {
+      closeAll(relays);
+      relays = open();
+    },
     close: () => closeAll(relays),
   };
 };
 
-export const inDurableObject: OpenWorld = async (settings, hooks) => {
-  const time = createFakeClock();
+/** One object, which is evicted with all that it has in memory. */
+export const inDurableObject: OpenWorld = async (maxSessions, hooksOf) => {
+  const clock = createFakeClock();
   const database = new Database(':memory:');
   const sql = {
     exec: (statement: string, ...values: (string | number)[]) =>
       database.query(statement).all(...values) as Record<string, unknown>[],
   };
-  const { sessions, refreshes, createRateLimiter } = openDurable(sql, { time, ...settings }).stores;
-  const stores = { sessions, refreshes, createRateLimiter, close() {} };
-  const options = { ...hooks, stores, clock: time };
-  const first = createTestService(settings, options);
-  const relays = [first, createTestService(settings, options)] as const;
+  const settings = { maxSessions, providers: REVOCABLE };
+  function open() {
+    const { stores } = openDurable(sql, { time: clock, maxSessions });
+    const { sessions, refreshes, createRateLimiter } = stores;
+    const create = (each: Hooks) =>
+      createTestService(settings, {
+        ...{ ...each, clock },
+        stores: { sessions, refreshes: withHooks(refreshes, each), createRateLimiter, close() {} },
+      });
+    return [create(hooksOf(0)), create(hooksOf(1))] as const;
+  }
+  let relays = open();
   return {
-    relays,
+    clock,
+    relays: () => relays,
     settle: runReady,
+    tries: TRIES_IN_PROCESS,
     countKept: async () => sql.exec('SELECT * FROM kept').length,
-    close: () => closeAll(relays),
+    restarted: 'all',
+    storeSurvives: true,
+    async restart() {
+      closeAll(relays);
+      relays = open();
+    },
+    close() {
+      closeAll(relays);
+      database.close();
+    },
   };
 };
 
 /** As two processes, each with its own connections. */
 export const overRedis =
   (url: string): OpenWorld =>
-  async (settings, hooks) => {
+  async (maxSessions, hooksOf) => {
     const clock = createFakeClock();
     const prefix = `model-${randomUUID()}:`;
-    const open = () => openTestRedis(url, { prefix, time: clock, ...settings });
-    const opened = [await open(), await open()] as const;
-    const create = ({ stores }: (typeof opened)[0]) =>
-      createTestService(settings, { ...hooks, stores, clock });
-    const relays = [create(opened[0]), create(opened[1])] as const;
-    const settle = async () => {
-      await runReady();
-      // Over the same connections: answered after what was asked before.
-      await Promise.all(opened.map(({ store }) => store.countLive()));
-      await runReady();
-    };
+    const open = (index: 0 | 1) => openOne(url, prefix, maxSessions, hooksOf(index), clock);
+    const current: [Opened, Opened] = [await open(0), await open(1)];
     return {
-      relays,
-      settle,
-      countKept: () => opened[0].store.countLive(),
-      close() {
-        closeAll(relays);
-        closeAll(opened);
+      clock,
+      relays: () => [current[0].relay, current[1].relay],
+      async settle() {
+        await runReady();
+        // Over the same connections: answered after what was asked before.
+        await Promise.all(current.map(({ store }) => store.countLive()));
+        await runReady();
       },
+      tries: TRIES_OVER_REDIS,
+      countKept: () => current[0].store.countLive(),
+      restarted: 'one',
+      storeSurvives: true,
+      async restart(index) {
+        current[index].close();
+        current[index] = await open(index);
+      },
+      close: () => closeAll(current),
     };
   };
 
-function closeAll(relays: readonly { close(): void }[]): void {
-  for (const { close } of relays) close();
+type Opened = Awaited<ReturnType<typeof openOne>>;
+
+async function openOne(
+  url: string,
+  prefix: string,
+  maxSessions: number,
+  hooks: Hooks,
+  clock: FakeClock,
+) {
+  const { stores, store } = await openTestRedis(url, { prefix, time: clock, maxSessions });
+  const settings = { maxSessions, providers: REVOCABLE };
+  const refreshes = withHooks(stores.refreshes, hooks);
+  const relay = createTestService(settings, {
+    ...{ ...hooks, clock },
+    stores: { ...stores, refreshes },
+  });
+  return { relay, store, close: relay.close };
+}
+
+function withHooks({ begin, finish }: RefreshStore, { beforeRefreshVerb }: Hooks): RefreshStore {
+  return {
+    async begin(key) {
+      beforeRefreshVerb('begin');
+      return begin(key);
+    },
+    async finish(key, result) {
+      beforeRefreshVerb('finish');
+      return finish(key, result);
+    },
+  };
+}
+
+function closeAll(all: readonly { close(): void }[]): void {
+  for (const { close } of all) close();
 }

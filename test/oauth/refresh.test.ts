@@ -6,10 +6,11 @@ import {
   MAX_REFRESH_RESULTS,
   REFRESH_CHECK_MS,
 } from '../../src/relay/refresh.ts';
-import { isPending, runReady, runTurns } from '../kit/clock.ts';
+import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
+import { createFakeClock, isPending, runReady, runTurns } from '../kit/clock.ts';
 import { refresh } from '../kit/device.ts';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
-import { createTestService, type Fetch } from '../kit/service.ts';
+import { createTestService, type Fetch, type TestService } from '../kit/service.ts';
 import { createGate } from '../kit/wait.ts';
 
 const UNAVAILABLE = { status: 503, body: { error: 'temporarily_unavailable' } };
@@ -204,4 +205,28 @@ test('a refresh that another instance has had under way for longer than a lease 
   }
   expect(await asked).toMatchObject(UNAVAILABLE);
   expect(service.exchanges).toHaveLength(0);
+});
+
+test('a relay that was suspended for longer than its lease does not give up the turn of another one', async () => {
+  const clock = createFakeClock();
+  const refreshes = createMemoryRefreshStore(clock);
+  const replies = [1, 2, 3].map(() => Promise.withResolvers<Response>());
+  const [suspended, second, third] = replies.map(({ promise }) =>
+    createTestService({}, { clock, refreshes, fetch: () => promise }),
+  ) as [TestService, TestService, TestService];
+  const lost = refresh(suspended, 'old');
+  await runTurns();
+  clock.stall(EXCHANGE_LEASE_MS + 1);
+  const sent = refresh(second, 'old');
+  await runTurns();
+  expect(second.exchanges).toHaveLength(1);
+  replies[0]?.resolve(new Response('', { status: 500 }));
+  expect(await lost).toMatchObject(UNAVAILABLE);
+  const waits = refresh(third, 'old');
+  await runTurns();
+  expect(third.exchanges).toHaveLength(0);
+  replies[1]?.resolve(Response.json({ access_token: 'granted' }));
+  expect((await sent).body.access_token).toBe('granted');
+  clock.advance(REFRESH_CHECK_MS);
+  expect((await waits).body.access_token).toBe('granted');
 });

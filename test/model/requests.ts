@@ -1,0 +1,138 @@
+/** Requests that are answered at once: how they are sent, and what the model says of them. */
+import { acknowledge, pollToken } from '../kit/device.ts';
+import type { TestService } from '../kit/service.ts';
+import { callback, decide } from '../kit/user.ts';
+import type { REQUESTS } from './commands.ts';
+import type { Answer, Answered, Model, ModelSession } from './model.ts';
+
+export interface Device {
+  readonly model: ModelSession;
+  readonly session: string;
+  readonly state: string;
+  readonly link: string;
+}
+
+export type RequestName = (typeof REQUESTS)[number];
+
+export interface ModelRequest {
+  /** A status, or what matters of the page. */
+  ask(service: TestService): Promise<string>;
+  apply(model: Model): { readonly answer: string; readonly answered?: Answered | undefined };
+}
+
+const statusOf = async (asking: Promise<Response>) => String((await asking).status);
+/** Of a page only whether it is the one for links that are no longer valid. */
+const pageOf = async (asking: Promise<Response>) => {
+  const status = await statusOf(asking);
+  return status === '404' || status === '503' ? status : 'page';
+};
+
+/** The device's request without waiting, as whatever it is a client of. */
+export function pollFor(
+  service: TestService,
+  { session, model }: Device,
+  waitSeconds = 0,
+  { wantsProgress = false, signal }: { wantsProgress?: boolean; signal?: AbortSignal } = {},
+): Promise<Answer> {
+  const init = signal === undefined ? {} : { signal };
+  if (model.keepsErrors) return pollGrant(service, { session, model }, waitSeconds, init);
+  const query = `session=${session}&wait=${waitSeconds}${wantsProgress ? '&progress=1' : ''}`;
+  return service.ask(`/auth/result?${query}`, init).then(describeAnswer);
+}
+
+export function createRequest(name: RequestName, device: Device): ModelRequest {
+  const { model: session, state, link } = device;
+  const fromProvider = (query: string, error: string): ModelRequest => ({
+    ask: (service) => pageOf(callback(service, state, query, session.service)),
+    apply(model) {
+      const answered = model.complete(session, error, 'pending');
+      return { answer: answered === undefined ? '404' : 'page', answered };
+    },
+  });
+  switch (name) {
+    case 'open':
+      return {
+        ask: (service) => statusOf(service.ask(`/auth/${session.service}?state=${state}`)),
+        apply: (model) => ({
+          answer: model.isPending(session) ? '302' : '404',
+          answered: model.open(session),
+        }),
+      };
+    case 'continue':
+      return {
+        async ask(service) {
+          const status = await statusOf(decide(service, link));
+          return status === '303' || status === '503' ? status : 'page';
+        },
+        apply: (model) => ({
+          answer: model.isPending(session) ? '303' : 'page',
+          answered: model.open(session),
+        }),
+      };
+    case 'decline':
+      return {
+        async ask(service) {
+          const status = await statusOf(decide(service, link, 'decline'));
+          return status === '503' ? status : 'page';
+        },
+        apply: (model) => ({
+          answer: 'page',
+          answered: model.complete(session, 'access_denied', 'pending'),
+        }),
+      };
+    case 'error comes back':
+      return fromProvider('error=server_error', 'authorization_failed');
+    case 'nothing comes back':
+      return fromProvider('code=', 'missing_code');
+    case 'code comes back at another service': {
+      const other = session.service === 'mal' ? 'anilist' : 'mal';
+      return {
+        ask: (service) => pageOf(callback(service, state, 'code=c', other)),
+        apply: () => ({ answer: '404' }),
+      };
+    }
+    case 'poll once':
+      return {
+        ask: (service) => pollFor(service, device),
+        apply: (model) => ({ answer: model.poll(session, 0, false) as Answer }),
+      };
+    case 'poll with the state of the link':
+      return {
+        ask: async (service) =>
+          describeAnswer(await service.ask(`/auth/result?session=${state}&wait=0`)),
+        apply: () => ({ answer: '410' }),
+      };
+    case 'acknowledge':
+      return {
+        ask: (service) => statusOf(acknowledge(service, device.session)),
+        apply: (model) => ({ answer: String(model.acknowledge(session)) }),
+      };
+    case 'cancel':
+      return {
+        ask: (service) => statusOf(service.ask(`/auth/result?session=${device.session}&cancel=1`)),
+        apply(model) {
+          const { status, answered } = model.cancel(session);
+          return { answer: String(status), answered };
+        },
+      };
+  }
+}
+
+async function pollGrant(
+  service: TestService,
+  { session, model }: Pick<Device, 'session' | 'model'>,
+  waitSeconds: number,
+  init: RequestInit,
+): Promise<Answer> {
+  const waiting = { headers: { Prefer: `wait=${waitSeconds}` }, ...init };
+  const { body } = await pollToken(service, session, {}, waiting, model.service);
+  const { error, access_token } = body as Record<string, string>;
+  if (error === 'authorization_pending' || error === 'slow_down') return '204';
+  return error === 'expired_token' ? '410' : `200 ${access_token ?? error}`;
+}
+
+async function describeAnswer(response: Response): Promise<Answer> {
+  if (response.status !== 200) return String(response.status) as Answer;
+  const { progress, accessToken, error } = (await response.json()) as Record<string, string>;
+  return progress === undefined ? `200 ${accessToken ?? error}` : 'opened';
+}
