@@ -366,17 +366,6 @@ export const STORE_FAULTS: readonly Fault[] = [
     tests: ['test/redis/repeated-commands.test.ts -t undone'],
   },
   {
-    name: 'a pause of the process counts as time in which Redis did not answer',
-    file: 'src/stores/redis/commands.ts',
-    before: 'leftMs -= Math.min(clock.now() - startedAtMs, STORE_DEADLINE_MS + STORE_RETRY_MS);',
-    after: 'leftMs -= clock.now() - startedAtMs;',
-    tests: [
-      'test/redis/commands.test.ts',
-      'test/redis/stalled.test.ts',
-      'test/redis/lost-answers.test.ts',
-    ],
-  },
-  {
     name: `polls are not asked to claim again after messages may have been lost`,
     file: 'src/stores/redis/pub-sub.ts',
     before: `if (missed > 1 || line.wasCut) localPolls.recheckAll();`,
