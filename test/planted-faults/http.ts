@@ -417,12 +417,12 @@ export const HTTP_FAULTS: readonly Fault[] = [
     tests: ['CONFORMANCE_ONLY=rate-limit test/conformance.test.ts'],
   },
   {
-    name: `a page that waits for an exchange never looks again`,
+    name: `the page of too many tries never tries again`,
     file: 'src/pages/pages.ts',
     before: `    refreshSeconds: SECONDS_PER_TRY,
 `,
     after: ``,
-    tests: ['test/browser/lossy.test.ts'],
+    tests: ['test/http/user-codes.test.ts'],
   },
   {
     name: `a callback that was told to come again counts as an end`,
