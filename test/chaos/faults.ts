@@ -20,8 +20,6 @@ export interface Broken {
 
 interface Fault {
   readonly name: string;
-  /** Also in `npm test`. The others last longer, or have tests of their own there (test/redis). */
-  readonly isShort: boolean;
   run(broken: Broken, relay: number): Promise<void>;
 }
 
@@ -38,7 +36,6 @@ const between = (random: () => number, least: number, most: number) =>
 const RELAY_FAULTS: readonly Fault[] = [
   {
     name: KILL,
-    isShort: false,
     async run({ relays, random }, nth) {
       await relays.end(nth, 'SIGKILL');
       await between(random, 0, 2_000);
@@ -47,7 +44,6 @@ const RELAY_FAULTS: readonly Fault[] = [
   },
   {
     name: 'relay stopped and continued',
-    isShort: true,
     async run({ relays, random }, nth) {
       await relays.suspend(nth);
       await between(random, 100, MAX_STOP_MS / 4);
@@ -56,7 +52,6 @@ const RELAY_FAULTS: readonly Fault[] = [
   },
   {
     name: 'relay stopped for long, and continued',
-    isShort: false,
     async run({ relays, random }, nth) {
       await relays.suspend(nth);
       await between(random, MAX_STOP_MS / 4, MAX_STOP_MS);
@@ -65,7 +60,6 @@ const RELAY_FAULTS: readonly Fault[] = [
   },
   {
     name: 'relay updated (SIGTERM)',
-    isShort: true,
     async run({ relays }, nth) {
       await relays.end(nth, 'SIGTERM');
       await relays.restart(nth);
@@ -76,7 +70,6 @@ const RELAY_FAULTS: readonly Fault[] = [
 const NETWORK_FAULTS: readonly Fault[] = [
   {
     name: 'all connections to the relays cut',
-    isShort: true,
     run: async ({ front }) => front.cutAll(),
   },
 ];
@@ -88,7 +81,6 @@ const onAll = (store: Failing, ...command: (string | number)[]) =>
 function refusing(name: string, setting: string, value: number): Fault {
   return {
     name,
-    isShort: true,
     async run({ store, random }) {
       try {
         await onAll(store, 'CONFIG', 'SET', setting, value);
@@ -108,7 +100,6 @@ function failing(
 ): Fault {
   return {
     name,
-    isShort: false,
     async run({ store }) {
       const primary = await store.primary();
       await fail(primary);
@@ -135,7 +126,6 @@ const STORE_FAULTS: readonly Fault[] = [
   ),
   {
     name: 'primary replaced by an operator',
-    isShort: true,
     async run({ store }) {
       const old = await store.primary();
       const [sentinel] = store.sentinels;
@@ -147,7 +137,6 @@ const STORE_FAULTS: readonly Fault[] = [
   },
   {
     name: 'primary frozen for a moment',
-    isShort: true,
     async run({ store, random }) {
       const primary = await store.primary();
       await primary.freeze();
@@ -157,7 +146,6 @@ const STORE_FAULTS: readonly Fault[] = [
   },
   {
     name: 'replica killed',
-    isShort: false,
     async run({ store, random }) {
       const primary = await store.primary();
       const replica = store.nodes.find((node) => node !== primary) ?? primary;
@@ -171,7 +159,6 @@ const STORE_FAULTS: readonly Fault[] = [
   },
   {
     name: 'connections to Redis cut (CLIENT KILL)',
-    isShort: true,
     async run({ store, random }) {
       for (let times = 0; times < 5; times += 1) {
         await onAll(store, 'CLIENT', 'KILL', 'TYPE', random() < 0.5 ? 'normal' : 'pubsub');
@@ -181,7 +168,6 @@ const STORE_FAULTS: readonly Fault[] = [
   },
   {
     name: 'Redis paused (CLIENT PAUSE)',
-    isShort: true,
     async run({ store, random }) {
       const primary = await store.primary();
       const ms = Math.round(100 + random() * (MAX_PAUSE_MS - 100));
@@ -226,27 +212,22 @@ export const TOPOLOGIES: readonly Topology[] = [
 ];
 
 /** Between two faults of one kind. Sign-ins that no failover touches are most of them. */
-const REST_MS = {
-  short: { relay: 300, network: 2_500, store: 500 },
-  long: { relay: 1_500, network: 10_000, store: 5_000 },
-};
+const REST_MS = { relay: 1_500, network: 10_000, store: 5_000 };
 
 /**
  * Runs faults until `isOver`, every one at least once, in an order that the seed decides.
  * One relay at a time, so that there is always one to come to, and one server of Redis.
  */
-export async function runFaults(broken: Broken, isLong: boolean, isOver: () => boolean) {
-  const rest = REST_MS[isLong ? 'long' : 'short'];
+export async function runFaults(broken: Broken, isOver: () => boolean) {
   const lanes = [
-    [RELAY_FAULTS, rest.relay],
-    [NETWORK_FAULTS, rest.network],
-    [STORE_FAULTS, rest.store],
+    [RELAY_FAULTS, REST_MS.relay],
+    [NETWORK_FAULTS, REST_MS.network],
+    [STORE_FAULTS, REST_MS.store],
   ] as const;
   await Promise.all(
     lanes.map(async ([faults, restMs]) => {
-      const chosen = faults.filter(({ isShort }) => isLong || isShort);
       for (let round = 0; round === 0 || !isOver(); round += 1) {
-        for (const fault of shuffled(chosen, broken.random)) {
+        for (const fault of shuffled(faults, broken.random)) {
           if (round > 0 && isOver()) return;
           await between(broken.random, restMs / 2, restMs * 1.5);
           await runOne(fault, broken);

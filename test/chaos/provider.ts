@@ -30,13 +30,12 @@ const MOODS: readonly (readonly [mood: Mood, weight: number])[] = [
   ['cut in the middle', 2],
 ];
 
-/** `isLong`: one of them may be slower than the relay waits. */
-export function moodFor(random: () => number, isLong: boolean): Mood {
+export function moodFor(random: () => number): Mood {
   const at = random() * 100;
   let sum = 0;
   for (const [mood, weight] of MOODS) {
     sum += weight;
-    if (at < sum) return mood === 'too slow' && !isLong ? 'slow' : mood;
+    if (at < sum) return mood;
   }
   return 'good';
 }

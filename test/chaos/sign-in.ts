@@ -22,10 +22,9 @@ export interface Habits {
   readonly mood: Mood;
 }
 
-/** `isLong`: also what lasts until the session or the exchange expires. */
-export function habitsFor(random: () => number, isLong: boolean): Habits {
+export function habitsFor(random: () => number): Habits {
   const is = (probability: number) => random() < probability;
-  const [leaves, declines, tapsTwice] = [isLong && is(0.004), is(0.05), is(0.1)];
+  const [leaves, declines, tapsTwice] = [is(0.004), is(0.05), is(0.1)];
   const user = tapsTwice ? 'taps twice' : 'signs in';
   return {
     ack: is(0.5),
@@ -35,7 +34,7 @@ export function habitsFor(random: () => number, isLong: boolean): Habits {
     pollsTwice: is(0.15),
     thinksMs: random() * 1_000,
     user: leaves ? 'leaves' : declines ? 'declines' : user,
-    mood: moodFor(random, isLong),
+    mood: moodFor(random),
   };
 }
 
