@@ -18,8 +18,11 @@ afterAll(() => captureLog());
 
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 
+/** A change of its text makes no other sign-in's token. */
+const tokenOf = (index: number) => `token-${index}-${Bun.hash(String(index))}`;
+
 function granted(index: number): string {
-  const tokens = { access_token: `token-${index}-`, refresh_token: 'next', expires_in: 3_600 };
+  const tokens = { access_token: tokenOf(index), refresh_token: 'next', expires_in: 3_600 };
   return JSON.stringify({ ...tokens, scope: 'a b', token_type: 'Bearer', id_token: 'e30.e30.e30' });
 }
 
@@ -53,8 +56,9 @@ function checkResult(text: string, index: number): void {
   }
   const { accessToken, error } = json;
   if ((accessToken === undefined) === (error === undefined)) throw new Error(`neither: ${text}`);
-  const other = /^token-(\d+)-$/.exec(String(accessToken))?.[1];
-  if (other !== undefined && Number(other) !== index) throw new Error(`of another user: ${text}`);
+  const owner = Number(/^token-(\d+)-/.exec(String(accessToken))?.[1]);
+  if (accessToken === tokenOf(owner) && owner !== index)
+    throw new Error(`of another user: ${text}`);
 }
 
 test('answers as objects: a page for the user, and tokens or an error for the device', async () => {
