@@ -96,7 +96,10 @@ describe.each(PROXY_NAMES)('%s logs nothing of a request', (name) => {
     expectNoSecret(proxy);
   });
 
-  test('of bytes that are no HTTP', async () => {
+  test.each([
+    ['of bytes that are no HTTP', 'no header'],
+    ['to another host', 'Connection: close'],
+  ])('%s', async (_, line) => {
     const proxy = await startBefore(await findFreePort());
     const tls = { ca: readFileSync(proxy.caFile, 'utf8') };
     for (const path of PATHS) {
@@ -105,9 +108,11 @@ describe.each(PROXY_NAMES)('%s logs nothing of a request', (name) => {
         port: Number(new URL(proxy.baseUrl).port),
         ...tls,
       });
-      socket.end(`GET ${path} HTTP/1.1\r\nHost: a\r\nno header\r\n\r\n`);
+      socket.end(`GET ${path} HTTP/1.1\r\nHost: a\r\n${line}\r\n\r\n`);
       await once(socket.resume(), 'close');
     }
+    await proxy.ask('/health');
+    await pollUntil('the log has a line', () => proxy.accessLog().includes('/health'));
     expectNoSecret(proxy);
   });
 
