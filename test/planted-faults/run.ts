@@ -3,7 +3,15 @@
  * copy of the project and runs there the tests that should find it. Fails if one is missed.
  * With words it plants only the faults whose name or file contains one of them.
  */
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { FAULTS, type Fault, parseTest, plant } from './faults.ts';
@@ -46,6 +54,8 @@ async function main(words: readonly string[]): Promise<void> {
 
 function createCopy(): string {
   const copy = mkdtempSync(join(tmpdir(), 'sign-in-relay-faults-'));
+  // Some tests run a relay as another user.
+  chmodSync(copy, 0o755);
   cpSync(ROOT, copy, {
     recursive: true,
     filter: (path) => !NOT_COPIED.has(relative(ROOT, path)),
