@@ -272,6 +272,15 @@ export const EDGE_FAULTS: readonly Fault[] = [
     tests: ['test/deploy/alerts.test.ts'],
   },
   {
+    name: 'an alert for refresh tokens that have expired, which is routine',
+    file: 'deploy/alerts.yaml',
+    before: `outcome!~"granted|invalid_grant"}[15m])) >= 3
+          and sum by (job, provider) (increase(sign_in_relay_upstream_requests_total{grant="refresh", outcome!~"granted|invalid_grant"}[15m]))`,
+    after: `outcome!~"granted"}[15m])) >= 3
+          and sum by (job, provider) (increase(sign_in_relay_upstream_requests_total{grant="refresh", outcome!~"granted"}[15m]))`,
+    tests: ['test/deploy/alerts.test.ts -t expired'],
+  },
+  {
     name: `expired sessions are removed once and never again`,
     file: 'src/start-service.ts',
     before: `      run().catch(() => {});

@@ -359,6 +359,13 @@ export const STORE_FAULTS: readonly Fault[] = [
     tests: ['test/redis/lost-answers.test.ts'],
   },
   {
+    name: 'a pause of the process counts as time in which Redis did not answer',
+    file: 'src/stores/redis/commands.ts',
+    before: 'leftMs -= Math.min(clock.now() - startedAtMs, STORE_DEADLINE_MS + STORE_RETRY_MS);',
+    after: 'leftMs -= clock.now() - startedAtMs;',
+    tests: ['test/redis/repeated-commands.test.ts -t paused'],
+  },
+  {
     name: 'an undo ends while the attempt may still be carried out',
     file: 'src/stores/redis/commands.ts',
     before: 'if (isAnswered && askedAtMs >= settledAtMs) return;',

@@ -3,7 +3,15 @@
  * the reply: the command is repeated, and has the same outcome. A repetition that is
  * refused proves nothing about the attempt before it.
  */
-import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import {
+  afterAll,
+  afterEach,
+  describe,
+  expect,
+  onTestFinished,
+  setDefaultTimeout,
+  test,
+} from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -22,6 +30,7 @@ import {
   PENDING,
   register,
   StoreUnavailable,
+  systemClock,
 } from '../kit/stores.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
@@ -125,6 +134,27 @@ test('the turn of a refresh: the same caller has it', async () => {
   );
   expect(turn).toEqual({ state: 'yours' });
   expect(await direct.refreshes.begin(key)).toEqual({ state: 'in_progress' });
+});
+
+test('lease by a relay that was paused for a minute meanwhile: it is repeated for as long as without the pause', async () => {
+  let pausedMs = 0;
+  const timers = { ...systemClock, now: () => systemClock.now() + pausedMs };
+  const { store, close } = await openTestRedis(proxy.url, { prefix, timers });
+  onTestFinished(close);
+  const session = await register(other);
+  const cut = () => {
+    proxy.cutAll();
+    proxy.stall(false);
+  };
+  const asked = proxy.stallRepliesTo(SCRIPTS.lease.sha1);
+  const lease = store.lease(session);
+  await asked;
+  pausedMs = 60_000;
+  const askedAgain = proxy.stallRepliesTo(SCRIPTS.lease.sha1);
+  cut();
+  await askedAgain;
+  cut();
+  expect((await lease)?.verifier).toBe(String(session.verifier));
 });
 
 describe('the repetitions are refused', () => {
