@@ -14,8 +14,8 @@ import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { bringCode, callback, continueWithCode, decide, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-import type { App, Platform, Run, Tokens } from './support/app.ts';
-import { ANDROID_TV, PLATFORMS } from './support/platforms.ts';
+import { type App, installProgram, type Platform, type Run, type Tokens } from './support/app.ts';
+import { ANDROID_TV, PLATFORMS, SOURCES } from './support/platforms.ts';
 import { startProxy } from './support/proxy.ts';
 import { APP_ORIGIN, closeBrowser, WEB_TV } from './support/web-tv.ts';
 
@@ -432,4 +432,15 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       expect(third.output?.()).toContain('The API answered [401, 401, 401]');
       expect(proxy.answers('refresh')).toEqual([200, 200]);
     });
+});
+
+test('shell: a folder for temporary files that takes nothing is not called a network that fails', async () => {
+  const withoutSpace = `trap '' XFSZ; ulimit -f 0; exec sh "$@"`;
+  const program = join(SOURCES, 'shell/sign-in.sh');
+  await using app = installProgram(['sh', '-c', withoutSpace, 'sh', program]);
+  const { exitCode, error } = await app.run(relay.baseUrl).ended;
+  expect({ exitCode, error }).toEqual({
+    exitCode: 1,
+    error: expect.stringMatching(/^cannot write to /),
+  });
 });

@@ -74,14 +74,17 @@ ask() {
   {
     printf 'url = "%s"\n' "$relay$1"
     [ $# -lt 2 ] || printf 'data = "@%s"\nheader = "Content-Type: application/json"\n' "$folder/request"
-  } >"$folder/config"
-  [ $# -lt 2 ] || printf %s "$2" >"$folder/request"
+  } >"$folder/config" || fail "cannot write to $folder"
+  if [ $# -gt 1 ]; then printf %s "$2" >"$folder/request" || fail "cannot write to $folder"; fi
   # In the background, so that a signal is handled at once and not when curl has ended.
   curl --silent --config "$folder/config" --max-time $((wait_seconds + 15)) \
     --dump-header "$folder/headers" --output "$folder/body" --write-out '%{http_code}' >"$folder/status" &
   wait $!
-  # A response that was cut off is none.
-  if [ $? -eq 0 ]; then status=$(cat "$folder/status"); else status=000; fi
+  case $? in
+    0) status=$(cat "$folder/status") ;;
+    23) fail "cannot write to $folder" ;;
+    *) status=000 ;; # A response that was cut off is none.
+  esac
   answer=$(cat "$folder/body")
   pause=$(sed -n 's/^[Rr][Ee][Tt][Rr][Yy]-[Aa][Ff][Tt][Ee][Rr]: *\([0-9]\{1,2\}\)[^0-9]*$/\1/p' "$folder/headers")
   pause=$((${pause:-0} + 1 + $$ % 3))

@@ -6,7 +6,7 @@ import { ROOT } from '../../kit/relay.ts';
 import { installProgram, type Platform } from './app.ts';
 import { WEB_TV } from './web-tv.ts';
 
-const SOURCES = join(ROOT, 'examples/devices');
+export const SOURCES = join(ROOT, 'examples/devices');
 const sourcesOf = (language: string) =>
   readdirSync(join(SOURCES, language)).map((file) => join(SOURCES, language, file));
 
