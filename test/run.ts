@@ -40,7 +40,7 @@ type Env = Readonly<Record<string, string>>;
 
 const bun = process.execPath;
 const ROOT = join(import.meta.dir, '..');
-const FILES_AT_ONCE = 2;
+const FILES_AT_ONCE = 3;
 /** More than the summary of `bun test` has. */
 const ENDING_CHARACTERS = 500;
 /** Enough for the values that a test compared. */
@@ -100,7 +100,7 @@ async function check(name: string, command: readonly string[]): Promise<Counts> 
   return countOne((await run(command)) === 0);
 }
 
-/** Their results appear as they come. Most tests wait for something, so two files run at the same time. */
+/** Their results appear as they come. Most tests wait for something, so three files run at the same time. */
 async function runTests(env: Env): Promise<Counts> {
   console.log('\ntests:');
   const child = Bun.spawn([bun, 'test', '--timeout=30000', `--parallel=${FILES_AT_ONCE}`], {

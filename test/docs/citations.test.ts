@@ -27,7 +27,9 @@ const sources = PATTERNS.flatMap((pattern) => [...new Bun.Glob(pattern).scanSync
   // This file has examples of what is wrong. Vectors and catalogues cite nothing.
   .filter(
     (path) =>
-      !/node_modules|citations\.test|sealing-vectors|catalogue\.json|package-lock/.test(path),
+      !/node_modules|(?:^|\/)dist\/|citations\.test|sealing-vectors|catalogue\.json|package-lock/.test(
+        path,
+      ),
   )
   .sort();
 

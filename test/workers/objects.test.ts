@@ -29,19 +29,23 @@ describe('a request reaches the object of its session', () => {
   });
   const deviceCode = new URLSearchParams({ grant_type: 'x', device_code: pollSecret }).toString();
 
-  test.each<[string, Partial<RoutedRequest>]>([
-    [`/auth/result?session=${pollSecret}`, {}],
-    [`/auth/result?wait=0&session=${pollSecret}`, {}],
-    [`/base/auth/result?session=${pollSecret}&ack=1`, {}],
-    [`/auth/mal?state=${browserState}`, {}],
-    [`/auth/mal?state=${browserState}`, { method: 'POST', body: 'choice=continue' }],
-    [`/auth/mal/callback?code=c&state=${browserState}`, {}],
-    [`/L/${typed}`, {}],
-    [`/l/${typed.toLowerCase()}`, { method: 'POST', body: 'choice=continue' }],
-    [`/qr/${browserState}.png?size=100`, {}],
-    ['/oauth2/mal/token', post(deviceCode)],
-    ['/oauth2/mal/token', post(JSON.stringify({ device_code: pollSecret }), 'application/json')],
-  ])('%s', (path, request) => {
+  test.each<[string, string, Partial<RoutedRequest>]>([
+    ['a poll', `/auth/result?session=${pollSecret}`, {}],
+    ['a poll that does not wait', `/auth/result?wait=0&session=${pollSecret}`, {}],
+    ['an acknowledgement below a path', `/base/auth/result?session=${pollSecret}&ack=1`, {}],
+    ['a link', `/auth/mal?state=${browserState}`, {}],
+    ['Continue', `/auth/mal?state=${browserState}`, { method: 'POST', body: 'choice=continue' }],
+    ['a callback', `/auth/mal/callback?code=c&state=${browserState}`, {}],
+    ['a link with the code', `/L/${typed}`, {}],
+    ['its Continue', `/l/${typed.toLowerCase()}`, { method: 'POST', body: 'choice=continue' }],
+    ['a QR code', `/qr/${browserState}.png?size=100`, {}],
+    ['a token request', '/oauth2/mal/token', post(deviceCode)],
+    [
+      'a token request in JSON',
+      '/oauth2/mal/token',
+      post(JSON.stringify({ device_code: pollSecret }), 'application/json'),
+    ],
+  ])('%s', (_, path, request) => {
     expect(tagOfPath(path, request)).toBe(own);
   });
 
