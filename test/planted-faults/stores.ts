@@ -161,7 +161,7 @@ export const STORE_FAULTS: readonly Fault[] = [
   {
     name: 'rows of refreshes are never removed from an object',
     file: 'src/stores/durable/open.ts',
-    before: 'rows.removeOld(clock.now(), SESSION_ROWS);',
+    before: 'rows.removeOld(clock.now());',
     after: '',
     tests: ['test/stores/durable.test.ts'],
   },

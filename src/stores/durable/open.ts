@@ -8,7 +8,7 @@ import { createMemoryStore } from '../memory/sessions.ts';
 import { createDurableRateLimiter } from './rate-limits.ts';
 import { createDurableRefreshStore } from './refreshes.ts';
 import { createRows, type RowsOptions } from './rows.ts';
-import { createSealedKeeping, readSessions, SESSION_ROWS } from './sealed.ts';
+import { createSealedKeeping, readSessions } from './sealed.ts';
 
 export interface DurableStoresOptions extends RowsOptions {
   readonly clock: Clock;
@@ -48,8 +48,9 @@ export function openDurableStores(options: DurableStoresOptions): DurableStores 
       tags,
       tag,
       async sweep() {
+        // Removes the rows of expired sessions, which it reports.
         await sessions.sweep();
-        rows.removeOld(clock.now(), SESSION_ROWS);
+        rows.removeOld(clock.now());
       },
     },
     refreshes: createDurableRefreshStore(rows, clock, randomBytes),

@@ -18,8 +18,8 @@ export interface Rows {
   /** One row, new or changed: each costs the same. `untilMs`: when `removeOld` may remove it. */
   write(name: string, id: string, value: unknown, untilMs: number): void;
   remove(name: string, id: string): void;
-  /** Removes rows that are not needed any more. Never those of `except`. */
-  removeOld(nowMs: number, except: string): void;
+  /** Removes rows that are not needed any more. */
+  removeOld(nowMs: number): void;
   /** When the next row is not needed any more. Undefined: there is none. */
   findNextEnd(): number | undefined;
   /** Why the last statement failed. Undefined: it did not. */
@@ -76,8 +76,7 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions): Rows {
       onWrite(untilMs);
     },
     remove: (name, id) => void run('DELETE FROM kept WHERE name = ? AND id = ?', name, id),
-    removeOld: (nowMs, except) =>
-      void run('DELETE FROM kept WHERE until_ms < ? AND name <> ?', nowMs, except),
+    removeOld: (nowMs) => void run('DELETE FROM kept WHERE until_ms < ?', nowMs),
     findNextEnd() {
       const [row] = run('SELECT min(until_ms) AS until_ms FROM kept');
       return typeof row?.until_ms === 'number' ? row.until_ms : undefined;

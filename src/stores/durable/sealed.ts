@@ -13,8 +13,7 @@ import {
 import { deriveFromBrowserState, deriveFromPollSecret, deriveFromUserCode } from '../sealing.ts';
 import type { Rows } from './rows.ts';
 
-/** The name of the rows of sessions. */
-export const SESSION_ROWS = 'session';
+const SESSION_ROWS = 'session';
 
 /** As an earlier instance of the object has kept them, in the order of expiry. */
 export function readSessions(rows: Rows): Entry[] {
