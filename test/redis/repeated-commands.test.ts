@@ -68,6 +68,16 @@ async function cutAfter<T>(ask: () => Awaitable<T>, isDone: () => Promise<unknow
   return answer;
 }
 
+/** The poll secret of a completed session, the only one in Redis. The caller has found it before, so its next request is the claim. */
+async function completeOnceKnown(repeatMs?: number): Promise<string> {
+  await redis.cli('FLUSHALL');
+  const session = await register(other, { repeatMs });
+  expect(await cutOff.claim(session.pollSecret)).toEqual(PENDING);
+  await other.lease(session);
+  await other.complete(session);
+  return session.pollSecret;
+}
+
 test('lease: the same caller has it, and no other', async () => {
   const session = await register(other);
   const lease = await cutAfter(
@@ -105,13 +115,7 @@ test('fail: it has succeeded', async () => {
 test.each([undefined, ACK_MS])(
   'claim: the same caller has the tokens, and no other (repeatMs %p)',
   async (repeatMs) => {
-    await redis.cli('FLUSHALL');
-    const session = await register(other, { repeatMs });
-    const { pollSecret } = session;
-    // It finds the session now, so that the next request is the claim.
-    expect(await cutOff.claim(pollSecret)).toEqual(PENDING);
-    await other.lease(session);
-    await other.complete(session);
+    const pollSecret = await completeOnceKnown(repeatMs);
     const claim = await cutAfter(
       () => cutOff.claim(pollSecret),
       async () => {
@@ -194,24 +198,14 @@ describe('the repetitions are refused', () => {
   };
 
   test('claim: it is undone, and the next poll gets the tokens', async () => {
-    await redis.cli('FLUSHALL');
-    const session = await register(other);
-    const { pollSecret } = session;
-    expect(await cutOff.claim(pollSecret)).toEqual(PENDING);
-    await other.lease(session);
-    await other.complete(session);
+    const pollSecret = await completeOnceKnown();
     await refuseAfter(SCRIPTS.claim, () => cutOff.claim(pollSecret), untilState('d'));
     await untilSessionIs(redis, 'c');
     expect(await other.claim(pollSecret)).toEqual(CLAIMED);
   });
 
   test('claim that Redis has not executed: undoing it leaves the claim of another poll as it is', async () => {
-    await redis.cli('FLUSHALL');
-    const session = await register(other);
-    const { pollSecret } = session;
-    expect(await cutOff.claim(pollSecret)).toEqual(PENDING);
-    await other.lease(session);
-    await other.complete(session);
+    const pollSecret = await completeOnceKnown();
     await refuseBefore(() => cutOff.claim(pollSecret));
     expect(await other.claim(pollSecret)).toEqual(CLAIMED);
     await behind.stores.sessions.settled();
@@ -219,12 +213,7 @@ describe('the repetitions are refused', () => {
   });
 
   test('claim that reaches Redis only after it was undone: it is undone again', async () => {
-    await redis.cli('FLUSHALL');
-    const session = await register(other);
-    const { pollSecret } = session;
-    expect(await cutOff.claim(pollSecret)).toEqual(PENDING);
-    await other.lease(session);
-    await other.complete(session);
+    const pollSecret = await completeOnceKnown();
     proxy.forgetBytes();
     proxy.stall('requests');
     const failure = failureOf(Promise.resolve(cutOff.claim(pollSecret)));
