@@ -55,10 +55,9 @@ describe.each(RUNTIMES)('with ADMIN_TOKEN the admin port on %s', (_, command) =>
       expect([refused, await statusFor(refused)]).toEqual([refused, 401]);
     }
     for (const path of ['/', '/now']) {
-      const headers = { Authorization: `Bearer ${token}` };
-      const page = await fetch(`http://127.0.0.1:${adminPort}${path}`, { headers });
-      expect(page.headers.get('X-Frame-Options')).toBe('DENY');
-      expect(page.headers.get('Content-Security-Policy')?.split('; ')).toEqual(
+      const { headers } = await askWithToken(path);
+      expect(headers.get('X-Frame-Options')).toBe('DENY');
+      expect(headers.get('Content-Security-Policy')?.split('; ')).toEqual(
         expect.arrayContaining(["default-src 'none'", "frame-ancestors 'none'"]),
       );
     }
