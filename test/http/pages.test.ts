@@ -175,16 +175,6 @@ test.each(['/auth/', '/auth/x/y/z', '/auth/nosuch', '/qr/x/y', '/.well-known/x']
   },
 );
 
-test('RFC 9700 §4.16: no page may be in a frame of another, in browsers that ignore frame-ancestors either', async () => {
-  const service = createTestService();
-  const { link } = await startWithCode(service);
-  for (const path of ['/', '/link', link, '/L/BCDF-GHJK', '/auth/done', '/auth/mal?state=x']) {
-    const { headers } = await service.ask(path);
-    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-    expect(headers.get('x-frame-options')).toBe('DENY');
-  }
-});
-
 describe('the code form', () => {
   test('has one field that looks like a code, and that no browser corrects, fills in or cuts', async () => {
     const page = await (await createTestService().ask('/link')).text();

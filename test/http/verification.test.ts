@@ -255,13 +255,16 @@ describe('headers of the pages', () => {
     expect(question && policyOf(question)).not.toContain('form-action');
   });
 
-  test('no page may be framed, and none loads anything of another site', async () => {
+  test('RFC 9700 §4.16: no page may be in a frame, in browsers that ignore frame-ancestors either; none loads anything of another site', async () => {
     const service = createTestService({ confirm: 'always' });
     const { url, link, state } = await startWithCode(service);
     const ended = `/auth/mal/callback?state=${state}`;
-    for (const path of ['/', '/link', link, url, WRONG, '/auth/done', ended, '/nowhere']) {
-      const policy = policyOf(await service.ask(path))?.split('; ');
+    const invalid = [WRONG, '/auth/mal?state=x', '/nowhere'];
+    for (const path of ['/', '/link', link, url, '/auth/done', ended, ...invalid]) {
+      const page = await service.ask(path);
+      const policy = policyOf(page)?.split('; ');
       expect([path, policy]).toEqual([path, expect.arrayContaining(SEALED_OFF)]);
+      expect([path, page.headers.get('x-frame-options')]).toEqual([path, 'DENY']);
     }
   });
 

@@ -186,7 +186,7 @@ export const CORE_FAULTS: readonly Fault[] = [
     file: 'src/relay/secrets.ts',
     before: 'if (byte < evenBytes && code.length < USER_CODE_LENGTH) {',
     after: 'if (code.length < USER_CODE_LENGTH) {',
-    tests: ['test/relay/tags.test.ts'],
+    tests: ['test/relay/secrets.test.ts'],
   },
   {
     name: 'the poll secret depends on the browser state',

@@ -40,7 +40,7 @@ test('link, poll secret and user code are drawn apart: no byte of the source is 
   expect(others.length).toBeGreaterThan(0);
 });
 
-test('each letter of a user code is as likely as any other', () => {
+test('RFC 8628 §6.1: each letter of a user code is as likely as any other', () => {
   let next = 0;
   const eachByteOnce = (length: number) =>
     Buffer.from(Array.from({ length }, () => (next++ < 256 ? next - 1 : 0)));
