@@ -10,13 +10,13 @@ import { launchChromium, press } from '../kit/chromium.ts';
 import { pollOnce, type Started, startWithCode, type Target } from '../kit/device.ts';
 import { type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { tokensFor } from '../kit/provider.ts';
-import { createRandom, testSeed } from '../kit/random.ts';
+import { createRandom, IS_SOAK, pickFrom, pickWeighted, testSeed } from '../kit/random.ts';
 import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
 import { makeCode } from '../kit/user.ts';
 import { inLanes } from '../kit/wait.ts';
 import { goOn } from './sights.ts';
 
-const WALKS = process.env.SOAK === 'true' ? 1_000 : 4;
+const WALKS = IS_SOAK ? 1_000 : 4;
 const LANES = 3;
 const ACTIONS = 10;
 /** A walk meets any of them at any request, so that most of its pages arrive. */
@@ -26,7 +26,7 @@ const MAX_TABS = 5;
 /** Wrong codes are limited; this gives six of them back. All tabs together take less than a session lives. */
 const SIX_CODES_MS = 60_000;
 
-setDefaultTimeout(process.env.SOAK === 'true' ? 7_200_000 : 180_000);
+setDefaultTimeout(IS_SOAK ? 7_200_000 : 180_000);
 
 /** Sent by every request of a browser. The account is the one that its user has at the provider. */
 const WALK = 'x-walk';
@@ -144,13 +144,7 @@ function drawFate(random: () => number): Fate {
     { delayMs: 200 * part },
     { arrivesAfterMs: 200 * part },
   ];
-  return pick(random, fates);
-}
-
-function pick<Item>(random: () => number, items: readonly Item[]): Item {
-  const item = items[Math.floor(random() * items.length)];
-  if (item === undefined) throw new Error('nothing to pick from');
-  return item;
+  return pickFrom(random, fates);
 }
 
 interface Tab {
@@ -193,8 +187,8 @@ const ACTION_MS = 1_500;
 
 async function openTab(
   walk: Walk,
-  account = pick<Account>(walk.seen.random, [...ACCOUNTS, 'ada']),
-  address = pick(walk.seen.random, entriesOf(walk)),
+  account = pickFrom<Account>(walk.seen.random, [...ACCOUNTS, 'ada']),
+  address = pickFrom(walk.seen.random, entriesOf(walk)),
 ): Promise<void> {
   if (walk.tabs.length === MAX_TABS) return;
   const page = await walk.contexts.get(account)?.newPage();
@@ -212,12 +206,12 @@ function share(walk: Walk, { page, account }: Tab): Promise<void> {
 /** Presses whichever button, or two, in the page itself: one that is about to be left is still there. */
 async function tap(walk: Walk, { page }: Tab): Promise<void> {
   const { random } = walk.seen;
-  const code = pick(random, [
+  const code = pickFrom(random, [
     walk.started.userCode,
     walk.started.userCode.toLowerCase(),
     'BCDFGHJK',
   ]);
-  const taps = pick(random, [1, 1, 2]);
+  const taps = pickFrom(random, [1, 1, 2]);
   const choices = Array.from({ length: taps }, () => random());
   const tapping = page.evaluate(
     async ([typed, drawn, gapMs]) => {
@@ -254,7 +248,10 @@ const ACTS: Readonly<Record<string, { readonly weight: number; readonly act: Act
   reload: { weight: 2, act: (_, { page }) => page.reload() },
   back: { weight: 3, act: (_, { page }) => page.goBack() },
   forward: { weight: 1, act: (_, { page }) => page.goForward() },
-  open: { weight: 2, act: (walk, { page }) => page.goto(pick(walk.seen.random, entriesOf(walk))) },
+  open: {
+    weight: 2,
+    act: (walk, { page }) => page.goto(pickFrom(walk.seen.random, entriesOf(walk))),
+  },
   'another tab': { weight: 2, act: (walk) => openTab(walk) },
   'the other browser gets its address': { weight: 3, act: share },
   'the device polls': { weight: 2, act: pollNow },
@@ -262,15 +259,7 @@ const ACTS: Readonly<Record<string, { readonly weight: number; readonly act: Act
   'a day passes': { weight: 0.3, act: passDay },
 };
 
-function drawAction(random: () => number): string {
-  const all = Object.entries(ACTS);
-  let left = random() * all.reduce((sum, [, { weight }]) => sum + weight, 0);
-  for (const [name, { weight }] of all) {
-    left -= weight;
-    if (left < 0) return name;
-  }
-  return 'tap';
-}
+const WEIGHTS = Object.entries(ACTS).map(([name, { weight }]) => [name, weight] as const);
 
 /** The network is whole again, and the user goes on in each tab. */
 async function finish(walk: Walk): Promise<string[]> {
@@ -337,8 +326,8 @@ async function takeWalk(browser: Browser, world: World, confirm: string, seed: n
   await openTab(walk).catch(() => {});
   const actions: string[] = [];
   for (let nth = 0; nth < ACTIONS; nth += 1) {
-    const tab = pick(random, walk.tabs);
-    const action = drawAction(random);
+    const tab = pickFrom(random, walk.tabs);
+    const action = pickWeighted(random, WEIGHTS);
     actions.push(`${action} (${walk.tabs.indexOf(tab)})`);
     // A connection that was cut, a page without buttons, nothing to go back to.
     await ACTS[action]?.act(walk, tab).catch(() => {});

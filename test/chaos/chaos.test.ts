@@ -9,7 +9,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createRandom, testSeed } from '../kit/random.ts';
+import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
 import { inLanes } from '../kit/wait.ts';
 import { checkHistory, type Report } from './check.ts';
 import { runFaults, TOPOLOGIES, type Topology, watchPrimaries } from './faults.ts';
@@ -21,7 +21,6 @@ import { habitsFor, signIn } from './sign-in.ts';
 
 setDefaultTimeout(7_200_000);
 
-const SOAK = process.env.SOAK === 'true';
 const SIGN_INS = Number(process.env.TEST_SIGN_INS ?? 10_000);
 /** At once. The runtime sends 256 requests at once, and a sign-in has up to four. */
 const LANES = 60;
@@ -67,7 +66,7 @@ function print(name: string, report: Report): void {
 }
 
 // One after the other: both at once would be more requests than the runtime sends.
-test.each(SOAK ? TOPOLOGIES : [])(
+test.each(IS_SOAK ? TOPOLOGIES : [])(
   'with %s: nothing is delivered twice or to another device, nothing is lost but by a documented rule, nothing hangs, nobody is left without an answer',
   async (name, startStore) => {
     const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-chaos-'));

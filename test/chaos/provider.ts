@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pickWeighted } from '../kit/random.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { digestOf, type History, nowMs } from './history.ts';
 
@@ -17,7 +18,7 @@ export type Mood =
   | 'cut off'
   | 'cut in the middle';
 
-/** In a hundred. */
+/** How many in a hundred. */
 const MOODS: readonly (readonly [mood: Mood, weight: number])[] = [
   ['good', 74],
   ['slow', 12],
@@ -30,15 +31,7 @@ const MOODS: readonly (readonly [mood: Mood, weight: number])[] = [
   ['cut in the middle', 2],
 ];
 
-export function moodFor(random: () => number): Mood {
-  const at = random() * 100;
-  let sum = 0;
-  for (const [mood, weight] of MOODS) {
-    sum += weight;
-    if (at < sum) return mood;
-  }
-  return 'good';
-}
+export const moodFor = (random: () => number): Mood => pickWeighted(random, MOODS);
 
 /** After which tokens are granted. The relay waits 15 s (docs/protocol.md §8). */
 const DELAYS_MS: Readonly<Partial<Record<Mood, number>>> = {

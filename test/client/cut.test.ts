@@ -13,12 +13,12 @@ import { startFaultProxy } from '../kit/fault-proxy.ts';
 import { REMOVE_NEWER } from '../kit/old-engine.ts';
 import { runChild } from '../kit/process.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { createRandom, testSeed } from '../kit/random.ts';
+import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
 import { type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
 import { bringCodeWhenPossible, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
-const STEP = process.env.SOAK === 'true' ? 1 : 40;
+const STEP = IS_SOAK ? 1 : 40;
 /** More than any of these responses has, so that some are not cut. */
 const BYTES = 700;
 /** In one page. */
@@ -134,5 +134,5 @@ test.each([
       await signInCut(path, from);
     }
   },
-  process.env.SOAK === 'true' ? 3_600_000 : 60_000,
+  IS_SOAK ? 3_600_000 : 60_000,
 );

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { poll, pollOnce } from '../kit/device.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { scanTerminal } from '../kit/qr.ts';
+import { IS_SOAK } from '../kit/random.ts';
 import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { bringCode, callback, continueWithCode, decide, makeCode } from '../kit/user.ts';
@@ -23,7 +24,7 @@ import { APP_ORIGIN, closeBrowser, WEB_TV } from './support/web-tv.ts';
 setDefaultTimeout(300_000);
 
 /** Of a network that cuts at random; TEST_SEED replays them. */
-const ROUNDS = process.env.SOAK === 'true' ? 50 : 1;
+const ROUNDS = IS_SOAK ? 50 : 1;
 
 /** What the provider answers for a code or a refresh token that the test made. */
 const granted = new Map<string, object>();

@@ -2,21 +2,13 @@
  * Hostile values, and mutations of good ones. Plain code in place of fast-check's arbitraries,
  * which cost more than the relay's own work on a request. The same seed makes the same inputs.
  */
-import { createRandom, UNSEEN } from '../kit/random.ts';
-
-export const IS_SOAK = process.env.SOAK === 'true';
+import { createRandom, IS_SOAK, pickFrom, TERMINAL_SEQUENCES, UNSEEN } from '../kit/random.ts';
 
 /** How many inputs a test sends: `npm run soak` sends twenty times as many. */
 export const countOf = (count: number) => (IS_SOAK ? 20 * count : count);
 
 /** Part of every hostile value. Where it appears in a response, input was reflected. */
 export const MARK = 'zqhost7';
-
-/** Moves the cursor, sets the clipboard or the title, asks the terminal, in C0 and in C1. */
-export const TERMINAL_SEQUENCES = [
-  ...['\x1b]52;c;cm0gLXJmIH4K\x07', '\x1b]0;title\x1b\\', '\x1b[6n', '\x1b[2J', '\x1bc'],
-  ...['\x9b2J', '\x9d52;c;eA==\x9c', '\x90q\x9c', '\x08\x7f\r\n', '\x00'],
-];
 
 /** Each means something to a parser that might read it. */
 const PIECES = [
@@ -41,11 +33,7 @@ export function createInput(seed: number) {
   const below = (end: number) => Math.floor(random() * end);
   const chance = (share: number) => random() < share;
 
-  function pick<Item>(list: readonly Item[]): Item {
-    const item = list[below(list.length)];
-    if (item === undefined) throw new Error('nothing to pick from');
-    return item;
-  }
+  const pick = <Item>(list: readonly Item[]) => pickFrom(random, list);
 
   function piece(): string {
     if (chance(0.6)) return pick(PIECES);

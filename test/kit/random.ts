@@ -4,6 +4,9 @@ import fc from 'fast-check';
 export const testSeed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 console.log(`seed: TEST_SEED=${testSeed}`);
 
+/** `npm run soak`: the same tests with far more inputs, which takes too long for `npm test`. */
+export const IS_SOAK = process.env.SOAK === 'true';
+
 /** Mulberry32: the same numbers, from 0 to 1, for the same seed. */
 export function createRandom(seed: number): () => number {
   let state = seed;
@@ -13,6 +16,26 @@ export function createRandom(seed: number): () => number {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+export function pickFrom<Item>(random: () => number, items: readonly Item[]): Item {
+  const item = items[Math.floor(random() * items.length)];
+  if (item === undefined) throw new Error('nothing to pick from');
+  return item;
+}
+
+/** Each as often as its weight says. */
+export function pickWeighted<Item>(
+  random: () => number,
+  items: readonly (readonly [item: Item, weight: number])[],
+): Item {
+  let left = random() * items.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [item, weight] of items) {
+    left -= weight;
+    if (left < 0) return item;
+  }
+  // Rounding has left a little.
+  return pickFrom(random, items)[0];
 }
 
 const RUN = { seed: testSeed, numRuns: 500 };
@@ -41,6 +64,12 @@ export const UNSEEN: readonly string[] = [
   ...['\uFE0F', '\uFE00', '\u{E0100}', '\u{E0041}', '\u{E007F}', '\u180B'],
   // Controls, line separators, annotations, private use, half a surrogate pair.
   ...['\n', '\u0007', '\u001B', '\u0085', '\u2028', '\u2029', '\uFFF9', '\uE000', '\uD800'],
+];
+
+/** Sets the clipboard, sets the title, asks where the cursor is, clears or resets the screen, in C0 and in C1. */
+export const TERMINAL_SEQUENCES: readonly string[] = [
+  ...['\x1b]52;c;cm0gLXJmIH4K\x07', '\x1b]0;title\x1b\\', '\x1b[6n', '\x1b[2J', '\x1bc'],
+  ...['\x9b2J', '\x9d52;c;eA==\x9c', '\x90q\x9c', '\x08\x7f\r\n', '\x00'],
 ];
 
 /** No shorter piece of a secret is searched for: it could occur by chance. */

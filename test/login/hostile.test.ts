@@ -9,24 +9,13 @@ import { login } from '../../src/cli/login/command.ts';
 import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { jsonText, printable } from '../../src/cli/terminal.ts';
 import { startChild } from '../kit/process.ts';
-import { testSeed, UNSEEN } from '../kit/random.ts';
+import { TERMINAL_SEQUENCES, testSeed, UNSEEN } from '../kit/random.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 
 setDefaultTimeout(60_000);
 
-/** Sets the clipboard, sets the title, asks where the cursor is, clears the screen, in C0 and in C1. */
-const SEQUENCES = [
-  '\x1b]52;c;cm0gLXJmIH4K\x07',
-  '\x1b]0;title\x1b\\',
-  '\x1b[6n',
-  '\x1b[2J',
-  '\x9b2J',
-  '\x9d52;c;eA==\x9c',
-  '\x90q\x9c',
-  '\x08\x7f\r\n',
-];
-const HARM = `${SEQUENCES.join('')}${UNSEEN.join('')}`;
+const HARM = `${TERMINAL_SEQUENCES.join('')}${UNSEEN.join('')}`;
 
 const STARTED = {
   session: 'A'.repeat(24),
@@ -316,7 +305,18 @@ test.each([
 /** Answers of every kind: what a relay sends, with members of other types, broken, cut, and what no relay sends. */
 const answers = (() => {
   const value = fc.oneof(
-    fc.constantFrom<unknown>(HARM, '', null, 0, -1, 1e308, [], {}, { toString: 1 }, ...SEQUENCES),
+    fc.constantFrom<unknown>(
+      HARM,
+      '',
+      null,
+      0,
+      -1,
+      1e308,
+      [],
+      {},
+      { toString: 1 },
+      ...TERMINAL_SEQUENCES,
+    ),
     fc.string({ unit: 'binary' }),
     fc.jsonValue(),
   );
@@ -522,7 +522,14 @@ test.each([
 
 describe('terminal: text of others', () => {
   test('is one line of bounded length, with nothing invisible in it, whatever it was', () => {
-    const pieces = fc.constantFrom(...SEQUENCES, ...UNSEEN, 'Ж', '👩‍👩‍👧', ' ', 'x'.repeat(900));
+    const pieces = fc.constantFrom(
+      ...TERMINAL_SEQUENCES,
+      ...UNSEEN,
+      'Ж',
+      '👩‍👩‍👧',
+      ' ',
+      'x'.repeat(900),
+    );
     const texts = fc
       .array(fc.oneof(pieces, fc.string({ unit: 'binary' })))
       .map((all) => all.join(''));

@@ -5,7 +5,7 @@
  */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
-import { testSeed } from '../kit/random.ts';
+import { IS_SOAK, testSeed } from '../kit/random.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { command, REQUESTS } from './commands.ts';
 import { type OpenWorld, Run } from './run.ts';
@@ -15,7 +15,7 @@ setDefaultTimeout(3_600_000);
 
 /** A run has 47 events on average, and 100 at most. */
 const sequences = fc.array(command, { maxLength: 100, size: 'max' });
-const SCALE = process.env.SOAK ? 20 : 1;
+const SCALE = IS_SOAK ? 20 : 1;
 /** Of all worlds together. */
 const LEAST_EVENTS = 50_000 * SCALE;
 
