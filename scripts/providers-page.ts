@@ -41,7 +41,7 @@ For these ${profiled.length} the relay knows what to send. Set a client id, and 
 |---|---|---|---|---|---|---|---|
 ${profiled.join('\n')}
 
-- **Facts** are from the provider's own documentation, or from what maintained libraries send. Each guide lists the sources and the day on which stored copies of them were read. Not all of these providers were tested with an account; tests sign in and refresh at mock providers that behave as documented.
+- **Facts** are from the provider's own documentation, or from what maintained libraries send. Each guide lists the sources and the day on which stored copies of them were read. None was tested with an account; tests sign in and refresh at mock providers that behave as documented.
 - **Unverified** is a fact for which sources differ or none was found. The relay logs it when it starts.
 - **Own device flow**: if a provider has one and your app only needs that provider, you may not need the relay.
 
@@ -59,18 +59,7 @@ ${[...UNSUPPORTED.values()].map(({ displayName }) => displayName).join(', ')}: [
 
 ## Any other provider
 
-By its issuer, if it has discovery (OpenID Connect or RFC 8414):
-
-    PROVIDERS=example
-    EXAMPLE_ISSUER=https://accounts.example
-    EXAMPLE_CLIENT_ID=…
-
-Or by its two endpoints:
-
-    PROVIDERS=example
-    EXAMPLE_AUTHORIZE_URL=https://accounts.example/authorize
-    EXAMPLE_TOKEN_URL=https://accounts.example/token
-    EXAMPLE_CLIENT_ID=…
+By its [issuer](configuration.md#by-issuer), if it has discovery, or by its [two endpoints](configuration.md#by-endpoints).
 `;
 }
 

@@ -55,10 +55,7 @@ If the device gets \`exchange_failed\`, the relay's log says why, with the statu
 
 ## What goes wrong
 
-${list(
-  profile.traps.map((trap, index) => sentence(profile, `trap ${index + 1}`, trap)),
-  '- ',
-)}
+${profile.traps.map((trap, index) => `${index + 1}. ${sentence(profile, `trap ${index + 1}`, trap)}`).join('\n')}
 
 ## What the relay sends
 
@@ -70,7 +67,7 @@ ${describeRequests(profile)}
 - A refresh gives another refresh token: ${profile.rotates}.
 - Lifetime: ${profile.lifetime}.
 ${list(
-  (profile.responses ?? []).map((response) => `In the response, ${response}.`),
+  (profile.responses ?? []).map((response) => `Response: ${response}.`),
   '- ',
 )}
 

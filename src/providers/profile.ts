@@ -80,7 +80,7 @@ export const CHECKED_BY = {
   account: 'by signing in with an account',
 } as const;
 
-/** The facts of a profile, as guides and warnings call them. */
+/** The facts of a profile, as guides and warnings call them. A trap is a numbered problem of "What goes wrong". */
 const FACTS = {
   authorizeUrl: 'authorization endpoint',
   tokenUrl: 'token endpoint',
@@ -107,7 +107,9 @@ const FACTS = {
 export type FactName = keyof typeof FACTS | `response ${number}` | `trap ${number}`;
 
 export function nameOfFact(fact: FactName): string {
-  return Object.hasOwn(FACTS, fact) ? FACTS[fact as keyof typeof FACTS] : fact;
+  return Object.hasOwn(FACTS, fact)
+    ? FACTS[fact as keyof typeof FACTS]
+    : fact.replace('trap', 'problem');
 }
 
 /** Every fact of the profile that needs a source, an absent scope too: that none is needed. */
