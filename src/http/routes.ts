@@ -59,7 +59,7 @@ export interface RouteSettings {
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
   readonly deviceGrantRepeatSeconds: number;
-  /** When users must confirm before the provider: docs/person.md "Settings". */
+  /** When users must confirm before the provider: docs/person.md "Whom the confirmation page protects". */
   readonly confirm: 'always' | 'code' | 'never';
   /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
   readonly blind: BlindPolicy;
