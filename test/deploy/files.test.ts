@@ -84,6 +84,13 @@ test('the relays and Prometheus of compose.yaml get the token for metrics at the
   expect(targetsOf(prometheus)).toEqual([[`/etc/prometheus/${credentials}`, 'ro']]);
 });
 
+test('README.md makes each folder of secrets before the first start, because Docker would make it as root', () => {
+  const volumes = Object.values(compose.services).flatMap(({ volumes = [] }) => volumes);
+  const mounted = volumes.flatMap((each) => /^\.\/(secrets\/[^:]+):/.exec(each)?.[1] ?? []);
+  const [, made = ''] = /^mkdir .*&& mkdir -m 755 (.+)\npassword=/m.exec(read('README.md')) ?? [];
+  expect(made.split(' ').toSorted()).toEqual([...new Set(mounted)].toSorted());
+});
+
 test('the relay does not mind what .env has for Compose itself', async () => {
   const relay = await startRelay({ RELAY_HOST: 'relay.example', COMPOSE_PROFILES: 'metrics' });
   expect(relay.events().filter(({ level }) => level === 'warning')).toEqual([]);
