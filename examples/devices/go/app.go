@@ -1,4 +1,4 @@
-// What an app in a shop adds to signin.go: tokens that are kept and refreshed when they are due, a new link
+// What a finished app adds to signin.go: tokens that are kept and refreshed when they are due, a new link
 // for one that has expired, a countdown, cancelling, a QR code.
 //
 //	go run signin.go app.go https://relay.example mal

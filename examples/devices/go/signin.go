@@ -1,5 +1,5 @@
 // The whole sign-in at a Sign-in Relay. Go 1.19 or newer, standard library only.
-// app.go adds what an app in a shop needs.
+// app.go adds what a finished app needs.
 package main
 
 import (

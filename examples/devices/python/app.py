@@ -1,4 +1,4 @@
-"""What an app in a shop adds to sign_in.py: tokens that are kept and refreshed when they are due, a new link
+"""What a finished app adds to sign_in.py: tokens that are kept and refreshed when they are due, a new link
 for one that has expired, a countdown, cancelling, a QR code.
 
     python3 app.py https://relay.example mal

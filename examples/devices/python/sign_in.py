@@ -1,6 +1,6 @@
 """Signs a user in through a Sign-in Relay. Python 3.8 or newer, standard library only.
 
-This file is the whole sign-in. app.py adds what an app in a shop needs; kodi.py is the same in Kodi.
+This file is the whole sign-in. app.py adds what a finished app needs; kodi.py is the same in Kodi.
 """
 import json
 import random

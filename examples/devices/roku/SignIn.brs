@@ -1,4 +1,4 @@
-' The sign-in itself. SignInTask.brs adds what an app in a shop needs, and the requests.
+' The sign-in itself. SignInTask.brs adds what a finished app needs, and the requests.
 ' Members of JSON are in quotes and brackets, because BrightScript puts other names into lower case.
 
 ' Returns { tokens }, or { error, detail }. Errors: access_denied, authorization_failed, missing_code,

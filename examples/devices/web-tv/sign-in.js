@@ -145,7 +145,7 @@ var RelaySignIn = (function () {
     return { abandon: lost };
   }
 
-  // --- What an app in a shop adds: a countdown, new links, cancelling, sleep, tokens that are kept. ---
+  // --- What a finished app adds: a countdown, new links, cancelling, sleep, tokens that are kept. ---
 
   var LINKS = 3; // A link that has expired is replaced, but not for ever on a forgotten screen.
   var MARGIN_MS = 60000; // Tokens are refreshed this long before they expire.
