@@ -132,23 +132,28 @@ export function createMockProvider(options: Options, secrets: Secrets) {
     issued.set(code, { reply, requests: [] });
     return code;
   };
+  /** All that a device gets of a token response with the device grant (RFC 6749 §5.1). */
+  const makeOAuthTokens = () => ({
+    access_token: secret('access'),
+    refresh_token: secret('refresh'),
+    id_token: secret('id-token'),
+    token_type: 'bearer',
+    scope: 'read write',
+    expires_in: 3_599,
+  });
   return {
     makeTokens,
+    makeOAuthTokens,
     issue,
+    /** A further request with this token gets tokens, however often the relay has sent those before. */
+    recover(token: string): void {
+      issued.set(token, { reply: json(makeOAuthTokens()), requests: [] });
+    },
     /** A new code that is exchanged for new tokens. */
     issueCode() {
       const tokens = makeTokens();
       return { code: issue(json(tokenResponse(tokens))), tokens };
     },
-    /** All that a device gets of a token response with the device grant (RFC 6749 §5.1). */
-    makeOAuthTokens: () => ({
-      access_token: secret('access'),
-      refresh_token: secret('refresh'),
-      id_token: secret('id-token'),
-      token_type: 'bearer',
-      scope: 'read write',
-      expires_in: 3_599,
-    }),
     /** Every request with this code, and every one that followed a redirect given for it. */
     requests: (code: string): readonly TokenRequest[] => issued.get(code)?.requests ?? [],
     listen: () =>

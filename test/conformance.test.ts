@@ -79,6 +79,10 @@ const TARGETS: Readonly<Record<string, Target>> = {
     start: startBun,
   },
   confirm: { options: ['--only', 'confirm'], start: startBun },
+  'a connection for each request to a provider': {
+    options: [...ALL_EXTENSIONS, '--only', 'exchange,upstream,refresh,revoke,device-refresh'],
+    start: (env, port) => startBun({ ...env, PROVIDER_KEEP_ALIVE: 'off' }, port),
+  },
   /** In one object, and in several, each of which has its share of the sessions. */
   'Cloudflare Workers': { options: onWorkers(), start: startWorker },
   'Cloudflare Workers, eight objects': {

@@ -109,7 +109,7 @@ export const deviceRefresh = cases((test) => {
       const token = provider.issue(reply);
       const answer = await refresh(kit, options.serviceA, token);
       expectOAuthError(answer, 'temporarily_unavailable', 503);
-      // The mock provider answers a further request with tokens.
+      provider.recover(token);
       readOAuth(await refresh(kit, options.serviceA, token), 200);
     }
   });

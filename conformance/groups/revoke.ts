@@ -138,7 +138,7 @@ export const revoke = cases((test) => {
       const own = await postJson(kit, '/revoke', asked);
       expectText(own, 503, 'Server busy');
       expectRetryAfter(own);
-      // The mock provider answers a further request with 200.
+      provider.recover(asked.accessToken);
       expectStatus(await postJson(kit, '/revoke', asked), 200);
       const oauth = await postForm(kit, { token: provider.issue(reply) });
       expectOAuthError(oauth, 'temporarily_unavailable', 503);

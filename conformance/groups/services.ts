@@ -152,7 +152,7 @@ export const refresh = cases((test) => {
     for (const reply of [hangUp, ...undecided]) {
       const asked = { service: options.serviceA, refreshToken: provider.issue(reply) };
       expectBusy(await postJson(kit, '/refresh', asked));
-      // The mock provider answers a further request with tokens.
+      provider.recover(asked.refreshToken);
       expectStatus(await postJson(kit, '/refresh', asked), 200);
     }
   });
