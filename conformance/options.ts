@@ -115,7 +115,11 @@ function readFlags(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: FLAGS, strict: true }).values;
   } catch (error) {
-    throw new BadOptions(error instanceof Error ? error.message : String(error));
+    const problem = error instanceof Error ? error.message : String(error);
+    const flags = Object.keys(FLAGS).map((flag) => `--${flag}`);
+    throw new BadOptions(
+      `${problem}\nThere are ${flags.join(' ')}; conformance/README.md says what each is for.`,
+    );
   }
 }
 
