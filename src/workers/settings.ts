@@ -14,20 +14,28 @@ const MAX_OBJECTS = 64;
 
 const ON_WORKERS = 'must not be set on Cloudflare Workers';
 
+const NO_SECOND_PORT = 'a Worker has no second port, and no metrics';
+const IN_OBJECTS = 'sessions are in Durable Objects';
+
 const WITHOUT_MEANING: Readonly<Record<string, string>> = {
   HOST: 'Cloudflare listens',
   PORT: 'Cloudflare listens',
   TLS_CERT_FILE: 'Cloudflare has the certificate',
   TLS_KEY_FILE: 'Cloudflare has the certificate',
-  ADMIN_PORT: 'a Worker has no second port, and no metrics',
-  ADMIN_HOST: 'a Worker has no second port, and no metrics',
-  ADMIN_NAMES: 'a Worker has no second port, and no metrics',
-  ADMIN_TOKEN: 'a Worker has no second port, and no metrics',
-  ADMIN_TOKEN_FILE: 'a Worker has no second port, and no metrics',
+  ADMIN_PORT: NO_SECOND_PORT,
+  ADMIN_HOST: NO_SECOND_PORT,
+  ADMIN_NAMES: NO_SECOND_PORT,
+  ADMIN_TOKEN: NO_SECOND_PORT,
+  ADMIN_TOKEN_FILE: NO_SECOND_PORT,
   TRUSTED_PROXY_CIDRS: 'the client address is the CF-Connecting-IP of Cloudflare',
   PROVIDER_KEEP_ALIVE: 'Cloudflare manages the connections to providers',
-  REDIS_URL: 'sessions are in Durable Objects',
-  REDIS_PREFIX: 'sessions are in Durable Objects',
+  REDIS_URL: IN_OBJECTS,
+  REDIS_URL_FILE: IN_OBJECTS,
+  REDIS_PREFIX: IN_OBJECTS,
+  REDIS_WAIT_SECONDS: IN_OBJECTS,
+  REDIS_SENTINEL_USERNAME: IN_OBJECTS,
+  REDIS_SENTINEL_PASSWORD: IN_OBJECTS,
+  REDIS_SENTINEL_PASSWORD_FILE: IN_OBJECTS,
 };
 
 export interface WorkerSettings {
@@ -66,7 +74,7 @@ function findWithoutMeaning(environment: Readonly<Record<string, string>>): Sett
   return Object.entries(environment).flatMap(([setting, text]) => {
     const reason =
       WITHOUT_MEANING[setting] ??
-      (/^(REDIS_URL|\w+_CLIENT_SECRET)_FILE$/.test(setting)
+      (/^\w+_CLIENT_SECRET_FILE$/.test(setting)
         ? `a Worker has no files; use wrangler secret put ${setting.replace(/_FILE$/, '')}`
         : undefined);
     if (reason === undefined) return [];

@@ -1,5 +1,6 @@
 /** The settings of a Worker: the same names, and a sentence for each that has no meaning there. */
 import { expect, test } from 'bun:test';
+import { RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { readWorkerSettings } from '../../src/workers/settings.ts';
 import { startRequest } from '../kit/device.ts';
 import { startWorkers } from '../kit/workers.ts';
@@ -26,8 +27,9 @@ test.each([
   ['TLS_CERT_FILE', '/cert.pem'],
   ['ADMIN_PORT', '9090'],
   ['ADMIN_TOKEN_FILE', '/run/secret'],
-  ['REDIS_URL', 'redis://user:secret@redis.test'],
-  ['REDIS_URL_FILE', '/run/secret'],
+  ...Object.keys(RELAY_SETTINGS)
+    .filter((name) => name.startsWith('REDIS_'))
+    .map((name): [string, string] => [name, 'redis://user:secret@redis.test']),
   ['TRUSTED_PROXY_CIDRS', '10.0.0.0/8'],
   ['ANILIST_CLIENT_SECRET_FILE', '/run/secret'],
 ])('%s is refused with a sentence that shows no secret', (setting, value) => {
