@@ -86,9 +86,12 @@ async function signIn(options: Options, output: Output, stopping: AbortControlle
   const { signal } = stopping;
   let screen: Screen | undefined;
   let isOver = false;
+  let said = '';
   function onTrouble(text: string): void {
     if (screen) screen.trouble(text);
-    else if (!isOver) say(`Trouble: ${text}.`);
+    // The SDK tries several times within START_MS.
+    else if (!isOver && text !== said) say(`Trouble: ${text}.`);
+    said = text;
   }
   function close(): void {
     isOver = true;
