@@ -8,8 +8,8 @@ import fc from 'fast-check';
 import { IS_SOAK, testSeed } from '../kit/random.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { command, REQUESTS } from './commands.ts';
-import { type OpenWorld, Run } from './run.ts';
-import { inDurableObject, inMemory, overRedis } from './worlds.ts';
+import { Run } from './run.ts';
+import { inDurableObject, inMemory, type OpenWorld, overRedis } from './worlds.ts';
 
 setDefaultTimeout(3_600_000);
 

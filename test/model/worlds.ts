@@ -4,9 +4,47 @@ import { randomUUID } from 'node:crypto';
 import type { RefreshStore } from '../../src/relay/refresh.ts';
 import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
 import { createFakeClock, type FakeClock, runReady } from '../kit/clock.ts';
-import { createTestService, SETTINGS } from '../kit/service.ts';
+import {
+  createTestService,
+  SETTINGS,
+  type TestService,
+  type TestServiceOptions,
+} from '../kit/service.ts';
 import { openDurable, openTestRedis } from '../kit/stores.ts';
-import type { Hooks, OpenWorld } from './run.ts';
+
+/** Two relays on one store. */
+export interface World {
+  readonly clock: FakeClock;
+  relays(): readonly [TestService, TestService];
+  /** Resolves once everything that is ready has happened. */
+  settle(): Promise<void>;
+  /** How often the test looks whether a relay has done what it must. */
+  readonly tries: number;
+  /** What is left in the store: a Durable Object has refreshes in it too. */
+  countKept(): Promise<number>;
+  /** Which relays `restart` kills: those in the same process too, or the one. */
+  readonly restarted: 'all' | 'one';
+  readonly storeSurvives: boolean;
+  restart(index: 0 | 1): Promise<void>;
+  close(): void;
+}
+
+/** What a relay of a world is created with; another time when it restarts. */
+export interface Hooks extends Required<Pick<TestServiceOptions, 'fetch' | 'beforeVerb'>> {
+  readonly beforeRefreshVerb: (verb: keyof RefreshStore) => void;
+}
+export type OpenWorld = (maxSessions: number, hooksOf: (index: 0 | 1) => Hooks) => Promise<World>;
+
+/** What is not so in the end is for the caller to notice. */
+export async function until(
+  { settle, tries }: World,
+  isSo: () => boolean | Promise<boolean>,
+): Promise<void> {
+  for (let left = tries; left > 0; left -= 1) {
+    await settle();
+    if (await isSo()) return;
+  }
+}
 
 const REVOCABLE = SETTINGS.providers.map((each) => ({
   ...each,
