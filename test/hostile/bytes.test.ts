@@ -3,11 +3,11 @@
  * both ports of the dev relay. Every answer is HTTP, none is a fault, and each process lives on.
  */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { connect } from 'node:net';
 import { startDev } from '../kit/dev.ts';
 import { findFreePort } from '../kit/process.ts';
 import { testSeed } from '../kit/random.ts';
 import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
+import { openRaw } from '../kit/sockets.ts';
 import { inLanes } from '../kit/wait.ts';
 import { countOf, createInput, type Input, isHarmful, MARK } from './input.ts';
 
@@ -46,18 +46,11 @@ const makeBytes = ({ pick, chance, mutate, hostile }: Input) => {
 };
 
 /** Sends all, then that there is no more, and resolves with what came until the server closed. */
-function exchange(port: number, bytes: string): Promise<string> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true }, () => {
-      socket.end(Buffer.from(bytes, 'latin1'));
-    });
-    let received = '';
-    socket.on('data', (part) => {
-      received += part.toString('latin1');
-    });
-    socket.on('error', () => {});
-    socket.on('close', () => resolve(received));
-  });
+async function exchange(port: number, bytes: string): Promise<string> {
+  const connection = openRaw(`http://127.0.0.1:${port}`);
+  await connection.send(Buffer.from(bytes, 'latin1'));
+  connection.sendEnd();
+  return connection.closed;
 }
 
 /** The documented statuses of docs/protocol.md and of docs/operating.md "What the runtime answers by itself". */

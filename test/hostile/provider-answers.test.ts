@@ -3,9 +3,9 @@
  * error. Answers as objects, in this process, and as bytes, to the relay on Bun and on Node.
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { createServer, type Socket } from 'node:net';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { poll, start } from '../kit/device.ts';
+import { serveBytes } from '../kit/provider.ts';
 import { testSeed } from '../kit/random.ts';
 import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
 import { captureLog, createTestService } from '../kit/service.ts';
@@ -155,37 +155,24 @@ function bytesOf(input: Input, index: number): Buffer {
 async function startByteProvider() {
   const input = createInput(testSeed);
   const answers = new Map<string, Buffer>();
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    let received = '';
-    socket.on('error', () => {});
-    socket.on('close', () => sockets.delete(socket));
-    socket.on('data', (part) => {
-      received += part.toString('latin1');
-      const code = /[?&\n]code=(\d+)(&|$)/.exec(received)?.[1] ?? '';
-      const bytes = answers.get(code);
-      if (bytes === undefined) return;
-      // Kept, since the relay asks again if it has no answer over a connection that was kept alive.
-      received = '';
-      const cut = input.chance(0.5) ? bytes.length : input.below(bytes.length + 1);
-      socket.write(bytes.subarray(0, cut));
-      // In another packet.
-      setImmediate(() => socket.end(bytes.subarray(cut)));
-    });
+  const { url, stop } = await serveBytes((socket, _, received) => {
+    // Head and body may come one after the other. The answer stays, since the relay asks again
+    // if it gets none over a connection that was kept alive.
+    const code = /(?:^|[&\n])code=(\d+)(?:&|$)/.exec(received)?.[1] ?? '';
+    const bytes = answers.get(code);
+    if (bytes === undefined) return;
+    const cut = input.chance(0.5) ? bytes.length : input.below(bytes.length + 1);
+    socket.write(bytes.subarray(0, cut));
+    // In another packet.
+    setImmediate(() => socket.end(bytes.subarray(cut)));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
   return {
-    tokenUrl: `http://127.0.0.1:${port}/token`,
+    tokenUrl: url,
     prepare(index: number, bytes = bytesOf(input, index)): string {
       answers.set(String(index), bytes);
       return bytes.toString('latin1');
     },
-    stop() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
+    stop,
   };
 }
 
@@ -223,11 +210,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       }
     }
     try {
-      await inLanes(
-        8,
-        Array.from({ length: count }, (_, index) => index),
-        signIn,
-      );
+      await inLanes(8, Array.from({ length: count }).keys(), signIn);
       console.log(`${count} answers: ${JSON.stringify(Object.fromEntries(ends))}`);
       expect([...ends.keys()].sort()).toEqual([200, 502]);
       expect((await relay.ask('/health')).status).toBe(200);

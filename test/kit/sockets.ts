@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 
 export interface RawConnection {
   /** Resolves once the bytes are with the kernel. */
-  send(bytes: string): Promise<void>;
+  send(bytes: string | Buffer): Promise<void>;
   /** What was received so far, as soon as it contains `text`. Rejects if the connection closes before that. */
   until(text: string): Promise<string>;
-  /** All that was received, once the connection is closed, by whichever side. */
+  /** All that was received, one character a byte, once the connection is closed, by whichever side. */
   readonly closed: Promise<string>;
   /** Half-close: sends FIN and keeps reading. */
   sendEnd(): void;
@@ -26,7 +26,7 @@ export function openRaw(url: string): RawConnection {
     for (const check of checks) check();
   };
   socket.on('data', (chunk) => {
-    received += chunk;
+    received += chunk.toString('latin1');
     runChecks();
   });
   // An error is followed by a close, which is all that matters here.
@@ -67,6 +67,10 @@ export async function sendRaw(url: string, bytes: string): Promise<string> {
   await connection.send(bytes);
   return connection.closed;
 }
+
+/** Of all responses in what was received. */
+export const statusesOf = (received: string) =>
+  (received.match(/HTTP\/1\.[01] \d{3}/g) ?? []).map(statusOf);
 
 /** The status in the first line of a response; 'closed' if there was no response. */
 export function statusOf(response: string): number | 'closed' {

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { start } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { buildForNode, launchRelay, RUNTIMES } from '../kit/relay.ts';
-import { openRaw, sendRaw, statusOf } from '../kit/sockets.ts';
+import { openRaw, sendRaw, statusesOf, statusOf } from '../kit/sockets.ts';
 
 setDefaultTimeout(60_000);
 await buildForNode();
@@ -35,9 +35,6 @@ const halfHeaders = relays.map(({ baseUrl }) =>
 type Status = number | 'closed';
 /** Of every runtime, or of Bun and of Node. */
 type Expected = Status | readonly [bun: Status, node: Status];
-
-/** The statuses of all responses in what was received. */
-const statusesOf = (answer: string) => (answer.match(/HTTP\/1\.[01] \d+/g) ?? []).map(statusOf);
 
 describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', (_, index) => {
   const relay = relays[index] as (typeof relays)[number];
