@@ -3,7 +3,6 @@
  * time moves only when a section moves it.
  */
 import { Buffer } from 'node:buffer';
-import { randomBytes, randomUUID } from 'node:crypto';
 import type { HandleRequest } from '../src/http/app.ts';
 import type { RateLimitPolicy } from '../src/relay/rate-limit.ts';
 import { systemClock } from '../src/relay/time.ts';
@@ -11,11 +10,10 @@ import type { Stores } from '../src/service.ts';
 import { createMemoryRateLimiter } from '../src/stores/memory/rate-limits.ts';
 import { createMemoryRefreshStore } from '../src/stores/memory/refreshes.ts';
 import { createMemoryStore } from '../src/stores/memory/sessions.ts';
-import { openRedis } from '../src/stores/redis/open.ts';
-import { parseRedisUrl } from '../src/stores/redis/url.ts';
 import { createFakeClock, type FakeClock } from '../test/kit/clock.ts';
 import type { RedisServer } from '../test/kit/redis/server.ts';
 import { BASE_URL, createTestService, SETTINGS } from '../test/kit/service.ts';
+import { openTestRedis } from '../test/kit/stores.ts';
 
 /* Neither is reached. */
 const MAX_SESSIONS = 1_000_000;
@@ -62,7 +60,7 @@ export type Relay = Awaited<ReturnType<typeof openRelay>>;
 
 export async function openRelay({ redis, confirm = 'code', codeLimit }: RelayOptions) {
   const clock = createFakeClock(systemClock.now());
-  const stores = redis === undefined ? openMemory(clock) : await openStores(redis, clock);
+  const stores = redis === undefined ? openMemory(clock) : await openOverRedis(redis, clock);
   const policyOf = (name: string) => (name === 'code' ? (codeLimit ?? UNLIMITED) : UNLIMITED);
   const createRateLimiter = (name: string) => stores.createRateLimiter(name, policyOf(name));
   const granted = new Set<string>();
@@ -122,18 +120,7 @@ function openMemory(clock: FakeClock): Stores {
   };
 }
 
-async function openStores(redis: RedisServer, clock: FakeClock): Promise<Stores> {
-  const target = parseRedisUrl(redis.url);
-  if (target === undefined) throw new Error('the URL of Redis cannot be read');
-  return await openRedis({
-    target,
-    prefix: `${randomUUID()}:`,
-    waitMs: 10_000,
-    maxSessions: MAX_SESSIONS,
-    startPolicy: UNLIMITED,
-    clock: systemClock,
-    testClock: clock,
-    randomBytes,
-    onEvent: () => {},
-  });
+async function openOverRedis({ url }: RedisServer, time: FakeClock): Promise<Stores> {
+  const options = { time, maxSessions: MAX_SESSIONS, startPolicy: UNLIMITED };
+  return (await openTestRedis(url, options)).stores;
 }

@@ -1,7 +1,9 @@
 /** An hour of mixed load with faults over every store: what grows? */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { poll, start, type Target } from '../../test/kit/device.ts';
 import { type RedisServer, startRedis } from '../../test/kit/redis/server.ts';
+import { callback } from '../../test/kit/user.ts';
 import { startWorkers } from '../../test/kit/workers.ts';
 import { record } from '../figures.ts';
 import { drawOverTime, type Point } from '../plot.ts';
@@ -24,11 +26,10 @@ const WARM_UP_SHARE = 1 / 3;
 /** Sessions expire within the minute, so many that nobody completes do so meanwhile. */
 const SETTINGS = { SESSION_SECONDS: '60', POLL_SECONDS: '20', START_BURST: '1000000' };
 
-interface Subject {
+interface Subject extends Target {
   readonly name: string;
   readonly colour: string;
   readonly pid: number;
-  readonly port: number;
   /** Where the process writes its own samples. workerd has no such place. */
   readonly samplesPath?: string;
   /** Something breaks for a few seconds. */
@@ -94,14 +95,14 @@ async function startSubject(
     return redis.thaw();
   };
   const { pid, port, stop } = relay;
-  return { name, colour, pid, port, samplesPath, breakShortly, stop };
+  return { name, colour, pid, ask: askAt(port), samplesPath, breakShortly, stop };
 }
 
 async function startOnWorkers({ env }: Bench): Promise<Subject> {
   const relay = await startWorkers({ ...env, ...SETTINGS, LOG_LEVEL: 'error' });
   return {
     ...{ name: 'Durable Objects', colour: '#2da44e', pid: relay.pid },
-    port: relay.port,
+    ask: askAt(relay.port),
     breakShortly: () => pause(relay.pid),
     stop: async () => await relay[Symbol.asyncDispose](),
   };
@@ -136,65 +137,51 @@ async function load(subject: Subject, goesOn: () => boolean): Promise<void> {
   }
 }
 
-interface Session {
-  readonly session: string;
-  readonly state: string;
-}
-
 /** A device gives up a request after this time. It is longer than a poll is held. */
 const REQUEST_MS = 40_000;
 
-const ask = ({ port }: Subject, path: string, init: RequestInit = {}) =>
-  fetch(`http://127.0.0.1:${port}${path}`, {
-    ...{ redirect: 'manual', signal: AbortSignal.timeout(REQUEST_MS) },
-    ...init,
-  });
-
-async function startSession(subject: Subject): Promise<Session> {
-  const response = await ask(subject, '/auth/start', { method: 'POST', body: START_BODY });
-  const { session, url } = (await response.json()) as { session: string; url: string };
-  return { session, state: new URL(url).searchParams.get('state') ?? '' };
-}
-
-const START_BODY = '{"service":"mal"}';
+const askAt =
+  (port: number): Target['ask'] =>
+  (path, init = {}) =>
+    fetch(`http://127.0.0.1:${port}${path}`, {
+      ...{ redirect: 'manual', signal: AbortSignal.timeout(REQUEST_MS) },
+      ...init,
+    });
 
 async function signIn(subject: Subject): Promise<void> {
-  const { session, state } = await startSession(subject);
-  const polled = ask(subject, `/auth/result?session=${session}`).then((answer) => answer.text());
+  const { session, state } = await start(subject);
+  const polled = poll(subject, session).then((answer) => answer.text());
   const [result] = await Promise.all([polled, browse(subject, state)]);
   if (!result.includes('accessToken')) throw new Error('the device got no tokens');
 }
 
 async function browse(subject: Subject, state: string): Promise<void> {
-  await (await ask(subject, `/auth/mal?state=${state}`)).text();
+  await (await subject.ask(`/auth/mal?state=${state}`)).text();
   await Bun.sleep(USER_MS);
-  await callBack(subject, state, 'code=good');
+  await comeBack(subject, state, 'code=good');
 }
 
-async function callBack(subject: Subject, state: string, query: string): Promise<void> {
-  await (await ask(subject, `/auth/mal/callback?${query}&state=${state}`)).text();
-}
+const comeBack = async (subject: Subject, state: string, query: string) =>
+  (await callback(subject, state, query)).text();
 
 /** What clients, users and providers do besides signing in. */
 const MISBEHAVIOURS: readonly ((subject: Subject) => Promise<unknown>)[] = [
   // Nobody opens the link, and the device is switched off: the session expires.
-  startSession,
+  (subject) => start(subject),
   // The device disconnects from its parked poll.
   async (subject) => {
-    const { session } = await startSession(subject);
-    const signal = AbortSignal.timeout(PAUSE_MS);
-    await ask(subject, `/auth/result?session=${session}`, { signal });
+    const { session } = await start(subject);
+    await poll(subject, session, { signal: AbortSignal.timeout(PAUSE_MS) });
   },
   // Nobody asks for the result.
   ...['error=access_denied', 'code=hang', 'code=cut'].map(
-    (query) => async (subject: Subject) =>
-      callBack(subject, (await startSession(subject)).state, query),
+    (query) => async (subject: Subject) => comeBack(subject, (await start(subject)).state, query),
   ),
   // Requests that are refused.
   async (subject) => {
-    await (await ask(subject, '/auth/result?session=unknown')).text();
-    await (await ask(subject, '/auth/start', { method: 'POST', body: '{' })).text();
-    await (await ask(subject, '/auth/nobody?state=unknown')).text();
+    await (await poll(subject, 'unknown')).text();
+    await (await subject.ask('/auth/start', { method: 'POST', body: '{' })).text();
+    await (await subject.ask('/auth/nobody?state=unknown')).text();
   },
 ];
 
@@ -253,7 +240,7 @@ const BLOCKS = 20;
 const T_95 = 2.101;
 
 /** Least squares through the means of the blocks. */
-export function fitLine(points: readonly Point[]) {
+function fitLine(points: readonly Point[]) {
   const blocks = Array.from({ length: BLOCKS }, (_, block) => {
     const [from, to] = [block, block + 1].map((edge) => (edge * points.length) / BLOCKS);
     const own = points.slice(Math.floor(from ?? 0), Math.floor(to ?? 0));
