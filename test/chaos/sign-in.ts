@@ -6,7 +6,7 @@ import { digestOf, type History, nowMs, type RequestEvent, type What } from './h
 import { type Mood, moodFor, type Provider } from './provider.ts';
 
 /** What this device and this user are like. All of it follows from the seed. */
-export interface Habits {
+interface Habits {
   /** The device acknowledges (docs/protocol.md §4.3). */
   readonly ack: boolean;
   /** The user follows the short link and presses Continue. */

@@ -54,7 +54,7 @@ const COMMANDS = {
   'relay restarts': 1,
   sweep: 1,
 } as const;
-export type CommandName = keyof typeof COMMANDS;
+type CommandName = keyof typeof COMMANDS;
 
 const fields = fc.record({
   name: fc.oneof(

@@ -14,7 +14,7 @@ export interface Device {
 
 export type RequestName = (typeof REQUESTS)[number];
 
-export interface ModelRequest {
+interface ModelRequest {
   /** A status, or what matters of the page. */
   ask(service: TestService): Promise<string>;
   apply(model: Model): { readonly answer: string; readonly answered?: Answered | undefined };
