@@ -2,6 +2,7 @@
 import { CORE_FAULTS } from './core.ts';
 import { EDGE_FAULTS } from './edges.ts';
 import { HTTP_FAULTS } from './http.ts';
+import { PROVIDER_FAULTS } from './providers.ts';
 import { STORE_FAULTS } from './stores.ts';
 
 export interface Fault {
@@ -19,6 +20,7 @@ export const FAULTS: readonly Fault[] = [
   ...CORE_FAULTS,
   ...STORE_FAULTS,
   ...HTTP_FAULTS,
+  ...PROVIDER_FAULTS,
   ...EDGE_FAULTS,
 ];
 

@@ -1,11 +1,10 @@
-/** Faults of endpoints, of pages, and of what guards them. */
+/** Faults of endpoints, of pages and the log, and of what guards them. */
 import type { Fault } from './faults.ts';
 
 const ADMISSION = 'src/http/admission.ts';
 const ADDRESS = 'src/http/client-address.ts';
 const COOKIES = 'src/http/continue-cookies.ts';
 const VERIFICATION = 'src/http/endpoints/verification.ts';
-const TOKEN_ENDPOINT = 'src/providers/token-endpoint.ts';
 
 export const HTTP_FAULTS: readonly Fault[] = [
   {
@@ -275,70 +274,6 @@ export const HTTP_FAULTS: readonly Fault[] = [
     tests: ['test/http/cors.test.ts'],
   },
   {
-    name: 'a redirect of the provider takes the code and the secret elsewhere',
-    file: TOKEN_ENDPOINT,
-    before: "keepalive: keepAlive, redirect: 'manual', signal",
-    after: "keepalive: keepAlive, redirect: 'follow' as 'manual', signal",
-    tests: ['test/serve/provider-connections.test.ts'],
-  },
-  {
-    name: 'a code is sent twice after any failure',
-    file: TOKEN_ENDPOINT,
-    before: 'if (!keepAlive || !answered.has(url) || !isReset(error)) throw error;',
-    after: 'if (!keepAlive || !answered.has(url)) throw error;',
-    tests: ['test/serve/provider-connections.test.ts'],
-  },
-  {
-    name: 'a code is sent twice to a provider that has never answered',
-    file: TOKEN_ENDPOINT,
-    before: 'if (!keepAlive || !answered.has(url) || !isReset(error)) throw error;',
-    after: 'if (!keepAlive || !isReset(error)) throw error;',
-    tests: ['test/providers/connections.test.ts'],
-  },
-  {
-    name: 'one provider that hangs keeps the others from signing in',
-    file: TOKEN_ENDPOINT,
-    before: 'if (allInProgress >= maxInProgress || own >= maxOfProvider) {',
-    after: 'if (allInProgress >= maxInProgress || own >= maxInProgress) {',
-    tests: ['test/oauth/refresh.test.ts'],
-  },
-  {
-    name: 'a compressed response of a provider is read without a limit',
-    file: TOKEN_ENDPOINT,
-    before:
-      "const isExact = !headers.has('transfer-encoding') && !headers.has('content-encoding');",
-    after: "const isExact = !headers.has('transfer-encoding');",
-    tests: ['test/providers/exchange.test.ts'],
-  },
-  {
-    name: 'devices discard their tokens while the provider is down',
-    file: TOKEN_ENDPOINT,
-    before: 'if (status >= 500 || status === 429) return undefined;',
-    after: '',
-    tests: ['test/oauth/refresh.test.ts'],
-  },
-  {
-    name: 'a provider that never ends its response holds a callback for ever',
-    file: TOKEN_ENDPOINT,
-    before: '  onDue(): void {\n    this.abort();\n  }',
-    after: '  onDue(): void {}',
-    tests: ['test/serve/provider-connections.test.ts'],
-  },
-  {
-    name: 'codes go over plain http to a host whose name begins with localhost',
-    file: 'src/providers/url.ts',
-    before: '(localhost|127\\.\\d+\\.\\d+\\.\\d+|\\[::1\\])$/',
-    after: '(localhost|127\\.\\d+\\.\\d+\\.\\d+|\\[::1\\])/',
-    tests: ['test/settings/providers.test.ts'],
-  },
-  {
-    name: 'an issuer can speak for another',
-    file: 'src/providers/discovery.ts',
-    before: 'if (metadata.issuer !== issuer) {',
-    after: 'if (!metadata.issuer.startsWith(issuer)) {',
-    tests: ['test/providers/discovery.test.ts'],
-  },
-  {
     name: 'a website reads the admin page by DNS rebinding',
     file: 'src/admin/admin.ts',
     before: "return isAddress || !name.includes('.') || known.includes(name);",
@@ -367,75 +302,61 @@ export const HTTP_FAULTS: readonly Fault[] = [
     tests: ['test/pages/shown-name.test.ts'],
   },
   {
-    name: `the admin page can be framed`,
+    name: 'the admin page can be framed',
     file: 'src/admin/page.tsx',
     before: `"frame-ancestors 'none'",`,
     after: `"frame-ancestors *",`,
     tests: ['test/serve/admin.test.ts -t in no frame'],
   },
   {
-    name: `a name of the operator reorders the sentence around it`,
+    name: 'a name of the operator reorders the sentence around it',
     file: 'src/pages/words.tsx',
     before: `return \`\\u2068\${name}\\u2069\`;`,
-    after: `return name;`,
+    after: 'return name;',
     tests: ['test/http/pages.test.ts'],
   },
   {
-    name: `a discovery document is read from wherever an issuer redirects to`,
-    file: 'src/providers/discovery.ts',
-    before: `redirect: 'manual',`,
-    after: `redirect: 'follow' as 'manual',`,
-    tests: ['test/providers/discovery.test.ts'],
-  },
-  {
-    name: `an https issuer sends codes to plain http on this machine`,
-    file: 'src/providers/discovery.ts',
-    before: `(isPlain(url) && !isPlain(issuer) ? 'must be https, as its issuer is' : undefined);`,
-    after: `undefined;`,
-    tests: ['test/providers/discovery.test.ts'],
-  },
-  {
-    name: `a body that never comes whole keeps its connection`,
+    name: 'a body that never comes whole keeps its connection',
     file: 'src/http/request.ts',
     before: `      deadlines.add(deadline);
       request.text()`,
-    after: `      request.text()`,
+    after: '      request.text()',
     tests: ['test/http/requests.test.ts'],
   },
   {
-    name: `a body is read beyond its limit when its length is known`,
+    name: 'a body is read beyond its limit when its length is known',
     file: 'src/http/request.ts',
-    before: `if (length !== null && Number(length) <= limitBytes) return readWhole(request);`,
-    after: `if (length !== null && limitBytes > 0) return readWhole(request);`,
+    before: 'if (length !== null && Number(length) <= limitBytes) return readWhole(request);',
+    after: 'if (length !== null && limitBytes > 0) return readWhole(request);',
     tests: ['CONFORMANCE_ONLY=start,start-refused test/conformance.test.ts'],
   },
   {
-    name: `a device is told to try again at once`,
+    name: 'a device is told to try again at once',
     file: 'src/http/responses.ts',
-    before: `Math.max(1, Math.ceil(retryAfterMs / 1_000))`,
-    after: `Math.floor(retryAfterMs / 1_000)`,
+    before: 'Math.max(1, Math.ceil(retryAfterMs / 1_000))',
+    after: 'Math.floor(retryAfterMs / 1_000)',
     tests: ['CONFORMANCE_ONLY=rate-limit test/conformance.test.ts'],
   },
   {
-    name: `the page of too many tries never tries again`,
+    name: 'the page of too many tries never tries again',
     file: 'src/pages/pages.ts',
     before: `    refreshSeconds: SECONDS_PER_TRY,
 `,
-    after: ``,
+    after: '',
     tests: ['test/http/user-codes.test.ts'],
   },
   {
-    name: `a callback that was told to come again counts as an end`,
+    name: 'a callback that was told to come again counts as an end',
     file: 'src/http/sign-in-log.ts',
     before: `new Set(['link_invalid', 'cancelled', 'busy'])`,
     after: `new Set(['link_invalid', 'cancelled'])`,
     tests: ['test/admin/metrics.test.ts'],
   },
   {
-    name: `an error of a sign-in without acknowledgement stays until the session expires`,
+    name: 'an error of a sign-in without acknowledgement stays until the session expires',
     file: 'src/http/endpoints/start.ts',
-    before: `keepsErrors: false,`,
-    after: `keepsErrors: true,`,
+    before: 'keepsErrors: false,',
+    after: 'keepsErrors: true,',
     tests: ['test/model/model.test.ts -t memory'],
   },
 ];

@@ -311,7 +311,7 @@ export const STORE_FAULTS: readonly Fault[] = [
     tests: ['test/stores/redis.test.ts -t ^Redis:'],
   },
   {
-    name: 'the log never hears of sessions that expired in Redis',
+    name: 'sessions that expire in Redis are not logged',
     file: `${SCRIPTS}/remove-expired.lua`,
     before: "if #expired > 0 then redis.call('ZREM', KEYS[1], unpack(expired)) end",
     after: "if #expired > 0 then redis.call('ZREM', KEYS[1], unpack(expired)) end\nexpired = {}",
@@ -373,17 +373,18 @@ export const STORE_FAULTS: readonly Fault[] = [
     tests: ['test/redis/repeated-commands.test.ts -t undone'],
   },
   {
-    name: `polls are not asked to claim again after messages may have been lost`,
+    name: 'polls are not asked to claim again after messages may have been lost',
     file: 'src/stores/redis/pub-sub.ts',
-    before: `if (missed > 1 || line.wasCut) localPolls.recheckAll();`,
-    after: ``,
+    before: 'if (missed > 1 || line.wasCut) localPolls.recheckAll();',
+    after: '',
     tests: ['test/redis/known-pending.test.ts'],
   },
   {
-    name: `a subscription that is half-open is never renewed`,
+    name: 'a subscription that is half-open is never renewed',
     file: 'src/stores/redis/pub-sub.ts',
-    before: `if (!stopped && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();`,
-    after: ``,
+    before:
+      'if (!stopped && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();',
+    after: '',
     tests: ['test/stores/internals.test.ts', 'test/redis/recovery.test.ts'],
   },
 ];
