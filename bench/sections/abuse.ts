@@ -1,4 +1,4 @@
-/** What an honest sign-in feels while others load the relay with something else. */
+/** How long honest sign-ins take, and how many fail, while others load the relay with something else. */
 import { readFileSync } from 'node:fs';
 import { record } from '../figures.ts';
 import {
@@ -54,18 +54,18 @@ export async function measureAbuse(bench: Bench): Promise<void> {
   for (const column of columns) {
     const target = await startWarm(bench, column, settings);
     for (const [name, begin] of Object.entries(ABUSES)) {
-      await feel(bench, column, target.ports, name, begin);
+      await measure(bench, column, target.ports, name, begin);
     }
     await target.stop();
     // The store of the next relay has no sessions yet.
     await bench.redis?.cli('FLUSHALL');
     const full = await start(bench, column, { ...settings, MAX_SESSIONS: '5000' });
-    await feel(bench, column, full.ports, 'the same with MAX_SESSIONS=5000', fromManyAddresses);
+    await measure(bench, column, full.ports, 'the same with MAX_SESSIONS=5000', fromManyAddresses);
     await full.stop();
   }
 }
 
-async function feel(
+async function measure(
   { plan }: Bench,
   column: Column,
   ports: Ports,
@@ -75,15 +75,15 @@ async function feel(
   const stop = await begin(ports, plan.abuseSeconds);
   const amount = { perSecond: SIGN_INS_PER_SECOND, seconds: plan.abuseSeconds };
   // Rejected: most of them failed.
-  const felt = await signIns(ports, amount, plan.userMs).catch(() => undefined);
+  const measured = await signIns(ports, amount, plan.userMs).catch(() => undefined);
   stop();
   const add = (row: string, value: number) => record(ABUSE, column, `${name}: ${row}`, value);
-  if (felt !== undefined) {
-    add('p50, ms', felt.whole.p50);
-    add('p99, ms', felt.whole.p99);
+  if (measured !== undefined) {
+    add('p50, ms', measured.whole.p50);
+    add('p99, ms', measured.whole.p99);
   }
   const most = SIGN_INS_PER_SECOND * plan.abuseSeconds;
-  add(`failed, of ${most}`, felt?.failed ?? most);
+  add(`failed, of ${most}`, measured?.failed ?? most);
 }
 
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: relay.test\r\n';
