@@ -157,7 +157,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     if (app.freeStorage) await expectTokens(app, ...(await signInAgain(app)));
   });
 
-  // A browser's storage is its own affair.
+  // No test can end a browser in the middle of a write.
   if (platform !== WEB_TV)
     test('killed while the user signs in, and the power fails while it saves: the next start signs in', async () => {
       await using app = await install();
