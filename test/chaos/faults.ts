@@ -9,8 +9,8 @@ import type { Front } from './front.ts';
 import { type History, nowMs } from './history.ts';
 import { RELAYS, type Relays } from './relays.ts';
 
-/** `store` is where a primary and its replicas are. */
-export interface Broken {
+/** What faults are done to. `store` is where a primary and its replicas are. */
+export interface Parts {
   readonly relays: Relays;
   readonly store: Failing;
   readonly front: Front;
@@ -20,7 +20,7 @@ export interface Broken {
 
 interface Fault {
   readonly name: string;
-  run(broken: Broken, relay: number): Promise<void>;
+  run(parts: Parts, relay: number): Promise<void>;
 }
 
 const MAX_STOP_MS = 8_000;
@@ -218,7 +218,7 @@ const REST_MS = { relay: 1_500, network: 10_000, store: 5_000 };
  * Runs faults until `isOver`, every one at least once, in an order that the seed decides.
  * One relay at a time, so that there is always one to come to, and one server of Redis.
  */
-export async function runFaults(broken: Broken, isOver: () => boolean) {
+export async function runFaults(parts: Parts, isOver: () => boolean) {
   const lanes = [
     [RELAY_FAULTS, REST_MS.relay],
     [NETWORK_FAULTS, REST_MS.network],
@@ -227,25 +227,25 @@ export async function runFaults(broken: Broken, isOver: () => boolean) {
   await Promise.all(
     lanes.map(async ([faults, restMs]) => {
       for (let round = 0; round === 0 || !isOver(); round += 1) {
-        for (const fault of shuffled(faults, broken.random)) {
+        for (const fault of shuffled(faults, parts.random)) {
           if (round > 0 && isOver()) return;
-          await between(broken.random, restMs / 2, restMs * 1.5);
-          await runOne(fault, broken);
+          await between(parts.random, restMs / 2, restMs * 1.5);
+          await runOne(fault, parts);
         }
       }
     }),
   );
 }
 
-async function runOne(fault: Fault, broken: Broken): Promise<void> {
-  const relay = Math.floor(broken.random() * RELAYS);
+async function runOne(fault: Fault, parts: Parts): Promise<void> {
+  const relay = Math.floor(parts.random() * RELAYS);
   const fromMs = nowMs();
-  const failed = await fault.run(broken, relay).then(
+  const failed = await fault.run(parts, relay).then(
     () => undefined,
     // A fault that did not take place breaks no promise; that one of them never does is seen in the report.
     (error: unknown) => String(error).split('\n')[0],
   );
-  broken.history.record({
+  parts.history.record({
     ...{ type: 'fault', name: fault.name, fromMs, toMs: nowMs() },
     ...(RELAY_FAULTS.includes(fault) && { relay }),
     ...(failed !== undefined && { failed }),

@@ -7,7 +7,7 @@ import { pickWeighted } from '../kit/random.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { digestOf, type History, nowMs } from './history.ts';
 
-export type Mood =
+export type Behaviour =
   | 'good'
   | 'slow'
   | 'too slow'
@@ -19,7 +19,7 @@ export type Mood =
   | 'cut in the middle';
 
 /** How many in a hundred. */
-const MOODS: readonly (readonly [mood: Mood, weight: number])[] = [
+const BEHAVIOURS: readonly (readonly [behaviour: Behaviour, weight: number])[] = [
   ['good', 74],
   ['slow', 12],
   ['too slow', 1],
@@ -31,10 +31,10 @@ const MOODS: readonly (readonly [mood: Mood, weight: number])[] = [
   ['cut in the middle', 2],
 ];
 
-export const moodFor = (random: () => number): Mood => pickWeighted(random, MOODS);
+export const behaviourFor = (random: () => number): Behaviour => pickWeighted(random, BEHAVIOURS);
 
 /** After which tokens are granted. The relay waits 15 s (docs/protocol.md §8). */
-const DELAYS_MS: Readonly<Partial<Record<Mood, number>>> = {
+const DELAYS_MS: Readonly<Partial<Record<Behaviour, number>>> = {
   good: 0,
   slow: 2_500,
   'too slow': 17_000,
@@ -43,11 +43,11 @@ const DELAYS_MS: Readonly<Partial<Record<Mood, number>>> = {
 export interface Provider extends Disposable {
   readonly tokenUrl: string;
   /** A code of a user who signed in. */
-  makeCode(mood: Mood): string;
+  makeCode(behaviour: Behaviour): string;
 }
 
 export async function startProvider(history: History): Promise<Provider> {
-  const moods = new Map<string, Mood>();
+  const behaviours = new Map<string, Behaviour>();
   const used = new Set<string>();
 
   async function answer(form: URLSearchParams, response: ServerResponse): Promise<void> {
@@ -55,13 +55,13 @@ export async function startProvider(history: History): Promise<Provider> {
     const receivedAtMs = nowMs();
     const about = { code: digestOf(code) };
     history.record({ type: 'exchange', atMs: receivedAtMs, ...about });
-    const mood = moods.get(code) ?? 'fails';
+    const behaviour = behaviours.get(code) ?? 'fails';
     // RFC 6749 §4.1.2: a code is good for one use.
     if (used.has(code)) return send(response, 400, { error: 'invalid_grant' });
     used.add(code);
     const token = plantSecret(`token-${randomUUID()}`);
-    const delayMs = DELAYS_MS[mood];
-    if (delayMs === undefined) return misbehave(mood, response, token);
+    const delayMs = DELAYS_MS[behaviour];
+    if (delayMs === undefined) return misbehave(behaviour, response, token);
     if (delayMs > 0) await Bun.sleep(delayMs);
     const [atMs, afterMs] = [nowMs(), nowMs() - receivedAtMs];
     history.record({ type: 'granted', atMs, ...about, token: digestOf(token), afterMs });
@@ -78,9 +78,9 @@ export async function startProvider(history: History): Promise<Provider> {
   const { port } = server.address() as AddressInfo;
   return {
     tokenUrl: `http://127.0.0.1:${port}/token`,
-    makeCode(mood) {
+    makeCode(behaviour) {
       const code = plantSecret(`code-${randomUUID()}`);
-      moods.set(code, mood);
+      behaviours.set(code, behaviour);
       return code;
     },
     [Symbol.dispose]() {
@@ -94,13 +94,14 @@ function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }
 
-function misbehave(mood: Mood, response: ServerResponse, token: string): void {
+function misbehave(behaviour: Behaviour, response: ServerResponse, token: string): void {
   const whole = JSON.stringify({ access_token: token });
-  if (mood === 'busy') send(response, 503, { error: 'temporarily_unavailable' });
-  else if (mood === 'no token') send(response, 200, { access_token: '', token_type: 'Bearer' });
-  else if (mood === 'cut off') response.destroy();
-  else if (mood === 'garbage') response.end(`<html>${whole.slice(3)}`);
-  else if (mood === 'cut in the middle') {
+  if (behaviour === 'busy') send(response, 503, { error: 'temporarily_unavailable' });
+  else if (behaviour === 'no token')
+    send(response, 200, { access_token: '', token_type: 'Bearer' });
+  else if (behaviour === 'cut off') response.destroy();
+  else if (behaviour === 'garbage') response.end(`<html>${whole.slice(3)}`);
+  else if (behaviour === 'cut in the middle') {
     response.writeHead(200, { 'Content-Length': whole.length });
     response.write(whole.slice(0, 20), () => response.destroy());
   } else send(response, 500, { error: 'server_error' });

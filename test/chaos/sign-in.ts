@@ -1,9 +1,11 @@
 /** One sign-in: a device that polls and retries as docs/protocol.md tells it to, and a user who reloads a page that failed. */
 import { randomUUID } from 'node:crypto';
+import { startRequest } from '../kit/device.ts';
 import { plantSecret } from '../kit/secrets.ts';
+import { decision } from '../kit/user.ts';
 import { REQUEST_ID } from './front.ts';
 import { digestOf, type History, nowMs, type RequestEvent, type What } from './history.ts';
-import { type Mood, moodFor, type Provider } from './provider.ts';
+import { type Behaviour, behaviourFor, type Provider } from './provider.ts';
 
 /** What this device and this user are like. All of it follows from the seed. */
 interface Habits {
@@ -19,7 +21,8 @@ interface Habits {
   readonly pollsTwice: boolean;
   readonly thinksMs: number;
   readonly user: 'signs in' | 'declines' | 'leaves' | 'taps twice';
-  readonly mood: Mood;
+  /** Of the provider, when it gets the code. */
+  readonly behaviour: Behaviour;
 }
 
 export function habitsFor(random: () => number): Habits {
@@ -34,7 +37,7 @@ export function habitsFor(random: () => number): Habits {
     pollsTwice: is(0.15),
     thinksMs: random() * 1_000,
     user: leaves ? 'leaves' : declines ? 'declines' : user,
-    mood: moodFor(random),
+    behaviour: behaviourFor(random),
   };
 }
 
@@ -62,13 +65,14 @@ type Asked = Readonly<Partial<Pick<RequestEvent, 'code'>>> & {
   readonly giveUpAfterMs?: number | undefined;
 };
 
-class Party {
+/** The device and the browser of one sign-in. */
+class Clients {
   constructor(
     readonly world: World,
     readonly signIn: number,
   ) {}
 
-  /** Each device and its user have an address of their own. */
+  /** Of both, and of no other sign-in. */
   get address(): string {
     return `10.${this.signIn >> 16}.${(this.signIn >> 8) & 255}.${this.signIn & 255}`;
   }
@@ -116,9 +120,9 @@ function resultIn({ status, body }: Answer): Partial<Pick<RequestEvent, 'token' 
 
 /** Resolves when device and user have nothing more to do. */
 export async function signIn(world: World, nth: number, habits: Habits): Promise<void> {
-  const party = new Party(world, nth);
-  const started = await start(party, habits);
-  await Promise.all([runDevice(party, started, habits), runUser(party, started, habits)]);
+  const clients = new Clients(world, nth);
+  const started = await start(clients, habits);
+  await Promise.all([runDevice(clients, started, habits), runUser(clients, started, habits)]);
   world.history.record({ type: 'ended', signIn: nth, atMs: nowMs() });
 }
 
@@ -129,27 +133,26 @@ interface Started {
   readonly expiresAtMs: number;
 }
 
-async function start(party: Party, { ack, code }: Habits): Promise<Started> {
-  const asked = { service: 'mal', ...(ack && { ack }), ...(code && { code }) };
-  const init = { method: 'POST', body: JSON.stringify(asked) };
+async function start(clients: Clients, { ack, code }: Habits): Promise<Started> {
+  const init = startRequest('mal', { ...(ack && { ack }), ...(code && { code }) });
   for (;;) {
-    const { status, body } = await party.ask('start', '/auth/start', { init });
+    const { status, body } = await clients.ask('start', '/auth/start', { init });
     if (status === 200) {
       const { session, url, expiresIn, link } = JSON.parse(body);
       const state = new URL(url).searchParams.get('state') ?? '';
       for (const secret of [session, state]) plantSecret(secret);
       const expiresAtMs = nowMs() + expiresIn * 1_000;
-      const event = { type: 'started', signIn: party.signIn, atMs: nowMs() } as const;
-      party.world.history.record({ ...event, ack, expiresAtMs });
+      const event = { type: 'started', signIn: clients.signIn, atMs: nowMs() } as const;
+      clients.world.history.record({ ...event, ack, expiresAtMs });
       return { session, state, link: link && new URL(link).pathname, expiresAtMs };
     }
     await Bun.sleep(PAUSE_MS);
   }
 }
 
-async function runDevice(party: Party, started: Started, habits: Habits): Promise<void> {
+async function runDevice(clients: Clients, started: Started, habits: Habits): Promise<void> {
   const { leavesAfterMs, pollsTwice } = habits;
-  const poll = (giveUpAfterMs?: number) => pollOnce(party, started, habits, giveUpAfterMs);
+  const poll = (giveUpAfterMs?: number) => pollOnce(clients, started, habits, giveUpAfterMs);
   if (leavesAfterMs !== undefined && (await poll(leavesAfterMs))) return;
   const isOver = { value: false };
   const pollToEnd = async () => {
@@ -159,56 +162,54 @@ async function runDevice(party: Party, started: Started, habits: Habits): Promis
   };
   await Promise.all(pollsTwice ? [pollToEnd(), pollToEnd()] : [pollToEnd()]);
   // A device that forgot that it has its tokens: there must be none any more.
-  await pollOnce(party, started, { ...habits, wait: 0 });
+  await pollOnce(clients, started, { ...habits, wait: 0 });
 }
 
 /** True: the sign-in is over for the device, which has acknowledged if it said that it would. */
 async function pollOnce(
-  party: Party,
+  clients: Clients,
   { session }: Started,
   { ack, wait }: Habits,
   giveUpAfterMs?: number,
 ): Promise<boolean> {
   const waiting = wait === undefined ? '' : `&wait=${wait}`;
   const path = `/auth/result?session=${session}`;
-  const { status } = await party.ask('poll', path + waiting, { giveUpAfterMs });
-  if (status === 200 && ack) await acknowledge(party, path);
+  const { status } = await clients.ask('poll', path + waiting, { giveUpAfterMs });
+  if (status === 200 && ack) await acknowledge(clients, path);
   if (status === 200 || status === 410) return true;
   if (status !== 204) await Bun.sleep(PAUSE_MS);
   return false;
 }
 
-async function acknowledge(party: Party, path: string): Promise<void> {
+async function acknowledge(clients: Clients, path: string): Promise<void> {
   for (;;) {
-    const { status } = await party.ask('acknowledge', `${path}&ack=1`);
+    const { status } = await clients.ask('acknowledge', `${path}&ack=1`);
     if (status === 204 || status === 410) return;
     await Bun.sleep(PAUSE_MS);
   }
 }
 
-async function runUser(party: Party, started: Started, habits: Habits): Promise<void> {
+async function runUser(clients: Clients, started: Started, habits: Habits): Promise<void> {
   await Bun.sleep(habits.thinksMs);
-  const state = await openLink(party, started);
+  const state = await openLink(clients, started);
   if (state === undefined || habits.user === 'leaves') return;
   await Bun.sleep(habits.thinksMs / 2);
   const back = `/auth/mal/callback?state=${state}`;
   if (habits.user === 'declines') {
-    await reload(() => party.ask('callback', `${back}&error=access_denied`));
+    await reload(() => clients.ask('callback', `${back}&error=access_denied`));
     return;
   }
-  const code = party.world.provider.makeCode(habits.mood);
-  const comeBack = () => reload(() => party.ask('callback', `${back}&code=${code}`, { code }));
+  const code = clients.world.provider.makeCode(habits.behaviour);
+  const comeBack = () => reload(() => clients.ask('callback', `${back}&code=${code}`, { code }));
   await Promise.all(habits.user === 'taps twice' ? [comeBack(), comeBack()] : [comeBack()]);
 }
 
 /** Returns the state of the redirect to the provider. Undefined: the page said that the link is no longer valid. */
-async function openLink(party: Party, { state, link }: Started): Promise<string | undefined> {
-  const body = new URLSearchParams({ choice: 'continue' });
-  const headers = { 'Sec-Fetch-Site': 'same-origin' };
+async function openLink(clients: Clients, { state, link }: Started): Promise<string | undefined> {
   const { location } = await reload(() =>
     link === undefined
-      ? party.ask('link', `/auth/mal?state=${state}`)
-      : party.ask('continue', link, { init: { method: 'POST', headers, body } }),
+      ? clients.ask('link', `/auth/mal?state=${state}`)
+      : clients.ask('continue', link, { init: decision('continue') }),
   );
   return location === null ? undefined : (new URL(location).searchParams.get('state') ?? '');
 }
