@@ -45,6 +45,7 @@ async function setUpLossy(confirm: 'code' | 'always') {
 }
 
 type Lossy = Awaited<ReturnType<typeof setUpLossy>>;
+
 async function expectResult(result: ReturnType<Device['poll']>, choice: Choice): Promise<void> {
   const expected = choice === 'Decline' ? { error: 'access_denied' } : { status: 200 };
   expect(await result).toMatchObject(expected);
