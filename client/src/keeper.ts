@@ -2,7 +2,7 @@
 import { another } from './ask.ts';
 import { type Failure, fail } from './errors.ts';
 import { attempt, type Call, type Done, type RequestOptions } from './platform.ts';
-import { last, signOut } from './sign-out.ts';
+import { placeOf, signOut, signOuts } from './sign-out.ts';
 import { addressOf, isText, type Place, refresh, store, type Tokens } from './tokens.ts';
 
 type Stored = Tokens | undefined | null;
@@ -158,11 +158,11 @@ function openStorage(call: Call, options: KeeperOptions) {
     store(
       another(call),
       // A save that failed is tried again, but not once the user has signed out.
-      (given) => signOutOf(spent) || options.save(given),
+      (given) => signOutOf(options, spent) || options.save(given),
       tokens,
       (failure, saved) => {
         if (saved) unsaved = undefined;
-        const left = signOutOf(spent);
+        const left = signOutOf(options, spent);
         if (!left) return done(failure, saved);
         // What has saved them may have ended later than what deleted the old ones.
         signOut(another(call), { ...left, tokens }, () => {});
@@ -199,7 +199,7 @@ function update(
     const spent = tokens.refreshToken;
     if (!spent) return done(fail('invalid_grant', 'There is no refresh token'));
     // Some providers give the same one to a user who signs in again.
-    if (signOutOf(spent)) last.signOut = undefined;
+    if (signOutOf(options, spent)) signOuts[placeOf(options)] = undefined;
     refresh(another(call), { relay, service, tokens }, (reason, fresh) => {
       if (fresh) keep(spent, fresh);
       else if ((reason as Failure).code === 'invalid_grant') recheck(spent, reason, 0);
@@ -212,7 +212,7 @@ function update(
     storage.load((failure, stored) => {
       const isGone = failure && (failure as Failure).code === 'invalid_grant';
       if (isGone || (stored && stored.refreshToken !== spent)) {
-        const left = signOutOf(spent);
+        const left = signOutOf(options, spent);
         if (left) signOut(another(call), { ...left, tokens: fresh, forget: undefined }, () => {});
         begin(failure, stored);
       } else storage.save(spent, fresh, done);
@@ -233,8 +233,10 @@ function update(
 }
 
 /** The user has signed out of these tokens, in this process. */
-const signOutOf = (refreshToken: string) =>
-  last.signOut?.tokens.refreshToken === refreshToken ? last.signOut : undefined;
+function signOutOf(place: Place, refreshToken: string) {
+  const found = signOuts[placeOf(place)];
+  return found?.tokens.refreshToken === refreshToken ? found : undefined;
+}
 
 const leftMs = ({ expiresAt = 1 / 0 }: Tokens) => expiresAt - Date.now();
 const earlyMs = ({ expiresIn = 1 / 0 }: Tokens) => Math.min(EARLY_MS, expiresIn * 500);

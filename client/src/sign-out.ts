@@ -30,13 +30,14 @@ export interface SignedOut {
 /** The user waits for it, and has signed out already. */
 const LONGEST_MS = 15_000;
 
-/** The last one of this process. A refresh of its tokens may still be running. */
-export const last: { signOut?: SignOutOptions | undefined } = {};
+/** The last ones of this process, by `placeOf`. A refresh of their tokens may still be running. */
+export const signOuts: Record<string, SignOutOptions | undefined> = {};
+export const placeOf = ({ relay, service }: Place): string => `${addressOf(relay)} ${service}`;
 
 const originOf = (url: string) => /^https?:\/\/[^/?#]+/i.exec(url)?.[0];
 
 export const signOut: Operation<SignOutOptions, SignedOut> = (call, options, done) => {
-  last.signOut = options;
+  signOuts[placeOf(options)] = options;
   attempt(
     () => options.forget?.(),
     (failure) => {

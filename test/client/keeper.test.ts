@@ -39,7 +39,8 @@ function startRefresher() {
       if (request.method !== 'POST') return new Response('', { status: 404 });
       const text = await request.text();
       if (pathname === '/revoke') {
-        revoked.push((JSON.parse(text) as { refreshToken: string }).refreshToken);
+        const { refreshToken } = JSON.parse(text) as { refreshToken?: string };
+        if (refreshToken) revoked.push(refreshToken);
         return Response.json({});
       }
       const isForm = pathname === '/token';
@@ -329,6 +330,18 @@ describe('the storage', () => {
       await expectSignedOut(app, async (leave) => {
         await held.arrived;
         await leave();
+        held.release();
+      });
+    });
+
+    test('while the relay has not answered, and the user signs out of another service too', async () => {
+      const app = keep(refresher.grant(-1));
+      const held = refresher.gate.close();
+      await expectSignedOut(app, async (leave) => {
+        await held.arrived;
+        await leave();
+        const tokens = { accessToken: 'of another service' };
+        await signOut({ relay: refresher.relay, service: 'anilist', tokens });
         held.release();
       });
     });
