@@ -2,7 +2,6 @@
 import { startFailingCluster, startFailingSentinel } from '../kit/redis/failing.ts';
 import type { Failing } from '../kit/redis/groups.ts';
 import type { RedisServer } from '../kit/redis/server.ts';
-import { openRaw, type RawConnection } from '../kit/sockets.ts';
 import { pollUntil } from '../kit/wait.ts';
 import { KILL } from './check.ts';
 import type { Front } from './front.ts';
@@ -258,46 +257,3 @@ function shuffled<Item>(items: readonly Item[], random: () => number): Item[] {
     .toSorted((a, b) => a.at - b.at)
     .map(({ item }) => item);
 }
-
-const LOOK_MS = 150;
-
-/** Records when another server takes over, also where nobody meant it to. Resolves once all primaries of the beginning are known. */
-export async function watchPrimaries(
-  { nodes }: Failing,
-  history: History,
-): Promise<AsyncDisposable> {
-  const known = new Set<string>();
-  let isOver = false;
-  const infos = await Promise.all(nodes.map((node) => node.cli('INFO', 'replication')));
-  for (const info of infos) known.add(replicationIdOf(info));
-  async function watch(server: RedisServer, node: number): Promise<void> {
-    let connection: RawConnection | undefined;
-    for (let nth = 0; !isOver; nth += 1) {
-      connection ??= openRaw(server.url);
-      try {
-        const end = `look-${nth}.`;
-        await connection.send(`INFO replication\r\nPING ${end}\r\n`);
-        const info = (await connection.until(end)).split(`look-${nth - 1}.`).at(-1) ?? '';
-        const id = replicationIdOf(info);
-        if (info.includes('role:master') && !known.has(id)) {
-          known.add(id);
-          history.record({ type: 'new primary', atMs: nowMs(), node });
-        }
-      } catch {
-        connection = undefined;
-      }
-      await Bun.sleep(LOOK_MS);
-    }
-    connection?.leave();
-  }
-  const watching = Promise.all(nodes.map(watch));
-  return {
-    async [Symbol.asyncDispose]() {
-      isOver = true;
-      await watching;
-    },
-  };
-}
-
-/** A server has a new one when it is promoted, or starts empty as a primary. */
-const replicationIdOf = (info: string) => /master_replid:(\w+)/.exec(info)?.[1] ?? '';
