@@ -49,6 +49,7 @@ export function buildDebianPackage(
   executable: string,
   architecture: DebianArchitecture,
   file: string,
+  compressor: 'xz' | 'gzip' = 'xz',
 ): void {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-debian-'));
   const place = (from: string, to: string, mode = 0o644) => copy(from, join(folder, to), mode);
@@ -69,7 +70,8 @@ export function buildDebianPackage(
     writeFileSync(join(folder, 'DEBIAN/control'), describeControl(architecture));
     // Of the files' times none is later than the commit, so the same commit makes the same package.
     const env = { SOURCE_DATE_EPOCH: timeOfCommit('%ct') };
-    run(['dpkg-deb', '--root-owner-group', '-Zxz', '-z1', '--build', folder, file], env);
+    const options = ['--root-owner-group', `-Z${compressor}`, '-z1', '--build'];
+    run(['dpkg-deb', ...options, folder, file], env);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

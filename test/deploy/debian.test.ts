@@ -48,7 +48,8 @@ beforeAll(async () => {
   await buildExecutable(EXECUTABLE);
   // It would be removed at the end.
   if (existsSync('/etc/sign-in-relay')) throw new Error('this machine has a sign-in-relay already');
-  buildDebianPackage(EXECUTABLE, 'amd64', file);
+  // xz makes it smaller by a fifth, in 20 s in place of 2.
+  buildDebianPackage(EXECUTABLE, 'amd64', file, 'gzip');
   await run(['dpkg', '--install', file]);
 });
 afterAll(async () => {
