@@ -37,6 +37,8 @@ export interface Answer {
   readonly bytes: Buffer;
   /** From sending to the last byte. */
   readonly seconds: number;
+  /** `performance.now()` when it was sent. */
+  readonly startedAt: number;
 }
 
 /** Longer than the 15 s for which a relay may wait for its provider. */
@@ -66,8 +68,7 @@ export function send(baseUrl: string, call: Call): Promise<Answer> {
       response.on('close', () => fail('an answer cut short'));
       response.on('end', () => {
         clearTimeout(timer);
-        const seconds = (performance.now() - startedAt) / 1000;
-        resolve(answerOf(response, Buffer.concat(chunks), seconds));
+        resolve(answerOf(response, Buffer.concat(chunks), startedAt));
       });
     });
     call.signal?.addEventListener('abort', () => request.destroy(), { once: true });
@@ -78,9 +79,10 @@ export function send(baseUrl: string, call: Call): Promise<Answer> {
   return answer;
 }
 
-function answerOf(response: IncomingMessage, body: Buffer, seconds: number): Answer {
-  const { statusCode, headers } = response;
-  return { status: statusCode ?? 0, headers, body: body.toString('utf8'), bytes: body, seconds };
+function answerOf(response: IncomingMessage, bytes: Buffer, startedAt: number): Answer {
+  const { statusCode: status = 0, headers } = response;
+  const seconds = (performance.now() - startedAt) / 1000;
+  return { status, headers, body: bytes.toString('utf8'), bytes, seconds, startedAt };
 }
 
 function requestOptions(url: URL, call: Call): RequestOptions {

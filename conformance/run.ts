@@ -19,11 +19,15 @@ import { createRecordAnswer, createSecrets } from './records.ts';
 import { createRelay, type Session } from './relay.ts';
 import { createReport, listing, type Report } from './report.ts';
 import { runGroups } from './runner.ts';
+import { noteControl } from './slowness.ts';
 
 const PASSED = 0;
 const FAILED = 1;
 /** The suite itself could not do its work, so it says nothing about the relay. */
 const SUITE_ERROR = 2;
+
+/** How often it is measured how slow the machine is. */
+const CONTROL_MS = 500;
 
 class CannotRun extends Error {}
 
@@ -55,12 +59,17 @@ async function runAll(options: Options): Promise<Report> {
   await expectAnswer(options.baseUrl);
   if (options.unconfiguredUrl) await expectAnswer(options.unconfiguredUrl);
   const report = createReport(GROUPS, secrets.shorten, console.log);
+  const control = setInterval(
+    () => noteControl(send(options.baseUrl, { path: '/auth/done' })),
+    CONTROL_MS,
+  );
   await runGroups({
     groups: GROUPS,
     options,
     createKit: () => ({ options, provider, relay: createRelay(shared) }),
     report: report.add,
   });
+  clearInterval(control);
   provider.close();
   return report;
 }
