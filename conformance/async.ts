@@ -21,3 +21,24 @@ export async function atMost<T>(
   await Promise.all(times(workers, worker));
   if (errors.length > 0) throw errors[0];
 }
+
+/**
+ * Turns that `count` may have at once; others wait, the first first. Each call resolves, once it
+ * has a turn, with the function that ends it. Ending it twice is ending it once.
+ */
+export function createTurns(count: number): () => Promise<() => void> {
+  let free = count;
+  const waiting: (() => void)[] = [];
+  return async () => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    };
+  };
+}
