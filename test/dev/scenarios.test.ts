@@ -326,6 +326,20 @@ describe('dev: /next', () => {
   );
 });
 
+/** What is said of the sign-in of a device, without the time and the number. */
+function linesOf(device: string): string[] {
+  const output = dev.output();
+  const number = new RegExp(`#(\\d+) +"${device}"`).exec(output)?.[1];
+  const lines = output.split('\n');
+  return lines.flatMap((line) => new RegExp(`#${number} +(.*)`).exec(line)?.[1] ?? []);
+}
+
+/** A response may arrive before the line that was written before it. */
+const untilLastLinesAre = (device: string, expected: readonly string[]) =>
+  pollUntil(`the lines of "${device}" end with ${JSON.stringify(expected)}`, () =>
+    Bun.deepEquals(linesOf(device).slice(-expected.length), expected),
+  );
+
 describe('dev: what it says', () => {
   test('each sign-in in plain words, from the start to the acknowledgement', async () => {
     await dev.plan({ scenario: 'approve', auto: true });
@@ -336,11 +350,7 @@ describe('dev: what it says', () => {
     });
     await signIn(session);
     await acknowledge(dev, session);
-    await dev.untilShown('the device acknowledged what it received');
-    const output = dev.output();
-    const number = /#(\d+) +"TV of the words"/.exec(output)?.[1];
-    const lines = output.split('\n').filter((line) => line.includes(`#${number} `));
-    expect(lines.map((line) => line.replace(/^[\d:]+ +#\d+ +/, ''))).toEqual([
+    await untilLastLinesAre('TV of the words', [
       '"TV of the words" started a sign-in at dev, with code and ack; it is planned to end as "approve"',
       'the user is redirected to the provider',
       'the relay exchanged the code for tokens',
@@ -396,16 +406,6 @@ describe('dev: what it says', () => {
     for (const query of ['&cancel=1', '', '&ack=1']) {
       await dev.ask(`/auth/result?session=${cancelled.session}${query}`);
     }
-    const linesOf = (device: string) => {
-      const number = new RegExp(`#(\\d+) +"${device}"`).exec(dev.output())?.[1];
-      const lines = dev.output().split('\n');
-      return lines.flatMap((line) => new RegExp(`#${number} +(.*)`).exec(line)?.[1] ?? []);
-    };
-    // A response may arrive before the line that was written before it.
-    const untilLastLinesAre = (device: string, expected: readonly string[]) =>
-      pollUntil(`the lines of "${device}" end with ${JSON.stringify(expected)}`, () =>
-        Bun.deepEquals(linesOf(device).slice(-expected.length), expected),
-      );
     const expired = 'the sign-in expired: its polls get 410, so start again';
     for (const [device, { session }] of Object.entries({
       'planned to expire': planned,
