@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   poll,
-  pollOnce,
   pollUntilDone,
   type Result,
   start,
@@ -112,23 +111,6 @@ export async function park(relay: RelayProcess, session: string) {
   // It uses the same connection to the store, so it is answered after that look-up.
   await poll(relay, UNKNOWN_SECRET);
   return { answer };
-}
-
-/** As for a device that polled here before: the next claim of this relay is one script, and nothing goes before it. */
-export async function meetSession(relay: RelayProcess, session: string): Promise<void> {
-  const { status } = await pollOnce(relay, session);
-  if (status !== 204) throw new Error(`the session is not pending: ${status}`);
-}
-
-/**
- * Resolves when the relay has been notified of what the other one did before. Until then
- * it may assume that a session it knows is pending, and not look it up.
- */
-export async function untilHeard(relay: RelayProcess, other: RelayProcess): Promise<void> {
-  const { session } = await start(other);
-  const { answer } = await park(relay, session);
-  await other.ask(`/auth/result?session=${session}&cancel=1`);
-  await (await answer).body?.cancel();
 }
 
 /** The states of a session in Redis: pending, exchanging, completed, delivered. */

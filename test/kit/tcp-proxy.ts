@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { findFreePort } from './process.ts';
 
 /** `requests`: the server does not receive them. `replies`: it has executed the request, and the client does not learn of it. */
-type Stalled = false | 'requests' | 'replies';
+type Direction = 'requests' | 'replies';
 
 export interface CuttingProxy extends AsyncDisposable {
   readonly port: number;
@@ -15,9 +15,12 @@ export interface CuttingProxy extends AsyncDisposable {
   /** Destroys every connection; bytes that are held back are lost. */
   cutAll(): void;
   /** Holds bytes back, of new connections too, until `false`. */
-  stall(what: Stalled): void;
-  /** Holds replies back from the next request on that contains `text`, such as a script's SHA-1. Resolves when it came. */
-  stallRepliesTo(text: string): Promise<void>;
+  stall(what: Direction | false): void;
+  /**
+   * The same from the next request on that contains `text`, such as a script's SHA-1. Resolves with
+   * what was sent with that request. So a test need not know what a client asks before it.
+   */
+  stallFrom(text: string, what: Direction): Promise<Buffer>;
   /** All that was sent in either direction since the start or the last call of `forgetBytes`. */
   bytes(): Buffer;
   forgetBytes(): void;
@@ -25,7 +28,7 @@ export interface CuttingProxy extends AsyncDisposable {
 }
 
 interface Link {
-  stall(what: Stalled): void;
+  stall(what: Direction | false): void;
   cut(): void;
 }
 
@@ -33,19 +36,26 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
   const links = new Set<Link>();
   let current = targetPort;
   let parts: Buffer[] = [];
-  let stalled: Stalled = false;
-  let awaited: { readonly text: string; readonly came: () => void } | undefined;
+  let stalled: Direction | false = false;
+  let onChunk: (chunk: Buffer) => void = () => {};
 
-  function stall(what: Stalled): void {
+  function stall(what: Direction | false): void {
     stalled = what;
     for (const link of links) link.stall(what);
   }
   function see(chunk: Buffer): void {
     parts.push(chunk);
-    if (awaited === undefined || !chunk.includes(awaited.text)) return;
-    stall('replies');
-    awaited.came();
-    awaited = undefined;
+    onChunk(chunk);
+  }
+  function stallFrom(text: string, what: Direction): Promise<Buffer> {
+    return new Promise((came) => {
+      onChunk = (chunk) => {
+        if (!chunk.includes(text)) return;
+        onChunk = () => {};
+        stall(what);
+        came(chunk);
+      };
+    });
   }
   function cutAll(): void {
     for (const link of links) link.cut();
@@ -65,11 +75,7 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
   }
   return {
     url: `redis://127.0.0.1:${port}`,
-    ...{ port, cutAll, stall, stop, [Symbol.asyncDispose]: stop },
-    stallRepliesTo: (text) =>
-      new Promise((came) => {
-        awaited = { text, came };
-      }),
+    ...{ port, cutAll, stall, stallFrom, stop, [Symbol.asyncDispose]: stop },
     moveTo(port) {
       current = port;
     },

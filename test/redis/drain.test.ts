@@ -1,13 +1,13 @@
 /** SIGTERM in the middle of traffic, over Redis: for each code that was spent the tokens are delivered (docs/operating.md). */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import { poll, pollUntilDone, refresh, start } from '../kit/device.ts';
 import { DRAIN_FLUSH_MS } from '../kit/limits.ts';
 import { tokensFor } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import type { RelayProcess } from '../kit/relay.ts';
-import { meetSession, startRelayPair, untilHeard, untilSessionIs } from '../kit/relay-pair.ts';
+import { startCutOffPair, startRelayPair, untilSessionIs } from '../kit/relay-pair.ts';
 import { openRaw, statusOf } from '../kit/sockets.ts';
-import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
@@ -64,20 +64,14 @@ test.each([0, 10, 40])(
 );
 
 test('while Redis has delivered a result to this relay, which has not read the reply yet: the device gets it', async () => {
-  await redis.cli('FLUSHALL');
-  await using proxy = await startCuttingProxy(redis.port);
-  await using pair = await startRelayPair(redis.url, {
-    each: [{ env: { REDIS_URL: proxy.url } }, {}],
-  });
-  const [stopping, other] = pair.relays;
+  await using pair = await startCutOffPair();
+  const { redis, proxy, cutOff: stopping, other } = pair;
   const { session, state } = await start(other);
   const code = makeCode();
-  // Redis knows the script from here on, and this relay the session, so the claim is executed at once.
-  await meetSession(stopping, session);
   await bringCode(other, state, code);
-  await untilHeard(stopping, other);
-  proxy.stall('replies');
+  const asked = proxy.stallFrom(SCRIPTS.claim.sha1, 'replies');
   const answer = poll(stopping, session);
+  await asked;
   await untilSessionIs(redis, 'd');
   const exited = stopping.stop('SIGTERM');
   await untilFlushed(exited);

@@ -18,10 +18,8 @@ import { type RedisServer, startRedis, untilFrozen } from '../kit/redis/server.t
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import {
   type CutOffPair,
-  meetSession,
   startCutOffPair,
   startRelayPair,
-  untilHeard,
   untilSessionIs,
 } from '../kit/relay-pair.ts';
 import { openRaw, type RawConnection } from '../kit/sockets.ts';
@@ -58,13 +56,11 @@ async function takePair(): Promise<CutOffPair> {
   return { ...pair, [Symbol.asyncDispose]: giveBack };
 }
 
-/** A completed session, and what its device should receive. The relay that is cut off has met it. */
-async function complete({ cutOff, other: relay }: CutOffPair) {
-  const { session, state } = await start(relay);
-  await meetSession(cutOff, session);
+/** A completed session, and what its device should receive. */
+async function complete({ other }: CutOffPair) {
+  const { session, state } = await start(other);
   const code = makeCode();
-  expect((await bringCode(relay, state, code)).status).toBe(200);
-  await untilHeard(cutOff, relay);
+  expect((await bringCode(other, state, code)).status).toBe(200);
   return { session, tokens: tokensFor(code) };
 }
 
@@ -73,9 +69,10 @@ describe.concurrent('a claim that Redis has executed, and of which the relay doe
   async function startUnknownClaim(pair: CutOffPair) {
     const { redis, proxy, cutOff } = pair;
     const { session, tokens } = await complete(pair);
-    proxy.stall('replies');
+    const asked = proxy.stallFrom(SCRIPTS.claim.sha1, 'replies');
     const device = openRaw(cutOff.baseUrl);
     await device.send(`GET /auth/result?session=${session} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await asked;
     await untilSessionIs(redis, 'd');
     return { session, tokens, device };
   }
@@ -160,8 +157,9 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
   test('to a claim: the device gets a 204, and its tokens at another relay', async () => {
     await using pair = await takePair();
     const { session, tokens } = await complete(pair);
-    pair.proxy.stall('replies');
+    const asked = pair.proxy.stallFrom(SCRIPTS.claim.sha1, 'replies');
     const answer = pair.cutOff.ask(`/auth/result?session=${session}&wait=1`);
+    await asked;
     await untilSessionIs(pair.redis, 'd');
     expect((await answer).status).toBe(204);
     pair.proxy.stall(false);
@@ -173,8 +171,9 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
     const { redis, proxy, cutOff, other, provider } = pair;
     const { session, state } = await start(other);
     const code = makeCode();
-    proxy.stall('replies');
+    const asked = proxy.stallFrom(SCRIPTS.lease.sha1, 'replies');
     const page = bringCode(cutOff, state, code);
+    await asked;
     await untilSessionIs(redis, 'x');
     expect((await page).status).toBe(503);
     proxy.stall(false);
@@ -190,7 +189,7 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
       await using pair = await takePair();
       const { proxy, cutOff, other } = pair;
       const { link, state, session } = await startWithCode(other);
-      const asked = proxy.stallRepliesTo(SCRIPTS[verb].sha1);
+      const asked = proxy.stallFrom(SCRIPTS[verb].sha1, 'replies');
       const page = decide(cutOff, link);
       await asked;
       expect((await page).status).toBe(503);
@@ -206,7 +205,7 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
     await using pair = await takePair();
     const { proxy, cutOff, other } = pair;
     const { link, session } = await startWithCode(other);
-    const asked = proxy.stallRepliesTo(SCRIPTS.complete.sha1);
+    const asked = proxy.stallFrom(SCRIPTS.complete.sha1, 'replies');
     const page = decide(cutOff, link, 'decline');
     await asked;
     expect((await page).status).toBe(503);
@@ -246,8 +245,9 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     async (meanwhile) => {
       await using pair = await takePair();
       const { session, tokens } = await complete(pair);
-      pair.proxy.stall('replies');
+      const asked = pair.proxy.stallFrom(SCRIPTS.claim.sha1, 'replies');
       const answer = poll(pair.cutOff, session);
+      await asked;
       await untilSessionIs(pair.redis, 'd');
       await suspendFor(LONG_MS, pair, meanwhile);
       expect([(await answer).status, await (await answer).json()]).toEqual([200, tokens]);
@@ -259,9 +259,10 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     async (name) => {
       await using pair = await takePair();
       const { session, tokens } = await complete(pair);
-      pair.proxy.stall('replies');
+      const asked = pair.proxy.stallFrom(SCRIPTS.claim.sha1, 'replies');
       const device = new AbortController();
       const left = poll(pair.cutOff, session, { signal: device.signal });
+      await asked;
       await untilSessionIs(pair.redis, 'd');
       await suspend(pair.cutOff);
       pair.proxy.stall(false);
@@ -280,8 +281,9 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
       await using pair = await takePair();
       const { session, state } = await start(pair.other);
       const code = makeCode();
-      pair.proxy.stall('replies');
+      const asked = pair.proxy.stallFrom(SCRIPTS.lease.sha1, 'replies');
       const page = bringCode(pair.cutOff, state, code);
+      await asked;
       await untilSessionIs(pair.redis, 'x');
       await suspendFor(LONG_MS, pair, meanwhile);
       expect((await page).status).toBe(200);
@@ -297,8 +299,9 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     const held = pair.provider.gate.close();
     const page = bringCode(pair.cutOff, state, code);
     await held.arrived;
-    pair.proxy.stall('replies');
+    const asked = pair.proxy.stallFrom(SCRIPTS.complete.sha1, 'replies');
     held.release();
+    await asked;
     await untilSessionIs(pair.redis, 'c');
     await suspendFor(EXCHANGE_LEASE_MS + 1_000, pair);
     expect((await page).status).toBe(200);

@@ -58,21 +58,28 @@ await cutOff.complete(warmUp);
 await cutOff.claim(warmUp.pollSecret);
 await behind.refreshes.begin('warm-up');
 
-/** Resolves with the answer to what is asked while replies are held back, and then cut off. */
-async function cutAfter<T>(ask: () => Awaitable<T>, isDone: () => Promise<unknown>): Promise<T> {
-  proxy.stall('replies');
+/** A test that fails leaves the connection as the next one expects it. */
+afterEach(() => proxy.stall(false));
+
+/** Resolves with the answer to what is asked; the reply to `script` is held back, and then cut off. */
+async function cutAfter<T>(
+  script: Script,
+  ask: () => Awaitable<T>,
+  isDone: () => Promise<unknown>,
+): Promise<T> {
+  const asked = proxy.stallFrom(script.sha1, 'replies');
   const answer = ask();
+  await asked;
   await pollUntil('Redis has executed it', isDone);
   proxy.cutAll();
   proxy.stall(false);
   return answer;
 }
 
-/** The poll secret of a completed session, the only one in Redis. The caller has found it before, so its next request is the claim. */
-async function completeOnceKnown(repeatMs?: number): Promise<string> {
+/** The poll secret of a completed session, the only one in Redis. */
+async function completeOne(repeatMs?: number): Promise<string> {
   await redis.cli('FLUSHALL');
   const session = await register(other, { repeatMs });
-  expect(await cutOff.claim(session.pollSecret)).toEqual(PENDING);
   await other.lease(session);
   await other.complete(session);
   return session.pollSecret;
@@ -81,6 +88,7 @@ async function completeOnceKnown(repeatMs?: number): Promise<string> {
 test('lease: the same caller has it, and no other', async () => {
   const session = await register(other);
   const lease = await cutAfter(
+    SCRIPTS.lease,
     () => cutOff.lease(session),
     async () => (await other.getAuthorization(session)) === undefined,
   );
@@ -93,6 +101,7 @@ test('complete: it has succeeded, even if the device has received the tokens mea
   await cutOff.lease(session);
   let claims = 0;
   const completed = await cutAfter(
+    SCRIPTS.complete,
     () => cutOff.complete(session),
     async () => {
       if ((await other.claim(session.pollSecret)).state === 'claimed') claims += 1;
@@ -106,6 +115,7 @@ test('complete: it has succeeded, even if the device has received the tokens mea
 test('fail: it has succeeded', async () => {
   const session = await register(other);
   const failed = await cutAfter(
+    SCRIPTS.complete,
     () => cutOff.fail(session),
     async () => (await other.getAuthorization(session)) === undefined,
   );
@@ -115,8 +125,9 @@ test('fail: it has succeeded', async () => {
 test.each([undefined, ACK_MS])(
   'claim: the same caller has the tokens, and no other (repeatMs %p)',
   async (repeatMs) => {
-    const pollSecret = await completeOnceKnown(repeatMs);
+    const pollSecret = await completeOne(repeatMs);
     const claim = await cutAfter(
+      SCRIPTS.claim,
       () => cutOff.claim(pollSecret),
       async () => {
         await untilSessionIs(redis, 'd');
@@ -133,6 +144,7 @@ test('the turn of a refresh: the same caller has it', async () => {
   const before = await redis.keys(`${prefix}refresh:*`);
   const key = `mal ${randomUUID()}`;
   const turn = await cutAfter(
+    SCRIPTS.beginRefresh,
     () => behind.refreshes.begin(key),
     async () => (await redis.keys(`${prefix}refresh:*`)).length > before.length,
   );
@@ -150,11 +162,11 @@ test('lease by a relay that was paused for a minute meanwhile: it is repeated fo
     proxy.cutAll();
     proxy.stall(false);
   };
-  const asked = proxy.stallRepliesTo(SCRIPTS.lease.sha1);
+  const asked = proxy.stallFrom(SCRIPTS.lease.sha1, 'replies');
   const lease = store.lease(session);
   await asked;
   pausedMs = 60_000;
-  const askedAgain = proxy.stallRepliesTo(SCRIPTS.lease.sha1);
+  const askedAgain = proxy.stallFrom(SCRIPTS.lease.sha1, 'replies');
   cut();
   await askedAgain;
   cut();
@@ -171,7 +183,7 @@ describe('the repetitions are refused', () => {
     ask: () => Awaitable<unknown>,
     isDone: () => Promise<unknown>,
   ): Promise<void> {
-    const asked = proxy.stallRepliesTo(script.sha1);
+    const asked = proxy.stallFrom(script.sha1, 'replies');
     const failure = failureOf(Promise.resolve(ask()));
     await asked;
     await pollUntil('Redis has executed it', isDone);
@@ -180,12 +192,14 @@ describe('the repetitions are refused', () => {
     await allow();
   }
   /** The connection is cut before Redis has received what is asked. It may still come, so it is undone again and again for a while. */
-  async function refuseBefore(ask: () => Awaitable<unknown>): Promise<void> {
-    proxy.stall('requests');
+  async function refuseBefore(script: Script, ask: () => Awaitable<unknown>): Promise<Buffer> {
+    const asked = proxy.stallFrom(script.sha1, 'requests');
     const failure = failureOf(Promise.resolve(ask()));
+    const request = await asked;
     await cutAndRefuse();
     expect(await failure).toBeInstanceOf(StoreUnavailable);
     await allow();
+    return request;
   }
   async function cutAndRefuse(): Promise<void> {
     await redis.cli('ACL', 'SETUSER', 'default', '-evalsha');
@@ -198,31 +212,24 @@ describe('the repetitions are refused', () => {
   };
 
   test('claim: it is undone, and the next poll gets the tokens', async () => {
-    const pollSecret = await completeOnceKnown();
+    const pollSecret = await completeOne();
     await refuseAfter(SCRIPTS.claim, () => cutOff.claim(pollSecret), untilState('d'));
     await untilSessionIs(redis, 'c');
     expect(await other.claim(pollSecret)).toEqual(CLAIMED);
   });
 
   test('claim that Redis has not executed: undoing it leaves the claim of another poll as it is', async () => {
-    const pollSecret = await completeOnceKnown();
-    await refuseBefore(() => cutOff.claim(pollSecret));
+    const pollSecret = await completeOne();
+    await refuseBefore(SCRIPTS.claim, () => cutOff.claim(pollSecret));
     expect(await other.claim(pollSecret)).toEqual(CLAIMED);
     await behind.stores.sessions.settled();
     expect(await other.claim(pollSecret)).toEqual(GONE);
   });
 
   test('claim that reaches Redis only after it was undone: it is undone again', async () => {
-    const pollSecret = await completeOnceKnown();
-    proxy.forgetBytes();
-    proxy.stall('requests');
-    const failure = failureOf(Promise.resolve(cutOff.claim(pollSecret)));
-    await pollUntil('it is asked', () => proxy.bytes().includes(SCRIPTS.claim.sha1));
-    const late = proxy.bytes();
-    await cutAndRefuse();
-    expect(await failure).toBeInstanceOf(StoreUnavailable);
-    await allow();
-    await proxy.stallRepliesTo(SCRIPTS.undoClaim.sha1);
+    const pollSecret = await completeOne();
+    const late = await refuseBefore(SCRIPTS.claim, () => cutOff.claim(pollSecret));
+    await proxy.stallFrom(SCRIPTS.undoClaim.sha1, 'replies');
     const redisItself = connect(redis.port, '127.0.0.1');
     redisItself.write(late);
     await Promise.all([once(redisItself, 'data'), untilSessionIs(redis, 'd')]);
@@ -242,7 +249,7 @@ describe('the repetitions are refused', () => {
 
   test('lease that Redis has not executed: undoing it leaves the lease of another instance as it is', async () => {
     const session = await register(other);
-    await refuseBefore(() => cutOff.lease(session));
+    await refuseBefore(SCRIPTS.lease, () => cutOff.lease(session));
     expect(await other.lease(session)).toBeDefined();
     await behind.stores.sessions.settled();
     expect(await cutOff.lease(session)).toBeUndefined();
@@ -259,8 +266,9 @@ describe('the repetitions are refused', () => {
     await redis.cli('FLUSHALL');
     const session = await register(other);
     await cutOff.lease(session);
-    proxy.stall('replies');
+    const asked = proxy.stallFrom(SCRIPTS.complete.sha1, 'replies');
     const completed = cutOff.complete(session);
+    await asked;
     await untilSessionIs(redis, 'c');
     await cutAndRefuse();
     await Bun.sleep(STORE_PATIENCE_MS);
