@@ -57,6 +57,7 @@ test('with a wrong setting every request gets a 503, and the log says all that i
   await using relay = await startWorkers({ PORT: '8080', SESSION_SECONDS: 'long' });
   const refused = await relay.ask('/auth/start', startRequest());
   expect([refused.status, await refused.text()]).toEqual([503, 'OAuth proxy not configured\n']);
-  const wrong = relay.events('setting').filter(({ level }) => level === 'error');
+  const wrong = await relay.waitForEvents('setting', 2);
+  expect(wrong.every(({ level }) => level === 'error')).toBe(true);
   expect(wrong.map(({ setting }) => setting).toSorted()).toEqual(['PORT', 'SESSION_SECONDS']);
 });
