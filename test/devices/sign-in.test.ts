@@ -161,9 +161,13 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
   if (platform !== WEB_TV)
     test('killed while the user signs in, and the power fails while it saves: the next start signs in', async () => {
       await using app = await install();
-      const killed = app.run(relay.baseUrl);
+      const proxy = await startProxy(relay.baseUrl);
+      const killed = app.run(proxy.url);
       await killed.link();
+      await pollUntil('it polls', () => proxy.session());
       killed.kill?.();
+      proxy[Symbol.dispose]();
+      // Nothing that it had started goes on.
       await killed.ended;
       app.truncate?.();
       await expectTokens(app, ...(await signInAgain(app)));

@@ -132,7 +132,8 @@ show() {
 # The countdown is the clock of the sign-in, too: the time of day may not be set yet, or jump.
 start_countdown() {
   left=$1
-  while [ "$left" -ge 0 ]; do
+  # After a SIGKILL no trap runs, and the countdown ends by itself.
+  while [ "$left" -ge 0 ] && kill -0 $$ 2>/dev/null; do
     printf '\r%d:%02d ' $((left / 60)) $((left % 60)) >&2
     sleep 1
     left=$((left - 1))
