@@ -1,7 +1,7 @@
 /** The dev provider's pages as a user sees them, in Chromium. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { findViolations, launchChromium } from '../kit/chromium.ts';
+import { DECLINED, findViolations, follow, launchChromium } from '../kit/chromium.ts';
 import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
 
@@ -48,11 +48,11 @@ test('the list: tries an ending here, and plans one for the next sign-in', async
   await page.getByRole('link', { name: 'deny-at-relay' }).click();
   // The confirmation page of the relay, which only this ending has for the long link.
   expect(page.url()).toStartWith(dev.relayUrl);
-  await press(page, 'Decline');
+  expect(await follow(page, () => press(page, 'Decline'))).toMatchObject(DECLINED);
   await page.goto(dev.providerUrl);
   const latest = page.getByRole('row', { name: '/try/deny-at-relay deny-at-relay' });
   expect(await latest.innerText()).toContain('access_denied');
-  await press(page, 'Plan no-code for the next sign-in');
+  await follow(page, () => press(page, 'Plan no-code for the next sign-in'));
   expect(await page.getByText('Planned: no-code').count()).toBe(1);
   const { session, url } = await start(dev, 'dev');
   await page.goto(url);
