@@ -47,6 +47,9 @@ export const HEADERS_CHECK_MS = 4 * SECOND_MS;
 /** How often the files of a certificate are checked. Renewals come weeks before expiry. */
 export const CERTIFICATE_CHECK_MS = 5 * SECOND_MS;
 
+/** How often a relay that was started in a terminal looks whether that is still open. */
+export const TERMINAL_CHECK_MS = SECOND_MS;
+
 /** An idle connection stays open this much longer than a poll is held. */
 export const IDLE_MARGIN_SECONDS = 25;
 

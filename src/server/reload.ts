@@ -4,6 +4,7 @@
  */
 import { isatty } from 'node:tty';
 import type { Admin } from '../admin/admin.ts';
+import { TERMINAL_CHECK_MS } from '../limits.ts';
 import { log } from '../log.ts';
 import type { Service } from '../service.ts';
 import type { SettingsReading, SettingWarning } from '../settings/index.ts';
@@ -18,7 +19,8 @@ export interface Reload {
  * signal means that the terminal of the relay was closed.
  */
 export function reloadAtSignal(readAgain: () => SettingsReading, onHangUp: () => void): Reload {
-  const terminals = [0, 1, 2].filter((stream) => isatty(stream));
+  let terminals = [0, 1, 2].filter((stream) => isatty(stream));
+  let closed: readonly number[] = [];
   let running: { service: Service; admin: Admin | undefined } | undefined;
   let isDue = false;
   let isReloading = false;
@@ -40,6 +42,12 @@ export function reloadAtSignal(readAgain: () => SettingsReading, onHangUp: () =>
     isDue = true;
     void reload();
   });
+  // A relay that lives on (`disown`, `setsid`) is none in a terminal any more. The signal of a
+  // terminal that closes comes before the second look, also if the machine slept meanwhile.
+  setInterval(() => {
+    terminals = terminals.filter((stream) => !closed.includes(stream));
+    closed = terminals.filter((stream) => !isatty(stream));
+  }, TERMINAL_CHECK_MS).unref();
   return {
     start(service, admin) {
       running = { service, admin };
