@@ -1,5 +1,4 @@
 /** The command line: runs a command, prints help or version, or serves. */
-import { readFileSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs, parseEnv } from 'node:util';
 import { FETCHES_AT_ONCE } from '../limits.ts';
 import { createLogOutput, describeError, log, startLog } from '../log.ts';
@@ -13,9 +12,10 @@ import {
   describeFaults,
   readSettings,
   type Settings,
-  type SettingsReading,
   settingsHelp,
 } from '../settings/index.ts';
+import type { Environment } from '../settings/reading.ts';
+import { readTextFile } from '../text-file.ts';
 import { DESCRIPTION, VERSION } from '../version.ts';
 
 const USAGE = `sign-in-relay ${VERSION}: ${DESCRIPTION}
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   const runtime = await loadRuntime();
   if (options.version) return print(`${VERSION} on ${runtime.name}\n`);
-  await start(createReader(options, WRONG_SETTINGS), runtime);
+  await start(readEnvironment(options, WRONG_SETTINGS), runtime);
 }
 
 /**
@@ -58,9 +58,8 @@ async function main(): Promise<void> {
  */
 const WRONG_SETTINGS = 78;
 
-/** `readAgain` reads the files of secrets again, in the same environment. */
-async function start(readAgain: () => SettingsReading, runtime: Runtime): Promise<void> {
-  const read = readAgain();
+async function start(environment: Environment, runtime: Runtime): Promise<void> {
+  const read = readSettings(environment, readTextFile);
   const { logLevel: level, logFormat } = read.ok ? read.settings : read;
   const format = logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
   startLog({ level, format, write: createLogOutput(process.stdout, process.stderr) });
@@ -74,7 +73,9 @@ async function start(readAgain: () => SettingsReading, runtime: Runtime): Promis
     return failInLog(countWrong(read.faults), WRONG_SETTINGS);
   }
   try {
-    await serve(read.settings, runtime, readAgain);
+    // The picture is read once: where it is gone, secrets can still be renewed.
+    const later = { ...environment, LOGO: '' };
+    await serve(read.settings, runtime, () => readSettings(later, readTextFile));
   } catch (error) {
     const problem = describeStartFailure(error, read.settings);
     if (problem === undefined) fail(describeUnexpected(error));
@@ -88,6 +89,9 @@ function failInLog(problem: string, exitCode = 1): void {
   log.error('not_started', { problem });
   process.stdout.write('', () => process.exit(exitCode));
 }
+
+/** Where the relay listens. */
+const LISTEN_SETTINGS = ['HOST', 'PORT', 'TLS_CERT_FILE', 'TLS_KEY_FILE'];
 
 /** For the commands that read the settings. */
 const SETTINGS_OPTIONS = { 'env-file': { type: 'string' } } as const;
@@ -121,12 +125,18 @@ const COMMANDS = {
     });
     const { check } = await import('./check/check.ts');
     const { json: asJson = false, relay: relayUrl } = options;
-    const target = relayUrl === undefined ? { read: createReader(options)() } : { relayUrl };
+    const target =
+      relayUrl === undefined
+        ? { read: readSettings(readEnvironment(options), readTextFile) }
+        : { relayUrl };
     end(await check({ target, runtime: await loadRuntime(), asJson }));
   },
   async health(args: readonly string[]) {
     const options = readFlags(args, { ...SETTINGS_OPTIONS, ready: { type: 'boolean' } });
-    const read = createReader(options)();
+    const environment = readEnvironment(options);
+    // Nothing else: a secret that cannot be read now does not stop the relay that runs.
+    const where = LISTEN_SETTINGS.map((name) => [name, environment[name]]);
+    const read = readSettings(Object.fromEntries(where), readTextFile);
     if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
     const { askHealth } = await import('./health.ts');
     end(await askHealth(read.settings, options.ready ? '/ready' : '/health'));
@@ -175,20 +185,26 @@ function readFlags<const Options extends NonNullable<ParseArgsConfig['options']>
 }
 
 /** The environment takes precedence over the file, even where it sets an empty value. */
-function createReader(options: { readonly 'env-file'?: string | undefined }, failureCode = 1) {
-  const { 'env-file': file } = options;
-  const variables = file === undefined ? {} : parseEnv(readEnvFile(file, failureCode));
-  const environment = { ...variables, ...process.env };
-  return () => readSettings(environment, readFileSync);
+function readEnvironment(
+  { 'env-file': file }: { readonly 'env-file'?: string | undefined },
+  failureCode = 1,
+): Environment {
+  return { ...(file !== undefined && readEnvFile(file, failureCode)), ...process.env };
 }
 
-function readEnvFile(file: string, failureCode: number): string {
+function readEnvFile(file: string, failureCode: number): Environment {
+  const failWith = (problem: string) =>
+    fail(`--env-file ${JSON.stringify(file)} ${problem}\n`, failureCode);
+  let text: string;
   try {
-    return readFileSync(file, 'utf8');
+    text = readTextFile(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return fail(`--env-file ${JSON.stringify(file)} cannot be read (${code})\n`, failureCode);
+    return failWith(`cannot be read (${code})`);
   }
+  // Otherwise none of its names would be known, and the relay would start without them.
+  if (text.includes('\0')) return failWith('must be text in UTF-8');
+  return parseEnv(text);
 }
 
 /**

@@ -1,10 +1,11 @@
 /** Reads the certificate and its key from files, and reads them again when they change. */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { CERTIFICATE_CHECK_MS } from '../limits.ts';
 import { log } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
 import type { TlsFiles } from '../settings/index.ts';
+import { readTextFile } from '../text-file.ts';
 import type { Certificate } from './runtime.ts';
 
 /** The files cannot be used. The message begins with the setting and contains nothing of a file. */
@@ -81,7 +82,7 @@ function readCertificate({ certFile, keyFile }: TlsFiles): Certificate {
 function readPem(setting: string, path: string, label: string): string {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readTextFile(path, 'utf8');
   } catch (error) {
     throw new CertificateProblem(
       `${setting} must name a file that can be read (${codeOf(error) || 'unreadable'})`,

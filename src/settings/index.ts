@@ -128,7 +128,8 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = relay;
   if (certFile && !keyFile) reject(reading, 'TLS_KEY_FILE', 'must be set: TLS_CERT_FILE is set');
   if (keyFile && !certFile) reject(reading, 'TLS_CERT_FILE', 'must be set: TLS_KEY_FILE is set');
-  if (relay.ADMIN_PORT !== undefined && relay.ADMIN_PORT === relay.PORT) {
+  const isSocket = relay.HOST?.startsWith('unix:') ?? false;
+  if (!isSocket && relay.ADMIN_PORT !== undefined && relay.ADMIN_PORT === relay.PORT) {
     reject(reading, 'ADMIN_PORT', 'must not be the same as PORT');
   }
   if (faults.length > 0) {
@@ -145,10 +146,7 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     adminNames: relay.ADMIN_NAMES ?? [],
     adminToken: relay.ADMIN_TOKEN,
     tls: certFile && keyFile ? { certFile, keyFile } : undefined,
-    trustedProxyCidrs: [
-      ...(relay.TRUSTED_PROXY_CIDRS ?? []),
-      ...(relay.HOST?.startsWith('unix:') ? [SOCKET_PEER] : []),
-    ],
+    trustedProxyCidrs: [...(relay.TRUSTED_PROXY_CIDRS ?? []), ...(isSocket ? [SOCKET_PEER] : [])],
     providers: enabled.filter((provider): provider is ProviderConfig => !('issuer' in provider)),
     discoveries: enabled.filter((provider) => 'issuer' in provider),
     providerOrder: relay.PROVIDERS,

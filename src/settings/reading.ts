@@ -6,7 +6,7 @@ import { type SettingFault, type SettingWarning, showValue } from './problems.ts
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A picture is read as ISO 8859-1, so that each character is one byte. `readFileSync` of node:fs is one. */
+/** A picture is read as ISO 8859-1, so that each character is one byte. `readTextFile` is one. */
 export type ReadFile = (path: string, encoding: 'utf8' | 'latin1') => string;
 
 /** One reading of the environment, with the faults and warnings found so far. */

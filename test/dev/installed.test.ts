@@ -99,6 +99,23 @@ describe.each([
     expect([check.exitCode, check.output]).toEqual([1, expect.stringContaining('LOG_LEVEL')]);
   });
 
+  test('a byte order mark before the settings is not part of the first name', async () => {
+    const port = await findFreePort();
+    const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-')), 'relay.env');
+    writeFileSync(file, `\uFEFFAPP_NAME=Acme\r\nPORT=${port}\r\n`);
+    const relay = await startRelay(env, { command: [command, '--env-file', file], port });
+    expect(await (await relay.ask('/')).text()).toContain('Acme');
+    expect(await relay.stop()).toBe(0);
+  });
+
+  test('a file in UTF-16, as PowerShell writes it, is refused: none of its settings would be read', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-')), 'relay.env');
+    writeFileSync(file, '\uFEFFPORT=8123\r\n', 'utf16le');
+    const { exitCode, output } = await runChild([command, '--env-file', file], { env });
+    const problem = `--env-file ${JSON.stringify(file)} must be text in UTF-8\n`;
+    expect([exitCode, output]).toEqual([78, problem]);
+  });
+
   test.each<[number, string[]]>([
     [78, []],
     [1, ['check']],

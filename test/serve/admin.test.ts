@@ -233,6 +233,21 @@ describe('/ready', () => {
   });
 });
 
+test('`health` needs no setting but where the relay listens: a secret that is gone does not make it sick', async () => {
+  const relay = await startRelay();
+  const env = { HOST: '127.0.0.1', PORT: String(relay.port), MAL_CLIENT_SECRET_FILE: '/none' };
+  const health = (more = {}) => runRelay({ ...env, ...more }, { args: ['health'] });
+  expect(await health({ LOGO: '/none', CONFIRM: 'perhaps' })).toEqual({
+    exitCode: 0,
+    output: 'ok\n',
+  });
+  expect(await health({ PORT: 'none' })).toMatchObject({
+    exitCode: 1,
+    output: expect.stringContaining('PORT'),
+  });
+  await relay.stop();
+});
+
 test('`health` shows as text whatever answers there', async () => {
   using other = Bun.serve({
     port: 0,

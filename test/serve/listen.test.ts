@@ -202,12 +202,12 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       relay = await startRelay(env);
     });
 
-    /** As certbot does: each file is replaced by another one. */
-    async function install(): Promise<string> {
+    /** As certbot does: each file is replaced by another one. `before`: what is written before each text. */
+    async function install(before = ''): Promise<string> {
       const { cert, key } = await makeSelfSigned();
       for (const [file, text] of [
-        [keyFile, key],
-        [certFile, cert],
+        [keyFile, before + key],
+        [certFile, before + cert],
       ] as const) {
         writeFileSync(`${file}.new`, text);
         renameSync(`${file}.new`, file);
@@ -236,10 +236,12 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       expect([exitCode, output]).toEqual([1, expect.stringContaining(`PORT is ${relay.port}`)]);
     });
 
+    const sendHangUp = () => process.kill(relay.pid, 'SIGHUP');
     test.each([
-      ['by themselves', () => {}],
-      ['at SIGHUP', () => process.kill(relay.pid, 'SIGHUP')],
-    ])('changed files are taken up %s, and no poll is dropped', async (_, notify) => {
+      ['by themselves', () => {}, ''],
+      ['at SIGHUP', sendHangUp, ''],
+      ['with a byte order mark before them', sendHangUp, '\uFEFF'],
+    ])('changed files are taken up %s, and no poll is dropped', async (_, notify, before) => {
       const tlsRelay = {
         ask: (path: string, init?: RequestInit) => askTls(relay.port, path, init),
       };
@@ -247,12 +249,12 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       const parked = relay.events('poll_waiting').length;
       const polled = askTls(relay.port, `/auth/result?session=${session}`);
       await relay.untilParked(parked + 1);
-      const before = (await shownCertificate()).fingerprint256;
+      const shown = (await shownCertificate()).fingerprint256;
       const renewals = relay.events('certificate_renewed').length;
-      await install();
+      await install(before);
       notify();
       await relay.waitForEvents('certificate_renewed', renewals + 1);
-      expect((await shownCertificate()).fingerprint256).not.toBe(before);
+      expect((await shownCertificate()).fingerprint256).not.toBe(shown);
       const code = makeCode();
       expect((await bringCode(tlsRelay, state, code)).status).toBe(200);
       expect(await (await polled).json()).toMatchObject(tokensFor(code));

@@ -1,11 +1,12 @@
 /** What SIGHUP reads again while the relay runs (docs/rotating.md). */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reloadAtSignal } from '../../src/server/reload.ts';
 import { runTurns } from '../kit/clock.ts';
 import { poll, refresh, start } from '../kit/device.ts';
+import { TERMINAL_CHECK_MS } from '../kit/limits.ts';
 import { findFreePort } from '../kit/process.ts';
 import { discoveryDocumentOf, serveUpstream, startSilentIssuer } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
@@ -21,7 +22,7 @@ import { plantSecret } from '../kit/secrets.ts';
 import { createTestService, SETTINGS } from '../kit/service.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 import { bringCode, bringCodeWhenPossible, makeCode, startWhenPossible } from '../kit/user.ts';
-import { createGate } from '../kit/wait.ts';
+import { createGate, pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(30_000);
 await buildForNode();
@@ -143,6 +144,35 @@ describe.each(RUNTIMES)('the client secret, on %s', (_, command) => {
     expect(await reload(relay)).toEqual(['MAL_CLIENT_SECRET_FILE']);
     expect(await signIn(relay)).toBe(200);
     expect(provider.secrets()).toEqual([before, after]);
+    await relay.stop();
+  });
+
+  test('the picture of LOGO is not read again: a relay whose picture is gone takes a new secret', async () => {
+    const after = newSecret();
+    using provider = serveProvider();
+    const MAL_CLIENT_SECRET_FILE = writeSecret(newSecret());
+    const LOGO = writeSecret('<svg xmlns="http://www.w3.org/2000/svg"/>');
+    const env = { MAL_TOKEN_URL: provider.url, MAL_CLIENT_SECRET_FILE, LOGO };
+    const relay = await startRelay(env, { command });
+    rmSync(LOGO);
+    writeFileSync(MAL_CLIENT_SECRET_FILE, after);
+    expect(await reload(relay)).toEqual(['MAL_CLIENT_SECRET_FILE']);
+    expect(await signIn(relay)).toBe(200);
+    expect(provider.secrets()).toEqual([after]);
+    expect((await relay.ask('/logo')).status).toBe(200);
+    await relay.stop();
+  });
+
+  test('a byte order mark before it, as some editors write one, is not part of it', async () => {
+    const secret = newSecret();
+    using provider = serveProvider();
+    const MAL_CLIENT_SECRET_FILE = writeSecret(`\uFEFF${secret}\n`);
+    const relay = await startRelay(
+      { MAL_TOKEN_URL: provider.url, MAL_CLIENT_SECRET_FILE },
+      { command },
+    );
+    expect(await signIn(relay)).toBe(200);
+    expect(provider.secrets()).toEqual([secret]);
     await relay.stop();
   });
 
@@ -305,6 +335,30 @@ describe('a relay in a terminal', () => {
     await terminal.untilShown('secrets_reloaded');
     terminal.type(CTRL_C);
     expect(await terminal.exited).toBe(0);
+  });
+
+  test('that lives on without it reads its files at SIGHUP', async () => {
+    const [log, pid] = [join(folder, 'log'), join(folder, 'pid')];
+    // In a session of its own, so that the terminal that is closed sends it no signal.
+    const relayLine = `echo $$ > ${pid}; exec "$@" > ${log} 2>&1`;
+    // Without the redirection a command in the background has no terminal.
+    const line = `exec 3<&0; setsid sh -c '${relayLine}' sh "$@" <&3 & wait`;
+    const env = { PORT: '0', MAL_CLIENT_ID: 'id', MAL_CLIENT_SECRET_FILE };
+    const terminal = startInTerminal(['sh', '-c', line, 'sh', process.execPath, MAIN], { env });
+    const untilLogged = (event: string) =>
+      pollUntil(event, () => existsSync(log) && readFileSync(log, 'utf8').includes(event));
+    await untilLogged('listening');
+    terminal.close();
+    await terminal.exited;
+    const relay = Number(readFileSync(pid, 'utf8'));
+    try {
+      // It looks twice.
+      await Bun.sleep(3 * TERMINAL_CHECK_MS);
+      process.kill(relay, 'SIGHUP');
+      await untilLogged('secrets_reloaded');
+    } finally {
+      process.kill(relay, 'SIGKILL');
+    }
   });
 
   test('ends when its terminal is closed, which is a SIGHUP too', async () => {

@@ -33,6 +33,8 @@ test('ADMIN_PORT must not be PORT', () => {
   expect(faultsOf({ PORT: '9090', ADMIN_PORT: '9090' })).toEqual([
     'ADMIN_PORT must not be the same as PORT',
   ]);
+  // PORT has no effect then.
+  expect(faultsOf({ HOST: 'unix:/run/relay', PORT: '9090', ADMIN_PORT: '9090' })).toEqual([]);
 });
 
 test('an empty or blank setting counts as not set', () => {
