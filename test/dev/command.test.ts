@@ -1,7 +1,7 @@
 /** `sign-in-relay dev` as it is started: its options, its terminal, its certificate, its page in a browser. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sortAddresses } from '../../src/cli/dev/address.ts';
@@ -15,6 +15,8 @@ import { MAIN, ROOT } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 
 setDefaultTimeout(60_000);
+
+const DAY_MS = 86_400_000;
 
 const lanAddress = Object.values(networkInterfaces())
   .flat()
@@ -53,6 +55,16 @@ describe('dev: options', () => {
     const ended = await runChild([process.execPath, MAIN, 'dev', '--port', String(dev.port)]);
     expect(ended.exitCode).toBe(1);
     expect(ended.output).toContain(`Port ${dev.port} is taken`);
+  });
+
+  test('the port of the provider is taken → 1, and no relay goes on without it', async () => {
+    await using other = await startDev();
+    const port = other.port - 1;
+    const ended = await runChild([process.execPath, MAIN, 'dev', '--port', String(port)]);
+    expect(ended.exitCode).toBe(1);
+    expect(ended.output).toBe(
+      `Port ${other.port} is taken by another program. Choose another with --port.\n`,
+    );
   });
 
   test('only this machine reaches it, unless asked otherwise', async () => {
@@ -159,6 +171,31 @@ describe('dev --https', () => {
     expect(read.checkPrivateKey(createPrivateKey(key))).toBe(true);
     // Server authentication, without which macOS trusts none.
     expect(read.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
+  });
+});
+
+describe('dev --https: its certificate', () => {
+  test('one that was made while the clock was ahead is replaced', async () => {
+    const cache = mkdtempSync(join(tmpdir(), 'sign-in-relay-cache-'));
+    const file = join(cache, 'sign-in-relay', 'dev-certificate.pem');
+    const { key, cert } = createCertificate(['localhost', '127.0.0.1'], Date.now() + 60 * DAY_MS);
+    mkdirSync(join(cache, 'sign-in-relay'));
+    writeFileSync(file, key + cert);
+    const options = { args: ['--https'], env: { XDG_CACHE_HOME: cache } };
+    await using _dev = await startDev({ ...options, origin: 'https://127.0.0.1' });
+    const [, kept = ''] = readFileSync(file, 'utf8').split(/(?=-----BEGIN CERTIFICATE-----)/);
+    expect(Date.parse(new X509Certificate(kept).validFrom)).toBeLessThan(Date.now());
+  });
+
+  test('a user without a name and without HOME gets one that is not kept', async () => {
+    const nobody = ['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups', '--'];
+    await using dev = await startDev({
+      args: ['--https'],
+      command: [...nobody, process.execPath, MAIN],
+      env: { XDG_CACHE_HOME: '' },
+      origin: 'https://127.0.0.1',
+    });
+    expect(dev.output()).toContain('Its certificate');
   });
 });
 

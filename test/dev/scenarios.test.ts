@@ -268,6 +268,37 @@ describe('dev: the device grant', () => {
   });
 });
 
+test.each(['restart', 'forgotten'] as const)(
+  'dev: two sign-ins that end as %s at once share one restart, also with a second tap',
+  async (scenario) => {
+    const planned = { scenario, auto: false, seconds: 1 };
+    const urls = [];
+    const sessions: string[] = [];
+    for (const device of ['one of two', 'two of two']) {
+      await dev.plan(planned);
+      const { url, session } = await start(dev, 'dev', { device });
+      sessions.push(session);
+      urls.push((await dev.ask(url)).headers.get('location') ?? '');
+    }
+    const tap = (url: string) => {
+      const form = new URLSearchParams({ name: 'Ada', ending: scenario });
+      return dev.askProvider(url, { method: 'POST', body: form });
+    };
+    const shownBefore = dev.output().length;
+    const taps = await Promise.all([...urls, ...urls].map(tap));
+    for (const { status } of taps) expect(status).toBe(303);
+    const callbacks = taps.slice(0, 2).map(({ headers }) => headers.get('location') ?? '');
+    for (const callback of callbacks) await dev.ask(callback);
+    for (const session of sessions) {
+      const { result } = await pollToTheEnd(session);
+      expect(result).toEqual(scenario === 'restart' ? TOKENS : 'gone');
+    }
+    const shown = dev.output().slice(shownBefore);
+    expect(shown.match(/the relay restarts/g)).toHaveLength(1);
+    expect(shown).not.toContain('reports a fault');
+  },
+);
+
 describe('dev: /next', () => {
   test('plans in the order in which sign-ins start, shows them, and forgets them', async () => {
     await dev.plan({ scenario: 'deny', auto: true });

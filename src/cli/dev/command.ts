@@ -105,7 +105,13 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
   });
   relay.listenOn(relayListener);
   await open(relayListener, port);
-  await open(providerListener, port + 1);
+  try {
+    await open(providerListener, port + 1);
+  } catch (error) {
+    // Half of it would go on, and the process with it.
+    await relayListener.close();
+    throw error;
+  }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => process.exit(0));
   }
@@ -191,17 +197,16 @@ function introduce({ lan, https, services }: DevOptions, addresses: Addresses, s
  * need not be told again. Readable only by its owner.
  */
 function keepCertificate(hosts: readonly string[]): Certificate {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  const file = join(cache, 'sign-in-relay', 'dev-certificate.pem');
   try {
-    const pem = readFileSync(file, 'utf8');
+    const pem = readFileSync(certificateFile(), 'utf8');
     const [key = '', cert = ''] = pem.split(/(?=-----BEGIN CERTIFICATE-----)/);
     if (isGoodFor(new X509Certificate(cert), hosts)) return { key, cert };
   } catch {
-    // None yet, or unreadable.
+    // None yet, or unreadable, or a user without a name has no home (`docker run --user`).
   }
   const made = createCertificate([...new Set(hosts)], Date.now());
   try {
+    const file = certificateFile();
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     writeFileSync(file, made.key + made.cert, { mode: 0o600 });
     chmodSync(file, 0o600);
@@ -211,11 +216,20 @@ function keepCertificate(hosts: readonly string[]): Certificate {
   return made;
 }
 
+function certificateFile(): string {
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  return join(cache, 'sign-in-relay', 'dev-certificate.pem');
+}
+
 /** Renewed this long before it expires. */
 const RENEW_MS = 30 * 86_400_000;
 
 function isGoodFor(certificate: X509Certificate, hosts: readonly string[]): boolean {
-  const isFresh = Date.parse(certificate.validTo) - Date.now() > RENEW_MS;
+  const nowMs = Date.now();
+  // The clock may have been ahead when it was made.
+  const isFresh =
+    Date.parse(certificate.validFrom) <= nowMs &&
+    Date.parse(certificate.validTo) - nowMs > RENEW_MS;
   const fits = (host: string) =>
     (isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host)) !== undefined;
   return isFresh && hosts.every(fits);

@@ -110,6 +110,23 @@ export function createDevRelay(options: DevRelayOptions) {
     options.say(explainRefusal({ what, status, text }, offered));
   }
 
+  async function restartOnce(seconds: number, keepsSignIns: boolean): Promise<void> {
+    options.say(`the relay restarts: it drains, then is down for ${seconds} s`);
+    await Promise.all(services.all().map((service) => service.drain()));
+    await listener?.close();
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+    for (const service of services.all()) service.close();
+    if (!keepsSignIns) {
+      signIns.forgetAll();
+      stores = createStores(signIns, settings.maxSessions);
+    }
+    services = createServices();
+    await listener?.open();
+    const kept = keepsSignIns ? 'every sign-in is still there' : 'it has forgotten every sign-in';
+    options.say(`the relay is up again: ${kept}`);
+  }
+
+  let restarting: { readonly keepsSignIns: boolean; readonly done: Promise<void> } | undefined;
   let onAutoStart: ((signIn: DevSignIn) => void) | undefined;
 
   return {
@@ -128,21 +145,17 @@ export function createDevRelay(options: DevRelayOptions) {
       listener = opened;
     },
 
-    /** As in production: it drains, is down, and listens again. */
-    async restart(seconds: number, keepsSignIns: boolean): Promise<void> {
-      options.say(`the relay restarts: it drains, then is down for ${seconds} s`);
-      await Promise.all(services.all().map((service) => service.drain()));
-      await listener?.close();
-      await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
-      for (const service of services.all()) service.close();
-      if (!keepsSignIns) {
-        signIns.forgetAll();
-        stores = createStores(signIns, settings.maxSessions);
-      }
-      services = createServices();
-      await listener?.open();
-      const kept = keepsSignIns ? 'every sign-in is still there' : 'it has forgotten every sign-in';
-      options.say(`the relay is up again: ${kept}`);
+    /** As in production: it drains, is down, and listens again. Taps that ask for the same meanwhile share one restart. */
+    restart(seconds: number, keepsSignIns: boolean): Promise<void> {
+      const other = restarting;
+      if (other?.keepsSignIns === keepsSignIns) return other.done;
+      const before = Promise.resolve(other?.done).catch(() => {});
+      const done = before.then(() => restartOnce(seconds, keepsSignIns));
+      const current = { keepsSignIns, done };
+      restarting = current;
+      return done.finally(() => {
+        if (restarting === current) restarting = undefined;
+      });
     },
 
     close(): void {
