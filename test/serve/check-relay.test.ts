@@ -53,6 +53,24 @@ test('a relay that is ready, although its Redis is full', async () => {
   }
 });
 
+test('a relay that holds polls for longer than the check waits is asked for less', async () => {
+  const waits: (string | null)[] = [];
+  using relay = serveUpstream(({ url, method }) => {
+    const { pathname, searchParams } = new URL(url);
+    if (pathname === '/services') {
+      return Response.json({ services: [{ service: 'mal', name: 'MyAnimeList', blind: 'no' }] });
+    }
+    if (method === 'POST') return Response.json({ session: 'B'.repeat(24) });
+    if (searchParams.get('session')?.startsWith('B') && !searchParams.has('cancel')) {
+      waits.push(searchParams.get('wait'));
+    }
+    return new Response(null, { status: 204 });
+  });
+  const { textOf } = await checkRelay(new URL(relay.url).origin);
+  expect(textOf('poll')).toContain('nothing cut it');
+  expect(waits).toEqual(['50']);
+});
+
 test('a proxy that changes responses, and cuts polls', async () => {
   using proxy = serveUpstream(({ url, method }) => {
     const { pathname } = new URL(url);

@@ -18,6 +18,7 @@ import {
   startRelay,
 } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
+import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { makeSelfSigned, writeCertificate } from '../kit/tls.ts';
 
 interface Finding {
@@ -448,6 +449,22 @@ describe.concurrent('redis', () => {
       expect.stringContaining('persistence is on'),
     ]);
     expect(await redis.keys('*refresh*')).toEqual([]);
+  });
+
+  test('one that stops answering during the check', async () => {
+    await using redis = await startRedis();
+    await using proxy = await startCuttingProxy(redis.port);
+    const checking = runCheck({ REDIS_URL: proxy.url });
+    // When it begins, and when all else is done.
+    await proxy.stallFrom('INFO', 'replies');
+    proxy.stall(false);
+    await proxy.stallFrom('INFO', 'replies');
+    const { find, findings } = await checking;
+    expect(find('redis')).toMatchObject({
+      mark: 'fault',
+      text: 'it stopped answering during the check',
+    });
+    expect(findings.length).toBeGreaterThan(1);
   });
 
   test('the rights that docs/scaling.md lists suffice', async () => {

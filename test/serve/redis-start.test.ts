@@ -1,5 +1,6 @@
 /** A start with a Redis that cannot be used: what the terminal says, and that it never shows a password (docs/scaling.md). */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { STORE_SILENCE_MS } from '../kit/limits.ts';
 import { findFreePort } from '../kit/process.ts';
@@ -14,16 +15,18 @@ setDefaultTimeout(30_000);
 const PASSWORD = plantSecret('the-right-password');
 const WRONG = plantSecret('another-password');
 
-const [open, locked, secured, group] = await Promise.all([
+const [open, locked, secured, crowded, group] = await Promise.all([
   startRedis(),
   startRedis({ password: PASSWORD }),
   startRedis({ tls: true }),
+  startRedis(),
   startRedisSentinel({ password: PASSWORD }),
 ]);
 const servers: { stop(): void }[] = [];
 afterAll(async () => {
   for (const server of servers) server.stop();
-  await Promise.all([open.stop(), locked.stop(), secured.stop(), group.stop()]);
+  itsOnlyClient.destroy();
+  await Promise.all([open, locked, secured, crowded, group].map((each) => each.stop()));
 });
 
 /** A server that is no Redis, or not a whole one; returns its port. */
@@ -44,6 +47,10 @@ const closing = await serve(
 );
 const web = await serve((socket) => socket.end(NOT_REDIS));
 const lingering = await serve((socket) => socket.write(NOT_REDIS));
+await crowded.cli('CONFIG', 'SET', 'maxclients', 1);
+const itsOnlyClient = connect(crowded.port, '127.0.0.1');
+itsOnlyClient.write('PING\r\n');
+await once(itsOnlyClient, 'data');
 const nobody = await findFreePort();
 const at = (port: number) => `127.0.0.1:${port}`;
 
@@ -82,6 +89,7 @@ describe('the last line says what is wrong', () => {
     ['the certificate is not trusted (', `rediss://${at(secured.port)}`],
     ['the server does not speak TLS', `rediss://:${WRONG}@${at(web)}`],
     ['the server does not answer; does it speak TLS?', `rediss://${at(open.port)}`],
+    ['the server has as many connections as it may', `redis://${at(crowded.port)}`],
     ['the server has no database of that number', `redis://${at(open.port)}/99`],
     ['nothing listens there (ECONNREFUSED)', `redis://${at(nobody)},${at(nobody)}`],
     ['the user or the password', `redis://:${WRONG}@${at(locked.port)},${at(locked.port)}`],

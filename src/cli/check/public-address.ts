@@ -256,8 +256,9 @@ export async function checkPollOfSignIn(
     return fault(POLL, `a start gets ${got}`, 'read the log of the relay');
   }
   const resultUrl = `${baseUrl}/auth/result?session=${session}`;
+  // The relay may hold it longer than that, and then nothing is wrong.
   const finding = await timePoll(pollSeconds, 204, () =>
-    fetch(resultUrl, request(pollSeconds * 1_000 + POLL_MARGIN_MS)),
+    fetch(`${resultUrl}&wait=${pollSeconds}`, request(pollSeconds * 1_000 + POLL_MARGIN_MS)),
   );
   await fetch(`${resultUrl}&cancel=1`, request()).catch(() => {});
   return finding;

@@ -53,11 +53,13 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
     event.type === 'store_unfit' ? [warning(WHAT, event.problem)] : [],
   );
   return [
-    await checkVersion(redis),
+    await checkVersion(redis).catch(() => STOPPED),
     findRefusal() ?? ok(WHAT, 'every command that the relay needs is allowed'),
     ...unfit,
   ];
 }
+
+const STOPPED = fault(WHAT, 'it stopped answering during the check', 'check again');
 
 /**
  * Runs each verb once, to find rights that are missing. Not `sweep`: the relays would not log
@@ -91,7 +93,8 @@ async function signIn({
 }
 
 async function checkVersion({ target }: NonNullable<Settings['redis']>): Promise<Finding> {
-  const { signal } = new AbortController();
+  // Also while it waits for a reply.
+  const signal = AbortSignal.timeout(WAIT_MS);
   const client = await connectRedis(target, { onCut: () => {}, onEvent: () => {}, signal });
   try {
     const { info } = await client.describe();

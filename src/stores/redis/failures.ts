@@ -99,6 +99,9 @@ function findReplyProblem(reply: ErrorReply, reason: string, isSentinel: boolean
   if (/cluster support disabled/.test(message)) return 'the server is not a Cluster: name one host';
   if (/unknown command .?SENTINEL/i.test(message)) return 'the server is not a Sentinel';
   if (/^ERR No such master/i.test(message)) return 'the Sentinels know no primary of that name';
+  if (/^ERR max number of clients/i.test(message)) {
+    return 'the server has as many connections as it may: raise its maxclients (ERR)';
+  }
   if (/^ERR DB index/i.test(message)) return 'the server has no database of that number';
   return `the server refuses (${reason})`;
 }
