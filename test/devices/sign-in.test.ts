@@ -200,6 +200,16 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     await expectTokens(app, run, tokens);
   });
 
+  test('the response with the tokens stops in the middle: the program gives it up, and fetches them again', async () => {
+    await using proxy = await startProxy(relay.baseUrl);
+    await using app = await install();
+    proxy.fail('poll', 'stall');
+    const run = app.run(proxy.url);
+    const tokens = await agree(run);
+    await expectTokens(app, run, tokens);
+    expect(proxy.answers('poll').filter((status) => status === 200)).toEqual([200, 200]);
+  });
+
   // Chromium runs on while its page is hidden; televisions do not.
   if (platform !== WEB_TV)
     test('a device that slept until its link had expired shows another one', async () => {

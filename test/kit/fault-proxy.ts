@@ -25,6 +25,8 @@ export interface Fate {
   readonly cutRequestAt?: Cut;
   /** So many bytes of the response are passed on; below 1, this part of them. */
   readonly cutAfter?: number | Cut;
+  /** The connection stays open after what was lost or cut. */
+  readonly staysOpen?: boolean;
   /** The client, as a relay sees it that trusts this proxy. */
   readonly clientAddress?: string;
   /** Answers in place of the relay. */
@@ -56,6 +58,7 @@ export async function startFaultProxy(
       delayMs = 0,
       cutRequestAt,
       cutAfter,
+      staysOpen = false,
       ...fate
     } = decide({
       nth: counts.exchanges++,
@@ -64,7 +67,7 @@ export async function startFaultProxy(
       headers,
     });
     if (losesRequest || cutRequestAt || cutAfter !== undefined) counts.cut += 1;
-    if (losesRequest) return void socket.destroy();
+    if (losesRequest) return staysOpen ? undefined : void socket.destroy();
     if (cutRequestAt !== undefined) {
       const onward = connect(Number(new URL(origin).port), '127.0.0.1');
       onward.on('error', () => {});
@@ -91,7 +94,9 @@ export async function startFaultProxy(
     if (cutAfter === undefined) return void socket.end(isDoubled ? bytes + bytes : bytes, 'latin1');
     const at = typeof cutAfter === 'number' ? cutAfter : cutAfter(bytes);
     const length = at > 0 && at < 1 ? Math.floor(at * bytes.length) : at;
-    socket.write(bytes.slice(0, length), 'latin1', () => socket.destroy());
+    socket.write(bytes.slice(0, length), 'latin1', () => {
+      if (!staysOpen || length >= bytes.length) socket.destroy();
+    });
   }
 
   const server = createServer((socket) => {

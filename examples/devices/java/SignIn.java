@@ -7,10 +7,14 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
  * Signs a user in through a Sign-in Relay: start, show it, waitForTokens, save them, acknowledge.
@@ -62,18 +66,29 @@ record SignIn(String relay, String service) {
     }
 
     Reply ask(String path, Object body) throws InterruptedException {
-        // Without a timeout a socket that died while the device slept would hang.
-        var request = HttpRequest.newBuilder(URI.create(relay + path)).timeout(Duration.ofSeconds(WAIT_SECONDS + 15));
+        var request = HttpRequest.newBuilder(URI.create(relay + path));
         if (body != null) request.header("Content-Type", "application/json").POST(BodyPublishers.ofString(GSON.toJson(body)));
         // At random, so that a thousand devices do not return at the same moment.
         long pauseMs = ThreadLocalRandom.current().nextLong(1_000, 3_000);
         try {
-            var response = HTTP.send(request.build(), BodyHandlers.ofString());
+            var response = receive(request.build());
             var retryAfter = response.headers().firstValue("Retry-After").filter(value -> value.matches("\\d{1,9}"));
             pauseMs += Math.min(60, retryAfter.map(Long::valueOf).orElse(0L)) * 1_000;
             return new Reply(response.statusCode(), response.body().strip(), parse(response.body()), pauseMs);
         } catch (IOException lost) {
             return new Reply(0, "", new JsonObject(), pauseMs);
+        }
+    }
+
+    /** Without a timeout a socket that died while the device slept would hang. HttpRequest.timeout ends with the headers. */
+    static HttpResponse<String> receive(HttpRequest request) throws IOException, InterruptedException {
+        var response = HTTP.sendAsync(request, BodyHandlers.ofString());
+        try {
+            return response.get(WAIT_SECONDS + 15, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException lost) {
+            throw new IOException(lost);
+        } finally {
+            response.cancel(true); // Frees the connection after a timeout or an interrupt.
         }
     }
 

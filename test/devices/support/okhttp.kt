@@ -79,25 +79,28 @@ class Call(private val client: OkHttpClient, private val request: Request) {
     }
 }
 
-class OkHttpClient(private val readTimeout: Duration, val authenticator: Authenticator) {
+class OkHttpClient(private val readTimeout: Duration, private val callTimeout: Duration, val authenticator: Authenticator) {
     private val http = HttpClient.newHttpClient()
 
     fun newCall(request: Request) = Call(this, request)
 
     fun send(request: Request): CompletableFuture<HttpResponse<String>> {
-        val built = HttpRequest.newBuilder(URI.create(request.url)).timeout(readTimeout)
+        val built = HttpRequest.newBuilder(URI.create(request.url))
         request.header("Authorization")?.let { built.header("Authorization", it) }
         request.body?.let { built.header("Content-Type", it.type?.text).POST(HttpRequest.BodyPublishers.ofString(it.text)) }
+        // The time of java.net.http ends with the headers, that of OkHttp with the body.
         return http.sendAsync(built.build(), HttpResponse.BodyHandlers.ofString())
+            .orTimeout(minOf(readTimeout, callTimeout).toMillis(), TimeUnit.MILLISECONDS)
     }
 
     class Builder {
         private var readTimeout = Duration.ofSeconds(10)
+        private var callTimeout = Duration.ofDays(1)
         private var authenticator = Authenticator { _, _ -> null }
 
         fun readTimeout(timeout: Long, unit: TimeUnit) = apply { readTimeout = Duration.of(timeout, unit.toChronoUnit()) }
-        fun callTimeout(timeout: Long, unit: TimeUnit) = this
+        fun callTimeout(timeout: Long, unit: TimeUnit) = apply { callTimeout = Duration.of(timeout, unit.toChronoUnit()) }
         fun authenticator(authenticator: Authenticator) = apply { this.authenticator = authenticator }
-        fun build() = OkHttpClient(readTimeout, authenticator)
+        fun build() = OkHttpClient(readTimeout, callTimeout, authenticator)
     }
 }

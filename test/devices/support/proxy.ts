@@ -17,8 +17,8 @@ const FATES = {
   torn: () => ({ cutAfter: random() }),
 } satisfies Record<string, () => Fate>;
 
-/** `cut` ends the connection in the middle of a body with tokens. */
-type Fault = keyof typeof FATES | 'cut';
+/** In the middle of a body with tokens `cut` ends the connection; with `stall` nothing more comes. */
+type Fault = keyof typeof FATES | 'cut' | 'stall';
 type Route = 'start' | 'poll' | 'ack' | 'cancel' | 'refresh';
 
 /** Each proxy is a client of its own to a relay that trusts it, with rate limits of its own. */
@@ -37,24 +37,24 @@ export async function startProxy(relayUrl: string) {
     session = plantIfLong(url.searchParams.get('session') ?? session);
     const waiting = faults.get(route) ?? [];
     const [fault] = waiting;
-    if (fault !== undefined && fault !== 'cut') {
+    if (fault !== undefined && fault !== 'cut' && fault !== 'stall') {
       waiting.shift();
       return { clientAddress, ...FATES[fault]() };
     }
     const onAnswer = (status: number) => void answers.push({ route, status });
     if (fault === undefined) return { onAnswer, clientAddress };
     const cutAfter = (message: string) => {
-      if (waiting[0] !== 'cut' || !message.startsWith('HTTP/1.1 200')) return message.length;
+      if (waiting[0] !== fault || !message.startsWith('HTTP/1.1 200')) return message.length;
       waiting.shift();
       return Math.floor((message.indexOf('\r\n\r\n') + message.length) / 2);
     };
-    return { onAnswer, clientAddress, cutAfter };
+    return { onAnswer, clientAddress, cutAfter, staysOpen: fault === 'stall' };
   }
 
   const proxy = await startFaultProxy(relayUrl, ({ path }) => decide(path));
   return {
     ...proxy,
-    /** The next requests of that route meet these faults, in this order; `cut` waits for an answer with tokens. */
+    /** The next requests of that route meet these faults, in this order; `cut` and `stall` wait for an answer with tokens. */
     fail: (route: Route, ...more: Fault[]) =>
       void faults.set(route, [...(faults.get(route) ?? []), ...more]),
     /** The statuses that the relay itself answered. */
