@@ -73,7 +73,8 @@ struct RelaySignIn {
     // Ephemeral: no response with tokens gets into a cache on disk.
     private static let http: URLSession = {
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = Double(waitSeconds + 15)
+        // For the whole response: timeoutIntervalForRequest starts again with each byte.
+        configuration.timeoutIntervalForResource = Double(waitSeconds + 15)
         return URLSession(configuration: configuration)
     }()
 
