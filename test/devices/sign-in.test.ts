@@ -210,6 +210,18 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     expect(proxy.answers('poll').filter((status) => status === 200)).toEqual([200, 200]);
   });
 
+  test('the network is lost once the tokens are saved: the program is done while the relay still has them', async () => {
+    await using proxy = await startProxy(relay.baseUrl);
+    await using app = await install();
+    proxy.fail('ack', 'held', 'held');
+    const run = app.run(proxy.url);
+    const tokens = await agree(run);
+    await expectTokens(app, run, tokens);
+    await pollUntil('an acknowledgement gets through', () => proxy.answers('ack').length > 0);
+    // 410: the relay had forgotten them, and the user had waited for more than a minute.
+    expect(proxy.answers('ack')).toEqual([204]);
+  });
+
   // Chromium runs on while its page is hidden; televisions do not.
   if (platform !== WEB_TV)
     test('a device that slept until its link had expired shows another one', async () => {

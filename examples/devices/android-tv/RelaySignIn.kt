@@ -10,6 +10,7 @@ import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
 import kotlinx.coroutines.delay
 import kotlinx.coroutines.suspendCancellableCoroutine
+import kotlinx.coroutines.withTimeoutOrNull
 import okhttp3.Call
 import okhttp3.Callback
 import okhttp3.MediaType.Companion.toMediaType
@@ -22,6 +23,7 @@ import org.json.JSONObject
 
 private const val WAIT_SECONDS = 25L // The relay holds a poll this long. Some proxies cut a request after 30 s.
 private const val TRIES = 6 // For all but a poll, which is repeated until the link expires.
+private const val SHORT_TIMEOUT_MS = 5_000L // To acknowledge and cancel: the user waits, and the relay forgets in 60 s.
 
 /** Show link, userCode and the picture at qr. The session is for this device alone: never show it, log it or put it into a link. */
 class Started(val session: String, val link: String, val userCode: String, val qr: String, val expiresIn: Long)
@@ -53,12 +55,12 @@ class RelaySignIn(val relay: String, private val service: String) {
 
     /** Once they are saved, and never before. If it fails, the relay forgets them after 60 s. */
     suspend fun acknowledge(started: Started) {
-        retry("/auth/result?session=${started.session}&ack=1")
+        tell("/auth/result?session=${started.session}&ack=1")
     }
 
     /** The link then says that the device cancelled the sign-in. */
     suspend fun cancel(started: Started) {
-        retry("/auth/result?session=${started.session}&cancel=1")
+        tell("/auth/result?session=${started.session}&cancel=1")
     }
 
     /** unreachable: keep the old tokens and try later. invalid_grant: sign in again. */
@@ -67,13 +69,17 @@ class RelaySignIn(val relay: String, private val service: String) {
         return reply.tokens() ?: throw reply.failure()
     }
 
+    private suspend fun tell(path: String) = retry { withTimeoutOrNull(SHORT_TIMEOUT_MS) { ask(path) } ?: Reply(0, "", 0) }
+
+    private suspend fun retry(path: String, body: JSONObject) = retry { ask(path, body) }
+
     /** Repeats a request that failed for a while. */
-    private suspend fun retry(path: String, body: JSONObject? = null): Reply {
-        var reply = ask(path, body)
+    private suspend fun retry(request: suspend () -> Reply): Reply {
+        var reply = request()
         for (tried in 1 until TRIES) {
             if (!reply.isTransient) break
             delay(reply.pauseMs)
-            reply = ask(path, body)
+            reply = request()
         }
         return reply
     }

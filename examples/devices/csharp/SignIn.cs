@@ -30,8 +30,13 @@ public sealed class SignIn
     const int WaitSeconds = 25; // The relay holds a poll this long. Some proxies cut a request after 30 s.
     const int Tries = 6; // For all but a poll, which is repeated until the link expires.
 
-    // One for the whole program. Without a timeout a socket that died while the device slept would hang.
-    static readonly HttpClient Http = new HttpClient { Timeout = TimeSpan.FromSeconds(WaitSeconds + 15) };
+    // Without a timeout a socket that died while the device slept would hang.
+    static readonly TimeSpan RequestTimeout = TimeSpan.FromSeconds(WaitSeconds + 15);
+    // To acknowledge and cancel: the user waits, and the relay forgets in 60 s.
+    static readonly TimeSpan ShortTimeout = TimeSpan.FromSeconds(5);
+
+    // One for the whole program.
+    static readonly HttpClient Http = new HttpClient();
     public static readonly JsonSerializerOptions Json = new JsonSerializerOptions(JsonSerializerDefaults.Web);
 
     readonly string relay, service;
@@ -55,7 +60,7 @@ public sealed class SignIn
         var age = Stopwatch.StartNew();
         while (age.Elapsed.TotalSeconds < started.ExpiresIn)
         {
-            var reply = await Ask($"/auth/result?session={started.Session}&wait={WaitSeconds}", null, cancelled);
+            var reply = await Ask($"/auth/result?session={started.Session}&wait={WaitSeconds}", null, RequestTimeout, cancelled);
             var tokens = reply.As<Tokens>();
             if (tokens?.AccessToken != null) return tokens;
             if (reply.Status == 410) break;
@@ -81,26 +86,29 @@ public sealed class SignIn
         return tokens?.AccessToken != null ? tokens : throw reply.Failure();
     }
 
-    /// <summary>Repeats a request that failed for a while.</summary>
+    /// <summary>Repeats a request that failed for a while. One without a body acknowledges or cancels.</summary>
     async Task<Reply> Retry(string path, object body, CancellationToken cancelled)
     {
-        var reply = await Ask(path, body, cancelled);
+        var timeout = body == null ? ShortTimeout : RequestTimeout;
+        var reply = await Ask(path, body, timeout, cancelled);
         for (var tried = 1; tried < Tries && reply.IsTransient; tried++)
         {
             await Task.Delay(reply.Pause, cancelled);
-            reply = await Ask(path, body, cancelled);
+            reply = await Ask(path, body, timeout, cancelled);
         }
         return reply;
     }
 
-    async Task<Reply> Ask(string path, object body, CancellationToken cancelled)
+    async Task<Reply> Ask(string path, object body, TimeSpan timeout, CancellationToken cancelled)
     {
+        using (var ended = CancellationTokenSource.CreateLinkedTokenSource(cancelled))
         using (var request = new HttpRequestMessage(body == null ? HttpMethod.Get : HttpMethod.Post, relay + path))
         {
+            ended.CancelAfter(timeout);
             if (body != null) request.Content = new StringContent(JsonSerializer.Serialize(body, Json), Encoding.UTF8, "application/json");
             try
             {
-                using (var response = await Http.SendAsync(request, cancelled))
+                using (var response = await Http.SendAsync(request, ended.Token))
                 {
                     var text = (await response.Content.ReadAsStringAsync()).Trim();
                     return new Reply((int)response.StatusCode, text, response.Headers.RetryAfter?.Delta);

@@ -125,7 +125,7 @@ class RelayTokens {
       });
       try {
         final saved = await _save(SavedTokens(await signIn.waitForTokens(started)));
-        await signIn.acknowledge(started);
+        unawaited(signIn.acknowledge(started)); // The user need not wait for it.
         return saved;
       } on SignInFailure catch (failure) {
         // Here too, for a user who pressed Back before the link was there.

@@ -23,6 +23,8 @@ import java.util.concurrent.TimeoutException;
 record SignIn(String relay, String service) {
     static final int WAIT_SECONDS = 25; // The relay holds a poll this long. Some proxies cut a request after 30 s.
     static final int TRIES = 6; // For all but a poll, which is repeated until the link expires.
+    static final int TIMEOUT_SECONDS = WAIT_SECONDS + 15;
+    static final int SHORT_TIMEOUT_SECONDS = 5; // To acknowledge and cancel: the user waits, and the relay forgets in 60 s.
     static final Gson GSON = new Gson();
     static final HttpClient HTTP = HttpClient.newHttpClient();
 
@@ -41,7 +43,7 @@ record SignIn(String relay, String service) {
         // Not by the clock, which may not be set yet. After a sleep the relay says whether the link has expired.
         long endNs = System.nanoTime() + Duration.ofSeconds(started.expiresIn).toNanos();
         while (System.nanoTime() < endNs) {
-            var reply = ask("/auth/result?session=" + started.session + "&wait=" + WAIT_SECONDS, null);
+            var reply = ask("/auth/result?session=" + started.session + "&wait=" + WAIT_SECONDS, null, TIMEOUT_SECONDS);
             if (reply.json.has("accessToken")) return GSON.fromJson(reply.json, Tokens.class);
             if (reply.status == 410) break;
             if (reply.status == 400 || reply.json.has("error")) throw reply.failure();
@@ -55,23 +57,24 @@ record SignIn(String relay, String service) {
         retry("/auth/result?session=" + started.session + "&ack=1", null);
     }
 
-    /** Repeats a request that failed for a while. */
+    /** Repeats a request that failed for a while. One without a body acknowledges or cancels. */
     Reply retry(String path, Object body) throws InterruptedException {
-        var reply = ask(path, body);
+        int timeoutSeconds = body == null ? SHORT_TIMEOUT_SECONDS : TIMEOUT_SECONDS;
+        var reply = ask(path, body, timeoutSeconds);
         for (int tried = 1; tried < TRIES && reply.isTransient(); tried++) {
             Thread.sleep(reply.pauseMs);
-            reply = ask(path, body);
+            reply = ask(path, body, timeoutSeconds);
         }
         return reply;
     }
 
-    Reply ask(String path, Object body) throws InterruptedException {
+    Reply ask(String path, Object body, int timeoutSeconds) throws InterruptedException {
         var request = HttpRequest.newBuilder(URI.create(relay + path));
         if (body != null) request.header("Content-Type", "application/json").POST(BodyPublishers.ofString(GSON.toJson(body)));
         // At random, so that a thousand devices do not return at the same moment.
         long pauseMs = ThreadLocalRandom.current().nextLong(1_000, 3_000);
         try {
-            var response = receive(request.build());
+            var response = receive(request.build(), timeoutSeconds);
             var retryAfter = response.headers().firstValue("Retry-After").filter(value -> value.matches("\\d{1,9}"));
             pauseMs += Math.min(60, retryAfter.map(Long::valueOf).orElse(0L)) * 1_000;
             return new Reply(response.statusCode(), response.body().strip(), parse(response.body()), pauseMs);
@@ -81,10 +84,10 @@ record SignIn(String relay, String service) {
     }
 
     /** Without a timeout a socket that died while the device slept would hang. HttpRequest.timeout ends with the headers. */
-    static HttpResponse<String> receive(HttpRequest request) throws IOException, InterruptedException {
+    static HttpResponse<String> receive(HttpRequest request, int timeoutSeconds) throws IOException, InterruptedException {
         var response = HTTP.sendAsync(request, BodyHandlers.ofString());
         try {
-            return response.get(WAIT_SECONDS + 15, TimeUnit.SECONDS);
+            return response.get(timeoutSeconds, TimeUnit.SECONDS);
         } catch (ExecutionException | TimeoutException lost) {
             throw new IOException(lost);
         } finally {

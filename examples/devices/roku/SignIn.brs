@@ -15,7 +15,7 @@ function signIn() as object
     m.top.prompt = { link: link["link"], userCode: link["userCode"], codeAddress: m.top.relay + "/link", qr: link["qr"] }
     while true
         askedAt = CreateObject("roTimespan")
-        reply = ask(m.result + "&wait=" + m.WAIT_SECONDS.ToStr(), invalid)
+        reply = ask(m.result + "&wait=" + m.WAIT_SECONDS.ToStr(), invalid, m.TIMEOUT_SECONDS)
         if m.isCancelled then
             tell("cancel=1") ' The link then says so.
             return failure("cancelled")
@@ -23,6 +23,7 @@ function signIn() as object
             return failure(reply.body["error"])
         else if reply.status = 200 and reply.body["accessToken"] <> invalid then
             if not saveTokens(reply.body) then return failure("not_saved")
+            m.life = invalid ' Ends the countdown.
             tell("ack=1") ' Only now: until then a lost response, or a crash, costs no sign-in.
             return { tokens: reply.body }
         else if reply.status = 400 then
@@ -40,7 +41,7 @@ end function
 ' Acknowledges or cancels.
 sub tell(query as string)
     for tried = 1 to m.TRIES
-        reply = ask(m.result + "&" + query, invalid)
+        reply = ask(m.result + "&" + query, invalid, m.SHORT_TIMEOUT_SECONDS)
         if reply.status = 204 or reply.status = 400 or reply.status = 410 then return
         pause(reply.pauseMs)
     end for
@@ -49,7 +50,7 @@ end sub
 ' Returns { body }, the JSON of a 200 that has the member, or a failure. Tries again what may pass.
 function askUntilAnswered(path as string, body as object, member as string) as object
     for tried = 1 to m.TRIES
-        reply = ask(path, body)
+        reply = ask(path, body, m.TIMEOUT_SECONDS)
         if m.isCancelled then return failure("cancelled")
         if reply.status = 200 and reply.body[member] <> invalid then return { body: reply.body }
         if reply.status >= 400 and reply.status < 500 and reply.status <> 429 then

@@ -11,6 +11,9 @@
 sub init()
     m.top.functionName = "provideTokens"
     m.WAIT_SECONDS = 25 ' The relay holds a poll this long. Some proxies cut a request after 30 s.
+    ' There is no timeout of the transfer as a whole: a connection that died while the device slept would hang.
+    m.TIMEOUT_SECONDS = m.WAIT_SECONDS + 15
+    m.SHORT_TIMEOUT_SECONDS = 5 ' To acknowledge and cancel: the user waits, and the relay forgets in 60 s.
     m.TRIES = 6 ' For all but a poll, which is repeated until the link expires.
     m.LINKS = 3 ' A link that has expired is replaced, but not for ever on a forgotten screen.
     m.MARGIN_SECONDS = 60 ' Tokens are refreshed this long before they expire.
@@ -73,7 +76,7 @@ end function
 
 ' Returns { status, body, text, pauseMs }. Status 0: no complete response. Ends at once on Back.
 ' Without a body: GET. Only the asynchronous calls say the status.
-function ask(path as string, body as dynamic) as object
+function ask(path as string, body as dynamic, timeoutSeconds as integer) as object
     transfer = CreateObject("roUrlTransfer")
     transfer.SetUrl(m.top.relay + path)
     transfer.SetCertificatesFile("common:/certs/ca-bundle.crt") ' Without it there is no https.
@@ -90,10 +93,9 @@ function ask(path as string, body as dynamic) as object
     reply = { status: 0, body: {}, text: "", pauseMs: 1000 + Rnd(2000) }
     if not started then return reply
 
-    ' There is no timeout of the transfer as a whole: a connection that died while the device slept would hang.
     age = CreateObject("roTimespan")
     wasCancelled = m.isCancelled
-    while age.TotalSeconds() < m.WAIT_SECONDS + 15 and m.isCancelled = wasCancelled
+    while age.TotalSeconds() < timeoutSeconds and m.isCancelled = wasCancelled
         message = nextMessage(1000)
         if type(message) = "roUrlEvent" and message.GetSourceIdentity() = transfer.GetIdentity() then
             readReply(message, reply)

@@ -72,7 +72,7 @@ actor RelayTokens {
             defer { countdown.cancel() }
             do {
                 let saved = try save(await signIn.waitForTokens(started))
-                await Task { await signIn.acknowledge(started) }.value
+                Task { await signIn.acknowledge(started) } // The user need not wait for it.
                 return saved
             } catch is CancellationError {
                 // In a task of its own: what a cancelled one awaits fails at once.

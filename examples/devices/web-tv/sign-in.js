@@ -22,6 +22,7 @@
 var RelaySignIn = (function () {
   var WAIT_SECONDS = 25; // The relay holds a poll this long. Some proxies cut a request after 30 s.
   var TIMEOUT_MS = (WAIT_SECONDS + 15) * 1000;
+  var SHORT_TIMEOUT_MS = 5000; // To acknowledge and cancel: the relay forgets in 60 s.
   var TRIES = 6; // For all but a poll, which is repeated until the link expires.
 
   // The sign-in itself: one link. `screen` hears of it; its isOver says that nobody waits any more.
@@ -73,10 +74,11 @@ var RelaySignIn = (function () {
     var tried = 0;
     function next() {
       tried += 1;
-      ask('GET', url, null, function (reply) {
-        var isHeard = reply.status === 204 || reply.status === 400 || reply.status === 410;
-        if (!isHeard && tried < TRIES) setTimeout(next, reply.pauseMs);
-      });
+      ask('GET', url, null, answered, SHORT_TIMEOUT_MS);
+    }
+    function answered(reply) {
+      var isHeard = reply.status === 204 || reply.status === 400 || reply.status === 410;
+      if (!isHeard && tried < TRIES) setTimeout(next, reply.pauseMs);
     }
     next();
   }
@@ -99,11 +101,11 @@ var RelaySignIn = (function () {
   }
 
   // Calls back once with { status, body, text, pauseMs }. Status 0: no complete response.
-  function ask(method, url, body, callback) {
+  function ask(method, url, body, callback, timeoutMs) {
     var request = new XMLHttpRequest();
     var isDone = false;
     // An engine that was suspended may report neither an error nor a timeout: so a timer of our own.
-    var watchdog = setTimeout(lost, TIMEOUT_MS);
+    var watchdog = setTimeout(lost, timeoutMs || TIMEOUT_MS);
 
     function finish(status, text, retryAfter) {
       if (isDone) return;

@@ -8,12 +8,13 @@ const HTML = { 'Content-Type': 'text/html' };
 
 const random = createRandom(testSeed);
 
-/** `torn`: the response is cut anywhere, also in its headers. */
+/** `torn`: the response is cut anywhere, also in its headers. `held`: the network is gone, and nobody says so. */
 const FATES = {
   'html 503': () => ({ response: new Response(PAGE, { status: 503, headers: HTML }) }),
   'html 200': () => ({ response: new Response(PAGE, { headers: HTML }) }),
   '429': () => ({ response: new Response('', { status: 429, headers: { 'Retry-After': '1' } }) }),
   lost: () => ({ losesRequest: true }),
+  held: () => ({ losesRequest: true, staysOpen: true }),
   torn: () => ({ cutAfter: random() }),
 } satisfies Record<string, () => Fate>;
 

@@ -10,6 +10,10 @@ use std::{fmt, thread};
 const WAIT_SECONDS: u64 = 25;
 /// For all but a poll, which is repeated until the link expires.
 const TRIES: usize = 6;
+/// Without a timeout a socket that died while the device slept would hang.
+const TIMEOUT: Duration = Duration::from_secs(WAIT_SECONDS + 15);
+/// To acknowledge and cancel: the user waits, and the relay forgets in 60 s.
+const SHORT_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub struct SignIn {
     pub relay: String,
@@ -38,9 +42,7 @@ pub struct Tokens {
 
 impl SignIn {
     pub fn new(relay: &str, service: &str) -> Self {
-        // Without a timeout a socket that died while the device slept would hang.
-        let agent = ureq::AgentBuilder::new().timeout(Duration::from_secs(WAIT_SECONDS + 15)).build();
-        SignIn { relay: relay.trim_end_matches('/').into(), service: service.into(), agent }
+        SignIn { relay: relay.trim_end_matches('/').into(), service: service.into(), agent: ureq::Agent::new() }
     }
 
     pub fn start(&self, device: &str) -> Result<Started, Failure> {
@@ -54,7 +56,8 @@ impl SignIn {
         // Not by the clock, which may not be set yet. After a sleep the relay says whether the link has expired.
         let expires_at = Instant::now() + Duration::from_secs(started.expires_in);
         while Instant::now() < expires_at && !is_cancelled.load(Ordering::SeqCst) {
-            let reply = self.ask(&format!("/auth/result?session={}&wait={WAIT_SECONDS}", started.session), None);
+            let path = format!("/auth/result?session={}&wait={WAIT_SECONDS}", started.session);
+            let reply = self.ask(&path, None, TIMEOUT);
             match reply.read() {
                 Some(tokens) => return Ok(tokens),
                 None if reply.status == 410 => break,
@@ -82,24 +85,25 @@ impl SignIn {
         reply.read().ok_or_else(|| reply.failure())
     }
 
-    /// Repeats a request that failed for a while.
+    /// Repeats a request that failed for a while. One without a body acknowledges or cancels.
     fn retry(&self, path: &str, body: Option<&Value>) -> Reply {
-        let mut reply = self.ask(path, body);
+        let timeout = if body.is_none() { SHORT_TIMEOUT } else { TIMEOUT };
+        let mut reply = self.ask(path, body, timeout);
         for _ in 1..TRIES {
             if !reply.is_transient() {
                 break;
             }
             thread::sleep(reply.pause);
-            reply = self.ask(path, body);
+            reply = self.ask(path, body, timeout);
         }
         reply
     }
 
-    fn ask(&self, path: &str, body: Option<&Value>) -> Reply {
+    fn ask(&self, path: &str, body: Option<&Value>, timeout: Duration) -> Reply {
         let url = format!("{}{path}", self.relay);
         let response = match body {
-            Some(body) => self.agent.post(&url).send_json(body),
-            None => self.agent.get(&url).call(),
+            Some(body) => self.agent.post(&url).timeout(timeout).send_json(body),
+            None => self.agent.get(&url).timeout(timeout).call(),
         };
         match response {
             Ok(response) | Err(ureq::Error::Status(_, response)) => {
