@@ -222,6 +222,14 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     expect(proxy.answers('ack')).toEqual([204]);
   });
 
+  // A browser has no file to change.
+  if (platform !== WEB_TV)
+    test('a file without an access token is no sign-in: the user signs in', async () => {
+      await using app = await install();
+      app.replaceTokens?.('{}');
+      await expectTokens(app, ...(await signInAgain(app)));
+    });
+
   // Chromium runs on while its page is hidden; televisions do not.
   if (platform !== WEB_TV)
     test('a device that slept until its link had expired shows another one', async () => {

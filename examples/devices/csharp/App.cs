@@ -51,7 +51,7 @@ public sealed class App
     public async Task<SavedTokens> GetTokens(CancellationToken cancelled)
     {
         var saved = Load();
-        if (saved != null && !saved.IsDue()) return saved;
+        if (saved?.AccessToken != null && !saved.IsDue()) return saved;
         if (saved?.RefreshToken != null)
         {
             try

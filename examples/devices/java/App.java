@@ -58,7 +58,7 @@ final class App {
 
     Saved tokens() throws SignIn.Failure, InterruptedException, IOException {
         Saved saved = load();
-        if (saved != null && !saved.isDue()) return saved;
+        if (saved != null && saved.accessToken != null && !saved.isDue()) return saved;
         if (saved != null && saved.refreshToken != null) {
             try {
                 return refresh(saved.refreshToken);

@@ -50,6 +50,8 @@ export interface App extends AsyncDisposable {
   mode(): number | undefined;
   /** As if the tokens had been saved a day from now. Not in a browser. */
   setClockBack?(): void;
+  /** Its file becomes one of another program. Not in a browser. */
+  replaceTokens?(text: string): void;
   /** From now on nothing can be saved. In a browser: from the next run on. */
   fillStorage(): Promise<unknown>;
   /** Something can be saved again. Not in a browser. */
@@ -100,6 +102,7 @@ export function installProgram(
       const dayInItsUnit = saved.expiresAt > 1e11 ? 86_400_000 : 86_400;
       writeFileSync(file, JSON.stringify({ ...saved, expiresAt: saved.expiresAt + dayInItsUnit }));
     },
+    replaceTokens: (text) => writeFileSync(file, text),
     fillStorage: async () => mkdirSync(join(written, 'in-the-way'), { recursive: true }),
     freeStorage: () => rmSync(written, { recursive: true }),
     truncate() {
