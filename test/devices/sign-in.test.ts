@@ -29,9 +29,15 @@ const ROUNDS = IS_SOAK ? 50 : 1;
 /** What the provider answers for a code or a refresh token that the test made. */
 const granted = new Map<string, object>();
 
-const provider = serveUpstream(() => {
+/** Refresh tokens that the provider is slow to answer, each with what it waits for. */
+const held = new Map<string, { arrived: () => void; released: Promise<void> }>();
+
+const provider = serveUpstream(async () => {
   const form = new URLSearchParams(provider.requests.at(-1)?.body);
-  const tokens = granted.get(form.get('code') ?? form.get('refresh_token') ?? '');
+  const asked = form.get('code') ?? form.get('refresh_token') ?? '';
+  held.get(asked)?.arrived();
+  await held.get(asked)?.released;
+  const tokens = granted.get(asked);
   if (tokens !== undefined) return Response.json(tokens);
   return Response.json({ error: 'invalid_grant' }, { status: 400 });
 });
@@ -156,6 +162,46 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     app.freeStorage?.();
     if (app.freeStorage) await expectTokens(app, ...(await signInAgain(app)));
   });
+
+  // The others run in an app, which decides when it ends.
+  if (['shell', 'Python', 'Go', 'Java', 'C#', 'Rust'].includes(platform.name))
+    test('stopped while the tokens are refreshed: the new ones are saved, since the old ones may be used up', async () => {
+      await using app = await install();
+      const first = app.run(relay.baseUrl);
+      const { refreshToken } = await agree(first, DUE);
+      await first.ended;
+      const fresh = grantTokens().tokens;
+      granted.set(refreshToken, {
+        access_token: fresh.accessToken,
+        refresh_token: fresh.refreshToken,
+      });
+      const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      held.set(refreshToken, { arrived: arrived.resolve, released: released.promise });
+      const second = app.run(relay.baseUrl);
+      await arrived.promise;
+      second.cancel();
+      // Time to act on it, as there is no sign of that.
+      await Bun.sleep(1_000);
+      released.resolve();
+      await second.ended;
+      const { accessToken, refreshToken: kept } = fresh;
+      expect(await app.tokens()).toMatchObject({ accessToken, refreshToken: kept });
+    });
+
+  if (['shell', 'Python', 'Go'].includes(platform.name))
+    test('stopped twice while the relay does not answer: it tries no more to cancel', async () => {
+      await using proxy = await startProxy(relay.baseUrl);
+      await using app = await install();
+      const run = app.run(proxy.url);
+      await run.link();
+      await pollUntil('it polls', () => proxy.session());
+      proxy.fail('cancel', ...Array<'held'>(20).fill('held'));
+      run.cancel();
+      await pollUntil('it cancels', () => proxy.counts.cut > 0);
+      run.cancel();
+      expect((await run.ended).exitCode).not.toBe(0);
+      expect(proxy.counts.cut).toBe(1);
+    });
 
   // No test can end a browser in the middle of a write.
   if (platform !== WEB_TV)
@@ -478,4 +524,41 @@ test('shell: a folder for temporary files that takes nothing is not called a net
     exitCode: 1,
     error: expect.stringMatching(/^cannot write to /),
   });
+});
+
+test('shell: where a folder is in the place of the file, the tokens are not acknowledged', async () => {
+  const withFolder = 'mkdir tokens.json; exec sh "$@"';
+  const program = join(SOURCES, 'shell/sign-in.sh');
+  await using proxy = await startProxy(relay.baseUrl);
+  await using app = installProgram(['sh', '-c', withFolder, 'sh', program]);
+  const run = app.run(proxy.url);
+  await agree(run);
+  expect(await run.ended).toMatchObject({ exitCode: 1, error: 'not_saved' });
+  expect(proxy.answers('ack')).toEqual([]);
+});
+
+test('shell: a token with commas and braces is kept whole', async () => {
+  await using app = installProgram(['sh', join(SOURCES, 'shell/sign-in.sh')]);
+  const { code, tokens } = grantTokens(DUE);
+  const refreshToken = `${tokens.refreshToken},{"a":[1]}`.replaceAll('"', '');
+  granted.set(code, {
+    access_token: tokens.accessToken,
+    refresh_token: refreshToken,
+    expires_in: 30,
+  });
+  const fresh = makeToken('access');
+  granted.set(refreshToken, { access_token: fresh });
+  const first = app.run(relay.baseUrl);
+  await bringCode(relay, await continueWithCode(relay, await first.link()), code);
+  expect(await first.ended).toMatchObject(ENDED_WELL);
+  expect(await app.run(relay.baseUrl).ended).toMatchObject(ENDED_WELL);
+  expect(await app.tokens()).toMatchObject({ accessToken: fresh, refreshToken });
+});
+
+test('shell: a page of a proxy that mentions a session is not taken for a start', async () => {
+  using proxy = serveUpstream(() => new Response('<script>p={"session":"a","link":"b"}</script>'));
+  await using app = installProgram(['sh', join(SOURCES, 'shell/sign-in.sh')]);
+  const run = app.run(new URL(proxy.url).origin);
+  expect(await run.ended).toMatchObject({ exitCode: 1, error: 'unreachable' });
+  expect(run.links()).toBe(0);
 });

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	links  = 3                // A link that has expired is replaced, but not for ever on a forgotten screen.
-	margin = 60 * time.Second // Tokens are refreshed this long before they expire.
+	links         = 3  // A link that has expired is replaced, but not for ever on a forgotten screen.
+	marginSeconds = 60 // Tokens are refreshed this long before they expire.
 )
 
 // Saved are tokens with the time at which they expire, in Unix seconds; 0 if the provider names none.
@@ -34,10 +34,10 @@ type Saved struct {
 
 // isDue: where the provider names no expiry, only its API says it, with a 401.
 func (s Saved) isDue() bool {
-	left := time.Until(time.Unix(s.ExpiresAt, 0))
+	left := s.ExpiresAt - time.Now().Unix()
 	// More than they ever had: the clock was set back since they were saved.
-	wasSetBack := left > time.Duration(s.ExpiresIn)*time.Second
-	return s.ExpiresAt != 0 && (left < margin || wasSetBack)
+	wasSetBack := left > s.ExpiresIn
+	return s.ExpiresAt != 0 && (left < marginSeconds || wasSetBack)
 }
 
 // Keeper keeps the tokens of one service in a file.
@@ -64,7 +64,8 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 		return k.save(tokens)
 	}
 	if saved.RefreshToken != "" {
-		tokens, err := k.refresh(ctx, saved.RefreshToken)
+		// Not with ctx: a refresh token may be good for one use, so whoever cancels gets the new one saved.
+		tokens, err := k.refresh(context.Background(), saved.RefreshToken)
 		if err == nil {
 			return tokens, k.save(tokens)
 		}
@@ -103,14 +104,17 @@ func (k *Keeper) signInOnce(ctx context.Context, keep func(Tokens) error) error 
 			countdown(shown, time.Duration(link.ExpiresIn)*time.Second)
 		}()
 	}
-	return SignIn(ctx, k.Relay, k.Service, show, keep)
+	return SignIn(ctx, k.Relay, k.Service, show, func(tokens Tokens) error {
+		defer hide()
+		return keep(tokens)
+	})
 }
 
 // save writes a file that only this user can read, and that is never half written.
 func (k *Keeper) save(tokens Tokens) error {
 	saved := Saved{Tokens: tokens}
 	if tokens.ExpiresIn > 0 {
-		saved.ExpiresAt = time.Now().Unix() + int64(tokens.ExpiresIn)
+		saved.ExpiresAt = time.Now().Unix() + tokens.ExpiresIn
 	}
 	text, _ := json.Marshal(saved)
 	if err := os.WriteFile(k.File+".new", text, 0o600); err != nil {
@@ -171,7 +175,11 @@ func codeOf(err error) string {
 }
 
 func main() {
-	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // A second Ctrl-C does not wait for the relay.
+	}()
 	rand.Seed(time.Now().UnixNano())
 	keeper := &Keeper{Relay: strings.TrimSuffix(os.Args[1], "/"), Service: os.Args[2], File: "tokens.json"}
 	_, err := keeper.Tokens(ctx, "")

@@ -18,6 +18,7 @@ import (
 const (
 	waitSeconds = 25 // The relay holds a poll this long. Some proxies cut a request after 30 s.
 	tries       = 6  // For all but a poll, which is repeated until the link expires.
+	tellSeconds = 5  // Nobody has to wait long for an acknowledgement or a cancellation.
 )
 
 // Failure is access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
@@ -29,7 +30,7 @@ func (f *Failure) Error() string { return strings.TrimSuffix(f.Code+": "+f.Detai
 type Tokens struct {
 	AccessToken  string `json:"accessToken"`
 	RefreshToken string `json:"refreshToken,omitempty"`
-	ExpiresIn    int    `json:"expiresIn,omitempty"`
+	ExpiresIn    int64  `json:"expiresIn,omitempty"`
 }
 
 // Link is what to show. The poll secret is only for this device: never show it, log it or put it into a link.
@@ -88,7 +89,9 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 func tell(address string) {
 	for try := 0; try < tries; try++ {
 		// Not with the context of the sign-in, which has ended if the user cancelled.
-		reply := ask(context.Background(), address, nil)
+		ctx, done := context.WithTimeout(context.Background(), tellSeconds*time.Second)
+		reply := ask(ctx, address, nil)
+		done()
 		if reply.status == 204 || reply.status == 400 || reply.status == 410 {
 			return
 		}

@@ -26,11 +26,11 @@ def tokens_for(relay, service, path, screen, rejected=None):
     Here is only the screen, which stays responsive: all requests are made by the Worker."""
     worker = Worker(relay, service, path, rejected)
     shown = None
-    while worker.is_alive() and not screen.is_cancelled:
-        if worker.session is not shown:
+    while worker.is_alive() and not (screen.is_cancelled and worker.may_be_stopped):
+        if worker.session not in (None, shown):
             shown = worker.session
             screen.show(shown)
-        if shown:
+        if worker.session:
             screen.countdown(shown.seconds_left())
         if not screen.pause():
             break
@@ -45,7 +45,8 @@ def tokens_for(relay, service, path, screen, rejected=None):
 
 
 class Worker(threading.Thread):
-    """`session` is what to show: none while saved tokens are refreshed, another one when a link has expired."""
+    """`session` is what to show: none while saved tokens are refreshed and once the user has signed in, another
+    one when a link has expired."""
 
     one_at_a_time = threading.Lock()  # The others then find what the first has saved.
 
@@ -53,6 +54,8 @@ class Worker(threading.Thread):
         super().__init__(daemon=True)
         self.task, self.session, self.tokens, self.error = task, None, None, None
         self.is_cancelled = False
+        # Not during a refresh: its token may be good for one use. Not once new tokens are saved.
+        self.may_be_stopped = True
         self.start()
 
     def run(self):
@@ -78,11 +81,13 @@ class Worker(threading.Thread):
         if saved.get('accessToken') not in (None, rejected) and not is_due(saved):
             return saved
         if saved.get('refreshToken'):
+            self.may_be_stopped = False
             try:
                 return save_tokens(path, refresh(relay, service, saved['refreshToken']))
             except SignInError as error:
                 if error.code != 'invalid_grant':
                     raise  # The saved tokens stay: try later.
+            self.may_be_stopped = True
         for link in range(1, LINKS + 1):
             try:
                 return sign_in(relay, service, self._show, lambda tokens: self._save(path, tokens))
@@ -99,6 +104,7 @@ class Worker(threading.Thread):
         if self.is_cancelled:  # While the response was on its way.
             raise SignInError('cancelled')
         save_tokens(path, tokens)
+        self.may_be_stopped, self.session = False, None
 
 
 def refresh(relay, service, refresh_token):
@@ -132,9 +138,10 @@ def save_tokens(path, tokens):
 def load_tokens(path):
     try:
         with open(path) as file:
-            return json.load(file)
+            saved = json.load(file)
     except (OSError, ValueError):
         return {}
+    return saved if isinstance(saved, dict) else {}
 
 
 class Terminal:

@@ -10,6 +10,7 @@ import urllib.parse
 import urllib.request
 
 WAIT_SECONDS = 25  # The relay holds a poll this long. Some proxies cut a request after 30 s.
+TELL_SECONDS = 5  # Nobody has to wait long for an acknowledgement or a cancellation.
 TRIES = 6  # For all but a poll, which is repeated until the link expires.
 
 
@@ -69,7 +70,7 @@ class Session:
 
     def _tell(self, query):
         for _ in range(TRIES):
-            status, _, _, pause = ask(f'{self._result}&{query}')
+            status, _, _, pause = ask(f'{self._result}&{query}', timeout=TELL_SECONDS)
             if status in (204, 400, 410):
                 return
             time.sleep(pause)
@@ -87,7 +88,7 @@ def ask_until_answered(url, body, member):
     raise SignInError('unreachable', text)
 
 
-def ask(url, body=None):
+def ask(url, body=None, timeout=WAIT_SECONDS + 15):
     """Returns (status, JSON object, text, seconds to pause before a retry). Status 0: no complete response."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {'Content-Type': 'application/json'})
@@ -95,7 +96,7 @@ def ask(url, body=None):
     try:
         try:
             # Python has no default timeout: a socket that died while the device slept would hang.
-            response = urllib.request.urlopen(request, timeout=WAIT_SECONDS + 15)
+            response = urllib.request.urlopen(request, timeout=timeout)
         except urllib.error.HTTPError as error:
             response = error
         with response:

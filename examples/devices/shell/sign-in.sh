@@ -10,6 +10,7 @@ set -u
 umask 077
 relay=${1%/} service=$2 demand=${3-}
 wait_seconds=25 # The relay holds a poll this long. Some proxies cut a request after 30 s.
+patience=$((wait_seconds + 15)) # A request that takes longer is lost.
 tries=6         # For all but a poll, which is repeated until the link expires.
 
 # 0: the tokens are saved. 1: the link has expired.
@@ -27,6 +28,8 @@ sign_in() {
         [ -z "$(field error)" ] || fail "$(field error)"
         if [ -n "$(field accessToken)" ]; then
           save || fail not_saved
+          stop_countdown
+          trap 'echo "Signed in."; exit 0' $signals
           tell ack # Only now: until then a lost response, or a crash, costs no sign-in.
           return 0
         fi
@@ -41,9 +44,9 @@ sign_in() {
   done
 }
 
-# tell <parameter>: acknowledges or cancels.
+# tell <parameter>: acknowledges or cancels. Nobody has to wait for it long.
 tell() {
-  tried=0
+  tried=0 patience=5
   while [ $((tried += 1)) -le "$tries" ]; do
     ask "$result&$1=1"
     case $status in 204 | 400 | 410) return ;; esac
@@ -77,7 +80,7 @@ ask() {
   } >"$folder/config" || fail "cannot write to $folder"
   if [ $# -gt 1 ]; then printf %s "$2" >"$folder/request" || fail "cannot write to $folder"; fi
   # In the background, so that a signal is handled at once and not when curl has ended.
-  curl --silent --config "$folder/config" --max-time $((wait_seconds + 15)) \
+  curl --silent --config "$folder/config" --max-time "$patience" \
     --dump-header "$folder/headers" --output "$folder/body" --write-out '%{http_code}' >"$folder/status" &
   wait $!
   case $? in
@@ -86,12 +89,18 @@ ask() {
     *) status=000 ;; # A response that was cut off is none.
   esac
   answer=$(cat "$folder/body")
+  # Of a program that is killed nothing secret is left.
+  : >"$folder/body"
+  : >"$folder/request"
   pause=$(sed -n 's/^[Rr][Ee][Tt][Rr][Yy]-[Aa][Ff][Tt][Ee][Rr]: *\([0-9]\{1,2\}\)[^0-9]*$/\1/p' "$folder/headers")
   pause=$((${pause:-0} + 1 + $$ % 3))
 }
 
-# field <name>: a member of the JSON in $answer. The relay writes it on one line.
-field() { printf %s "$answer" | sed -n 's/.*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p'; }
+# field <name>: a text or a number of the JSON object in $answer. The relay writes it on one line.
+field() {
+  printf %s "$answer" |
+    sed -n -e 's/^{.*"'"$1"'":"\([^"]*\)".*/\1/p' -e t -e 's/^{.*"'"$1"'":\([0-9]*\).*/\1/p'
+}
 
 nap() {
   sleep "$1" &
@@ -105,7 +114,8 @@ margin=60 # Tokens are refreshed this many seconds before they expire.
 result='' ticker='' refresh_token=''
 folder=$(mktemp -d) || exit 1
 trap 'stop_countdown; rm -rf "$folder"' EXIT
-trap cancel INT TERM HUP
+signals='INT TERM HUP QUIT PIPE'
+trap cancel $signals
 
 fail() {
   stop_countdown
@@ -114,7 +124,7 @@ fail() {
 }
 
 cancel() {
-  trap '' INT TERM HUP
+  trap 'exit 130' $signals # Once more: does not wait for the relay.
   stop_countdown
   # The link then says that the device cancelled the sign-in.
   [ -z "$result" ] || tell cancel
@@ -155,7 +165,8 @@ save() {
   fi
   lifetime=$(field expiresIn)
   [ -z "$lifetime" ] || answer="{\"expiresAt\":$(($(date +%s) + lifetime)),${answer#?}"
-  printf '%s\n' "$answer" >tokens.json.new && mv tokens.json.new tokens.json
+  # Into a folder of that name `mv` would move it.
+  [ ! -d tokens.json ] && printf '%s\n' "$answer" >tokens.json.new && mv tokens.json.new tokens.json
 }
 
 # Where the provider names no expiry, only its API says it, with a 401.
@@ -174,10 +185,13 @@ use_saved() {
   refresh_token=$(field refreshToken)
   [ -n "$refresh_token" ] || return 1
   body="{\"service\":\"$service\",\"refreshToken\":\"$refresh_token\"}"
+  # A refresh token may be good for one use: nothing stops the program before the new one is saved.
+  trap '' $signals
   if ask_until_answered /refresh "$body" accessToken; then
     save || fail not_saved
     return 0
   fi
+  trap cancel $signals
   # Any other error: the saved tokens stay, try later.
   [ "$(field error)" = invalid_grant ] || fail "$(field error)"
   refresh_token=''
