@@ -276,6 +276,17 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       await expectTokens(app, ...(await signInAgain(app)));
     });
 
+  if (platform.name === 'Rust')
+    test('nobody reads the output any more when the tokens are saved: that is no failure', async () => {
+      await prepared;
+      const withReader = '{ "$@"; echo "exit code $?" >&2; } | head -n 3';
+      const program = join(built, 'rust/target/debug/sign-in');
+      await using app = installProgram(['sh', '-c', withReader, 'sh', program]);
+      const run = app.run(relay.baseUrl);
+      await expectTokens(app, run, await agree(run));
+      expect(run.output?.()).toContain('exit code 0');
+    });
+
   // Chromium runs on while its page is hidden; televisions do not.
   if (platform !== WEB_TV)
     test('a device that slept until its link had expired shows another one', async () => {

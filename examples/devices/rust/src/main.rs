@@ -157,7 +157,8 @@ fn main() {
         }
     });
     match app.tokens() {
-        Ok(_) => println!("Signed in."),
+        // Not println, which panics if nobody reads the output any more: the tokens are saved all the same.
+        Ok(_) => drop(writeln!(io::stdout(), "Signed in.")),
         Err(error) => {
             eprintln!("\n{error}");
             std::process::exit(if app.is_cancelled.load(Ordering::SeqCst) { 130 } else { 1 });
