@@ -152,9 +152,11 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     const tokens = await agree(run);
     const { exitCode, error } = await run.ended;
     expect(exitCode).not.toBe(0);
+    // An app may catch no more than the failures that the program names.
+    if (platform === ANDROID_TV) expect(error).toStartWith('not_saved: ');
     // A program that has no code for it ends with an error of its language, perhaps with a stack trace.
     const said = run.output?.() ?? error;
-    expect(said).toMatch(/not_saved|tokens\.json|could not save the tokens|os error/);
+    expect(said).toMatch(/not_saved|tokens\.json|os error/);
     expect(said).not.toContain('Signed in.');
     const response = await pollOnce(relay, proxy.session());
     expect(await response.json()).toMatchObject(tokens);

@@ -140,6 +140,6 @@ private class Reply(val status: Int, private val text: String, retryAfterSeconds
 
 /**
  * Codes: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
- * expired, refused, unreachable, invalid_grant (refresh only: sign in again).
+ * expired, refused, unreachable, invalid_grant (refresh only: sign in again), not_saved (RelayTokens: the storage is full).
  */
 class SignInFailure(val code: String, detail: String = "") : Exception(if (detail.isEmpty()) code else "$code: $detail")

@@ -118,8 +118,12 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
             .putOpt("expiresIn", saved.expiresIn).putOpt("expiresAt", saved.expiresAt)
         // Never half written.
         val written = File(file.path + ".new")
-        written.writeText(json.toString())
-        if (!written.renameTo(file)) throw IOException("could not save the tokens")
+        try {
+            written.writeText(json.toString())
+            if (!written.renameTo(file)) throw IOException("could not rename")
+        } catch (full: IOException) {
+            throw SignInFailure("not_saved", full.message.orEmpty())
+        }
         saved
     }
 }
