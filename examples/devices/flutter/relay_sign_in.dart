@@ -45,25 +45,23 @@ class RelaySignIn {
   final String service;
   final _http = http.Client();
 
-  /// Ends [waitForTokens]: set it before [cancel], which ends the poll.
-  bool isCancelled = false;
-
   Future<Started> start(String device) async {
     final reply = await _retry('/auth/start', {'service': service, 'code': true, 'ack': true, 'device': device});
     return reply.json.containsKey('session') ? Started.fromJson(reply.json) : throw reply.failure;
   }
 
-  Future<Tokens> waitForTokens(Started started) async {
+  /// [isCancelled] has to be true before [cancel], which ends the poll.
+  Future<Tokens> waitForTokens(Started started, bool Function() isCancelled) async {
     // Not by the clock, which may not be set yet. After a sleep the relay says whether the link has expired.
     final age = Stopwatch()..start();
-    while (age.elapsed < started.expiresIn && !isCancelled) {
+    while (age.elapsed < started.expiresIn && !isCancelled()) {
       final reply = await _ask('/auth/result?session=${started.session}&wait=${_wait.inSeconds}');
       if (reply.json.containsKey('accessToken')) return Tokens.fromJson(reply.json);
       if (reply.status == 410) break;
       if (reply.status == 400 || reply.json.containsKey('error')) throw reply.failure;
       await Future<void>.delayed(reply.pause); // Not yet; or 429, 5xx, a page of a proxy, no network.
     }
-    throw SignInFailure(isCancelled ? 'cancelled' : 'expired');
+    throw SignInFailure(isCancelled() ? 'cancelled' : 'expired');
   }
 
   /// Once they are saved, and never before. If it fails, the relay forgets them after 60 s.

@@ -71,6 +71,7 @@ class RelayTokens {
   final Future<void> Function(String) write;
 
   Started? _shown;
+  int _cancels = 0; // Not a flag: the next sign-in may begin before the cancelled one has noticed.
   Future<SavedTokens>? _refreshing;
 
   /// Those that are saved, if need be refreshed, or those of a new sign-in.
@@ -79,7 +80,7 @@ class RelayTokens {
     required void Function(Started) onStarted,
     required void Function(Duration left) onCountdown,
   }) async {
-    signIn.isCancelled = false;
+    final cancels = _cancels;
     final saved = await _load();
     if (saved != null && !saved.isDue) return saved;
     if (saved != null) {
@@ -89,7 +90,7 @@ class RelayTokens {
         if (failure.code != 'invalid_grant') rethrow;
       }
     }
-    return _signInAnew(device, onStarted, onCountdown);
+    return _signInAnew(device, onStarted, onCountdown, () => _cancels != cancels);
   }
 
   /// Also when the provider's API answers 401. One request refreshes while the others wait.
@@ -105,7 +106,7 @@ class RelayTokens {
   }
 
   Future<void> cancel() async {
-    signIn.isCancelled = true;
+    _cancels++;
     final shown = _shown;
     if (shown != null) await signIn.cancel(shown);
   }
@@ -114,25 +115,29 @@ class RelayTokens {
     String device,
     void Function(Started) onStarted,
     void Function(Duration left) onCountdown,
+    bool Function() isCancelled,
   ) async {
     for (var link = 0; link < _links; link++) {
-      final started = _shown = await signIn.start(device);
+      final started = await signIn.start(device);
+      if (isCancelled()) {
+        unawaited(signIn.cancel(started)); // Back was pressed before the link was there.
+        throw SignInFailure('cancelled');
+      }
+      _shown = started;
       onStarted(started);
       final age = Stopwatch()..start();
       final countdown = Timer.periodic(const Duration(seconds: 1), (_) {
         final left = started.expiresIn - age.elapsed;
-        onCountdown(left.isNegative ? Duration.zero : left);
+        if (!isCancelled()) onCountdown(left.isNegative ? Duration.zero : left);
       });
       try {
-        final saved = await _save(SavedTokens(await signIn.waitForTokens(started)));
+        final saved = await _save(SavedTokens(await signIn.waitForTokens(started, isCancelled)));
         unawaited(signIn.acknowledge(started)); // The user need not wait for it.
         return saved;
       } on SignInFailure catch (failure) {
-        // Here too, for a user who pressed Back before the link was there.
-        if (failure.code == 'cancelled') await signIn.cancel(started);
         if (failure.code != 'expired') rethrow;
       } finally {
-        _shown = null;
+        if (_shown == started) _shown = null;
         countdown.cancel();
       }
     }
