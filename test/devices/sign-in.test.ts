@@ -147,8 +147,9 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
   test('the storage is full: the program says so, and the tokens are not acknowledged', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     await using app = await install();
-    await app.fillStorage();
     const run = app.run(proxy.url);
+    await run.link();
+    await app.fillStorage();
     const tokens = await agree(run);
     const { exitCode, error } = await run.ended;
     expect(exitCode).not.toBe(0);
@@ -275,6 +276,13 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     test('a file without an access token is no sign-in: the user signs in', async () => {
       await using app = await install();
       app.replaceTokens?.('{}');
+      await expectTokens(app, ...(await signInAgain(app)));
+    });
+
+  if (['Rust', 'Java', 'C#'].includes(platform.name))
+    test('what another process is saving is not in the way', async () => {
+      await using app = await install();
+      app.saveElsewhere?.();
       await expectTokens(app, ...(await signInAgain(app)));
     });
 

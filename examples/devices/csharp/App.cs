@@ -116,7 +116,8 @@ public sealed class App
     /// <summary>Readable by this user only, and never half written.</summary>
     static SavedTokens Save(SavedTokens tokens)
     {
-        var written = Saved + ".new";
+        // A name of this process, beside which another one may save.
+        var written = Saved + "." + Process.GetCurrentProcess().Id;
         File.WriteAllText(written, "");
         // From .NET 7 on: FileStreamOptions.UnixCreateMode. On Windows the user's own folder has to do.
         if (Path.DirectorySeparatorChar == '/' && chmod(written, 0x180 /* 0600 */) != 0) throw new IOException("could not protect the tokens");

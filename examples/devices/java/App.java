@@ -128,7 +128,8 @@ final class App {
 
     /** Readable by this user only, and never half written. On Windows, leave out the permissions. */
     static Saved save(Saved tokens) throws IOException {
-        Path written = Path.of(SAVED + ".new");
+        // A name of this process, beside which another one may save.
+        Path written = Path.of(SAVED + "." + ProcessHandle.current().pid());
         Files.deleteIfExists(written);
         Files.createFile(written, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
         // Not Files.writeString, which an interrupt ends.

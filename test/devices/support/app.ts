@@ -52,7 +52,9 @@ export interface App extends AsyncDisposable {
   setClockBack?(): void;
   /** Its file becomes one of another program. Not in a browser. */
   replaceTokens?(text: string): void;
-  /** From now on nothing can be saved. In a browser: from the next run on. */
+  /** Another process is about to save, under the name that all programs once had in common. */
+  saveElsewhere?(): void;
+  /** From now on nothing can be saved. Not before a link is shown. */
   fillStorage(): Promise<unknown>;
   /** Something can be saved again. Not in a browser. */
   freeStorage?(): void;
@@ -73,6 +75,9 @@ export interface Platform {
 /** Fifteen virtual machines of Java start at the same time, beside other tests. */
 const STARTING_MS = 60_000;
 
+/** A folder is in the way also if root runs the test. */
+const block = (path: string) => mkdirSync(join(path, 'in-the-way'), { recursive: true });
+
 /** In place of date(1), which asks the machine's clock. */
 const DATE = `#!/bin/sh
 now=$(/bin/date +%s)
@@ -86,7 +91,7 @@ export function installProgram(
 ): App {
   const folder = mkdtempSync(join(tmpdir(), 'relay-device-'));
   const file = join(folder, 'tokens.json');
-  /** Where every program writes the file that it renames. A folder is in its way also if root runs the test. */
+  /** Where some programs write the file that they rename. */
   const written = `${file}.new`;
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin/date'), DATE, { mode: 0o755 });
@@ -103,8 +108,13 @@ export function installProgram(
       writeFileSync(file, JSON.stringify({ ...saved, expiresAt: saved.expiresAt + dayInItsUnit }));
     },
     replaceTokens: (text) => writeFileSync(file, text),
-    fillStorage: async () => mkdirSync(join(written, 'in-the-way'), { recursive: true }),
-    freeStorage: () => rmSync(written, { recursive: true }),
+    saveElsewhere: () => block(written),
+    async fillStorage() {
+      for (const path of [file, written]) block(path);
+    },
+    freeStorage() {
+      for (const path of [file, written]) rmSync(path, { recursive: true });
+    },
     truncate() {
       writeFileSync(file, '');
       writeFileSync(written, '{"accessToken":');

@@ -47,6 +47,7 @@ const page = (relayUrl: string, service: string) => `<!doctype html>
     // The television sets its clock.
     var now = Date.now;
     if (event.key === 't') Date.now = function () { return now() + 86400000; };
+    if (event.key === 'f') Storage.prototype.setItem = function () { throw new Error('QuotaExceededError'); };
   });
   RelaySignIn.tokens(options);
 </script>`;
@@ -76,8 +77,6 @@ export async function closeBrowser(): Promise<void> {
   await (await browser)?.close();
 }
 
-const FULL_STORAGE = `Storage.prototype.setItem = function () { throw new Error('QuotaExceededError'); };`;
-
 async function createApp(context: BrowserContext): Promise<App> {
   await context.addInitScript(REMOVE_NEWER);
   let saved: Tokens | undefined;
@@ -91,7 +90,7 @@ async function createApp(context: BrowserContext): Promise<App> {
     },
     tokens: async () => saved,
     mode: () => undefined,
-    fillStorage: () => context.addInitScript(FULL_STORAGE),
+    fillStorage: () => Promise.all(context.pages().map((tab) => tab.keyboard.press('f'))),
     [Symbol.asyncDispose]: () => context.close(),
   };
 }

@@ -60,7 +60,8 @@ impl Saved {
 
     /// Readable by this user only, and never half written.
     fn save(self) -> io::Result<Saved> {
-        let written = format!("{SAVED}.new");
+        // A name of this process, beside which another one may save.
+        let written = format!("{SAVED}.{}", std::process::id());
         let mut file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&written)?;
         file.write_all(&serde_json::to_vec(&self)?)?;
         file.sync_all()?;
