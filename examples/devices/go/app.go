@@ -117,10 +117,11 @@ func (k *Keeper) save(tokens Tokens) error {
 		saved.ExpiresAt = time.Now().Unix() + tokens.ExpiresIn
 	}
 	text, _ := json.Marshal(saved)
-	if err := os.WriteFile(k.File+".new", text, 0o600); err != nil {
+	written := fmt.Sprintf("%s.%d", k.File, os.Getpid()) // Another process may be saving too.
+	if err := os.WriteFile(written, text, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(k.File+".new", k.File)
+	return os.Rename(written, k.File)
 }
 
 func countdown(ctx context.Context, left time.Duration) {

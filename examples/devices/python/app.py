@@ -126,12 +126,13 @@ def save_tokens(path, tokens):
     """Readable by this user only, and never half written, even if the power fails."""
     if tokens.get('expiresIn'):
         tokens['expiresAt'] = int(time.time()) + tokens['expiresIn']
-    descriptor = os.open(path + '.new', os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    written = f'{path}.{os.getpid()}'  # Another process may be saving too.
+    descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, 'w') as file:
         json.dump(tokens, file)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(path + '.new', path)
+    os.replace(written, path)
     return tokens
 
 

@@ -165,8 +165,8 @@ save() {
   fi
   lifetime=$(field expiresIn)
   [ -z "$lifetime" ] || answer="{\"expiresAt\":$(($(date +%s) + lifetime)),${answer#?}"
-  # Into a folder of that name `mv` would move it.
-  [ ! -d tokens.json ] && printf '%s\n' "$answer" >tokens.json.new && mv tokens.json.new tokens.json
+  # Another program may be saving too. Into a folder of that name `mv` would move the file.
+  [ ! -d tokens.json ] && printf '%s\n' "$answer" >"tokens.json.$$" && mv "tokens.json.$$" tokens.json
 }
 
 # Where the provider names no expiry, only its API says it, with a 401.
