@@ -2,6 +2,7 @@
 import { type ParseArgsConfig, parseArgs, parseEnv } from 'node:util';
 import { FETCHES_AT_ONCE } from '../limits.ts';
 import { createLogOutput, describeError, log, startLog } from '../log.ts';
+import { codeOf } from '../providers/connect-problem.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import { describeListenFailure } from '../server/listen.ts';
 import { findMachineWarnings } from '../server/machine.ts';
@@ -223,14 +224,16 @@ function raiseFetchLimit(): void {
   }
 }
 
-/** Exits once the output is written. */
+/** Exits once the output is written. Whoever reads it may leave early, as `head` does. */
 function end({ text, exitCode }: { readonly text: string; readonly exitCode: number }): void {
-  process.stdout.write(`${text}\n`, () => process.exit(exitCode));
+  process.stdout.write(`${text}\n`, (error) => {
+    const code = error ? codeOf(error) : 'EPIPE';
+    if (code !== 'EPIPE') fail(`The output cannot be written (${code})\n`);
+    process.exit(exitCode);
+  });
 }
 
-function print(text: string): void {
-  process.stdout.write(text);
-}
+const print = (text: string) => end({ text: text.trimEnd(), exitCode: 0 });
 
 function fail(text: string, exitCode = 1): never {
   process.stderr.write(text);

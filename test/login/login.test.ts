@@ -1,11 +1,21 @@
 /** `sign-in-relay login` as a user and as a script run it, against a dev relay. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { chooseAtProvider, startDev } from '../kit/dev.ts';
+import { runChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 import { decide } from '../kit/user.ts';
@@ -51,6 +61,10 @@ function startLogin(line: readonly string[], { env = {}, cwd }: RunOptions = {})
 }
 
 const runLogin = (line: readonly string[], options?: RunOptions) => startLogin(line, options).ended;
+
+/** The kernel names what a process that sleeps waits in. */
+const isOpening = (pid: number) =>
+  readFileSync(`/proc/${pid}/wchan`, 'utf8').includes('wait_for_partner');
 
 const approve = () => dev.plan({ scenario: 'approve', auto: true });
 
@@ -178,6 +192,34 @@ describe('login --output', () => {
     const ended = await runLogin(atDev('--output', join(folder, path)));
     expect(ended).toMatchObject({ exitCode: EXIT_CODES.output, stdout: '' });
     expect(ended.stderr).not.toContain('/L/');
+  });
+
+  test('--output names a symbolic link: what it leads to is replaced, and the link stays', async () => {
+    const own = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
+    mkdirSync(join(own, 'disk'));
+    writeFileSync(join(own, 'disk', 'there.json'), '{"old":1}', { mode: 0o644 });
+    // The second leads to a file that is not there yet.
+    for (const name of ['there.json', 'new.json']) {
+      symlinkSync(join('disk', name), join(own, name));
+      await approve();
+      const { exitCode } = await runLogin(atDev('--output', join(own, name)));
+      expect(exitCode).toBe(EXIT_CODES.signedIn);
+      expect(readlinkSync(join(own, name))).toBe(join('disk', name));
+      const target = join(own, 'disk', name);
+      expect(JSON.parse(readFileSync(target, 'utf8'))).toEqual(TOKENS);
+      expect(statSync(target).mode & 0o777).toBe(0o600);
+    }
+    expect(readdirSync(join(own, 'disk')).toSorted()).toEqual(['new.json', 'there.json']);
+  });
+
+  test('--output names a pipe that nobody reads: Ctrl-C ends it', async () => {
+    const pipe = join(folder, 'pipe');
+    expect((await runChild(['mkfifo', pipe])).exitCode).toBe(0);
+    const login = startInTerminal(atDev('--output', pipe));
+    // Its last system call then is to open the pipe.
+    await pollUntil('it waits for a reader', () => isOpening(login.pid));
+    login.type(CTRL_C);
+    expect(await login.exited).not.toBe(0);
   });
 
   test('what cannot be written is not acknowledged → 7', async () => {

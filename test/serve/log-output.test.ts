@@ -6,7 +6,7 @@ import { closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { MAX_BACKLOG_CHARACTERS } from '../../src/log.ts';
 import { start, UNKNOWN_SECRET } from '../kit/device.ts';
-import { findFreePort } from '../kit/process.ts';
+import { findFreePort, runChild } from '../kit/process.ts';
 import { MAIN, untilHealthy } from '../kit/relay.ts';
 
 setDefaultTimeout(30_000);
@@ -90,6 +90,15 @@ test('when the disk is full the relay says so once', async () => {
   expect(relay.complaints()).toBe(cannotWrite('ENOSPC'));
   expect(await relay.stop()).toBe(0);
 });
+
+test.each(['--help', '--version', 'providers', 'health'])(
+  'when the disk is full %s does not succeed, and says why',
+  async (command) => {
+    const line = `exec ${process.execPath} ${MAIN} ${command} > /dev/full`;
+    const { exitCode, output } = await runChild(['sh', '-c', line], { env: { PORT: '1' } });
+    expect([exitCode, output]).toEqual([1, 'The output cannot be written (ENOSPC)\n']);
+  },
+);
 
 describe('when the reader does not read', () => {
   /** Logs more than the relay, the pipe and the reader hold; a poll is a line of 100 characters. */

@@ -67,8 +67,9 @@ export async function login(args: readonly string[]): Promise<number> {
       process.stdout.write(USAGE);
       return EXIT_CODES.signedIn;
     }
-    stopOnSignal(stopping);
+    // A pipe is opened once somebody reads it. Until then a signal ends the process.
     output = options.output === undefined ? stdoutOutput : openFileOutput(options.output);
+    stopOnSignal(stopping);
     await signIn(options, output, stopping);
     return EXIT_CODES.signedIn;
   } catch (error) {

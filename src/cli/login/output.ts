@@ -3,13 +3,15 @@ import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   fsyncSync,
+  lstatSync,
   openSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Tokens } from '../../../client/src/index.ts';
 import { jsonText } from '../terminal.ts';
 
@@ -43,8 +45,9 @@ export const stdoutOutput: Output = {
  */
 export function openFileOutput(path: string): Output {
   const isReplaced = isMissingOrRegular(path);
-  const name = `.${basename(path)}.${randomBytes(6).toString('hex')}`;
-  const written = isReplaced ? join(dirname(path), name) : path;
+  const target = isReplaced ? attempt(path, () => targetOf(path)) : path;
+  const name = `.${basename(target)}.${randomBytes(6).toString('hex')}`;
+  const written = isReplaced ? join(dirname(target), name) : path;
   let file: number | undefined = attempt(path, () =>
     openSync(written, isReplaced ? 'wx' : 'w', 0o600),
   );
@@ -61,7 +64,7 @@ export function openFileOutput(path: string): Output {
         writeFileSync(file, toText(tokens));
         if (isReplaced) fsyncSync(file);
         close();
-        if (isReplaced) renameSync(written, path);
+        if (isReplaced) renameSync(written, target);
       });
     },
     close() {
@@ -71,8 +74,14 @@ export function openFileOutput(path: string): Output {
   };
 }
 
+/** What a link names is replaced, and the link stays: its owner chose where the tokens are. */
+function targetOf(path: string): string {
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+  return isLink ? targetOf(resolve(dirname(path), readlinkSync(path))) : path;
+}
+
 function isMissingOrRegular(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = attempt(path, () => statSync(path, { throwIfNoEntry: false }));
   if (found?.isDirectory()) throw new OutputError(`${path} is a directory`);
   return found === undefined || found.isFile();
 }
