@@ -249,15 +249,17 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     await expectTokens(app, run, tokens);
   });
 
-  test('the response with the tokens stops in the middle: the program gives it up, and fetches them again', async () => {
-    await using proxy = await startProxy(relay.baseUrl);
-    await using app = await install();
-    proxy.fail('poll', 'stall');
-    const run = app.run(proxy.url);
-    const tokens = await agree(run);
-    await expectTokens(app, run, tokens);
-    expect(proxy.answers('poll').filter((status) => status === 200)).toEqual([200, 200]);
-  });
+  // It takes 40 s. Kodi has the requests of Python; Roku and web TV count the seconds themselves, and pass it too.
+  if (!['Kodi', 'Roku', WEB_TV.name].includes(platform.name))
+    test('the response with the tokens stops in the middle: the program gives it up, and fetches them again', async () => {
+      await using proxy = await startProxy(relay.baseUrl);
+      await using app = await install();
+      proxy.fail('poll', 'stall');
+      const run = app.run(proxy.url);
+      const tokens = await agree(run);
+      await expectTokens(app, run, tokens);
+      expect(proxy.answers('poll').filter((status) => status === 200)).toEqual([200, 200]);
+    });
 
   test('the network is lost once the tokens are saved: the program is done while the relay still has them', async () => {
     await using proxy = await startProxy(relay.baseUrl);
