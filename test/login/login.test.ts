@@ -334,6 +334,22 @@ describe('login in a terminal', () => {
     await login.exited;
   });
 
+  test.each([20, 23])('the time is never cut off, also at %d columns', async (columns) => {
+    const login = startInTerminal(atDev(), { columns, rows: 12 });
+    await login.untilShown(/9:5\d(?!\d)/);
+    login.type(CTRL_C);
+    await login.exited;
+  });
+
+  test('a terminal whose size nobody has set gets plain lines', async () => {
+    await approve();
+    const line = ['sh', '-c', 'stty cols 0 rows 0; exec "$@"', 'sh', ...atDev()];
+    const login = startInTerminal(line);
+    expect(await login.exited).toBe(0);
+    expect(login.output()).not.toContain('\x1b');
+    expect(login.output()).toContain('Open this link in any browser');
+  });
+
   test('TERM=dumb gets plain lines', async () => {
     await approve();
     const login = startInTerminal(atDev(), { env: { TERM: 'dumb' } });

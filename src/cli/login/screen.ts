@@ -25,9 +25,13 @@ export interface Shown extends Omit<Prompt, 'qr'> {
   readonly service: string;
 }
 
-/** A terminal that cannot move its cursor (TERM=dumb, as in Emacs) gets plain lines. */
+/**
+ * A terminal that cannot move its cursor (TERM=dumb, as in Emacs), or whose size nobody has set
+ * (0 by 0, as of a serial console), gets plain lines.
+ */
 export function openScreen(shown: Shown, stream: WriteStream): Screen {
-  const canDraw = stream.isTTY && process.env.TERM !== 'dumb';
+  const hasSize = stream.columns > 0 && stream.rows > 0;
+  const canDraw = stream.isTTY && hasSize && process.env.TERM !== 'dumb';
   return canDraw ? openTerminalScreen(shown, stream) : openPlainScreen(shown, stream);
 }
 
@@ -76,10 +80,13 @@ function openTerminalScreen(shown: Shown, stream: WriteStream): Screen {
     const leftMs = secondsLeft() * 1_000;
     const isTroubled = nowMs < trouble.untilMs;
     const waiting = isOpened ? 'Opened: continue there' : 'Waiting for you';
-    const words = isTroubled ? trouble.text : `${waiting}  ${clockText(leftMs)}`;
     const colour = isTroubled ? 'yellow' : 'green';
     const { row, column } = layout.status;
     const width = Math.max(1, Math.min(STATUS_COLUMNS, stream.columns - column));
+    const clock = clockText(leftMs);
+    const both = `${waiting}  ${clock}`;
+    // A time that is cut off would be another time.
+    const words = isTroubled ? trouble.text : both.length <= width ? both : clock;
     const fitted = words.slice(0, width).padEnd(width);
     const bar = barText(leftMs, expiresIn * 1_000, width);
     stream.write(`\x1b[${row};${column}H${style(['bold', colour], fitted)}`);
