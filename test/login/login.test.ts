@@ -16,6 +16,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { chooseAtProvider, startDev } from '../kit/dev.ts';
 import { runChild } from '../kit/process.ts';
+import { untilFrozen } from '../kit/redis/server.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 import { decide } from '../kit/user.ts';
@@ -339,6 +340,20 @@ describe('login in a terminal', () => {
     await login.untilShown(/9:5\d(?!\d)/);
     login.type(CTRL_C);
     await login.exited;
+  });
+
+  test('Ctrl-Z leaves the screen, and what goes on after it is drawn anew', async () => {
+    const login = startInTerminal(atDev());
+    const shown = await login.untilShown('Waiting for you');
+    login.type('\x1a');
+    await untilFrozen(login.pid);
+    await pollUntil('the screen is left', () => login.output().endsWith(LEAVE));
+    process.kill(login.pid, 'SIGCONT');
+    const link = /http:\S+\/L\/[A-Z-]+/.exec(shown)?.[0] ?? '';
+    const anew = () => login.output().split(LEAVE)[1] ?? '';
+    await pollUntil('it is drawn', () => anew().startsWith(ENTER) && anew().includes(link));
+    login.type(CTRL_C);
+    expect(await login.exited).toBe(EXIT_CODES.interrupted);
   });
 
   test('a terminal whose size nobody has set gets plain lines', async () => {

@@ -94,7 +94,17 @@ function openTerminalScreen(shown: Shown, stream: WriteStream): Screen {
   }
 
   const leave = () => void stream.write(LEAVE);
+  /** Ctrl-Z gives the shell its screen back, and `fg` draws this one anew. */
+  function suspend(): void {
+    leave();
+    process.kill(process.pid, 'SIGSTOP');
+  }
+  function resume(): void {
+    stream.write(ENTER);
+    draw();
+  }
   process.once('exit', leave);
+  process.on('SIGTSTP', suspend).on('SIGCONT', resume);
   // Before the first drawing, so that no change of size is missed.
   stream.on('resize', draw);
   stream.write(ENTER);
@@ -113,6 +123,7 @@ function openTerminalScreen(shown: Shown, stream: WriteStream): Screen {
       clearInterval(ticks);
       stream.off('resize', draw);
       process.off('exit', leave);
+      process.off('SIGTSTP', suspend).off('SIGCONT', resume);
       leave();
     },
   };
