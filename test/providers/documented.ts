@@ -100,7 +100,7 @@ export const DOCUMENTED: Readonly<Record<string, Documented>> = {
   trakt: {
     authorizeUrl: 'https://auth.trakt.tv/oauth/authorize',
     tokenUrl: 'https://auth.trakt.tv/oauth/token',
-    ...{ pkce: 'none', scope: '', auth: 'post', body: 'json', refreshToken: 'rotated' },
+    ...{ pkce: 'S256', scope: '', auth: 'post', body: 'json', refreshToken: 'rotated' },
     headers: { ...AGENT, 'trakt-api-key': 'client' },
     refreshesWithRedirectUri: true,
     response: { scope: 'public', created_at: 1 },

@@ -171,6 +171,7 @@ test('a relay process logs what is unverified, and sends what a profile requires
   });
   const doubts = relay.events('setting').map(({ setting, problem }) => `${setting} ${problem}`);
   expect(doubts.filter((doubt) => /^(TRAKT|OSU|STRAVA)/.test(doubt))).toEqual([
+    expect.stringMatching(/^TRAKT_CLIENT_ID .* unverified: PKCE, client secret/),
     expect.stringMatching(/^OSU_CLIENT_ID .* set OSU_PKCE and OSU_SCOPE as its documentation says/),
     expect.stringMatching(
       /^STRAVA_CLIENT_ID belongs to Strava, of which this is unverified: PKCE, revocation/,
@@ -184,6 +185,7 @@ test('a relay process logs what is unverified, and sends what a profile requires
     grant_type: 'authorization_code',
     code: 'a&b',
     redirect_uri: `${relay.baseUrl}/auth/trakt/callback`,
+    code_verifier: expect.stringMatching(/^[\w-]{64}$/),
     client_id: 'client',
     client_secret: 'secret',
   });
@@ -195,13 +197,13 @@ test('a relay process logs what is unverified, and sends what a profile requires
   expect(await relay.stop()).toBe(0);
 });
 
-test('Discord, Spotify and GitLab need no secret, so that devices can exchange the code themselves', () => {
-  const withoutSecret = ['discord', 'spotify', 'gitlab'].map((name) => {
+test('Discord, Spotify, GitLab and Trakt need no secret, so that devices can exchange the code themselves', () => {
+  const withoutSecret = ['discord', 'spotify', 'gitlab', 'trakt'].map((name) => {
     const env = { OAUTH_BASE_URL: BASE_URL, APP_NAME: 'Acme', PROVIDERS: name };
     return readSettings({ ...env, [`${name.toUpperCase()}_CLIENT_ID`]: ID }, () => '');
   });
   for (const read of withoutSecret) {
-    expect(read.warnings).toEqual([]);
+    expect(read.warnings.filter(({ setting }) => setting.endsWith('_SECRET'))).toEqual([]);
     expect(read.ok && read.settings.providers.map(mayTakeChallenge)).toEqual([true]);
   }
 });
