@@ -41,6 +41,7 @@ export function readWranglerConfig() {
     readonly compatibility_date: string;
     readonly compatibility_flags: readonly string[];
     readonly durable_objects: { readonly bindings: readonly { readonly class_name: string }[] };
+    readonly observability: unknown;
   };
 }
 

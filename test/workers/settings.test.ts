@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { readWorkerSettings } from '../../src/workers/settings.ts';
 import { startRequest } from '../kit/device.ts';
-import { startWorkers } from '../kit/workers.ts';
+import { readWranglerConfig, startWorkers } from '../kit/workers.ts';
 
 const GOOD = { OAUTH_BASE_URL: 'https://relay.test', MAL_CLIENT_ID: 'mal-client' };
 
@@ -60,4 +60,13 @@ test('with a wrong setting every request gets a 503, and the log says all that i
   const wrong = await relay.waitForEvents('setting', 2);
   expect(wrong.every(({ level }) => level === 'error')).toBe(true);
   expect(wrong.map(({ setting }) => setting).toSorted()).toEqual(['PORT', 'SESSION_SECONDS']);
+});
+
+test('of what is deployed, Cloudflare keeps the log of the relay, and no URL with its query', () => {
+  expect(readWranglerConfig().observability).toEqual({
+    enabled: true,
+    redact_query_string: true,
+    logs: { invocation_logs: false },
+    traces: { enabled: false },
+  });
 });
