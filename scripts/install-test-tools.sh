@@ -2,11 +2,9 @@
 # Installs the programs that the tests run, on Debian as root. `npm test` calls it when one is missing.
 set -eu
 export DEBIAN_FRONTEND=noninteractive
-# The programs of examples/devices need the compilers from python3-qrcode on.
+# The programs of examples/devices need what stands from python3-qrcode on.
 packages='buildah caddy chromium-headless-shell curl haproxy nginx-light nodejs openssl prometheus redis-tools redis-server bsdutils systemd lintian
-  python3-oauthlib python3-qrcode qrencode golang-go cargo rustc librust-serde-json-dev librust-ureq-dev
-  default-jdk-headless libandroid-json-org-java libgoogle-gson-java mono-mcs mono-runtime
-  libmono-system-json4.0-cil libmono-system-net-http4.0-cil'
+  python3-oauthlib python3-qrcode qrencode golang-go default-jre-headless libandroid-json-org-java'
 apt-get --quiet update
 # shellcheck disable=SC2086
 apt-get --quiet install --yes --no-install-recommends $packages

@@ -20,14 +20,8 @@ import { searchLogs } from './kit/secrets.ts';
 /** What the tests run. scripts/install-test-tools.sh installs all of it. */
 const COMMANDS = `buildah caddy chromium-headless-shell curl haproxy kustomize lintian nginx node
   openssl prometheus promtool redis-cli redis-server script systemd-analyze valkey-server
-  cargo go javac mcs mono rustc`.split(/\s+/);
-const FILES = [
-  '/usr/lib/mono/4.5/System.Net.Http.dll',
-  '/usr/lib/mono/4.5/System.Json.dll',
-  '/usr/share/cargo/registry',
-  '/usr/share/java/gson.jar',
-  '/usr/share/java/json-android.jar',
-];
+  go java`.split(/\s+/);
+const FILES = ['/usr/share/java/json-android.jar'];
 const INSTALL = 'scripts/install-test-tools.sh';
 
 interface Counts {

@@ -15,14 +15,10 @@ const programsOf = (name: string) =>
     ([, program = '']) => program,
   );
 
-/** Has a README of its own, because it is a whole app. */
-const REACT_NATIVE = 'examples/devices/react-native';
-
 test('every program is in one page', () => {
   const programs = readdirSync(join(ROOT, 'examples/devices'), { recursive: true })
     .map((file) => `examples/devices/${String(file)}`)
-    .filter((file) => /\.\w+$/.test(file) && !file.startsWith(REACT_NATIVE));
-  expect(read('README.md')).toContain(`](../../${REACT_NATIVE}/README.md)`);
+    .filter((file) => /\.\w+$/.test(file));
   expect(guides.flatMap(programsOf).toSorted()).toEqual(programs.toSorted());
 });
 

@@ -20,7 +20,7 @@ import { ANDROID_TV, PLATFORMS, SOURCES } from './support/platforms.ts';
 import { startProxy } from './support/proxy.ts';
 import { APP_ORIGIN, closeBrowser, WEB_TV } from './support/web-tv.ts';
 
-/** Rust compiles twenty crates first. */
+/** The compilers of Go and Kotlin come first, beside other tests. */
 setDefaultTimeout(300_000);
 
 /** Of a network that cuts at random; TEST_SEED replays them. */
@@ -157,7 +157,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     if (platform === ANDROID_TV) expect(error).toStartWith('not_saved: ');
     // A program that has no code for it ends with an error of its language, perhaps with a stack trace.
     const said = run.output?.() ?? error;
-    expect(said).toMatch(/not_saved|tokens\.json|os error/);
+    expect(said).toMatch(/not_saved|tokens\.json/);
     expect(said).not.toContain('Signed in.');
     const response = await pollOnce(relay, proxy.session());
     expect(await response.json()).toMatchObject(tokens);
@@ -167,7 +167,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
   });
 
   // The others run in an app, which decides when it ends.
-  if (['shell', 'Python', 'Go', 'Java', 'C#', 'Rust'].includes(platform.name))
+  if (['shell', 'Python', 'Go'].includes(platform.name))
     test('stopped while the tokens are refreshed: the new ones are saved, since the old ones may be used up', async () => {
       await using app = await install();
       const first = app.run(relay.baseUrl);
@@ -281,22 +281,11 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       await expectTokens(app, ...(await signInAgain(app)));
     });
 
-  if (['Rust', 'Java', 'C#'].includes(platform.name))
+  if (['shell', 'Python', 'Go'].includes(platform.name))
     test('what another process is saving is not in the way', async () => {
       await using app = await install();
       app.saveElsewhere?.();
       await expectTokens(app, ...(await signInAgain(app)));
-    });
-
-  if (platform.name === 'Rust')
-    test('nobody reads the output any more when the tokens are saved: that is no failure', async () => {
-      await prepared;
-      const withReader = '{ "$@"; echo "exit code $?" >&2; } | head -n 3';
-      const program = join(built, 'rust/target/debug/sign-in');
-      await using app = installProgram(['sh', '-c', withReader, 'sh', program]);
-      const run = app.run(relay.baseUrl);
-      await expectTokens(app, run, await agree(run));
-      expect(run.output?.()).toContain('exit code 0');
     });
 
   // Chromium runs on while its page is hidden; televisions do not.

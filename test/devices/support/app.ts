@@ -72,7 +72,7 @@ export interface Platform {
   install(folder: string): Promise<App>;
 }
 
-/** Fifteen virtual machines of Java start at the same time, beside other tests. */
+/** Some twenty programs, each test's own, start at the same time, Java's virtual machines among them. */
 const STARTING_MS = 60_000;
 
 /** A folder is in the way also if root runs the test. */

@@ -1,5 +1,5 @@
 /** How each program of examples/devices is compiled and started. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { runChild } from '../../kit/process.ts';
 import { ROOT } from '../../kit/relay.ts';
@@ -10,11 +10,7 @@ export const SOURCES = join(ROOT, 'examples/devices');
 const sourcesOf = (language: string) =>
   readdirSync(join(SOURCES, language)).map((file) => join(SOURCES, language, file));
 
-/** Where Debian's packages of crates are. */
-const CRATES = '/usr/share/cargo/registry';
-
 const JSON_JAR = '/usr/share/java/json-android.jar';
-const GSON = '/usr/share/java/gson.jar';
 
 const inFolder = (folder: string, ...files: string[]) =>
   files.map((file) => join(SOURCES, folder, file));
@@ -28,25 +24,9 @@ async function compile(command: readonly string[], cwd: string): Promise<void> {
     HOME: process.env.HOME ?? cwd,
     GOCACHE: join(cwd, 'go-cache'),
     GO111MODULE: 'off',
-    CARGO_PROFILE_DEV_DEBUG: '0',
   };
   const { exitCode, output } = await runChild(command, { cwd, env });
   if (exitCode !== 0) throw new Error(`${command.join(' ')}\n${output}`);
-}
-
-/** With the crates of Debian, and without TLS, whose crates take a minute to compile. */
-async function compileRust(folder: string): Promise<void> {
-  const project = join(folder, 'rust');
-  cpSync(join(SOURCES, 'rust'), project, { recursive: true });
-  const manifest = join(project, 'Cargo.toml');
-  const withTls = readFileSync(manifest, 'utf8');
-  const withoutTls = withTls.replace('features = ["json"]', '$&, default-features = false');
-  if (withoutTls === withTls) throw new Error('Cargo.toml does not name the features of ureq');
-  writeFileSync(manifest, withoutTls);
-  const source = ['replace-with = "debian"', `[source.debian]`, `directory = "${CRATES}"`];
-  mkdirSync(join(project, '.cargo'));
-  writeFileSync(join(project, '.cargo/config.toml'), ['[source.crates-io]', ...source].join('\n'));
-  await compile(['cargo', 'build', '--offline', '--quiet'], project);
 }
 
 const KOTLIN = join(ROOT, 'node_modules/kotlin-compiler/lib');
@@ -74,7 +54,7 @@ function compileKotlin(folder: string): Promise<void> {
 
 export const ANDROID_TV: Platform = {
   name: 'Android TV',
-  needs: { java: 'default-jdk-headless', [JSON_JAR]: 'libandroid-json-org-java' },
+  needs: { java: 'default-jre-headless', [JSON_JAR]: 'libandroid-json-org-java' },
   prepare: compileKotlin,
   install: async (folder) =>
     installProgram(
@@ -123,42 +103,7 @@ export const PLATFORMS: readonly Platform[] = [
       ),
     install: async (folder) => installProgram([join(folder, 'sign-in-go')]),
   },
-  {
-    name: 'Rust',
-    needs: { rustc: 'rustc', cargo: 'cargo', [CRATES]: 'librust-ureq-dev' },
-    prepare: compileRust,
-    install: async (folder) => installProgram([join(folder, 'rust/target/debug/sign-in')], 'Enter'),
-  },
-  {
-    name: 'Java',
-    needs: {
-      ...{ javac: 'default-jdk-headless', java: 'default-jdk-headless' },
-      [GSON]: 'libgoogle-gson-java',
-    },
-    prepare: (folder) => compile(['javac', '-d', '.', '-cp', GSON, ...sourcesOf('java')], folder),
-    install: async (folder) =>
-      installProgram(['java', '-XX:TieredStopAtLevel=1', '-cp', `${GSON}:${folder}`, 'App']),
-  },
   ANDROID_TV,
-  {
-    name: 'C#',
-    needs: {
-      mcs: 'mono-mcs',
-      mono: 'mono-runtime',
-      '/usr/lib/mono/4.5/System.Net.Http.dll': 'libmono-system-net-http4.0-cil',
-      '/usr/lib/mono/4.5/System.Json.dll': 'libmono-system-json4.0-cil',
-    },
-    prepare: (folder) =>
-      compile(
-        [
-          ...['mcs', '-out:SignIn.exe', '-r:System.Net.Http', '-r:System.Json'],
-          ...sourcesOf('csharp'),
-          join(import.meta.dirname, 'system-text-json.cs'),
-        ],
-        folder,
-      ),
-    install: async (folder) => installProgram(['mono', join(folder, 'SignIn.exe')], 'Enter'),
-  },
   {
     name: 'Roku',
     needs: {},

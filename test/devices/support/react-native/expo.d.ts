@@ -1,4 +1,0 @@
-/** What the example uses of expo. */
-import type { ReactNode } from 'react';
-
-export function registerRootComponent(component: () => ReactNode): void;
