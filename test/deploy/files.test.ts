@@ -97,6 +97,22 @@ test('the relay does not mind what .env has for Compose itself', async () => {
   await relay.stop('SIGKILL');
 });
 
+test('everything that sets up a new relay lets every user confirm', () => {
+  const deploy = readdirSync(`${ROOT}deploy`, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.md'))
+    .map(({ parentPath, name }) => join(parentPath, name));
+  const pages = ['README.md', 'docs/install.md', 'docs/configuration.md', 'docs/operating.md'];
+  /** Where the base URL is set, with the two lines that follow. */
+  const places = [...deploy, ...pages.map((page) => ROOT + page)].flatMap((file) => {
+    const text = readFileSync(file, 'utf8');
+    return text.match(/^[^#\n]*OAUTH_BASE_URL(?:=|"?: |, value).*(?:\n.*){2}/gm) ?? [];
+  });
+  const units = deploy.filter((file) => file.endsWith('.service'));
+  places.push(...units.map((file) => readFileSync(file, 'utf8')));
+  expect(places.length).toBeGreaterThan(pages.length);
+  expect(places.filter((place) => !/CONFIRM\b.{1,15}\balways\b/.test(place))).toEqual([]);
+});
+
 test('the relays trust the network of the proxy', () => {
   const trusted = compose.services['relay-1']?.environment?.TRUSTED_PROXY_CIDRS;
   expect(compose.networks.relays.ipam).toEqual({ config: [{ subnet: trusted }] });
