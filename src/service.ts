@@ -203,6 +203,7 @@ export function createService(
         ({ displayName }) => displayName,
       ),
       trustedProxyCidrs: settings.trustedProxyCidrs,
+      corsOrigins: settings.corsOrigins,
       sessionSeconds: settings.sessionSeconds,
       pollSeconds: settings.pollSeconds,
       deviceGrantRepeatSeconds: settings.deviceGrantRepeatSeconds,

@@ -6,13 +6,15 @@ import type { StartRefused } from '../relay/relay.ts';
 import type { Awaitable } from '../relay/store.ts';
 import type { Clock } from '../relay/time.ts';
 import { createFindClientAddress } from './client-address.ts';
+import { isFromForeignPage } from './cors.ts';
 import type { RelayRequest } from './request.ts';
 import { type Refused, refused } from './responses.ts';
 
 export interface Admission {
   /**
    * The address of a start. Its token is taken when the session is registered, so it is
-   * refused here only if it was refused before and has no token yet.
+   * refused here only if it was refused before and has no token yet, or if a page of another
+   * site sends it, which takes no token.
    */
   admitStart(request: RelayRequest): { readonly ok: true; readonly address: string } | Refused;
   /** Takes a token for a start that is refused for `reason`. Without a token it is refused as rate-limited. */
@@ -35,6 +37,7 @@ export interface Admission {
 
 const ADMITTED = { ok: true } as const;
 const INVALID_ADDRESS = refused('invalid_client_address');
+const FOREIGN_PAGE = refused('origin_not_allowed');
 
 /** The key of the bucket that all addresses share. */
 const OVERALL = 'everybody';
@@ -47,6 +50,8 @@ export const MAX_REFUSED_ADDRESSES = 10_000;
 
 export function createAdmission(
   trustedProxyCidrs: readonly string[],
+  /** Whose pages may start sign-ins. */
+  origins: readonly string[],
   startLimiter: RateLimiter,
   monitor: Monitor,
   clock: Clock,
@@ -77,6 +82,7 @@ export function createAdmission(
 
   return {
     admitStart(request) {
+      if (isFromForeignPage(request, origins)) return FOREIGN_PAGE;
       const address = addressOf(request);
       if (address === undefined) return INVALID_ADDRESS;
       const untilMs = refusedStarts.get(address);

@@ -3,6 +3,7 @@
  * (origin `null`) or from a file (`file://`). The headers are sent only to origins in
  * CORS_ORIGINS, and only on routes that devices use. The Fetch standard, §3.2.
  */
+import type { RelayRequest } from './request.ts';
 import { DATA_HEADERS } from './responses.ts';
 
 /** How long a browser may cache a preflight: Chromium's maximum. */
@@ -50,4 +51,18 @@ export function createCors(origins: readonly string[]): Cors | undefined {
       return response;
     },
   };
+}
+
+/**
+ * Whether a page of a site that the operator does not know sends this. Without CORS it reads no
+ * response, but its requests would count towards the limits of its visitors. `known`: the relay's
+ * own origin and CORS_ORIGINS. Apps in a webview, of a package or of a file have an origin without
+ * http (`null`, `file://`, `app://…`), or their requests have no such header.
+ * @see https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
+ */
+export function isFromForeignPage(request: RelayRequest, known: readonly string[]): boolean {
+  const site = request.header('sec-fetch-site');
+  if (site !== 'cross-site' && site !== 'same-site') return false;
+  const origin = request.header('origin') ?? '';
+  return /^https?:/.test(origin) && !known.includes(origin) && !known.includes('*');
 }

@@ -1,10 +1,10 @@
 /**
- * Responses of the device grant, always JSON, and what each refusal becomes there. Polls are
+ * Responses of the device grant, JSON for every device, and what each refusal becomes there. Polls are
  * refused with 400, because standard clients treat any other status as final. RFC 6749 §5,
  * RFC 8628 §3.5.
  */
 import type { ErrorResult, TokenResult } from '../relay/session.ts';
-import { DATA_HEADERS, type HeaderFields, type Refused, retryAfter } from './responses.ts';
+import { DATA_HEADERS, type HeaderFields, type Refused, refuse, retryAfter } from './responses.ts';
 
 /** RFC 6749 §5.1 requires Cache-Control and Pragma. */
 const OAUTH_HEADERS = {
@@ -74,6 +74,9 @@ export function refuseInOAuth({ refusal, retryAfterMs }: Refused, limitedStatus 
   switch (refusal) {
     case 'rate_limited':
       return refuseOAuth('slow_down', { headers, status: limitedStatus });
+    case 'origin_not_allowed':
+      // Only browsers get it, and no page may read it.
+      return refuse(refusal);
     case 'invalid_client_address':
       return refuseOAuth('invalid_request', { description: 'Invalid client address' });
     case 'busy':

@@ -81,6 +81,8 @@ const REFUSALS = {
   challenge_required: { status: 400, text: 'Challenge required' },
   unknown_service: { status: 400, text: 'Unknown service' },
   malformed_request: { status: 400, text: 'Bad request' },
+  /** A page of another site sends the request: CORS_ORIGINS. */
+  origin_not_allowed: { status: 403, text: 'Origin not allowed' },
   not_found: { status: 404, text: '404 page not found' },
   method_not_allowed: { status: 405, text: 'Method not allowed' },
   body_too_large: { status: 413, text: 'Body too large' },

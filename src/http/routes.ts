@@ -56,6 +56,7 @@ export interface RouteSettings {
   /** Names of the providers, for the home page. */
   readonly providerNames: readonly string[];
   readonly trustedProxyCidrs: readonly string[];
+  readonly corsOrigins: readonly string[];
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
   readonly deviceGrantRepeatSeconds: number;
@@ -113,8 +114,13 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     }),
     confirm,
   );
-  const { trustedProxyCidrs } = settings;
-  const admission = createAdmission(trustedProxyCidrs, store.startLimiter, monitor, clock);
+  const admission = createAdmission(
+    settings.trustedProxyCidrs,
+    [new URL(baseUrl).origin, ...settings.corsOrigins],
+    store.startLimiter,
+    monitor,
+    clock,
+  );
   const bodies = createBodyReader(clock);
   const cookies = createContinueCookies(baseUrl, sessionSeconds, confirm === 'always');
 
@@ -254,7 +260,7 @@ const BLIND_ENDPOINTS: OAuthEndpoints = {
   revocation: refuseBlind,
 };
 
-/** The device grant. Every response is JSON, even to an unknown path or method. */
+/** The device grant. Devices get JSON, even for an unknown path or method. */
 function createOAuthRoutes(
   { has }: Providers,
   { token, deviceAuthorization, revocation }: OAuthEndpoints,

@@ -1,7 +1,7 @@
-/** CORS_ORIGINS: web apps on televisions may send the requests of devices, and no others. */
-import { expect, test } from 'bun:test';
+/** CORS_ORIGINS: web apps on televisions may send the requests of devices, and pages of other sites may not start sign-ins. */
+import { describe, expect, test } from 'bun:test';
 import { startRequest } from '../kit/device.ts';
-import { createTestService } from '../kit/service.ts';
+import { BASE_URL, createTestService } from '../kit/service.ts';
 
 const LISTED = ['https://tv.example', 'null', 'file://'];
 
@@ -81,4 +81,53 @@ test.each([
   const plain = await ask('/auth/result', { method: 'OPTIONS' });
   expect([refused.status, answered.status, plain.status]).toEqual([405, 200, 405]);
   for (const response of [refused, answered, plain]) expect(corsHeadersOf(response)).toEqual([]);
+});
+
+/** A form, or `fetch` with `no-cors`, reaches the relay from any page. */
+describe.each(['/auth/start', '/oauth2/mal/device_authorization'])('%s', (path) => {
+  const FOREIGN = 'https://other.example';
+  const PEER = '192.0.2.2';
+  const settings = { corsOrigins: LISTED, startBurst: 1 };
+  const from = (origin: string | undefined, site: string | undefined): RequestInit => ({
+    ...startRequest(),
+    headers: {
+      ...(origin !== undefined && { Origin: origin }),
+      ...(site !== undefined && { 'Sec-Fetch-Site': site }),
+    },
+  });
+
+  test.each([
+    ['cross-site', FOREIGN],
+    ['same-site', 'https://blog.relay.test'],
+    ['cross-site', 'http://relay.test'],
+    ['cross-site', 'https://tv.example:8443'],
+  ])('a page of another site (%s, %s) costs its visitor no start', async (site, origin) => {
+    const { ask } = createTestService(settings);
+    const refused = await ask(path, from(origin, site), PEER);
+    expect([refused.status, await refused.text()]).toEqual([403, 'Origin not allowed\n']);
+    expect(refused.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect((await ask(path, startRequest(), PEER)).status).toBe(200);
+    // Nor does it learn whether there is a start left.
+    expect((await ask(path, from(origin, site), PEER)).status).toBe(403);
+  });
+
+  test.each([
+    ['a device', undefined, undefined],
+    ['a browser that does not say which site it is', FOREIGN, undefined],
+    ['a listed page', 'https://tv.example', 'cross-site'],
+    ['a page of the relay', BASE_URL, 'same-site'],
+    ['a page of the same origin', FOREIGN, 'same-origin'],
+    ['a packaged app', 'null', 'cross-site'],
+    ['a file', 'file://', 'cross-site'],
+    ['a webview of an app', 'capacitor://localhost', 'cross-site'],
+    ['a browser that hides the origin', undefined, 'cross-site'],
+  ])('%s may start a sign-in (%p, %p)', async (_, origin, site) => {
+    const { ask } = createTestService({ ...settings, corsOrigins: ['https://tv.example'] });
+    expect((await ask(path, from(origin, site))).status).toBe(200);
+  });
+
+  test('with CORS_ORIGINS=* every page may', async () => {
+    const { ask } = createTestService({ corsOrigins: ['*'] });
+    expect((await ask(path, from(FOREIGN, 'cross-site'))).status).toBe(200);
+  });
 });
