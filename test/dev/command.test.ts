@@ -1,11 +1,9 @@
-/** `sign-in-relay dev` as it is started: its options, its terminal, its certificate, its page in a browser. */
+/** `sign-in-relay dev` as it is started: its options, its terminal, its page in a browser. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { networkInterfaces, tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { sortAddresses } from '../../src/cli/dev/address.ts';
-import { CERTIFICATE_DAYS, createCertificate } from '../../src/cli/dev/certificate.ts';
 import { SCENARIO_NAMES } from '../../src/cli/dev/scenarios.ts';
 import { explain } from '../../src/cli/dev/story.ts';
 import { startDev } from '../kit/dev.ts';
@@ -15,8 +13,6 @@ import { MAIN, ROOT } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 
 setDefaultTimeout(60_000);
-
-const DAY_MS = 86_400_000;
 
 const lanAddress = Object.values(networkInterfaces())
   .flat()
@@ -106,96 +102,6 @@ describe('dev --lan: the likeliest address', () => {
     ['not this machine alone', { lo: at('127.0.0.1', true) }, undefined, undefined],
   ])('%s', (_, interfaces, route, expected) => {
     expect(sortAddresses(interfaces, route)[0]).toBe(expected);
-  });
-});
-
-describe('dev --https', () => {
-  test('a sign-in over https, with a certificate that is kept, and readable only by its owner', async () => {
-    const cache = mkdtempSync(join(tmpdir(), 'sign-in-relay-dev-'));
-    const options = { args: ['--https'], env: { XDG_CACHE_HOME: cache } };
-    const file = join(cache, 'sign-in-relay', 'dev-certificate.pem');
-    const certificates = [];
-    for (let times = 0; times < 2; times += 1) {
-      await using dev = await startDev({ ...options, origin: 'https://127.0.0.1' });
-      const insecure = { tls: { rejectUnauthorized: false } } as RequestInit;
-      const certificate = await (await dev.askProvider('/certificate.pem', insecure)).text();
-      certificates.push(certificate);
-      const trusting = { tls: { ca: certificate } } as RequestInit;
-      const response = await dev.ask('/auth/start', {
-        method: 'POST',
-        body: '{"service":"dev"}',
-        ...trusting,
-      });
-      const { url } = (await response.json()) as { url: string };
-      expect(url).toStartWith('https://127.0.0.1:');
-      const distrusted = dev.ask('/health').catch(() => 'refused');
-      expect(await distrusted).toBe('refused');
-    }
-    expect(certificates[1]).toBe(certificates[0]);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readFileSync(file, 'utf8')).toContain('PRIVATE KEY');
-  });
-
-  test('login takes it with --insecure, and curl with --cacert', async () => {
-    await using dev = await startDev({ args: ['--https'], origin: 'https://127.0.0.1' });
-    const insecure = { tls: { rejectUnauthorized: false } } as RequestInit;
-    const body = JSON.stringify({ scenario: 'approve', auto: true });
-    const headers = { 'Content-Type': 'application/json' };
-    await dev.askProvider('/next', { method: 'POST', headers, body, ...insecure });
-    const args = ['login', 'dev', '--relay', dev.relayUrl, '--insecure'];
-    const ended = await runChild([process.execPath, MAIN, ...args], {
-      env: { NO_PROXY: '127.0.0.1' },
-    });
-    expect(ended.exitCode).toBe(0);
-    const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-dev-')), 'certificate.pem');
-    await Bun.write(file, await (await dev.askProvider('/certificate.pem', insecure)).text());
-    const health = ['curl', '--silent', '--show-error', '--noproxy', '*', '--cacert', file];
-    const curled = await runChild([...health, `https://localhost:${dev.port}/health`]);
-    expect(curled).toEqual({ exitCode: 0, output: 'ok' });
-  });
-
-  test('the certificate: its names are there, and it certifies nobody else', () => {
-    const nowMs = Date.UTC(2030, 1, 1);
-    const { cert, key } = createCertificate(['localhost', '127.0.0.1', '192.168.1.5'], nowMs);
-    const read = new X509Certificate(cert);
-    expect(read.checkHost('localhost')).toBe('localhost');
-    expect(read.checkIP('192.168.1.5')).toBe('192.168.1.5');
-    expect(read.checkIP('192.168.1.6')).toBeUndefined();
-    expect(read.ca).toBe(false);
-    expect(read.verify(read.publicKey)).toBe(true);
-    expect(Date.parse(read.validFrom)).toBe(nowMs - 86_400_000);
-    expect(Date.parse(read.validTo) - Date.parse(read.validFrom)).toBe(
-      CERTIFICATE_DAYS * 86_400_000,
-    );
-    expect(read.subjectAltName).toContain('DNS:localhost, IP Address:127.0.0.1');
-    expect(read.checkPrivateKey(createPrivateKey(key))).toBe(true);
-    // Server authentication, without which macOS trusts none.
-    expect(read.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
-  });
-});
-
-describe('dev --https: its certificate', () => {
-  test('one that was made while the clock was ahead is replaced', async () => {
-    const cache = mkdtempSync(join(tmpdir(), 'sign-in-relay-cache-'));
-    const file = join(cache, 'sign-in-relay', 'dev-certificate.pem');
-    const { key, cert } = createCertificate(['localhost', '127.0.0.1'], Date.now() + 60 * DAY_MS);
-    mkdirSync(join(cache, 'sign-in-relay'));
-    writeFileSync(file, key + cert);
-    const options = { args: ['--https'], env: { XDG_CACHE_HOME: cache } };
-    await using _dev = await startDev({ ...options, origin: 'https://127.0.0.1' });
-    const [, kept = ''] = readFileSync(file, 'utf8').split(/(?=-----BEGIN CERTIFICATE-----)/);
-    expect(Date.parse(new X509Certificate(kept).validFrom)).toBeLessThan(Date.now());
-  });
-
-  test('a user without a name and without HOME gets one that is not kept', async () => {
-    const nobody = ['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups', '--'];
-    await using dev = await startDev({
-      args: ['--https'],
-      command: [...nobody, process.execPath, MAIN],
-      env: { XDG_CACHE_HOME: '' },
-      origin: 'https://127.0.0.1',
-    });
-    expect(dev.output()).toContain('Its certificate');
   });
 });
 

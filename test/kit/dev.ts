@@ -1,7 +1,4 @@
 /** A dev relay in a process of its own, started as an app developer starts it: `sign-in-relay dev`. */
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Target } from './device.ts';
 import { type ChildOptions, findFreePort, startChild } from './process.ts';
 import { MAIN } from './relay.ts';
@@ -26,7 +23,7 @@ export interface DevOptions extends Pick<ChildOptions, 'cwd' | 'env'> {
   readonly args?: readonly string[];
   /** What is run in place of `bun src/cli/main.ts`. */
   readonly command?: readonly string[];
-  /** Where it can be reached, where that is not 127.0.0.1 over http. */
+  /** Where it can be reached, if not at 127.0.0.1. */
   readonly origin?: string;
 }
 
@@ -35,8 +32,7 @@ export async function startDev(options: DevOptions = {}): Promise<DevRelayProces
   const { args = [], command = [process.execPath, MAIN], origin = 'http://127.0.0.1' } = options;
   const port = await findFreePort();
   const child = startChild([...command, 'dev', '--port', String(port), ...args], {
-    // Certificates are kept here and not with those of whoever runs the tests.
-    env: { XDG_CACHE_HOME: mkdtempSync(join(tmpdir(), 'sign-in-relay-dev-')), ...options.env },
+    ...(options.env !== undefined && { env: options.env }),
     ...(options.cwd !== undefined && { cwd: options.cwd }),
     logName: 'dev',
   });

@@ -8,7 +8,6 @@ import { startDev } from '../kit/dev.ts';
 import { findFreePort, runChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { makeSelfSigned } from '../kit/tls.ts';
 
 setDefaultTimeout(60_000);
 
@@ -37,10 +36,11 @@ const logout = (relay: string, input: string, service = 'dev') =>
   run('logout', service, '--relay', relay, '--input', input);
 
 /** A relay that answers every request so. */
-function serve(answer: () => Response, tls?: { key: string; cert: string }) {
+function serve(answer: () => Response) {
   const requests: string[] = [];
   const server = Bun.serve({
-    ...{ port: 0, hostname: '127.0.0.1', ...(tls && { tls }) },
+    port: 0,
+    hostname: '127.0.0.1',
     async fetch(request) {
       requests.push(`${new URL(request.url).pathname} ${await request.text()}`);
       return answer();
@@ -80,14 +80,6 @@ test('tokens in a pipe are revoked', async () => {
   expect(there.requests).toEqual([
     `/revoke ${JSON.stringify({ service: 'dev', refreshToken: SECRET, accessToken: SECRET })}`,
   ]);
-});
-
-test('a certificate that nobody vouches for is accepted only with --insecure', async () => {
-  using there = serve(() => Response.json({}), await makeSelfSigned());
-  const options = ['logout', 'dev', '--relay', there.relay, '--input'] as const;
-  expect((await run(...options, writeTokens())).exitCode).toBe(EXIT_CODES.failed);
-  expect(there.requests).toEqual([]);
-  expect((await run(...options, writeTokens(), '--insecure')).exitCode).toBe(0);
 });
 
 test('where tokens cannot be revoked it says so, and where to remove the app, without what could control the terminal', async () => {

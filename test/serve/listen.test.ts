@@ -17,11 +17,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
-import { start, startRequest, type Target, UNKNOWN_SECRET } from '../kit/device.ts';
-import { runChild, startChild } from '../kit/process.ts';
+import { start, startRequest, type Target } from '../kit/device.ts';
+import { startChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { buildForNode, launchRelay, type RelayProcess, RUNTIMES, runRelay } from '../kit/relay.ts';
-import { plantSecret } from '../kit/secrets.ts';
 import { makeSelfSigned } from '../kit/tls.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -271,27 +270,6 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       expect((await shownCertificate()).fingerprint256).toBe(before);
       copyFileSync(saved, certFile);
     });
-
-    test.each([[[]], [['--insecure']]])(
-      '`login` with %p: accepts it only with --insecure',
-      async (flags) => {
-        const tokens = { accessToken: plantSecret('a-token-of-an-untrusted-relay') };
-        const link = `https://relay.test/auth/mal?state=${UNKNOWN_SECRET}`;
-        const started = { session: UNKNOWN_SECRET, url: link, expiresIn: 600 };
-        using untrusted = Bun.serve({
-          ...{ port: 0, hostname: '127.0.0.1', tls: await makeSelfSigned() },
-          fetch({ url }) {
-            if (url.endsWith('/services')) return new Response(null, { status: 404 });
-            if (url.endsWith('&ack=1')) return new Response(null, { status: 204 });
-            return Response.json(url.endsWith('/auth/start') ? started : tokens);
-          },
-        });
-        const args = ['login', 'mal', '--relay', untrusted.url.origin, ...flags];
-        const login = await runChild([...command, ...args], { env: { NO_PROXY: '127.0.0.1' } });
-        expect(login.exitCode).toBe(flags.length === 0 ? 6 : 0);
-        expect(login.output.includes(tokens.accessToken)).toBe(flags.length > 0);
-      },
-    );
 
     test('changed files are taken up at a Unix socket too', async () => {
       const path = newPath();

@@ -11,8 +11,7 @@ test('the Worker is under 1 MB, without the client of Redis, the server of Node 
   expect(gzipSync(text).byteLength).toBeLessThan(MAX_GZIPPED_BYTES);
   const sources = [...text.matchAll(/^\/\/ (\S+\.\w+)$/gm)].map(([, path = '']) => path);
   expect(sources).toContain('src/workers/worker.ts');
-  const foreign =
-    /@redis|@hono\/node-server|node-forge|src\/(server|cli|admin)\/|stores\/redis\/(?!url)/;
+  const foreign = /@redis|@hono\/node-server|src\/(server|cli|admin)\/|stores\/redis\/(?!url)/;
   expect(sources.filter((path) => foreign.test(path))).toEqual([]);
 });
 

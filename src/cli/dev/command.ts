@@ -1,15 +1,10 @@
 /** `sign-in-relay dev`: a relay and a provider to test an app against. docs/dev.md. */
-import { X509Certificate } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startLog } from '../../log.ts';
-import type { Certificate, Runtime } from '../../server/runtime.ts';
+import type { Runtime } from '../../server/runtime.ts';
 import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
-import { createCertificate } from './certificate.ts';
 import { createListener } from './listen.ts';
 import { createDevProvider } from './provider.ts';
 import { createDevRelay, DEFAULT_SERVICE, SettingsProblem } from './relay.ts';
@@ -27,7 +22,6 @@ Usage: sign-in-relay dev [options]
   --service NAME     what your app calls the service; several with commas (${DEFAULT_SERVICE})
   --lan              can be reached from other devices in your network
   --address ADDRESS  with --lan: the address of this machine, if a wrong one is found
-  --https            https, with a self-signed certificate of its own
   --help
 
 Choose how a sign-in ends on the provider's page, with the user name there, or with
@@ -40,7 +34,6 @@ interface DevOptions {
   readonly services: readonly string[];
   readonly lan: boolean;
   readonly address: string | undefined;
-  readonly https: boolean;
 }
 
 /** The command line is wrong, or this machine unfit. Its message is for the user. */
@@ -64,23 +57,19 @@ export async function dev(args: readonly string[], runtime: Runtime): Promise<nu
 }
 
 async function run(options: DevOptions, runtime: Runtime): Promise<void> {
-  const { port, services, lan, https } = options;
+  const { port, services, lan } = options;
   const story = createStory((text) => void process.stdout.write(text), hasColours());
   const others = lan ? await findLanAddresses() : [];
   const host = options.address ?? (lan ? others[0] : LOOPBACK);
   if (host === undefined) {
     throw new CommandError('This machine is in no network. Name its address with --address.');
   }
-  const tls = https ? keepCertificate(['localhost', LOOPBACK, host, ...others]) : undefined;
-  const scheme = https ? 'https' : 'http';
-  const relayUrl = `${scheme}://${host}:${port}`;
-  const providerUrl = `${scheme}://${host}:${port + 1}`;
+  const relayUrl = `http://${host}:${port}`;
+  const providerUrl = `http://${host}:${port + 1}`;
 
   startLog({ level: 'debug', format: 'json', write: story.takeLog });
   const signIns = createSignIns(story.tell);
-  const provider = createDevProvider({
-    ...{ relayUrl, providerUrl, signIns, certificate: tls?.cert, say: story.say },
-  });
+  const provider = createDevProvider({ relayUrl, providerUrl, signIns, say: story.say });
   const relay = createDevRelay({
     ...{ baseUrl: relayUrl, providerUrl, services, signIns, say: story.say, env: process.env },
     fetch: (url, init) => provider.handle(new Request(url, init)),
@@ -96,10 +85,11 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
     }, AUTO_DELAY_MS);
   });
 
-  const listening = { runtime, hostname: lan ? EVERY_ADDRESS : LOOPBACK, tls };
-  const relayListener = createListener({ ...listening, port, handle: relay.handle });
+  const hostname = lan ? EVERY_ADDRESS : LOOPBACK;
+  const relayListener = createListener({ runtime, hostname, port, handle: relay.handle });
   const providerListener = createListener({
-    ...listening,
+    runtime,
+    hostname,
     port: port + 1,
     handle: provider.handle,
   });
@@ -152,7 +142,7 @@ interface Addresses {
   readonly others: readonly string[];
 }
 
-function introduce({ lan, https, services }: DevOptions, addresses: Addresses, story: Story): void {
+function introduce({ lan, services }: DevOptions, addresses: Addresses, story: Story): void {
   const { relayUrl, providerUrl, others } = addresses;
   const [service = ''] = services;
   const bold = (text: string) => story.style('bold', text);
@@ -164,9 +154,6 @@ function introduce({ lan, https, services }: DevOptions, addresses: Addresses, s
     `The relay            ${link(relayUrl)}  service ${names}`,
     `How sign-ins end     ${link(`${providerUrl}/`)}`,
     `A television         ${link(`${providerUrl}/tv`)}`,
-    ...(https
-      ? [`Its certificate      ${link(`${providerUrl}/certificate.pem`)}  self-signed`]
-      : []),
     '',
     ...(lan
       ? [
@@ -183,62 +170,19 @@ function introduce({ lan, https, services }: DevOptions, addresses: Addresses, s
       : ['Only this machine can reach it. For a phone or a television: --lan']),
     '',
     'A device starts a sign-in with',
-    `  curl ${https ? '--insecure ' : ''}-X POST ${relayUrl}/auth/start -d '{"service":"${service}"}'`,
+    `  curl -X POST ${relayUrl}/auth/start -d '{"service":"${service}"}'`,
     'To sign in from another terminal:',
-    `  ${loginCommand()} ${service} --relay ${relayUrl}${https ? ' --insecure' : ''}`,
+    `  ${loginCommand()} ${service} --relay ${relayUrl}`,
     '',
     story.style('dim', 'Events are shown below. Ctrl-C ends it.'),
   ];
   process.stdout.write(`\n${lines.map((line) => (line ? `  ${line}` : '')).join('\n')}\n\n`);
 }
 
-/**
- * The previous certificate, if it still fits, so that a phone or an app that trusts it
- * need not be told again. Readable only by its owner.
- */
-function keepCertificate(hosts: readonly string[]): Certificate {
-  try {
-    const pem = readFileSync(certificateFile(), 'utf8');
-    const [key = '', cert = ''] = pem.split(/(?=-----BEGIN CERTIFICATE-----)/);
-    if (isGoodFor(new X509Certificate(cert), hosts)) return { key, cert };
-  } catch {
-    // None yet, or unreadable, or a user without a name has no home (`docker run --user`).
-  }
-  const made = createCertificate([...new Set(hosts)], Date.now());
-  try {
-    const file = certificateFile();
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(file, made.key + made.cert, { mode: 0o600 });
-    chmodSync(file, 0o600);
-  } catch {
-    // The next start makes a new one.
-  }
-  return made;
-}
-
-function certificateFile(): string {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  return join(cache, 'sign-in-relay', 'dev-certificate.pem');
-}
-
-/** Renewed this long before it expires. */
-const RENEW_MS = 30 * 86_400_000;
-
-function isGoodFor(certificate: X509Certificate, hosts: readonly string[]): boolean {
-  const nowMs = Date.now();
-  // The clock may have been ahead when it was made.
-  const isFresh =
-    Date.parse(certificate.validFrom) <= nowMs &&
-    Date.parse(certificate.validTo) - nowMs > RENEW_MS;
-  const fits = (host: string) =>
-    (isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host)) !== undefined;
-  return isFresh && hosts.every(fits);
-}
-
 function readOptions(args: readonly string[]): DevOptions | 'help' {
   const { values } = parse(args);
   if (values.help) return 'help';
-  const { lan = false, https = false, address } = values;
+  const { lan = false, address } = values;
   const port = Number(values.port ?? DEFAULT_PORT);
   if (!Number.isInteger(port) || port < 1 || port > 65_534) {
     throw new CommandError('--port is a number from 1 to 65534.');
@@ -253,7 +197,7 @@ function readOptions(args: readonly string[]): DevOptions | 'help' {
   if (address !== undefined && isIP(address) !== 4) {
     throw new CommandError('--address is an IPv4 address of this machine.');
   }
-  return { port, services, lan: lan || address !== undefined, address, https };
+  return { port, services, lan: lan || address !== undefined, address };
 }
 
 function parse(args: readonly string[]) {
@@ -265,7 +209,6 @@ function parse(args: readonly string[]) {
         service: { type: 'string' },
         lan: { type: 'boolean' },
         address: { type: 'string' },
-        https: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     });

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HandleRequest } from '../../http/app.ts';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
-import type { Certificate, Listener, Runtime } from '../../server/runtime.ts';
+import type { Listener, Runtime } from '../../server/runtime.ts';
 
 export interface DevListener {
   open(): Promise<void>;
@@ -13,7 +13,6 @@ export interface DevListenOptions {
   readonly runtime: Runtime;
   readonly hostname: string;
   readonly port: number;
-  readonly tls: Certificate | undefined;
   readonly handle: HandleRequest;
 }
 
@@ -21,15 +20,12 @@ export interface DevListenOptions {
 const CLOSE_MS = 300;
 
 export function createListener(options: DevListenOptions): DevListener {
-  const { runtime, hostname, port, tls, handle } = options;
+  const { runtime, hostname, port, handle } = options;
   let running: Listener | undefined;
   return {
     async open() {
       const idleSeconds = MAX_IDLE_SECONDS;
-      running = await runtime.listen(
-        { hostname, port },
-        { handle, idleSeconds, ...(tls && { certificate: tls }) },
-      );
+      running = await runtime.listen({ hostname, port }, { handle, idleSeconds });
     },
     async close() {
       const closing = running;

@@ -113,13 +113,12 @@ export interface List {
   readonly providerUrl: string;
   readonly services: readonly string[];
   readonly signIns: SignIns;
-  readonly certificate: string | undefined;
 }
 
 /** Sign-ins that the page shows. */
 const SHOWN_SIGN_INS = 10;
 
-export function listPage({ relayUrl, providerUrl, services, signIns, certificate }: List): string {
+export function listPage({ relayUrl, providerUrl, services, signIns }: List): string {
   const [service = ''] = services;
   const latest = signIns.latest(SHOWN_SIGN_INS);
   return render(
@@ -140,11 +139,6 @@ export function listPage({ relayUrl, providerUrl, services, signIns, certificate
       <p>
         <a href="/tv">A television</a> to try it with, in this browser: arrow keys, Enter, Escape.
       </p>
-      {certificate !== undefined && (
-        <p>
-          Its certificate is self-signed: <a href="/certificate.pem">certificate.pem</a>.
-        </p>
-      )}
       <h2>How a sign-in can end</h2>
       <p>
         Choose on the provider's page, type the name there as the user name, plan it here for the

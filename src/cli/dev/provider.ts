@@ -26,8 +26,6 @@ export interface DevProviderOptions {
   readonly relayUrl: string;
   readonly providerUrl: string;
   readonly signIns: SignIns;
-  /** PEM, of `--https`. */
-  readonly certificate: string | undefined;
   readonly say: (text: string) => void;
 }
 
@@ -233,12 +231,6 @@ export function createDevProvider(options: DevProviderOptions) {
       // The page names it by this path, to work from a file too.
       case '/client/dist/tv.js':
         return sendTvClient();
-      case '/certificate.pem':
-        return options.certificate === undefined
-          ? page(404, messagePage('No certificate', 'The dev relay was started without --https.'))
-          : new Response(options.certificate, {
-              headers: { 'Content-Type': 'application/x-pem-file' },
-            });
       default:
         return page(404, messagePage('Not found', 'There is no such page.'));
     }

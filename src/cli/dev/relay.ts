@@ -33,7 +33,7 @@ export interface DevRelayOptions {
   readonly providerUrl: string;
   readonly services: readonly string[];
   readonly signIns: SignIns;
-  /** Calls the provider in this process, so its certificate does not matter. */
+  /** Calls the provider in this process. */
   readonly fetch: Fetch;
   readonly say: (text: string) => void;
   /** The environment. Only its PAGE_SETTINGS apply. */

@@ -5,7 +5,7 @@ import type { DevRelay } from './relay.ts';
 /** More than any sign-in has. */
 const MAX_PAGES = 10;
 
-/** Calls relay and provider in this process, so it needs no network and no certificate. */
+/** Calls relay and provider in this process, so it needs no network. */
 export async function signInAutomatically(
   link: string,
   relayUrl: string,

@@ -28,7 +28,6 @@ Usage: sign-in-relay login SERVICE [options]
   --output FILE    write the tokens to this file, which only you can read
   --device NAME    what the confirmation page calls this device
   --details        also token type, scope and ID token, if the provider gives them
-  --insecure       accept any certificate; for sign-in-relay dev --https
   --help
 
 The tokens are written to stdout as JSON, everything else to stderr.
@@ -44,7 +43,6 @@ interface Options {
   readonly output: string | undefined;
   readonly deviceName: string;
   readonly details: boolean;
-  readonly insecure: boolean;
 }
 
 /** The sign-in is to be cancelled at the relay. */
@@ -83,7 +81,7 @@ export async function login(args: readonly string[]): Promise<number> {
 const START_MS = 10_000;
 
 async function signIn(options: Options, output: Output, stopping: AbortController): Promise<void> {
-  const { service, relayUrl, insecure } = options;
+  const { service, relayUrl } = options;
   const { signal } = stopping;
   let screen: Screen | undefined;
   let isOver = false;
@@ -118,7 +116,7 @@ async function signIn(options: Options, output: Output, stopping: AbortControlle
     // The tokens as most apps get them. If the relay demands it, it is blind.
     blind: false,
     headers: HEADERS,
-    fetch: createFetch({ relayUrl, insecure, onTrouble }),
+    fetch: createFetch(relayUrl, onTrouble),
     signal,
   }).finally(() => clearTimeout(deadline));
   if (session === undefined) throw signal.reason;
@@ -193,6 +191,5 @@ function readOptions(args: readonly string[]): Options | 'help' {
     output: values.output === '-' ? undefined : values.output,
     deviceName: values.device ?? `Terminal on ${hostname()}`,
     details: values.details ?? false,
-    insecure: values.insecure ?? false,
   };
 }

@@ -20,7 +20,6 @@ Usage: sign-in-relay logout SERVICE [options]
                    Not given: the tokens are read from stdin
   --relay URL      the relay. Default: SIGN_IN_RELAY_URL, or else ${DEV_RELAY},
                    where sign-in-relay dev listens
-  --insecure       accept any certificate; for sign-in-relay dev --https
   --help
 
 Exit codes: 0 the provider accepts the tokens no longer, 2 wrong options, 4 the tokens
@@ -41,12 +40,12 @@ export async function logout(args: readonly string[]): Promise<number> {
       process.stdout.write(USAGE);
       return 0;
     }
-    const { service, relay, input, insecure } = options;
+    const { service, relay, input } = options;
     const tokens = parseTokens(input === undefined ? await readStdin() : readFile(input), input);
     const forget = () => {
       if (input !== undefined) remove(input);
     };
-    const send = createFetch({ relayUrl: relay, insecure, onTrouble: () => {} });
+    const send = createFetch(relay, () => {});
     const outcome = await signOut({ relay, service, tokens, forget, fetch: send });
     return report(service, outcome);
   } catch (error) {
@@ -82,11 +81,7 @@ function readOptions(args: readonly string[]) {
   if (input === undefined && process.stdin.isTTY) {
     throw new UsageError('Name the file with the tokens in --input, or pipe them in.', true);
   }
-  return {
-    ...{ service, input },
-    relay: readRelayUrl(values.relay),
-    insecure: values.insecure ?? false,
-  };
+  return { service, input, relay: readRelayUrl(values.relay) };
 }
 
 function readFile(path: string): string {

@@ -20,7 +20,6 @@ export const DEV_RELAY = 'http://127.0.0.1:8080';
 /** Of both commands. */
 const COMMON = {
   relay: { type: 'string' },
-  insecure: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
