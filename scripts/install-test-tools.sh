@@ -9,24 +9,20 @@ apt-get --quiet update
 # shellcheck disable=SC2086
 apt-get --quiet install --yes --no-install-recommends $packages
 
-# Debian 12 has these only in later suites.
-for program in valkey-server:bookworm-backports kustomize:trixie; do
-  package=${program%%:*}
-  suite=${program#*:}
-  command -v "$package" >/dev/null && continue
-  if ! grep -q '^VERSION_CODENAME=bookworm$' /etc/os-release; then
-    apt-get --quiet install --yes --no-install-recommends "$package"
-    continue
-  fi
-  # Read with lists of their own, so those of the machine stay unchanged.
-  folder=$(mktemp -d)
-  mkdir -p "$folder/lists/partial"
-  mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' | awk '$2 == "bookworm" && $3 == "main" { print $1; exit }')
-  for each in bookworm "$suite"; do
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $each main"
-  done >"$folder/sources.list"
-  set -- -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/lists"
-  apt-get --quiet "$@" update
-  apt-get --quiet "$@" install --yes --no-install-recommends --target-release "$suite" "$package"
-  rm -rf "$folder"
-done
+# Debian 12 has it only in a later suite.
+command -v valkey-server >/dev/null && exit
+if ! grep -q '^VERSION_CODENAME=bookworm$' /etc/os-release; then
+  apt-get --quiet install --yes --no-install-recommends valkey-server
+  exit
+fi
+# Read with lists of their own, so those of the machine stay unchanged.
+folder=$(mktemp -d)
+mkdir -p "$folder/lists/partial"
+mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' | awk '$2 == "bookworm" && $3 == "main" { print $1; exit }')
+for each in bookworm bookworm-backports; do
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $each main"
+done >"$folder/sources.list"
+set -- -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$folder/lists"
+apt-get --quiet "$@" update
+apt-get --quiet "$@" install --yes --no-install-recommends --target-release bookworm-backports valkey-server
+rm -rf "$folder"

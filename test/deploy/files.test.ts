@@ -113,6 +113,13 @@ test('everything that sets up a new relay lets every user confirm', () => {
   expect(places.filter((place) => !/CONFIRM\b.{1,15}\balways\b/.test(place))).toEqual([]);
 });
 
+test('git ignores the secrets that an operator writes', async () => {
+  const files = ['secrets/relay/redis-url', 'secrets/kubernetes.env', '.env'];
+  const paths = files.map((file) => `deploy/${file}`);
+  const { output } = await runChild(['git', 'check-ignore', ...paths], { cwd: ROOT });
+  expect(output.trim().split('\n')).toEqual(paths);
+});
+
 test('the relays trust the network of the proxy', () => {
   const trusted = compose.services['relay-1']?.environment?.TRUSTED_PROXY_CIDRS;
   expect(compose.networks.relays.ipam).toEqual({ config: [{ subnet: trusted }] });
