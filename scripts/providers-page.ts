@@ -1,4 +1,3 @@
-import { ENDPOINTS, type KnownEndpoints, SUBDOMAIN } from '../src/providers/endpoints.ts';
 import { PROFILES } from '../src/providers/known.ts';
 import { findUnverified, type Profile } from '../src/providers/profile.ts';
 import { UNSUPPORTED } from '../src/providers/unsupported.ts';
@@ -25,10 +24,6 @@ ${sections.join('\n\n')}
 /** Returns the text of docs/providers.md. */
 export function writeProvidersPage(): string {
   const profiled = [...PROFILES].map(([name, profile]) => profileRow(name, profile));
-  const others = [...ENDPOINTS].map(
-    ([name, facts]) =>
-      `| \`${name}\` | ${new URL(authorizeUrlOf(facts)).host} | ${noteOf(facts)} | ${sourceOf(facts)} |`,
-  );
   return `# Providers
 
 This page is for operators: which providers you can enable by naming them in \`PROVIDERS\`. Settings are in [configuration.md](configuration.md#providers). In a terminal, \`sign-in-relay providers\` prints the first table, and \`sign-in-relay providers spotify\` the guide to one.
@@ -44,14 +39,6 @@ ${profiled.join('\n')}
 - **Facts** are from the provider's own documentation, or from what maintained libraries send. Each guide lists the sources and the day on which stored copies of them were read. None was tested with an account; tests sign in and refresh at mock providers that behave as documented.
 - **Unverified** is a fact for which sources differ or none was found. The relay logs it when it starts.
 - **Own device flow**: if a provider has one and your app only needs that provider, you may not need the relay.
-
-## Endpoints only
-
-Of these ${others.length} little more than the endpoints is known, and each was compared with a maintained source on 2026-11-22. You also have to set what the provider's documentation says about PKCE (\`_PKCE\`), scopes (\`_SCOPE\`) and parameters for a refresh token (\`_AUTHORIZE_PARAMS\`). When the relay starts, it names what is not set. They were not tested with an account.
-
-| name for \`PROVIDERS\` | users sign in at | note | compared with |
-|---|---|---|---|
-${others.join('\n')}
 
 ## Not by name
 
@@ -76,21 +63,4 @@ function profileRow(name: string, profile: Profile): string {
     findUnverified(profile).join(', ') || '–',
   ];
   return `| ${cells.join(' | ')} |`;
-}
-
-function authorizeUrlOf({ authorizeUrl }: KnownEndpoints): string {
-  return authorizeUrl.replace(SUBDOMAIN, 'subdomain');
-}
-
-function noteOf({ authorizeUrl, tokenUrl, clientAuth, quirks }: KnownEndpoints): string {
-  const notes: string[] = [];
-  if (`${authorizeUrl}${tokenUrl}`.includes(SUBDOMAIN)) notes.push('needs `_SUBDOMAIN`');
-  if (clientAuth === 'basic') notes.push('secret by HTTP Basic');
-  if (quirks?.tokenRequest) notes.push('token requests in JSON');
-  return notes.join('; ');
-}
-
-function sourceOf({ source }: KnownEndpoints): string {
-  const [, , host = '', owner = '', name = ''] = source.split('/');
-  return `[${host === 'github.com' ? `${owner}/${name}` : host}](${source})`;
 }

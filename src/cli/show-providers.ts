@@ -1,9 +1,7 @@
 /** `sign-in-relay providers [name]`: what docs/providers.md and docs/providers/ say, in a terminal. */
-import { ENDPOINTS, type KnownEndpoints } from '../providers/endpoints.ts';
 import { writeGuide } from '../providers/guide.ts';
 import { PROFILES } from '../providers/known.ts';
 import { findUnverified, type Profile } from '../providers/profile.ts';
-import { prefixOf } from '../providers/provider.ts';
 import { UNSUPPORTED, type Unsupported } from '../providers/unsupported.ts';
 import { didYouMean } from '../settings/misspelt.ts';
 
@@ -17,13 +15,14 @@ export function showProviders(name: string | undefined): ProvidersText {
   if (name === undefined) return { isFound: true, text: describeAll() };
   const profile = PROFILES.get(name);
   if (profile) return { isFound: true, text: writeGuide(name, profile) };
-  const facts = ENDPOINTS.get(name);
-  if (facts) return { isFound: true, text: describeEndpoints(name, facts) };
   const unsupported = UNSUPPORTED.get(name);
   if (unsupported) return { isFound: true, text: describeUnsupported(unsupported) };
-  const text = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}\n`;
+  const text = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}\n\n${OTHERS}\n`;
   return { isFound: false, text };
 }
+
+const OTHERS = `Any other provider is enabled by <NAME>_ISSUER, or by <NAME>_AUTHORIZE_URL and
+<NAME>_TOKEN_URL: see docs/configuration.md.`;
 
 const COLUMNS = [
   ['name', 14],
@@ -43,9 +42,10 @@ ${profiles.join('\n')}
 sign-in-relay providers <name> shows the guide to one: where to register,
 what to enter there, what to set, how to test, and what goes wrong.
 
-Endpoints only; you set PKCE and scopes:
+Not by their names: ${[...UNSUPPORTED.keys()].join(', ')}.
+sign-in-relay providers <name> says why, and what to do instead.
 
-${wrap([...ENDPOINTS.keys()]).join('\n')}
+${OTHERS}
 `;
 }
 
@@ -66,29 +66,6 @@ function row(cells: readonly string[]): string {
     .map((cell, index) => cell.padEnd(COLUMNS[index]?.[1] ?? 0))
     .join('')
     .trimEnd();
-}
-
-/** Lines of at most 78 characters. */
-function wrap(names: readonly string[]): readonly string[] {
-  return names.join(' ').match(/\S.{0,77}(?=\s|$)/g) ?? [];
-}
-
-function describeEndpoints(name: string, facts: KnownEndpoints): string {
-  const prefix = prefixOf(name);
-  const known = [
-    `authorization endpoint   ${facts.authorizeUrl}`,
-    `token endpoint           ${facts.tokenUrl}`,
-    `client secret            ${facts.clientAuth === 'basic' ? 'by HTTP Basic' : 'in the body (post)'}`,
-    ...(facts.quirks?.tokenRequest ? ['token requests           in JSON'] : []),
-    `compared with            ${facts.source}`,
-  ];
-  return `Only this is known of ${name}; it was not tested with an account:
-
-${known.join('\n')}
-
-Set ${prefix}PKCE and ${prefix}SCOPE as its documentation says,
-and ${prefix}AUTHORIZE_PARAMS if it needs one to give a refresh token.
-`;
 }
 
 function describeUnsupported({ displayName, reason, instead, sources }: Unsupported): string {

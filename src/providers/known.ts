@@ -1,6 +1,5 @@
-/** Every provider that can be enabled by its name: those with a profile, and those of which only the endpoints are known. */
-import { ENDPOINTS } from './endpoints.ts';
-import type { KnownProvider, Profile } from './profile.ts';
+/** Every provider that can be enabled by its name alone. Any other is set by its issuer or its endpoints (docs/configuration.md "Providers"). */
+import type { Profile } from './profile.ts';
 import { anilist } from './profiles/anilist.ts';
 import { bangumi } from './profiles/bangumi.ts';
 import { battlenet } from './profiles/battlenet.ts';
@@ -70,9 +69,3 @@ export const PROFILES: ReadonlyMap<string, Profile> = new Map(
 
 /** The default of `PROVIDERS`. */
 export const DEFAULT_NAMES: readonly string[] = ['mal', 'anilist'];
-
-export const KNOWN_NAMES: readonly string[] = [...PROFILES.keys(), ...ENDPOINTS.keys()];
-
-export function findKnown(name: string): KnownProvider | undefined {
-  return PROFILES.get(name) ?? ENDPOINTS.get(name);
-}

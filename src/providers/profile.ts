@@ -8,19 +8,16 @@ import type { RedirectKind } from './redirect-uris.ts';
 /** Placeholder for the address of a server that people host themselves. */
 export const OWN_URL = '[url]';
 
-/** What the relay sends unless the operator sets something else. */
-export interface KnownProvider {
-  /** How the provider writes its name. Absent: its name with a capital. */
-  readonly displayName?: string;
-  /** All URLs may contain SUBDOMAIN or OWN_URL, which the operator replaces. */
+export interface Profile {
+  /** How the provider writes its name. */
+  readonly displayName: string;
+  /** What the relay sends unless the operator sets something else. All URLs may contain OWN_URL. */
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
   /** What replaces OWN_URL unless the operator sets another. Absent: it must be set. */
   readonly defaultUrl?: string;
-  /** Absent: `post`. */
-  readonly clientAuth?: ClientAuthentication;
-  /** Absent: not known, so none is used. */
-  readonly pkce?: PkceMethod;
+  readonly clientAuth: ClientAuthentication;
+  readonly pkce: PkceMethod;
   /** Absent: the parameter is not sent. */
   readonly scope?: string;
   /** Absent: a space (RFC 6749 §3.3). */
@@ -32,12 +29,6 @@ export interface KnownProvider {
   readonly revocation?: Revocation;
   /** Where a user removes the app: a URL, or the way through its settings. */
   readonly removeAt?: string;
-}
-
-export interface Profile extends KnownProvider {
-  readonly displayName: string;
-  readonly clientAuth: ClientAuthentication;
-  readonly pkce: PkceMethod;
   /** `optional`: PKCE suffices. `none`: it issues none. */
   readonly clientSecret: 'required' | 'optional' | 'none';
   /** What the `User-Agent` of token requests should name, if it requires one. */

@@ -109,10 +109,6 @@ export const PROVIDER_CHECKS = {
   ),
   // Checked where a profile needs it: other programs have variables with this name.
   URL: textUnless(),
-  SUBDOMAIN: textLike(
-    /^[a-z0-9]([\w.-]*[a-z0-9])?$/i,
-    'must be your part of the URL, such as mycompany, without https://',
-  ),
   DISPLAY_NAME: textUnless(findShownNameProblem),
   // RFC 6749 §3.3: one space between two scopes.
   SCOPE: (text: string) => ({ value: text.replace(/\s+/g, ' ') }),

@@ -4,7 +4,8 @@
  * HOST, or beginning with GITHUB_ or GOOGLE_.
  */
 import { distance } from 'fastest-levenshtein';
-import { DEFAULT_NAMES, findKnown, KNOWN_NAMES } from '../providers/known.ts';
+import { DEFAULT_NAMES, PROFILES } from '../providers/known.ts';
+import type { Profile } from '../providers/profile.ts';
 import { prefixOf } from '../providers/provider.ts';
 import { parseUrl } from '../providers/url.ts';
 import { PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
@@ -23,7 +24,7 @@ export function findMisspeltNames(
     ...relayNames,
     ...providers.flatMap((provider) => providerNames.map((name) => prefixOf(provider) + name)),
   ]);
-  const unlisted = KNOWN_NAMES.filter((name) => !providers.includes(name));
+  const unlisted = [...PROFILES.keys()].filter((name) => !providers.includes(name));
   return Object.keys(env).flatMap((setting) => {
     if (known.has(setting)) return [];
     const problem =
@@ -50,7 +51,7 @@ function findProviderProblem(setting: string, providers: readonly string[]): str
   const near = nearest(ending, providerNames);
   if (near) return `is not a setting: did you mean ${prefix}${near}?`;
   // Known names are those of large services, whose own tools read variables with the same prefix.
-  const isOurs = DEFAULT_NAMES.includes(provider) || findKnown(provider) === undefined;
+  const isOurs = DEFAULT_NAMES.includes(provider) || !PROFILES.has(provider);
   return isOurs && !isServiceLink(ending) ? `is not a setting of ${provider}` : undefined;
 }
 
@@ -62,7 +63,7 @@ function isServiceLink(ending: string): boolean {
 /** As in MYANIMELIST_CLIENT_ID: the provider's name is `mal`. */
 function findDisplayNameProblem(setting: string, providers: readonly string[]): string | undefined {
   for (const provider of providers) {
-    const displayed = prefixOf(findKnown(provider)?.displayName ?? provider);
+    const displayed = prefixOf(PROFILES.get(provider)?.displayName ?? provider);
     const ending = setting.startsWith(displayed) ? setting.slice(displayed.length) : '';
     if (providerNames.includes(ending)) {
       return `is not a setting: did you mean ${prefixOf(provider)}${ending}?`;
@@ -105,7 +106,8 @@ export function didYouMean(name: string): string {
   const written = lettersOf(name);
   // Fewer edits than letters: otherwise any letter would be near `x`.
   const farthest = Math.min(written.length - 1, Math.max(1, Math.floor(written.length / 3)));
-  const near = KNOWN_NAMES.map((known) => ({ known, edits: editsBetween(written, known) }))
+  const near = [...PROFILES]
+    .map(([known, profile]) => ({ known, edits: editsBetween(written, known, profile) }))
     .filter(({ edits }) => edits <= farthest)
     .sort((one, other) => one.edits - other.edits);
   const exact = near.filter(({ edits }) => edits === 0);
@@ -114,8 +116,8 @@ export function didYouMean(name: string): string {
 }
 
 /** The distance to the provider's name or to its display name: MyAnimeList is `mal`. */
-function editsBetween(written: string, known: string): number {
-  const shown = lettersOf(findKnown(known)?.displayName ?? known);
+function editsBetween(written: string, known: string, { displayName }: Profile): number {
+  const shown = lettersOf(displayName);
   const edits = Math.min(distance(written, known), distance(written, shown));
   const isPart = isPartOf(known, written) || isPartOf(written, shown);
   return isPart ? Math.min(edits, 1) : edits;

@@ -278,11 +278,6 @@ export const PROVIDER_SETTINGS = {
     example: 'https://gitlab.acme.example',
     shown: 'url',
   },
-  SUBDOMAIN: {
-    meaning: 'Your part of the endpoints, for providers whose endpoints differ by customer.',
-    example: 'mycompany',
-    shown: 'all',
-  },
   DISPLAY_NAME: {
     meaning: 'Name that users see, 1 to 40 characters. Unset: the one in PROVIDERS, capitalized.',
     example: 'Acme Music',

@@ -1,9 +1,8 @@
-/** Combines the settings of a listed provider with its known facts: a provider to use, or one to discover by its issuer. */
+/** Combines the settings of a listed provider with its profile: a provider to use, or one to discover by its issuer. */
 
 import type { ProviderToDiscover } from '../providers/discovery.ts';
-import { ENDPOINTS, SUBDOMAIN } from '../providers/endpoints.ts';
-import { findKnown, PROFILES } from '../providers/known.ts';
-import { findUnverified, type KnownProvider, OWN_URL, type Profile } from '../providers/profile.ts';
+import { PROFILES } from '../providers/known.ts';
+import { findUnverified, OWN_URL, type Profile } from '../providers/profile.ts';
 import { type ProviderConfig, prefixOf, type Revocation } from '../providers/provider.ts';
 import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
 import { UNSUPPORTED } from '../providers/unsupported.ts';
@@ -27,8 +26,8 @@ export function readProvider(
   const prefix = prefixOf(name);
   const isSet = (setting: string) => env[prefix + setting] !== undefined;
   const given = readTable(reading, prefix, PROVIDER_SETTINGS, PROVIDER_CHECKS);
-  const known = findKnown(name);
-  if (!known && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
+  const profile = PROFILES.get(name);
+  if (!profile && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
     const unsupported = UNSUPPORTED.get(name);
     const problem = unsupported
       ? `lists ${name}, which cannot be enabled by its name. ${unsupported.reason} ${unsupported.instead}`
@@ -40,10 +39,10 @@ export function readProvider(
     warnDisabled(reading, name);
     return undefined;
   }
-  warnOfProviderHazards(reading, name, given, PROFILES.get(name));
+  warnOfProviderHazards(reading, name, given, profile);
   const common = withoutUndefined({
     name,
-    displayName: given.DISPLAY_NAME ?? known?.displayName ?? capitalized(name),
+    displayName: given.DISPLAY_NAME ?? profile?.displayName ?? capitalized(name),
     clientId: given.CLIENT_ID ?? '',
     clientSecret: given.CLIENT_SECRET,
     authorizeUrl: given.AUTHORIZE_URL,
@@ -53,21 +52,21 @@ export function readProvider(
     clientAuth: given.CLIENT_AUTH,
     authorizeParams: given.AUTHORIZE_PARAMS ?? {},
     quirks: given.USER_AGENT === undefined ? undefined : { userAgent: given.USER_AGENT },
-    ...readRevocation(given, known),
+    ...readRevocation(given, profile),
   });
-  // The issuer's own endpoints take precedence over known ones.
+  // The issuer's own endpoints take precedence over those of the profile.
   if (isSet('ISSUER')) return { ...common, issuer: given.ISSUER ?? '' };
-  warnings.push(...findProviderWarnings(name, isSet));
+  if (profile) warnings.push(...findProfileWarnings(name, profile, isSet));
   warnings.push(...findRefusedRedirects(name, env.OAUTH_BASE_URL?.trim(), isSet));
-  const quirks = { ...known?.quirks, ...common.quirks };
+  const quirks = { ...profile?.quirks, ...common.quirks };
   return {
-    clientAuth: known?.clientAuth ?? 'post',
-    pkce: known?.pkce ?? 'none',
-    ...(known?.scope !== undefined && { scope: known.scope }),
+    clientAuth: profile?.clientAuth ?? 'post',
+    pkce: profile?.pkce ?? 'none',
+    ...(profile?.scope !== undefined && { scope: profile.scope }),
     ...common,
-    authorizeParams: { ...known?.authorizeParams, ...common.authorizeParams },
+    authorizeParams: { ...profile?.authorizeParams, ...common.authorizeParams },
     ...(Object.keys(quirks).length > 0 && { quirks }),
-    ...readEndpoints(reading, name, given, known),
+    ...readEndpoints(reading, name, given, profile),
   };
 }
 
@@ -78,7 +77,7 @@ export function readProvider(
  */
 function readRevocation(
   given: Given,
-  known: KnownProvider | undefined,
+  known: Profile | undefined,
 ): { readonly revocation?: Revocation | undefined; readonly removeAt?: string | undefined } {
   const { REVOKE_URL: url, TOKEN_URL, ISSUER } = given;
   const profile = ISSUER === undefined ? known : undefined;
@@ -108,22 +107,7 @@ function warnDisabled({ env, warnings }: Reading, name: string): void {
   });
 }
 
-/** What an operator has to set or check before a known provider works. */
-function findProviderWarnings(
-  name: string,
-  isSet: (setting: string) => boolean,
-): readonly SettingWarning[] {
-  const prefix = prefixOf(name);
-  const profile = PROFILES.get(name);
-  if (profile) return findProfileWarnings(name, profile, isSet);
-  if (!ENDPOINTS.has(name)) return [];
-  const missing = ['PKCE', 'SCOPE'].filter((setting) => !isSet(setting));
-  if (missing.length === 0 || (isSet('AUTHORIZE_URL') && isSet('TOKEN_URL'))) return [];
-  const names = missing.map((setting) => prefix + setting).join(' and ');
-  const problem = `belongs to a provider of which only the endpoints are known: set ${names} as its documentation says, and ${prefix}AUTHORIZE_PARAMS if it needs one to give a refresh token`;
-  return [{ setting: `${prefix}CLIENT_ID`, problem }];
-}
-
+/** What an operator has to set or check before a provider with a profile works. */
 function findProfileWarnings(
   name: string,
   profile: Profile,
@@ -169,79 +153,56 @@ function findRefusedRedirects(
 
 type Given = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
 
-/** From the settings, otherwise the known ones completed by `_SUBDOMAIN`. A missing one is a fault. */
+/** From the settings, otherwise those of the profile. A missing one is a fault. */
 function readEndpoints(
   reading: Reading,
   name: string,
   given: Given,
-  provider: KnownProvider | undefined,
+  profile: Profile | undefined,
 ): Pick<ProviderConfig, 'authorizeUrl' | 'tokenUrl'> {
   const { env } = reading;
   const prefix = prefixOf(name);
-  // A setting overrides the known one, even if it is wrong.
+  // A setting overrides the profile, even if it is wrong.
   const known = {
-    AUTHORIZE_URL: env[`${prefix}AUTHORIZE_URL`] ? '' : provider?.authorizeUrl,
-    TOKEN_URL: env[`${prefix}TOKEN_URL`] ? '' : provider?.tokenUrl,
+    AUTHORIZE_URL: env[`${prefix}AUTHORIZE_URL`] ? '' : profile?.authorizeUrl,
+    TOKEN_URL: env[`${prefix}TOKEN_URL`] ? '' : profile?.tokenUrl,
   };
   for (const [setting, url] of Object.entries(known)) {
     if (url !== undefined) continue;
     reject(reading, prefix + setting, `must be set: ${name} is not a known provider`);
   }
-  const find = (placeholder: string) =>
-    Object.values(known).find((url) => url?.includes(placeholder));
-  checkSubdomain(reading, `${prefix}SUBDOMAIN`, given.SUBDOMAIN, find(SUBDOMAIN));
-  checkOwnUrl(reading, `${prefix}URL`, find(OWN_URL), provider);
+  const template = Object.values(known).find((url) => url?.includes(OWN_URL));
+  checkOwnUrl(reading, `${prefix}URL`, template, profile);
   return {
-    authorizeUrl: given.AUTHORIZE_URL ?? complete(known.AUTHORIZE_URL ?? '', given, provider),
-    tokenUrl: given.TOKEN_URL ?? complete(known.TOKEN_URL ?? '', given, provider),
+    authorizeUrl: given.AUTHORIZE_URL ?? complete(known.AUTHORIZE_URL ?? '', given, profile),
+    tokenUrl: given.TOKEN_URL ?? complete(known.TOKEN_URL ?? '', given, profile),
   };
 }
 
-/** Puts what the operator set into a known URL. A missing part is a fault of its own. */
-function complete(url: string, given: Given, known: KnownProvider | undefined): string {
-  const own = withoutTrailingSlashes(given.URL ?? known?.defaultUrl ?? '');
-  // Functions, because `$&` has a meaning in a replacement.
-  return url.replace(SUBDOMAIN, () => given.SUBDOMAIN ?? '').replace(OWN_URL, () => own);
+/** Puts the address of the operator's own server into a URL of the profile. A missing one is a fault of its own. */
+function complete(url: string, given: Given, profile: Profile | undefined): string {
+  const own = withoutTrailingSlashes(given.URL ?? profile?.defaultUrl ?? '');
+  // A function, because `$&` has a meaning in a replacement.
+  return url.replace(OWN_URL, () => own);
 }
 
 function checkOwnUrl(
   reading: Reading,
   setting: string,
   template: string | undefined,
-  known: KnownProvider | undefined,
+  profile: Profile | undefined,
 ): void {
   const url = reading.env[setting]?.trim();
   if (template === undefined) {
-    // Known names are those of large services, whose own tools read variables with the same prefix.
+    // Profiles are of large services, whose own tools read variables with the same prefix.
     const problem = 'has no effect: set the endpoints of the provider, or its issuer';
-    const isOurs = !known && !Object.hasOwn(RELAY_SETTINGS, setting);
+    const isOurs = !profile && !Object.hasOwn(RELAY_SETTINGS, setting);
     if (url !== undefined && isOurs) reading.warnings.push({ setting, problem });
   } else if (url === undefined) {
-    if (known?.defaultUrl) return;
+    if (profile?.defaultUrl) return;
     reject(reading, setting, `must be set: it completes ${template}`);
   } else {
     const problem = url.includes('?') ? 'must not contain a query (?)' : findUrlProblem(url);
     if (problem) reject(reading, setting, problem);
-  }
-}
-
-function checkSubdomain(
-  reading: Reading,
-  setting: string,
-  subdomain: string | undefined,
-  template: string | undefined,
-): void {
-  const isSet = reading.env[setting] !== undefined;
-  if (template === undefined) {
-    const problem = 'has no effect: the endpoints of this provider are complete';
-    if (isSet) reading.warnings.push({ setting, problem });
-  } else if (!isSet) {
-    reject(reading, setting, `must be set: it completes ${template}`);
-  } else if (subdomain !== undefined) {
-    // A whole host instead of a part of it would give a URL that does not exist.
-    const [, ending = ''] = /\[subdomain\]([^/]*)/.exec(template) ?? [];
-    if (subdomain.endsWith(ending)) {
-      reject(reading, setting, `must be only the part before ${ending}`);
-    }
   }
 }

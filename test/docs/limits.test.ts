@@ -3,7 +3,6 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { en } from '../../src/pages/messages/en.ts';
-import { ENDPOINTS } from '../../src/providers/endpoints.ts';
 import * as limits from '../kit/limits.ts';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -17,7 +16,6 @@ const refreshSeconds = seconds(limits.REFRESH_RESULT_MS);
 const undoSeconds = seconds(limits.STORE_UNDO_MS);
 
 test.each([
-  ['README.md', `[${ENDPOINTS.size} others]`],
   ['README.md', `waits up to ${limits.DEFAULT_POLL_SECONDS} s`],
   ['docs/protocol.md', `("${en.failed.reference} 7c1f-09ab")`],
   ['docs/operating.md', `("${en.failed.reference} 7c1f-09ab")`],

@@ -1,38 +1,28 @@
-/** What is known of providers: profiles, and endpoints only (docs/providers.md). */
+/** Which providers can be enabled by their names, and which cannot (docs/providers.md). */
 import { expect, test } from 'bun:test';
 import { showProviders } from '../../src/cli/show-providers.ts';
-import { ENDPOINTS, SUBDOMAIN } from '../../src/providers/endpoints.ts';
-import { findKnown, KNOWN_NAMES, PROFILES } from '../../src/providers/known.ts';
+import { PROFILES } from '../../src/providers/known.ts';
 import { OWN_URL } from '../../src/providers/profile.ts';
 import { UNSUPPORTED } from '../../src/providers/unsupported.ts';
 import { findUrlProblem } from '../../src/providers/url.ts';
 import { readSettings } from '../../src/settings/index.ts';
 
-test('known providers have valid names for PROVIDERS, and addresses that are safe for a secret', () => {
-  const unfit = KNOWN_NAMES.filter((name) => {
-    const { authorizeUrl = '', tokenUrl = '' } = findKnown(name) ?? {};
+test('providers with a profile have valid names for PROVIDERS, and addresses that are safe for a secret', () => {
+  const unfit = [...PROFILES].filter(([name, { authorizeUrl, tokenUrl }]) => {
     const addresses = [authorizeUrl, tokenUrl].map((text) =>
-      text.replace(SUBDOMAIN, 'mine').replace(OWN_URL, 'https://own.example'),
+      text.replace(OWN_URL, 'https://own.example'),
     );
     return (
       !/^[a-z0-9][a-z0-9-]*$/.test(name) ||
       addresses.some((address) => findUrlProblem(address) !== undefined)
     );
   });
-  expect(KNOWN_NAMES.length).toBeGreaterThan(0);
+  expect(PROFILES.size).toBeGreaterThan(0);
   expect(unfit).toEqual([]);
 });
 
-test('names that every object has are not known', () => {
-  expect(findKnown('constructor')).toBeUndefined();
-});
-
-test('no provider has both a profile and an entry of endpoints', () => {
-  expect([...PROFILES.keys()].filter((name) => ENDPOINTS.has(name))).toEqual([]);
-});
-
 test('no provider that can be enabled by its name is listed as one that cannot', () => {
-  expect([...UNSUPPORTED.keys()].filter((name) => KNOWN_NAMES.includes(name))).toEqual([]);
+  expect([...UNSUPPORTED.keys()].filter((name) => PROFILES.has(name))).toEqual([]);
 });
 
 test('one that cannot be enabled by its name is refused with the reason, unless its endpoints are set', () => {
@@ -53,18 +43,4 @@ test('one that cannot be enabled by its name is refused with the reason, unless 
       text: expect.stringContaining(reason),
     });
   }
-});
-
-test('every address says with which source it was compared', () => {
-  const without = [...ENDPOINTS].filter(([, { source }]) => !/^https:/.test(source));
-  expect(without).toEqual([]);
-});
-
-test('no address is that of a sandbox, or known to have moved', () => {
-  const addresses = KNOWN_NAMES.flatMap((name) => {
-    const { authorizeUrl = '', tokenUrl = '' } = findKnown(name) ?? {};
-    return [authorizeUrl, tokenUrl];
-  });
-  const stale = /sandbox|staging|v2launch|\/\/(api\.)?twitter\.com|\/\/ssl\.reddit\.com/;
-  expect(addresses.filter((address) => stale.test(address))).toEqual([]);
 });

@@ -164,15 +164,14 @@ test('a list of scopes reaches a device of the device grant as RFC 6749 §5.1 ha
 test('a relay process logs what is unverified, and sends what a profile requires', async () => {
   using trakt = serveUpstream(() => Response.json({ access_token: 'token' }));
   const relay = await startRelay({
-    ...{ PROVIDERS: 'trakt,osu,strava', OSU_CLIENT_ID: 'osu', OSU_CLIENT_SECRET: 'secret' },
+    PROVIDERS: 'trakt,strava',
     ...{ STRAVA_CLIENT_ID: 'strava', STRAVA_CLIENT_SECRET: 'secret' },
     ...{ TRAKT_CLIENT_ID: 'client', TRAKT_CLIENT_SECRET: 'secret', TRAKT_TOKEN_URL: trakt.url },
     TRAKT_USER_AGENT: 'acme-tv/1.0 (https://tv.example)',
   });
   const doubts = relay.events('setting').map(({ setting, problem }) => `${setting} ${problem}`);
-  expect(doubts.filter((doubt) => /^(TRAKT|OSU|STRAVA)/.test(doubt))).toEqual([
+  expect(doubts.filter((doubt) => /^(TRAKT|STRAVA)/.test(doubt))).toEqual([
     expect.stringMatching(/^TRAKT_CLIENT_ID .* unverified: PKCE, client secret/),
-    expect.stringMatching(/^OSU_CLIENT_ID .* set OSU_PKCE and OSU_SCOPE as its documentation says/),
     expect.stringMatching(
       /^STRAVA_CLIENT_ID belongs to Strava, of which this is unverified: PKCE, revocation/,
     ),

@@ -25,15 +25,15 @@ describe('which providers are enabled', () => {
   });
 
   test('a known provider needs no address, and keeps what is known of it', () => {
-    const env = { PROVIDERS: 'notion osu', NOTION_CLIENT_ID: 'n', OSU_CLIENT_ID: 'o' };
+    const env = { PROVIDERS: 'notion', NOTION_CLIENT_ID: 'n' };
     expect(settingsOf(env).providers).toMatchObject([
-      { name: 'notion', clientAuth: 'basic', pkce: 'none', quirks: { tokenRequest: 'json' } },
       {
-        displayName: 'Osu',
-        authorizeUrl: 'https://osu.ppy.sh/oauth/authorize',
-        tokenUrl: 'https://osu.ppy.sh/oauth/token',
-        clientAuth: 'post',
+        displayName: 'Notion',
+        authorizeUrl: 'https://api.notion.com/v1/oauth/authorize',
+        tokenUrl: 'https://api.notion.com/v1/oauth/token',
+        clientAuth: 'basic',
         pkce: 'none',
+        quirks: { tokenRequest: 'json' },
       },
     ]);
   });
@@ -130,8 +130,8 @@ describe('which providers are enabled', () => {
 describe('a provider by issuer', () => {
   test.each([
     ['acme', 'Acme'],
-    // A known provider: its addresses then come from the issuer.
-    ['okta', 'Okta'],
+    // One with a profile: its endpoints then come from the issuer.
+    ['gitlab', 'GitLab'],
   ])(
     '%s is left to discovery with only what was set: the issuer decides the rest',
     (name, displayName) => {
@@ -174,7 +174,6 @@ describe('PROVIDERS', () => {
   test.each([
     ['spotfy', 'Did you mean spotify?'],
     ['annilist', 'Did you mean anilist?'],
-    ['todolist', 'Did you mean todoist'],
     ['myanimelist', 'Did you mean mal?'],
     ['my-anime-list', 'Did you mean mal?'],
     ['animelist', 'Did you mean mal or anilist'],
@@ -302,44 +301,6 @@ const issuer: Rule<Settings['discoveries'][number]> = {
 };
 
 testRules([issuer], acme, ({ discoveries }) => discoveries[0]);
-
-describe('_SUBDOMAIN', () => {
-  const okta = { PROVIDERS: 'okta', OKTA_CLIENT_ID: 'id' };
-
-  test('completes both addresses', () => {
-    expect(settingsOf({ ...okta, OKTA_SUBDOMAIN: 'dev-1' }).providers).toMatchObject([
-      {
-        authorizeUrl: 'https://dev-1.okta.com/oauth2/v1/authorize',
-        tokenUrl: 'https://dev-1.okta.com/oauth2/v1/token',
-      },
-    ]);
-  });
-
-  test('missing, it is a fault that says what it completes', () => {
-    expect(faultsOf(okta)).toEqual([
-      'OKTA_SUBDOMAIN must be set: it completes https://[subdomain].okta.com/oauth2/v1/authorize',
-    ]);
-  });
-
-  test('is not needed when both addresses are set, nor while the provider is disabled', () => {
-    const address = 'https://login.acme.example/x';
-    expect(faultsOf({ ...okta, OKTA_AUTHORIZE_URL: address, OKTA_TOKEN_URL: address })).toEqual([]);
-    expect(faultsOf({ PROVIDERS: 'okta' })).toEqual([]);
-  });
-
-  const refused = Object.entries({
-    'must be only the part before .okta.com': 'dev-1.okta.com',
-    'must be your part of the URL':
-      'evil.example/x | dev:80 | evil.example/ | https://dev | a b | x@y',
-  }).flatMap(([problem, all]) =>
-    all.split(' | ').map((subdomain) => [subdomain, problem] as const),
-  );
-  test.each(refused)('%j is refused before .okta.com: it %s', (subdomain, problem) => {
-    expect(faultsOf({ ...okta, OKTA_SUBDOMAIN: subdomain })).toEqual([
-      expect.stringMatching(new RegExp(`^OKTA_SUBDOMAIN ${problem}`)),
-    ]);
-  });
-});
 
 describe('_URL', () => {
   const gitlab = { PROVIDERS: 'gitlab', GITLAB_CLIENT_ID: 'id' };

@@ -85,18 +85,6 @@ describe('what is allowed but rarely intended', () => {
     expect(warningsOf({ ...bangumi, BANGUMI_USER_AGENT: 'acme/tv' })).toEqual([]);
   });
 
-  test('a provider of which only the endpoints are known: what to set is named', () => {
-    const osu = { PROVIDERS: 'osu', OSU_CLIENT_ID: 'id', OSU_CLIENT_SECRET: 's' };
-    const problem = (names: string) =>
-      `OSU_CLIENT_ID belongs to a provider of which only the endpoints are known: set ${names} as its documentation says, and OSU_AUTHORIZE_PARAMS if it needs one to give a refresh token`;
-    expect(warningsOf(osu)).toEqual([problem('OSU_PKCE and OSU_SCOPE')]);
-    expect(warningsOf({ ...osu, OSU_PKCE: 'none' })).toEqual([problem('OSU_SCOPE')]);
-    expect(warningsOf({ ...osu, OSU_PKCE: 'none', OSU_SCOPE: 'identify' })).toEqual([]);
-    const address = 'https://osu.example/x';
-    const own = { OSU_AUTHORIZE_URL: address, OSU_TOKEN_URL: address };
-    expect(warningsOf({ ...osu, ...own })).toEqual([]);
-  });
-
   test.each(['0.0.0.0/0', '10.0.0.0/8,::/0'])('trust in every address, %j', (cidrs) => {
     expect(warningsOf({ MAL_CLIENT_ID: 'id', TRUSTED_PROXY_CIDRS: cidrs })).toEqual([
       'TRUSTED_PROXY_CIDRS trusts every address: anyone can forge a client address',
@@ -122,12 +110,6 @@ describe('what is allowed but rarely intended', () => {
   test('a client id of a known provider that PROVIDERS does not list', () => {
     expect(warningsOf({ MAL_CLIENT_ID: 'id', SPOTIFY_CLIENT_ID: 'id' })).toEqual([
       'SPOTIFY_CLIENT_ID has no effect: PROVIDERS does not list spotify',
-    ]);
-  });
-
-  test('a subdomain where there is none to fill in', () => {
-    expect(warningsOf({ MAL_CLIENT_ID: 'id', MAL_SUBDOMAIN: 'x' })).toEqual([
-      'MAL_SUBDOMAIN has no effect: the endpoints of this provider are complete',
     ]);
   });
 });
@@ -272,17 +254,13 @@ describe('misspelt names', () => {
       GITHUB_HEAD_REF GITHUB_JOB GITHUB_OUTPUT GITHUB_PATH GITHUB_REF GITHUB_REF_NAME GITHUB_REF_TYPE
       GITHUB_REPOSITORY GITHUB_RUN_ID GITHUB_RUN_NUMBER GITHUB_SERVER_URL GITHUB_SHA GITHUB_STATE
       GITHUB_STEP_SUMMARY GITHUB_WORKFLOW GITHUB_WORKSPACE GITLAB_CI GITLAB_USER_LOGIN
-      GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT HEROKU_APP_ID AZURE_CLIENT_ID`.split(
-      /\s+/,
-    );
+      GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT AZURE_CLIENT_ID`.split(/\s+/);
     const env = Object.fromEntries(names.map((name) => [name, 'x']));
     const listed = {
-      PROVIDERS: 'mal,github,gitlab,google,heroku',
+      PROVIDERS: 'mal,github,gitlab,google',
       MAL_CLIENT_ID: 'i',
-      HEROKU_PKCE: 'none',
-      HEROKU_SCOPE: 'identity',
       ...Object.fromEntries(
-        ['GITHUB', 'GITLAB', 'GOOGLE', 'HEROKU'].flatMap((name) => [
+        ['GITHUB', 'GITLAB', 'GOOGLE'].flatMap((name) => [
           [`${name}_CLIENT_ID`, 'i'],
           [`${name}_CLIENT_SECRET`, 's'],
         ]),
