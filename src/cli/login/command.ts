@@ -65,7 +65,6 @@ export async function login(args: readonly string[]): Promise<number> {
       process.stdout.write(USAGE);
       return EXIT_CODES.signedIn;
     }
-    // A pipe is opened once somebody reads it. Until then a signal ends the process.
     output = options.output === undefined ? stdoutOutput : openFileOutput(options.output);
     stopOnSignal(stopping);
     await signIn(options, output, stopping);

@@ -39,18 +39,17 @@ export const stdoutOutput: Output = {
 };
 
 /**
- * Opened before the sign-in, so that no user signs in for a file that cannot be written. A
- * regular file is replaced atomically once there are tokens: it is never half written, and
- * only its owner can read it. Anything else, such as a pipe, is written to directly.
+ * A new file is opened before the sign-in, so that no user signs in for a file that cannot be
+ * written. It replaces what is at the path once there are tokens: that is never half written,
+ * and only its owner can read it. What is at the path is never opened, since it may be the pipe
+ * of another user.
  */
 export function openFileOutput(path: string): Output {
-  const isReplaced = isMissingOrRegular(path);
-  const target = isReplaced ? attempt(path, () => targetOf(path)) : path;
+  requireMissingOrRegular(path);
+  const target = attempt(path, () => targetOf(path));
   const name = `.${basename(target)}.${randomBytes(6).toString('hex')}`;
-  const written = isReplaced ? join(dirname(target), name) : path;
-  let file: number | undefined = attempt(path, () =>
-    openSync(written, isReplaced ? 'wx' : 'w', 0o600),
-  );
+  const written = join(dirname(target), name);
+  let file: number | undefined = attempt(path, () => openSync(written, 'wx', 0o600));
 
   function close(): void {
     if (file !== undefined) closeSync(file);
@@ -62,14 +61,14 @@ export function openFileOutput(path: string): Output {
         if (file === undefined) return;
         // Unlike writeSync, it writes all or throws.
         writeFileSync(file, toText(tokens));
-        if (isReplaced) fsyncSync(file);
+        fsyncSync(file);
         close();
-        if (isReplaced) renameSync(written, target);
+        renameSync(written, target);
       });
     },
     close() {
       close();
-      if (isReplaced) rmSync(written, { force: true });
+      rmSync(written, { force: true });
     },
   };
 }
@@ -80,10 +79,13 @@ function targetOf(path: string): string {
   return isLink ? targetOf(resolve(dirname(path), readlinkSync(path))) : path;
 }
 
-function isMissingOrRegular(path: string): boolean {
+/** Also of what a link names. */
+function requireMissingOrRegular(path: string): void {
   const found = attempt(path, () => statSync(path, { throwIfNoEntry: false }));
   if (found?.isDirectory()) throw new OutputError(`${path} is a directory`);
-  return found === undefined || found.isFile();
+  if (found?.isFile() === false) {
+    throw new OutputError(`${path} is no regular file. Without --output the tokens go to stdout`);
+  }
 }
 
 function attempt<Value>(path: string, run: () => Value): Value {
