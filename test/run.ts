@@ -1,6 +1,6 @@
 /**
- * `npm test`: types, lint, the build for Node, every test, and a search of every log
- * for every secret. The last line is `N passed, N failed`: checks, tests and the cases
+ * `npm test`: installs what is missing, then types, lint, the build for Node, every test, and
+ * a search of every log for every secret. The last line is `N passed, N failed`: checks, tests and the cases
  * of the conformance suite. With CI=true a skipped test or case is a failure.
  */
 import {
@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,6 +35,9 @@ type Env = Readonly<Record<string, string>>;
 
 const bun = process.execPath;
 const ROOT = join(import.meta.dir, '..');
+const TSC = 'node_modules/.bin/tsc';
+/** Folders with packages of their own, so that `npm ci` at the root installs little. */
+const PACKAGE_FOLDERS = ['test', 'docs'];
 const FILES_AT_ONCE = 3;
 /** More than the summary of `bun test` has. */
 const ENDING_CHARACTERS = 500;
@@ -47,6 +51,7 @@ const failures: string[] = [];
 
 async function main(): Promise<void> {
   await installMissing();
+  for (const folder of PACKAGE_FOLDERS) await installPackages(folder);
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-test-'));
   // Ctrl-C reaches the running step too. We wait for its end and remove the folder, which holds secrets.
   process.on('SIGINT', () => undefined);
@@ -69,7 +74,9 @@ async function runAll(folder: string): Promise<Counts[]> {
   mkdirSync(logs);
   for (const empty of [secrets, cases]) writeFileSync(empty, '');
   return [
-    await check('types', ['node_modules/.bin/tsc', '--noEmit']),
+    await check('types', [TSC, '--noEmit']),
+    await check('types of the tests', [TSC, '--noEmit', '--project', 'test']),
+    await check('types of the documentation site', [TSC, '--noEmit', '--project', 'docs']),
     await check('lint and format', ['node_modules/.bin/biome', 'check']),
     await check('build for Node', [bun, 'run', 'build']),
     await runTests({
@@ -190,6 +197,15 @@ async function installMissing(): Promise<void> {
   const still = isDebianRoot ? findMissing() : missing;
   if (still.length === 0) return;
   throw new Error(`Not here: ${still.join(', ')}. ${INSTALL} has the names of Debian's packages.`);
+}
+
+/** Does nothing if the packages of the lock file are there. */
+async function installPackages(folder: string): Promise<void> {
+  const lock = join(ROOT, folder, 'package-lock.json');
+  const installed = join(ROOT, folder, 'node_modules/.package-lock.json');
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
+  if ((await run(['npm', 'ci', '--prefix', folder])) !== 0)
+    throw new Error(`no packages in ${folder}/`);
 }
 
 function findMissing(): string[] {

@@ -13,7 +13,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { parse } from 'acorn';
 import { publint } from 'publint';
 import { runChild } from '../kit/process.ts';
@@ -82,18 +81,6 @@ test('the modules are there to be read: not minified, with their comments and th
 test('publint finds nothing', async () => {
   const { messages } = await publint({ pkgDir: installed('.'), strict: true });
   expect(messages).toEqual([]);
-});
-
-test('the types are those of what is loaded, from ESM and from CommonJS', async () => {
-  const tarball = createPackageFromTarballData(new Uint8Array(readFileSync(packed())));
-  // tv.js is a script, which nobody imports.
-  const analysis = await checkPackage(tarball, { excludeEntrypoints: ['./tv.js'] });
-  if (!analysis.types) return expect.unreachable();
-  // `node10` is the resolution of Node 10, which knows no exports; TypeScript 7 has it no more.
-  const problems = analysis.problems.filter(
-    (problem) => !('resolutionKind' in problem && problem.resolutionKind === 'node10'),
-  );
-  expect(problems).toEqual([]);
 });
 
 test('the TV build is ES5, to a parser that knows no more', () => {

@@ -145,6 +145,28 @@ describe('clients in other languages', () => {
     await expectTokens(answer);
   });
 
+  test('@octokit/auth-oauth-device 8.0.5 sends JSON, and reads the scope as a string', async () => {
+    const send = async (path: string, body: object): Promise<Record<string, unknown>> => {
+      const response = await fetch(`${relay.baseUrl}/oauth2/mal/${path}`, {
+        method: 'POST',
+        headers: { accept: 'application/json', 'content-type': 'application/json; charset=utf-8' },
+        body: JSON.stringify(body),
+      });
+      return (await response.json()) as Record<string, unknown>;
+    };
+    const begun = await send('device_authorization', { client_id: 'tv', scope: 'a' });
+    const request = {
+      client_id: 'tv',
+      device_code: begun.device_code,
+      grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+    };
+    expect(await send('token', request)).toMatchObject({ error: 'authorization_pending' });
+    await signIn(String(begun.verification_uri_complete));
+    const tokens = await send('token', request);
+    expect(tokens.scope).toBeString();
+    expect(await mal.findOwner(String(tokens.access_token))).toBe(NAMES.mal);
+  });
+
   test("GitHub's cli/oauth gives up at the third slow_down: four polls at once get none, and after too many it still gets the tokens", async () => {
     const { deviceCode, verification_uri_complete: link } = await authorizeDevice(relay, form);
     const poll = () => pollToken(relay, deviceCode);

@@ -2,7 +2,9 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import docsPackage from '../../docs/package.json' with { type: 'json' };
 import packageJson from '../../package.json' with { type: 'json' };
+import testPackage from '../package.json' with { type: 'json' };
 
 const ROOT = join(import.meta.dir, '../..');
 const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
@@ -30,8 +32,9 @@ test.each([...new Set(walk)])('the walk of a request opens a file that is there:
 });
 
 const { dependencies: needed, optionalDependencies, devDependencies } = packageJson;
+const installed = { ...needed, ...optionalDependencies, ...devDependencies };
 
-test.each(Object.keys({ ...needed, ...optionalDependencies, ...devDependencies }))(
+test.each(Object.keys({ ...installed, ...testPackage.dependencies, ...docsPackage.dependencies }))(
   '%s has one line that says what it is for',
   (name) => {
     const rows = dependencies.split('\n').filter((row) => row.includes(`\`${name}\``));

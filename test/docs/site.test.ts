@@ -33,7 +33,7 @@ let browser: Browser;
 beforeAll(async () => {
   const started = launchChromium();
   const vitepress = [
-    join(ROOT, 'node_modules/.bin/vitepress'),
+    join(ROOT, 'docs/node_modules/.bin/vitepress'),
     'build',
     'docs',
     '--outDir',

@@ -1,8 +1,6 @@
 /** The television of the dev relay: demo/tv.html, and the TV build of the client that it loads. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -23,20 +21,19 @@ export function readTvPage(): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
-/** A checkout builds it once. */
+/**
+ * A checkout bundles it once, in the syntax of src/: the compiler to ES5, for old televisions,
+ * is installed only for building packages.
+ */
 export async function readTvClient(): Promise<string> {
   if (built !== undefined) return built.client;
-  client ??= build(fileOf('client/build.ts'));
+  client ??= bundle();
   return client;
 }
 
-async function build(script: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-tv-'));
-  try {
-    // Bun obeys the bunfig.toml and tsconfig.json of the current folder.
-    await promisify(execFile)(process.execPath, [script, folder], { cwd: fileOf('') });
-    return readFileSync(join(folder, 'tv.js'), 'utf8');
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+async function bundle(): Promise<string> {
+  const command = ['build', 'client/src/tv.ts', '--target=browser', '--format=iife'];
+  // Bun obeys the bunfig.toml and tsconfig.json of the current folder.
+  const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: fileOf('') });
+  return stdout;
 }

@@ -29,7 +29,7 @@ async function compile(command: readonly string[], cwd: string): Promise<void> {
   if (exitCode !== 0) throw new Error(`${command.join(' ')}\n${output}`);
 }
 
-const KOTLIN = join(ROOT, 'node_modules/kotlin-compiler/lib');
+const KOTLIN = join(ROOT, 'test/node_modules/kotlin-compiler/lib');
 const kotlinJars = (...names: string[]) => names.map((name) => join(KOTLIN, `${name}.jar`));
 /** What the program for Android is compiled and run with. */
 const ANDROID = [...kotlinJars('kotlin-stdlib', 'kotlinx-coroutines-core-jvm'), JSON_JAR].join(':');

@@ -1,14 +1,14 @@
 /**
  * Takes pictures of every page that a user may see, and writes them to docs/images:
- * npx bun scripts/page-pictures.ts. With a folder as argument, one picture for each page
+ * npx bun test/pictures/pages.ts. With a folder as argument, one picture for each page
  * and state goes there instead, to look at closely.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decode, encode } from 'fast-png';
 import type { Page } from 'playwright-core';
-import { launchChromium, showPage } from '../test/kit/chromium.ts';
-import { BRANDED, renderEveryPage } from '../test/kit/pages.ts';
+import { launchChromium, showPage } from '../kit/chromium.ts';
+import { BRANDED, renderEveryPage } from '../kit/pages.ts';
 
 const SHADE = 255 / 31;
 

@@ -1,7 +1,7 @@
-/** `bun scripts/admin-picture.ts` draws docs/images/admin.png: the admin page after a made-up hour. */
+/** `bun test/pictures/admin.ts` draws docs/images/admin.png: the admin page after a made-up hour. */
 
-import { createAdmin } from '../src/admin/admin.ts';
-import { launchChromium } from '../test/kit/chromium.ts';
+import { createAdmin } from '../../src/admin/admin.ts';
+import { launchChromium } from '../kit/chromium.ts';
 
 const MINUTE_MS = 60_000;
 const END_MS = Date.UTC(2026, 0, 9, 20, 0, 31);
