@@ -119,7 +119,7 @@ export function createRelay({ options, addresses, secrets, recordAnswer, live }:
     const { from } = session;
     const call = { ...formCall(path, { choice }), from, headers: { ...FORM, ...headers } };
     const answer = await send(call);
-    const cookie = callbackCookies(answer, session);
+    const cookie = cookiesOf(answer);
     if (cookie) cookies.set(session.pollSecret, cookie);
     return answer;
   };
@@ -214,12 +214,11 @@ function readSession(answer: Answer, from: ClientAddress): Session | undefined {
   }
 }
 
-/** The cookies that a browser would send to the callback (RFC 6265 §5.4). */
-function callbackCookies({ headers }: Answer, { service }: Session): string {
-  const isForCallback = new RegExp(`^Path=.*/auth/${service}/callback$`);
+/** The cookies that a browser would send to every path (RFC 6265 §5.4). */
+function cookiesOf({ headers }: Answer): string {
   return (headers['set-cookie'] ?? [])
     .map((line) => line.split('; '))
-    .filter((parts) => parts.some((part) => isForCallback.test(part)))
+    .filter((parts) => parts.includes('Path=/'))
     .map(([pair]) => pair)
     .join('; ');
 }

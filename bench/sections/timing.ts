@@ -224,7 +224,7 @@ async function measureCookie(section: string, count: number, redis: RedisServer 
   const nameOf = (state: string) => hash('sha256', `continued:${state}`, 'base64url');
   const ask = (digestFor: (state: string) => string) => () => {
     const state = pick(states);
-    const cookie = `__Secure-continued-${nearMissOf([digestFor(state)], BASE64URL)}=1`;
+    const cookie = `__Host-continued-${nearMissOf([digestFor(state)], BASE64URL)}=1`;
     return get(`/auth/mal/callback?state=${state}&code=c`, { cookie });
   };
   const cookies: Pair<Request> = {

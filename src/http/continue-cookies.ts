@@ -3,17 +3,27 @@
  * Otherwise an attacker could press it, and send another user the provider's URL to which it
  * redirects. RFC 9700 §4.7.1. The relay stores nothing about the cookies, so any instance can
  * check them.
+ *
+ * Over https the name begins with `__Host-`: a browser accepts such a cookie only from the host
+ * that it belongs to. With any other name, each host of the same site could set it, since the
+ * attacker knows the state that the name is made of. docs/person.md.
  */
 import { hash } from 'node:crypto';
 import { generateCookie } from 'hono/cookie';
 import { parse } from 'hono/utils/cookie';
-import { basePathOf, type RelayRequest } from './request.ts';
+import type { RelayRequest } from './request.ts';
+
+/**
+ * How many of these cookies a browser keeps: 2 KiB. They are sent with every request to the
+ * host, and many servers refuse headers of more than 8 KiB.
+ */
+const MAX_COOKIES = 32;
 
 export interface ContinueCookies {
   /** Whether this browser may complete the sign-in: any may, unless CONFIRM=always. */
   mayComplete(request: RelayRequest, browserState: string): boolean;
   /** Sets the cookie with the response to Continue, if CONFIRM=always. */
-  set(response: Response, service: string, browserState: string): void;
+  set(request: RelayRequest, response: Response, browserState: string): void;
 }
 
 export function createContinueCookies(
@@ -23,30 +33,33 @@ export function createContinueCookies(
 ): ContinueCookies {
   // The parser lowercases the scheme.
   const secure = new URL(baseUrl).protocol === 'https:';
-  const prefix = secure ? '__Secure-' : '';
-  const basePath = basePathOf(baseUrl);
+  const prefix = `${secure ? '__Host-' : ''}continued-`;
+  const own = new RegExp(`^${prefix}[\\w-]{43}$`);
 
   /** One cookie for each sign-in, because a browser may have several in progress. It contains a digest, not the state. */
   const nameOf = (browserState: string) =>
-    `${prefix}continued-${hash('sha256', `continued:${browserState}`, 'base64url')}`;
+    prefix + hash('sha256', `continued:${browserState}`, 'base64url');
+
+  const cookiesOf = (request: RelayRequest) => parse(request.header('cookie') ?? '');
+
+  const write = (name: string, value: string, maxAge: number) =>
+    // Lax: the redirect back from the provider comes from another site.
+    generateCookie(name, value, { path: '/', maxAge, httpOnly: true, secure, sameSite: 'Lax' });
 
   return {
     mayComplete(request, browserState) {
       if (!asksAlways) return true;
-      const name = nameOf(browserState);
-      return (parse(request.header('cookie') ?? '', name)[name] ?? '') !== '';
+      return (cookiesOf(request)[nameOf(browserState)] ?? '') !== '';
     },
-    set(response, service, browserState) {
+    set(request, response, browserState) {
       if (!asksAlways) return;
-      const cookie = generateCookie(nameOf(browserState), '1', {
-        path: `${basePath}/auth/${service}/callback`,
-        maxAge: sessionSeconds,
-        httpOnly: true,
-        secure,
-        // The redirect back from the provider comes from another site.
-        sameSite: 'Lax',
-      });
-      response.headers.append('Set-Cookie', cookie);
+      const name = nameOf(browserState);
+      const others = Object.keys(cookiesOf(request)).filter((each) => own.test(each));
+      // Browsers send the oldest first. RFC 6265 §5.4.
+      for (const old of others.filter((each) => each !== name).slice(0, 1 - MAX_COOKIES)) {
+        response.headers.append('Set-Cookie', write(old, '', 0));
+      }
+      response.headers.append('Set-Cookie', write(name, '1', sessionSeconds));
     },
   };
 }

@@ -181,15 +181,14 @@ function findBaseUrlProblem(text: string): string | undefined {
   if (!parseUrl(url) || hasUserInfo(url) || /[?#]/.test(url)) {
     return 'must be an http(s) URL such as https://relay.example, without user name, query or fragment';
   }
-  // Links and QR codes contain it as it is, and cookies and redirects as a browser writes it.
+  // Links and QR codes contain it as it is, and redirects as a browser writes it.
   if (/[^!-~]/.test(url)) {
     return `must be ${withoutTrailingSlashes(new URL(url).href)}: a URL has only ASCII characters`;
   }
   const [, right, endpoint] = ENDPOINT.exec(url) ?? [];
   if (right) return `must be ${hideCredentials(right)}: the relay adds ${endpoint} itself`;
-  // RFC 6265 §4.1.1: a cookie's path has no `;`. In a redirect, a path that begins with `//` names another host.
-  return /;|^\/\//.test(new URL(url).pathname)
-    ? 'must have a path without ; that does not begin with //, since cookies and redirects contain it'
+  return new URL(url).pathname.startsWith('//')
+    ? 'must have a path that does not begin with //, since a redirect to it would lead to another host'
     : undefined;
 }
 

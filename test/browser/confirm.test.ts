@@ -21,7 +21,14 @@ setDefaultTimeout(60_000);
 
 const CONFIRMATION = { status: 200, heading: 'Sign in on your device?' };
 
-/** TLS in front of a relay, as in production: browsers keep `__Secure-` cookies only of https. */
+/** Two hosts of one site, as in production. Chromium finds names under localhost on this machine. */
+const RELAY_HOST = 'relay.site.localhost';
+const OTHER_HOST = 'other.site.localhost';
+
+/**
+ * TLS in front of a relay, since browsers keep `__Host-` cookies only of https. The other host sets
+ * cookies for the whole site, with the names that its URL has.
+ */
 async function startTlsProxy() {
   let target = '';
   const server = Bun.serve({
@@ -29,7 +36,12 @@ async function startTlsProxy() {
     port: 0,
     tls: await makeSelfSigned(),
     fetch(request) {
-      const { pathname, search } = new URL(request.url);
+      const { hostname, pathname, search, searchParams } = new URL(request.url);
+      if (hostname === OTHER_HOST) {
+        const attributes = 'Domain=site.localhost; Path=/; Secure; HttpOnly; SameSite=Lax';
+        const lines = searchParams.getAll('name').map((name) => `${name}=1; ${attributes}`);
+        return new Response('', { headers: lines.map((line) => ['Set-Cookie', line]) });
+      }
       const { method, headers, body } = request;
       return fetch(`${target}${pathname}${search}`, { method, headers, body, redirect: 'manual' });
     },
@@ -37,7 +49,13 @@ async function startTlsProxy() {
   const passTo = (baseUrl: string) => {
     target = baseUrl;
   };
-  return { url: server.url.origin, passTo, stop: () => server.stop(true) };
+  const at = (host: string) => `https://${host}:${server.port}`;
+  return {
+    url: at(RELAY_HOST),
+    otherUrl: at(OTHER_HOST),
+    passTo,
+    stop: () => server.stop(true),
+  };
 }
 
 describe('CONFIRM=always', async () => {
@@ -108,6 +126,27 @@ describe('CONFIRM=always', async () => {
     }
     expect(mal.exchanges()).toBe(before);
     await expectSignedIn(page, device);
+  });
+
+  test('a host of the same site cannot make another browser pass for the one that continued', async () => {
+    const device = await startDevice('mal');
+    const { page: attacker } = await continueTo(device.url);
+    const cookies = await attacker.context().cookies(proxy.url);
+    const name = cookies[0]?.name ?? '';
+    const before = mal.exchanges();
+    const { page: victim } = await openPhone();
+    // A cookie with a lesser prefix is kept.
+    const lesser = name.replace('__Host-', '__Secure-');
+    const names = [name, name.replace('H', 'h'), `\u00a0${name}`, lesser];
+    await victim.goto(
+      `${proxy.otherUrl}/?${new URLSearchParams(names.map((each) => ['name', each]))}`,
+    );
+    const kept = await victim.context().cookies(proxy.url);
+    expect(kept.map((cookie) => cookie.name)).toContain(lesser);
+    await victim.goto(attacker.url());
+    expect(await comeBack(victim, () => agree(victim, 'mal'))).toMatchObject(LINK_INVALID);
+    expect(mal.exchanges()).toBe(before);
+    await expectSignedIn(attacker, device);
   });
 });
 

@@ -25,6 +25,23 @@ describe('CONFIRM=always', () => {
     expect((await user.comeBack(first.state)).status).toBe(200);
   });
 
+  test('a browser keeps the cookies of its last 32 sign-ins, since it sends all of them each time', async () => {
+    const service = createTestService({ confirm: 'always', startBurst: 40 });
+    const user = createUser(service);
+    const states: string[] = [];
+    for (let count = 0; count < 34; count += 1) {
+      const { url, state } = await start(service);
+      await user.decide(url, 'continue');
+      // Pressed once more it counts once.
+      await user.decide(url, 'continue');
+      states.push(state);
+    }
+    const statuses = await Promise.all(
+      states.map(async (state) => (await user.comeBack(state)).status),
+    );
+    expect(statuses).toEqual([404, 404, ...Array.from({ length: 32 }, () => 200)]);
+  });
+
   test('any instance knows the cookie', async () => {
     const service = createTestService({ confirm: 'always' });
     const other = createTestService({ confirm: 'always' }, { sharing: service });
@@ -36,8 +53,12 @@ describe('CONFIRM=always', () => {
   });
 
   test.each([
-    ['with the browser state in its name', (state: string) => `__Secure-continued-${state}=1`],
-    ['of another scheme', (_: string, name: string) => `${name.replace('__Secure-', '')}=1`],
+    ['with the browser state in its name', (state: string) => `__Host-continued-${state}=1`],
+    ['of another scheme', (_: string, name: string) => `${name.replace('__Host-', '')}=1`],
+    // Browsers accept these from any host of the same site.
+    ['with a lesser prefix', (_: string, name: string) => `${name.replace('Host', 'Secure')}=1`],
+    ['with its prefix in lower case', (_: string, name: string) => `${name.replace('H', 'h')}=1`],
+    ['with a space that is none in HTTP', (_: string, name: string) => `\u00a0${name}=1`],
     ['without its value', (_: string, name: string) => `${name}=`],
   ])('a cookie %s does not count', async (_, write) => {
     const service = createTestService({ confirm: 'always' });
@@ -48,7 +69,7 @@ describe('CONFIRM=always', () => {
   });
 
   test.each(['', '/relay', '/auth'])(
-    'the cookie is for the callback alone and holds nothing of the sign-in: base path "%s"',
+    'the cookie is for this host alone and holds nothing of the sign-in: base path "%s"',
     async (basePath) => {
       const baseUrl = `https://relay.test${basePath}`;
       const service = createTestService({ confirm: 'always', baseUrl });
@@ -56,9 +77,9 @@ describe('CONFIRM=always', () => {
       const [cookie, ...others] = cookiesOf(await decide(service, url));
       expect(others).toEqual([]);
       expect(cookie?.attributes).toEqual(
-        ['HttpOnly', 'Max-Age=600', `Path=${basePath}${CALLBACK}`, 'SameSite=Lax', 'Secure'].sort(),
+        ['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'].sort(),
       );
-      expect(cookie?.name).toMatch(/^__Secure-continued-[\w-]{43}$/);
+      expect(cookie?.name).toMatch(/^__Host-continued-[\w-]{43}$/);
       expect(cookie?.value).toBe('1');
       for (const secret of [state, session]) expect(cookie?.name).not.toContain(secret);
     },
@@ -97,7 +118,7 @@ test.each([
   const { link } = await startWithCode(service);
   const [cookie, ...others] = cookiesOf(await decide(service, link));
   expect(others).toEqual([]);
-  expect(cookie?.name.startsWith('__Secure-')).toBe(isSecure);
+  expect(cookie?.name.startsWith('__Host-')).toBe(isSecure);
   expect(cookie?.attributes.includes('Secure')).toBe(isSecure);
 });
 

@@ -121,7 +121,7 @@ describe('no cookie, header or form field gives another try', () => {
       'a browser state in cookies of every name',
       (guessed, own) => {
         const names = ['link', 'continued', `continued-${guessed}`, guessed];
-        const prefixed = names.flatMap((name) => [name, `__Secure-${name}`]);
+        const prefixed = names.flatMap((name) => [name, `__Host-${name}`]);
         return { headers: { Cookie: prefixed.map((name) => `${name}=${own}`).join('; ') } };
       },
     ],

@@ -6,19 +6,19 @@ import { plantSecret } from './secrets.ts';
 /** Sent with every form of the relay's own pages. */
 export const FROM_OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin' };
 
-/** A browser with the cookies that the relay set in it. */
+/** A browser with the cookies that the relay set in it. Their path is /. */
 export function createUser(target: Target, peer?: string) {
-  const cookies = new Map<string, { readonly value: string; readonly path: string }>();
+  const cookies = new Map<string, string>();
 
   async function visit(address: string, init: RequestInit = {}): Promise<Response> {
-    const { pathname } = new URL(address, 'https://relay.test');
-    const sent = [...cookies]
-      .filter(([, { path }]) => pathname === path || pathname.startsWith(`${path}/`))
-      .map(([name, { value }]) => `${name}=${value}`);
+    const sent = [...cookies].map(([name, value]) => `${name}=${value}`);
     const headers = new Headers(init.headers);
     if (sent.length > 0) headers.set('Cookie', sent.join('; '));
     const response = await target.ask(address, { ...init, headers }, peer);
-    for (const { name, value, path } of cookiesOf(response)) cookies.set(name, { value, path });
+    for (const { name, value, attributes } of cookiesOf(response)) {
+      if (attributes.includes('Max-Age=0')) cookies.delete(name);
+      else cookies.set(name, value);
+    }
     return response;
   }
 
@@ -72,7 +72,6 @@ export function stateOf({ headers }: Response): string {
 export interface SetCookie {
   readonly name: string;
   readonly value: string;
-  readonly path: string;
   readonly attributes: readonly string[];
 }
 
@@ -80,8 +79,7 @@ export function cookiesOf({ headers }: Response): SetCookie[] {
   return headers.getSetCookie().map((line) => {
     const [pair = '', ...attributes] = line.split('; ');
     const [name = '', value = ''] = pair.split('=');
-    const path = attributes.find((each) => each.startsWith('Path='))?.slice('Path='.length) ?? '/';
-    return { name, value, path, attributes: attributes.toSorted() };
+    return { name, value, attributes: attributes.toSorted() };
   });
 }
 

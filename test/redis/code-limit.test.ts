@@ -19,7 +19,7 @@ const randomLink = () => `/L/${createCode().replace(/^.{4}/, '$&-')}`;
 /** Whatever a guess may bring along. */
 const GUESSES: [string, () => RequestInit][] = [
   ['GET', () => ({})],
-  ['GET with cookies', () => ({ headers: { Cookie: `__Secure-continued=${secret()}` } })],
+  ['GET with cookies', () => ({ headers: { Cookie: `__Host-continued=${secret()}` } })],
   ['POST', () => post({ choice: 'continue' })],
   ['POST, declining', () => post({ choice: 'decline' })],
   ['POST with a proof', () => post({ choice: 'continue', proof: secret() })],

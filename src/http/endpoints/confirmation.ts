@@ -87,7 +87,7 @@ export function createConfirmation(parts: ConfirmationParts): Confirmation {
     const location = provider.authorizeUrl(browserState, authorization);
     if (request.method === 'GET') return redirectResponse(location);
     const response = redirectResponse(location, 303);
-    cookies.set(response, name, browserState);
+    cookies.set(request, response, browserState);
     return response;
   }
 

@@ -75,7 +75,7 @@ export function createVerification(parts: VerificationParts): Verification {
     async shortLink(request) {
       const userCode = parseUserCode(request.parameter);
       if (userCode === undefined) return respondWithUnknownCode(request, decode(request.parameter));
-      // One path for each code, because a cookie belongs to one path, which cannot contain `;`.
+      // Each code has one address, however the user typed it.
       if (request.path !== shortLinkOf('', userCode)) {
         const location = shortLinkOf(basePath, userCode);
         return redirectResponse(location, request.method === 'GET' ? 302 : 303);
