@@ -100,7 +100,6 @@ const TARGETS: Readonly<Record<string, Target>> = {
   },
   'behind nginx': { ...BEHIND_PROXY, start: startBehind('nginx') },
   'behind Caddy': { ...BEHIND_PROXY, start: startBehind('Caddy') },
-  'behind HAProxy': { ...BEHIND_PROXY, start: startBehind('HAProxy') },
 };
 
 /** Groups of the suite, to be run alone and against the sources: how test/planted-faults runs it. */

@@ -100,7 +100,7 @@ export function basePathOf(baseUrl: string): string {
 
 /**
  * The path as sent: not decoded, so that `%73tart` is not `start`. The URL may have no
- * host (HTTP/1.0, HAProxy's probe).
+ * host (HTTP/1.0, as a health check may send).
  */
 export function readPath(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);

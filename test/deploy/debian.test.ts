@@ -111,7 +111,7 @@ test('its documentation links only to files that it has too', async () => {
   const unit = readFileSync(join(contents, UNIT), 'utf8');
   const [, page = ''] = /^Documentation=.*file:\/\/(\S+)$/m.exec(unit) ?? [];
   expect(existsSync(join(contents, page))).toBe(true);
-  for (const name of ['nginx.conf', 'Caddyfile', 'haproxy.cfg', 'alerts.yaml', 'grafana.json']) {
+  for (const name of ['nginx.conf', 'Caddyfile', 'alerts.yaml', 'grafana.json']) {
     expect(existsSync(join(documentation, 'deploy', name))).toBe(true);
   }
 });

@@ -30,9 +30,6 @@ const ROUTES = [
   ['POST', '/link', false],
 ] as const;
 
-/** HAProxy closes a connection without an answer if it had a request before, so that the client decides about repeating. */
-const FIRST_OF_ITS_CONNECTION = { keepalive: false };
-
 describe.each(PROXY_NAMES)('%s', (name) => {
   const closers: (() => unknown)[] = [];
   afterAll(async () => {
@@ -68,7 +65,7 @@ describe.each(PROXY_NAMES)('%s', (name) => {
     test.each(ROUTES)('%s %s may be sent again: %p', async (method, path, mayRepeat) => {
       const before = arrived();
       const init = { method, ...(method === 'POST' && { body: '{}' }) };
-      const answer = await proxy.ask(path, { ...init, ...FIRST_OF_ITS_CONNECTION });
+      const answer = await proxy.ask(path, init);
       expect(answer.status).toBeOneOf([502, 503]);
       // Caddy sends no POST again.
       const isRepeated = isTriedAgain && mayRepeat && !(name === 'Caddy' && method === 'POST');
@@ -147,7 +144,7 @@ describe.each(PROXY_NAMES)('behind %s', (name) => {
       const given = provider.grants();
       const held = provider.tokenGate.close();
       const init = { method: 'POST', body: bodyOf(tokens.refreshToken) };
-      const answer = proxy.ask(path, { ...init, ...FIRST_OF_ITS_CONNECTION });
+      const answer = proxy.ask(path, init);
       await held.arrived;
       const relay = stage.findAsking();
       // The provider answers, and the relay does not read it any more.

@@ -32,7 +32,6 @@ async function configureRedis(redis: RedisServer, password: string): Promise<voi
 /** With the number of relays that its file has. */
 const PROXIES = [
   ['nginx', 2],
-  ['HAProxy', 2],
   ['Caddy', 1],
 ] as const;
 

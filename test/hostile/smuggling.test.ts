@@ -1,5 +1,5 @@
 /**
- * Request smuggling (RFC 9112 §11.2), to the relay itself and through nginx, HAProxy and Caddy
+ * Request smuggling (RFC 9112 §11.2), to the relay itself and through nginx and Caddy
  * with the files of deploy/. Each attack (smuggling-attacks.ts) hides a second request, which
  * would cancel a sign-in. Nobody may read it as a request unless everybody does: then its sender
  * gets its answer, and nobody else. test/serve/http-parsing.test.ts has the status of each class

@@ -63,15 +63,11 @@ export const acknowledge = (target: Target, session: string) =>
 export type Result = Readonly<Record<string, unknown>> | 'gone';
 
 /** Polls one target after the other until there is a result. */
-export async function pollUntilDone(
-  targets: readonly Target[],
-  session: string,
-  init?: RequestInit,
-): Promise<Result> {
+export async function pollUntilDone(targets: readonly Target[], session: string): Promise<Result> {
   for (let turn = 0; ; turn += 1) {
     const target = targets[turn % targets.length];
     if (target === undefined) throw new Error('no target');
-    const response = await poll(target, session, init);
+    const response = await poll(target, session);
     if (response.status === 200) return (await response.json()) as Result;
     if (response.status === 410) return 'gone';
     if (response.status !== 204) throw new Error(`poll: ${response.status}`);

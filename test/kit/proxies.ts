@@ -25,8 +25,8 @@ export interface ProxyOptions {
   readonly port?: number;
   readonly openFiles?: number;
   /**
-   * The port of a DNS server that knows `relay`, `relay-1` and `relay-2`. Not given: the relays
-   * are at 127.0.0.1, where no two can have the same port, so nginx is given their addresses.
+   * The port of a DNS server that knows `relay`. Not given: the relays are at 127.0.0.1, where no
+   * two can have the same port, so nginx is given their addresses.
    */
   readonly dnsPort?: number;
   /** More lines for its server or site. */
@@ -108,43 +108,15 @@ const caddy: Program = {
     const homes = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
     return [command, { ...homes, RELAY_HOST: `https://127.0.0.1:${port}` }];
   },
-  readLogs: (_, output) => splitLog(output, /"logger":"http\.log\.access/),
-};
-
-const haproxy: Program = {
-  configure({ folder, port, relays: [first, second], dnsPort, certificate }) {
-    const pem = [certificate.certificateFile, certificate.keyFile].map((file) =>
-      readFileSync(file, 'utf8'),
-    );
-    writeFileSync(join(folder, 'relay.pem'), pem.join(''));
-    const config = adapt('haproxy.cfg', {
-      // Needs no more files than a test may open.
-      'maxconn 16384': 'maxconn 2000',
-      'bind :443': `bind 127.0.0.1:${port}`,
-      '/etc/haproxy/certificates/relay.pem': `${folder}/relay.pem`,
-      ...(dnsPort
-        ? {
-            'parse-resolv-conf': `nameserver test 127.0.0.1:${dnsPort}`,
-            ':8080': `:${first}`,
-          }
-        : {
-            'relay-1:8080': `127.0.0.1:${first}`,
-            'server relay-2 relay-2:8080': second ? `server relay-2 127.0.0.1:${second}` : '',
-          }),
-    });
-    writeFileSync(join(folder, 'haproxy.cfg'), config);
-    return [['haproxy', '-db', '-f', `${folder}/haproxy.cfg`]];
+  readLogs(_, output) {
+    const isAccess = (line: string) => line.includes('"logger":"http.log.access');
+    const lines = output.split('\n');
+    return {
+      access: lines.filter(isAccess).join('\n'),
+      error: lines.filter((line) => !isAccess(line)).join('\n'),
+    };
   },
-  readLogs: (_, output) => splitLog(output, /^[\d.]+ \[/),
 };
-
-function splitLog(output: string, isAccess: RegExp) {
-  const lines = output.split('\n');
-  return {
-    access: lines.filter((line) => isAccess.test(line)).join('\n'),
-    error: lines.filter((line) => !isAccess.test(line)).join('\n'),
-  };
-}
 
 /** A file of deploy/ with these texts replaced. Throws if one is missing: the test would run something else than is shipped. */
 function adapt(file: string, replacements: Readonly<Record<string, string>>): string {
@@ -155,7 +127,7 @@ function adapt(file: string, replacements: Readonly<Record<string, string>>): st
   }, shipped);
 }
 
-const PROGRAMS = { nginx, Caddy: caddy, HAProxy: haproxy };
+const PROGRAMS = { nginx, Caddy: caddy };
 export type ProxyName = keyof typeof PROGRAMS;
 export const PROXY_NAMES = Object.keys(PROGRAMS) as readonly ProxyName[];
 
