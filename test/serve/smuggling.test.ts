@@ -1,0 +1,106 @@
+/**
+ * Request smuggling (RFC 9112 §11.2): bytes that one server reads as a part of a request, and another
+ * as the next request. Each case has its statuses on Bun, on Node, and through nginx with deploy/nginx.conf
+ * in front of the relay on Bun, so that a new version of one of them which reads it in another way is seen.
+ */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:tls';
+import { startProxy } from '../kit/proxies.ts';
+import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
+import { sendRaw, statusesOf } from '../kit/sockets.ts';
+
+setDefaultTimeout(60_000);
+await buildForNode();
+
+const [onBun, onNode] = await Promise.all(
+  RUNTIMES.map(([, command]) => startRelay({ START_BURST: '1000' }, { command })),
+);
+if (onBun === undefined || onNode === undefined) throw new Error('a runtime is missing');
+const nginx = await startProxy('nginx', [onBun.port]);
+const ca = readFileSync(nginx.caFile, 'utf8');
+afterAll(async () => {
+  await nginx.stop();
+  await Promise.all([onBun.stop(), onNode.stop()]);
+});
+
+async function sendToNginx(bytes: string): Promise<string> {
+  const { hostname, port } = new URL(nginx.baseUrl);
+  const socket = connect({ host: hostname, port: Number(port), ca });
+  let received = '';
+  socket.on('data', (part) => {
+    received += part.toString('latin1');
+  });
+  // A server that refuses a request may reset the connection, and the close follows.
+  socket.on('error', () => {});
+  socket.write(bytes);
+  await once(socket, 'close');
+  return received;
+}
+
+const START = 'POST /auth/start HTTP/1.1\r\nHost: a\r\n';
+const CHUNKED = 'Transfer-Encoding: chunked';
+const HIDDEN = 'GET /auth/done HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n';
+
+/** A start with these header fields and this body. */
+const begin = (fields: string, body = '0\r\n\r\n') => `${START}${fields}\r\n\r\n${body}`;
+
+type Statuses = readonly number[];
+/**
+ * A second status is that of the hidden request, which its sender alone gets. Without a version
+ * nginx answers as HTTP/0.9, which has no status.
+ */
+const CASES: readonly [
+  name: string,
+  bytes: string,
+  bun: Statuses,
+  node: Statuses,
+  nginx: Statuses,
+][] = [
+  ['a length and chunks', begin(`Content-Length: 4\r\n${CHUNKED}`), [400], [400], [400]],
+  ['two lengths', begin('Content-Length: 4\r\nContent-Length: 5'), [400], [400], [400]],
+  ['one length twice', begin('Content-Length: 5\r\nContent-Length: 5'), [400, 200], [400], [400]],
+  ['two lengths in one', begin('Content-Length: 4, 4'), [400], [400], [400]],
+  ['a length with a plus', begin('Content-Length: +4'), [400], [400], [400]],
+  ['a length beyond 64 bits', begin('Content-Length: 18446744073709551620'), [400], [400], [400]],
+  ['a blank before the colon of a length', begin('Content-Length : 4'), [400], [400], [400]],
+  ['an unknown coding', begin('Transfer-Encoding: xchunked'), [400], [400], [501]],
+  ['a coding before chunks', begin('Transfer-Encoding: gzip, chunked'), [400], [400, 200], [501]],
+  ['chunks twice', begin(`${CHUNKED}\r\n${CHUNKED}`), [400], [400], [400]],
+  ['a blank before the colon of chunks', begin('Transfer-Encoding : chunked'), [400], [400], [400]],
+  ['a folded line', begin(`X: a\r\n ${CHUNKED}`), [400], [400], [400]],
+  ['a bare LF in a header', begin(`X: a\n${CHUNKED}`), [400], [400], [400, 200]],
+  ['a bare CR in a header', begin(`X: a\r${CHUNKED}`), [400], [400], [400]],
+  ['a NUL in a header', begin(`X: a\0b\r\n${CHUNKED}`), [400], [400], [400]],
+  ['an LF in a chunk extension', begin(CHUNKED, '1;a\nb\r\nx\r\n0\r\n\r\n'), [400], [400], [400]],
+  ['a chunk line that ends in LF', begin(CHUNKED, '1\nx\r\n0\r\n\r\n'), [400], [400], [400, 200]],
+  [
+    'a chunk size in another notation',
+    begin(CHUNKED, '0x1\r\nx\r\n0\r\n\r\n'),
+    [400],
+    [400],
+    [400],
+  ],
+  ['a chunk longer than its size', begin(CHUNKED, '1\r\nxy\r\n0\r\n\r\n'), [400], [400], [400]],
+  [
+    'a trailer that is a request',
+    begin(CHUNKED, '0\r\nGET /auth/done HTTP/1.1\r\nHost: a\r\n\r\n'),
+    [400, 400],
+    [400],
+    [400, 200],
+  ],
+  ['lines that end in LF', 'GET /auth/done HTTP/1.1\nHost: a\n\n', [505], [400], [200, 200]],
+  ['no version', 'GET /auth/done\r\n\r\n', [505], [200], []],
+];
+
+test.each(CASES)('%s', async (_, bytes, bun, node, throughNginx) => {
+  const answers = await Promise.all([
+    sendRaw(onBun.baseUrl, bytes + HIDDEN),
+    sendRaw(onNode.baseUrl, bytes + HIDDEN),
+    sendToNginx(bytes + HIDDEN),
+  ]);
+  expect(answers.map(statusesOf)).toEqual([[...bun], [...node], [...throughNginx]]);
+  // The next user gets an answer to their own request.
+  expect(await (await nginx.ask('/health')).text()).toBe('ok');
+});
