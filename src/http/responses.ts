@@ -191,10 +191,7 @@ interface PageDetails {
   readonly browserState?: string | undefined;
 }
 
-export function createPageResponses(
-  { find, style }: Pages,
-  confirm: 'always' | 'code' | 'never',
-): PageResponses {
+export function createPageResponses({ find, style }: Pages): PageResponses {
   const policy = (formAction?: "'none'" | "'self'") => ({
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': contentSecurityPolicy(style, formAction),
@@ -205,8 +202,7 @@ export function createPageResponses(
   const withOrigin = { ...EVERYWHERE, 'Referrer-Policy': 'same-origin' };
   const headersOf: Readonly<Record<FormKind, HeaderFields>> = {
     none: { ...EVERYWHERE, ...policy("'none'") },
-    // With CONFIRM=never a typed code redirects to the provider without a confirmation page.
-    code: { ...withOrigin, ...policy(confirm === 'never' ? undefined : "'self'") },
+    code: { ...withOrigin, ...policy("'self'") },
     choice: { ...withOrigin, ...policy() },
   };
   // The URL of an outcome may contain a state and a code.

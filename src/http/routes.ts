@@ -61,7 +61,7 @@ export interface RouteSettings {
   readonly pollSeconds: number;
   readonly deviceGrantRepeatSeconds: number;
   /** When users must confirm before the provider: docs/person.md "Whom the confirmation page protects". */
-  readonly confirm: 'always' | 'code' | 'never';
+  readonly confirm: 'always' | 'code';
   /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
   readonly blind: BlindPolicy;
 }
@@ -112,7 +112,6 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
       basePath,
       providers: settings.providerNames,
     }),
-    confirm,
   );
   const admission = createAdmission(
     settings.trustedProxyCidrs,
@@ -165,7 +164,6 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     store,
     confirmation,
     baseUrl,
-    confirm,
   });
   const confirmLink = createConfirmLink(pages, providers, store, confirmation);
   const link = confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: authorize };

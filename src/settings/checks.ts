@@ -84,7 +84,7 @@ export const RELAY_CHECKS = {
     const rate = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
     return rate > 0 && rate <= 1_000_000 ? rate : undefined;
   }, 'must be a number above 0 and up to 1000000, such as 0.5'),
-  CONFIRM: oneOf('always', 'code', 'never'),
+  CONFIRM: oneOf('always', 'code'),
   BLIND: oneOf('allow', 'never', 'always'),
   APP_NAME: textUnless(findShownNameProblem),
   LOGO: textUnless(),

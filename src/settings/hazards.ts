@@ -30,12 +30,7 @@ export function warnOfHazards(
   if (baseUrl?.endsWith('/auth')) {
     warn('OAUTH_BASE_URL', 'ends in /auth, so links go to /auth/auth/: is that intended?');
   }
-  if (
-    baseUrl &&
-    !isOfThisMachine(baseUrl) &&
-    settings.confirm !== 'never' &&
-    !settings.branding.appName
-  ) {
+  if (baseUrl && !isOfThisMachine(baseUrl) && !settings.branding.appName) {
     const { host } = new URL(baseUrl);
     warn('APP_NAME', `is not set: the page that asks users to continue names only ${host}`);
   }

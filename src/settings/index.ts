@@ -79,7 +79,7 @@ export interface Settings {
   readonly startBurst: number;
   readonly startRatePerSecond: number;
   /** Which users must confirm before they are redirected to the provider; `code`: those with a code, typed or scanned. */
-  readonly confirm: 'always' | 'code' | 'never';
+  readonly confirm: 'always' | 'code';
   /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
   readonly blind: BlindPolicy;
   /** What the operator puts on the pages: the app's name, its logo and colour, and links. */

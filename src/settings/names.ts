@@ -174,8 +174,7 @@ export const RELAY_SETTINGS = {
     shown: 'all',
   },
   CONFIRM: {
-    meaning:
-      'When users must confirm before they sign in: always, code (if they use one) or never.',
+    meaning: 'Which users must confirm before they sign in: always, or code (if they use one).',
     example: 'always',
     default: 'code',
     shown: 'all',

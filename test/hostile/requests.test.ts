@@ -158,7 +158,7 @@ test.each<[name: string, settings: Partial<typeof SETTINGS>, count: number]>([
   ],
   [
     'with a base path and room for 30 sign-ins',
-    { baseUrl: 'https://relay.test/base', confirm: 'never', maxSessions: 30 },
+    { baseUrl: 'https://relay.test/base', maxSessions: 30 },
     15_000,
   ],
 ])(

@@ -224,18 +224,6 @@ test('a callback that is repeated gets the page of docs/protocol.md §5, which s
   expect(text).toContain('your device may be signed in');
 });
 
-describe('CONFIRM', () => {
-  test('never: the code redirects to the provider at once, as often as it is opened, until the user is back', async () => {
-    const service = createTestService({ confirm: 'never' });
-    const { state, link } = await startWithCode(service);
-    for (let visits = 0; visits < 2; visits += 1) {
-      expectAuthorize(await service.ask(link), 302, state);
-    }
-    expect((await callback(service, state)).status).toBe(200);
-    expect(await textOf(await service.ask(link))).toContain(SIGNED_IN);
-  });
-});
-
 describe('headers of the pages', () => {
   const SEALED_OFF = ["default-src 'none'", "img-src 'self'", "frame-ancestors 'none'"];
   const policyOf = ({ headers }: Response) => headers.get('content-security-policy');
@@ -275,27 +263,20 @@ describe('headers of the pages', () => {
   });
 
   test('a link that is no longer valid has the form for a code, and sends no Referer, since its URL has a state', async () => {
-    for (const [confirm, policy] of [
-      ['code', "form-action 'self'; "],
-      // A typed code redirects to the provider.
-      ['never', "base-uri 'none'; frame-ancestors"],
-    ] as const) {
-      const service = createTestService({ confirm });
-      const { userCode, link } = await startWithCode(service);
-      const page = await service.ask('/auth/mal?state=of-no-session');
-      expect(page.status).toBe(404);
-      expect(page.headers.get('referrer-policy')).toBe('no-referrer');
-      expect(policyOf(page)).toContain(policy);
-      expect(await page.text()).toContain('<form method="post" action="/link">');
-      // With `no-referrer` a browser sends no Origin either.
-      const body = new URLSearchParams({ code: userCode });
-      const typed = await service.ask('/link', {
-        method: 'POST',
-        headers: { Origin: 'null' },
-        body,
-      });
-      expect([typed.status, typed.headers.get('location')]).toEqual([303, link]);
-    }
+    const service = createTestService();
+    const { userCode, link } = await startWithCode(service);
+    const page = await service.ask('/auth/mal?state=of-no-session');
+    expect(page.status).toBe(404);
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(policyOf(page)).toContain("form-action 'self'; ");
+    expect(await page.text()).toContain('<form method="post" action="/link">');
+    // With `no-referrer` a browser sends no Origin either.
+    const typed = await service.ask('/link', {
+      method: 'POST',
+      headers: { Origin: 'null' },
+      body: new URLSearchParams({ code: userCode }),
+    });
+    expect([typed.status, typed.headers.get('location')]).toEqual([303, link]);
   });
 
   test('other methods are 405', async () => {

@@ -44,7 +44,7 @@ async function startAll(service: TestService): Promise<string[]> {
 }
 
 /** A limit that is used up: that of the guesser's own address, or that of all together. The time stands still. */
-async function openLimited(whose: 'own' | 'overall', confirm: 'code' | 'always' | 'never') {
+async function openLimited(whose: 'own' | 'overall', confirm: 'code' | 'always') {
   const { stores, close } = await openTestRedis(redis.url);
   const service = createTestService({ confirm, trustedProxyCidrs: [] }, { stores });
   const existing = await startAll(service);
@@ -80,7 +80,6 @@ async function commandsOf(ask: () => Promise<unknown>): Promise<Record<string, n
 describe.each([
   ['own', 'code'],
   ['own', 'always'],
-  ['own', 'never'],
   ['overall', 'code'],
 ] as const)('refused by the limit "%s", with CONFIRM=%s,', (whose, confirm) => {
   test.each(GUESSES)(

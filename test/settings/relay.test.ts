@@ -174,9 +174,9 @@ const rules: readonly Rule<Settings>[] = [
   {
     setting: 'CONFIRM',
     field: 'confirm',
-    keeps: 'always | code | never',
+    keeps: 'always | code',
     reads: { ' Code ': 'code' },
-    refuses: { 'must be always, code or never': 'yes | true | codes' },
+    refuses: { 'must be always or code': 'yes | true | codes | never' },
   },
   {
     setting: 'BLIND',

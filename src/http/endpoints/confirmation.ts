@@ -84,9 +84,7 @@ export function createConfirmation(parts: ConfirmationParts): Confirmation {
     const authorization = await store.getAuthorization(name, browserState);
     if (authorization === undefined) return respondWithOutcome(request, browserState);
     signInLog.opened(request, name, browserState);
-    const location = provider.authorizeUrl(browserState, authorization);
-    if (request.method === 'GET') return redirectResponse(location);
-    const response = redirectResponse(location, 303);
+    const response = redirectResponse(provider.authorizeUrl(browserState, authorization), 303);
     cookies.set(request, response, browserState);
     return response;
   }

@@ -22,7 +22,6 @@ export interface VerificationParts {
   readonly store: SessionStore;
   readonly confirmation: Confirmation;
   readonly baseUrl: string;
-  readonly confirm: 'always' | 'code' | 'never';
 }
 
 export interface Verification {
@@ -36,7 +35,7 @@ export interface Verification {
 }
 
 export function createVerification(parts: VerificationParts): Verification {
-  const { pages, admission, codeLimits, bodies, store, confirmation, baseUrl, confirm } = parts;
+  const { pages, admission, codeLimits, bodies, store, confirmation, baseUrl } = parts;
   const { pagesFor, respond } = pages;
   const basePath = basePathOf(baseUrl);
 
@@ -88,8 +87,7 @@ export function createVerification(parts: VerificationParts): Verification {
       if (found === undefined) return respondWithUnknownCode(request, formatUserCode(userCode));
       // Only wrong codes count.
       await admitted.refund();
-      const decision = choice ?? (confirm === 'never' ? 'continue' : 'ask');
-      return confirmation.carryOut(request, decision, found, userCode);
+      return confirmation.carryOut(request, choice ?? 'ask', found, userCode);
     },
 
     notFound(request) {
