@@ -1,7 +1,7 @@
 /**
  * `npm run release` writes everything that a release consists of into a folder, dist/release
- * or the one that is given: npm packages, executables, Debian packages, the files of deploy/,
- * a bill of materials, and the checksums of all. `--image` builds the image too, with buildah.
+ * or the one that is given: npm packages, executables, the files of deploy/, a
+ * bill of materials, and the checksums of all. `--image` builds the image too, with buildah.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -24,14 +24,10 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
 import { buildExecutable, EXECUTABLES, type ExecutableTarget, findCommit } from './build.ts';
-import { buildDebianPackage } from './debian.ts';
 import { listTracked, ROOT, run } from './run.ts';
 
 const { name, version } = packageJson;
 const CHECKSUMS = 'SHA256SUMS';
-
-/** Debian runs on processors without AVX2. */
-const DEBIAN = { 'linux-x64-baseline': 'amd64', 'linux-arm64': 'arm64' } as const;
 
 /** The folder is replaced once the release is complete, so one that failed leaves what was there. */
 async function main(): Promise<void> {
@@ -97,10 +93,6 @@ async function writeRelease(release: string, withImage: boolean): Promise<void> 
   run(['npm', 'pack', '--silent', '--pack-destination', release, '.', './client']);
   for (const [target, ending] of Object.entries(EXECUTABLES)) {
     await buildExecutable(file(`-${ending}`), target as ExecutableTarget);
-  }
-  for (const [ending, architecture] of Object.entries(DEBIAN)) {
-    const debian = join(release, `${name}_${version}_${architecture}.deb`);
-    buildDebianPackage(file(`-${ending}`), architecture as 'amd64' | 'arm64', debian);
   }
   const owner = ['--sort=name', '--owner=0', '--group=0'];
   run(['tar', ...owner, '-czf', file('-deploy.tar.gz'), '--', ...listTracked('deploy')]);

@@ -19,7 +19,7 @@ import { findUndocumented } from './kit/log-document.ts';
 import { searchLogs } from './kit/secrets.ts';
 
 /** What the tests run. scripts/install-test-tools.sh installs all of it. */
-const COMMANDS = `buildah caddy chromium-headless-shell curl lintian nginx node
+const COMMANDS = `buildah caddy chromium-headless-shell curl nginx node
   openssl prometheus promtool redis-cli redis-server script systemd-analyze valkey-server
   go java`.split(/\s+/);
 const FILES = ['/usr/share/java/json-android.jar'];

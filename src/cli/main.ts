@@ -55,7 +55,7 @@ async function main(): Promise<void> {
 
 /**
  * EX_CONFIG of sysexits.h: a supervisor need not start it again, as it would end in the same way
- * (deploy/debian/sign-in-relay.service). What may pass (Redis, the port, a certificate) ends with 1.
+ * (deploy/sign-in-relay.service). What may pass (Redis, the port, a certificate) ends with 1.
  */
 const WRONG_SETTINGS = 78;
 

@@ -105,8 +105,8 @@ test('everything that sets up a new relay lets every user confirm', () => {
     const text = readFileSync(file, 'utf8');
     return text.match(/^[^#\n]*OAUTH_BASE_URL(?:=|"?: |, value).*(?:\n.*){2}/gm) ?? [];
   });
-  const units = deploy.filter((file) => file.endsWith('.service'));
-  places.push(...units.map((file) => readFileSync(file, 'utf8')));
+  const examples = deploy.filter((file) => file.endsWith('.env'));
+  places.push(...examples.map((file) => readFileSync(file, 'utf8')));
   expect(places.length).toBeGreaterThan(pages.length);
   expect(places.filter((place) => !/CONFIRM\b.{1,15}\balways\b/.test(place))).toEqual([]);
 });
@@ -188,7 +188,7 @@ test('the image has the version of Bun that the tests run with', () => {
 
 test('whatever starts the relay lets Bun make as many requests at once', () => {
   const setting = `BUN_CONFIG_MAX_HTTP_REQUESTS=${FETCHES_AT_ONCE}`;
-  for (const file of ['Dockerfile', 'debian/sign-in-relay.service']) {
+  for (const file of ['Dockerfile', 'sign-in-relay.service']) {
     expect(read(file)).toContain(setting);
   }
   expect(readFileSync(`${ROOT}bin/sign-in-relay`, 'utf8')).toContain(`:-${FETCHES_AT_ONCE}}`);

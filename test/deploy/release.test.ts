@@ -33,8 +33,8 @@ function makeFolder(files: Record<string, string>): string {
 
 /** What `npm run release` leaves, in small. */
 async function makeRelease(): Promise<string> {
-  const made = makeFolder({ 'a.tgz': 'a', 'b.deb': 'b' });
-  const { output } = await runChild(['sha256sum', 'a.tgz', 'b.deb'], { cwd: made });
+  const made = makeFolder({ 'a.tgz': 'a', 'b.tar.gz': 'b' });
+  const { output } = await runChild(['sha256sum', 'a.tgz', 'b.tar.gz'], { cwd: made });
   writeFileSync(join(made, 'SHA256SUMS'), output);
   return made;
 }

@@ -1,4 +1,4 @@
-/** systemd is told when the relay is ready and when it stops (`Type=notify` in deploy/debian/sign-in-relay.service). */
+/** systemd is told when the relay is ready and when it stops (`Type=notify` in deploy/sign-in-relay.service). */
 import { beforeAll, expect, onTestFinished, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

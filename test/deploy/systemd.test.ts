@@ -1,0 +1,112 @@
+/** deploy/sign-in-relay.service and the executable, installed by the commands of docs/install.md, under a real systemd. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildExecutable } from '../../scripts/build.ts';
+import { runChild } from '../kit/process.ts';
+import { ROOT } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
+
+setDefaultTimeout(120_000);
+
+const UNIT = '/etc/systemd/system/sign-in-relay.service';
+const shared = mkdtempSync(join(tmpdir(), 'sign-in-relay-systemd-'));
+const readPage = (name: string) => readFileSync(join(ROOT, 'docs', name), 'utf8');
+
+/** What the commands printed, by their names. */
+let outputs: ReadonlyMap<string, string>;
+
+beforeAll(async () => {
+  await buildExecutable(join(shared, 'sign-in-relay'));
+  mkdirSync(join(shared, 'deploy'));
+  for (const name of ['sign-in-relay.service', 'sign-in-relay.env']) {
+    copyFileSync(join(ROOT, 'deploy', name), join(shared, 'deploy', name));
+  }
+  const [, install = ''] = /^```sh\n(install -m 755 .*?)^```$/ms.exec(readPage('install.md')) ?? [];
+  const [check = ''] =
+    /^sed .*sign-in-relay check --env-file .*$/m.exec(readPage('operating.md')) ?? [];
+  const script = `
+    exec > /shared/output 2>&1
+    begin() { echo "=== $1"; }
+    status() { systemctl show --value --property=NRestarts --property=ActiveState sign-in-relay | xargs; }
+    untilReady() { until curl --fail --silent --output /dev/null http://127.0.0.1:8080/ready; do sleep 0.1; done; }
+    cd /shared
+    begin install
+    ${install}
+    begin verify
+    systemd-analyze verify ${UNIT}
+    begin security
+    systemd-analyze security --no-pager sign-in-relay
+    begin start
+    settings=/etc/sign-in-relay/environment
+    sed -i 's,^#OAUTH_BASE_URL=.*,OAUTH_BASE_URL=http://127.0.0.1:8080,; s,^#MAL_CLIENT_ID=.*,MAL_CLIENT_ID=mine,; s,^#\\(MAL_CLIENT_SECRET\\),\\1,' $settings
+    echo POLL_SECONDS=1 >> $settings
+    echo ${plantSecret('a-secret-of-the-unit')} > /etc/sign-in-relay/secrets/mal
+    systemctl enable --now sign-in-relay 2> /dev/null
+    untilReady
+    status
+    begin check
+    ${check}
+    begin killed
+    systemctl kill --signal=KILL sign-in-relay
+    until [ "$(status)" = '1 active' ]; do sleep 0.1; done
+    untilReady
+    begin upgrade
+    install -m 755 sign-in-relay /usr/local/bin/
+    systemctl restart sign-in-relay && status
+    untilReady
+    begin journal
+    journalctl --unit=sign-in-relay --output=cat --no-pager
+    begin misconfigured
+    echo POLL_SECONDS=none >> $settings
+    systemctl restart sign-in-relay
+    until systemctl --quiet is-failed sign-in-relay; do sleep 0.1; done
+    status
+  `;
+  writeFileSync(join(shared, 'script'), script);
+  const boot = ['unshare', '--mount', 'test/deploy/boot-systemd.sh', shared, 'script'];
+  const { exitCode, output } = await runChild(boot, { cwd: ROOT });
+  if (exitCode !== 0) throw new Error(`systemd failed:\n${output}`);
+  const printed = readFileSync(join(shared, 'output'), 'utf8');
+  const parts = printed.split(/^=== /m).map((part) => part.split(/\n(.*)/s));
+  outputs = new Map(parts.map(([name = '', text = '']) => [name, text]));
+});
+afterAll(() => rmSync(shared, { recursive: true, force: true }));
+
+test('systemd accepts the unit, and rates its exposure at 1.4 or less', () => {
+  expect(outputs.get('install')).toBe('');
+  expect(outputs.get('verify')).toBe('');
+  const [, exposure] =
+    /Overall exposure level .*: ([\d.]+)/.exec(outputs.get('security') ?? '') ?? [];
+  expect(Number(exposure)).toBeLessThanOrEqual(1.4);
+});
+
+test('with its example of settings it starts without a warning, and serves', () => {
+  expect(outputs.get('start')).toBe('0 active\n');
+  expect(outputs.get('journal')).toContain('"event":"listening","url":"http://127.0.0.1:8080"');
+  expect(outputs.get('journal')).not.toContain('"event":"setting"');
+});
+
+test('`check` sees its settings and secrets, by the command of docs/operating.md', () => {
+  for (const line of ['settings: the relay can start', 'base URL: ', 'poll: held for 1 s']) {
+    expect(outputs.get('check')).toContain(`✓ ${line}`);
+  }
+});
+
+test('a relay that was killed is started again; one is replaced and restarted after a drain', () => {
+  expect(outputs.get('upgrade')).toBe('0 active\n');
+  const journal = outputs.get('journal') ?? '';
+  expect(journal).toContain('restart counter is at 1.');
+  expect(journal.match(/"event":"(listening|draining|stopped)/g)).toEqual([
+    '"event":"listening',
+    '"event":"listening',
+    '"event":"draining',
+    '"event":"stopped',
+    '"event":"listening',
+  ]);
+});
+
+test('a relay whose setting is wrong is not started again', () => {
+  expect(outputs.get('misconfigured')).toBe('0 failed\n');
+});
