@@ -77,6 +77,9 @@ function readSetting(reading: Reading, setting: string): string | undefined {
   return inside.trim() === '' ? undefined : inside;
 }
 
+/** A secret of a provider has some hundred characters. A longer file is another one, named by mistake. */
+const MAX_SECRET_LENGTH = 65_536;
+
 /** The setting itself, or the content of the file that `<setting>_FILE` names, without its last line break. */
 function readSecret(reading: Reading, setting: string): string | undefined {
   const given = readSetting(reading, setting);
@@ -89,6 +92,7 @@ function readSecret(reading: Reading, setting: string): string | undefined {
   if (given !== undefined) return rejectFile(`must not be set together with ${setting}`);
   try {
     const secret = reading.readFile(path, 'utf8').replace(/\r?\n$/, '');
+    if (secret.length > MAX_SECRET_LENGTH) return rejectFile('must name a file of at most 64 KiB');
     return secret || rejectFile('must name a file that is not empty');
   } catch (error) {
     return rejectFile(`must name a file that can be read (${codeOf(error)})`);

@@ -126,4 +126,12 @@ describe.each([
     });
     expect([exitCode, output]).toEqual([code, '--env-file "no.env" cannot be read (ENOENT)\n']);
   });
+
+  test('a pipe in place of the file is refused, and not waited for', async () => {
+    const pipe = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-')), 'pipe');
+    expect((await runChild(['mkfifo', pipe])).exitCode).toBe(0);
+    const { exitCode, output } = await runChild([command, '--env-file', pipe], { env });
+    const problem = `--env-file ${JSON.stringify(pipe)} cannot be read (not a regular file)\n`;
+    expect([exitCode, output]).toEqual([78, problem]);
+  });
 });

@@ -1,10 +1,18 @@
 /** How the process starts, and how it refuses to (docs/configuration.md, docs/operating.md). */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { start } from '../kit/device.ts';
+import { runChild } from '../kit/process.ts';
 import { startSilentIssuer } from '../kit/provider.ts';
 import { malformedSecrets, testSeed } from '../kit/random.ts';
 import { buildForNode, launchRelay, ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
@@ -245,6 +253,35 @@ describe('a relay that refuses to start', () => {
     const { exitCode, output } = await runRelay(env, { args });
     expect(exitCode).toBe(1);
     expect(output).toMatch(problem);
+  });
+
+  test.each(RUNTIMES)('reads only regular files of a bounded size, on %s', async (_, command) => {
+    const own = mkdtempSync(join(folder, 'files-'));
+    const [pipe, huge, secret, link] = ['pipe', 'huge', 'secret', 'link'].map((name) =>
+      join(own, name),
+    ) as [string, string, string, string];
+    expect((await runChild(['mkfifo', pipe])).exitCode).toBe(0);
+    writeFileSync(huge, '');
+    truncateSync(huge, 400_000_000);
+    writeFileSync(secret, `${plantSecret('a-secret-behind-a-link')}\n`);
+    // As Kubernetes mounts secrets.
+    symlinkSync('secret', link);
+    const settings = {
+      PROVIDERS: 'mal,anilist',
+      MAL_CLIENT_SECRET_FILE: link,
+      ANILIST_CLIENT_SECRET_FILE: pipe,
+      ADMIN_TOKEN_FILE: huge,
+      LOGO: '/dev/zero',
+    };
+    const { exitCode, output } = await runRelay(settings, { command });
+    expect([exitCode, output]).toEqual([WRONG_SETTINGS, expect.stringContaining('3 settings')]);
+    for (const reason of [
+      /ANILIST_CLIENT_SECRET_FILE.*can be read \(not a regular file\)/,
+      /ADMIN_TOKEN_FILE.*can be read \(larger than 1 MiB\)/,
+      /LOGO.*can be read \(not a regular file\)/,
+    ]) {
+      expect(output).toMatch(reason);
+    }
   });
 
   describe.each([{ LOG_FORMAT: 'json' }, { LOG_FORMAT: '' }])(

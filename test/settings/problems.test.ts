@@ -49,6 +49,7 @@ describe('secrets from files', () => {
       { ANILIST_CLIENT_SECRET: 's' },
     ],
     ['must name a file that is not empty', '\n', {}],
+    ['must name a file of at most 64 KiB', 'hunter2'.repeat(10_000), {}],
     ['must name a file that can be read (ENOENT)', undefined, {}],
   ])('%s', (problem, content, more: Record<string, string>) => {
     const reading = read(

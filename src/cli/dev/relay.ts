@@ -4,7 +4,6 @@
  * what it would get in production.
  */
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { HandleRequest } from '../../http/app.ts';
 import type { Peers } from '../../http/request.ts';
 import { refuse } from '../../http/responses.ts';
@@ -16,6 +15,7 @@ import { maintain } from '../../start-service.ts';
 import { createMemoryRateLimiter } from '../../stores/memory/rate-limits.ts';
 import { createMemoryRefreshStore } from '../../stores/memory/refreshes.ts';
 import { createMemoryStore } from '../../stores/memory/sessions.ts';
+import { readTextFile } from '../../text-file.ts';
 import { urlOf } from './access.ts';
 import type { DevListener } from './listen.ts';
 import type { Plan } from './scenarios.ts';
@@ -221,7 +221,7 @@ function settingsFor(options: DevRelayOptions) {
     env[`${prefix}_TOKEN_URL`] = 'http://127.0.0.1/token';
     env[`${prefix}_PKCE`] = 'S256';
   }
-  const read = readSettings(env, readFileSync);
+  const read = readSettings(env, readTextFile);
   if (!read.ok) throw new SettingsProblem(describeFaults(read.faults, read.warnings).trim());
   const providers = read.settings.providers.map((provider) => ({
     ...provider,
