@@ -297,13 +297,13 @@ function findBlindProblem(provider: ProviderConfig, blind: BlindPolicy): string 
  * Polls of one device code: three in 5 s, because some clients send each poll twice to
  * find out how to authenticate, and some clocks run a third too fast.
  */
-export const DEVICE_POLL_LIMIT = { burst: 4, ratePerSecond: 0.6 };
+const DEVICE_POLL_LIMIT = { burst: 4, ratePerSecond: 0.6 };
 
 /** Refreshes from one address: all devices of a household at once, then one in two seconds. */
 export const REFRESH_LIMIT = { burst: 10, ratePerSecond: 0.5 };
 
 /** Revocations from one address: the same, with a bucket of its own, so that refreshes do not prevent signing out. */
-export const REVOKE_LIMIT = { burst: 10, ratePerSecond: 0.5 };
+const REVOKE_LIMIT = { burst: 10, ratePerSecond: 0.5 };
 
 /** Wrong user codes from all addresses together. */
 export const CODE_LIMIT_OVERALL = { burst: 50, ratePerSecond: 5 };

@@ -102,12 +102,6 @@ const TARGETS: Readonly<Record<string, Target>> = {
   'behind Caddy': { ...BEHIND_PROXY, start: startBehind('Caddy') },
 };
 
-/** Groups of the suite, to be run alone and against the sources: how test/planted-faults runs it. */
-const { CONFORMANCE_ONLY: only } = process.env;
-const chosen: typeof TARGETS = only
-  ? { [only]: { options: [...ALL_EXTENSIONS, '--only', only], start: startBun } }
-  : TARGETS;
-
 /** Those that run now, not the later ones. */
 const running: Promise<unknown>[] = [];
 
@@ -126,7 +120,7 @@ function runLater(target: Target): ReturnType<typeof runSuite> {
   return run;
 }
 
-for (const [name, target] of Object.entries(chosen)) {
+for (const [name, target] of Object.entries(TARGETS)) {
   test.concurrent(
     `${name}: no case fails, and the API document describes every answer`,
     async () => {

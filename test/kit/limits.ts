@@ -5,11 +5,9 @@ export * from '../../src/limits.ts';
 export { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS } from '../../src/relay/relay.ts';
 export {
   CODE_LIMIT_OVERALL,
-  DEVICE_POLL_LIMIT,
   QR_LIMIT_OVERALL,
   QR_LIMIT_PER_ADDRESS,
   REFRESH_LIMIT,
-  REVOKE_LIMIT,
 } from '../../src/service.ts';
 export { SWEEP_INTERVAL_MS } from '../../src/start-service.ts';
 export { MAX_RATE_LIMIT_ADDRESSES } from '../../src/stores/memory/rate-limits.ts';
