@@ -1,31 +1,16 @@
 /**
- * Writes docs/providers.md and docs/providers/*.md from the profiles: `npm run
- * write-provider-pages`. The tests fail until it has been run after a change.
+ * Writes the guide to each provider to docs/providers/, for the documentation site: `npm run docs`
+ * begins with it. The repository has no such files; `sign-in-relay providers <name>` shows the same.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { writeGuide } from '../src/providers/guide.ts';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { showProviders } from '../src/cli/show-providers.ts';
 import { PROFILES } from '../src/providers/known.ts';
-import { writeProvidersPage, writeUnsupportedPage } from './providers-page.ts';
+import { UNSUPPORTED } from '../src/providers/unsupported.ts';
 
-/** Path in docs/ -> its text, for every page that is written from the facts about providers. */
-export function writePages(): Readonly<Record<string, string>> {
-  const guides = [...PROFILES].map(
-    ([name, profile]) =>
-      [`providers/${name}.md`, `${WRITTEN}${writeGuide(name, profile)}`] as const,
-  );
-  return {
-    'providers.md': `${WRITTEN}${writeProvidersPage()}`,
-    'providers/unsupported.md': `${WRITTEN}${writeUnsupportedPage()}`,
-    ...Object.fromEntries(guides),
-  };
-}
-
-const WRITTEN = '<!-- Written by scripts/write-provider-pages.ts; do not edit. -->\n';
-
-if (import.meta.main) {
-  const root = `${import.meta.dirname}/..`;
-  mkdirSync(`${root}/docs/providers`, { recursive: true });
-  for (const [path, text] of Object.entries(writePages())) {
-    writeFileSync(`${root}/docs/${path}`, text);
-  }
+const folder = `${import.meta.dirname}/../docs/providers`;
+// A page of a provider that is gone would stay.
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder);
+for (const name of [...PROFILES.keys(), ...UNSUPPORTED.keys()]) {
+  writeFileSync(`${folder}/${name}.md`, showProviders(name).text);
 }

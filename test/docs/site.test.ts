@@ -32,6 +32,8 @@ let browser: Browser;
 
 beforeAll(async () => {
   const started = launchChromium();
+  // As `npm run docs` does.
+  await runChild([process.execPath, 'scripts/write-provider-pages.ts'], { cwd: ROOT });
   const vitepress = [
     join(ROOT, 'docs/node_modules/.bin/vitepress'),
     'build',

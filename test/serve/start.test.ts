@@ -1,13 +1,6 @@
 /** How the process starts, and how it refuses to (docs/configuration.md, docs/operating.md). */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import {
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -15,7 +8,7 @@ import { start } from '../kit/device.ts';
 import { runChild } from '../kit/process.ts';
 import { startSilentIssuer } from '../kit/provider.ts';
 import { malformedSecrets, testSeed } from '../kit/random.ts';
-import { buildForNode, launchRelay, ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
+import { buildForNode, launchRelay, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { writeCertificate } from '../kit/tls.ts';
 
@@ -162,12 +155,11 @@ describe('providers, on the command line', () => {
     expect(output.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });
 
-  test('shows the guide to one, as in docs/providers', async () => {
+  test('shows the guide to one', async () => {
     const { exitCode, output } = await show('spotify');
-    const page = readFileSync(`${ROOT}docs/providers/spotify.md`, 'utf8');
     expect(exitCode).toBe(0);
-    expect(page).toEndWith(output);
     expect(output).toStartWith('# Spotify\n');
+    expect(output).toContain('    SPOTIFY_CLIENT_ID=…\n');
   });
 
   test.each([

@@ -1,7 +1,8 @@
 /** `--help` and the documentation say what the tables say, and the examples are right. */
 import { describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
-import { writePages } from '../../scripts/write-provider-pages.ts';
+import { readFileSync } from 'node:fs';
+import { PROFILES } from '../../src/providers/known.ts';
+import { UNSUPPORTED } from '../../src/providers/unsupported.ts';
 import { settingsHelp } from '../../src/settings/index.ts';
 import { PROVIDER_SETTINGS, RELAY_SETTINGS, type SettingsTable } from '../../src/settings/names.ts';
 import { faultsOf } from './read.ts';
@@ -42,20 +43,13 @@ test('docs/configuration.md has each setting of the tables, and no other', () =>
   );
 });
 
-describe('the pages about providers', () => {
-  const pages = writePages();
-
-  test.each(Object.entries(pages))(
-    'docs/%s is what scripts/write-provider-pages.ts makes',
-    (path, text) => {
-      expect(readFileSync(`${docs}/${path}`, 'utf8')).toBe(text);
-    },
-  );
-
-  test('no guide is left of a provider that has no profile', () => {
-    const guides = readdirSync(`${docs}/providers`).map((file) => `providers/${file}`);
-    expect(guides.filter((guide) => !(guide in pages))).toEqual([]);
-  });
+test('docs/providers.md names each provider that has a profile, each that cannot have one, and no other', () => {
+  const page = readFileSync(`${docs}/providers.md`, 'utf8');
+  const table = page.split('\n').filter((line) => line.startsWith('| '));
+  const named = table.flatMap((row) => [...row.matchAll(/`([a-z]+)`/g)].map(([, name]) => name));
+  expect([...new Set(named)].toSorted()).toEqual([...PROFILES.keys()].toSorted());
+  const shown = [...UNSUPPORTED.values()].map(({ displayName }) => displayName);
+  expect(page).toContain(`${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}: `);
 });
 
 test.each(all.map(([name, { example }]) => [name.replace('<NAME>', 'ACME'), example]))(
