@@ -33,7 +33,7 @@ export async function checkProfiles(
   const tasks: (() => Promise<readonly Finding[]>)[] = [];
   for (const [name, profile] of profiles) {
     for (const url of pagesOf(profile)) named.set(url, [...(named.get(url) ?? []), name]);
-    const { metadata } = profile.evidence;
+    const { metadata } = profile;
     if (metadata !== undefined) tasks.push(() => checkMetadata(name, profile, metadata, fetch));
   }
   for (const [url, names] of named) tasks.push(() => checkPage(names.join(', '), url, fetch));
@@ -44,8 +44,8 @@ export async function checkProfiles(
 }
 
 /** Those of servers that people host themselves are nowhere in particular. */
-function pagesOf({ registration, evidence }: Profile): readonly string[] {
-  const pages = [registration, ...Object.keys(evidence.sources)];
+function pagesOf({ registration, sources }: Profile): readonly string[] {
+  const pages = [registration, ...sources];
   return pages.filter((url) => !url.includes(OWN_URL));
 }
 

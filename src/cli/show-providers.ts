@@ -1,8 +1,8 @@
-/** `sign-in-relay providers [name]`: what docs/providers.md and docs/providers/ say, in a terminal. */
-import { writeGuide } from '../providers/guide.ts';
+/** `sign-in-relay providers [name]`: a table of all that can be enabled by name, or the guide to one. */
+import { writeGuide, writeUnsupportedGuide } from '../providers/guide.ts';
 import { PROFILES } from '../providers/known.ts';
-import { findUnverified, type Profile } from '../providers/profile.ts';
-import { UNSUPPORTED, type Unsupported } from '../providers/unsupported.ts';
+import type { Profile } from '../providers/profile.ts';
+import { UNSUPPORTED } from '../providers/unsupported.ts';
 import { didYouMean } from '../settings/misspelt.ts';
 
 export interface ProvidersText {
@@ -16,7 +16,7 @@ export function showProviders(name: string | undefined): ProvidersText {
   const profile = PROFILES.get(name);
   if (profile) return { isFound: true, text: writeGuide(name, profile) };
   const unsupported = UNSUPPORTED.get(name);
-  if (unsupported) return { isFound: true, text: describeUnsupported(unsupported) };
+  if (unsupported) return { isFound: true, text: writeUnsupportedGuide(unsupported) };
   const text = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}\n\n${OTHERS}\n`;
   return { isFound: false, text };
 }
@@ -25,8 +25,8 @@ const OTHERS = `Any other provider is enabled by <NAME>_ISSUER, or by <NAME>_AUT
 <NAME>_TOKEN_URL: see docs/configuration.md.`;
 
 const COLUMNS = [
-  ['name', 14],
-  ['provider', 14],
+  ['name', 15],
+  ['provider', 16],
   ['PKCE', 8],
   ['secret', 11],
   ['refresh token', 16],
@@ -50,14 +50,14 @@ ${OTHERS}
 }
 
 function cellsOf(name: string, profile: Profile): readonly string[] {
-  const { displayName, pkce, clientSecret, refreshToken, deviceFlow } = profile;
+  const { displayName, pkce, clientSecret, refreshToken, deviceFlow, unverified } = profile;
   return [
-    findUnverified(profile).length > 0 ? `${name} *` : name,
+    unverified ? `${name} *` : name,
     displayName,
     pkce,
     clientSecret,
     refreshToken === 'never' ? 'never' : 'yes',
-    deviceFlow === 'none' ? '-' : 'of its own',
+    deviceFlow === undefined ? '-' : 'of its own',
   ];
 }
 
@@ -66,14 +66,4 @@ function row(cells: readonly string[]): string {
     .map((cell, index) => cell.padEnd(COLUMNS[index]?.[1] ?? 0))
     .join('')
     .trimEnd();
-}
-
-function describeUnsupported({ displayName, reason, instead, sources }: Unsupported): string {
-  return `${displayName} cannot be enabled by its name. ${reason}
-
-${instead}
-
-Read in:
-${sources.map((source) => `  ${source}`).join('\n')}
-`;
 }

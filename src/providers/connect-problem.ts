@@ -31,10 +31,18 @@ function problemOf(code: string): ConnectProblem {
 }
 
 const DNS: ReadonlySet<string> = new Set([
-  ...['ENOTFOUND', 'EAI_AGAIN', 'ENODATA', 'ESERVFAIL', 'EAI_NODATA', 'EAI_NONAME'],
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENODATA',
+  'ESERVFAIL',
+  'EAI_NODATA',
+  'EAI_NONAME',
 ]);
 const CLOSED: ReadonlySet<string> = new Set([
-  ...['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'ConnectionClosed'],
+  'ECONNRESET',
+  'EPIPE',
+  'UND_ERR_SOCKET',
+  'ConnectionClosed',
 ]);
 
 /** Bun reports EPROTO for a server that does not speak TLS. */

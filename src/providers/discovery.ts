@@ -146,7 +146,11 @@ function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Dis
   const revocation = given.revocation ?? findRevocation(metadata, given.clientSecret);
   return {
     provider: {
-      ...{ ...given, authorizeUrl, tokenUrl, clientAuth, pkce },
+      ...given,
+      authorizeUrl,
+      tokenUrl,
+      clientAuth,
+      pkce,
       ...(revocation !== undefined && { revocation }),
     },
   };

@@ -1,6 +1,7 @@
-/** Writes the guide to a provider from its profile: docs/providers/*.md, and `sign-in-relay providers <name>`. */
-import { CHECKED_BY, type FactName, nameOfFact, OWN_URL, type Profile } from './profile.ts';
+/** Writes the guide to a provider, for `sign-in-relay providers <name>` and the documentation site. */
+import { OWN_URL, type Profile } from './profile.ts';
 import { REDIRECT_KINDS } from './redirect-uris.ts';
+import type { Unsupported } from './unsupported.ts';
 
 /** Markdown that reads well in a terminal too. */
 export function writeGuide(name: string, profile: Profile): string {
@@ -9,13 +10,33 @@ export function writeGuide(name: string, profile: Profile): string {
     .replaceAll(/\n{3,}/g, '\n\n');
 }
 
+/** Why a provider cannot be enabled by its name, and what to do instead. */
+export function writeUnsupportedGuide({
+  displayName,
+  reason,
+  instead,
+  sources,
+  checked,
+}: Unsupported): string {
+  return `# ${displayName}
+
+This page is for operators. ${displayName} cannot be enabled by its name. ${reason}
+
+${instead}
+
+## Sources
+
+${describeSources(sources, checked)}
+`;
+}
+
 /** Stands for the operator's own server. */
 function exampleUrlOf(name: string): string {
   return `https://${name}.example`;
 }
 
 function writeAll(name: string, profile: Profile): string {
-  const { displayName } = profile;
+  const { displayName, sources, checked } = profile;
   return `# ${displayName}
 
 This page is for operators who want their users to sign in at ${displayName}. The name in \`PROVIDERS\` is \`${name}\`.
@@ -24,7 +45,7 @@ This page is for operators who want their users to sign in at ${displayName}. Th
 
 At <${profile.registration}>:
 
-${profile.register.map((step, index) => `${index + 1}. ${step}`).join('\n')}
+${numbered(profile.register)}
 
 Exactly this redirect URI, with your own \`OAUTH_BASE_URL\`:
 
@@ -55,7 +76,7 @@ If the device gets \`exchange_failed\`, the relay's log says why, with the statu
 
 ## What goes wrong
 
-${profile.traps.map((trap, index) => `${index + 1}. ${sentence(profile, `trap ${index + 1}`, trap)}`).join('\n')}
+${numbered(profile.traps)}
 
 ## What the relay sends
 
@@ -63,13 +84,7 @@ ${describeRequests(profile)}
 
 ## What the relay gets
 
-- Refresh token: ${describeRefreshToken(profile)}
-- A refresh gives another refresh token: ${profile.rotates}.
-- Lifetime: ${profile.lifetime}.
-${list(
-  (profile.responses ?? []).map((response) => `Response: ${response}.`),
-  '- ',
-)}
+${describeTokens(profile)}
 
 ## Signing out
 
@@ -79,33 +94,30 @@ ${describeSigningOut(profile)}
 
 ${describeDeviceFlow(profile)}
 
+${describeUnverified(profile)}
+
 ## Sources
 
-${describeSources(profile)}
+${describeSources(sources, checked)}
 `;
+}
+
+function numbered(items: readonly string[]): string {
+  return items.map((item, index) => `${index + 1}. ${item}`).join('\n');
 }
 
 function list(items: readonly string[], mark: string): string {
   return items.map((item) => `${mark}${item}`).join('\n');
 }
 
-function sentence({ evidence }: Profile, fact: FactName, text: string): string {
-  const reason = evidence.unverified?.[fact];
-  return reason === undefined ? text : `${text} (Unverified: ${reason}.)`;
-}
-
-function describeRefusedRedirects(profile: Profile): string {
-  const { displayName, refusedRedirects } = profile;
+function describeRefusedRedirects({ displayName, refusedRedirects }: Profile): string {
   if (refusedRedirects === undefined) return '';
   const kinds = refusedRedirects.map((kind) => REDIRECT_KINDS[kind].all).join('; ');
-  const text = `${displayName} refuses in it: ${kinds}. The relay warns of that when it starts.`;
-  return `\n\n${sentence(profile, 'refusedRedirects', text)}`;
+  return `\n\n${displayName} refuses in it: ${kinds}. The relay warns of that when it starts.`;
 }
 
-function describeReview(profile: Profile): string {
-  return profile.review === undefined
-    ? ''
-    : `## Review\n\n${sentence(profile, 'review', profile.review)}`;
+function describeReview({ review }: Profile): string {
+  return review === undefined ? '' : `## Review\n\n${review}`;
 }
 
 function settings(name: string, profile: Profile): string {
@@ -186,6 +198,17 @@ function describeAuthentication({ clientAuth, clientSecret }: Profile): string {
   return `${clientSecret}, ${how}`;
 }
 
+function describeTokens(profile: Profile): string {
+  const { rotates, lifetime, responses = [] } = profile;
+  const lines = [
+    `Refresh token: ${describeRefreshToken(profile)}`,
+    ...(rotates === undefined ? [] : [`A refresh gives another refresh token: ${rotates}.`]),
+    `Lifetime: ${lifetime}.`,
+    ...responses.map((response) => `Response: ${response}.`),
+  ];
+  return list(lines, '- ');
+}
+
 function describeRefreshToken({ refreshToken, authorizeParams }: Profile): string {
   switch (refreshToken) {
     case 'always':
@@ -201,38 +224,33 @@ function describeRefreshToken({ refreshToken, authorizeParams }: Profile): strin
   }
 }
 
-function describeSigningOut(profile: Profile): string {
-  const { displayName, revocation, removeAt } = profile;
+function describeSigningOut({ displayName, revocation, removeAt }: Profile): string {
   if (revocation !== undefined) {
     const { url, takes, method = 'POST' } = revocation;
-    const text = `The relay revokes the tokens of a user who signs out, by ${method} to ${url}.`;
     const detail = takes
       ? ' It takes only access tokens, so the relay first refreshes one that has expired.'
       : '';
-    return sentence(profile, 'revocation', text + detail);
+    return `The relay revokes the tokens of a user who signs out, by ${method} to ${url}.${detail}`;
   }
   const forgets = `No revocation endpoint of ${displayName} that the relay can use is known, so an app that signs its user out can only forget the tokens. They work until they expire`;
   return removeAt === undefined
     ? `${forgets}, or until the user removes the app in the settings of the account.`
-    : sentence(profile, 'removeAt', `${forgets}, or until the user removes the app: ${removeAt}.`);
+    : `${forgets}, or until the user removes the app: ${removeAt}.`;
 }
 
-function describeDeviceFlow(profile: Profile): string {
-  const { displayName, deviceFlow } = profile;
-  if (deviceFlow === 'none') return sentence(profile, 'deviceFlow', 'None was found.');
-  const note = `If your app signs in only at ${displayName}, it may not need the relay.`;
-  return `${sentence(profile, 'deviceFlow', deviceFlow)}
+function describeDeviceFlow({ displayName, deviceFlow }: Profile): string {
+  if (deviceFlow === undefined) return 'None was found.';
+  return `${deviceFlow}
 
-${note}`;
+If your app signs in only at ${displayName}, it may not need the relay.`;
 }
 
-function describeSources({ evidence }: Profile): string {
-  const { checked, sources, unverified = {} } = evidence;
-  const names = (facts: readonly string[]) =>
-    facts.map((fact) => nameOfFact(fact as FactName)).join(', ');
-  const read = Object.entries(sources).map(([url, facts]) => `<${url}>: ${names(facts)}`);
-  const doubts = Object.entries(unverified).map(
-    ([fact, reason]) => `Unverified: ${names([fact])} (${reason})`,
-  );
-  return `Last checked on ${checked.on}, ${CHECKED_BY[checked.by]}:\n\n${list([...read, ...doubts], '- ')}`;
+function describeUnverified({ unverified = {} }: Profile): string {
+  const doubts = Object.entries(unverified).map(([fact, reason]) => `${fact}: ${reason}.`);
+  return doubts.length === 0 ? '' : `## Unverified\n\n${list(doubts, '- ')}`;
+}
+
+function describeSources(sources: readonly string[], checked: string): string {
+  const urls = sources.map((url) => `<${url}>`);
+  return `Stored copies of these were read on ${checked}. Nothing was tested with an account.\n\n${list(urls, '- ')}`;
 }

@@ -178,7 +178,10 @@ export function createProvider(
       const { tokenUrl, clientId } = config;
       const revocationUrl = revocation && isStandard(revocation) ? revocation.url : undefined;
       return {
-        ...{ code, tokenUrl, clientId, redirectUri },
+        code,
+        tokenUrl,
+        clientId,
+        redirectUri,
         ...(revocationUrl !== undefined && { revocationUrl }),
       };
     },

@@ -38,8 +38,17 @@ export type RedirectKind = keyof typeof REDIRECT_KINDS;
 
 /** Never in the public DNS: RFC 6761 §6, RFC 6762 §3 and its appendix G, RFC 8375 §3. */
 const PRIVATE_ENDINGS = [
-  ...['localhost', 'test', 'invalid', 'local', 'home.arpa'],
-  ...['intranet', 'internal', 'private', 'corp', 'home', 'lan'],
+  'localhost',
+  'test',
+  'invalid',
+  'local',
+  'home.arpa',
+  'intranet',
+  'internal',
+  'private',
+  'corp',
+  'home',
+  'lan',
 ];
 
 /** Of a base URL, as the redirect URI begins with it. None: nobody is known to refuse it. */

@@ -1,6 +1,6 @@
 /**
  * Providers that operators ask for and that cannot be enabled by name: why, and what to do
- * instead. For the start, `sign-in-relay providers` and docs/providers.md.
+ * instead, as the start and `sign-in-relay providers <name>` say it.
  */
 
 export interface Unsupported {
@@ -9,6 +9,8 @@ export interface Unsupported {
   readonly reason: string;
   readonly instead: string;
   readonly sources: readonly string[];
+  /** The day on which somebody last read them. */
+  readonly checked: string;
 }
 
 const unsupported: Readonly<Record<string, Unsupported>> = {
@@ -22,6 +24,7 @@ const unsupported: Readonly<Record<string, Unsupported>> = {
       'https://developer.apple.com/forums/thread/660531',
       'https://openauth.js.org/docs/provider/apple',
     ],
+    checked: '2026-11-22',
   },
   fitbit: {
     displayName: 'Fitbit',
@@ -29,6 +32,7 @@ const unsupported: Readonly<Record<string, Unsupported>> = {
     instead:
       'Its successor is the Google Health API: `PROVIDERS=google`, with the scopes of that API in `GOOGLE_SCOPE`. Google reviews apps that ask for them.',
     sources: ['https://developers.google.com/health/about'],
+    checked: '2026-11-22',
   },
   jellyfin: {
     displayName: 'Jellyfin',
@@ -39,6 +43,7 @@ const unsupported: Readonly<Record<string, Unsupported>> = {
       'https://kotlin-sdk.jellyfin.org/guide/authentication.html',
       'https://github.com/jellyfin/jellycon',
     ],
+    checked: '2026-11-22',
   },
   kitsu: {
     displayName: 'Kitsu',
@@ -48,6 +53,7 @@ const unsupported: Readonly<Record<string, Unsupported>> = {
     sources: [
       'https://github.com/hummingbird-me/kitsu-server/blob/the-future/config/initializers/doorkeeper.rb',
     ],
+    checked: '2026-11-22',
   },
   lastfm: {
     displayName: 'Last.fm',
@@ -58,6 +64,7 @@ const unsupported: Readonly<Record<string, Unsupported>> = {
       'https://www.rubydoc.info/gems/rockstar/0.7.0/Rockstar/Auth',
       'https://hackage.haskell.org/package/liblastfm-0.7.0/docs/Lastfm-Authentication.html',
     ],
+    checked: '2026-11-22',
   },
   plex: {
     displayName: 'Plex',
@@ -65,6 +72,7 @@ const unsupported: Readonly<Record<string, Unsupported>> = {
     instead:
       'Its codes need no relay: the app asks for one at `https://plex.tv/api/v2/pins`, the user enters it at `https://plex.tv/link`, and the app asks for the token.',
     sources: ['https://hexdocs.pm/plex_pin_auth', 'https://github.com/seitzbg/plex-token-cli'],
+    checked: '2026-11-22',
   },
   vk: {
     displayName: 'VK',
@@ -75,6 +83,7 @@ const unsupported: Readonly<Record<string, Unsupported>> = {
       'https://packagist.org/packages/gam6itko/oauth2-vk-id',
       'https://vkcom.github.io/vkid-android-sdk/vkid/com.vk.id.auth/-auth-code-data/device-id.html',
     ],
+    checked: '2026-11-22',
   },
 };
 

@@ -2,7 +2,7 @@
 
 import type { ProviderToDiscover } from '../providers/discovery.ts';
 import { PROFILES } from '../providers/known.ts';
-import { findUnverified, OWN_URL, type Profile } from '../providers/profile.ts';
+import { OWN_URL, type Profile } from '../providers/profile.ts';
 import { type ProviderConfig, prefixOf, type Revocation } from '../providers/provider.ts';
 import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
 import { UNSUPPORTED } from '../providers/unsupported.ts';
@@ -114,11 +114,11 @@ function findProfileWarnings(
   isSet: (setting: string) => boolean,
 ): readonly SettingWarning[] {
   const prefix = prefixOf(name);
-  const { displayName, userAgentNames, clientSecret, pkce } = profile;
+  const { displayName, userAgentNames, clientSecret, pkce, unverified = {} } = profile;
   const warnings: SettingWarning[] = [];
-  const unverified = findUnverified(profile);
-  if (unverified.length > 0) {
-    const problem = `belongs to ${displayName}, of which this is unverified: ${unverified.join(', ')}. See docs/providers/${name}.md`;
+  const doubts = Object.keys(unverified).join(', ');
+  if (doubts !== '') {
+    const problem = `belongs to ${displayName}, of which this is unverified: ${doubts}. Run sign-in-relay providers ${name}`;
     warnings.push({ setting: `${prefix}CLIENT_ID`, problem });
   }
   if (userAgentNames && !isSet('USER_AGENT')) {

@@ -6,7 +6,7 @@ import type { Profile } from '../../src/providers/profile.ts';
 import type { Fetch } from '../kit/service.ts';
 
 const DISCORD = PROFILES.get('discord') as Profile;
-const METADATA = DISCORD.evidence.metadata ?? '';
+const METADATA = DISCORD.metadata ?? '';
 
 /** What Discord's metadata says. */
 const published = {
@@ -32,7 +32,7 @@ const check = (pages: Readonly<Record<string, () => Response>>, profile = DISCOR
 test('providers that are as their profiles say are no news', async () => {
   const { moved, unread, asked } = await check({});
   expect({ moved, unread }).toEqual({ moved: [], unread: [] });
-  expect(asked).toBe(Object.keys(DISCORD.evidence.sources).length + 2);
+  expect(asked).toBe(DISCORD.sources.length + 2);
 });
 
 test.each([
@@ -58,7 +58,7 @@ test('a secret that has become optional is reported, and silence contradicts not
   expect((await check({ [METADATA]: () => Response.json(terse) })).moved).toEqual([]);
 });
 
-const [PAGE = ''] = Object.keys(DISCORD.evidence.sources);
+const [PAGE = ''] = DISCORD.sources;
 const redirectTo = (status: number, location: string) => () =>
   new Response(null, { status, headers: { location } });
 

@@ -96,7 +96,11 @@ describe('the URL of the document', () => {
     const given = { scope: 'a b', authorizeParams: { prompt: 'login' } };
     expect(await discover({}, given)).toEqual({
       provider: {
-        ...{ name: 'acme', displayName: 'Acme', clientId: 'id', clientAuth: 'post', pkce: 'none' },
+        name: 'acme',
+        displayName: 'Acme',
+        clientId: 'id',
+        clientAuth: 'post',
+        pkce: 'none',
         authorizeUrl: 'https://acme.example/authorize',
         tokenUrl: 'https://acme.example/token',
         ...given,
@@ -143,8 +147,10 @@ test('the document of a certified server (oidc-provider) is read', async () => {
   await stop();
   expect(discovery).toMatchObject({
     provider: {
-      ...{ authorizeUrl: `${issuer}/auth`, tokenUrl: `${issuer}/token` },
-      ...{ pkce: 'S256', clientAuth: 'post' },
+      authorizeUrl: `${issuer}/auth`,
+      tokenUrl: `${issuer}/token`,
+      pkce: 'S256',
+      clientAuth: 'post',
     },
   });
 });

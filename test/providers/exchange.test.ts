@@ -33,6 +33,16 @@ describe('the answer', () => {
       '{"access_token":"a","token_type":"mac","scope":"s","id_token":"i","x":1,"__proto__":{"x":1}}',
       { accessToken: 'a', tokenType: 'mac', scope: 's', idToken: 'i' },
     ],
+    [
+      'a lifetime may be text, as at GitHub, and scopes a list, as at Twitch',
+      '{"access_token":"a","expires_in":"28800","scope":["user:read","chat:read"]}',
+      { accessToken: 'a', expiresIn: 28_800, scope: 'user:read chat:read' },
+    ],
+    [
+      'empty and zero values are left out',
+      '{"access_token":"a","expires_in":0,"refresh_token":null,"scope":""}',
+      { accessToken: 'a' },
+    ],
     ['a byte order mark does not matter', '\uFEFF{"access_token":"a"}', { accessToken: 'a' }],
   ])('%s', async (_, body, tokens) => {
     expect(await exchangeWith(body)).toEqual({ ok: true, tokens } as never);
@@ -131,7 +141,9 @@ describe('too much', () => {
       },
     );
     const relay = await startRelay({
-      ...{ MAL_TOKEN_URL: upstream.url, START_BURST: '10000', LOG_LEVEL: 'info' },
+      MAL_TOKEN_URL: upstream.url,
+      START_BURST: '10000',
+      LOG_LEVEL: 'info',
     });
     async function signIn(times: number): Promise<number> {
       for (let count = 0; count < times; count += 1) {

@@ -1,181 +1,247 @@
-/** Every profile signs in and refreshes at a mock provider that requires what the real one documents. */
+/** Every provider with a profile: who gets its secret, and that the relay asks it as the profile says. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { hash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { showProviders } from '../../src/cli/show-providers.ts';
 import { PROFILES } from '../../src/providers/known.ts';
-import { factsOf, type Profile } from '../../src/providers/profile.ts';
-import { mayTakeChallenge, type ProviderConfig } from '../../src/providers/provider.ts';
+import { OWN_URL, type Profile } from '../../src/providers/profile.ts';
+import { mayTakeChallenge } from '../../src/providers/provider.ts';
+import { UNSUPPORTED } from '../../src/providers/unsupported.ts';
+import { findUrlProblem } from '../../src/providers/url.ts';
 import { readSettings } from '../../src/settings/index.ts';
-import {
-  authorizeDevice,
-  DEVICE_CODE_GRANT,
-  poll,
-  refresh,
-  requestToken,
-  start,
-} from '../kit/device.ts';
+import { poll, refresh, start } from '../kit/device.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { startRelay } from '../kit/relay.ts';
 import { BASE_URL, createTestService, type Fetch } from '../kit/service.ts';
-import { callback, decide } from '../kit/user.ts';
-import { DOCUMENTED, type Documented, ID, OWN, playProvider, SECRET } from './documented.ts';
+import { callback } from '../kit/user.ts';
 
 setDefaultTimeout(30_000);
 
-const NAMED = Object.entries(DOCUMENTED);
+/** Where the client secret and the tokens go: the hosts of the token endpoint and of the revocation endpoint. */
+const HOSTS: Readonly<Record<string, string>> = {
+  mal: 'myanimelist.net',
+  anilist: 'anilist.co',
+  shikimori: 'shikimori.io',
+  bangumi: 'bgm.tv',
+  mangabaka: 'mangabaka.org',
+  simkl: 'api.simkl.com',
+  trakt: 'auth.trakt.tv',
+  spotify: 'accounts.spotify.com',
+  tidal: 'auth.tidal.com',
+  google: 'oauth2.googleapis.com',
+  youtube: 'oauth2.googleapis.com',
+  twitch: 'id.twitch.tv',
+  kick: 'id.kick.com',
+  vimeo: 'api.vimeo.com',
+  soundcloud: 'secure.soundcloud.com',
+  patreon: 'www.patreon.com',
+  discord: 'discord.com',
+  battlenet: 'oauth.battle.net',
+  reddit: 'www.reddit.com',
+  github: 'github.com api.github.com',
+  gitlab: 'gitlab.com',
+  microsoft: 'login.microsoftonline.com',
+  facebook: 'graph.facebook.com',
+  x: 'api.x.com',
+  dropbox: 'api.dropboxapi.com',
+  notion: 'api.notion.com',
+  strava: 'www.strava.com',
+  nextcloud: 'own.example',
+  homeassistant: 'own.example',
+  mastodon: 'own.example',
+};
 
-/** A relay whose operator set a client id and what the provider issues besides, and nothing else. */
-function configure(name: string): readonly ProviderConfig[] {
+const ID = 'client';
+const SECRET = 'secret/of=the+client';
+const BASIC = `Basic ${btoa([ID, SECRET].map(encodeURIComponent).join(':'))}`;
+
+/** The address of a server that people host themselves. */
+const OWN = 'https://own.example/path';
+const urlOf = (url: string, { defaultUrl = OWN }: Profile) =>
+  url.replace(OWN_URL, defaultUrl).replace('[client id]', ID);
+
+test('a client secret and tokens go to the hosts that are pinned here, over https', () => {
+  const hosts = [...PROFILES].map(([name, profile]) => {
+    const { authorizeUrl, tokenUrl, revocation = { url: tokenUrl } } = profile;
+    const [authorize, ...others] = [authorizeUrl, tokenUrl, revocation.url].map((url) =>
+      urlOf(url, profile),
+    );
+    for (const url of [authorize, ...others]) expect(findUrlProblem(url ?? '')).toBeUndefined();
+    return [name, [...new Set(others.map((url) => new URL(url).host))].join(' ')];
+  });
+  expect(Object.fromEntries(hosts)).toEqual(HOSTS);
+});
+
+test('a profile is a file of at most 45 lines, with sources that can be opened and the day they were read', () => {
+  const folder = `${import.meta.dir}/../../src/providers/profiles`;
+  const files = readdirSync(folder);
+  expect(files.toSorted()).toEqual([...PROFILES.keys()].map((name) => `${name}.ts`).toSorted());
+  const lines = files.map((file) => readFileSync(`${folder}/${file}`, 'utf8').split('\n').length);
+  expect(Math.max(...lines) - 1).toBeLessThanOrEqual(45);
+  for (const { sources, checked } of PROFILES.values()) {
+    expect(sources.length).toBeGreaterThan(0);
+    expect(sources.filter((url) => new URL(url).protocol !== 'https:')).toEqual([]);
+    expect(checked).toMatch(/^20\d\d-\d\d-\d\d$/);
+  }
+});
+
+interface Sent {
+  readonly url: string;
+  readonly method: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** A service whose operator set a client id and what the provider issues besides, and the requests that its provider gets. */
+function meet(name: string, profile: Profile) {
   const prefix = `${name.toUpperCase()}_`;
-  const { auth, authorizeUrl } = DOCUMENTED[name] as Documented;
   const env = {
     [`${prefix}CLIENT_ID`]: ID,
-    ...(auth !== 'none' && { [`${prefix}CLIENT_SECRET`]: SECRET }),
-    ...(authorizeUrl.startsWith(OWN) && { [`${prefix}URL`]: `${OWN}/` }),
+    ...(profile.clientSecret !== 'none' && { [`${prefix}CLIENT_SECRET`]: SECRET }),
+    ...(profile.authorizeUrl.startsWith(OWN_URL) &&
+      !profile.defaultUrl && { [`${prefix}URL`]: `${OWN}/` }),
   };
   const read = readSettings({ OAUTH_BASE_URL: BASE_URL, PROVIDERS: name, ...env }, () => '');
   if (!read.ok) throw new Error(JSON.stringify(read.faults));
-  return read.settings.providers;
+  const sent: Sent[] = [];
+  const fetch: Fetch = async (url, { method, headers, body }) => {
+    const all = Object.fromEntries(new Headers(headers));
+    const fields =
+      all['content-type'] === 'application/json'
+        ? JSON.parse(String(body))
+        : Object.fromEntries(new URLSearchParams(body));
+    sent.push({ url, method, headers: all, fields });
+    return Response.json({ access_token: 'access', refresh_token: 'refresh' });
+  };
+  return { sent, service: createTestService({ providers: read.settings.providers }, { fetch }) };
 }
 
-/** A service with these providers, and the documented provider behind it. */
-function meet(name: string, documented: Documented, providers = configure(name)) {
-  const provider = playProvider(name, documented);
-  return { provider, service: createTestService({ providers }, { fetch: provider.answer }) };
+/** A token request, as the profile says, with the fields of a grant. */
+function tokenRequest(profile: Profile, grant: Readonly<Record<string, unknown>>) {
+  const { clientAuth, clientSecret, quirks = {} } = profile;
+  const isJson = quirks.tokenRequest === 'json';
+  return {
+    url: urlOf(profile.tokenUrl, profile),
+    method: 'POST',
+    headers: {
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      'content-type': isJson ? 'application/json' : 'application/x-www-form-urlencoded',
+      ...(clientAuth === 'basic' && { authorization: BASIC }),
+      ...(quirks.userAgent && { 'user-agent': quirks.userAgent }),
+      ...(quirks.clientIdHeader && { [quirks.clientIdHeader]: ID }),
+    },
+    fields: {
+      ...grant,
+      ...(clientAuth === 'post' && { client_id: ID }),
+      ...(clientAuth === 'post' && clientSecret !== 'none' && { client_secret: SECRET }),
+    },
+  };
 }
 
-type Meeting = ReturnType<typeof meet>;
-
-/** What the device gets that started this sign-in. */
-async function signIn(name: string, { service, provider }: Meeting) {
-  const { session, url, state } = await start(service, name);
-  const link = await service.ask(url);
-  const back = provider.authorize(link.headers.get('location') ?? '');
-  expect(back.state).toBe(state);
-  await callback(service, state, `code=${back.code}`, name);
-  return (await (await poll(service, session)).json()) as Record<string, unknown>;
-}
-
-test('each provider with a profile has its requirements in documented.ts', () => {
-  expect(Object.keys(DOCUMENTED).toSorted()).toEqual([...PROFILES.keys()].toSorted());
-});
-
-describe.each(NAMED)('%s', (name, documented) => {
-  const refreshes = documented.refreshToken !== 'none';
+describe.each([...PROFILES])('%s', (name, profile) => {
+  const redirectUri = `${BASE_URL}/auth/${name}/callback`;
+  const { pkce, scope, authorizeParams = {}, quirks = {} } = profile;
 
   test('signs in with a client id and what the provider issues besides', async () => {
-    const { expires_in: lifetime = 'expires_in' in (documented.response ?? {}) ? 0 : 3_600 } =
-      documented.response ?? {};
-    expect(await signIn(name, meet(name, documented))).toEqual({
-      accessToken: expect.stringMatching(/^access-/),
-      ...(refreshes && { refreshToken: expect.stringMatching(/^refresh-/) }),
-      ...(Number(lifetime) > 0 && { expiresIn: Number(lifetime) }),
+    const { service, sent } = meet(name, profile);
+    const { session, url, state } = await start(service, name);
+    const link = new URL((await service.ask(url)).headers.get('location') ?? '');
+    const { code_challenge: challenge, ...parameters } = Object.fromEntries(link.searchParams);
+    expect(link.href).toStartWith(`${urlOf(profile.authorizeUrl, profile)}?`);
+    expect(parameters).toEqual({
+      response_type: 'code',
+      client_id: ID,
+      redirect_uri: redirectUri,
+      state,
+      ...(scope && { scope }),
+      ...authorizeParams,
+      ...(pkce !== 'none' && { code_challenge_method: pkce }),
     });
+    await callback(service, state, 'code=c', name);
+    expect(await (await poll(service, session)).json()).toMatchObject({ accessToken: 'access' });
+    const verifier = sent[0]?.fields.code_verifier;
+    const grant = {
+      grant_type: 'authorization_code',
+      code: 'c',
+      redirect_uri: redirectUri,
+      ...(pkce !== 'none' && { code_verifier: verifier }),
+    };
+    expect(sent).toEqual([tokenRequest(profile, grant)] as never);
+    const expected = { none: undefined, plain: verifier, S256: s256Of(verifier) };
+    expect(challenge).toBe(expected[pkce]);
   });
 
-  test('each fact has a source that can be opened, or is unverified, and the day it was read', () => {
-    const profile = PROFILES.get(name) as Profile;
-    const { checked, sources, unverified = {} } = profile.evidence;
-    const known = new Set([...Object.values(sources).flat(), ...Object.keys(unverified)]);
-    const facts = factsOf(profile);
-    expect(facts.length).toBeGreaterThan(10);
-    expect([...known].toSorted()).toEqual(facts.toSorted());
-    expect(Object.keys(sources).filter((url) => new URL(url).protocol !== 'https:')).toEqual([]);
-    expect(checked.on).toMatch(/^20\d\d-\d\d-\d\d$/);
+  test('refreshes', async () => {
+    const { service, sent } = meet(name, profile);
+    expect((await refresh(service, 'old', {}, name)).status).toBe(200);
+    const grant = {
+      grant_type: 'refresh_token',
+      refresh_token: 'old',
+      ...(quirks.refreshesWithRedirectUri && { redirect_uri: redirectUri }),
+    };
+    expect(sent).toEqual([tokenRequest(profile, grant)] as never);
+  });
+
+  test('asks for what its guide says that it does not work without', () => {
+    const needed = profile.traps.flatMap((trap) => /^Without `([^`\s]+)`/.exec(trap)?.[1] ?? []);
+    if (profile.userAgentNames) needed.push('User-Agent');
+    const asked = [
+      ...(scope?.split(' ') ?? []),
+      ...Object.entries(authorizeParams).map(([parameter, value]) => `${parameter}=${value}`),
+      ...(quirks.userAgent ? ['User-Agent'] : []),
+    ];
+    expect(needed.filter((each) => !asked.includes(each))).toEqual([]);
+    if (profile.refreshToken === 'with the scope above') expect(scope).toContain('offline');
+    if (profile.refreshToken === 'with the parameters above') {
+      expect(authorizeParams).not.toEqual({});
+    }
   });
 });
 
-const REFRESHING = NAMED.filter(([, { refreshToken }]) => refreshToken !== 'none');
+const s256Of = (verifier = '') => hash('sha256', verifier, 'base64url');
 
-describe.each(REFRESHING)('%s', (name, documented) => {
-  test('refreshes, and refreshes with what that gave', async () => {
-    const meeting = meet(name, documented);
-    const { refreshToken: first } = await signIn(name, meeting);
-    const once = await refresh(meeting.service, String(first), {}, name);
-    expect(once.body).toMatchObject({ access_token: expect.stringMatching(/^access-/) });
-    const next = String(once.body.refresh_token ?? first);
-    expect(next === first).toBe(documented.refreshToken === 'kept');
-    const twice = await refresh(meeting.service, next, { scope: 'narrower' }, name);
-    expect(twice.body).toMatchObject({ access_token: expect.stringMatching(/^access-/) });
-  });
+const CLIENT = { client_id: ID, client_secret: SECRET };
 
-  test('a refresh token that it does not know is refused, mostly with invalid_grant', async () => {
-    const { status, body } = await refresh(meet(name, documented).service, 'stale', {}, name);
-    expect([status, body.error]).toEqual([400, documented.refusesRefreshAs ?? 'invalid_grant']);
-  });
+/** Those that differ from RFC 7009 §2.1 (test/oauth/revoke.test.ts), one of each kind. */
+test.each<[string, string, Record<string, string>, Record<string, string>]>([
+  ['google', 'POST', {}, { token: 'access' }],
+  ['twitch', 'POST', {}, { client_id: ID, token: 'access' }],
+  ['trakt', 'POST', { 'content-type': 'application/json' }, { ...CLIENT, token: 'access' }],
+  [
+    'strava',
+    'POST',
+    { authorization: BASIC },
+    { token: 'access', token_type_hint: 'access_token' },
+  ],
+  ['soundcloud', 'POST', { 'content-type': 'application/json' }, { access_token: 'access' }],
+  [
+    'github',
+    'DELETE',
+    { authorization: BASIC, 'content-type': 'application/json' },
+    { access_token: 'access' },
+  ],
+  ['vimeo', 'DELETE', { authorization: 'Bearer access' }, {}],
+])('%s: a token is revoked as its endpoint takes it', async (name, method, headers, fields) => {
+  const profile = PROFILES.get(name) as Profile;
+  const { service, sent } = meet(name, profile);
+  const body = JSON.stringify({ service: name, accessToken: 'access' });
+  expect((await service.ask('/revoke', { method: 'POST', body })).status).toBe(200);
+  const url = urlOf(profile.revocation?.url ?? '', profile);
+  expect(sent).toMatchObject([{ url, method, headers }]);
+  expect(sent[0]?.fields).toEqual(fields);
+  expect(sent[0]?.headers.authorization).toBe(headers.authorization);
 });
 
-const REVOKING = NAMED.filter(([, { revocation }]) => revocation !== undefined);
-const OTHERS = NAMED.filter(([, { revocation }]) => revocation === undefined);
-
-const revoke = ({ service }: Meeting, name: string, tokens: object) => {
-  const body = JSON.stringify({ service: name, ...tokens });
-  return service.ask('/revoke', { method: 'POST', body });
-};
-
-test.each(REVOKING)(
-  '%s: signing out revokes every token that it takes',
-  async (name, documented) => {
-    const meeting = meet(name, documented);
-    const { accessToken, refreshToken } = await signIn(name, meeting);
-    const response = await revoke(meeting, name, { accessToken, refreshToken });
-    expect([response.status, await response.text()]).toEqual([200, '{}']);
-    const taken = documented.revocation?.accessOnly ? [] : [refreshToken];
-    expect(meeting.provider.revoked).toEqual([...taken, accessToken] as string[]);
-  },
-);
-
-test.each(OTHERS)('%s: there is no endpoint to sign out at', async (name, documented) => {
-  const meeting = meet(name, documented);
-  const response = await revoke(meeting, name, { accessToken: 'access' });
-  const { removeAt } = PROFILES.get(name) as Profile;
-  expect([response.status, await response.json()]).toEqual([
-    400,
-    { error: 'unsupported', ...(removeAt !== undefined && { removeAt }) },
-  ]);
-});
-
-test('with only the endpoints, only one of them would sign in and give what the profile gets', async () => {
-  const enough = await Promise.all(
-    NAMED.map(async ([name, documented]) => {
-      const [{ authorizeUrl, tokenUrl }] = [documented];
-      const bare: ProviderConfig = {
-        ...{ name, displayName: name, authorizeUrl, tokenUrl, clientId: ID, clientSecret: SECRET },
-        ...{ clientAuth: 'post', pkce: 'none', authorizeParams: {} },
-      };
-      const tokens = await signIn(name, meet(name, documented, [bare])).catch(() => ({}));
-      const isEnough =
-        'accessToken' in tokens && (documented.refreshToken === 'none' || 'refreshToken' in tokens);
-      return isEnough ? [name] : [];
-    }),
-  );
-  expect(enough.flat()).toEqual(['anilist']);
-});
-
-test('a list of scopes reaches a device of the device grant as RFC 6749 §5.1 has it', async () => {
-  const { service, provider } = meet('twitch', DOCUMENTED.twitch as Documented);
-  const { deviceCode, link } = await authorizeDevice(service, {}, 'twitch');
-  const response = await decide(service, link);
-  const { state, code } = provider.authorize(response.headers.get('location') ?? '');
-  await callback(service, state, `code=${code}`, 'twitch');
-  const grant = { grant_type: DEVICE_CODE_GRANT, device_code: deviceCode };
-  const { body } = await requestToken(service, grant, {}, 'twitch');
-  expect(body.scope).toBe('user:read:email channel:read:polls');
-});
-
-test('a relay process logs what is unverified, and sends what a profile requires', async () => {
+test('a relay process sends what a profile requires', async () => {
   using trakt = serveUpstream(() => Response.json({ access_token: 'token' }));
   const relay = await startRelay({
-    PROVIDERS: 'trakt,strava',
-    ...{ STRAVA_CLIENT_ID: 'strava', STRAVA_CLIENT_SECRET: 'secret' },
-    ...{ TRAKT_CLIENT_ID: 'client', TRAKT_CLIENT_SECRET: 'secret', TRAKT_TOKEN_URL: trakt.url },
+    PROVIDERS: 'trakt',
+    TRAKT_CLIENT_ID: 'client',
+    TRAKT_CLIENT_SECRET: 'secret',
+    TRAKT_TOKEN_URL: trakt.url,
     TRAKT_USER_AGENT: 'acme-tv/1.0 (https://tv.example)',
   });
-  const doubts = relay.events('setting').map(({ setting, problem }) => `${setting} ${problem}`);
-  expect(doubts.filter((doubt) => /^(TRAKT|STRAVA)/.test(doubt))).toEqual([
-    expect.stringMatching(/^TRAKT_CLIENT_ID .* unverified: PKCE, client secret/),
-    expect.stringMatching(
-      /^STRAVA_CLIENT_ID belongs to Strava, of which this is unverified: PKCE, revocation/,
-    ),
-  ]);
   const { session, state } = await start(relay, 'trakt');
   await callback(relay, state, 'code=a%26b', 'trakt');
   expect(await (await poll(relay, session)).json()).toEqual({ accessToken: 'token' });
@@ -197,42 +263,30 @@ test('a relay process logs what is unverified, and sends what a profile requires
 });
 
 test('Discord, Spotify, GitLab and Trakt need no secret, so that devices can exchange the code themselves', () => {
-  const withoutSecret = ['discord', 'spotify', 'gitlab', 'trakt'].map((name) => {
-    const env = { OAUTH_BASE_URL: BASE_URL, APP_NAME: 'Acme', PROVIDERS: name };
-    return readSettings({ ...env, [`${name.toUpperCase()}_CLIENT_ID`]: ID }, () => '');
-  });
-  for (const read of withoutSecret) {
+  for (const name of ['discord', 'spotify', 'gitlab', 'trakt']) {
+    const env = { OAUTH_BASE_URL: BASE_URL, PROVIDERS: name };
+    const read = readSettings({ ...env, [`${name.toUpperCase()}_CLIENT_ID`]: ID }, () => '');
     expect(read.warnings.filter(({ setting }) => setting.endsWith('_SECRET'))).toEqual([]);
     expect(read.ok && read.settings.providers.map(mayTakeChallenge)).toEqual([true]);
   }
 });
 
-test('the requests of mal and anilist have exactly these headers and fields', async () => {
-  const seen: Record<string, unknown> = {};
-  const fetch: Fetch = async (url, { headers, body }) => {
-    seen[url] = { headers, fields: [...new URLSearchParams(String(body)).keys()] };
-    return Response.json({ access_token: 'token' });
-  };
-  for (const name of ['mal', 'anilist']) {
-    const service = createTestService({ providers: configure(name) }, { fetch });
-    const { url, state } = await start(service, name);
-    const link = new URL((await service.ask(url)).headers.get('location') ?? '');
-    seen[name] = [...link.searchParams.keys()];
-    await callback(service, state, 'code=c', name);
+test('one that cannot be enabled by its name is refused with the reason, unless its endpoints are set', () => {
+  for (const [name, { reason }] of UNSUPPORTED) {
+    expect(PROFILES.has(name)).toBe(false);
+    const prefix = name.toUpperCase();
+    const env = { PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id' };
+    expect(readSettings(env, () => '')).toMatchObject({
+      faults: [{ setting: 'PROVIDERS', problem: expect.stringContaining(reason) }],
+    });
+    const endpoints = {
+      [`${prefix}_AUTHORIZE_URL`]: 'https://own.example/authorize',
+      [`${prefix}_TOKEN_URL`]: 'https://own.example/token',
+    };
+    expect(readSettings({ ...env, ...endpoints }, () => '').ok).toBe(true);
+    expect(showProviders(name)).toMatchObject({
+      isFound: true,
+      text: expect.stringContaining(reason),
+    });
   }
-  const headers = {
-    'Content-Type': 'application/x-www-form-urlencoded',
-    ...{ Accept: 'application/json', 'Accept-Encoding': 'identity' },
-  };
-  const request = ['response_type', 'client_id', 'redirect_uri', 'state'];
-  const fields = ['grant_type', 'code', 'redirect_uri', 'client_id', 'client_secret'];
-  expect(seen).toEqual({
-    mal: [...request, 'code_challenge', 'code_challenge_method'],
-    'https://myanimelist.net/v1/oauth2/token': {
-      headers,
-      fields: fields.toSpliced(3, 0, 'code_verifier'),
-    },
-    anilist: request,
-    'https://anilist.co/api/v2/oauth/token': { headers, fields },
-  });
 });

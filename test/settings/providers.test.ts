@@ -373,7 +373,9 @@ describe('_URL', () => {
 
   test('Home Assistant has no client secret, and none is missed', () => {
     const env = {
-      ...{ OAUTH_BASE_URL: 'https://relay.acme.com', APP_NAME: 'Acme', PROVIDERS: 'homeassistant' },
+      OAUTH_BASE_URL: 'https://relay.acme.com',
+      APP_NAME: 'Acme',
+      PROVIDERS: 'homeassistant',
       HOMEASSISTANT_CLIENT_ID: 'https://relay.acme.com',
       HOMEASSISTANT_URL: 'https://home.acme.com',
     };

@@ -9,9 +9,7 @@ export const battlenet: Profile = {
   clientSecret: 'required',
   scope: 'openid',
   refreshToken: 'never',
-  rotates: 'no refresh tokens',
   lifetime: 'access token 24 hours',
-  deviceFlow: 'none',
   registration: 'https://develop.battle.net/access/clients',
   register: ['Choose Create Client.', 'Redirect URIs: the redirect URI below.'],
   traps: [
@@ -19,33 +17,19 @@ export const battlenet: Profile = {
     'Characters need more scopes, such as `wow.profile`.',
     'China has its own endpoints, at oauth.battlenet.com.cn: set `BATTLENET_AUTHORIZE_URL` and `BATTLENET_TOKEN_URL`.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    metadata: 'https://oauth.battle.net/.well-known/openid-configuration',
-    sources: {
-      'https://github.com/pilcrowonpaper/arctic/blob/main/src/providers/battlenet.ts': [
-        'authorizeUrl',
-        'tokenUrl',
-        'clientAuth',
-        'clientSecret',
-      ],
-      'https://arcticjs.dev/providers/battlenet': [
-        'refreshToken',
-        'rotates',
-        'scope',
-        'trap 1',
-        'trap 2',
-      ],
-      'https://search.r-project.org/CRAN/refmans/SC2API/html/authorization.html': ['lifetime'],
-      'https://github.com/Blizzard/oauth-client-sample': ['registration'],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/battlenet.ts':
-        ['trap 3'],
-    },
-    unverified: {
-      pkce: 'no source of Blizzard was found; some clients send it',
-      refreshToken: 'libraries disagree; Blizzard’s own pages could not be read',
-      lifetime: 'the source speaks of tokens without a user',
-      deviceFlow: 'Blizzard’s own pages could not be read',
-    },
+  metadata: 'https://oauth.battle.net/.well-known/openid-configuration',
+  sources: [
+    'https://github.com/pilcrowonpaper/arctic/blob/main/src/providers/battlenet.ts',
+    'https://arcticjs.dev/providers/battlenet',
+    'https://search.r-project.org/CRAN/refmans/SC2API/html/authorization.html',
+    'https://github.com/Blizzard/oauth-client-sample',
+    'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/battlenet.ts',
+  ],
+  checked: '2026-11-22',
+  unverified: {
+    PKCE: 'no source of Blizzard was found; some clients send it',
+    'refresh token': 'libraries disagree; Blizzard’s own pages could not be read',
+    lifetime: 'the source speaks of tokens without a user',
+    'device flow': 'Blizzard’s own pages could not be read',
   },
 };

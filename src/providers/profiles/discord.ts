@@ -24,39 +24,11 @@ export const discord: Profile = {
     'The token endpoint accepts only a form, not JSON.',
     'Some scopes need Discord’s approval. Asking for one without it ends in an error.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    metadata: 'https://discord.com/.well-known/oauth-authorization-server',
-    sources: {
-      'https://github.com/discord/discord-api-docs/pull/7877': ['registration', 'clientSecret'],
-      'https://github.com/discord/discord-api-docs/blob/main/docs/topics/OAuth2.md': [
-        'revocation',
-        'authorizeUrl',
-        'tokenUrl',
-        'clientAuth',
-        'scope',
-        'refreshToken',
-        'lifetime',
-        'registration',
-        'trap 1',
-        'trap 2',
-      ],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/discord.ts': [
-        'authorizeUrl',
-      ],
-      'https://discord.com/.well-known/oauth-authorization-server': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'revocation',
-      ],
-      'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/discord.py':
-        ['scope'],
-      'https://github.com/discord/discord-api-docs/issues/5942': ['rotates'],
-      'https://discord.mintlify.app/developers/docs/discord-social-sdk/development-guides/account-linking-on-consoles':
-        ['deviceFlow'],
-    },
-  },
+  metadata: 'https://discord.com/.well-known/oauth-authorization-server',
+  sources: [
+    'https://github.com/discord/discord-api-docs/blob/main/docs/topics/OAuth2.md',
+    'https://github.com/discord/discord-api-docs/issues/5942',
+    'https://discord.mintlify.app/developers/docs/discord-social-sdk/development-guides/account-linking-on-consoles',
+  ],
+  checked: '2026-11-22',
 };

@@ -17,7 +17,6 @@ export const dropbox: Profile = {
   refreshToken: 'with the parameters above',
   rotates: 'no',
   lifetime: 'access token 4 hours, refresh token until it is revoked',
-  deviceFlow: 'none',
   refusedRedirects: ['http'],
   review: 'Before an app has many users Dropbox has to approve it for production.',
   registration: 'https://www.dropbox.com/developers/apps',
@@ -30,41 +29,14 @@ export const dropbox: Profile = {
     'Without `token_access_type=offline` it gives no refresh token.',
     'An app may ask only for the scopes that are ticked under Permissions.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    metadata: 'https://www.dropbox.com/.well-known/openid-configuration',
-    sources: {
-      'https://www.dropbox.com/developers/documentation/http/documentation': ['refusedRedirects'],
-      'https://www.withone.ai/knowledge/dropbox/conn_mod_def%3A%3AGJ2YUUHIX-4%3A%3A48cI2bQ6SF6D8HUugOCQsw':
-        ['revocation'],
-      'https://www.dropbox.com/lp/developers/reference/oauth-guide': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'deviceFlow',
-        'registration',
-        'trap 2',
-      ],
-      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
-        'authorizeUrl',
-        'tokenUrl',
-      ],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/dropbox.ts': [
-        'scope',
-      ],
-      'https://dropbox.tech/developers/using-oauth-2-0-with-offline-access': [
-        'authorizeParams',
-        'refreshToken',
-        'rotates',
-        'lifetime',
-        'trap 1',
-      ],
-      'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': [
-        'authorizeParams',
-      ],
-      'https://www.dropbox.com/developers/reference/developer-guide': ['review'],
-    },
-  },
+  metadata: 'https://www.dropbox.com/.well-known/openid-configuration',
+  sources: [
+    'https://www.dropbox.com/developers/documentation/http/documentation',
+    'https://www.withone.ai/knowledge/dropbox/conn_mod_def%3A%3AGJ2YUUHIX-4%3A%3A48cI2bQ6SF6D8HUugOCQsw',
+    'https://www.dropbox.com/lp/developers/reference/oauth-guide',
+    'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/dropbox.ts',
+    'https://dropbox.tech/developers/using-oauth-2-0-with-offline-access',
+    'https://www.dropbox.com/developers/reference/developer-guide',
+  ],
+  checked: '2026-11-22',
 };

@@ -9,7 +9,6 @@ export const facebook: Profile = {
   clientSecret: 'required',
   scope: 'public_profile',
   refreshToken: 'never',
-  rotates: 'no refresh tokens',
   lifetime: 'access token about 60 days, as `expires_in` says',
   deviceFlow: 'Its own flow: https://developers.facebook.com/docs/facebook-login/for-devices',
   responses: ['an error is an object: `{"error":{"message":…,"type":…}}`'],
@@ -24,40 +23,18 @@ export const facebook: Profile = {
     'Its endpoints contain a version, which works for at least two years. After that, Facebook answers with the oldest version that still works. For a version of your own set `FACEBOOK_AUTHORIZE_URL` and `FACEBOOK_TOKEN_URL`.',
     'After the token has expired the user signs in again: there is nothing to refresh.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow': [
-        'authorizeUrl',
-        'tokenUrl',
-        'clientAuth',
-        'clientSecret',
-        'refreshToken',
-        'rotates',
-        'lifetime',
-        'registration',
-        'response 1',
-        'trap 3',
-      ],
-      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
-        'authorizeUrl',
-        'tokenUrl',
-        'clientAuth',
-      ],
-      'https://developers.facebook.com/documentation/facebook-login/guides/advanced/oidc-token': [
-        'pkce',
-      ],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/facebook.ts': [
-        'scope',
-      ],
-      'https://developers.facebook.com/docs/facebook-login/for-devices': ['deviceFlow'],
-      'https://developers.facebook.com/docs/graph-api/guides/versioning': ['trap 2'],
-    },
-    unverified: {
-      pkce: 'it documents PKCE only for its OpenID flow, and as being tested',
-      scope: 'no source was read for it; Auth.js asks for email',
-      lifetime: 'no source for the lifetime of a token from a server was found',
-      'trap 1': 'no source was read for it',
-    },
+  sources: [
+    'https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow',
+    'https://developers.facebook.com/documentation/facebook-login/guides/advanced/oidc-token',
+    'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/facebook.ts',
+    'https://developers.facebook.com/docs/facebook-login/for-devices',
+    'https://developers.facebook.com/docs/graph-api/guides/versioning',
+  ],
+  checked: '2026-11-22',
+  unverified: {
+    PKCE: 'it documents PKCE only for its OpenID flow, and as being tested',
+    scope: 'no source was read for it; Auth.js asks for email',
+    lifetime: 'no source for the lifetime of a token from a server was found',
+    'who can sign in before the app is published': 'no source was read for it',
   },
 };

@@ -21,10 +21,7 @@ export const github: Profile = {
   lifetime: 'access token 8 hours, refresh token 6 months',
   deviceFlow:
     'RFC 8628: https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#device-flow',
-  responses: [
-    'a refusal is `200` with an `error`, such as `bad_verification_code`',
-    '`expires_in` is a string in some',
-  ],
+  responses: ['a refusal is `200` with an `error`', '`expires_in` is a string in some'],
   registration: 'https://github.com/settings/apps/new',
   register: [
     'Register a GitHub App, not an OAuth app: only its tokens can be refreshed.',
@@ -36,29 +33,12 @@ export const github: Profile = {
     'A GitHub App has permissions in place of scopes; it ignores `GITHUB_SCOPE`.',
     'The device flow has to be switched on in the settings of the app.',
   ],
-  evidence: {
-    checked: { on: '2026-11-21', by: 'stored copies' },
-    sources: {
-      'https://docs.github.com/rest/reference/apps#delete-an-app-token': ['revocation'],
-      'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps': [
-        'authorizeUrl',
-        'tokenUrl',
-        'clientAuth',
-        'clientSecret',
-        'deviceFlow',
-        'response 1',
-        'trap 1',
-        'trap 3',
-      ],
-      'https://github.blog/changelog/2025-07-14-pkce-support-for-oauth-and-github-app-authentication':
-        ['pkce'],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/github.ts': [
-        'scope',
-      ],
-      'https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens':
-        ['refreshToken', 'rotates', 'lifetime', 'registration'],
-      'https://developer.github.com/changes/2020-04-30-expiring-user-to-server-access-tokens-for-github-apps':
-        ['response 2', 'trap 2'],
-    },
-  },
+  sources: [
+    'https://docs.github.com/rest/reference/apps#delete-an-app-token',
+    'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
+    'https://github.blog/changelog/2025-07-14-pkce-support-for-oauth-and-github-app-authentication',
+    'https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens',
+    'https://developer.github.com/changes/2020-04-30-expiring-user-to-server-access-tokens-for-github-apps',
+  ],
+  checked: '2026-11-21',
 };

@@ -22,34 +22,10 @@ export const gitlab: Profile = {
     'Confidential: yes, if you set the secret. Scopes: all that the app asks for.',
   ],
   traps: ['An application may ask only for the scopes that are ticked in it.'],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    metadata: 'https://gitlab.com/.well-known/openid-configuration',
-    sources: {
-      'https://docs.gitlab.com/api/oauth2/': [
-        'revocation',
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'refreshToken',
-        'rotates',
-        'lifetime',
-        'deviceFlow',
-        'refreshesWithRedirectUri',
-        'registration',
-        'trap 1',
-      ],
-      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
-        'authorizeUrl',
-        'tokenUrl',
-      ],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/gitlab.ts': [
-        'scope',
-      ],
-      'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/gitlab.py':
-        ['scope'],
-    },
-  },
+  metadata: 'https://gitlab.com/.well-known/openid-configuration',
+  sources: [
+    'https://docs.gitlab.com/api/oauth2/',
+    'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/gitlab.py',
+  ],
+  checked: '2026-11-22',
 };

@@ -29,47 +29,16 @@ export const google: Profile = {
     'While the app is in testing, a refresh token lives 7 days, and only listed test users can sign in. Publish the app.',
     'It refuses to sign in inside the web view of another app.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    metadata: 'https://accounts.google.com/.well-known/openid-configuration',
-    sources: {
-      'https://support.google.com/cloud/answer/9110914': ['review'],
-      'https://support.google.com/cloud/answer/13464321': ['review'],
-      'https://developers.google.com/identity/protocols/oauth2/production-readiness/sensitive-scope-verification':
-        ['review'],
-      'https://developers.google.com/identity/protocols/oauth2/web-server': [
-        'refusedRedirects',
-        'revocation',
-        'authorizeUrl',
-        'tokenUrl',
-        'clientAuth',
-        'clientSecret',
-        'registration',
-      ],
-      'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': [
-        'authorizeUrl',
-        'authorizeParams',
-      ],
-      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': ['tokenUrl'],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/lib/utils/providers.ts':
-        ['pkce'],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/google.ts': [
-        'pkce',
-      ],
-      'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/google.py':
-        ['scope'],
-      'https://hackmd.io/@pclin/BJlq95xgF': ['authorizeParams', 'refreshToken', 'rotates'],
-      'https://stackoverflow.com/questions/10827920/not-receiving-google-oauth-refresh-token': [
-        'authorizeParams',
-        'refreshToken',
-        'trap 1',
-      ],
-      'https://www.unipile.com/google-oauth-refresh-token/': ['lifetime', 'trap 2'],
-      'https://developers.google.com/identity/protocols/oauth2/limited-input-device': [
-        'deviceFlow',
-      ],
-      'https://developers.googleblog.com/en/upcoming-security-changes-to-googles-oauth-20-authorization-endpoint-in-embedded-webviews':
-        ['trap 3'],
-    },
-  },
+  metadata: 'https://accounts.google.com/.well-known/openid-configuration',
+  sources: [
+    'https://developers.google.com/identity/protocols/oauth2/production-readiness/sensitive-scope-verification',
+    'https://developers.google.com/identity/protocols/oauth2/web-server',
+    'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/google.ts',
+    'https://hackmd.io/@pclin/BJlq95xgF',
+    'https://stackoverflow.com/questions/10827920/not-receiving-google-oauth-refresh-token',
+    'https://www.unipile.com/google-oauth-refresh-token/',
+    'https://developers.google.com/identity/protocols/oauth2/limited-input-device',
+    'https://developers.googleblog.com/en/upcoming-security-changes-to-googles-oauth-20-authorization-endpoint-in-embedded-webviews',
+  ],
+  checked: '2026-11-22',
 };

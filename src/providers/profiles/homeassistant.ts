@@ -11,7 +11,6 @@ export const homeassistant: Profile = {
   refreshToken: 'always',
   rotates: 'no',
   lifetime: 'access token 30 minutes',
-  deviceFlow: 'none',
   registration: 'https://developers.home-assistant.io/docs/auth_api#clients',
   register: [
     'Nothing is registered. `HOMEASSISTANT_CLIENT_ID` is your `OAUTH_BASE_URL`: the redirect URI has to have the host and port of the client id.',
@@ -20,31 +19,9 @@ export const homeassistant: Profile = {
     'It revokes only refresh tokens, and with one all its access tokens.',
     'A relay serves one Home Assistant. Its users sign in with their accounts there.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://developers.home-assistant.io/docs/auth_api': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'scope',
-        'refreshToken',
-        'rotates',
-        'lifetime',
-        'deviceFlow',
-        'registration',
-        'trap 1',
-        'trap 2',
-      ],
-      'https://github.com/home-assistant/core/blob/dev/homeassistant/components/auth/__init__.py': [
-        'tokenUrl',
-        'refreshToken',
-        'rotates',
-        'revocation',
-        'trap 1',
-      ],
-    },
-  },
+  sources: [
+    'https://developers.home-assistant.io/docs/auth_api',
+    'https://github.com/home-assistant/core/blob/dev/homeassistant/components/auth/__init__.py',
+  ],
+  checked: '2026-11-22',
 };

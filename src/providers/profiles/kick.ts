@@ -11,7 +11,6 @@ export const kick: Profile = {
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'as `expires_in` says',
-  deviceFlow: 'none',
   refusedRedirects: ['loopback'],
   registration: 'https://kick.com/settings/developer',
   register: [
@@ -22,27 +21,10 @@ export const kick: Profile = {
     '`127.0.0.1` in a redirect URI becomes `localhost` on its pages, so that it no longer matches.',
     'Its revocation endpoint takes the token in the query, where proxies log it. The relay does not use it.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://github.com/KickEngineering/KickDevDocs/blob/main/getting-started/generating-tokens-oauth2-flow.md':
-        [
-          'authorizeUrl',
-          'tokenUrl',
-          'pkce',
-          'clientAuth',
-          'clientSecret',
-          'refreshToken',
-          'rotates',
-          'lifetime',
-          'deviceFlow',
-          'refusedRedirects',
-          'trap 1',
-          'trap 2',
-        ],
-      'https://github.com/KickEngineering/KickDevDocs/blob/main/getting-started/kick-apps-setup.md':
-        ['registration'],
-      'https://github.com/KickEngineering/KickDevDocs/blob/main/scopes/scopes.md': ['scope'],
-    },
-  },
+  sources: [
+    'https://github.com/KickEngineering/KickDevDocs/blob/main/getting-started/generating-tokens-oauth2-flow.md',
+    'https://github.com/KickEngineering/KickDevDocs/blob/main/getting-started/kick-apps-setup.md',
+    'https://github.com/KickEngineering/KickDevDocs/blob/main/scopes/scopes.md',
+  ],
+  checked: '2026-11-22',
 };

@@ -10,7 +10,6 @@ export const mal: Profile = {
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'access token 1 hour, refresh token 1 month',
-  deviceFlow: 'none',
   registration: 'https://myanimelist.net/apiconfig',
   register: [
     'Choose Create ID.',
@@ -21,24 +20,11 @@ export const mal: Profile = {
     'Its only PKCE method is `plain`: anything else is refused.',
     'A refresh has to come from the client id that the sign-in was made with. If you replace the client id, users sign in again.',
   ],
-  evidence: {
-    checked: { on: '2026-11-21', by: 'stored copies' },
-    sources: {
-      'https://myanimelist.net/apiconfig/references/authorization': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'scope',
-        'refreshToken',
-        'lifetime',
-        'deviceFlow',
-        'trap 1',
-      ],
-      'https://myanimelist.net/blog.php?eid=835707': ['clientSecret', 'registration'],
-      'https://github.com/mihonapp/mihon/blob/main/app/src/main/java/eu/kanade/tachiyomi/data/track/myanimelist/dto/MALOAuth.kt':
-        ['rotates'],
-      'https://github.com/kodjodevf/mangayomi/pull/534': ['trap 2'],
-    },
-  },
+  sources: [
+    'https://myanimelist.net/apiconfig/references/authorization',
+    'https://myanimelist.net/blog.php?eid=835707',
+    'https://github.com/mihonapp/mihon/blob/main/app/src/main/java/eu/kanade/tachiyomi/data/track/myanimelist/dto/MALOAuth.kt',
+    'https://github.com/kodjodevf/mangayomi/pull/534',
+  ],
+  checked: '2026-11-21',
 };

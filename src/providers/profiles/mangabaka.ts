@@ -12,36 +12,23 @@ export const mangabaka: Profile = {
   refreshToken: 'with the scope above',
   rotates: 'sometimes',
   lifetime: 'as `expires_in` says',
-  deviceFlow: 'none',
   registration: 'https://mangabaka.org/my/settings/api-and-apps',
   register: ['Create an OAuth client.', 'Redirect URI: the redirect URI below.'],
   traps: [
     'Without `offline_access` in the scope it gives no refresh token.',
     'An app that changes lists needs `library.write` in `MANGABAKA_SCOPE` too.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    metadata: 'https://mangabaka.org/.well-known/openid-configuration',
-    sources: {
-      'https://github.com/mihonapp/mihon/blob/main/app/src/main/java/eu/kanade/tachiyomi/data/track/mangabaka/MangaBakaApi.kt':
-        [
-          'authorizeUrl',
-          'tokenUrl',
-          'pkce',
-          'clientAuth',
-          'clientSecret',
-          'scope',
-          'refreshToken',
-          'trap 2',
-        ],
-    },
-    unverified: {
-      'trap 1': 'clients ask for it always; its metadata was not read',
-      revocation: 'one client names it; its metadata was not read',
-      rotates: 'no source says it; clients store a new one if there is one',
-      lifetime: 'no source was found',
-      registration: 'clients link to it; what the form asks was not seen',
-      deviceFlow: 'none of the clients that were read has one; its metadata was not read',
-    },
+  metadata: 'https://mangabaka.org/.well-known/openid-configuration',
+  sources: [
+    'https://github.com/mihonapp/mihon/blob/main/app/src/main/java/eu/kanade/tachiyomi/data/track/mangabaka/MangaBakaApi.kt',
+  ],
+  checked: '2026-11-22',
+  unverified: {
+    'the scope for a refresh token': 'clients ask for it always; its metadata was not read',
+    revocation: 'one client names it; its metadata was not read',
+    rotation: 'no source says it; clients store a new one if there is one',
+    lifetime: 'no source was found',
+    registration: 'clients link to it; what the form asks was not seen',
+    'device flow': 'none of the clients that were read has one; its metadata was not read',
   },
 };

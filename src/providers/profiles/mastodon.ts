@@ -10,9 +10,7 @@ export const mastodon: Profile = {
   scope: 'read',
   revocation: { url: '[url]/oauth/revoke', takes: 'access tokens' },
   refreshToken: 'never',
-  rotates: 'no refresh tokens',
   lifetime: 'until it is revoked',
-  deviceFlow: 'none',
   registration: '[url]/settings/applications',
   register: [
     'Create an application.',
@@ -24,27 +22,14 @@ export const mastodon: Profile = {
     'A relay serves one server, and only its users.',
     'Before version 4.3 it ignores PKCE, and then the secret alone protects the code.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://docs.joinmastodon.org/methods/oauth/': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'scope',
-        'revocation',
-        'deviceFlow',
-        'refreshToken',
-        'trap 1',
-      ],
-      'https://docs.joinmastodon.org/spec/oauth/': ['pkce', 'trap 3'],
-      'https://arcticjs.dev/providers/mastodon': ['refreshToken', 'rotates', 'lifetime', 'trap 2'],
-    },
-    unverified: {
-      registration:
-        'the page in the settings was not seen; apps can also be registered by POST /api/v1/apps',
-    },
+  sources: [
+    'https://docs.joinmastodon.org/methods/oauth/',
+    'https://docs.joinmastodon.org/spec/oauth/',
+    'https://arcticjs.dev/providers/mastodon',
+  ],
+  checked: '2026-11-22',
+  unverified: {
+    registration:
+      'the page in the settings was not seen; apps can also be registered by POST /api/v1/apps',
   },
 };

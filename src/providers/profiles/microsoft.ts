@@ -28,42 +28,13 @@ export const microsoft: Profile = {
     'The form for redirect URIs refuses `http://127.0.0.1`. Write `localhost`, or enter the address in the manifest of the app.',
     '`common` admits every account. For one organization set both endpoints with your tenant in place of `common`.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    metadata: 'https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration',
-    sources: {
-      'https://learn.microsoft.com/en-us/entra/identity-platform/reply-url': [
-        'refusedRedirects',
-        'trap 4',
-      ],
-      'https://github.com/OneDrive/onedrive-api-docs/blob/live/docs/rest-api/getting-started/graph-oauth.md':
-        ['removeAt'],
-      'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'scope',
-        'refreshToken',
-        'registration',
-        'trap 1',
-        'trap 2',
-        'trap 3',
-        'trap 5',
-      ],
-      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
-        'authorizeUrl',
-        'tokenUrl',
-        'deviceFlow',
-      ],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/microsoft-entra-id.ts':
-        ['scope'],
-      'https://learn.microsoft.com/en-us/entra/identity-platform/refresh-tokens': [
-        'rotates',
-        'lifetime',
-        'trap 3',
-      ],
-    },
-  },
+  metadata: 'https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration',
+  sources: [
+    'https://learn.microsoft.com/en-us/entra/identity-platform/reply-url',
+    'https://github.com/OneDrive/onedrive-api-docs/blob/live/docs/rest-api/getting-started/graph-oauth.md',
+    'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow',
+    'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go',
+    'https://learn.microsoft.com/en-us/entra/identity-platform/refresh-tokens',
+  ],
+  checked: '2026-11-22',
 };

@@ -26,32 +26,11 @@ export const nextcloud: Profile = {
     'If its addresses contain `index.php`, so does `NEXTCLOUD_URL`: `https://cloud.example/index.php`.',
     'Older versions ignore PKCE, and then the secret alone protects the code.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://docs.nextcloud.com/server/latest/admin_manual/configuration_server/oauth2.html': [
-        'authorizeUrl',
-        'tokenUrl',
-        'clientSecret',
-        'scope',
-        'registration',
-        'trap 1',
-        'trap 2',
-      ],
-      'https://github.com/nextcloud/server/blob/master/apps/oauth2/lib/Controller/LoginRedirectorController.php':
-        ['pkce', 'trap 3'],
-      'https://github.com/nextcloud/server/blob/master/apps/oauth2/lib/Controller/OauthApiController.php':
-        [
-          'pkce',
-          'clientAuth',
-          'clientSecret',
-          'refreshToken',
-          'rotates',
-          'lifetime',
-          'response 1',
-          'response 2',
-        ],
-    },
-    unverified: { deviceFlow: 'its page was not read' },
-  },
+  sources: [
+    'https://docs.nextcloud.com/server/latest/admin_manual/configuration_server/oauth2.html',
+    'https://github.com/nextcloud/server/blob/master/apps/oauth2/lib/Controller/LoginRedirectorController.php',
+    'https://github.com/nextcloud/server/blob/master/apps/oauth2/lib/Controller/OauthApiController.php',
+  ],
+  checked: '2026-11-22',
+  unverified: { 'device flow': 'its page was not read' },
 };

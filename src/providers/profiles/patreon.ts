@@ -14,47 +14,26 @@ export const patreon: Profile = {
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'access token about 1 month, as `expires_in` says',
-  deviceFlow: 'none',
   registration: 'https://www.patreon.com/portal/registration/register-clients',
   register: ['Choose Create Client, API version 2.', 'Redirect URIs: the redirect URI below.'],
   traps: [
     'Without a `User-Agent` of its own a request may get a page that asks whether it is a robot.',
     'Only a creator’s account can register a client.',
   ],
-  evidence: {
-    checked: { on: '2026-11-21', by: 'stored copies' },
-    sources: {
-      'https://www.patreondevelopers.com/t/what-i-have-learned-about-scopes/8908': ['removeAt'],
-      'https://docs.patreon.com/#oauth': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'deviceFlow',
-      ],
-      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
-        'authorizeUrl',
-        'tokenUrl',
-      ],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/lib/utils/providers.ts':
-        ['pkce'],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/patreon.ts': [
-        'scope',
-      ],
-      'https://github.com/SocialiteProviders/Providers/blob/master/src/Patreon/Provider.php': [
-        'scope',
-      ],
-      'https://arcticjs.dev/providers/patreon': ['refreshToken', 'rotates'],
-      'https://www.patreondevelopers.com/t/creators-access-token/9306': ['lifetime'],
-      'https://github.com/simov/grant/issues/151': ['userAgent', 'trap 1'],
-      'https://patreon-api.pages.dev/guide/features/oauth': ['registration'],
-      'https://www.github.com/Patreon/patreon-java': ['trap 2'],
-    },
-    unverified: {
-      pkce: 'its documentation does not mention PKCE, while Auth.js sends it',
-      lifetime: 'users report a month, the documentation names no time',
-      registration: 'what was read says only that it is in the portal for developers',
-    },
+  sources: [
+    'https://www.patreondevelopers.com/t/what-i-have-learned-about-scopes/8908',
+    'https://docs.patreon.com/#oauth',
+    'https://github.com/SocialiteProviders/Providers/blob/master/src/Patreon/Provider.php',
+    'https://arcticjs.dev/providers/patreon',
+    'https://www.patreondevelopers.com/t/creators-access-token/9306',
+    'https://github.com/simov/grant/issues/151',
+    'https://patreon-api.pages.dev/guide/features/oauth',
+    'https://www.github.com/Patreon/patreon-java',
+  ],
+  checked: '2026-11-21',
+  unverified: {
+    PKCE: 'its documentation does not mention PKCE, while Auth.js sends it',
+    lifetime: 'users report a month, the documentation names no time',
+    registration: 'what was read says only that it is in the portal for developers',
   },
 };

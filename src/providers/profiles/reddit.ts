@@ -16,7 +16,6 @@ export const reddit: Profile = {
   refreshToken: 'with the parameters above',
   rotates: 'no',
   lifetime: 'access token 1 to 24 hours, as `expires_in` says',
-  deviceFlow: 'none',
   responses: ['a refusal may be `200` with an `error`'],
   review: 'Since November 2025 Reddit approves each app before it may use the API.',
   registration: 'https://www.reddit.com/prefs/apps',
@@ -29,49 +28,16 @@ export const reddit: Profile = {
     'Without `duration=permanent` it gives no refresh token.',
     '`REDDIT_SCOPE` takes commas or spaces between scopes: `identity,read`.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://github.com/reddit-archive/reddit/wiki/OAuth2': [
-        'revocation',
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'authorizeParams',
-        'refreshToken',
-        'rotates',
-        'lifetime',
-        'deviceFlow',
-        'registration',
-        'response 1',
-        'trap 1',
-      ],
-      'https://github.com/reddit-archive/reddit/blob/master/r2/r2/models/token.py': ['trap 2'],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/reddit.ts': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-      ],
-      'https://github.com/SocialiteProviders/Providers/blob/master/src/Reddit/Provider.php': [
-        'clientAuth',
-        'scope',
-        'userAgent',
-      ],
-      'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/reddit.py':
-        ['scope'],
-      'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': [
-        'authorizeParams',
-      ],
-      'https://github.com/praw-dev/asyncpraw/pull/82': ['rotates'],
-      'https://github.com/automatisch/automatisch/issues/2126': ['lifetime'],
-      'https://support.reddithelp.com/hc/articles/42728983564564': ['review'],
-    },
-    unverified: {
-      rotates:
-        'its documentation shows no new one, while a client was prepared for single use in 2021',
-      lifetime: 'its documentation says 1 hour, users report 24',
-    },
+  sources: [
+    'https://github.com/reddit-archive/reddit/wiki/OAuth2',
+    'https://github.com/reddit-archive/reddit/blob/master/r2/r2/models/token.py',
+    'https://github.com/SocialiteProviders/Providers/blob/master/src/Reddit/Provider.php',
+    'https://support.reddithelp.com/hc/articles/42728983564564',
+  ],
+  checked: '2026-11-22',
+  unverified: {
+    rotation:
+      'its documentation shows no new one, while a client was prepared for single use in 2021',
+    lifetime: 'its documentation says 1 hour, users report 24',
   },
 };

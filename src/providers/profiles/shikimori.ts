@@ -13,7 +13,6 @@ export const shikimori: Profile = {
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'access token 1 day',
-  deviceFlow: 'none',
   refusedRedirects: ['http'],
   registration: 'https://shikimori.io/oauth/applications',
   register: [
@@ -25,38 +24,10 @@ export const shikimori: Profile = {
     'Without a `User-Agent` that names the application it may block the relay’s address.',
     'Its domain has moved before. If token requests fail, set `SHIKIMORI_AUTHORIZE_URL` and `SHIKIMORI_TOKEN_URL` to where it is now.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://shikimori.one/oauth': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'refreshToken',
-        'rotates',
-        'lifetime',
-        'deviceFlow',
-        'userAgent',
-        'registration',
-        'trap 1',
-      ],
-      'https://github.com/mihonapp/mihon/pull/3497': ['authorizeUrl', 'tokenUrl', 'trap 2'],
-      'https://github.com/z411/trackma/pull/837': [
-        'authorizeUrl',
-        'tokenUrl',
-        'registration',
-        'trap 2',
-      ],
-      'https://github.com/shikimori/shikimori/blob/master/config/initializers/doorkeeper.rb': [
-        'refusedRedirects',
-        'scope',
-        'refreshToken',
-        'rotates',
-        'lifetime',
-      ],
-      'https://ruby-toolbox.com/projects/omniauth-shikimori-oauth2': ['trap 1'],
-    },
-  },
+  sources: [
+    'https://shikimori.one/oauth',
+    'https://github.com/z411/trackma/pull/837',
+    'https://github.com/shikimori/shikimori/blob/master/config/initializers/doorkeeper.rb',
+  ],
+  checked: '2026-11-22',
 };

@@ -28,41 +28,18 @@ export const soundcloud: Profile = {
     'A refresh token works once. Store the new one before you refresh again.',
     'The app sends its token as `Authorization: OAuth …`, not as `Bearer`.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://twin-paws.github.io/soundcloud-api-ts/classes/SoundCloudClient.Auth.html': [
-        'revocation',
-      ],
-      'https://developers.soundcloud.com/docs/api/guide': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'scope',
-        'refreshToken',
-        'rotates',
-        'lifetime',
-        'trap 2',
-        'trap 3',
-      ],
-      'https://github.com/SocialiteProviders/Providers/blob/master/src/SoundCloud/Provider.php': [
-        'authorizeUrl',
-        'tokenUrl',
-        'scope',
-      ],
-      'https://developers.soundcloud.com/blog/oauth-migration': ['pkce'],
-      'https://github.com/soundcloud/api/issues/328': ['clientAuth', 'clientSecret', 'trap 1'],
-      'https://raw.githubusercontent.com/soundcloud/api/master/scripts/sc-api-auth.mjs': [
-        'deviceFlow',
-      ],
-      'https://github.com/soundcloud/api/issues/84': ['registration'],
-    },
-    unverified: {
-      clientSecret:
-        'its guide sends one, while its own command-line tool exchanges with PKCE alone',
-      scope:
-        'its guide names no scope, while a library still sends non-expiring, which tokens no longer are',
-      deviceFlow: 'the flow is in its tool and not in its guide',
-    },
+  sources: [
+    'https://twin-paws.github.io/soundcloud-api-ts/classes/SoundCloudClient.Auth.html',
+    'https://developers.soundcloud.com/docs/api/guide',
+    'https://github.com/soundcloud/api/issues/328',
+    'https://raw.githubusercontent.com/soundcloud/api/master/scripts/sc-api-auth.mjs',
+    'https://github.com/soundcloud/api/issues/84',
+  ],
+  checked: '2026-11-22',
+  unverified: {
+    'client secret':
+      'its guide sends one, while its own command-line tool exchanges with PKCE alone',
+    scope: 'its guide names none, while a library still sends non-expiring',
+    'device flow': 'the flow is in its tool and not in its guide',
   },
 };

@@ -12,7 +12,6 @@ export const spotify: Profile = {
   refreshToken: 'always',
   rotates: 'sometimes',
   lifetime: 'access token 1 hour, refresh token 6 months from the sign-in',
-  deviceFlow: 'none',
   refusedRedirects: ['localhost', 'http'],
   review:
     'In development mode, in which each app begins, five users can sign in, each of whom the owner lists; the owner needs Premium. More are for organizations: since May 2025 Spotify asks for a registered business with 250,000 users a month.',
@@ -26,44 +25,14 @@ export const spotify: Profile = {
     'Refreshing does not prolong the six months: after them the user signs in again.',
     'Without a secret (only PKCE) a refresh token works once, and each refresh gives the next.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://developer.spotify.com/documentation/web-api/concepts/quota-modes': ['review'],
-      'https://www.howtogeek.com/325675/how-to-revoke-third-party-app-permissions-from-spotify/': [
-        'removeAt',
-      ],
-      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
-        'authorizeUrl',
-        'tokenUrl',
-      ],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/spotify.ts': [
-        'authorizeUrl',
-        'scope',
-      ],
-      'https://developer.spotify.com/documentation/web-api/tutorials/refreshing-tokens': [
-        'tokenUrl',
-        'clientAuth',
-        'clientSecret',
-        'refreshToken',
-        'rotates',
-        'lifetime',
-        'trap 1',
-      ],
-      'https://developer.spotify.com/blog/2025-02-12-increasing-the-security-requirements-for-integrating-with-spotify':
-        ['pkce'],
-      'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/spotify.py':
-        ['clientAuth'],
-      'https://docs.rs/rspotifys/latest/rspotifys/struct.AuthCodePkceSpotify.html': [
-        'rotates',
-        'trap 2',
-      ],
-      'https://developer.spotify.com/documentation/web-api/concepts/redirect_uri': [
-        'refusedRedirects',
-        'deviceFlow',
-        'registration',
-      ],
-      'https://github.com/spotify/spotify-web-api-ts-sdk/issues/159': ['review'],
-    },
-  },
+  sources: [
+    'https://www.howtogeek.com/325675/how-to-revoke-third-party-app-permissions-from-spotify/',
+    'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/spotify.ts',
+    'https://developer.spotify.com/documentation/web-api/tutorials/refreshing-tokens',
+    'https://developer.spotify.com/blog/2025-02-12-increasing-the-security-requirements-for-integrating-with-spotify',
+    'https://docs.rs/rspotifys/latest/rspotifys/struct.AuthCodePkceSpotify.html',
+    'https://developer.spotify.com/documentation/web-api/concepts/redirect_uri',
+    'https://github.com/spotify/spotify-web-api-ts-sdk/issues/159',
+  ],
+  checked: '2026-11-22',
 };

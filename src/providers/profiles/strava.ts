@@ -13,7 +13,6 @@ export const strava: Profile = {
   refreshToken: 'always',
   rotates: 'sometimes',
   lifetime: 'access token 6 hours',
-  deviceFlow: 'none',
   responses: ['`athlete` holds the account; the relay drops it'],
   review:
     'An app for more than ten athletes has to be submitted to Strava, which decides when it looks at it.',
@@ -27,48 +26,16 @@ export const strava: Profile = {
     'Users may untick scopes: the app has to look at the granted ones.',
     'A new app admits only its owner. Raise the limit to ten athletes yourself in the settings of the app.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://docs.tryterra.co/help-center/help-topics/connecting/getting-a-provider-developer-app-approved/strava-production-app-and-athlete-limit.md':
-        ['review'],
-      'https://github.com/the-momentum/open-wearables/pull/1320': ['revocation'],
-      'https://developers.strava.com/docs/authentication/': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'scope',
-        'refreshToken',
-        'lifetime',
-        'deviceFlow',
-        'response 1',
-        'trap 1',
-        'trap 2',
-      ],
-      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
-        'authorizeUrl',
-        'tokenUrl',
-      ],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/lib/utils/providers.ts':
-        ['pkce'],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/strava.ts': [
-        'clientAuth',
-        'scope',
-      ],
-      'https://code.dblock.org/2018/11/17/dealing-with-strava-api-token-migration.html': [
-        'rotates',
-      ],
-      'https://developers.strava.com/docs/getting-started/': ['registration', 'trap 3'],
-      'https://docs.appmixer.com/connector-configuration/strava': ['registration'],
-      'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': ['trap 1'],
-      'https://docs.tryterra.co/help-center/help-topics/connecting/getting-a-provider-developer-app-approved/strava-production-app-and-athlete-limit':
-        ['trap 3'],
-    },
-    unverified: {
-      pkce: 'its documentation does not mention PKCE, while Auth.js sends it',
-      revocation: 'older copies of its documentation name only /oauth/deauthorize',
-    },
+  sources: [
+    'https://docs.tryterra.co/help-center/help-topics/connecting/getting-a-provider-developer-app-approved/strava-production-app-and-athlete-limit.md',
+    'https://github.com/the-momentum/open-wearables/pull/1320',
+    'https://developers.strava.com/docs/authentication/',
+    'https://code.dblock.org/2018/11/17/dealing-with-strava-api-token-migration.html',
+    'https://developers.strava.com/docs/getting-started/',
+  ],
+  checked: '2026-11-22',
+  unverified: {
+    PKCE: 'its documentation does not mention PKCE, while Auth.js sends it',
+    revocation: 'older copies of its documentation name only /oauth/deauthorize',
   },
 };

@@ -20,31 +20,15 @@ export const tidal: Profile = {
     'Scopes: those that the app asks for.',
   ],
   traps: ['A refresh gives no new refresh token: keep the first one.'],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://github.com/tidal-music/tidal-sdk-web/blob/main/packages/auth/src/auth/auth.ts': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'rotates',
-        'lifetime',
-        'deviceFlow',
-        'trap 1',
-      ],
-      'https://archive.ph/TGqMk': ['authorizeUrl', 'tokenUrl', 'refreshToken'],
-      'https://archive.ph/2024.08.23-162753/https://developer.tidal.com/documentation/authorization/authorization-scopes':
-        ['scope'],
-      'https://github.com/tidal-music/tidal-sdk-web/blob/main/packages/auth/README.md': [
-        'deviceFlow',
-      ],
-    },
-    unverified: {
-      registration: 'what the dashboard asks was not seen',
-      clientSecret:
-        'its SDK sends a secret only if it has one; whether an app of others may have none was not seen',
-    },
+  sources: [
+    'https://github.com/tidal-music/tidal-sdk-web/blob/main/packages/auth/src/auth/auth.ts',
+    'https://archive.ph/TGqMk',
+    'https://archive.ph/2024.08.23-162753/https://developer.tidal.com/documentation/authorization/authorization-scopes',
+  ],
+  checked: '2026-11-22',
+  unverified: {
+    registration: 'what the dashboard asks was not seen',
+    'client secret':
+      'its SDK sends a secret only if it has one; whether an app of others may have none was not seen',
   },
 };

@@ -29,38 +29,16 @@ export const twitch: Profile = {
     'An app has to ask Twitch each hour whether its access token is still valid.',
     'The app calls the API with its client id in `Client-Id`, beside the token.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    metadata: 'https://id.twitch.tv/oauth2/.well-known/openid-configuration',
-    sources: {
-      'https://dev.twitch.tv/docs/authentication/revoke-tokens': ['revocation'],
-      'https://dev.twitch.tv/docs/authentication/getting-tokens-oauth': [
-        'authorizeUrl',
-        'tokenUrl',
-        'deviceFlow',
-        'trap 1',
-      ],
-      'https://github.com/twitchdev/issues/issues/1097': ['pkce'],
-      'https://dev.twitch.tv/docs/authentication/refresh-tokens': [
-        'clientAuth',
-        'clientSecret',
-        'refreshToken',
-        'rotates',
-        'lifetime',
-      ],
-      'https://hexdocs.pm/hello_twitch_api/TwitchAPI.AuthClient.html': ['rotates'],
-      'https://github.com/SocialiteProviders/Providers/blob/master/src/Twitch/Provider.php': [
-        'scope',
-      ],
-      'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/twitch.py':
-        ['scope'],
-      'https://botize.com/en/api-credentials/twitch': ['registration'],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/twitch.ts': [
-        'response 1',
-        'response 2',
-      ],
-      'https://community.latenode.com/t/getting-401-unauthorized-error-when-using-twitch-api-access-token/32107':
-        ['trap 2'],
-    },
-  },
+  metadata: 'https://id.twitch.tv/oauth2/.well-known/openid-configuration',
+  sources: [
+    'https://dev.twitch.tv/docs/authentication/revoke-tokens',
+    'https://dev.twitch.tv/docs/authentication/getting-tokens-oauth',
+    'https://github.com/twitchdev/issues/issues/1097',
+    'https://dev.twitch.tv/docs/authentication/refresh-tokens',
+    'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/twitch.py',
+    'https://botize.com/en/api-credentials/twitch',
+    'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/twitch.ts',
+    'https://community.latenode.com/t/getting-401-unauthorized-error-when-using-twitch-api-access-token/32107',
+  ],
+  checked: '2026-11-22',
 };

@@ -15,7 +15,6 @@ export const vimeo: Profile = {
     tokenIn: 'bearer',
   },
   refreshToken: 'never',
-  rotates: 'no refresh tokens',
   lifetime: 'until the user revokes it',
   deviceFlow:
     'Its Java SDK asks for codes at https://api.vimeo.com/oauth/device, and exchanges them at https://api.vimeo.com/oauth/device/authorize',
@@ -26,40 +25,17 @@ export const vimeo: Profile = {
     'The granted scopes may be fewer than those asked for.',
     '`VIMEO_SCOPE` takes spaces between scopes.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://web-archive.nli.org.il/National_Library/20181105034639mp_/https://developer.vimeo.com/api/endpoints/authenticationextras':
-        ['revocation'],
-      'https://developer.vimeo.com/api/authentication': [
-        'authorizeUrl',
-        'tokenUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'refreshToken',
-        'rotates',
-        'lifetime',
-        'registration',
-        'response 1',
-        'trap 1',
-      ],
-      'https://github.com/vimeo/vimeo-networking-java/blob/main/auth/src/main/java/com/vimeo/networking2/internal/AuthService.kt':
-        ['deviceFlow'],
-      'https://github.com/SocialiteProviders/Providers/blob/master/src/Vimeo/Provider.php': [
-        'authorizeUrl',
-        'scope',
-      ],
-      'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': [
-        'tokenUrl',
-        'clientAuth',
-        'trap 2',
-      ],
-    },
-    unverified: {
-      lifetime: 'its documentation says until it expires or is revoked, and names no time',
-      deviceFlow:
-        'the SDK was last changed in 2023, and whether apps of others may use it is not said',
-    },
+  sources: [
+    'https://web-archive.nli.org.il/National_Library/20181105034639mp_/https://developer.vimeo.com/api/endpoints/authenticationextras',
+    'https://developer.vimeo.com/api/authentication',
+    'https://github.com/vimeo/vimeo-networking-java/blob/main/auth/src/main/java/com/vimeo/networking2/internal/AuthService.kt',
+    'https://github.com/SocialiteProviders/Providers/blob/master/src/Vimeo/Provider.php',
+    'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml',
+  ],
+  checked: '2026-11-22',
+  unverified: {
+    lifetime: 'its documentation says until it expires or is revoked, and names no time',
+    'device flow':
+      'the SDK was last changed in 2023, and whether apps of others may use it is not said',
   },
 };

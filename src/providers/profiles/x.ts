@@ -12,7 +12,6 @@ export const x: Profile = {
   refreshToken: 'with the scope above',
   rotates: 'yes',
   lifetime: 'access token 2 hours',
-  deviceFlow: 'none',
   registration: 'https://developer.x.com/en/portal/dashboard',
   register: [
     'Create an app, then User authentication settings.',
@@ -24,36 +23,12 @@ export const x: Profile = {
     'With a secret it accepts client authentication only by HTTP Basic.',
     'It was called Twitter: `PROVIDERS=x`, and settings begin with `X_`.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    sources: {
-      'https://docs.x.com/fundamentals/authentication/oauth-2-0/user-access-token': ['revocation'],
-      'https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/user-access-token': [
-        'authorizeUrl',
-        'pkce',
-        'clientAuth',
-        'clientSecret',
-        'registration',
-        'trap 2',
-        'trap 3',
-      ],
-      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': [
-        'authorizeUrl',
-        'tokenUrl',
-      ],
-      'https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/authorization-code': [
-        'tokenUrl',
-        'refreshToken',
-        'lifetime',
-        'deviceFlow',
-        'trap 1',
-      ],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/twitter.ts': [
-        'scope',
-      ],
-      'https://github.com/trypostit/trypost/pull/299': ['rotates'],
-      'https://github.com/trypostit/trypost/issues/126': ['rotates'],
-      'https://github.com/unasuke/omniauth-twitter2/issues/4': ['trap 2'],
-    },
-  },
+  sources: [
+    'https://docs.x.com/fundamentals/authentication/oauth-2-0/user-access-token',
+    'https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/user-access-token',
+    'https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/authorization-code',
+    'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/twitter.ts',
+    'https://github.com/trypostit/trypost/issues/126',
+  ],
+  checked: '2026-11-22',
 };

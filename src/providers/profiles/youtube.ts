@@ -29,47 +29,17 @@ export const youtube: Profile = {
     'It refuses to sign in inside the web view of another app.',
     'Its scopes may be sensitive: an app that Google has not verified shows a warning, and may have a limited number of users.',
   ],
-  evidence: {
-    checked: { on: '2026-11-22', by: 'stored copies' },
-    metadata: 'https://accounts.google.com/.well-known/openid-configuration',
-    sources: {
-      'https://support.google.com/cloud/answer/9110914': ['review'],
-      'https://support.google.com/cloud/answer/13464321': ['review'],
-      'https://developers.google.com/identity/protocols/oauth2/production-readiness/sensitive-scope-verification':
-        ['review'],
-      'https://developers.google.com/identity/protocols/oauth2/web-server': [
-        'refusedRedirects',
-        'revocation',
-        'authorizeUrl',
-        'tokenUrl',
-        'clientAuth',
-        'clientSecret',
-        'registration',
-      ],
-      'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml': [
-        'authorizeUrl',
-        'authorizeParams',
-      ],
-      'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go': ['tokenUrl'],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/lib/utils/providers.ts':
-        ['pkce'],
-      'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/google.ts': [
-        'pkce',
-      ],
-      'https://github.com/SocialiteProviders/Providers/blob/master/src/YouTube/Provider.php': [
-        'scope',
-      ],
-      'https://hackmd.io/@pclin/BJlq95xgF': ['authorizeParams', 'refreshToken', 'rotates'],
-      'https://stackoverflow.com/questions/10827920/not-receiving-google-oauth-refresh-token': [
-        'authorizeParams',
-        'refreshToken',
-        'trap 1',
-      ],
-      'https://www.unipile.com/google-oauth-refresh-token/': ['lifetime', 'trap 2'],
-      'https://developers.google.com/youtube/v3/guides/auth/devices': ['deviceFlow'],
-      'https://developers.googleblog.com/en/upcoming-security-changes-to-googles-oauth-20-authorization-endpoint-in-embedded-webviews':
-        ['trap 3'],
-      'https://support.google.com/cloud/answer/7454865': ['trap 4'],
-    },
-  },
+  metadata: 'https://accounts.google.com/.well-known/openid-configuration',
+  sources: [
+    'https://developers.google.com/identity/protocols/oauth2/production-readiness/sensitive-scope-verification',
+    'https://developers.google.com/identity/protocols/oauth2/web-server',
+    'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/google.ts',
+    'https://hackmd.io/@pclin/BJlq95xgF',
+    'https://stackoverflow.com/questions/10827920/not-receiving-google-oauth-refresh-token',
+    'https://www.unipile.com/google-oauth-refresh-token/',
+    'https://developers.google.com/youtube/v3/guides/auth/devices',
+    'https://developers.googleblog.com/en/upcoming-security-changes-to-googles-oauth-20-authorization-endpoint-in-embedded-webviews',
+    'https://support.google.com/cloud/answer/7454865',
+  ],
+  checked: '2026-11-22',
 };
