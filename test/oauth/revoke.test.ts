@@ -114,6 +114,37 @@ describe('POST /revoke', () => {
   });
 });
 
+describe.each([
+  ['a line break', 'a\nb'],
+  ['a NUL', 'a\0b'],
+  ['a letter outside ASCII', 'té'],
+])(
+  'RFC 6749 appendix A: a token with %s is invalid_request, and the provider is not asked',
+  (_, token) => {
+    const [good, service] = ['access/1', 'bearer'];
+    const json = (asked: object) => JSON.stringify({ service, ...asked });
+    const form = (asked: Record<string, string>) => new URLSearchParams(asked);
+
+    test.each([
+      ['/refresh', json({ refreshToken: token })],
+      ['/revoke', json({ accessToken: token })],
+      ['/revoke', json({ refreshToken: token, accessToken: good })],
+      [`/oauth2/${service}/token`, form({ grant_type: 'refresh_token', refresh_token: token })],
+      [`/oauth2/${service}/revoke`, form({ token })],
+    ])('%s', async (path, body) => {
+      const { service, sent } = createAcme();
+      const log = captureLog();
+      const response = await service.ask(path, { method: 'POST', body });
+      expect([response.status, await response.json()]).toMatchObject([
+        400,
+        { error: 'invalid_request' },
+      ]);
+      expect(sent).toEqual([]);
+      expect(log.events).toEqual([]);
+    });
+  },
+);
+
 describe('POST /oauth2/<service>/revoke', () => {
   test('RFC 7009 §2.2: a token is sent with its hint, and the response is an empty 200', async () => {
     const { service, sent } = createAcme();

@@ -37,6 +37,7 @@ export function createRefreshTokens(
   signInLog: SignInLog,
 ): RefreshTokens {
   return async (request, provider, { refreshToken, scope }) => {
+    if (!isToken(refreshToken)) return refused('invalid_request');
     const admitted = await admission.admit(request, limiter, 'refresh');
     if (!admitted.ok) return admitted;
     const outcome = await refreshes.refresh(provider, refreshToken, scope);
@@ -93,6 +94,14 @@ async function readMembers(request: RelayRequest, bodies: BodyReader) {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Whether a provider can have issued it: RFC 6749 appendix A.12 and A.17. In a header any other
+ * character would fail here, as if the provider were unreachable.
+ */
+export function isToken(text: string): boolean {
+  return /^[\x20-\x7e]+$/.test(text);
 }
 
 /** A member that is empty or of a wrong type counts as absent. */

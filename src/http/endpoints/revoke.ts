@@ -14,7 +14,7 @@ import type { BodyReader, RelayRequest } from '../request.ts';
 import { errorResponse, jsonResponse, type Refused, refused } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';
 import { readParameters } from './device-grant.ts';
-import { readTokenRequest, textOf } from './refresh.ts';
+import { isToken, readTokenRequest, textOf } from './refresh.ts';
 
 /** When a device may repeat a revocation without a decision of the provider. */
 const RETRY_MS = 5_000;
@@ -75,9 +75,8 @@ export function createRevoke(parts: RevokeParts): Handler {
       refreshToken: textOf(asked.refreshToken),
       accessToken: textOf(asked.accessToken),
     };
-    if (tokens.refreshToken === undefined && tokens.accessToken === undefined) {
-      return refused('invalid_request');
-    }
+    const given = Object.values(tokens).filter((token) => token !== undefined);
+    if (given.length === 0 || !given.every(isToken)) return refused('invalid_request');
     if (provider.revokes === undefined) {
       const { removeAt } = provider;
       return errorResponse({ error: 'unsupported', ...(removeAt !== undefined && { removeAt }) });
@@ -102,6 +101,7 @@ export function createRevocation(parts: RevokeParts): Handler {
     if (token === undefined) {
       return refuseOAuth('invalid_request', { description: 'token is missing' });
     }
+    if (!isToken(token)) return refused('invalid_request');
     if (provider.revokes === undefined) return refuseOAuth('unsupported_token_type');
     // RFC 7009 §2.2.1: an unknown hint is ignored.
     const hint = KINDS.find((kind) => kind === parameters.get('token_type_hint'));
