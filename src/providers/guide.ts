@@ -1,5 +1,6 @@
 /** Writes the guide to a provider, for `sign-in-relay providers <name>` and the documentation site. */
 import { OWN_URL, type Profile } from './profile.ts';
+import { prefixOf } from './provider.ts';
 import { REDIRECT_KINDS } from './redirect-uris.ts';
 import type { Unsupported } from './unsupported.ts';
 
@@ -121,7 +122,7 @@ function describeReview({ review }: Profile): string {
 }
 
 function settings(name: string, profile: Profile): string {
-  const prefix = `${name.toUpperCase().replaceAll('-', '_')}_`;
+  const prefix = prefixOf(name);
   const lines = [
     `PROVIDERS=${name}`,
     ...(isSelfHosted(profile) ? [`${prefix}URL=${exampleUrlOf(name)}`] : []),
