@@ -13,6 +13,7 @@ import {
 } from './expect.ts';
 import { type Answer, type Call, type ClientAddress, formCall } from './http.ts';
 import type { Reply } from './mock-provider.ts';
+import { SERVICE_A } from './options.ts';
 import type { Parameters, Session } from './relay.ts';
 import type { Kit } from './runner.ts';
 
@@ -58,7 +59,7 @@ export async function postJson(
   from?: ClientAddress,
 ): Promise<Answer> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const address = from ?? (await relay.addresses.next());
+  const address = from ?? relay.nextAddress();
   return relay.send({ method: 'POST', path, body: text, from: address });
 }
 
@@ -66,10 +67,10 @@ export async function postJson(
 const TRIES = 12;
 
 /** A client address that has no start left, and the answer that said so. */
-export async function exhaust({ relay, options }: Kit) {
-  const from = await relay.addresses.unused();
+export async function exhaust({ relay }: Kit) {
+  const from = relay.nextAddress();
   // All at once: on a slow machine a bucket fills as fast as one start follows another.
-  const starts = times(TRIES, () => relay.postStart({ service: options.serviceA }, from));
+  const starts = times(TRIES, () => relay.postStart({ service: SERVICE_A }, from));
   const answers = await Promise.all(starts);
   const answer = answers.find(({ status }) => status === 429);
   if (answer !== undefined) return { from, answer };
@@ -108,10 +109,10 @@ type GrantCall = Partial<Call> & { readonly service?: string };
 
 /** A device authorization (RFC 8628 §3.1). The device code is the poll secret of its session. */
 export async function requestGrant(
-  { relay, options }: Kit,
-  { service = options.serviceA, ...call }: GrantCall = {},
+  { relay }: Kit,
+  { service = SERVICE_A, ...call }: GrantCall = {},
 ) {
-  const from = call.from ?? (await relay.addresses.next());
+  const from = call.from ?? relay.nextAddress();
   const form = formCall(devicePath(service), { client_id: 'conformance-device' });
   const answer = await relay.send({ ...form, ...call, from });
   if (answer.status !== 200) return { answer };
@@ -164,7 +165,7 @@ export async function refresh(
   { from, ...parameters }: { from?: ClientAddress; scope?: string; client_id?: string } = {},
 ): Promise<Answer> {
   const form = { grant_type: 'refresh_token', refresh_token: refreshToken, ...parameters };
-  const address = from ?? (await relay.addresses.next());
+  const address = from ?? relay.nextAddress();
   return relay.send({ ...formCall(tokenPath(service), form), from: address });
 }
 

@@ -11,9 +11,7 @@ import {
   request as requestHttp,
 } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { createTurns, sleep } from './async.ts';
-import { Mismatch } from './expect.ts';
-import type { Spread } from './options.ts';
+import { createTurns } from './async.ts';
 
 export interface Call {
   readonly method?: string;
@@ -28,6 +26,9 @@ export interface Call {
   /** Aborting closes the connection. */
   readonly signal?: AbortSignal;
 }
+
+/** The relay did not answer, or not to the end. */
+export class NoAnswer extends Error {}
 
 export interface Answer {
   readonly status: number;
@@ -65,7 +66,9 @@ async function ask(url: URL, call: Call): Promise<Answer> {
   const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   return new Promise<Answer>((resolve, reject) => {
     const fail = (why: string) =>
-      reject(new Mismatch(`${call.method ?? 'GET'} ${call.path}`, 'an HTTP answer', why));
+      reject(
+        new NoAnswer(`${call.method ?? 'GET'} ${call.path}: expected an HTTP answer, got ${why}`),
+      );
     const request = (isTls ? requestHttps : requestHttp)(requestOptions(url, call));
     const timer = setTimeout(() => {
       fail(`none within ${timeoutMs / 1000} s`);
@@ -136,45 +139,20 @@ export interface ClientAddress {
   readonly forwardedFor?: string;
 }
 
-/** A client address for each start, so that the rate limit does not disturb other cases. */
-export interface ClientAddresses {
-  /** A client address from which one start is sure to pass. */
-  next(): Promise<ClientAddress>;
-  /** A client address that has its whole burst left. */
-  unused(): Promise<ClientAddress>;
-}
+/** A client address that has its whole burst of starts left, so that cases do not disturb each other. */
+export type NextAddress = () => ClientAddress;
 
-/** One start a second, and a little more. */
-const TOKEN_MS = 1_100;
-const BURST_MS = 3 * TOKEN_MS;
-
-export function createClientAddresses(spread: Spread): ClientAddresses {
-  if (spread === 'none') return createPacedAddresses();
+export function createClientAddresses(): NextAddress {
   // A random beginning, so that two runs in a row do not use the same addresses.
   let index = randomInt(0, 200 * 254 * 254);
-  const next = async (): Promise<ClientAddress> => {
+  return () => {
     index += 1;
-    return spread === 'loopback'
-      ? { localAddress: `127.${lastParts(index)}` }
-      : { forwardedFor: `10.${lastParts(index)}` };
+    return { localAddress: `127.${lastParts(index)}` };
   };
-  return { next, unused: next };
 }
 
 /** Three numbers, none of them 0 or 255: `127.255.…` is for proxies. */
 function lastParts(index: number): string {
   const third = 1 + (Math.floor(index / 254) % 254);
   return `${1 + (Math.floor(index / (254 * 254)) % 250)}.${third}.${1 + (index % 254)}`;
-}
-
-/** One address for all: each start waits until the rate limit allows it. */
-function createPacedAddresses(): ClientAddresses {
-  let queue: Promise<unknown> = Promise.resolve();
-  const after = (ms: number) => async (): Promise<ClientAddress> => {
-    const turn = queue.then(() => sleep(ms));
-    queue = turn;
-    await turn;
-    return {};
-  };
-  return { next: after(TOKEN_MS), unused: after(BURST_MS) };
 }

@@ -1,72 +1,80 @@
 /** The command line, and the environment that the relay needs for it. README.md says what each option is for. */
 
 import { parseArgs } from 'node:util';
-import type { Extension, Group } from './runner.ts';
+/** The provider with PKCE and no secret, and the one with a secret and no PKCE. */
+export const SERVICE_A = 'mal';
+export const SERVICE_B = 'anilist';
+/** For the `challenge` group: PKCE with S256, and no secret. */
+export const SERVICE_S256 = 'conformance-s256';
 
-export type Spread = 'loopback' | 'forwarded' | 'none';
+/** How long the relay holds a poll. */
+export const POLL_SECONDS = 50;
+
+/** How long a device code gets its tokens again. */
+export const GRANT_REPEAT_SECONDS = 60;
+
+/** What a relay may offer beyond the core of the protocol: `--with`. */
+export type Extension =
+  | 'user-code'
+  | 'wait'
+  | 'ack'
+  | 'services'
+  | 'refresh'
+  | 'revoke'
+  | 'details'
+  | 'challenge'
+  | 'progress'
+  | 'cancel'
+  | 'qr'
+  | 'cors'
+  | 'device-grant'
+  | 'confirm';
+
+interface Group {
+  readonly name: string;
+  readonly extension?: Extension;
+}
 
 export interface Options {
-  /** Where the suite reaches the relay, without trailing slashes. */
-  readonly baseUrl: string;
   /** The relay's `OAUTH_BASE_URL`, without trailing slashes. */
-  readonly publicUrl: string;
+  readonly baseUrl: string;
   readonly unconfiguredUrl: string | undefined;
   readonly providerListen: { readonly host: string; readonly port: number };
   /** How the relay reaches the mock provider. */
   readonly providerUrl: string;
-  readonly serviceA: string;
-  readonly serviceB: string;
-  /** For the `challenge` group: PKCE with S256, and no secret. */
-  readonly serviceS256: string;
   readonly sessionSeconds: number;
   readonly sweepSeconds: number;
-  readonly pollSeconds: number;
   readonly maxSessions: number;
-  /** How long a device code gets its tokens again; 0: once. */
-  readonly grantRepeatSeconds: number;
-  readonly spread: Spread;
   /** A source address whose `X-Forwarded-For` the relay reads. */
   readonly proxyAddress: string | undefined;
   /** The groups to run; the others are `disabled`. */
   readonly groups: ReadonlySet<string>;
   /** The extensions that those groups check. */
   readonly extensions: ReadonlySet<Extension>;
-  readonly list: boolean;
   readonly printEnv: boolean;
-  readonly junitFile: string | undefined;
   readonly secretsFile: string | undefined;
   readonly answersFile: string | undefined;
 }
 
+/** The trusted proxy. No case starts a session from this address. */
+const DEFAULT_PROXY_ADDRESS = '127.255.0.1';
+
 const FLAGS = {
   /** Where a relay listens by default. */
   'base-url': { type: 'string', default: 'http://127.0.0.1:8080' },
-  'public-url': { type: 'string' },
   'unconfigured-url': { type: 'string' },
   'provider-listen': { type: 'string', default: '127.0.0.1:9797' },
-  'provider-url': { type: 'string' },
-  'service-a': { type: 'string', default: 'mal' },
-  'service-b': { type: 'string', default: 'anilist' },
-  'service-s256': { type: 'string', default: 'conformance-s256' },
   'session-seconds': { type: 'string', default: '600' },
   'sweep-seconds': { type: 'string', default: '0' },
-  'poll-seconds': { type: 'string', default: '50' },
   'max-sessions': { type: 'string', default: '5000' },
-  'grant-repeat-seconds': { type: 'string', default: '60' },
-  spread: { type: 'string', default: 'loopback' },
-  'proxy-address': { type: 'string' },
+  'proxy-address': { type: 'string', default: DEFAULT_PROXY_ADDRESS },
   only: { type: 'string' },
   except: { type: 'string' },
   with: { type: 'string' },
-  list: { type: 'boolean', default: false },
   'print-env': { type: 'boolean', default: false },
-  junit: { type: 'string' },
   'secrets-file': { type: 'string' },
   'answers-file': { type: 'string' },
 } as const;
-
-/** No case starts a session from this address. With `--spread loopback` it is the trusted proxy. */
-const DEFAULT_PROXY_ADDRESS = '127.255.0.1';
 
 /** The message names every problem of the command line. */
 export class BadOptions extends Error {}
@@ -86,16 +94,11 @@ export function parseOptions(args: readonly string[], all: readonly Group[]): Op
   if (!flags['base-url']) problems.push('--base-url is empty');
   const options = {
     ...readAddresses(flags, check),
-    ...readServices(flags, check),
     sessionSeconds: count('session-seconds', 10),
     sweepSeconds: count('sweep-seconds', 0),
-    pollSeconds: count('poll-seconds', 1),
     maxSessions: count('max-sessions', 1),
-    grantRepeatSeconds: count('grant-repeat-seconds', 0),
     ...chooseGroups(flags, check, all),
-    list: flags.list,
     printEnv: flags['print-env'],
-    junitFile: flags.junit,
     secretsFile: flags['secrets-file'],
     answersFile: flags['answers-file'],
   };
@@ -107,7 +110,7 @@ export function parseOptions(args: readonly string[], all: readonly Group[]): Op
 }
 
 type Flags = ReturnType<typeof readFlags>;
-type CountFlag = `${'session' | 'sweep' | 'poll' | 'grant-repeat'}-seconds` | 'max-sessions';
+type CountFlag = `${'session' | 'sweep'}-seconds` | 'max-sessions';
 /** Notes a problem unless the value is good, and returns the value. */
 type Check = (isGood: boolean, flag: keyof typeof FLAGS, value: string, wanted: string) => string;
 
@@ -124,38 +127,25 @@ function readFlags(args: readonly string[]) {
 }
 
 function readAddresses(flags: Flags, check: Check) {
-  const url = (flag: 'base-url' | 'public-url' | 'unconfigured-url' | 'provider-url') => {
+  const url = (flag: 'base-url' | 'unconfigured-url') => {
     const value = flags[flag];
     if (!value) return undefined;
-    return check(isHttpUrl(value), flag, value, HTTP_URL).replace(/\/+$/, '');
+    check(isHttpUrl(value), flag, value, HTTP_URL);
+    // Each start has a source address of its own, and the relay must be able to answer it.
+    const isReached = !isHttpUrl(value) || isLoopback(value);
+    return check(isReached, flag, value, 'on this machine').replace(/\/+$/, '');
   };
   const listen = flags['provider-listen'];
   const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(listen) ?? [];
   check(host !== '' && Number(port) <= 65_535, 'provider-listen', listen, 'HOST:PORT');
-  const spread = flags.spread as Spread;
-  const isSpread = ['loopback', 'forwarded', 'none'].includes(spread);
-  check(isSpread, 'spread', spread, 'loopback, forwarded or none');
-  const baseUrl = url('base-url') ?? '';
-  const isReached = spread !== 'loopback' || !isHttpUrl(baseUrl) || isLoopback(baseUrl);
-  check(isReached, 'spread', spread, `forwarded or none, since ${baseUrl} is not on this machine`);
-  const proxy = flags['proxy-address'] ?? (spread === 'loopback' ? DEFAULT_PROXY_ADDRESS : 'none');
+  const proxy = flags['proxy-address'];
   return {
-    baseUrl,
-    publicUrl: url('public-url') ?? baseUrl,
+    baseUrl: url('base-url') ?? '',
     unconfiguredUrl: url('unconfigured-url'),
     providerListen: { host: host.replace(/^\[|\]$/g, ''), port: Number(port) },
-    providerUrl: url('provider-url') ?? `http://${listen}`,
-    spread,
+    providerUrl: `http://${listen}`,
     proxyAddress: proxy === 'none' ? undefined : proxy,
   };
-}
-
-function readServices(flags: Flags, check: Check) {
-  const service = (flag: 'service-a' | 'service-b' | 'service-s256') =>
-    check(/^[\w-]+$/.test(flags[flag]), flag, flags[flag], 'a name of letters, digits, - and _');
-  const [serviceA, serviceB] = [service('service-a'), service('service-b')];
-  check(serviceA !== serviceB, 'service-b', serviceB, 'another than --service-a');
-  return { serviceA, serviceB, serviceS256: service('service-s256') };
 }
 
 function chooseGroups(flags: Flags, check: Check, all: readonly Group[]) {
@@ -194,7 +184,7 @@ function isLoopback(url: string): boolean {
 export function registrationAt(options: Options, service: string) {
   return {
     clientId: `conformance-${service}`,
-    clientSecret: service === options.serviceB ? `conformance-${service}-secret` : undefined,
+    clientSecret: service === SERVICE_B ? `conformance-${service}-secret` : undefined,
     authorizeUrl: `${options.providerUrl}/${service}/authorize`,
     tokenUrl: `${options.providerUrl}/${service}/token`,
   };
@@ -205,26 +195,21 @@ export const LISTED_ORIGINS = ['https://app.conformance.example', 'null'] as con
 
 /** The environment that the relay needs for a run, as `KEY=VALUE` lines: `--print-env`. */
 export function environmentLines(options: Options): string[] {
-  const { extensions } = options;
-  const proxies = trustedProxies(options);
+  const { extensions, proxyAddress, providerUrl } = options;
   return [
-    `OAUTH_BASE_URL=${options.publicUrl}`,
-    ...[options.serviceA, options.serviceB].flatMap((service) => providerLines(options, service)),
+    `OAUTH_BASE_URL=${options.baseUrl}`,
+    ...providerLines(options, SERVICE_A),
+    ...providerLines(options, SERVICE_B),
     `SESSION_SECONDS=${options.sessionSeconds}`,
-    `POLL_SECONDS=${options.pollSeconds}`,
     `MAX_SESSIONS=${options.maxSessions}`,
-    proxies && `TRUSTED_PROXY_CIDRS=${proxies}`,
-    extensions.has('device-grant') && `DEVICE_GRANT_REPEAT_SECONDS=${options.grantRepeatSeconds}`,
+    proxyAddress && `TRUSTED_PROXY_CIDRS=${proxyAddress}/32`,
     extensions.has('cors') && `CORS_ORIGINS=${LISTED_ORIGINS.join(',')}`,
     extensions.has('confirm') && 'CONFIRM=always',
-    extensions.has('revoke') && revokeLine(options),
+    // Only service B has a revocation endpoint.
+    extensions.has('revoke') &&
+      `${prefixOf(SERVICE_B)}REVOKE_URL=${providerUrl}/${SERVICE_B}/revoke`,
     ...(extensions.has('challenge') ? challengeLines(options) : []),
   ].filter((line) => typeof line === 'string');
-}
-
-/** Only service B has a revocation endpoint. */
-function revokeLine({ serviceB, providerUrl }: Options): string {
-  return `${prefixOf(serviceB)}REVOKE_URL=${providerUrl}/${serviceB}/revoke`;
 }
 
 function prefixOf(service: string): string {
@@ -233,11 +218,10 @@ function prefixOf(service: string): string {
 
 /** One provider more, which takes a challenge. */
 function challengeLines(options: Options): string[] {
-  const { serviceA, serviceB, serviceS256 } = options;
   return [
-    `PROVIDERS=${serviceA},${serviceB},${serviceS256}`,
-    ...providerLines(options, serviceS256),
-    `${prefixOf(serviceS256)}PKCE=S256`,
+    `PROVIDERS=${SERVICE_A},${SERVICE_B},${SERVICE_S256}`,
+    ...providerLines(options, SERVICE_S256),
+    `${prefixOf(SERVICE_S256)}PKCE=S256`,
   ];
 }
 
@@ -250,10 +234,4 @@ function providerLines(options: Options, service: string): string[] {
     `${prefix}AUTHORIZE_URL=${authorizeUrl}`,
     `${prefix}TOKEN_URL=${tokenUrl}`,
   ];
-}
-
-function trustedProxies({ spread, proxyAddress }: Options): string | undefined {
-  // Every address of this machine counts as the proxy. For a suite elsewhere the operator sets it.
-  if (spread === 'forwarded') return '127.0.0.0/8,::1/128';
-  return proxyAddress && `${proxyAddress}/${proxyAddress.includes(':') ? 128 : 32}`;
 }

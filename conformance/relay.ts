@@ -6,12 +6,12 @@ import {
   type Answer,
   type Call,
   type ClientAddress,
-  type ClientAddresses,
   FORM,
   formCall,
+  type NextAddress,
   send as sendHttp,
 } from './http.ts';
-import type { Options } from './options.ts';
+import { type Options, POLL_SECONDS, SERVICE_A } from './options.ts';
 import type { RecordAnswer, Secrets } from './records.ts';
 
 export interface Session {
@@ -30,7 +30,7 @@ export interface Session {
 /** What the relay clients of all cases share. */
 export interface Shared {
   readonly options: Options;
-  readonly addresses: ClientAddresses;
+  readonly nextAddress: NextAddress;
   readonly secrets: Secrets;
   readonly recordAnswer: RecordAnswer;
   /** By poll secret: every session of the suite that may be open. The `cap` group counts with them. */
@@ -69,7 +69,7 @@ const CLEAN_UP_MS = 5_000;
 
 export type Relay = ReturnType<typeof createRelay>;
 
-export function createRelay({ options, addresses, secrets, recordAnswer, live }: Shared) {
+export function createRelay({ options, nextAddress, secrets, recordAnswer, live }: Shared) {
   const own = new Map<string, Session>();
   const cancelled = new Set<string>();
   const cookies = new Map<string, string>();
@@ -91,8 +91,7 @@ export function createRelay({ options, addresses, secrets, recordAnswer, live }:
   const send = (call: Call) => sendTo(options.baseUrl, call);
 
   /** `POST /auth/start`. A string is sent as it is, anything else as JSON. */
-  const postStart = async (body: unknown, address?: ClientAddress): Promise<Answer> => {
-    const from = address ?? (await addresses.next());
+  const postStart = async (body: unknown, from = nextAddress()): Promise<Answer> => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const answer = await send({ method: 'POST', path: '/auth/start', body: text, from });
     const session = readSession(answer, from);
@@ -101,7 +100,7 @@ export function createRelay({ options, addresses, secrets, recordAnswer, live }:
     return answer;
   };
   const poll = async (session: Session, call: Partial<Call> = {}): Promise<Answer> => {
-    const timeoutMs = options.pollSeconds * 1000 + POLL_MARGIN_MS;
+    const timeoutMs = POLL_SECONDS * 1000 + POLL_MARGIN_MS;
     const answer = await send({ path: resultPath(session), timeoutMs, ...call });
     if (answer.status === 410) forget(session);
     if (answer.status === 200 && !own.get(session.pollSecret)?.mayRepeat) forget(session);
@@ -130,7 +129,7 @@ export function createRelay({ options, addresses, secrets, recordAnswer, live }:
   };
 
   return {
-    addresses,
+    nextAddress,
     /** Every session of the suite that may be open, other cases' included. */
     liveSessions: () => [...live.values()],
     keep,
@@ -139,7 +138,7 @@ export function createRelay({ options, addresses, secrets, recordAnswer, live }:
     postStart,
     /** A start that must be accepted, for service A unless another is named. */
     async start({ from, ...fields }: StartFields = {}): Promise<Session> {
-      const answer = await postStart({ service: options.serviceA, ...fields }, from);
+      const answer = await postStart({ service: SERVICE_A, ...fields }, from);
       const { session } = readJson(answer);
       return present('a session and a link with a state', own.get(String(session)));
     },

@@ -4,7 +4,6 @@
  * README.md says how to run it.
  */
 
-import { writeFileSync } from 'node:fs';
 import { GROUPS } from './groups/index.ts';
 import { createClientAddresses, send } from './http.ts';
 import { createMockProvider } from './mock-provider.ts';
@@ -14,10 +13,11 @@ import {
   type Options,
   parseOptions,
   registrationAt,
+  SERVICE_B,
 } from './options.ts';
 import { createRecordAnswer, createSecrets } from './records.ts';
 import { createRelay, type Session } from './relay.ts';
-import { createReport, listing, type Report } from './report.ts';
+import { createReport, type Report } from './report.ts';
 import { runGroups } from './runner.ts';
 import { noteControl } from './slowness.ts';
 
@@ -33,24 +33,22 @@ class CannotRun extends Error {}
 
 async function main(args: readonly string[]): Promise<number> {
   const options = parseOptions(args, GROUPS);
-  if (options.list || options.printEnv) {
-    const lines = options.list ? listing(GROUPS) : environmentLines(options);
-    console.log(lines.join('\n'));
+  if (options.printEnv) {
+    console.log(environmentLines(options).join('\n'));
     return PASSED;
   }
   const report = await runAll(options);
-  if (options.junitFile) writeFileSync(options.junitFile, report.junit());
   console.log(report.closingLine());
   return exitCode(report);
 }
 
 async function runAll(options: Options): Promise<Report> {
   const secrets = createSecrets(options.secretsFile);
-  secrets.note(registrationAt(options, options.serviceB).clientSecret ?? '');
+  secrets.note(registrationAt(options, SERVICE_B).clientSecret ?? '');
   const shared = {
     options,
     secrets,
-    addresses: createClientAddresses(options.spread),
+    nextAddress: createClientAddresses(),
     recordAnswer: createRecordAnswer(options.answersFile),
     live: new Map<string, Session>(),
   };

@@ -1,8 +1,9 @@
 /** What a case and a group are, and how the groups are run. */
 
 import { Mismatch, Skip } from './expect.ts';
+import { NoAnswer } from './http.ts';
 import type { MockProvider } from './mock-provider.ts';
-import type { Options } from './options.ts';
+import type { Extension, Options } from './options.ts';
 import type { Relay } from './relay.ts';
 
 /** What a case works with. Each case has a relay client of its own, which cleans up after it. */
@@ -29,23 +30,6 @@ export function cases(
   return list;
 }
 
-/** What a relay may offer beyond the core of the protocol: `--with`. */
-export type Extension =
-  | 'user-code'
-  | 'wait'
-  | 'ack'
-  | 'services'
-  | 'refresh'
-  | 'revoke'
-  | 'details'
-  | 'challenge'
-  | 'progress'
-  | 'cancel'
-  | 'qr'
-  | 'cors'
-  | 'device-grant'
-  | 'confirm';
-
 export interface Group {
   readonly name: string;
   readonly about: string;
@@ -65,7 +49,6 @@ export type Status = 'pass' | 'fail' | 'skip' | 'error' | 'disabled';
 
 export interface Outcome {
   readonly status: Status;
-  readonly seconds: number;
   /** Why it is no pass, line by line. */
   readonly detail: readonly string[];
 }
@@ -87,7 +70,7 @@ export async function runGroups(run: Run): Promise<void> {
   const { groups, options, report } = run;
   const chosen = groups.filter(({ name }) => options.groups.has(name));
   for (const one of groups.filter((group) => !chosen.includes(group)).flatMap((g) => g.cases)) {
-    report(one, { status: 'disabled', seconds: 0, detail: [] });
+    report(one, { status: 'disabled', detail: [] });
   }
   const of = (when: Group['when']) => chosen.filter((group) => group.when === when);
   const runAtOnce = (some: readonly Group[]) =>
@@ -97,8 +80,7 @@ export async function runGroups(run: Run): Promise<void> {
   };
   const lifetimeEndsAt = performance.now() + options.sessionSeconds * 1000;
   const lifetime = runAtOnce(of('lifetime'));
-  // With one client address, groups that run at once would use up each other's starts.
-  await (options.spread === 'none' ? runInTurn : runAtOnce)(of(undefined));
+  await runAtOnce(of(undefined));
   if (performance.now() + ALONE_MS > lifetimeEndsAt) await lifetime;
   await runInTurn(of('alone'));
   await lifetime;
@@ -111,12 +93,10 @@ async function runGroup(run: Run, { cases, parallel }: Group): Promise<void> {
 
 async function runCase({ createKit, report }: Run, one: Case): Promise<void> {
   const kit = createKit();
-  const startedAt = performance.now();
   const [status, detail] = await one.run(kit).then(() => PASS, judge);
-  const seconds = (performance.now() - startedAt) / 1000;
   // Sessions that cannot be cleaned up stay known, and the `cap` group counts with them.
   await kit.relay.cleanUp().catch(() => undefined);
-  report(one, { status, seconds, detail });
+  report(one, { status, detail });
 }
 
 type Verdict = readonly [Status, detail: readonly string[]];
@@ -125,6 +105,7 @@ const PASS: Verdict = ['pass', []];
 
 function judge(error: unknown): Verdict {
   if (error instanceof Skip) return ['skip', [error.message]];
+  if (error instanceof NoAnswer) return ['fail', [error.message]];
   if (error instanceof Mismatch) {
     return ['fail', [error.subject, `expected ${error.expected}`, `got      ${error.got}`]];
   }

@@ -34,8 +34,8 @@ export function typeCode({ relay }: Kit, code: string): Promise<Answer> {
 export function expectRedirectToCode({ options }: Kit, answer: Answer, userCode: string): void {
   holds('status', [302, 303].includes(answer.status), '302 or 303', answer.status);
   const location = present('Location', answer.headers.location);
-  const { pathname } = new URL(location, `${options.publicUrl}/link`);
-  const basePath = new URL(options.publicUrl).pathname.replace(/\/$/, '');
+  const { pathname } = new URL(location, `${options.baseUrl}/link`);
+  const basePath = new URL(options.baseUrl).pathname.replace(/\/$/, '');
   equal('Location', pathname, `${basePath}${codePath(userCode)}`);
 }
 

@@ -10,7 +10,7 @@ import {
   matches,
   present,
 } from '../expect.ts';
-import { registrationAt } from '../options.ts';
+import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
 import type { Session } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 
@@ -28,7 +28,7 @@ async function redirectParameters({ relay, options }: Kit, session: Session) {
 function commonParameters({ options }: Kit, { service, state }: Session): [string, string][] {
   return [
     ['client_id', registrationAt(options, service).clientId],
-    ['redirect_uri', `${options.publicUrl}/auth/${service}/callback`],
+    ['redirect_uri', `${options.baseUrl}/auth/${service}/callback`],
     ['response_type', 'code'],
     ['state', state],
   ];
@@ -52,7 +52,7 @@ export const authorize = cases((test) => {
   });
 
   test('What the browser does: provider B: 302 to the authorization endpoint with exactly four parameters, no PKCE, no scope', async (kit) => {
-    const session = await kit.relay.start({ service: kit.options.serviceB });
+    const session = await kit.relay.start({ service: SERVICE_B });
     const parameters = await redirectParameters(kit, session);
     equal('parameters', parameters, commonParameters(kit, session).sort());
   });
@@ -83,18 +83,18 @@ export const authorize = cases((test) => {
 
 export const authorizeRefused = cases((test) => {
   test('What the browser does: a state that is unknown, empty or missing: 404 page, link no longer valid', async (kit) => {
-    const { relay, options } = kit;
+    const { relay } = kit;
     const { state } = await relay.start();
     const wrong = [state.slice(0, -1), `${state}A`, 'A'.repeat(24), ''];
     const queries = wrong.map((each) => `?${new URLSearchParams({ state: each })}`);
     for (const query of [...queries, '']) {
-      expectInvalidLink(await relay.send({ path: `/auth/${options.serviceA}${query}` }));
+      expectInvalidLink(await relay.send({ path: `/auth/${SERVICE_A}${query}` }));
     }
   });
 
   test("What the browser does: the state of another service's session: 404 page, link no longer valid", async (kit) => {
-    const { relay, options } = kit;
-    const services = [options.serviceA, options.serviceB];
+    const { relay } = kit;
+    const services = [SERVICE_A, SERVICE_B];
     for (const service of services) {
       const session = await relay.start({ service });
       const other = services.find((each) => each !== service) ?? '';
@@ -112,7 +112,7 @@ export const authorizeRefused = cases((test) => {
 
   test('Everywhere: a service that is not enabled: 404 page not found, plain text, even with a valid state', async (kit) => {
     const session = await kit.relay.start();
-    const similar = kit.options.serviceA.toUpperCase();
+    const similar = SERVICE_A.toUpperCase();
     for (const service of ['nosuch', similar, 'constructor', 'favicon.ico']) {
       expectNotFound(await kit.relay.open({ ...session, service }));
     }

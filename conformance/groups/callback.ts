@@ -17,13 +17,14 @@ import {
   matches,
 } from '../expect.ts';
 import { json } from '../mock-provider.ts';
+import { SERVICE_A, SERVICE_B } from '../options.ts';
 import type { Parameters } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 
 /** With either service: this callback ends the session with this page and error, and no exchange is made. */
 async function expectError(kit: Kit, parameters: Parameters, page: FailurePage, error: string) {
-  const { relay, options } = kit;
-  for (const service of [options.serviceA, options.serviceB]) {
+  const { relay } = kit;
+  for (const service of [SERVICE_A, SERVICE_B]) {
     const session = await relay.start({ service });
     expectFailurePage(await relay.callback(session, parameters), page);
     expectRequests(kit, parameters.code ?? '', 0);
@@ -48,8 +49,8 @@ export const callback = cases((test) => {
   });
 
   test('What the browser does: the exchange fails: 502 page, and the device gets exchange_failed', async (kit) => {
-    const { relay, provider, options } = kit;
-    for (const service of [options.serviceA, options.serviceB]) {
+    const { relay, provider } = kit;
+    for (const service of [SERVICE_A, SERVICE_B]) {
       const session = await relay.start({ service });
       const code = provider.issue(json({ error: 'invalid_grant' }, 400));
       expectFailurePage(await relay.callback(session, { code }), EXCHANGE_FAILED);
@@ -76,11 +77,11 @@ export const callback = cases((test) => {
 
 export const callbackPages = cases((test) => {
   test('What the browser does: every page of the callback is text/html; charset=utf-8', async (kit) => {
-    const { relay, provider, options } = kit;
+    const { relay, provider } = kit;
     const failing = provider.issue(json({}, 500));
     const { code } = provider.issueCode();
     const errors: Parameters[] = [{ error: 'access_denied' }, { error: 'x' }, {}];
-    const answers = [await relay.send({ path: `/auth/${options.serviceA}/callback?code=x` })];
+    const answers = [await relay.send({ path: `/auth/${SERVICE_A}/callback?code=x` })];
     for (const parameters of [...errors, { code: failing }, { code }]) {
       const session = await relay.start();
       answers.push(await relay.callback(session, parameters));
@@ -107,19 +108,19 @@ export const callbackPages = cases((test) => {
 
 export const callbackRefused = cases((test) => {
   test('What the browser does: a state that is unknown, empty or missing: 404 page, and no exchange', async (kit) => {
-    const { relay, provider, options } = kit;
+    const { relay, provider } = kit;
     const { code } = provider.issueCode();
     const states = [...times(10, () => crypto.randomUUID().slice(0, 24)), ''];
     for (const ending of [...states.map((state) => `&state=${state}`), '']) {
-      const path = `/auth/${options.serviceA}/callback?code=${code}${ending}`;
+      const path = `/auth/${SERVICE_A}/callback?code=${code}${ending}`;
       expectInvalidLink(await relay.send({ path }));
     }
     expectRequests(kit, code, 0);
   });
 
   test("What the browser does: the state of another service's session: 404 page and no exchange; the session stays pending", async (kit) => {
-    const { relay, provider, options } = kit;
-    const services = [options.serviceA, options.serviceB];
+    const { relay, provider } = kit;
+    const services = [SERVICE_A, SERVICE_B];
     for (const service of services) {
       const session = await relay.start({ service });
       const { code, tokens } = provider.issueCode();
@@ -158,13 +159,13 @@ export const callbackRefused = cases((test) => {
   });
 
   test('What the browser does: a failed exchange and a missing code are final: a good code afterwards is too late', async (kit) => {
-    const { relay, provider, options } = kit;
+    const { relay, provider } = kit;
     const failing = provider.issue(json({}, 500));
     for (const [parameters, error] of [
       [{ code: failing }, 'exchange_failed'],
       [{}, 'missing_code'],
     ] as const) {
-      const session = await relay.start({ service: options.serviceB });
+      const session = await relay.start({ service: SERVICE_B });
       await relay.callback(session, parameters);
       const { code } = provider.issueCode();
       expectInvalidLink(await relay.callback(session, { code }));
@@ -184,10 +185,10 @@ export const callbackRefused = cases((test) => {
   });
 
   test('Everywhere: a service that is not enabled: 404 page not found, plain text, even with a valid state', async (kit) => {
-    const { relay, provider, options } = kit;
+    const { relay, provider } = kit;
     const session = await relay.start();
     const { code } = provider.issueCode();
-    for (const service of ['nosuch', options.serviceA.toUpperCase(), 'start', 'result', 'done']) {
+    for (const service of ['nosuch', SERVICE_A.toUpperCase(), 'start', 'result', 'done']) {
       expectNotFound(await relay.callback({ ...session, service }, { code }));
     }
     expectRequests(kit, code, 0);

@@ -15,7 +15,7 @@ import {
   present,
   readLocation,
 } from '../expect.ts';
-import { registrationAt } from '../options.ts';
+import { registrationAt, SERVICE_A, SERVICE_B, SERVICE_S256 } from '../options.ts';
 import { resultPath } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 import { listServices } from './services.ts';
@@ -24,16 +24,16 @@ import { listServices } from './services.ts';
 const makeChallenge = () =>
   createHash('sha256').update(randomBytes(48).toString('base64url')).digest('base64url');
 
-async function startBlind({ relay, options }: Kit, asked: object = {}) {
+async function startBlind({ relay }: Kit, asked: object = {}) {
   const challenge = makeChallenge();
-  const session = await relay.start({ service: options.serviceS256, challenge, ...asked });
+  const session = await relay.start({ service: SERVICE_S256, challenge, ...asked });
   return { session, challenge };
 }
 
 /** What the device needs for the exchange. */
 function codeResult({ options }: Kit, code: string) {
-  const { clientId, tokenUrl } = registrationAt(options, options.serviceS256);
-  const redirectUri = `${options.publicUrl}/auth/${options.serviceS256}/callback`;
+  const { clientId, tokenUrl } = registrationAt(options, SERVICE_S256);
+  const redirectUri = `${options.baseUrl}/auth/${SERVICE_S256}/callback`;
   return { code, tokenUrl, clientId, redirectUri };
 }
 
@@ -43,7 +43,7 @@ const refusalOf = ({ relay }: Kit, service: string, challenge: unknown) =>
 export const challenge = cases((test) => {
   test('docs/extensions.md "Services": the service says that it takes a challenge', async (kit) => {
     const listed = await listServices(kit);
-    const found = listed.find(({ service }) => service === kit.options.serviceS256);
+    const found = listed.find(({ service }) => service === SERVICE_S256);
     equal('blind', present('the service with S256', found).blind, 'can');
   });
 
@@ -96,21 +96,20 @@ export const challenge = cases((test) => {
   });
 
   test('docs/extensions.md "Blind sign-ins": a malformed challenge is refused and never ignored: 400 Invalid challenge', async (kit) => {
-    const { serviceA, serviceS256 } = kit.options;
     const good = makeChallenge();
     const short = good.slice(1);
     // Its last character has four bits of the digest and two that are 0.
     const tooManyBits = `${good.slice(0, -1)}N`;
     const texts = [short, `${good}A`, '', `+${short}`, `${good}=`, `${good}\n`, tooManyBits];
     for (const wrong of [...texts, 1, true, null, [good]]) {
-      for (const service of [serviceS256, serviceA]) {
+      for (const service of [SERVICE_S256, SERVICE_A]) {
         expectText(await refusalOf(kit, service, wrong), 400, 'Invalid challenge');
       }
     }
   });
 
   test('docs/extensions.md "Blind sign-ins": a provider with a client secret, or without S256: 400 Challenge not supported', async (kit) => {
-    for (const service of [kit.options.serviceB, kit.options.serviceA]) {
+    for (const service of [SERVICE_B, SERVICE_A]) {
       expectText(await refusalOf(kit, service, makeChallenge()), 400, 'Challenge not supported');
     }
   });

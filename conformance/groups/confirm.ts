@@ -3,6 +3,7 @@
 import { expectResult, expectSignsIn } from '../device.ts';
 import { equal, expectInvalidLink, expectNotFound, expectStatus } from '../expect.ts';
 import { formCall } from '../http.ts';
+import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { callbackPath, linkPath } from '../relay.ts';
 import { cases } from '../runner.ts';
 import {
@@ -15,8 +16,8 @@ import {
 
 export const confirm = cases((test) => {
   test('What the browser does: the link asks; the page contains no state and no poll secret; opening it changes nothing', async (kit) => {
-    const { relay, options } = kit;
-    for (const service of [options.serviceA, options.serviceB]) {
+    const { relay } = kit;
+    for (const service of [SERVICE_A, SERVICE_B]) {
       const session = await relay.start({ service });
       for (const _ of [1, 2]) expectConfirmationPage(await relay.open(session), session);
     }
@@ -56,7 +57,7 @@ export const confirm = cases((test) => {
   });
 
   test('What the browser does: Decline: a page, also when it is repeated, and the waiting device gets access_denied at once', async (kit) => {
-    const session = await kit.relay.start({ service: kit.options.serviceB });
+    const session = await kit.relay.start({ service: SERVICE_B });
     await expectDeclined(kit, session);
     await expectSameEnding(kit, session);
   });
@@ -76,9 +77,9 @@ export const confirm = cases((test) => {
   });
 
   test('Everywhere: an unknown state or another service: 404 page; an unknown service: 404 text; another method: 405', async (kit) => {
-    const { relay, options } = kit;
+    const { relay } = kit;
     const session = await relay.start();
-    const other = { ...session, service: options.serviceB };
+    const other = { ...session, service: SERVICE_B };
     expectInvalidLink(await relay.open({ ...session, state: 'A'.repeat(24) }));
     expectInvalidLink(await relay.open(other));
     expectInvalidLink(await relay.decide(other, 'continue'));

@@ -3,7 +3,7 @@
 import { HELD_MS } from '../device.ts';
 import { equal, expectStatus, holds, matches, readJson } from '../expect.ts';
 import type { Answer } from '../http.ts';
-import { LISTED_ORIGINS } from '../options.ts';
+import { LISTED_ORIGINS, SERVICE_A } from '../options.ts';
 import { linkPath, resultPath } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 
@@ -53,7 +53,7 @@ export const cors = cases((test) => {
   test('On request: a listed origin may read the answers, refusals included', async ({ relay }) => {
     for (const origin of LISTED_ORIGINS) {
       const headers = { Origin: origin };
-      const from = await relay.addresses.next();
+      const from = relay.nextAddress();
       const post = { method: 'POST', path: '/auth/start', headers, from };
       const refused = await relay.send({ ...post, body: '{' });
       expectStatus(refused, 400);
@@ -67,7 +67,7 @@ export const cors = cases((test) => {
   });
 
   test('On request: an origin that is not listed gets no CORS header, and OPTIONS is 405 as without CORS', async (kit) => {
-    const { relay, options } = kit;
+    const { relay } = kit;
     for (const origin of UNLISTED_ORIGINS) {
       for (const { method, path } of DEVICE_ROUTES) {
         const answer = await preflight(kit, path, method, origin);
@@ -78,7 +78,7 @@ export const cors = cases((test) => {
       const path = `/auth/result?${new URLSearchParams({ session: `${pollSecret}x` })}`;
       expectNoCors(await relay.send({ path, headers: { Origin: origin } }));
     }
-    const plain = await relay.postStart({ service: options.serviceA });
+    const plain = await relay.postStart({ service: SERVICE_A });
     readJson(plain);
     expectNoCors(plain);
   });

@@ -12,6 +12,7 @@ import {
 } from '../device.ts';
 import { equal, expectRetryAfter, holds, matches } from '../expect.ts';
 import { FORM, formCall } from '../http.ts';
+import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 import { continueToProvider, expectConfirmationPage, openCode } from '../user.ts';
 import { USER_CODE } from './user-code.ts';
@@ -20,7 +21,7 @@ const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 async function readMetadata({ relay, options }: Kit, path: string, service: string) {
   const metadata = readOAuth(await relay.send({ path, atRoot: true }), 200);
-  const issuer = `${options.publicUrl}/oauth2/${service}`;
+  const issuer = `${options.baseUrl}/oauth2/${service}`;
   for (const [member, expected] of Object.entries({
     issuer,
     token_endpoint: `${issuer}/token`,
@@ -38,12 +39,12 @@ async function readMetadata({ relay, options }: Kit, path: string, service: stri
 export const deviceAuthorization = cases((test) => {
   test('RFC 8628 §3.2; RFC 8628 §6.1: device_code, user_code, both verification URIs, expires_in and interval; no-store', async (kit) => {
     const { options } = kit;
-    for (const service of [options.serviceA, options.serviceB]) {
+    for (const service of [SERVICE_A, SERVICE_B]) {
       const { fields } = await startGrant(kit, { service });
       matches('user_code', String(fields.user_code), USER_CODE);
       matches('device_code', String(fields.device_code), /^[\w-]{24,}$/);
-      equal('verification_uri', fields.verification_uri, `${options.publicUrl}/link`);
-      const complete = `${options.publicUrl}/L/${fields.user_code}`;
+      equal('verification_uri', fields.verification_uri, `${options.baseUrl}/link`);
+      const complete = `${options.baseUrl}/L/${fields.user_code}`;
       equal('verification_uri_complete', fields.verification_uri_complete, complete);
       equal('expires_in', fields.expires_in, options.sessionSeconds);
       // Without it a client might not wait at all.
@@ -62,7 +63,7 @@ export const deviceAuthorization = cases((test) => {
 
   test('RFC 8628 §3.3: the code opens a page that names the device and redirects to the provider', async (kit) => {
     const body = 'device=Living+room';
-    const { session } = await startGrant(kit, { body, service: kit.options.serviceB });
+    const { session } = await startGrant(kit, { body, service: SERVICE_B });
     const page = await openCode(kit, session.userCode, session.from);
     expectConfirmationPage(page, session);
     holds('page', page.body.includes('Living room'), 'the name of the device', 'none');
@@ -70,14 +71,14 @@ export const deviceAuthorization = cases((test) => {
   });
 
   test('RFC 6749 §5.2; RFC 6749 §3.2: a repeated parameter, broken JSON and a body of 100 kB: 400 invalid_request', async (kit) => {
-    const { relay, options } = kit;
-    const form = formCall(devicePath(options.serviceA), {});
+    const { relay } = kit;
+    const form = formCall(devicePath(SERVICE_A), {});
     for (const call of [
       { body: 'scope=a&scope=b' },
       { body: '{', headers: JSON_TYPE },
       { body: `x=${'y'.repeat(100_000)}` },
     ]) {
-      const from = await relay.addresses.next();
+      const from = relay.nextAddress();
       expectOAuthError(await relay.send({ ...form, ...call, from }), 'invalid_request');
     }
   });
@@ -93,11 +94,11 @@ export const deviceAuthorization = cases((test) => {
   });
 
   test('RFC 6749 §3.2: an unknown service or path: 404 JSON; another method than POST: 405 JSON', async (kit) => {
-    const { relay, options } = kit;
+    const { relay } = kit;
     for (const path of [devicePath('nosuch'), tokenPath('nosuch'), '/oauth2/', '/oauth2/x/y/z']) {
       readOAuth(await relay.send(formCall(path, { grant_type: DEVICE_CODE })), 404);
     }
-    for (const path of [devicePath(options.serviceA), tokenPath(options.serviceA)]) {
+    for (const path of [devicePath(SERVICE_A), tokenPath(SERVICE_A)]) {
       for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
         const answer = await relay.send({ method, path });
         readOAuth(answer, 405);
@@ -109,9 +110,9 @@ export const deviceAuthorization = cases((test) => {
   test('RFC 8414 §2; RFC 8414 §3; RFC 8628 §4: each service has its own issuer, with the same metadata at both well-known URIs', async (kit) => {
     const { relay, options } = kit;
     const basePath = (url: string) => new URL(url).pathname.replace(/\/$/, '');
-    const issuerPath = `${basePath(options.publicUrl)}/oauth2`;
+    const issuerPath = `${basePath(options.baseUrl)}/oauth2`;
     const wellKnown = `/.well-known/oauth-authorization-server${issuerPath}`;
-    for (const service of [options.serviceA, options.serviceB]) {
+    for (const service of [SERVICE_A, SERVICE_B]) {
       const metadata = await readMetadata(kit, `${wellKnown}/${service}`, service);
       const below = `${basePath(options.baseUrl)}/oauth2/${service}`;
       const openid = await readMetadata(kit, `${below}/.well-known/openid-configuration`, service);

@@ -5,7 +5,7 @@ import { expectOAuthError, expectRequests, readOAuth, refresh, tokenPath } from 
 import { between, equal, expectRetryAfter, matches } from '../expect.ts';
 import { formCall } from '../http.ts';
 import { after, hangUp, json, redirect, text } from '../mock-provider.ts';
-import { registrationAt } from '../options.ts';
+import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 
 async function expectRefreshed(kit: Kit, service: string, token: string, fields: object) {
@@ -19,7 +19,7 @@ const BURST = 10;
 export const deviceRefresh = cases((test) => {
   test('RFC 6749 §6: token and scope go to the provider with the client id and secret; its answer goes to the device', async (kit) => {
     const { provider, options } = kit;
-    for (const service of [options.serviceA, options.serviceB]) {
+    for (const service of [SERVICE_A, SERVICE_B]) {
       const tokens = provider.makeOAuthTokens();
       const token = provider.issue(json({ ...tokens, novel: 'x' }));
       const offered = { client_id: 'offered', client_secret: 'offered', scope: 'read' };
@@ -35,48 +35,48 @@ export const deviceRefresh = cases((test) => {
   });
 
   test('RFC 6749 §6: without a new refresh token from the provider the device gets none; JSON works like a form', async (kit) => {
-    const { relay, provider, options } = kit;
+    const { relay, provider } = kit;
     const { access_token } = provider.makeOAuthTokens();
     const token = provider.issue(json({ access_token, token_type: 'Bearer' }));
     const body = JSON.stringify({ grant_type: 'refresh_token', refresh_token: token });
     const headers = { 'Content-Type': 'application/json' };
-    const path = tokenPath(options.serviceB);
+    const path = tokenPath(SERVICE_B);
     const fields = readOAuth(await relay.send({ method: 'POST', path, body, headers }), 200);
     equal('fields', fields, { access_token, token_type: 'Bearer', scope: '' });
   });
 
   test('docs/device-grant.md "Refreshing": refreshes with one token at once: the provider is asked once, and all get its answer', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const tokens = provider.makeOAuthTokens();
     const token = provider.issue(after(800, json(tokens)));
-    await Promise.all(times(5, () => expectRefreshed(kit, options.serviceA, token, tokens)));
+    await Promise.all(times(5, () => expectRefreshed(kit, SERVICE_A, token, tokens)));
     expectRequests(kit, token, 1);
   });
 
   test('docs/device-grant.md "Refreshing": a repeat within 30 s gets the same answer, tokens or error, without asking the provider', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const tokens = provider.makeOAuthTokens();
     const good = provider.issue(json(tokens));
     const bad = provider.issue(json({ error: 'invalid_grant' }, 400));
     for (const pauseMs of [0, 1_000, 3_000]) {
       await sleep(pauseMs);
-      await expectRefreshed(kit, options.serviceA, good, tokens);
-      expectOAuthError(await refresh(kit, options.serviceB, bad), 'invalid_grant');
+      await expectRefreshed(kit, SERVICE_A, good, tokens);
+      expectOAuthError(await refresh(kit, SERVICE_B, bad), 'invalid_grant');
     }
     for (const token of [good, bad]) expectRequests(kit, token, 1);
   });
 
   test('docs/device-grant.md "Refreshing": after 30 s the provider is asked again', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const token = provider.issue(json({ error: 'invalid_grant' }, 400));
-    expectOAuthError(await refresh(kit, options.serviceA, token), 'invalid_grant');
+    expectOAuthError(await refresh(kit, SERVICE_A, token), 'invalid_grant');
     await sleep((REPEAT_SECONDS + 3) * 1000);
-    await refresh(kit, options.serviceA, token);
+    await refresh(kit, SERVICE_A, token);
     expectRequests(kit, token, 2);
   });
 
   test("RFC 6749 §5.2; RFC 6749 §6: the provider's error is passed on as 400, whatever its status; its description is not", async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const description = 'conformance-words-of-a-provider';
     for (const [error, status] of [
       ['invalid_grant', 400],
@@ -85,39 +85,39 @@ export const deviceRefresh = cases((test) => {
       ['invalid_scope', 400],
     ] as const) {
       const token = provider.issue(json({ error, error_description: description }, status));
-      const answer = await refresh(kit, options.serviceB, token);
+      const answer = await refresh(kit, SERVICE_B, token);
       expectOAuthError(answer, error);
       equal("the provider's description", answer.body.includes(description), false);
     }
   });
 
   test('docs/device-grant.md "Refreshing": an error in other words is never invalid_grant: 401 is invalid_client, 400 is 503 temporarily_unavailable', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const other = { error: 'conformance-error-of-a-provider', message: 'no' };
     const unauthorized = provider.issue(json(other, 401));
-    expectOAuthError(await refresh(kit, options.serviceB, unauthorized), 'invalid_client');
+    expectOAuthError(await refresh(kit, SERVICE_B, unauthorized), 'invalid_client');
     for (const reply of [json(other, 400), json(other, 403), json(other)]) {
-      const answer = await refresh(kit, options.serviceB, provider.issue(reply));
+      const answer = await refresh(kit, SERVICE_B, provider.issue(reply));
       expectOAuthError(answer, 'temporarily_unavailable', 503);
     }
   });
 
   test('docs/device-grant.md "Refreshing": a provider that fails: 503 temporarily_unavailable, never invalid_grant; the next refresh asks it again', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const statuses = [500, 502, 429].map((status) => json({}, status));
     for (const reply of [hangUp, ...statuses, redirect(302, 'trap'), text('<html>')]) {
       const token = provider.issue(reply);
-      const answer = await refresh(kit, options.serviceA, token);
+      const answer = await refresh(kit, SERVICE_A, token);
       expectOAuthError(answer, 'temporarily_unavailable', 503);
       provider.recover(token);
-      readOAuth(await refresh(kit, options.serviceA, token), 200);
+      readOAuth(await refresh(kit, SERVICE_A, token), 200);
     }
   });
 
   test('RFC 6749 §5.2; RFC 6749 §3.2: no refresh token, an empty one, or two: invalid_request, and the provider is not asked', async (kit) => {
-    const { relay, provider, options } = kit;
+    const { relay, provider } = kit;
     const token = provider.issue(json(provider.makeOAuthTokens()));
-    const { body = '', ...form } = formCall(tokenPath(options.serviceA), {
+    const { body = '', ...form } = formCall(tokenPath(SERVICE_A), {
       grant_type: 'refresh_token',
     });
     const two = `${body}&refresh_token=${token}&refresh_token=${token}`;
@@ -128,12 +128,12 @@ export const deviceRefresh = cases((test) => {
   });
 
   test('docs/device-grant.md "Refreshing": refreshes have a limit of their own for each address: 429 slow_down with Retry-After', async (kit) => {
-    const { relay, provider, options } = kit;
-    const from = await relay.addresses.unused();
+    const { relay, provider } = kit;
+    const from = relay.nextAddress();
     // All at once: on a slow machine a bucket fills as fast as one refresh follows another.
     const asked = times(2 * BURST, () => {
       const token = provider.issue(json(provider.makeOAuthTokens()));
-      return refresh(kit, options.serviceA, token, { from });
+      return refresh(kit, SERVICE_A, token, { from });
     });
     const answers = await Promise.all(asked);
     const refused = answers.filter(({ status }) => status !== 200);

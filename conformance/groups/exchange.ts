@@ -27,7 +27,7 @@ import {
   text,
   tokenResponse,
 } from '../mock-provider.ts';
-import { registrationAt } from '../options.ts';
+import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
 import type { Session } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 
@@ -44,7 +44,7 @@ function expectForm(kit: Kit, session: Session, code: string, more: Record<strin
     grant_type: 'authorization_code',
     code,
     client_id: registrationAt(options, session.service).clientId,
-    redirect_uri: `${options.publicUrl}/auth/${session.service}/callback`,
+    redirect_uri: `${options.baseUrl}/auth/${session.service}/callback`,
     ...more,
   };
   const form = readRequest(kit, code).form.map((field) => [...field]);
@@ -54,7 +54,7 @@ function expectForm(kit: Kit, session: Session, code: string, more: Record<strin
 export const requests = cases((test) => {
   test('The exchange: POST to the token endpoint, form-encoded without a charset, accepting application/json', async (kit) => {
     const { options } = kit;
-    for (const service of [options.serviceA, options.serviceB]) {
+    for (const service of [SERVICE_A, SERVICE_B]) {
       const { code } = await signIn(kit, service);
       const { method, path, headers } = readRequest(kit, code);
       equal('method', method, 'POST');
@@ -72,9 +72,8 @@ export const requests = cases((test) => {
   });
 
   test('The exchange: provider B: grant_type, code, client_id, redirect_uri and client_secret, nothing else', async (kit) => {
-    const { serviceB } = kit.options;
-    const { session, code } = await signIn(kit, serviceB);
-    const { clientSecret = '' } = registrationAt(kit.options, serviceB);
+    const { session, code } = await signIn(kit, SERVICE_B);
+    const { clientSecret = '' } = registrationAt(kit.options, SERVICE_B);
     expectForm(kit, session, code, { client_secret: clientSecret });
   });
 
@@ -99,7 +98,7 @@ export const requests = cases((test) => {
 
   test('The exchange: client id and secret are the configured ones, whatever a request says', async (kit) => {
     const { relay, provider, options } = kit;
-    for (const service of [options.serviceA, options.serviceB]) {
+    for (const service of [SERVICE_A, SERVICE_B]) {
       const offered = { client_secret: 'offered', clientSecret: 'offered', client_id: 'offered' };
       const session = await relay.start({ service, ...offered });
       const { code } = provider.issueCode();

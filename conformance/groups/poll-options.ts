@@ -13,6 +13,7 @@ import {
   readJson,
   Skip,
 } from '../expect.ts';
+import { POLL_SECONDS, SERVICE_A, SERVICE_B } from '../options.ts';
 import { resultPath, type Session } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 
@@ -30,12 +31,12 @@ export const wait = cases((test) => {
   test('On request: wait=3: the poll is held for three seconds, then gets a 204', async (kit) => {
     const answer = await pollFor(kit, await kit.relay.start(), '3');
     expectStatus(answer, 204);
-    expectHeld(answer, Math.min(3, kit.options.pollSeconds));
+    expectHeld(answer, Math.min(3, POLL_SECONDS));
   });
 
   test('On request: a completion ends the wait; a completed result is delivered at once, whatever the wait', async (kit) => {
-    const { relay, provider, options } = kit;
-    const session = await relay.start({ service: options.serviceB });
+    const { relay, provider } = kit;
+    const session = await relay.start({ service: SERVICE_B });
     const polling = pollFor(kit, session, '40');
     await sleep(300);
     const { code, tokens } = provider.issueCode();
@@ -78,8 +79,8 @@ const MARGIN_SECONDS = 5;
 
 export const ack = cases((test) => {
   test('On request: with "ack": true the start answers the same three fields', async (kit) => {
-    const { relay, options } = kit;
-    const answer = await relay.postStart({ service: options.serviceA, ack: true });
+    const { relay } = kit;
+    const answer = await relay.postStart({ service: SERVICE_A, ack: true });
     equal('fields', Object.keys(readJson(answer)).sort(), ['expiresIn', 'session', 'url']);
   });
 
@@ -94,8 +95,8 @@ export const ack = cases((test) => {
   });
 
   test('On request: an error too is delivered until it is confirmed', async (kit) => {
-    const { relay, options } = kit;
-    const session = await relay.start({ service: options.serviceB, ack: true });
+    const { relay } = kit;
+    const session = await relay.start({ service: SERVICE_B, ack: true });
     await relay.callback(session, { error: 'access_denied' });
     for (const _ of [1, 2]) await expectResult(kit, session, { error: 'access_denied' });
     expectStatus(await acknowledge(kit, session), 204);

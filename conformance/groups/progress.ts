@@ -22,6 +22,7 @@ import {
 } from '../expect.ts';
 import type { Answer } from '../http.ts';
 import { json } from '../mock-provider.ts';
+import { SERVICE_B } from '../options.ts';
 import { codePath, resultPath, type Session } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 import { continueToProvider, openCode, startWithCode } from '../user.ts';
@@ -49,7 +50,7 @@ function expectOpened(answer: Answer): void {
 
 export const progress = cases((test) => {
   test('Telling that the link was opened: a parked poll is answered when the browser is redirected to the provider; the sign-in continues', async (kit) => {
-    const session = await kit.relay.start({ service: kit.options.serviceB });
+    const session = await kit.relay.start({ service: SERVICE_B });
     const { answer } = await parkProgress(kit, session);
     expectStatus(await kit.relay.open(session), 302);
     expectOpened(await answer);
@@ -69,8 +70,8 @@ export const progress = cases((test) => {
   });
 
   test('Telling that the link was opened: a poll that does not ask gets no report, and stays parked beside one that does', async (kit) => {
-    const { relay, provider, options } = kit;
-    const session = await relay.start({ service: options.serviceB });
+    const { relay, provider } = kit;
+    const session = await relay.start({ service: SERVICE_B });
     const plain = relay.park(session);
     const asking = await parkProgress(kit, session);
     await relay.open(session);
@@ -146,7 +147,7 @@ export const cancel = cases((test) => {
 
   test('Cancelling: any other value than 1 cancels nothing', async (kit) => {
     const { relay } = kit;
-    const session = await relay.start({ service: kit.options.serviceB });
+    const session = await relay.start({ service: SERVICE_B });
     for (const value of ['', '0', 'true', '11']) {
       const path = resultPath(session, { wait: '0', cancel: value });
       expectStatus(await relay.poll(session, { path }), 204);

@@ -13,6 +13,7 @@ import {
 } from '../expect.ts';
 import type { Answer } from '../http.ts';
 import { after, json, type Tokens, tokenResponse } from '../mock-provider.ts';
+import { SERVICE_B } from '../options.ts';
 import { cases } from '../runner.ts';
 
 const ROUNDS = times(5, Number);
@@ -43,7 +44,7 @@ export const races = cases((test) => {
 
   test('Waiting for the result: of 20 polls at once on a completed session exactly one gets the tokens, the others 410', async (kit) => {
     for (const _ of ROUNDS) {
-      const { session, tokens } = await signIn(kit, kit.options.serviceB);
+      const { session, tokens } = await signIn(kit, SERVICE_B);
       const answers = times(POLLS, () => kit.relay.poll(session));
       expectOneDelivery(await Promise.all(answers), tokens);
     }
@@ -65,9 +66,9 @@ export const races = cases((test) => {
   });
 
   test('What the browser does: callbacks of every kind at once: one takes the session, and the device gets its result', async (kit) => {
-    const { relay, provider, options } = kit;
+    const { relay, provider } = kit;
     for (const _ of ROUNDS) {
-      const session = await relay.start({ service: options.serviceB });
+      const session = await relay.start({ service: SERVICE_B });
       const { code, tokens } = provider.issueCode();
       const kinds = [
         { parameters: { error: 'access_denied' }, result: { error: 'access_denied' } },

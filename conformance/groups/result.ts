@@ -14,6 +14,7 @@ import {
   holds,
 } from '../expect.ts';
 import type { Answer } from '../http.ts';
+import { POLL_SECONDS, SERVICE_B } from '../options.ts';
 import { resultPath } from '../relay.ts';
 import { cases } from '../runner.ts';
 
@@ -38,18 +39,18 @@ export const result = cases((test) => {
   });
 
   test('Waiting for the result: an error is delivered once: the next poll gets 410 Session not found', async (kit) => {
-    const { relay, options } = kit;
-    const session = await relay.start({ service: options.serviceB });
+    const { relay } = kit;
+    const session = await relay.start({ service: SERVICE_B });
     await relay.callback(session, { error: 'access_denied' });
     await expectResult(kit, session, { error: 'access_denied' });
     expectSessionNotFound(await relay.poll(session));
   });
 
   test('Waiting for the result: claiming one session does not affect others', async (kit) => {
-    const { relay, options } = kit;
+    const { relay } = kit;
     const pending = await relay.start();
     const parked = relay.park(pending);
-    const completed = await signIn(kit, options.serviceB);
+    const completed = await signIn(kit, SERVICE_B);
     const claimed = await signIn(kit);
     await expectResult(kit, claimed.session, claimed.tokens);
     expectStatus(await relay.open(pending), 302);
@@ -104,22 +105,22 @@ export const result = cases((test) => {
 
 const EARLY_SECONDS = 1;
 
-function expectPending(answer: Answer, pollSeconds: number): void {
+function expectPending(answer: Answer): void {
   expectStatus(answer, 204);
   equal('body', answer.body, '');
-  expectHeld(answer, pollSeconds, EARLY_SECONDS);
+  expectHeld(answer, POLL_SECONDS, EARLY_SECONDS);
 }
 
 export const hold = cases((test) => {
   test('Waiting for the result; Limits: a poll of a pending session is held, then gets a 204 with an empty body and no-store', async (kit) => {
     const answer = await kit.relay.poll(await kit.relay.start());
-    expectPending(answer, kit.options.pollSeconds);
+    expectPending(answer);
     expectNoStore(answer);
   });
 
   test('Waiting for the result: after a 204 the session is still pending: link, callback and the next poll work', async (kit) => {
-    const { relay, provider, options } = kit;
-    const session = await relay.start({ service: options.serviceB });
+    const { relay, provider } = kit;
+    const session = await relay.start({ service: SERVICE_B });
     expectStatus(await relay.poll(session), 204);
     expectStatus(await relay.open(session), 302);
     const parked = relay.park(session);
@@ -130,20 +131,20 @@ export const hold = cases((test) => {
   });
 
   test('Waiting for the result; Limits: several polls of one session are each held for the whole time', async (kit) => {
-    const { relay, options } = kit;
+    const { relay } = kit;
     const session = await relay.start();
     const first = relay.park(session);
-    await sleep(Math.min(5_000, options.pollSeconds * 500));
+    await sleep(Math.min(5_000, POLL_SECONDS * 500));
     const second = relay.park(session);
     const answers = await Promise.all([first.answer, second.answer]);
-    for (const answer of answers) expectPending(answer, options.pollSeconds);
+    for (const answer of answers) expectPending(answer);
   });
 
   test('Waiting for the result; Limits: the held poll delivers a completion that comes shortly before the hold ends', async (kit) => {
-    const { relay, provider, options } = kit;
+    const { relay, provider } = kit;
     const session = await relay.start();
     const parked = relay.park(session);
-    await sleep(options.pollSeconds * 900);
+    await sleep(POLL_SECONDS * 900);
     const { code, tokens } = provider.issueCode();
     const completedAt = performance.now();
     await relay.callback(session, { code });

@@ -14,7 +14,7 @@ import {
 } from '../expect.ts';
 import { type Answer, type ClientAddress, formCall } from '../http.ts';
 import { hangUp, json, redirect, text } from '../mock-provider.ts';
-import { registrationAt } from '../options.ts';
+import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 import { listServices } from './services.ts';
 
@@ -27,11 +27,11 @@ const REVOKED = text('', 200, 'text/plain');
 const pathOf = (service: string) => `/oauth2/${service}/revoke`;
 
 async function postForm(
-  { relay, options }: Kit,
+  { relay }: Kit,
   form: Readonly<Record<string, string>>,
-  { service = options.serviceB, from }: { service?: string; from?: ClientAddress } = {},
+  { service = SERVICE_B, from }: { service?: string; from?: ClientAddress } = {},
 ): Promise<Answer> {
-  const address = from ?? (await relay.addresses.next());
+  const address = from ?? relay.nextAddress();
   return relay.send({ ...formCall(pathOf(service), form), from: address });
 }
 
@@ -40,10 +40,10 @@ const formsFor = ({ provider }: Kit, token: string) =>
 
 /** What the provider gets of service B. */
 function requestOf({ options }: Kit, token: string, hint?: string) {
-  const { clientId, clientSecret } = registrationAt(options, options.serviceB);
+  const { clientId, clientSecret } = registrationAt(options, SERVICE_B);
   return {
     ...{
-      path: `${new URL(options.providerUrl).pathname.replace(/\/$/, '')}/${options.serviceB}/revoke`,
+      path: `/${SERVICE_B}/revoke`,
     },
     ...{ token, ...(hint !== undefined && { token_type_hint: hint }) },
     ...{ client_id: clientId, client_secret: clientSecret },
@@ -58,10 +58,10 @@ function expectRefused(answer: Answer, error: string): void {
 
 export const revoke = cases((test) => {
   test('docs/extensions.md "Signing out": refresh and access token go to the provider with the client id and secret: 200 {}', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const [refreshToken, accessToken] = [provider.issue(REVOKED), provider.issue(REVOKED)];
     const answer = await postJson(kit, '/revoke', {
-      service: options.serviceB,
+      service: SERVICE_B,
       refreshToken,
       accessToken,
     });
@@ -89,29 +89,29 @@ export const revoke = cases((test) => {
   });
 
   test('RFC 7009 §2.2: a token that the provider does not know, or no longer, counts as revoked', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     for (const reply of [REVOKED, json({ error: 'invalid_token' }, 400)]) {
       const accessToken = provider.issue(reply);
-      const asked = { service: options.serviceB, accessToken };
+      const asked = { service: SERVICE_B, accessToken };
       for (const _ of [1, 2]) expectStatus(await postJson(kit, '/revoke', asked), 200);
       expectStatus(await postForm(kit, { token: provider.issue(reply) }), 200);
     }
   });
 
   test('docs/extensions.md "Signing out"; RFC 7009 §2.2.1: a provider without a revocation endpoint: unsupported, unsupported_token_type', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const token = provider.issue(REVOKED);
     expectRefused(
-      await postJson(kit, '/revoke', { service: options.serviceA, refreshToken: token }),
+      await postJson(kit, '/revoke', { service: SERVICE_A, refreshToken: token }),
       'unsupported',
     );
-    const answer = await postForm(kit, { token }, { service: options.serviceA });
+    const answer = await postForm(kit, { token }, { service: SERVICE_A });
     expectOAuthError(answer, 'unsupported_token_type');
     expectRequests(kit, token, 0);
   });
 
   test("RFC 7009 §2.2.1: the provider's error is passed on as 400, without its description", async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     for (const [error, status] of [
       ['invalid_client', 401],
       ['unauthorized_client', 403],
@@ -120,7 +120,7 @@ export const revoke = cases((test) => {
       const said = { error, error_description: 'conformance-words-of-a-provider' };
       const issue = () => provider.issue(json(said, status));
       const own = await postJson(kit, '/revoke', {
-        service: options.serviceB,
+        service: SERVICE_B,
         accessToken: issue(),
       });
       equal('JSON fields', parseObject(own), { error });
@@ -131,10 +131,10 @@ export const revoke = cases((test) => {
   });
 
   test('RFC 7009 §2.2.1: the provider did not decide: 503 with Retry-After, and a repeat asks it again', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const undecided = [500, 429, 400].map((status) => json({}, status));
     for (const reply of [hangUp, ...undecided, redirect(307, 'trap')]) {
-      const asked = { service: options.serviceB, accessToken: provider.issue(reply) };
+      const asked = { service: SERVICE_B, accessToken: provider.issue(reply) };
       const own = await postJson(kit, '/revoke', asked);
       expectText(own, 503, 'Server busy');
       expectRetryAfter(own);
@@ -147,9 +147,8 @@ export const revoke = cases((test) => {
   });
 
   test('docs/extensions.md "Signing out"; RFC 6749 §3.2: no JSON, too much, no service, no token or two: 400, and the provider is not asked', async (kit) => {
-    const { relay, provider, options } = kit;
+    const { relay, provider } = kit;
     const token = provider.issue(REVOKED);
-    const { serviceB } = options;
     for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {
       expectText(await postJson(kit, '/revoke', body), 400, 'Invalid JSON');
     }
@@ -162,11 +161,11 @@ export const revoke = cases((test) => {
     }
     for (const tokens of [{}, { accessToken: '' }, { refreshToken: 1 }]) {
       expectRefused(
-        await postJson(kit, '/revoke', { service: serviceB, ...tokens }),
+        await postJson(kit, '/revoke', { service: SERVICE_B, ...tokens }),
         'invalid_request',
       );
     }
-    const form = formCall(pathOf(serviceB), {});
+    const form = formCall(pathOf(SERVICE_B), {});
     for (const body of ['', 'token=', `token=${token}&token=${token}`]) {
       expectOAuthError(await relay.send({ ...form, body }), 'invalid_request');
     }
@@ -177,24 +176,24 @@ export const revoke = cases((test) => {
   test('docs/extensions.md "Services"; RFC 8414 §2: announced only where the relay can revoke', async (kit) => {
     const { relay, options } = kit;
     const listed = await listServices(kit);
-    for (const service of [options.serviceA, options.serviceB]) {
-      const can = service === options.serviceB;
+    for (const service of [SERVICE_A, SERVICE_B]) {
+      const can = service === SERVICE_B;
       equal('revoke', listed.find((each) => each.service === service)?.revoke, can);
       const path = `/oauth2/${service}/.well-known/openid-configuration`;
       const metadata = readOAuth(await relay.send({ path }), 200);
-      const endpoint = can ? `${options.publicUrl}${pathOf(service)}` : undefined;
+      const endpoint = can ? `${options.baseUrl}${pathOf(service)}` : undefined;
       equal('revocation_endpoint', metadata.revocation_endpoint, endpoint);
     }
   });
 
   test('docs/extensions.md "Signing out": revocations have a limit of their own for each address: 429 with Retry-After', async (kit) => {
-    const { relay, provider, options } = kit;
-    const from = await relay.addresses.unused();
+    const { relay, provider } = kit;
+    const from = relay.nextAddress();
     // All at once: on a slow machine a bucket fills as fast as one revocation follows another.
     const answers = await Promise.all(
       times(2 * BURST, () => {
         const accessToken = provider.issue(REVOKED);
-        return postJson(kit, '/revoke', { service: options.serviceB, accessToken }, from);
+        return postJson(kit, '/revoke', { service: SERVICE_B, accessToken }, from);
       }),
     );
     const refused = answers.find(({ status }) => status !== 200);
@@ -206,10 +205,9 @@ export const revoke = cases((test) => {
 
   test('docs/extensions.md "Signing out": only POST; without OAUTH_BASE_URL: 503', async ({
     relay,
-    options,
   }) => {
     expectNotAllowed(await relay.send({ path: '/revoke' }));
-    const oauth = await relay.send({ path: pathOf(options.serviceB) });
+    const oauth = await relay.send({ path: pathOf(SERVICE_B) });
     expectOAuthError(oauth, 'method_not_allowed', 405);
     const unconfigured = await relay.sendUnconfigured({ method: 'POST', path: '/revoke' });
     expectText(unconfigured, 503, 'OAuth proxy not configured');

@@ -11,6 +11,7 @@ import {
   expectSuccessPage,
   expectText,
 } from '../expect.ts';
+import { SERVICE_A } from '../options.ts';
 import { linkPath } from '../relay.ts';
 import { cases } from '../runner.ts';
 
@@ -91,8 +92,8 @@ export const methods = cases((test) => {
   });
 
   test('Starting a sign-in: a start body sent with another method starts nothing', async (kit) => {
-    const { relay, options } = kit;
-    const body = JSON.stringify({ service: options.serviceA });
+    const { relay } = kit;
+    const body = JSON.stringify({ service: SERVICE_A });
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       expectNotAllowed(await relay.send({ method, path: '/auth/start', body }), method);
     }
@@ -101,9 +102,9 @@ export const methods = cases((test) => {
 
 export const headers = cases((test) => {
   test('Everywhere: start, 200, 400, 405 and 429: Cache-Control is no-store, private', async (kit) => {
-    const { relay, options } = kit;
+    const { relay } = kit;
     for (const [body, status] of [
-      [{ service: options.serviceA }, 200],
+      [{ service: SERVICE_A }, 200],
       ['{', 400],
       ['{}', 400],
     ] as const) {
@@ -155,7 +156,7 @@ const NOT_CONFIGURED = 'OAuth proxy not configured';
 
 export const unconfigured = cases((test) => {
   test('Everywhere: without OAUTH_BASE_URL every path under /auth/ answers 503 OAuth proxy not configured', async (kit) => {
-    const service = `/auth/${kit.options.serviceA}`;
+    const service = `/auth/${SERVICE_A}`;
     const routes = ['/auth/start', '/auth/result', '/auth/result?session=x', '/auth/done'];
     const ofService = [service, `${service}?state=x`, `${service}/callback?code=x&state=x`];
     for (const path of [...routes, ...ofService, '/auth/', '/auth/nosuch', '/auth/x/y/z']) {
@@ -164,8 +165,8 @@ export const unconfigured = cases((test) => {
   });
 
   test('Everywhere: without OAUTH_BASE_URL the answer is 503 whatever the method and the body', async (kit) => {
-    const { relay, options } = kit;
-    for (const body of [JSON.stringify({ service: options.serviceA }), '{']) {
+    const { relay } = kit;
+    for (const body of [JSON.stringify({ service: SERVICE_A }), '{']) {
       const answer = await relay.sendUnconfigured({ method: 'POST', path: '/auth/start', body });
       expectText(answer, 503, NOT_CONFIGURED);
     }

@@ -18,7 +18,7 @@ import {
 } from '../expect.ts';
 import type { Answer } from '../http.ts';
 import { after, hangUp, json } from '../mock-provider.ts';
-import { registrationAt } from '../options.ts';
+import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 
 interface Service {
@@ -38,9 +38,8 @@ export async function listServices({ relay }: Kit): Promise<readonly Service[]> 
 
 export const services = cases((test) => {
   test('docs/extensions.md "Services": each service has a name for users, and says whether it takes a challenge', async (kit) => {
-    const { serviceA, serviceB } = kit.options;
     const listed = await listServices(kit);
-    for (const name of [serviceA, serviceB]) {
+    for (const name of [SERVICE_A, SERVICE_B]) {
       const found = present(
         name,
         listed.find(({ service }) => service === name),
@@ -55,7 +54,7 @@ export const services = cases((test) => {
 
   test('docs/extensions.md "Services": a service with a client secret takes no challenge', async (kit) => {
     const listed = await listServices(kit);
-    const found = listed.find(({ service }) => service === kit.options.serviceB);
+    const found = listed.find(({ service }) => service === SERVICE_B);
     equal('blind', found?.blind, 'no');
   });
 
@@ -102,7 +101,7 @@ const MAX_BODY_BYTES = 16_384;
 export const refresh = cases((test) => {
   test('docs/extensions.md "Refreshing": token and scope go to the provider with the client id and secret; the device gets the fields of a sign-in', async (kit) => {
     const { provider, options } = kit;
-    for (const service of [options.serviceA, options.serviceB]) {
+    for (const service of [SERVICE_A, SERVICE_B]) {
       const { access_token, refresh_token, expires_in, ...rest } = provider.makeOAuthTokens();
       const reply = json({ access_token, refresh_token, expires_in, ...rest });
       const refreshToken = provider.issue(reply);
@@ -119,10 +118,10 @@ export const refresh = cases((test) => {
   });
 
   test('docs/extensions.md "Refreshing": refreshes with one token at once, and a repeat: the provider is asked once, and all get its answer', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const { access_token } = provider.makeOAuthTokens();
     const refreshToken = provider.issue(after(800, json({ access_token })));
-    const asked = { service: options.serviceB, refreshToken };
+    const asked = { service: SERVICE_B, refreshToken };
     const answers = await Promise.all(times(5, () => postJson(kit, '/refresh', asked)));
     for (const answer of [...answers, await postJson(kit, '/refresh', asked)]) {
       expectJson(answer, { accessToken: access_token });
@@ -131,7 +130,7 @@ export const refresh = cases((test) => {
   });
 
   test('docs/extensions.md "Refreshing": the provider decided: 400 with its standard error, and no text of its own', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     for (const [error, status] of [
       ['invalid_grant', 400],
       ['invalid_client', 401],
@@ -139,18 +138,15 @@ export const refresh = cases((test) => {
     ] as const) {
       const said = { error, error_description: 'conformance-words-of-a-provider' };
       const refreshToken = provider.issue(json(said, status));
-      expectRefused(
-        await postJson(kit, '/refresh', { service: options.serviceB, refreshToken }),
-        error,
-      );
+      expectRefused(await postJson(kit, '/refresh', { service: SERVICE_B, refreshToken }), error);
     }
   });
 
   test('docs/extensions.md "Refreshing": the provider did not decide: 503 with Retry-After, and the next refresh asks it again', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const undecided = [500, 429, 400].map((status) => json({}, status));
     for (const reply of [hangUp, ...undecided]) {
-      const asked = { service: options.serviceA, refreshToken: provider.issue(reply) };
+      const asked = { service: SERVICE_A, refreshToken: provider.issue(reply) };
       expectBusy(await postJson(kit, '/refresh', asked));
       provider.recover(asked.refreshToken);
       expectStatus(await postJson(kit, '/refresh', asked), 200);
@@ -158,7 +154,7 @@ export const refresh = cases((test) => {
   });
 
   test('docs/extensions.md "Refreshing": no JSON, JSON above 16 KiB, no service, no refresh token: 400, and the provider is not asked', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const refreshToken = provider.issue(json(provider.makeOAuthTokens()));
     for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {
       expectText(await postJson(kit, '/refresh', body), 400, 'Invalid JSON');
@@ -167,21 +163,19 @@ export const refresh = cases((test) => {
       expectText(await postJson(kit, '/refresh', body), 400, 'Unknown service');
     }
     for (const wrong of [undefined, '', 1]) {
-      const asked = { service: options.serviceA, refreshToken: wrong };
+      const asked = { service: SERVICE_A, refreshToken: wrong };
       expectRefused(await postJson(kit, '/refresh', asked), 'invalid_request');
     }
     expectRequests(kit, refreshToken, 0);
   });
 
   test('docs/extensions.md "Refreshing": refreshes have a limit of their own for each address: 429 with Retry-After', async (kit) => {
-    const { relay, provider, options } = kit;
-    const from = await relay.addresses.unused();
+    const { relay, provider } = kit;
+    const from = relay.nextAddress();
     const answers: Answer[] = [];
     for (const _ of times(2 * BURST, Number)) {
       const refreshToken = provider.issue(json(provider.makeOAuthTokens()));
-      answers.push(
-        await postJson(kit, '/refresh', { service: options.serviceA, refreshToken }, from),
-      );
+      answers.push(await postJson(kit, '/refresh', { service: SERVICE_A, refreshToken }, from));
     }
     for (const answer of answers.slice(0, BURST)) expectStatus(answer, 200);
     // Not every further one is refused: where requests are slow, the bucket fills meanwhile.
@@ -229,10 +223,10 @@ export const details = cases((test) => {
   });
 
   test('docs/extensions.md "Refreshing"; docs/extensions.md "Details": a refresh gives them too', async (kit) => {
-    const { provider, options } = kit;
+    const { provider } = kit;
     const { access_token, token_type, scope, id_token } = provider.makeOAuthTokens();
     const reply = json({ access_token, token_type, scope, id_token });
-    const asked = { service: options.serviceA, refreshToken: provider.issue(reply), details: true };
+    const asked = { service: SERVICE_A, refreshToken: provider.issue(reply), details: true };
     const more = { tokenType: token_type, scope, idToken: id_token };
     expectJson(await postJson(kit, '/refresh', asked), { accessToken: access_token, ...more });
   });

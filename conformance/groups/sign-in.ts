@@ -11,31 +11,32 @@ import {
   readLocation,
 } from '../expect.ts';
 import { type Answer, send } from '../http.ts';
+import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { callbackPath, resultPath } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 import { slowSecondsSince } from '../slowness.ts';
 
 /** The path below the public URL, to be requested at the base URL. */
-function pathBelow(publicUrl: string, subject: string, url: string): string {
-  const isBelow = url.startsWith(`${publicUrl}/`) && /^[!-~]+$/.test(url);
-  holds(subject, isBelow, `a URL below ${publicUrl}`, url);
-  return url.slice(publicUrl.length);
+function pathBelow(baseUrl: string, subject: string, url: string): string {
+  const isBelow = url.startsWith(`${baseUrl}/`) && /^[!-~]+$/.test(url);
+  holds(subject, isBelow, `a URL below ${baseUrl}`, url);
+  return url.slice(baseUrl.length);
 }
 
 /** Opens the link, agrees at the provider, and comes back. */
 async function browse({ relay, options }: Kit, url: string, code: string): Promise<Answer> {
-  const opened = await relay.send({ path: pathBelow(options.publicUrl, 'url', url) });
+  const opened = await relay.send({ path: pathBelow(options.baseUrl, 'url', url) });
   const { origin, pathname, search } = readLocation(opened);
   const agreed = await send(origin, { path: `${pathname}${search}&chosen_code=${code}` });
-  const back = pathBelow(options.publicUrl, 'redirect_uri', readLocation(agreed).href);
+  const back = pathBelow(options.baseUrl, 'redirect_uri', readLocation(agreed).href);
   return await relay.send({ path: back });
 }
 
 export const journey = cases((test) => {
-  for (const letter of ['A', 'B'] as const) {
-    test(`Overview: provider ${letter}: start, link, provider, callback; the waiting device gets the tokens`, async (kit) => {
-      const { relay, provider, options } = kit;
-      const session = await relay.start({ service: options[`service${letter}` as const] });
+  for (const service of [SERVICE_A, SERVICE_B]) {
+    test(`Overview: ${service}: start, link, provider, callback; the waiting device gets the tokens`, async (kit) => {
+      const { relay, provider } = kit;
+      const session = await relay.start({ service });
       const parked = relay.park(session);
       const { code, tokens } = provider.issueCode();
       expectSuccessPage(await browse(kit, session.url, code));

@@ -10,9 +10,9 @@ import {
   expectStatus,
   expectText,
   holds,
-  Skip,
 } from '../expect.ts';
 import type { ClientAddress } from '../http.ts';
+import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 
 const BURST = 3;
@@ -40,7 +40,7 @@ async function startRepeatedly(
   for (const atMs of times(count, (index) => index * gapMs)) {
     await sleep(Math.max(0, startedAt + atMs - performance.now()));
     lastSentAt = performance.now();
-    const answer = await kit.relay.postStart({ service: kit.options.serviceA }, from);
+    const answer = await kit.relay.postStart({ service: SERVICE_A }, from);
     firstAnsweredAt = Math.min(firstAnsweredAt, performance.now());
     if (answer.status === 200) accepted += 1;
     else expectText(answer, 429, 'Rate limited');
@@ -56,11 +56,11 @@ function expectBucket({ accepted, seconds }: Omit<Accepted, 'leastSeconds'>): vo
 
 export const rateLimit = cases((test) => {
   test('Starting a sign-in; Limits: three starts in a row are accepted, the next ones get 429 Rate limited', async (kit) => {
-    expectBucket(await startRepeatedly(kit, await kit.relay.addresses.unused(), 8));
+    expectBucket(await startRepeatedly(kit, kit.relay.nextAddress(), 8));
   });
 
   test('Limits: after a second an exhausted client may start once more', async (kit) => {
-    const from = await kit.relay.addresses.unused();
+    const from = kit.relay.nextAddress();
     const startedAt = performance.now();
     const before = await startRepeatedly(kit, from, 8);
     await sleep(1_100);
@@ -72,7 +72,7 @@ export const rateLimit = cases((test) => {
   });
 
   test('Limits: over time one start a second is accepted', async (kit) => {
-    const from = await kit.relay.addresses.unused();
+    const from = kit.relay.nextAddress();
     const counted = await startRepeatedly(kit, from, 26, 250);
     expectBucket(counted);
     // One less, since the last start may come just before the next second begins.
@@ -81,22 +81,21 @@ export const rateLimit = cases((test) => {
   });
 
   test('Limits: after a pause a client has its burst of three again, and no more', async (kit) => {
-    const from = await kit.relay.addresses.unused();
+    const from = kit.relay.nextAddress();
     await startRepeatedly(kit, from, 4);
     await sleep(6_000);
     expectBucket(await startRepeatedly(kit, from, 8));
   });
 
   test('Starting a sign-in; Limits: the limit is for each client address: another client may start', async (kit) => {
-    const { relay, options } = kit;
-    if (options.spread === 'none') throw new Skip('--spread none has one address only');
-    await startRepeatedly(kit, await relay.addresses.unused(), 5);
-    await relay.start({ from: await relay.addresses.unused() });
+    const { relay } = kit;
+    await startRepeatedly(kit, relay.nextAddress(), 5);
+    await relay.start({ from: relay.nextAddress() });
   });
 
   test('Starting a sign-in: starts with a refused body count, since the limit is checked first', async (kit) => {
     const { relay } = kit;
-    const from = await relay.addresses.unused();
+    const from = relay.nextAddress();
     const startedAt = performance.now();
     const statuses: number[] = [];
     for (const body of ['{', '{}', '{', '{}', '{', '{}']) {
@@ -108,7 +107,7 @@ export const rateLimit = cases((test) => {
   });
 
   test('Starting a sign-in: requests with another method do not count, since the method is checked first', async (kit) => {
-    const from = await kit.relay.addresses.unused();
+    const from = kit.relay.nextAddress();
     for (const method of ['GET', 'PUT', 'DELETE', 'GET', 'PUT']) {
       expectNotAllowed(await kit.relay.send({ method, path: '/auth/start', from }), method);
     }
@@ -116,7 +115,7 @@ export const rateLimit = cases((test) => {
   });
 
   test('Limits: only starts are limited: an exhausted client may still poll and open pages', async (kit) => {
-    const from = await kit.relay.addresses.unused();
+    const from = kit.relay.nextAddress();
     await startRepeatedly(kit, from, 5);
     for (const _ of times(6, Number)) {
       const answer = await kit.relay.send({ path: '/auth/result?session=nosuch', from });
@@ -137,10 +136,10 @@ async function fill({ relay, options }: Kit): Promise<void> {
   let tries = 0;
   const starter = async () => {
     while (tries < maxTries) {
-      const from = await relay.addresses.next();
+      const from = relay.nextAddress();
       for (const _ of times(STARTS_PER_ADDRESS, Number)) {
         tries += 1;
-        const answer = await relay.postStart({ service: options.serviceA }, from);
+        const answer = await relay.postStart({ service: SERVICE_A }, from);
         if (answer.status !== 200) return expectText(answer, 503, BUSY);
       }
     }
@@ -151,7 +150,6 @@ async function fill({ relay, options }: Kit): Promise<void> {
 export const cap = cases((test) => {
   test('Starting a sign-in; Limits: with the maximum of open sessions a start gets 503 Server busy; each claimed session makes room for one', async (kit) => {
     const { relay, options } = kit;
-    if (options.spread === 'none') throw new Skip('--spread none cannot start so many sessions');
     const before = relay.liveSessions();
     const known = new Set(before.map(({ pollSecret }) => pollSecret));
     await fill(kit);
@@ -165,17 +163,17 @@ export const cap = cases((test) => {
     );
 
     // The cap is checked last: every other refusal comes first.
-    const start = (service = options.serviceA) => relay.postStart({ service });
-    const busy = await start(options.serviceB);
+    const start = (service = SERVICE_A) => relay.postStart({ service });
+    const busy = await start(SERVICE_B);
     expectText(busy, 503, BUSY);
     expectNoStore(busy);
     expectNotAllowed(await relay.send({ path: '/auth/start' }));
     expectText(await relay.postStart('{'), 400, 'Invalid JSON');
     expectText(await relay.postStart('{}'), 400, 'Unknown service');
-    const from = await relay.addresses.unused();
+    const from = relay.nextAddress();
     const statuses: number[] = [];
     for (const _ of times(8, Number)) {
-      statuses.push((await relay.postStart({ service: options.serviceA }, from)).status);
+      statuses.push((await relay.postStart({ service: SERVICE_A }, from)).status);
     }
     holds('starts in a row', statuses.includes(429), 'a 429 among them', statuses);
 

@@ -12,6 +12,7 @@ import {
   Skip,
 } from '../expect.ts';
 import type { ClientAddress } from '../http.ts';
+import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 
 const BODY_BYTES = 512;
@@ -26,7 +27,7 @@ function bodyOf(bytes: number, service: string): string {
 export const start = cases((test) => {
   test('Starting a sign-in; Limits: an accepted start answers 200 JSON with session, url and expiresIn, the session lifetime in seconds, and nothing else', async (kit) => {
     const { relay, options } = kit;
-    const fields = readJson(await relay.postStart({ service: options.serviceA }));
+    const fields = readJson(await relay.postStart({ service: SERVICE_A }));
     equal('field names', Object.keys(fields).sort(), ['expiresIn', 'session', 'url']);
     equal('types', [typeof fields.session, typeof fields.url], ['string', 'string']);
     equal('expiresIn', fields.expiresIn, options.sessionSeconds);
@@ -34,15 +35,15 @@ export const start = cases((test) => {
 
   test('Overview: url is BASE/auth/<service>?state=<browser state>, for both services', async (kit) => {
     const { relay, options } = kit;
-    for (const service of [options.serviceA, options.serviceB]) {
+    for (const service of [SERVICE_A, SERVICE_B]) {
       const { url, state } = await relay.start({ service });
-      equal('url', url, `${options.publicUrl}/auth/${service}?state=${state}`);
+      equal('url', url, `${options.baseUrl}/auth/${service}?state=${state}`);
     }
   });
 
   test('Limits: poll secret and browser state are 24 characters of base64url without padding', async (kit) => {
-    const { relay, options } = kit;
-    for (const service of [options.serviceA, options.serviceB]) {
+    const { relay } = kit;
+    for (const service of [SERVICE_A, SERVICE_B]) {
       const session = await relay.start({ service });
       matches('session', session.pollSecret, SECRET);
       matches('state', session.state, SECRET);
@@ -65,20 +66,20 @@ export const start = cases((test) => {
   });
 
   test('Starting a sign-in; Limits: a body of exactly 512 bytes is read whole', async (kit) => {
-    const { relay, options } = kit;
-    readJson(await relay.postStart(bodyOf(BODY_BYTES, options.serviceA)));
+    const { relay } = kit;
+    readJson(await relay.postStart(bodyOf(BODY_BYTES, SERVICE_A)));
   });
 
   test('Starting a sign-in; Limits: longer JSON is cut after 512 bytes, which leaves no JSON: 400 Invalid JSON', async (kit) => {
     for (const bytes of [BODY_BYTES + 1, 4_000]) {
-      const body = bodyOf(bytes, kit.options.serviceA);
+      const body = bodyOf(bytes, SERVICE_A);
       expectText(await kit.relay.postStart(body), 400, 'Invalid JSON');
     }
   });
 
   test('Starting a sign-in; Limits: what follows the first 512 bytes is ignored: JSON and then spaces is accepted', async (kit) => {
-    const { relay, options } = kit;
-    const body = JSON.stringify({ service: options.serviceA });
+    const { relay } = kit;
+    const body = JSON.stringify({ service: SERVICE_A });
     readJson(await relay.postStart(body + ' '.repeat(2 * BODY_BYTES)));
     readJson(await relay.postStart(`${body.padEnd(BODY_BYTES)}rubbish`));
   });
@@ -95,8 +96,7 @@ export const startRefused = cases((test) => {
   });
 
   test('Starting a sign-in: a service that is not exactly the name of an enabled provider: 400 Unknown service', async (kit) => {
-    const { serviceA } = kit.options;
-    const similar = [serviceA.toUpperCase(), `${serviceA} `, `/${serviceA}`];
+    const similar = [SERVICE_A.toUpperCase(), `${SERVICE_A} `, `/${SERVICE_A}`];
     const names = ['nosuch', '', ...similar, 'start', 'result', '__proto__', 'constructor'];
     for (const service of names) {
       expectText(await kit.relay.postStart({ service }), 400, 'Unknown service');
@@ -104,37 +104,31 @@ export const startRefused = cases((test) => {
   });
 
   test('Starting a sign-in: JSON without a service, or with one that is not a string: 400 Unknown service', async (kit) => {
-    const name = kit.options.serviceA;
+    const name = SERVICE_A;
     const bodies = [{}, { service: null }, { service: 5 }, { service: [name] }, [], name, null, 42];
     for (const body of bodies) {
       expectText(await kit.relay.postStart(JSON.stringify(body)), 400, 'Unknown service');
     }
   });
 
-  test('Starting a sign-in: a refused start does not prevent the next one', async ({
-    relay,
-    options,
-  }) => {
-    const from = await relay.addresses.unused();
+  test('Starting a sign-in: a refused start does not prevent the next one', async ({ relay }) => {
+    const from = relay.nextAddress();
     expectText(await relay.postStart({ service: 'nosuch' }, from), 400, 'Unknown service');
-    readJson(await relay.postStart({ service: options.serviceA }, from));
+    readJson(await relay.postStart({ service: SERVICE_A }, from));
   });
 });
 
 /** Behind a proxy that forwards no address. How a relay finds addresses is free; here it can find none. */
 function withoutAddress({ options }: Kit): ClientAddress {
   const forwardedFor = 'not-an-address';
-  if (options.spread === 'forwarded') return { forwardedFor };
-  if (options.proxyAddress === undefined) {
-    throw new Skip('needs --spread forwarded, or a --proxy-address that the relay trusts');
-  }
+  if (options.proxyAddress === undefined) throw new Skip('needs a --proxy-address');
   return { localAddress: options.proxyAddress, forwardedFor };
 }
 
 export const clientAddress = cases((test) => {
   test('Starting a sign-in: a client address that cannot be determined: 400 Invalid client address', async (kit) => {
-    const { relay, options } = kit;
-    const answer = await relay.postStart({ service: options.serviceA }, withoutAddress(kit));
+    const { relay } = kit;
+    const answer = await relay.postStart({ service: SERVICE_A }, withoutAddress(kit));
     expectText(answer, 400, 'Invalid client address');
     expectNoStore(answer);
   });

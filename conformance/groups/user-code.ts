@@ -11,9 +11,9 @@ import {
   matches,
   readHtml,
   readJson,
-  Skip,
 } from '../expect.ts';
 import { type Answer, formCall } from '../http.ts';
+import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { codePath, type Parameters } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 import {
@@ -36,13 +36,14 @@ const CODE_FIELD = /<input[^>]*name="code"/;
 export const userCode = cases((test) => {
   test('On request; RFC 8628 §6.1: "code": true adds userCode, link and qr; any other value adds nothing', async (kit) => {
     const { relay, options } = kit;
-    const { publicUrl, serviceA: service } = options;
+    const { baseUrl } = options;
+    const service = SERVICE_A;
     const fields = readJson(await relay.postStart({ service, code: true }));
     const names = ['expiresIn', 'link', 'qr', 'session', 'url', 'userCode'];
     equal('fields', Object.keys(fields).sort(), names);
     matches('userCode', String(fields.userCode), USER_CODE);
-    equal('link', fields.link, `${publicUrl}/L/${fields.userCode}`);
-    equal('qr', fields.qr, `${publicUrl}/qr/${fields.userCode}.png`);
+    equal('link', fields.link, `${baseUrl}/L/${fields.userCode}`);
+    equal('qr', fields.qr, `${baseUrl}/qr/${fields.userCode}.png`);
     for (const code of [false, 'true', 1, null, {}]) {
       const plain = readJson(await relay.postStart({ service, code }));
       equal('fields', Object.keys(plain).sort(), ['expiresIn', 'session', 'url']);
@@ -106,8 +107,8 @@ export const userCode = cases((test) => {
   });
 
   test('docs/person.md "The pages": Continue: 303 to the provider, and the sign-in ends like one by the link', async (kit) => {
-    const { relay, options } = kit;
-    for (const service of [options.serviceA, options.serviceB]) {
+    const { relay } = kit;
+    for (const service of [SERVICE_A, SERVICE_B]) {
       const session = await startWithCode(kit, { service });
       expectRedirectToProvider(kit, await relay.decide(session, 'continue'), session);
       await expectSignsIn(kit, session);
@@ -132,7 +133,7 @@ export const userCode = cases((test) => {
 
   test('docs/person.md "The pages": an unknown code and what cannot be a code: the same 404 page with the form', async (kit) => {
     const { relay } = kit;
-    const from = await relay.addresses.next();
+    const from = relay.nextAddress();
     const texts: string[] = [];
     for (const code of ['BBBB-BBBB', 'AAAA-AAAA', 'BCDF']) {
       const answer = await openCode(kit, code, from);
@@ -146,7 +147,7 @@ export const userCode = cases((test) => {
   test('docs/person.md "The pages": a form from another site, and one without a choice, decide nothing: the page asks again; our own decides', async (kit) => {
     const { relay, options } = kit;
     const session = await startWithCode(kit);
-    const { origin: Origin } = new URL(options.publicUrl);
+    const { origin: Origin } = new URL(options.baseUrl);
     const foreign: Parameters[] = [
       { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example' },
       { 'Sec-Fetch-Site': 'cross-site', Origin },
@@ -178,17 +179,12 @@ function guess(): string {
   return `${letters.slice(0, 4)}-${letters.slice(4)}`;
 }
 
-/** With one client address there is no other to guess from. */
-function requireAddresses({ options }: Kit): void {
-  if (options.spread === 'none') throw new Skip('--spread none has one address only');
-}
-
 const BURST = 10;
 const SECONDS_PER_GUESS = 10;
 
 /** So many wrong codes from one address. One bucket of guesses decides how many are looked up. */
 async function guessFrom(kit: Kit, count: number) {
-  const from = await kit.relay.addresses.unused();
+  const from = kit.relay.nextAddress();
   const startedAt = performance.now();
   const statuses: number[] = [];
   for (const _ of times(count, Number)) {
@@ -209,7 +205,6 @@ function expectLimited(answer: Answer): void {
 
 export const codeLimits = cases((test) => {
   test('RFC 8628 §5.1: one address may try ten wrong codes, then 429 with Retry-After, for a right code too', async (kit) => {
-    requireAddresses(kit);
     const session = await startWithCode(kit);
     const from = await guessFrom(kit, BURST + 6);
     const ask = async () => ({
@@ -229,7 +224,7 @@ export const codeLimits = cases((test) => {
 
   test('RFC 8628 §5.1: right codes do not count: a page may be opened more often than wrong codes may be tried', async (kit) => {
     const session = await startWithCode(kit);
-    const from = await kit.relay.addresses.unused();
+    const from = kit.relay.nextAddress();
     for (const _ of times(2 * BURST, Number)) {
       expectConfirmationPage(await openCode(kit, session.userCode, from), session);
     }
@@ -243,11 +238,10 @@ const GUESSERS = 20;
 
 export const codeLimitsOverall = cases((test) => {
   test('RFC 8628 §5.1: all addresses together may try fifty wrong codes, then five a second', async (kit) => {
-    requireAddresses(kit);
     const startedAt = performance.now();
     const statuses: number[] = [];
     await atMost(GUESSERS, times(GUESSES, guess), async (code) => {
-      const from = await kit.relay.addresses.next();
+      const from = kit.relay.nextAddress();
       statuses.push((await openCode(kit, code, from)).status);
     });
     const seconds = (performance.now() - startedAt) / 1000;
