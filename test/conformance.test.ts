@@ -40,31 +40,26 @@ const ALL_EXTENSIONS = [
 /** Without the groups that wait for the end of sessions. */
 const ALL_BUT_EXPIRY = [...ALL_EXTENSIONS, '--except', 'expiry,device-expiry'];
 
-/** Other limits than the defaults, which the first target has: they fill sooner and end sooner. */
-const SHORT = ['--grant-repeat-seconds', '5'];
-const SMALL = ['--max-sessions', '400', ...SHORT];
+/** Fewer sessions than by default, which the first target has: the group that fills the relay ends sooner. */
+const SMALL = ['--max-sessions', '400'];
 
-/** What is left out of the suite on Workers, where Cloudflare says who the client is: it is always a valid address. */
-const WORKERS = ['expiry', 'device-expiry', 'client-address'];
-
-const onWorkers = (...except: readonly string[]) => [
-  ...[...ALL_EXTENSIONS, '--proxy-address', 'none', '--except', [...WORKERS, ...except].join(',')],
-];
+/** On Workers Cloudflare says who the client is, so it is always a valid address. */
+const ON_WORKERS = ['--proxy-address', 'none'];
 
 /**
- * The client addresses are those that connect to the proxy, and each has a rate limit
- * of its own only if the relay is told of it. What is left out: `client-address`,
- * because these proxies replace what a client claims, so no relay behind them is sent
- * a malformed address; the end of sessions and `ack`, which wait for long for what no
- * proxy has a part in.
+ * What a proxy could break: paths, methods, headers, bodies, pages, and polls that are held. The
+ * client addresses are those that connect to the proxy, and each has a rate limit of its own only
+ * if the relay is told of it.
  */
 const BEHIND_PROXY: Omit<Target, 'start'> = {
   isLater: true,
   scheme: 'https',
   options: [
     ...ALL_EXTENSIONS,
-    ...['--except', 'expiry,device-expiry,client-address,ack', '--proxy-address', 'none'],
-    ...SMALL,
+    '--only',
+    'journey,start,authorize,callback,callback-pages,result,paths,methods,headers,unconfigured,rate-limit,races,hold,wait,user-code,cancel,cors,qr,device-grant,device-token',
+    '--proxy-address',
+    'none',
   ],
 };
 
@@ -79,24 +74,26 @@ const TARGETS: Readonly<Record<string, Target>> = {
     start: startBun,
   },
   confirm: { options: ['--only', 'confirm'], start: startBun },
-  'a connection for each request to a provider': {
-    options: [...ALL_EXTENSIONS, '--only', 'exchange,upstream,refresh,revoke,device-refresh'],
-    start: (env, port) => startBun({ ...env, PROVIDER_KEEP_ALIVE: 'off' }, port),
+  'Cloudflare Workers': {
+    options: [
+      ...ALL_EXTENSIONS,
+      '--except',
+      'expiry,device-expiry,client-address',
+      ...ON_WORKERS,
+      ...SMALL,
+    ],
+    start: (env, port) => startWorkers(env, { port }),
   },
-  /** In one object, and in several, each of which has its share of the sessions. */
-  'Cloudflare Workers': { options: onWorkers(), start: startWorker },
+  /** What depends on finding the object of a secret. */
   'Cloudflare Workers, eight objects': {
     isLater: true,
-    // An object that has its share of the sessions refuses a start, although others have room:
-    // so not SMALL, of which this suite nearly fills the average object.
-    options: [...onWorkers('cap'), ...SHORT],
-    start: (env, port) => startWorker({ ...env, OBJECTS: '8' }, port),
-  },
-  'expiry, on Cloudflare Workers': {
     options: [
-      ...['--only', 'expiry,device-expiry', '--session-seconds', '20', '--proxy-address', 'none'],
+      ...ALL_EXTENSIONS,
+      '--only',
+      'journey,start,authorize,callback,result,capabilities,user-code,cancel,qr,device-token',
+      ...ON_WORKERS,
     ],
-    start: startWorker,
+    start: (env, port) => startWorkers({ ...env, OBJECTS: '8' }, { port }),
   },
   'behind nginx': { ...BEHIND_PROXY, start: startBehind('nginx') },
   'behind Caddy': { ...BEHIND_PROXY, start: startBehind('Caddy') },
@@ -228,10 +225,6 @@ function startBun(env: Env, port: number) {
 async function startPackage(env: Env, port: number) {
   await buildForNode();
   return startRelayWith(env, port, ['node', `${ROOT}dist/cli/main.js`]);
-}
-
-function startWorker(env: Env, port: number) {
-  return startWorkers(env, { port });
 }
 
 async function startExecutable(env: Env, port: number) {
