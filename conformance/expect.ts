@@ -167,6 +167,12 @@ export function expectInvalidLink(answer: Answer): void {
   matches('the message', message, /again\b.*\bapp\b|\bapp\b.*again\b/i);
 }
 
+/** The callback came in another browser than the one that continued: the page says so. */
+export function expectOtherBrowser(answer: Answer): void {
+  const message = readFailurePage(answer, 404).paragraphs.join(' ');
+  matches('the message', message, /another browser/i);
+}
+
 function readFailurePage(answer: Answer, status: number): Page {
   expectStatus(answer, status);
   const page = readHtml(answer);

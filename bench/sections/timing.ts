@@ -217,7 +217,7 @@ async function measureRefused(section: string, count: number, redis: RedisServer
   relay.close();
 }
 
-/** With CONFIRM=always. Nothing is looked up without the cookie, whose name has a digest of the state. */
+/** With CONFIRM=always. The name of the cookie has a digest of the state. */
 async function measureCookie(section: string, count: number, redis: RedisServer | undefined) {
   const relay = await openRelay({ redis, confirm: 'always' });
   const { states } = await relay.start(POOL);
@@ -233,9 +233,6 @@ async function measureCookie(section: string, count: number, redis: RedisServer 
     statuses: [404, 404],
   };
   await measure(section, cookies, count, relay.run);
-  const name = 'state of a callback without the cookie: exists, or does not';
-  const without = pair(name, [states, poolOf(capability)], [404, 404], callback);
-  await measure(section, without, count, relay.run);
   relay.close();
 }
 

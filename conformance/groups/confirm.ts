@@ -1,7 +1,13 @@
 /** `CONFIRM=always`: the link asks before it redirects to the provider. Other groups fail against such a relay. */
 
 import { expectResult, expectSignsIn } from '../device.ts';
-import { equal, expectInvalidLink, expectNotFound, expectStatus } from '../expect.ts';
+import {
+  equal,
+  expectInvalidLink,
+  expectNotFound,
+  expectOtherBrowser,
+  expectStatus,
+} from '../expect.ts';
 import { formCall } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { callbackPath, linkPath } from '../relay.ts';
@@ -39,14 +45,14 @@ export const confirm = cases((test) => {
     await expectSignsIn(kit, session);
   });
 
-  test('What the browser does: a callback from another browser than the one that continued is the 404 page and changes nothing', async (kit) => {
+  test('What the browser does: a callback from another browser than the one that continued is a 404 page that says so, and changes nothing', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const { code, tokens } = provider.issueCode();
     const callbacks = [{ code }, { error: 'access_denied' }, { error: 'server_error' }, {}];
     const callBackWithoutCookie = async () => {
       for (const parameters of callbacks) {
-        expectInvalidLink(await relay.send({ path: callbackPath(session, parameters) }));
+        expectOtherBrowser(await relay.send({ path: callbackPath(session, parameters) }));
       }
     };
     await callBackWithoutCookie();

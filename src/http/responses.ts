@@ -156,6 +156,7 @@ const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
   exchange_failed: 502,
   exchange_refused: 502,
   link_invalid: 404,
+  other_browser: 404,
   /* For a user who comes back to a sign-in that cannot be continued. */
   in_progress: 200,
   failed: 200,

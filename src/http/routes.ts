@@ -134,7 +134,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     blind,
   });
   const authorize = createAuthorize(providers, store, signInLog, pages);
-  const callback = createCallback(providers, relay, cookies, signInLog, pages);
+  const callback = createCallback(providers, relay, store, cookies, signInLog, pages);
   const done: Handler = (request) => pages.respondWithPage('signed_in', request);
   const result = createResult(store, relay, pollSeconds);
   const { refreshLimiter } = rateLimits;

@@ -156,6 +156,7 @@ const OUTCOMES = {
     ({ failed }, { app }) => [failed.linkInvalid(app), failed.linkEnded],
     'stopped',
   ),
+  other_browser: failure(({ failed }) => [failed.otherBrowser], 'stopped'),
   /** For a user who comes back, after any failure. */
   failed: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
   in_progress: ({ inProgress: { title, message } }) => ({
@@ -181,7 +182,10 @@ const OUTCOMES = {
 } as const satisfies Record<string, Describe>;
 
 /** The outcomes at which the user may type another code. */
-export const HAS_CODE_FORM: ReadonlySet<OutcomeName> = new Set(['link_invalid'] as const);
+export const HAS_CODE_FORM: ReadonlySet<OutcomeName> = new Set([
+  'link_invalid',
+  'other_browser',
+] as const);
 
 /** The longest wait for the next try. */
 const SECONDS_PER_TRY = Math.ceil(1 / CODE_LIMIT_PER_ADDRESS.ratePerSecond);

@@ -7,7 +7,7 @@ import {
   type Device,
   declineAtProvider,
   follow,
-  LINK_INVALID,
+  OTHER_BROWSER,
   open,
   pressContinue,
   SIGNED_IN,
@@ -120,7 +120,7 @@ describe('CONFIRM=always', async () => {
     for (const act of [agree, declineAtProvider]) {
       const { page: victim } = await openPhone();
       await victim.goto(page.url());
-      expect(await comeBack(victim, () => act(victim, 'mal'))).toMatchObject(LINK_INVALID);
+      expect(await comeBack(victim, () => act(victim, 'mal'))).toMatchObject(OTHER_BROWSER);
     }
     expect(mal.exchanges()).toBe(before);
     await expectSignedIn(page, device);
@@ -142,7 +142,7 @@ describe('CONFIRM=always', async () => {
     const kept = await victim.context().cookies(proxy.url);
     expect(kept.map((cookie) => cookie.name)).toContain(lesser);
     await victim.goto(attacker.url());
-    expect(await comeBack(victim, () => agree(victim, 'mal'))).toMatchObject(LINK_INVALID);
+    expect(await comeBack(victim, () => agree(victim, 'mal'))).toMatchObject(OTHER_BROWSER);
     expect(mal.exchanges()).toBe(before);
     await expectSignedIn(attacker, device);
   });

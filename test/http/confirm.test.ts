@@ -1,15 +1,17 @@
 /** The cookie of CONFIRM=always: only the browser that continued finishes a sign-in. RFC 9700 §4.7.1. */
 import { describe, expect, test } from 'bun:test';
+import { signInIdOf } from '../../src/relay/secrets.ts';
 import { start, startWithCode } from '../kit/device.ts';
-import { createTestService } from '../kit/service.ts';
+import { findUndocumented } from '../kit/log-document.ts';
+import { captureLog, createTestService } from '../kit/service.ts';
 import { callback, cookiesOf, createUser, decide, textOf } from '../kit/user.ts';
 
 const CALLBACK = '/auth/mal/callback';
 const WRONG = '/L/BCDF-GHJK';
 
-async function expectLinkInvalid(answer: Response): Promise<void> {
+async function expectOtherBrowser(answer: Response): Promise<void> {
   expect(answer.status).toBe(404);
-  expect(await textOf(answer)).toContain('This sign-in link is no longer valid.');
+  expect(await textOf(answer)).toContain('Continue was pressed in another browser.');
 }
 
 describe('CONFIRM=always', () => {
@@ -20,7 +22,7 @@ describe('CONFIRM=always', () => {
     const user = createUser(service);
     await user.decide(first.url, 'continue');
     await user.decide(second.url, 'continue');
-    await expectLinkInvalid(await user.comeBack(third.state));
+    await expectOtherBrowser(await user.comeBack(third.state));
     expect((await user.comeBack(second.state)).status).toBe(200);
     expect((await user.comeBack(first.state)).status).toBe(200);
   });
@@ -65,7 +67,7 @@ describe('CONFIRM=always', () => {
     const { url, state } = await start(service);
     const [cookie] = cookiesOf(await decide(service, url));
     const headers = { Cookie: write(state, cookie?.name ?? '') };
-    await expectLinkInvalid(await service.ask(`${CALLBACK}?state=${state}&code=c`, { headers }));
+    await expectOtherBrowser(await service.ask(`${CALLBACK}?state=${state}&code=c`, { headers }));
   });
 
   test.each(['', '/relay', '/auth'])(
@@ -84,6 +86,29 @@ describe('CONFIRM=always', () => {
       for (const secret of [state, session]) expect(cookie?.name).not.toContain(secret);
     },
   );
+
+  test('in another browser the page says where to continue, and the log why; a stale callback is no news', async () => {
+    const service = createTestService({ confirm: 'always' });
+    const log = captureLog();
+    const { url, state } = await start(service);
+    const user = createUser(service);
+    await user.decide(url, 'continue');
+    const page = await (await callback(service, state)).text();
+    expect(page).toContain('or open the link from your device in this one.');
+    expect(page).toContain('<form method="post" action="/link">');
+    expect(page).toContain(signInIdOf(state));
+    const line = { level: 'info', service: 'mal', signIn: signInIdOf(state) };
+    const seen = [{ ...line, hint: expect.stringContaining('CONFIRM=always') }];
+    expect(log.named('callback_without_cookie')).toMatchObject(seen);
+    await user.comeBack(state);
+    for (const stale of [state, 'A'.repeat(24)]) {
+      const answer = await callback(service, stale);
+      expect(answer.status).toBe(404);
+      expect(await textOf(answer)).toContain('This sign-in link is no longer valid.');
+    }
+    expect(log.named('callback_without_cookie')).toHaveLength(1);
+    expect(log.events.flatMap(findUndocumented)).toEqual([]);
+  });
 
   test('only Continue sets the cookie: neither the page nor Decline does', async () => {
     const service = createTestService({ confirm: 'always' });

@@ -199,6 +199,12 @@ export const LINK_INVALID = failed(
   'This sign-in link is no longer valid. Please start again from the app.',
 );
 
+/** With CONFIRM=always, in a browser in which nobody pressed Continue. */
+export const OTHER_BROWSER = failed(
+  404,
+  'Continue was pressed in another browser. Finish signing in there, or open the link from your device in this one.',
+);
+
 /** Does what brings the user back from the provider, and reads the page that follows. */
 export async function comeBack(page: Page, act: () => Promise<unknown>): Promise<RelayPage> {
   const isCallback = (url: URL) => url.pathname.endsWith('/callback');

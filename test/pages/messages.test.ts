@@ -115,6 +115,8 @@ test('the English texts are those of docs/protocol.md', () => {
     'failed.incomplete': 'Sign-in response was incomplete. Please try again.',
     'failed.notCompleted': "Couldn't complete sign-in. Please try again.",
     'failed.linkInvalid': 'This sign-in link is no longer valid. Please start again from the app.',
+    'failed.otherBrowser':
+      'Continue was pressed in another browser. Finish signing in there, or open the link from your device in this one.',
   });
 });
 

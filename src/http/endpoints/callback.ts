@@ -8,15 +8,20 @@ import type { TokenFailure } from '../../providers/token-endpoint.ts';
 import type { CodeCompletion, Relay } from '../../relay/relay.ts';
 import { isCapability, signInIdOf } from '../../relay/secrets.ts';
 import type { ErrorResult } from '../../relay/session.ts';
+import type { SessionStore } from '../../relay/store.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
 import type { Providers } from '../enabled-providers.ts';
 import type { PageResponses } from '../responses.ts';
 import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
 
+const OTHER_BROWSER_HINT =
+  'with CONFIRM=always a sign-in ends only in the browser in which the user pressed Continue: this was another, or it keeps no cookies';
+
 export function createCallback(
   providers: Providers,
   relay: Relay,
+  store: SessionStore,
   cookies: ContinueCookies,
   signInLog: SignInLog,
   { respondWithPage }: PageResponses,
@@ -29,9 +34,15 @@ export function createCallback(
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
     if (!cookies.mayComplete(request, browserState)) {
+      const found = await store.getSession({ browserState });
+      // Stale links are routine.
+      if (typeof found !== 'object' || found.service !== service) {
+        return respondWithPage('link_invalid', request);
+      }
       const signIn = signInIdOf(browserState);
-      log.debug('callback_without_cookie', { requestId: request.id, service, signIn });
-      return respondWithPage('link_invalid', request);
+      const hint = OTHER_BROWSER_HINT;
+      log.info('callback_without_cookie', { requestId: request.id, service, signIn, hint });
+      return respondWithPage('other_browser', request);
     }
     const error = request.query('error');
     const code = request.query('code');

@@ -18,6 +18,8 @@ export const de: Messages = {
       `Dieser Anmeldelink ist nicht mehr gültig. Bitte beginnen Sie in ${app} von vorn.`,
     linkEnded:
       'Er ist abgelaufen oder wurde schon benutzt. Wenn Sie sich gerade angemeldet haben, ist Ihr Gerät vielleicht schon angemeldet.',
+    otherBrowser:
+      '„Fortfahren“ wurde in einem anderen Browser gewählt. Schließen Sie die Anmeldung dort ab, oder öffnen Sie den Link von Ihrem Gerät in diesem Browser.',
     providerFault: (provider) => `${provider} hat nicht richtig geantwortet.`,
     refused: (provider) =>
       `${provider} hat die Anmeldung abgelehnt. Vielleicht hat sie zu lange gedauert.`,

@@ -17,6 +17,8 @@ export const en: Messages = {
       `This sign-in link is no longer valid. Please start again from ${app}.`,
     linkEnded:
       'It has expired or been used already. If you’ve just signed in, your device may be signed in.',
+    otherBrowser:
+      'Continue was pressed in another browser. Finish signing in there, or open the link from your device in this one.',
     providerFault: (provider) => `${provider} didn’t answer as it should.`,
     refused: (provider) => `${provider} refused it, perhaps because it took too long.`,
     tellOperator: 'If it happens again, tell the operator of this service the reference.',

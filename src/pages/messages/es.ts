@@ -17,6 +17,8 @@ export const es: Messages = {
       `Este enlace para iniciar sesión ya no es válido. Vuelve a empezar desde ${app}.`,
     linkEnded:
       'Ha caducado o ya se ha usado. Si acabas de iniciar sesión, puede que tu dispositivo ya tenga la sesión iniciada.',
+    otherBrowser:
+      'Se pulsó «Continuar» en otro navegador. Termina allí o abre en este navegador el enlace de tu dispositivo.',
     providerFault: (provider) => `${provider} no ha respondido como debía.`,
     refused: (provider) =>
       `${provider} ha rechazado el inicio de sesión. Puede que haya tardado demasiado.`,

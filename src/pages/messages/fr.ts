@@ -20,6 +20,8 @@ export const fr: Messages = {
       `Ce lien de connexion n’est plus valide. Veuillez recommencer depuis ${app}.`,
     linkEnded:
       'Il a expiré ou a déjà servi. Si vous venez de vous connecter, votre appareil est peut-être déjà connecté.',
+    otherBrowser:
+      'Le bouton «\u00a0Continuer\u00a0» a été utilisé dans un autre navigateur. Terminez la connexion là-bas, ou ouvrez le lien de votre appareil dans ce navigateur.',
     providerFault: (provider) => `${provider} n’a pas répondu comme prévu.`,
     refused: (provider) =>
       `${provider} a refusé la connexion. Elle a peut-être pris trop de temps.`,

@@ -17,6 +17,8 @@ export const it: Messages = {
       `Questo link di accesso non è più valido. Ricomincia ${app ? `da ${app}` : 'dall’app'}.`,
     linkEnded:
       'È scaduto o è già stato usato. Se hai appena effettuato l’accesso, forse l’accesso sul dispositivo è già riuscito.',
+    otherBrowser:
+      '«Continua» è stato premuto in un altro browser. Completa lì l’accesso, oppure apri in questo browser il link del tuo dispositivo.',
     providerFault: (provider) => `${provider} non ha risposto come previsto.`,
     refused: (provider) => `${provider} ha rifiutato l’accesso. Forse è passato troppo tempo.`,
     tellOperator: 'Se succede di nuovo, comunica il riferimento a chi gestisce questo servizio.',

@@ -22,6 +22,8 @@ export const ko: Messages = {
       `이 로그인 링크는 더 이상 유효하지 않습니다. ${named(app)}에서 다시 시작해 주세요.`,
     linkEnded:
       '만료되었거나 이미 사용되었습니다. 방금 로그인했다면 기기에 이미 로그인되어 있을 수 있습니다.',
+    otherBrowser:
+      '다른 브라우저에서 ‘계속’을 눌렀습니다. 그 브라우저에서 로그인을 마치거나, 기기에 표시된 링크를 이 브라우저에서 열어 주세요.',
     providerFault: (provider) => `${provider}에서 올바른 응답을 받지 못했습니다.`,
     refused: (provider) =>
       `${provider}에서 로그인을 받아들이지 않았습니다. 시간이 너무 오래 걸렸을 수 있습니다.`,

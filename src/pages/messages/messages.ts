@@ -23,6 +23,8 @@ export interface Messages {
     readonly linkInvalid: (app?: string) => string;
     /** After `linkInvalid`: why, and what a user should know whose first response to the callback was lost. */
     readonly linkEnded: string;
+    /** With CONFIRM=always: the user came back in a browser in which nobody pressed Continue, and where to go on. */
+    readonly otherBrowser: string;
     /** The provider failed. */
     readonly providerFault: (provider: string) => string;
     /** The provider refused: too late, or the relay is configured wrongly. */

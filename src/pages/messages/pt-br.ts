@@ -18,6 +18,8 @@ export const ptBr: Messages = {
       `Este link de login não é mais válido. Comece de novo ${app ? `em ${app}` : 'pelo aplicativo'}.`,
     linkEnded:
       'Ele expirou ou já foi usado. Se você acabou de fazer login, talvez o dispositivo já esteja conectado.',
+    otherBrowser:
+      'O botão “Continuar” foi usado em outro navegador. Conclua o login por lá ou abra neste navegador o link do seu dispositivo.',
     providerFault: (provider) => `${provider} não respondeu como deveria.`,
     refused: (provider) => `${provider} recusou o login. Talvez tenha demorado demais.`,
     tellOperator: 'Se acontecer de novo, informe a referência ao responsável por este serviço.',
