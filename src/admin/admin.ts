@@ -86,7 +86,7 @@ export function createAdmin(options: AdminOptions): Admin {
       ...counts.monitor,
       ended(service, outcome) {
         counts.monitor.ended(service, outcome);
-        recent.ended(service, outcome);
+        recent.ended(counts.nameOf(service), outcome);
       },
       failed: recent.failed,
     },

@@ -67,6 +67,14 @@ export class ProviderCounts {
   readonly wait = new Distribution(DELIVERY_BOUNDS);
 }
 
+/**
+ * So many providers have series of their own; those of the settings always have. Other names come
+ * from records in Redis, and whoever can write there can invent any number of them.
+ */
+const MAX_PROVIDERS = 64;
+const MAX_NAME_LENGTH = 64;
+const OTHER = 'other';
+
 export type Counts = ReturnType<typeof createCounts>;
 
 export function createCounts(services: readonly string[]) {
@@ -74,12 +82,20 @@ export function createCounts(services: readonly string[]) {
   const rateLimited = zeros(RATE_LIMIT_KINDS);
   const store = { failures: zeros(STORE_FAILURES), duration: new Distribution(STORE_BOUNDS) };
 
+  /** The name under which a provider is counted. */
+  function nameOf(service: string): string {
+    if (providers.has(service)) return service;
+    const hasRoom = providers.size < MAX_PROVIDERS && service.length <= MAX_NAME_LENGTH;
+    return hasRoom ? service : OTHER;
+  }
+
   /** Over Redis there may be sessions of a provider that only another relay offers. That one has the series from 0. */
   function of(service: string): ProviderCounts {
-    let counts = providers.get(service);
+    const name = nameOf(service);
+    let counts = providers.get(name);
     if (counts === undefined) {
       counts = new ProviderCounts();
-      providers.set(service, counts);
+      providers.set(name, counts);
     }
     return counts;
   }
@@ -110,7 +126,7 @@ export function createCounts(services: readonly string[]) {
     storeAnswered: (tookMs) => store.duration.add(tookMs),
     storeFailed: (reason) => increase(store.failures, reason),
   };
-  return { monitor, providers, rateLimited, store };
+  return { monitor, nameOf, providers, rateLimited, store };
 }
 
 function zeros<Name extends string>(names: readonly Name[]): Map<Name, number> {

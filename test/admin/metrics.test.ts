@@ -152,6 +152,23 @@ test('requests that a rate limit refused are counted by kind', async () => {
 /** Each sample without its value. */
 const seriesOf = (metrics: string) => metrics.match(/^\w+(\{.*\})?(?= )/gm) ?? [];
 
+test('names that are only in Redis add a limited number of series: beyond that they are `other`', async () => {
+  const admin = createAdmin({ ...OPTIONS, services: SETTINGS.providers });
+  // The last one is too long to be a name.
+  for (const name of [...Array.from({ length: 1_000 }, (_, nth) => nth), 'x'.repeat(100_000)]) {
+    admin.monitor.expired(`made-up-${name}`, 'started');
+    admin.monitor.ended(`made-up-${name}`, 'expired');
+  }
+  admin.monitor.ended('mal', 'signed_in');
+  const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
+  const metrics = await response.text();
+  expect(new Set(metrics.match(/made-up-\w+/g)).size).toBe(64 - SETTINGS.providers.length);
+  const ended = (provider: string, outcome: string, count: number) =>
+    `sign_in_relay_sign_ins_ended_total{provider="${provider}",outcome="${outcome}"} ${count}\n`;
+  expect(metrics).toContain(ended('mal', 'signed_in', 1));
+  expect(metrics).toContain(ended('other', 'expired', 1_001 - 62));
+});
+
 test('every series exists from the start, each counter at 0: no event adds one', async () => {
   let status = 200;
   const answer = { access_token: 'granted', refresh_token: 'granted' };
