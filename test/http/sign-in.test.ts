@@ -3,7 +3,14 @@ import { describe, expect, test } from 'bun:test';
 import { hash } from 'node:crypto';
 import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
 import { isPending, runReady } from '../kit/clock.ts';
-import { poll, pollToken, type Started, start, startWithCode } from '../kit/device.ts';
+import {
+  authorizeDevice,
+  poll,
+  pollToken,
+  type Started,
+  start,
+  startWithCode,
+} from '../kit/device.ts';
 import { UNSEEN } from '../kit/random.ts';
 import {
   BASE_URL,
@@ -13,7 +20,7 @@ import {
   type TestService,
   type Verb,
 } from '../kit/service.ts';
-import { callback, deny } from '../kit/user.ts';
+import { callback, decide, deny } from '../kit/user.ts';
 
 /** An operator may change a provider's PKCE method while sign-ins are under way, one relay after the other. */
 describe('RFC 7636 §4: PKCE', () => {
@@ -63,6 +70,14 @@ test('no part of a request is in the redirect to the provider, apart from the st
     `https://mal.test/authorize?response_type=code&client_id=mal-client&redirect_uri=${encodeURIComponent(`${BASE_URL}/auth/mal/callback`)}&state=${state}&`,
   );
   expect(response.headers.get('location')).not.toContain('evil');
+});
+
+test('a device does not choose its scopes (CVE-2024-52287)', async () => {
+  const service = createTestService();
+  const { link } = await authorizeDevice(service, { scope: 'admin' });
+  const response = await decide(service, link, 'continue');
+  expect(response.headers.get('location')).toStartWith('https://mal.test/authorize?');
+  expect(response.headers.get('location')).not.toContain('admin');
 });
 
 test.each<[string, number, Partial<Hooks>, (service: TestService, started: Started) => unknown]>([

@@ -27,6 +27,14 @@ describe('the confirmation page', () => {
     expect(await textOf(await service.ask(link))).toContain('2 minutes ago');
   });
 
+  test('has no id and no focus: no URL can select a button for the next key that is pressed (CVE-2024-7404)', async () => {
+    const service = createTestService();
+    const { link } = await startWithCode(service);
+    const page = await (await service.ask(link)).text();
+    expect(page).toContain('<button');
+    expect(page).not.toMatch(/<[^>]* (?:id|autofocus|accesskey|tabindex)\b/);
+  });
+
   test('unknown and expired codes look the same', async () => {
     const service = createTestService();
     const links: string[] = [WRONG];
