@@ -99,11 +99,18 @@ export class RelayObject extends DurableObject<Env> {
 
   /** Of a rate limit of all objects, called by the others. */
   async take(limit: string, key: string): Promise<number> {
-    return (await this.#limiters.get(limit)?.take(key)) ?? 0;
+    return this.#requireLimiter(limit).take(key);
   }
 
   async refund(limit: string, key: string): Promise<void> {
-    await this.#limiters.get(limit)?.refund(key);
+    await this.#requireLimiter(limit).refund(key);
+  }
+
+  /** If it throws, the caller answers as if this object had failed. Objects of two versions may run during a deploy. */
+  #requireLimiter(limit: string): RateLimiter {
+    const limiter = this.#limiters.get(limit);
+    if (limiter === undefined) throw new Error('this version has no such rate limit');
+    return limiter;
   }
 
   /** Sets an alarm, unless there is one. Each costs a row and a request. */
