@@ -45,7 +45,7 @@ const TLS_NOWHERE = { TLS_CERT_FILE: '/nowhere.pem', TLS_KEY_FILE: '/nowhere.pem
 
 const GOOD = {
   ...{ MAL_CLIENT_ID: 'id', MAL_CLIENT_SECRET: SECRET, HOST: '127.0.0.1', POLL_SECONDS: '1' },
-  ...{ MAL_TOKEN_URL: good.url, MAL_AUTHORIZE_URL: good.url },
+  ...{ MAL_TOKEN_URL: good.url, MAL_AUTHORIZE_URL: good.url, CONFIRM: 'always' },
 };
 
 async function runCheck(env: Record<string, string>, options: StartOptions = {}) {
@@ -132,6 +132,16 @@ test('settings: what does not fit this machine', async () => {
   expect(findings.filter(({ mark }) => mark === 'warning').map(({ text }) => text)).toEqual([
     'TLS_CERT_FILE is not a certificate for relay.invalid, the host of OAUTH_BASE_URL',
   ]);
+});
+
+test('confirmation: what CONFIRM=code leaves open', async () => {
+  const { exitCode, find } = await runCheck({ CONFIRM: '' });
+  expect(find('confirmation')).toMatchObject({
+    mark: 'warning',
+    text: 'CONFIRM is code: whoever starts a sign-in can send its link to somebody else, who sees no page of the relay before that device has their tokens',
+    remedy: expect.stringContaining('set CONFIRM=always'),
+  });
+  expect(exitCode).toBe(0);
 });
 
 test('settings: without OAUTH_BASE_URL', async () => {

@@ -54,6 +54,7 @@ async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding
   const checkStore = async () =>
     redis === undefined ? [] : (await import('./redis.ts')).checkRedis(redis);
   const parts = await Promise.all([
+    settings.confirm === 'code' ? [CONFIRM_CODE] : [],
     checkPublicAddress(settings, runtime),
     checkProviders(settings, runtime.fetch),
     checkStore(),
@@ -61,6 +62,13 @@ async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding
   ]);
   return parts.flat();
 }
+
+/** docs/person.md "Whom the confirmation page protects". */
+const CONFIRM_CODE = warning(
+  'confirmation',
+  'CONFIRM is code: whoever starts a sign-in can send its link to somebody else, who sees no page of the relay before that device has their tokens',
+  'set CONFIRM=always; keep code only for the apps of a relay that you replace',
+);
 
 function checkFileDescriptors({ maxSessions }: Settings): Finding {
   const { max } = readFileDescriptors();
