@@ -44,9 +44,6 @@ export const HEADERS_DEADLINE_MS = 10 * SECOND_MS;
 /** How often Node checks that. Bun does so every 4 s. */
 export const HEADERS_CHECK_MS = 4 * SECOND_MS;
 
-/** How often the files of a certificate are checked. Renewals come weeks before expiry. */
-export const CERTIFICATE_CHECK_MS = 5 * SECOND_MS;
-
 /** How often a relay that was started in a terminal looks whether that is still open. */
 export const TERMINAL_CHECK_MS = SECOND_MS;
 

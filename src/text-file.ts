@@ -1,4 +1,4 @@
-/** Reads what an operator wrote into a file: settings, a secret, a picture, a certificate. */
+/** Reads what an operator wrote into a file: settings, a secret, a picture. */
 import { Buffer } from 'node:buffer';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 

@@ -8,7 +8,7 @@
 import { cpuUsage, memoryUsage } from 'node:process';
 import packageJson from '../../package.json' with { type: 'json' };
 import { GRANTS } from '../monitor.ts';
-import { readFileDescriptors } from '../server/file-descriptors.ts';
+import { readFileDescriptors } from '../server/machine.ts';
 import type { ServiceState } from '../service.ts';
 import type { Counts, Distribution, ProviderCounts } from './counts.ts';
 

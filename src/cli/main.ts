@@ -55,7 +55,7 @@ async function main(): Promise<void> {
 
 /**
  * EX_CONFIG of sysexits.h: a supervisor need not start it again, as it would end in the same way
- * (deploy/sign-in-relay.service). What may pass (Redis, the port, a certificate) ends with 1.
+ * (deploy/sign-in-relay.service). What may pass (Redis, the port) ends with 1.
  */
 const WRONG_SETTINGS = 78;
 
@@ -92,7 +92,7 @@ function failInLog(problem: string, exitCode = 1): void {
 }
 
 /** Where the relay listens. */
-const LISTEN_SETTINGS = ['HOST', 'PORT', 'TLS_CERT_FILE', 'TLS_KEY_FILE'];
+const LISTEN_SETTINGS = ['HOST', 'PORT'];
 
 /** For the commands that read the settings. */
 const SETTINGS_OPTIONS = { 'env-file': { type: 'string' } } as const;

@@ -1,12 +1,8 @@
-/** Listens where HOST and PORT say, with the certificate of TLS_CERT_FILE. */
-
+/** Listens where HOST and PORT say. */
 import { lookup } from 'node:dns/promises';
-import type { HandleRequest } from '../http/app.ts';
 import { codeOf } from '../providers/connect-problem.ts';
-import { type Settings, SOCKET_PEER } from '../settings/index.ts';
-import { CertificateProblem, watchCertificate } from './certificate.ts';
+import type { Settings } from '../settings/index.ts';
 import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
-import { listenAtSocket, SocketPathProblem } from './unix-socket.ts';
 
 /**
  * Listens on the first address that this machine has. An address that another program
@@ -15,14 +11,10 @@ import { listenAtSocket, SocketPathProblem } from './unix-socket.ts';
  */
 export async function listen(
   runtime: Runtime,
-  { host, port, tls }: Pick<Settings, 'host' | 'port' | 'tls'>,
-  options: Omit<ListenOptions, 'certificate'>,
+  { host, port }: Pick<Settings, 'host' | 'port'>,
+  options: ListenOptions,
 ): Promise<Listener> {
-  const watch = tls && watchCertificate(tls);
-  const withTls = { ...options, ...(watch && { certificate: watch.current }) };
-  const listener = await listenAtFirst(runtime, await addressesOf(host, port), withTls);
-  watch?.onChange(listener.renew);
-  return listener;
+  return listenAtFirst(runtime, await addressesOf(host, port), options);
 }
 
 async function listenAtFirst(
@@ -32,24 +24,18 @@ async function listenAtFirst(
 ): Promise<Listener> {
   if (address === undefined) throw new Error('no address to listen on');
   try {
-    if (!('unix' in address)) return await runtime.listen(address, options);
-    const handle: HandleRequest = (request) => options.handle(request, SOCKET_PEERS);
-    return await listenAtSocket(runtime, address.unix, { ...options, handle });
+    return await runtime.listen(address, options);
   } catch (error) {
     if (others.length === 0 || !isMissingAddress(error)) throw error;
     return listenAtFirst(runtime, others, options);
   }
 }
 
-/** A Unix socket has no client address. The settings trust this one as a proxy then. */
-const SOCKET_PEERS = { requestIP: () => ({ address: SOCKET_PEER }) };
-
 /** `::` accepts IPv4 too. A machine without IPv6 has only `0.0.0.0`. */
 async function addressesOf(
   host: string | undefined,
   port: number,
 ): Promise<readonly ListenAddress[]> {
-  if (host?.startsWith('unix:')) return [{ unix: host.slice('unix:'.length) }];
   const names =
     host === undefined
       ? ['::', '0.0.0.0']
@@ -69,8 +55,6 @@ export function describeListenFailure(
   prefix: '' | 'ADMIN_',
   { host = 'every address', port = 0 }: Partial<Pick<Settings, 'host' | 'port'>>,
 ): string | undefined {
-  if (error instanceof CertificateProblem) return error.message;
-  if (error instanceof SocketPathProblem) return `${prefix}HOST is ${host}: ${error.message}`;
   const code = codeOf(error);
   if (code === 'EADDRINUSE') {
     return `${prefix}PORT is ${port}: another program listens there already`;

@@ -1,6 +1,6 @@
 /**
  * At SIGHUP the relay reads the files of secrets again (`X_FILE`), so that one relay alone can
- * change a secret without a restart. docs/rotating.md. Certificates: certificate.ts.
+ * change a secret without a restart. docs/rotating.md.
  */
 import { isatty } from 'node:tty';
 import type { Admin } from '../admin/admin.ts';

@@ -9,18 +9,13 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
-import {
-  createServer as createTlsServer,
-  Agent as TlsAgent,
-  request as tlsRequest,
-} from 'node:https';
-import { type AddressInfo, connect } from 'node:net';
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
 import { refuse } from '../http/responses.ts';
 import { HEADERS_CHECK_MS, HEADERS_DEADLINE_MS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
-import { codeOf } from '../providers/connect-problem.ts';
 import type { FetchInit } from '../providers/token-endpoint.ts';
 import { decode } from './decode.ts';
 import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
@@ -31,14 +26,6 @@ export const node: Runtime = {
   hint: 'on Node a sign-in takes more than three times the processor time that it takes on Bun: docs/install.md',
   fetch,
   listen,
-  tryToConnect: (path) =>
-    new Promise((resolve) => {
-      const socket = connect(path, () => {
-        socket.destroy();
-        resolve(undefined);
-      });
-      socket.once('error', (error) => resolve(codeOf(error)));
-    }),
 };
 
 /** By node:http: Node's own fetch would take more than half of the processor time of a sign-in. */
@@ -116,8 +103,8 @@ function destroy(this: Duplex): void {
 }
 
 async function listen(
-  at: ListenAddress,
-  { handle, idleSeconds, certificate }: ListenOptions,
+  { hostname, port }: ListenAddress,
+  { handle, idleSeconds }: ListenOptions,
 ): Promise<Listener> {
   const respond = getRequestListener(
     (request, env) => {
@@ -141,20 +128,20 @@ async function listen(
     incoming.url = originForm(incoming.url ?? '');
     void respond(incoming, outgoing);
   }
-  const common = {
-    keepAliveTimeout: idleSeconds * 1_000,
-    headersTimeout: HEADERS_DEADLINE_MS,
-    connectionsCheckingInterval: HEADERS_CHECK_MS,
-  };
-  const tlsServer = certificate && createTlsServer({ ...common, ...certificate }, onRequest);
-  const server = tlsServer ?? createServer(common, onRequest);
+  const server = createServer(
+    {
+      keepAliveTimeout: idleSeconds * 1_000,
+      headersTimeout: HEADERS_DEADLINE_MS,
+      connectionsCheckingInterval: HEADERS_CHECK_MS,
+    },
+    onRequest,
+  );
   // Their size is limited. Node would ignore those after the 2000th, which a proxy may have set.
   server.maxHeadersCount = 0;
-  server.listen('unix' in at ? { path: at.unix } : { host: at.hostname, port: at.port });
+  server.listen({ host: hostname, port });
   await once(server, 'listening');
   return {
-    url: 'unix' in at ? `unix:${at.unix}` : originOf(server.address() as AddressInfo, !!tlsServer),
-    renew: (renewed) => tlsServer?.setSecureContext(renewed),
+    url: originOf(server.address() as AddressInfo),
     stop: () => new Promise((resolve) => server.close(resolve)),
     cut: () => server.closeAllConnections(),
   };
@@ -168,7 +155,7 @@ function originForm(target: string): string {
   return pathname + search;
 }
 
-function originOf({ address, port, family }: AddressInfo, isTls: boolean): string {
+function originOf({ address, port, family }: AddressInfo): string {
   const host = family === 'IPv6' ? `[${address}]` : address;
-  return `${isTls ? 'https' : 'http'}://${host}:${port}`;
+  return `http://${host}:${port}`;
 }

@@ -12,32 +12,22 @@ export interface Runtime {
   readonly fetchesAtOnce?: number;
   /** Rejects with the code of the system call that failed. */
   listen(at: ListenAddress, options: ListenOptions): Promise<Listener>;
-  /** The code of the system call with which a connection to a Unix socket fails. Undefined: it succeeds. */
-  tryToConnect(socketPath: string): Promise<string | undefined>;
 }
 
-export type ListenAddress =
-  | { readonly hostname: string; readonly port: number }
-  /** The path of a Unix domain socket. */
-  | { readonly unix: string };
+export interface ListenAddress {
+  readonly hostname: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+}
 
 export interface ListenOptions {
   readonly handle: HandleRequest;
   /** Longer than a poll is held, and than the 60 s after which balancers give up on an idle connection. */
   readonly idleSeconds: number;
-  readonly certificate?: Certificate;
-}
-
-/** Both in PEM. The first part of `cert` is the server's own certificate. */
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
 }
 
 export interface Listener {
   readonly url: string;
-  /** New connections get this one; those that have a request keep theirs. */
-  renew(certificate: Certificate): void;
   /** Accepts no more connections. Resolves once every request has its response. */
   stop(): Promise<unknown>;
   /** Cuts off whatever is in progress. */

@@ -36,7 +36,7 @@ export interface Checked<V> {
 
 export type ValueOf<C> = C extends Check<infer V> ? V : never;
 
-/** A check for every setting of the table. The content of `X_FILE` is checked as `X`, if there is an `X`. */
+/** A check for every setting of the table. The content of `X_FILE` is checked as `X`. */
 type ChecksOf<T extends SettingsTable> = Record<
   Exclude<keyof T, `${keyof T & string}_FILE`>,
   Check<unknown>
@@ -49,8 +49,6 @@ export const RELAY_CHECKS = {
   OAUTH_BASE_URL: converted(textUnless(findBaseUrlProblem), withoutTrailingSlashes),
   HOST: textUnless(findHostProblem),
   PORT: wholeNumber(0, 65_535),
-  TLS_CERT_FILE: textUnless(findControlCharacter),
-  TLS_KEY_FILE: textUnless(findControlCharacter),
   ADMIN_PORT: wholeNumber(1, 65_535),
   ADMIN_HOST: textUnless(findHostProblem),
   ADMIN_NAMES: checkHostNames,
@@ -209,18 +207,10 @@ function checkHostNames(text: string): Checked<readonly string[]> {
 
 /** Refuses a zone (`fe80::1%eth0`): with one, the runtime does not know the address of its socket. */
 function findHostProblem(name: string): string | undefined {
-  if (name.startsWith('unix:')) return findSocketProblem(name.slice('unix:'.length));
   const isAddress = ipaddr.isValid(name) && !name.includes('%');
   return isAddress || HOST_NAME.test(name)
     ? undefined
     : 'must be an IP address or a host name, such as 127.0.0.1 or ::; PORT sets the port';
-}
-
-/** The path of a socket may have 103 bytes on macOS, 107 on Linux. unix-socket.ts needs a few. */
-function findSocketProblem(path: string): string | undefined {
-  return path.startsWith('/') && Buffer.byteLength(path) <= 96
-    ? undefined
-    : 'must be unix: and an absolute path of at most 96 bytes, such as unix:/run/sign-in-relay/relay.sock';
 }
 
 /** Items are separated by commas, spaces or both. */

@@ -72,7 +72,7 @@ function warnOfUnused({ env, warnings }: Reading): void {
 }
 
 function isThisMachine(host: string): boolean {
-  return host.startsWith('unix:') || isLoopback({ hostname: host === '::1' ? '[::1]' : host });
+  return isLoopback({ hostname: host === '::1' ? '[::1]' : host });
 }
 
 /** Whether browsers and providers would reach the relay over plain http. */

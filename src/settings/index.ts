@@ -30,23 +30,13 @@ export type { ProviderToDiscover } from '../providers/discovery.ts';
 export { settingsHelp } from './names.ts';
 export { countWrong, describeFaults, type SettingFault, type SettingWarning } from './problems.ts';
 
-/** The client address of a Unix socket's peer, which is trusted as a proxy: file permissions decide who connects. */
-export const SOCKET_PEER = '127.0.0.1';
-
-export interface TlsFiles {
-  readonly certFile: string;
-  readonly keyFile: string;
-}
-
 /** All settings, checked and frozen. */
 export interface Settings {
   /** `OAUTH_BASE_URL` without trailing slashes; absent: the relay is disabled. */
   readonly baseUrl?: string;
-  /** An address, a name, or `unix:` and a path. Absent: every address of the machine. */
+  /** An address or a name. Absent: every address of the machine. */
   readonly host?: string;
   readonly port: number;
-  /** Absent: plain HTTP. */
-  readonly tls?: TlsFiles;
   /** Absent: there is no admin port. */
   readonly adminPort?: number;
   readonly adminHost: string;
@@ -125,11 +115,7 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
   if (relay.OAUTH_BASE_URL && enabled.length === 0) rejectMissingClientId(reading, relay.PROVIDERS);
   if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, enabled);
   rejectSentinelCredentials(reading, relay);
-  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = relay;
-  if (certFile && !keyFile) reject(reading, 'TLS_KEY_FILE', 'must be set: TLS_CERT_FILE is set');
-  if (keyFile && !certFile) reject(reading, 'TLS_CERT_FILE', 'must be set: TLS_KEY_FILE is set');
-  const isSocket = relay.HOST?.startsWith('unix:') ?? false;
-  if (!isSocket && relay.ADMIN_PORT !== undefined && relay.ADMIN_PORT === relay.PORT) {
+  if (relay.ADMIN_PORT !== undefined && relay.ADMIN_PORT === relay.PORT) {
     reject(reading, 'ADMIN_PORT', 'must not be the same as PORT');
   }
   if (faults.length > 0) {
@@ -145,8 +131,7 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     adminHost: relay.ADMIN_HOST,
     adminNames: relay.ADMIN_NAMES ?? [],
     adminToken: relay.ADMIN_TOKEN,
-    tls: certFile && keyFile ? { certFile, keyFile } : undefined,
-    trustedProxyCidrs: [...(relay.TRUSTED_PROXY_CIDRS ?? []), ...(isSocket ? [SOCKET_PEER] : [])],
+    trustedProxyCidrs: relay.TRUSTED_PROXY_CIDRS ?? [],
     providers: enabled.filter((provider): provider is ProviderConfig => !('issuer' in provider)),
     discoveries: enabled.filter((provider) => 'issuer' in provider),
     providerOrder: relay.PROVIDERS,

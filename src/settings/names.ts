@@ -37,7 +37,7 @@ export const RELAY_SETTINGS = {
     shown: 'url',
   },
   HOST: {
-    meaning: 'Address to listen on, or unix: and a path. Unset: every address of the machine.',
+    meaning: 'Address to listen on. Unset: every address of the machine.',
     example: '127.0.0.1',
     shown: 'all',
   },
@@ -45,16 +45,6 @@ export const RELAY_SETTINGS = {
     meaning: 'Port to listen on, 0 to 65535; 0 takes any free port.',
     example: '3000',
     default: '8080',
-    shown: 'all',
-  },
-  TLS_CERT_FILE: {
-    meaning: 'Certificate in PEM, with its chain: the relay then speaks HTTPS itself.',
-    example: '/etc/sign-in-relay/fullchain.pem',
-    shown: 'all',
-  },
-  TLS_KEY_FILE: {
-    meaning: 'Private key of the certificate, in PEM.',
-    example: '/etc/sign-in-relay/privkey.pem',
     shown: 'all',
   },
   ADMIN_PORT: {

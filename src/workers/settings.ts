@@ -20,8 +20,6 @@ const IN_OBJECTS = 'sessions are in Durable Objects';
 const WITHOUT_MEANING: Readonly<Record<string, string>> = {
   HOST: 'Cloudflare listens',
   PORT: 'Cloudflare listens',
-  TLS_CERT_FILE: 'Cloudflare has the certificate',
-  TLS_KEY_FILE: 'Cloudflare has the certificate',
   ADMIN_PORT: NO_SECOND_PORT,
   ADMIN_HOST: NO_SECOND_PORT,
   ADMIN_NAMES: NO_SECOND_PORT,

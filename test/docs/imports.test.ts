@@ -43,7 +43,7 @@ const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   [/^cli\/dev\//, /^(?!bun|@redis|cli\/(main|login)|server\/(serve|runtime-))/],
   [
     /^admin\//,
-    /^(admin\/|http\/(app|responses|request)|relay\/|server\/file-|monitor|version|log|limits|service|package\.json|node:|hono)/,
+    /^(admin\/|http\/(app|responses|request)|relay\/|server\/machine|monitor|version|log|limits|service|package\.json|node:|hono)/,
   ],
   [/^server\/runtime-bun\.ts/, /^(?!cli\/|hono|@redis)/],
   [/^server\//, /^(?!cli\/|bun|hono$|@redis)/],

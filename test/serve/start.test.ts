@@ -10,7 +10,6 @@ import { startSilentIssuer } from '../kit/provider.ts';
 import { malformedSecrets, testSeed } from '../kit/random.ts';
 import { buildForNode, launchRelay, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { writeCertificate } from '../kit/tls.ts';
 
 setDefaultTimeout(30_000);
 await buildForNode();
@@ -106,27 +105,6 @@ describe.each(RUNTIMES)(
         .events('setting')
         .map(({ level, setting, problem }) => [level, setting, problem]);
     }
-
-    test('a certificate for another name than that of the base URL', async () => {
-      const { certificateFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE } =
-        await writeCertificate(folder);
-      const tls = { TLS_CERT_FILE, TLS_KEY_FILE };
-      const problem = (host: string) => [
-        ...['warning', 'TLS_CERT_FILE'],
-        `is not a certificate for ${host}, the host of OAUTH_BASE_URL`,
-      ];
-      for (const OAUTH_BASE_URL of ['https://localhost', 'https://127.0.0.1:8443/relay']) {
-        expect(await warningsOf({ ...tls, OAUTH_BASE_URL })).toEqual([]);
-      }
-      for (const host of ['relay.test', '[::1]']) {
-        const found = await warningsOf({
-          ...tls,
-          OAUTH_BASE_URL: `https://${host}`,
-          APP_NAME: 'Acme',
-        });
-        expect(found).toEqual([problem(host.replace(/[[\]]/g, ''))]);
-      }
-    });
 
     test('fewer file descriptors than MAX_SESSIONS', async () => {
       expect(await warningsOf({ MAX_SESSIONS: '900' }, 1_000)).toEqual([]);

@@ -63,8 +63,6 @@ test.each(all.map(([name, { example }]) => [name.replace('<NAME>', 'ACME'), exam
       '/run/secrets/admin-token': RELAY_SETTINGS.ADMIN_TOKEN.example,
     };
     const acme = {
-      // Neither is set without the other.
-      ...{ TLS_CERT_FILE: '/c.pem', TLS_KEY_FILE: '/k.pem' },
       ...(name === 'REDIS_SENTINEL_USERNAME' && { REDIS_SENTINEL_PASSWORD: 'secret' }),
       PROVIDERS: 'acme',
       ACME_CLIENT_ID: 'id',

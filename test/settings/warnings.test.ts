@@ -127,12 +127,9 @@ describe('the admin port', () => {
     },
   );
 
-  test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost', 'unix:/run/relay/admin.sock'])(
-    'at %s they do not',
-    (ADMIN_HOST) => {
-      expect(warningsOf({ ...enabled, ADMIN_PORT: '9090', ADMIN_HOST })).toEqual([]);
-    },
-  );
+  test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('at %s they do not', (ADMIN_HOST) => {
+    expect(warningsOf({ ...enabled, ADMIN_PORT: '9090', ADMIN_HOST })).toEqual([]);
+  });
 });
 
 test('a setting that has an effect only with another one', () => {

@@ -24,7 +24,6 @@ test('those of any relay; bindings are not settings, and one object is the defau
 test.each([
   ['PORT', '8080'],
   ['HOST', '127.0.0.1'],
-  ['TLS_CERT_FILE', '/cert.pem'],
   ['ADMIN_PORT', '9090'],
   ['ADMIN_TOKEN_FILE', '/run/secret'],
   ...Object.keys(RELAY_SETTINGS)

@@ -2,8 +2,7 @@
  * `sign-in-relay check`: reads the settings as a start would, and tests what they name.
  * docs/operating.md "Check" explains every line.
  */
-import { fileDescriptorsFor, readFileDescriptors } from '../../server/file-descriptors.ts';
-import { findFileWarnings } from '../../server/machine.ts';
+import { fileDescriptorsFor, findCaWarning, readFileDescriptors } from '../../server/machine.ts';
 import type { Runtime } from '../../server/runtime.ts';
 import { isEnabled, type Settings, type SettingsReading } from '../../settings/index.ts';
 import { jsonText } from '../terminal.ts';
@@ -36,8 +35,8 @@ async function checkHere(read: SettingsReading, runtime: Runtime): Promise<Findi
 function checkSettings(read: SettingsReading): Finding[] {
   const faults = read.ok ? [] : read.faults;
   const wrong = faults.map(({ setting, problem }) => fault('settings', `${setting} ${problem}`));
-  const onFiles = read.ok ? findFileWarnings(read.settings, process.env) : [];
-  const doubtful = [...read.warnings, ...onFiles].map(({ setting, problem }) =>
+  // File descriptors have a line of their own.
+  const doubtful = [...read.warnings, ...findCaWarning(process.env)].map(({ setting, problem }) =>
     warning('settings', `${setting} ${problem}`),
   );
   return wrong.length > 0

@@ -115,8 +115,8 @@ async function checkBase(
   if (standIn === undefined) return { finding: await checkIsThisRelay(settings, fetch) };
   const [arrival] = standIn.arrivals;
   if (arrival === undefined) {
-    const found = `${baseUrl} answers ${status}, and not from ${placeOf(settings)} of this machine`;
-    const remedy = `route it to ${placeOf(settings)} here: check DNS, and the upstream of the proxy`;
+    const found = `${baseUrl} answers ${status}, and not from PORT ${settings.port} of this machine`;
+    const remedy = `route it to PORT ${settings.port} here: check DNS, and the upstream of the proxy`;
     return { finding: fault(BASE, found, remedy) };
   }
   if (text !== STAND_IN_TEXT) {
@@ -125,10 +125,6 @@ async function checkBase(
     return { finding: fault(BASE, found, remedy) };
   }
   return { finding: ok(BASE, `${baseUrl} reaches this machine`), arrival };
-}
-
-function placeOf({ host, port }: Settings): string {
-  return host?.startsWith('unix:') ? `HOST ${host}` : `PORT ${port}`;
 }
 
 /** The metadata of a relay contain its base URL. */
@@ -161,15 +157,13 @@ function describeUnreachable(settings: EnabledSettings, error: unknown): Finding
       return fault(
         BASE,
         `nothing listens at ${host}${shown}`,
-        `start the proxy in front of ${placeOf(settings)}`,
+        `start the proxy in front of PORT ${settings.port}`,
       );
     case 'tls':
       return fault(
         BASE,
         `no trusted TLS at ${host}${shown}`,
-        settings.tls === undefined
-          ? 'give the proxy a valid certificate with its whole chain'
-          : 'TLS_CERT_FILE must hold a valid certificate for that name, with its whole chain',
+        'give the proxy a valid certificate with its whole chain',
       );
     case 'closed':
       return fault(
@@ -186,14 +180,14 @@ function describeUnreachable(settings: EnabledSettings, error: unknown): Finding
   }
 }
 
-function checkClientAddress({ trustedProxyCidrs, host }: Settings, arrival: Arrival): Finding {
+function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): Finding {
   const { peerAddress = '', forwardedFor } = arrival;
   if (forwardedFor === undefined) {
     return trustedProxyCidrs.length === 0
       ? ok(CLIENT, 'no proxy adds X-Forwarded-For: the client is the peer')
       : fault(
           CLIENT,
-          `${host?.startsWith('unix:') ? 'HOST is a socket' : 'TRUSTED_PROXY_CIDRS is set'}, but X-Forwarded-For does not arrive: all devices share one rate limit`,
+          'TRUSTED_PROXY_CIDRS is set, but X-Forwarded-For does not arrive: all devices share one rate limit',
           'let the proxy add X-Forwarded-For',
         );
   }
