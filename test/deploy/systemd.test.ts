@@ -24,8 +24,8 @@ beforeAll(async () => {
     copyFileSync(join(ROOT, 'deploy', name), join(shared, 'deploy', name));
   }
   const [, install = ''] = /^```sh\n(install -m 755 .*?)^```$/ms.exec(readPage('install.md')) ?? [];
-  const [check = ''] =
-    /^sed .*sign-in-relay check --env-file .*$/m.exec(readPage('operating.md')) ?? [];
+  const [, check = ''] =
+    /^```sh\n(cd \/etc\/sign-in-relay\n.*?)^```$/ms.exec(readPage('operating.md')) ?? [];
   const script = `
     exec > /shared/output 2>&1
     begin() { echo "=== $1"; }
@@ -47,7 +47,7 @@ beforeAll(async () => {
     untilReady
     status
     begin check
-    ${check}
+    (${check})
     begin killed
     systemctl kill --signal=KILL sign-in-relay
     until [ "$(status)" = '1 active' ]; do sleep 0.1; done
@@ -88,7 +88,7 @@ test('with its example of settings it starts without a warning, and serves', () 
   expect(outputs.get('journal')).not.toContain('"event":"setting"');
 });
 
-test('`check` sees its settings and secrets, by the command of docs/operating.md', () => {
+test('`check` sees its settings and secrets, by the commands of docs/operating.md', () => {
   for (const line of ['settings: the relay can start', 'base URL: ', 'poll: held for 1 s']) {
     expect(outputs.get('check')).toContain(`✓ ${line}`);
   }
