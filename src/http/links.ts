@@ -11,10 +11,11 @@ export function formatUserCode(userCode: string): string {
 
 /** Accepts any case, any separators, and the full-width letters of a Japanese keyboard. Undefined if it cannot be a code. */
 export function parseUserCode(typed: string): string | undefined {
+  // Normalizing comes second: for a long run of combining marks it takes quadratic time.
   const letters = typed
+    .replace(/[^\p{L}\p{N}]/gu, '')
     .normalize('NFKC')
-    .toUpperCase()
-    .replace(/[^\p{L}\p{N}]/gu, '');
+    .toUpperCase();
   return USER_CODE.test(letters) ? letters : undefined;
 }
 

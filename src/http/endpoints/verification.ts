@@ -124,7 +124,7 @@ export function createConfirmLink(
 }
 
 /** `/LINK`, `/link/`, `/L`, `/link/wdjb-mjht`, `/WDJBMJHT`: what may be meant for the form or for a code. */
-const MISTYPED = /^\/(?:(l|link)(?:\/+|$))?([^/]*)\/*$/i;
+const MISTYPED = /^\/(?:(l|link)(?![^/])\/*)?(?:([^/]+)\/*)?$/i;
 
 /** A path segment as the user typed it. */
 function decode(segment: string): string {
