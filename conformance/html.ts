@@ -10,23 +10,24 @@ export interface Page {
 
 export function readPage(html: string): Page {
   const body = html
-    .replace(/<(script|style|head)\b[\s\S]*?<\/\1\s*>/gi, ' ')
-    .replace(/<!--[\s\S]*?-->/g, ' ');
+    .replace(/<script[\s>][\s\S]*?(?:<\/script\s*>|$)/gi, ' ')
+    .replace(/<style[\s>][\s\S]*?(?:<\/style\s*>|$)/gi, ' ')
+    .replace(/<head[\s>][\s\S]*?(?:<\/head\s*>|$)/gi, ' ')
+    .replace(/<!--[\s\S]*?(?:-->|$)/g, ' ');
   return {
-    title: textsOf(html, 'title')[0] ?? '',
-    headings: textsOf(body, 'h[1-6]'),
-    paragraphs: textsOf(body, 'p'),
+    title: textsOf(html, /<title(?:\s[^<>]*)?>([\s\S]*?)(?:<\/title\s*>|$)/gi)[0] ?? '',
+    headings: textsOf(body, /<h[1-6](?:\s[^<>]*)?>([\s\S]*?)(?:<\/h[1-6]\s*>|$)/gi),
+    paragraphs: textsOf(body, /<p(?:\s[^<>]*)?>([\s\S]*?)(?:<\/p\s*>|$)/gi),
     text: textOf(body),
   };
 }
 
-function textsOf(html: string, tag: string): string[] {
-  const element = new RegExp(`<(${tag})(?:\\s[^>]*)?>([\\s\\S]*?)</\\1\\s*>`, 'gi');
-  return [...html.matchAll(element)].map((match) => textOf(match[2] ?? ''));
+function textsOf(html: string, element: RegExp): string[] {
+  return [...html.matchAll(element)].map(([, content = '']) => textOf(content));
 }
 
 function textOf(html: string): string {
-  return unescapeHtml(html.replace(/<[^>]*>/g, ' '))
+  return unescapeHtml(html.replace(/<[^<>]*>/g, ' '))
     .replace(/\s+/g, ' ')
     .trim();
 }

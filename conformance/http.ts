@@ -110,7 +110,7 @@ function requestOptions(url: URL, call: Call): RequestOptions {
     method: call.method ?? 'GET',
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port || (url.protocol === 'https:' ? 443 : 80),
-    path: call.atRoot ? call.path : url.pathname.replace(/\/+$/, '') + call.path,
+    path: call.atRoot ? call.path : url.pathname.replace(/\/$/, '') + call.path,
     // A connection of its own: its source address holds, and closing it harms no other request.
     agent: false,
     headers: {

@@ -133,7 +133,7 @@ function readAddresses(flags: Flags, check: Check) {
     check(isHttpUrl(value), flag, value, HTTP_URL);
     // Each start has a source address of its own, and the relay must be able to answer it.
     const isReached = !isHttpUrl(value) || isLoopback(value);
-    return check(isReached, flag, value, 'on this machine').replace(/\/+$/, '');
+    return check(isReached, flag, value, 'on this machine').replace(/(?<!\/)\/+$/, '');
   };
   const listen = flags['provider-listen'];
   const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(listen) ?? [];

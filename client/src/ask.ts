@@ -89,8 +89,8 @@ export function ask(
     const { url, body, timeoutMs = Number(call.timeoutMs) || REQUEST_MS } = request;
     if (!ADDRESS.test(url)) {
       const shown = url
-        .replace(/[?#].*/, '')
-        .replace(/\/\/.*@/, '//…@')
+        .replace(/^[\s\S]*@/, '…@')
+        .replace(/[?#][\s\S]*/, '')
         .slice(0, 99);
       giveUp(fail('refused', `This is no http or https address without a password: ${shown}`));
       return;

@@ -45,7 +45,7 @@ const MEMBERS = 'accessToken refreshToken tokenType scope idToken'.split(' ');
 const MAX_EXPIRES_IN_SECONDS = 3e9;
 
 /** Without the slashes at its end. */
-export const addressOf = (relay: string): string => `${relay}`.replace(/\/+$/, '');
+export const addressOf = (relay: string): string => `${relay}`.replace(/^(.*[^/])\/+$/, '$1');
 
 /** What RFC 6749 (appendix A) has in tokens, codes and ids, and what a header and a form can carry. */
 export const isText = (value: unknown): value is string =>

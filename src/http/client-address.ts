@@ -41,7 +41,8 @@ export function createFindClientAddress(trustedProxyCidrs: readonly string[]): F
     if (peerAddress !== peerText) {
       peerText = peerAddress;
       // Node adds the zone to a link-local address, Bun does not (RFC 4007 §11).
-      peer = parseAddress(peerAddress.replace(/%.*$/, ''));
+      const [address = ''] = peerAddress.split('%', 1);
+      peer = parseAddress(address);
       peerIsProxy = peer !== undefined && isTrusted(peer, trusted);
     }
     if (peer === undefined) return undefined;

@@ -34,7 +34,8 @@ export function createContinueCookies(
   // The parser lowercases the scheme.
   const secure = new URL(baseUrl).protocol === 'https:';
   const prefix = `${secure ? '__Host-' : ''}continued-`;
-  const own = new RegExp(`^${prefix}[\\w-]{43}$`);
+  const isOwn = (name: string) =>
+    name.startsWith(prefix) && /^[\w-]{43}$/.test(name.slice(prefix.length));
 
   /** One cookie for each sign-in, because a browser may have several in progress. It contains a digest, not the state. */
   const nameOf = (browserState: string) =>
@@ -54,7 +55,7 @@ export function createContinueCookies(
     set(request, response, browserState) {
       if (!asksAlways) return;
       const name = nameOf(browserState);
-      const others = Object.keys(cookiesOf(request)).filter((each) => own.test(each));
+      const others = Object.keys(cookiesOf(request)).filter(isOwn);
       // Browsers send the oldest first. RFC 6265 §5.4.
       for (const old of others.filter((each) => each !== name).slice(0, 1 - MAX_COOKIES)) {
         response.headers.append('Set-Cookie', write(old, '', 0));

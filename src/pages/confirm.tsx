@@ -81,9 +81,9 @@ export function renderConfirm(confirm: Confirm): string {
             {words.openInBrowser}
             {inApp.link && (
               <bdi dir="ltr" class="link">
-                {inApp.link.replace(/[^/]*$/, '')}
+                {inApp.link.slice(0, inApp.link.lastIndexOf('/') + 1)}
                 <wbr />
-                <span>{inApp.link.replace(/^.*\//, '')}</span>
+                <span>{inApp.link.slice(inApp.link.lastIndexOf('/') + 1)}</span>
               </bdi>
             )}
           </p>

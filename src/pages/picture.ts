@@ -17,7 +17,10 @@ const TYPES: readonly (readonly [mediaType: string, start: RegExp])[] = [
   ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
   ['image/webp', /^RIFF[\s\S]{4}WEBP/],
-  ['image/svg+xml', /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*)*<svg[\s>]/],
+  [
+    'image/svg+xml',
+    /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:[^-]|-(?!->))*-->\s*)*<svg[\s>]/,
+  ],
 ];
 
 /** What an SVG must not contain. Browsers run none of it in an `<img>`, but a user may open the picture by itself. */
@@ -31,7 +34,7 @@ const UNSAFE: readonly (readonly [what: string, pattern: RegExp])[] = [
     'a link to elsewhere',
     /(?:href|src)\s*=\s*(?:"\s*(?!#|data:image\/)[^"]|'\s*(?!#|data:image\/)[^']|[^\s"'])/i,
   ],
-  ['a style that loads something', /@import|url\(\s*["']?\s*(?!#|["']?#|data:image\/)[^\s"')]/i],
+  ['a style that loads something', /@import|url\(\s*(?:["']\s*)?(?!#|data:image\/)[^\s"')]/i],
   ['a javascript: address', /javascript\s*:/i],
 ];
 
@@ -50,8 +53,9 @@ export function readPicture(bytes: string): Picture | { readonly problem: string
   return { mediaType, base64: Buffer.from(bytes, 'latin1').toString('base64') };
 }
 
+/** A comment that does not end lasts to the end of the file. */
 function withoutComments(svg: string): string {
-  return svg.replace(/<!--[\s\S]*?-->/g, '');
+  return svg.replace(/<!--[\s\S]*?(?:-->|$)/g, '');
 }
 
 /** The bytes of a `data:` URL, in ISO 8859-1. Undefined for anything else. RFC 2397. */

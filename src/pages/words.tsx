@@ -6,7 +6,7 @@
  * that programs find the sentences of docs/protocol.md §5.
  */
 
-const NAMED = /(\p{P}*)\u2068([^\u2069]*)\u2069(\p{P}*)/gu;
+const NAMED = /((?<!\p{P})\p{P}+|)\u2068([^\u2068\u2069]*)\u2069(\p{P}*)/gu;
 
 /** Marks a name for a sentence. */
 export function isolate(name: string): string {

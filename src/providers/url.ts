@@ -6,7 +6,7 @@
 /** Undefined unless the text is an absolute http(s) URL that the parser need not correct. */
 export function parseUrl(text: string): URL | undefined {
   // The parser would correct `https:host`, backslashes and spaces, which are probably mistakes.
-  if (!/^https?:\/\/[^/?#\s\\]+[^\s\\]*$/i.test(text)) return undefined;
+  if (!/^https?:\/\/[^/?#\s\\][^\s\\]*$/i.test(text)) return undefined;
   // It accepts these in a host or a path, but no URL contains them (RFC 3986 §2).
   if (/[\p{Cc}\p{Cs}"<>]/u.test(text)) return undefined;
   return URL.canParse(text) ? new URL(text) : undefined;

@@ -171,7 +171,7 @@ function checkLogLevel(text: string) {
 }
 
 export function withoutTrailingSlashes(text: string): string {
-  return text.replace(/\/+$/, '');
+  return text.replace(/(?<!\/)\/+$/, '');
 }
 
 function findBaseUrlProblem(text: string): string | undefined {

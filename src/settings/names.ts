@@ -336,5 +336,12 @@ function describeTable(prefix: string, table: SettingsTable): string {
 
 /** Lines of at most `columns` characters, broken at spaces. */
 function wrap(text: string, columns: number): string[] {
-  return text.match(new RegExp(`\\S.{0,${columns - 1}}(?=\\s|$)`, 'g')) ?? [];
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.pop() ?? '';
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (longer.length <= columns || line === '') lines.push(longer);
+    else lines.push(line, word);
+  }
+  return lines;
 }

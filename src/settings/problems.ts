@@ -38,8 +38,10 @@ export function showValue(setting: string, value: string): string {
 function hideInUrl(url: string): string {
   if (parseUrl(url) === undefined) return HIDDEN;
   // It is unclear where a password with one of these characters ends.
-  if (/[?#].*@/s.test(url)) return HIDDEN;
-  return url.replace(/\/\/.*@/s, `//${HIDDEN}@`).replace(/[?#].*/s, '?…');
+  const [address = '', ...rest] = url.split(/[?#]/);
+  if (rest.join().includes('@')) return HIDDEN;
+  const shown = address.replace(/^(https?:\/\/).*@/is, `$1${HIDDEN}@`);
+  return rest.length === 0 ? shown : `${shown}?…`;
 }
 
 /** Hides everything before the last @, which may be a password. */

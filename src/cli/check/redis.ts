@@ -5,6 +5,7 @@ import { StoreUnavailable } from '../../relay/store.ts';
 import { systemClock } from '../../relay/time.ts';
 import type { Settings } from '../../settings/index.ts';
 import { connectRedis } from '../../stores/redis/connect.ts';
+import { infoField } from '../../stores/redis/failures.ts';
 import { openRedis, type RedisEvent } from '../../stores/redis/open.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
@@ -98,9 +99,8 @@ async function checkVersion({ target }: NonNullable<Settings['redis']>): Promise
   const client = await connectRedis(target, { onCut: () => {}, onEvent: () => {}, signal });
   try {
     const { info } = await client.describe();
-    const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1];
-    const valkey = field('valkey_version');
-    const version = field('redis_version') ?? '';
+    const valkey = infoField(info, 'valkey_version');
+    const version = infoField(info, 'redis_version') ?? '';
     const shown = valkey === undefined ? `Redis ${version}` : `Valkey ${valkey}`;
     return isOlder(version, OLDEST)
       ? warning(

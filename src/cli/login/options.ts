@@ -72,5 +72,5 @@ export function readRelayUrl(given: string | undefined): string {
   if (!/^https?:\/\//i.test(relay) || !URL.canParse(relay) || /[?#@]/.test(relay)) {
     throw new UsageError('--relay is the base URL of a relay, such as https://relay.example.');
   }
-  return relay.replace(/\/+$/, '');
+  return relay.replace(/(?<!\/)\/+$/, '');
 }

@@ -241,4 +241,4 @@ function parseReply(reply: unknown): ClaimReply {
 
 /** Older releases counted attempts here, and still expect a number. */
 const CLAIM_SUFFIX = '1.';
-const claimOf = (stored: string) => stored.replace(/[^.]*\.$/, '');
+const claimOf = (stored: string) => stored.slice(0, stored.lastIndexOf('.', stored.length - 2) + 1);

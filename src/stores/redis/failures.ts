@@ -106,17 +106,22 @@ function findReplyProblem(reply: ErrorReply, reason: string, isSentinel: boolean
   return `the server refuses (${reason})`;
 }
 
+/** A field of the reply to INFO. https://redis.io/docs/latest/commands/info/ */
+export function infoField(info: string, name: string): string | undefined {
+  const line = info.split(/\r?\n/).find((each) => each.startsWith(`${name}:`));
+  return line?.slice(name.length + 1);
+}
+
 /** Settings of the server with which it may lose sessions, or write them to disk. docs/scaling.md "Set-up". */
 export function describeUnfit({ info, save }: { info: string; save: string }): string[] {
-  const field = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
   const problems: string[] = [];
-  const policy = field('maxmemory_policy');
+  const policy = infoField(info, 'maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
     problems.push(
       `maxmemory-policy is ${policy}: sign-ins in progress may be lost; set noeviction`,
     );
   }
-  if (field('aof_enabled') === '1' || save !== '') {
+  if (infoField(info, 'aof_enabled') === '1' || save !== '') {
     problems.push(
       'persistence is on: sealed sessions are written to disk; set save "" and appendonly no',
     );

@@ -80,7 +80,7 @@ function createHashTags(): number[] {
 
 /** The slot of a key in a Cluster: CRC-16/XMODEM of its hash tag. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/ */
 export function slotOf(key: string): number {
-  const [, tag = key] = /\{([^}]+)\}/.exec(key) ?? [];
+  const [, tag = key] = /^[^{]*\{([^}]+)\}/.exec(key) ?? [];
   let crc = 0;
   for (const byte of new TextEncoder().encode(tag)) {
     crc ^= byte << 8;

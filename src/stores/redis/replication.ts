@@ -59,6 +59,9 @@ export function watchReplication(options: ReplicationOptions): () => void {
  * @see https://redis.io/docs/latest/commands/info/
  */
 function hasReplica(info: string): boolean {
-  const replicas = info.matchAll(/^slave\d+:.*\bstate=online\b.*\blag=(\d+)/gm);
-  return [...replicas].some(([, lag]) => Number(lag) <= MAX_LAG_SECONDS);
+  const replicas = info.split('\n').filter((line) => /^slave\d+:/.test(line));
+  return replicas.some((line) => {
+    const [, lag] = /\blag=(\d+)/.exec(line) ?? [];
+    return /\bstate=online\b/.test(line) && Number(lag) <= MAX_LAG_SECONDS;
+  });
 }

@@ -120,7 +120,7 @@ export function createScript(source: string): Script {
     .replace(/\b(FIELD|STATE|OPENING|LIMIT)\.(\w+)/g, (_, table, word) =>
       quoted(WORDS[table]?.[word], `${table}.${word}`),
     )
-    .replace(/^\s*--.*\n/gm, '');
+    .replace(/^[ \t]*--.*\n/gm, '');
   return { text, sha1: hash('sha1', text) };
 }
 
