@@ -96,8 +96,8 @@ export interface Waiter {
 export interface ExpiredSession {
   readonly service: string;
   readonly stage: ExpiredStage;
-  /** As signInIdOf has it. Undefined if another release started the session. */
-  readonly signIn: string | undefined;
+  /** As signInIdOf has it. */
+  readonly signIn: string;
 }
 
 /** Events of a store that its verbs do not return, for the log and the metrics. */

@@ -1,57 +1,71 @@
 /**
- * A rolling update (docs/upgrading.md): two relays of the old release on one Redis are
- * replaced one after the other by relays of this one, with 1,000 sign-ins in progress.
- * Each sign-in may start at one release, continue at the other and be delivered by
- * either. None is lost or delivered twice, and no code is exchanged twice.
- * test/stores/seal.test.ts reads recorded records, also without the sources of that release.
+ * Relays with two versions of the record share a Redis (docs/upgrading.md). The older relay is
+ * this one with a smaller RECORD_VERSION.
  */
-import { expect, test } from 'bun:test';
-import fc from 'fast-check';
-import {
-  acknowledge,
-  type DeviceAuthorization,
-  pollToken,
-  requestAuthorization,
-  start,
-  type Target,
-} from '../kit/device.ts';
-import { unpackOldRelease } from '../kit/old-release.ts';
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pollUntilDone, start, startWithCode, type Target } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { testSeed } from '../kit/random.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { MAIN, type RelayProcess, startRelay } from '../kit/relay.ts';
-import { LONG_POLL_SECONDS, signIn, tally } from '../kit/relay-pair.ts';
-import { openRaw, statusOf } from '../kit/sockets.ts';
+import { MAIN, type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
 import { bringCode, continueWithCode, makeCode } from '../kit/user.ts';
 
-const SIGN_INS = 1_000;
-/** These start while the relays are replaced. */
-const LATER_SIGN_INS = 200;
-const USERS_AT_ONCE = 40;
+setDefaultTimeout(60_000);
+
+const older = mkdtempSync(join(tmpdir(), 'sign-in-relay-older-'));
+const redis = await startRedis();
+const provider = startTokenEndpoint();
+afterAll(async () => {
+  provider.stop();
+  await redis.stop();
+  rmSync(older, { recursive: true });
+});
+
+cpSync(`${ROOT}src`, join(older, 'src'), { recursive: true });
+for (const name of ['package.json', 'tsconfig.json']) cpSync(ROOT + name, join(older, name));
+symlinkSync(`${ROOT}node_modules`, join(older, 'node_modules'));
+const scripts = join(older, 'src/stores/redis/scripts.ts');
+const source = readFileSync(scripts, 'utf8');
+const changed = source.replace('RECORD_VERSION = 1;', 'RECORD_VERSION = 0;');
+if (changed === source) throw new Error('RECORD_VERSION is not 1 any more');
+writeFileSync(scripts, changed);
+
+const MAINS = { older: join(older, 'src/cli/main.ts'), newer: MAIN };
+
+const run = (version: keyof typeof MAINS, prefix: string, port: number) =>
+  startRelay(
+    {
+      REDIS_URL: redis.url,
+      REDIS_PREFIX: prefix,
+      MAL_TOKEN_URL: provider.tokenUrl,
+      // The same in both, as for relays behind a load balancer.
+      OAUTH_BASE_URL: 'https://relay.test',
+      TRUSTED_PROXY_CIDRS: '127.0.0.1',
+      POLL_SECONDS: '2',
+    },
+    { port, command: [process.execPath, MAINS[version]] },
+  );
+
 const RETRY_MS = 50;
-/** Shorter than a poll is held: one that the other release does not notify of its result fails the test. */
-const LONGEST_MS = 200_000;
 
-/** The releases that run, in order. While one is replaced, users and devices continue. */
-const PHASES = ['old and old', 'first replaced', 'new and old', 'second replaced', 'new and new'];
-type Phase = number;
+let users = 0;
 
-/**
- * For one user: sends each request to the next relay, and to the other one if that is
- * down or stopping, as deploy/nginx.conf does.
- */
-function createBalancer(relays: readonly RelayProcess[], user: number): Target {
-  let turn = user;
-  const address = `10.0.${user >> 8}.${user & 255}`;
+/** For one user: sends each request to the next relay, and to the other one if that is down or answers 503, as deploy/nginx.conf does. */
+function createBalancer(relays: readonly RelayProcess[]): Target {
+  users += 1;
+  const headers = { 'X-Forwarded-For': `10.0.0.${users}` };
+  let turn = users;
   return {
     async ask(path, init) {
-      const headers = new Headers(init?.headers);
-      headers.set('X-Forwarded-For', address);
       for (;;) {
         turn += 1;
         const relay = relays[turn % relays.length];
-        const response = await relay?.ask(path, { ...init, headers }).catch(() => undefined);
+        const response = await relay
+          ?.ask(path, { ...init, headers: { ...headers, ...init?.headers } })
+          .catch(() => undefined);
         if (response && response.status !== 503) return response;
         await Bun.sleep(RETRY_MS);
       }
@@ -59,168 +73,70 @@ function createBalancer(relays: readonly RelayProcess[], user: number): Target {
   };
 }
 
-interface Tokens {
-  readonly accessToken?: string;
-}
-
-/** Polls until there is a result. Not by `fetch`, of which Bun has 256 at once. */
-async function waitForResult(relays: readonly RelayProcess[], session: string, first: number) {
-  for (let turn = first; ; turn += 1) {
-    const connection = openRaw(relays[turn % relays.length]?.baseUrl ?? '');
-    const path = `/auth/result?session=${session}`;
-    await connection.send(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
-    const response = await connection.closed;
-    const status = statusOf(response);
-    if (status === 200) return JSON.parse(response.split('\r\n\r\n')[1] ?? '') as Tokens;
-    if (status !== 204 && status !== 'closed') throw new Error(`poll: ${status}`);
-    await Bun.sleep(RETRY_MS);
-  }
-}
-
-/** A relay that is stopping tells the device to start again later (docs/device-grant.md "Errors"). */
-async function authorizeWhenPossible(target: Target) {
-  for (;;) {
-    const { body } = await requestAuthorization(target);
-    if (body.error !== 'temporarily_unavailable') {
-      const { device_code, verification_uri_complete } = body as object as DeviceAuthorization;
-      return { deviceCode: device_code, link: new URL(verification_uri_complete).pathname };
-    }
-    await Bun.sleep(RETRY_MS);
-  }
-}
-
-const RACES = 100;
-
-/** Whole sign-ins at two releases at once, started at either; two polls of each race, one at each release. */
-async function race(relays: readonly RelayProcess[]): Promise<void> {
-  const inTurn = (nth: number) => (nth % 2 === 0 ? relays : relays.toReversed());
-  const signIns = await Promise.all(Array.from({ length: RACES }, (_, nth) => signIn(inTurn(nth))));
-  expect(tally(signIns)).toMatchObject({ delivered: RACES, doubled: 0, lost: 0, wrong: 0 });
-}
-
-const KINDS = ['link', 'acknowledged', 'code', 'device grant'] as const;
-
-/** When it starts, when its user opens the link, and when the user comes back from the provider. */
-type Plan = readonly [Phase, Phase, Phase];
-
-interface SignIn {
-  /** How its device and its user reach the relays. */
-  readonly target: Target;
-  readonly kind: (typeof KINDS)[number];
-  readonly code: string;
-  readonly phases: Plan;
-  /** What its device has received. */
-  result?: Promise<Tokens>;
-  deviceCode?: string;
-  /** The path of the short link. */
-  link?: string;
-  state?: string;
-}
-
-/** At random, of those that start between two phases. */
-function makePlans(count: number, firstStart: Phase, lastStart: Phase) {
-  const later = fc.integer({ min: 0, max: PHASES.length - 1 });
-  const plan = fc
-    .tuple(fc.integer({ min: firstStart, max: lastStart }), later, later)
-    .map(([started, one, other]): Plan => {
-      const [opened, returned] = [Math.min(one, other), Math.max(one, other)];
-      return [started, Math.max(started, opened), Math.max(started, returned)];
-    });
-  const run = { seed: testSeed, numRuns: count };
-  return fc.sample(fc.tuple(fc.constantFrom(...KINDS), plan), run);
-}
-
-test(
-  `${SIGN_INS} sign-ins in progress while the old release is replaced by this one: none is lost`,
-  async () => {
-    await using stack = new AsyncDisposableStack();
-    const old = await unpackOldRelease();
-    stack.defer(old.remove);
-    const redis = stack.use(await startRedis());
-    const provider = stack.use(startTokenEndpoint());
-    const env = {
-      REDIS_URL: redis.url,
-      MAL_TOKEN_URL: provider.tokenUrl,
-      // The same in both, as for relays behind a load balancer.
-      OAUTH_BASE_URL: 'https://relay.test',
-      TRUSTED_PROXY_CIDRS: '127.0.0.1',
-      POLL_SECONDS: LONG_POLL_SECONDS,
-      BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
-      START_BURST: '1000',
-    };
-    const ports = [await findFreePort(), await findFreePort()] as const;
-    async function run(main: string, port: number): Promise<RelayProcess> {
-      const relay = await startRelay(env, { port, command: [process.execPath, main] });
-      stack.defer(async () => void (await relay.stop('SIGKILL')));
-      return relay;
-    }
-    const relays = await Promise.all([run(old.main, ports[0]), run(old.main, ports[1])]);
-
-    async function replace(index: 0 | 1): Promise<void> {
-      expect(await relays[index]?.stop('SIGTERM')).toBe(0);
-      relays[index] = await run(MAIN, ports[index]);
-    }
-
-    const plans = [...makePlans(SIGN_INS, 0, 0), ...makePlans(LATER_SIGN_INS, 1, 3)];
-    const signIns = plans.map(([kind, phases], user): SignIn => {
-      return { target: createBalancer(relays, user), kind, phases, code: makeCode() };
-    });
-
-    async function startOne(signIn: SignIn, index: number): Promise<void> {
-      if (signIn.kind === 'device grant') {
-        Object.assign(signIn, await authorizeWhenPossible(signIn.target));
-        return;
-      }
-      const asked = { link: {}, acknowledged: { ack: true }, code: { code: true } }[signIn.kind];
-      const { session, state, link } = await start(signIn.target, 'mal', asked);
-      Object.assign(signIn, link ? { link } : { state });
-      signIn.result = waitForResult(relays, session, index).then(async (result) => {
-        if (signIn.kind === 'acknowledged') {
-          expect((await acknowledge(signIn.target, session)).status).toBe(204);
-        }
-        return result;
-      });
-      // Awaited at the end.
-      signIn.result.catch(() => undefined);
-    }
-
-    async function openOne(signIn: SignIn): Promise<void> {
-      if (signIn.link) {
-        expect((await signIn.target.ask(signIn.link)).status).toBe(200);
-        signIn.state = await continueWithCode(signIn.target, signIn.link);
-      } else {
-        expect((await signIn.target.ask(`/auth/mal?state=${signIn.state}`)).status).toBe(302);
-      }
-    }
-
-    async function returnOne({ target, state = '', code }: SignIn): Promise<void> {
-      expect((await bringCode(target, state, code)).status).toBe(200);
-    }
-
-    async function actIn(phase: Phase): Promise<void> {
-      for (const [step, act] of [startOne, openOne, returnOne].entries()) {
-        const due = [...signIns.entries()].filter(([, { phases }]) => phases[step] === phase);
-        const user = async () => {
-          for (let next = due.shift(); next; next = due.shift()) await act(next[1], next[0]);
-        };
-        await Promise.all(Array.from({ length: USERS_AT_ONCE }, user));
-      }
-    }
-
-    for (const phase of PHASES.keys()) {
-      const replaced = phase === 1 ? replace(0) : phase === 3 ? replace(1) : undefined;
-      await Promise.all([replaced, actIn(phase)]);
-      if (PHASES[phase] === 'new and old') await race(relays);
-    }
-
-    for (const { target, result, deviceCode, code } of signIns) {
-      const token = tokensFor(code).accessToken;
-      const received = deviceCode
-        ? (await pollToken(target, deviceCode)).body.access_token
-        : (await result)?.accessToken;
-      expect(received).toBe(token);
+/** A sign-in whose device polls until it has a result, and which `finish` brings to an end. */
+async function begin(relays: readonly RelayProcess[], withCode: boolean) {
+  const target = createBalancer(relays);
+  const { session, state, link } = await (withCode ? startWithCode(target) : start(target));
+  const result = pollUntilDone([target], session);
+  result.catch(() => {});
+  return {
+    async finish() {
+      const opened = withCode ? await continueWithCode(target, link) : state;
+      if (!withCode) expect((await target.ask(`/auth/mal?state=${state}`)).status).toBe(302);
+      const code = makeCode();
+      expect((await bringCode(target, opened, code)).status).toBe(200);
+      expect(await result).toMatchObject(tokensFor(code));
       expect(provider.requestsFor(code)).toBe(1);
-    }
-  },
-  LONGEST_MS,
-);
+    },
+  };
+}
+
+const beginMany = (relays: readonly RelayProcess[]) =>
+  Promise.all(Array.from({ length: 20 }, (_, nth) => begin(relays, nth % 2 === 0)));
+
+test('relays are replaced by newer ones, one after the other: no sign-in in progress is lost', async () => {
+  const ports = [await findFreePort(), await findFreePort()] as const;
+  const relays = await Promise.all(ports.map((port) => run('older', 'rolling:', port)));
+  async function replace(index: 0 | 1): Promise<void> {
+    expect(await relays[index]?.stop('SIGTERM')).toBe(0);
+    relays[index] = await run('newer', 'rolling:', ports[index]);
+  }
+  const before = await beginMany(relays);
+  await replace(0);
+  // Half of them start at the newer relay, and the older one refuses what is theirs.
+  const between = await beginMany(relays);
+  const [first, second] = [before.slice(0, 10), between.slice(0, 10)];
+  await Promise.all([...first, ...second].map(({ finish }) => finish()));
+  await replace(1);
+  const after = await beginMany(relays);
+  const rest = [...before.slice(10), ...between.slice(10), ...after];
+  await Promise.all(rest.map(({ finish }) => finish()));
+  await Promise.all(relays.map((relay) => relay.stop()));
+});
+
+test('an older relay refuses the record of a newer one by name, and changes nothing of it', async () => {
+  const [newer, olderRelay] = await Promise.all([
+    run('newer', 'back:', await findFreePort()),
+    run('older', 'back:', await findFreePort()),
+  ]);
+  const { session, state, link } = await startWithCode(newer);
+  for (const path of [
+    `/auth/mal?state=${state}`,
+    link,
+    `/auth/mal/callback?state=${state}&code=c`,
+  ]) {
+    expect([path, (await olderRelay.ask(path)).status]).toEqual([path, 503]);
+  }
+  expect((await olderRelay.ask(`/auth/result?session=${session}`)).status).toBe(204);
+  expect((await olderRelay.ask(`/auth/result?session=${session}&cancel=1`)).status).toBe(503);
+  expect(await olderRelay.waitForEvent('store_refuses')).toMatchObject({
+    reason: 'NEWER',
+    remedy: expect.stringContaining('docs/upgrading.md'),
+  });
+  const result = pollUntilDone([newer], session);
+  const code = makeCode();
+  const opened = await continueWithCode(newer, link);
+  expect((await bringCode(newer, opened, code)).status).toBe(200);
+  expect(await result).toMatchObject(tokensFor(code));
+  await Promise.all([newer.stop(), olderRelay.stop()]);
+});

@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { OBJECT_IDLE_MS } from '../../src/stores/durable/rate-limits.ts';
 import type { Sql } from '../../src/stores/durable/rows.ts';
+import { deriveFromBrowserState } from '../../src/stores/sealing.ts';
 import { ACK_MS, CODE_LIMIT_PER_ADDRESS, EXCHANGE_LEASE_MS } from '../kit/limits.ts';
 import {
   CLAIMED,
@@ -87,6 +88,17 @@ test('an object that is reset in the middle of an exchange gives no second lease
     state: 'claimed',
     result: { error: 'exchange_failed' },
   });
+});
+
+test('after a rollback a session of a newer version is unknown, and the others go on', async () => {
+  const sql = createSql();
+  const { time, store } = openDurable(sql);
+  const [newer, other] = [await register(store), await register(store)];
+  const own = `id = '${deriveFromBrowserState(newer.browserState).id}'`;
+  sql.exec(`UPDATE kept SET value = json_set(value, '$.version', 2) WHERE ${own}`);
+  const after = openDurable(sql, { time }).store;
+  expect(await after.claim(newer.pollSecret)).toEqual(GONE);
+  expect(await after.claim(other.pollSecret)).toMatchObject({ state: 'pending' });
 });
 
 test('sessions of an earlier instance count against the limit, expire, and are reported', async () => {

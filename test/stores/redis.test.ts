@@ -168,16 +168,6 @@ describe('REDIS_PREFIX', async () => {
   });
 });
 
-test('a code that an earlier release has marked as used is unknown, and the link still works', async () => {
-  const { store, close } = await openTestRedis(redis.url, { prefix: 'earlier:' });
-  const { browserState, userCode = '' } = await register(store, { userCode: createCode() });
-  const [codeKey = ''] = await redis.keys('earlier:code:*');
-  await redis.cli('SET', codeKey, '0.an-id-of-a-use-1', 'PX', 20_000);
-  expect(await store.getSession({ userCode })).toBeUndefined();
-  expect(await store.getSession({ browserState })).toMatchObject({ browserState });
-  close();
-});
-
 test('how long ago a sign-in started is by the clock of the store, whatever the time at the relay', async () => {
   const { stores, time, close } = await openTestRedis(redis.url, { prefix: 'age:' });
   const service = createTestService({}, { stores });

@@ -1,7 +1,7 @@
 /** Sessions of a Durable Object: as in memory, but sealed, and with a row for each session. */
 import { type RandomBytes, signInIdOf } from '../../relay/secrets.ts';
 import type { Session, SessionResult } from '../../relay/session.ts';
-import type { Entry, Keeping } from '../memory/sessions.ts';
+import type { Entry, Keeping, SealedKeys } from '../memory/sessions.ts';
 import {
   authorizationOf,
   browserStateOf,
@@ -15,11 +15,24 @@ import type { Rows } from './rows.ts';
 
 const SESSION_ROWS = 'session';
 
-/** As an earlier instance of the object has kept them, in the order of expiry. */
+const ROW_VERSION = 1;
+
+interface SessionRow {
+  readonly version: number;
+  readonly sealed: SealedKeys;
+  readonly session: Session;
+}
+
+/**
+ * As an earlier instance of the object has kept them, in the order of expiry. Without rows of a
+ * newer version, which are there after a rollback: those users start again.
+ */
 export function readSessions(rows: Rows): Entry[] {
   return rows
     .readAll(SESSION_ROWS)
-    .map(({ id, value }) => ({ ...(value as Pick<Entry, 'sealed' | 'session'>), link: id }))
+    .map(({ id, value }) => ({ id, row: value as SessionRow }))
+    .filter(({ row }) => row.version <= ROW_VERSION)
+    .map(({ id, row: { sealed, session } }) => ({ sealed, session, link: id }))
     .sort((one, other) => one.session.expiresAtMs - other.session.expiresAtMs);
 }
 
@@ -64,8 +77,10 @@ export function createSealedKeeping(rows: Rows, randomBytes: RandomBytes): Keepi
       return openResult({ pollSecret, poll, sessionId: link, wrappedKey }, result.accessToken);
     },
 
-    write: ({ link, sealed }, session: Session) =>
-      rows.write(SESSION_ROWS, link, { sealed, session }, session.expiresAtMs),
+    write({ link, sealed }, session: Session) {
+      const row = { version: ROW_VERSION, sealed, session };
+      rows.write(SESSION_ROWS, link, row, session.expiresAtMs);
+    },
 
     remove: ({ link }) => rows.remove(SESSION_ROWS, link),
   };

@@ -146,9 +146,10 @@ async function findByCode(
 ): Promise<string | undefined> {
   const code = deriveFromUserCode(userCode);
   const value = await commands.get(keys.of(userCode).code(code.id));
-  const [expiresAtMs, sealed = ''] = value?.split('.') ?? ['0'];
-  // 0: used up, by a relay of an earlier release.
-  return expiresAtMs === '0' ? undefined : browserStateOf(code, sealed);
+  if (value === null) return undefined;
+  // Without the time at which it expires.
+  const [, sealed = ''] = value.split('.');
+  return browserStateOf(code, sealed);
 }
 
 /** `states`: those in which the session accepts it. */

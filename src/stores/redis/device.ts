@@ -67,13 +67,12 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
         }
         if (state === 'pending') return { state, endsInMs };
         if (state === 'gone') return { state };
-        const claim = claimOf(takenBy);
         // It still has the session and can no longer be undone: the result was delivered.
-        if (claim === closedClaim) return { state: 'gone' };
-        if (!(await openClaims.untilClosed(claim))) {
+        if (takenBy === closedClaim) return { state: 'gone' };
+        if (!(await openClaims.untilClosed(takenBy))) {
           throw new StoreUnavailable('claimed by a poll that may still lose it');
         }
-        closedClaim = claim;
+        closedClaim = takenBy;
       }
       return { state: 'pending', endsInMs: Number.POSITIVE_INFINITY };
     },
@@ -157,7 +156,7 @@ async function claimOnce(
   signal?: AbortSignal,
 ): Promise<ClaimReply> {
   const { commands, keys, clock, randomBytes, instance, openClaims } = options;
-  const claim = `${instance}.${createCallId(randomBytes)}.`;
+  const claim = `${instance}.${createCallId(randomBytes)}`;
   const askedAtMs = clock.now();
   let isUnknown = false;
 
@@ -201,7 +200,7 @@ async function runClaim(
   claim: string,
 ): Promise<ClaimReply> {
   const known = localPolls.get(place.poll.id);
-  const args = [claim + CLAIM_SUFFIX, instance, place.sessionId];
+  const args = [claim, instance, place.sessionId];
   const reply = parseReply(await commands.run(SCRIPTS.claim, keysOf(place), args));
   if (reply.state === 'pending') localPolls.foundPending(place.poll.id, known, reply.endsInMs);
   return reply;
@@ -238,7 +237,3 @@ function parseReply(reply: unknown): ClaimReply {
     waitedMs: Number(waitedMs ?? 0),
   };
 }
-
-/** Older releases counted attempts here, and still expect a number. */
-const CLAIM_SUFFIX = '1.';
-const claimOf = (stored: string) => stored.slice(0, stored.lastIndexOf('.', stored.length - 2) + 1);

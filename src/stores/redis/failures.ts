@@ -143,6 +143,10 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['CLUSTERDOWN', 'slots of the Cluster have no node: bring the missing one back'],
   ['MISCONF', 'Redis cannot write its snapshot to disk: set save "", since no snapshot is needed'],
   ['BUSY', 'a script of another program blocks Redis'],
+  [
+    'NEWER',
+    'a newer version of the relay started a sign-in: replace this one too (docs/upgrading.md)',
+  ],
 ]);
 
 /** What the operator should do about a refusal. `script`: the one that was refused. */

@@ -4,7 +4,7 @@ import type { ExpiredStage, SessionOutcome } from '../../relay/session.ts';
 import type { ExpiredSession, NewSession, SessionInfo } from '../../relay/store.ts';
 import { authorizationOf, nameOf, sealSession } from '../sealed-session.ts';
 import type { Derived } from '../sealing.ts';
-import { FIELD, STATE } from './scripts.ts';
+import { FIELD, RECORD_VERSION, STATE } from './scripts.ts';
 
 /** Tags in a Cluster: at most so many masters share the sessions. */
 const CLUSTER_TAGS = 16;
@@ -39,7 +39,7 @@ export interface TagKeys {
 }
 
 export function createRedisKeys(prefix: string, isCluster: boolean): RedisKeys {
-  // Without a Cluster the names have no tag, as in every earlier version.
+  // Without a Cluster the names need no tag.
   const prefixes = isCluster
     ? createHashTags().map((hashTag) => `${prefix}{${hashTag}}:`)
     : [prefix];
@@ -114,8 +114,8 @@ export function recordOf(
     randomBytes,
   );
   const record = { sessionId, pollId, pointer: `${sessionId}.${wrappedKey}` };
-  const fields = [FIELD.service, newSession.service, FIELD.poll_id, pollId];
-  fields.push(FIELD.verifier, verifier);
+  const fields = [FIELD.version, String(RECORD_VERSION), FIELD.service, newSession.service];
+  fields.push(FIELD.poll_id, pollId, FIELD.verifier, verifier);
   fields.push(FIELD.sign_in, signInIdOf(newSession.browserState), FIELD.waiting + instance, '');
   if (deviceName !== undefined) fields.push(FIELD.device_name, deviceName);
   if (newSession.repeatMs !== undefined) fields.push(FIELD.repeat_ms, String(newSession.repeatMs));
@@ -133,7 +133,7 @@ const STAGES: ReadonlyMap<string, ExpiredStage> = new Map([
 ]);
 
 /** From the reply of `describe-expired`. Undefined for a session that was delivered or cancelled, or whose record is removed. */
-export function expiredOf([service = '', state = '', opened, signIn]: readonly string[]):
+export function expiredOf([service = '', state = '', opened, signIn = '']: readonly string[]):
   | ExpiredSession
   | undefined {
   const stage = STAGES.get(state);
@@ -141,7 +141,7 @@ export function expiredOf([service = '', state = '', opened, signIn]: readonly s
   return {
     service,
     stage: stage === 'started' && opened ? 'opened' : stage,
-    signIn: signIn || undefined,
+    signIn,
   };
 }
 

@@ -3,7 +3,7 @@
  * instances. Every key that a script uses is in its KEYS, and all keys of a call are in
  * one slot. The outcomes are those of relay/session.ts; the store suite tests both.
  *
- * Each begins with scripts/prelude.lua. FIELD, STATE, OPENING and LIMIT are the tables
+ * Each begins with scripts/prelude.lua, and that of a session with scripts/session.lua too. FIELD, STATE, OPENING and LIMIT are the tables
  * below: `FIELD.state` in a script becomes the value it has here.
  */
 import { hash } from 'node:crypto';
@@ -25,6 +25,7 @@ import probe from './scripts/probe.lua' with { type: 'text' };
 import refundToken from './scripts/refund-token.lua' with { type: 'text' };
 import register from './scripts/register.lua' with { type: 'text' };
 import removeExpired from './scripts/remove-expired.lua' with { type: 'text' };
+import session from './scripts/session.lua' with { type: 'text' };
 import takeOpenedNotice from './scripts/take-opened-notice.lua' with { type: 'text' };
 import takeToken from './scripts/take-token.lua' with { type: 'text' };
 import undoClaim from './scripts/undo-claim.lua' with { type: 'text' };
@@ -37,15 +38,21 @@ export interface Script {
 }
 
 /**
- * The record of a session is a hash with these fields, version 1. A version that an
- * older relay cannot read may be written only once no such relay runs any more, because
- * old and new ones share a store during an update.
+ * The version of the record of a session and of what leads to it. A relay refuses a record
+ * with a greater one, since old and new relays share a store during an update
+ * (docs/upgrading.md).
+ */
+export const RECORD_VERSION = 1;
+
+/**
+ * The record of a session is a hash with these fields.
  *
  * A poll pointer is a string: expires at (ms), session id, wrapped key. A user code
  * is a string: expires at (ms), sealed browser state. An outcome is a string: expires at
  * (ms), which one.
  */
 export const FIELD = {
+  version: 'y',
   state: 's',
   service: 'n',
   started_at: 't',
@@ -100,6 +107,7 @@ const LIMIT = {
   index_ms: 86_400_000,
   undo_ms: STORE_UNDO_MS,
   swept_at_once: SWEPT_AT_ONCE,
+  record_version: RECORD_VERSION,
 } as const;
 
 /** The error of a command that came too late, and was not executed, begins with it. */
@@ -131,19 +139,19 @@ function quoted(value: string | number | undefined, name: string): string {
 
 export const SCRIPTS = {
   register: createScript(register),
-  authorize: createScript(authorize),
-  find: createScript(find),
-  lease: createScript(lease),
-  undoLease: createScript(undoLease),
-  deviceKey: createScript(deviceKey),
-  complete: createScript(complete),
-  claim: createScript(claim),
-  undoClaim: createScript(undoClaim),
-  acknowledge: createScript(acknowledge),
-  takeOpenedNotice: createScript(takeOpenedNotice),
-  cancel: createScript(cancel),
+  authorize: createScript(session + authorize),
+  find: createScript(session + find),
+  lease: createScript(session + lease),
+  undoLease: createScript(session + undoLease),
+  deviceKey: createScript(session + deviceKey),
+  complete: createScript(session + complete),
+  claim: createScript(session + claim),
+  undoClaim: createScript(session + undoClaim),
+  acknowledge: createScript(session + acknowledge),
+  takeOpenedNotice: createScript(session + takeOpenedNotice),
+  cancel: createScript(session + cancel),
   removeExpired: createScript(removeExpired),
-  describeExpired: createScript(describeExpired),
+  describeExpired: createScript(session + describeExpired),
   countLive: createScript(countLive),
   takeToken: createScript(takeToken),
   refundToken: createScript(refundToken),

@@ -7,7 +7,7 @@ local session, pointer, live = unpack(KEYS)
 local undone, session_id = ARGV[2], ARGV[3]
 local state, claimed_by, expires_at, expires_at_before, poll_id = unpack(redis.call('HMGET', session,
   FIELD.state, FIELD.claimed_by, FIELD.expires_at, FIELD.expires_at_before, FIELD.poll_id))
-if state ~= STATE.delivered or not claimed_by or string.sub(claimed_by, 1, #undone) ~= undone then return 0 end
+if state ~= STATE.delivered or claimed_by ~= undone then return 0 end
 
 expires_at = tonumber(expires_at_before or expires_at)
 local kept_ms = expires_at - now + LIMIT.garbage_ms
