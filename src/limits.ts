@@ -44,9 +44,6 @@ export const HEADERS_DEADLINE_MS = 10 * SECOND_MS;
 /** How often Node checks that. Bun does so every 4 s. */
 export const HEADERS_CHECK_MS = 4 * SECOND_MS;
 
-/** How often a relay that was started in a terminal looks whether that is still open. */
-export const TERMINAL_CHECK_MS = SECOND_MS;
-
 /** An idle connection stays open this much longer than a poll is held. */
 export const IDLE_MARGIN_SECONDS = 25;
 

@@ -23,7 +23,6 @@ import {
   createProvider,
   mayTakeChallenge,
   type ProviderConfig,
-  prefixOf,
   redirectUriOf,
 } from './providers/provider.ts';
 import { createTokenEndpoint, type Fetch } from './providers/token-endpoint.ts';
@@ -34,10 +33,8 @@ import { createRevocations } from './relay/revoke.ts';
 import type { RandomBytes } from './relay/secrets.ts';
 import type { SessionStore, StoreProblem } from './relay/store.ts';
 import type { Clock } from './relay/time.ts';
-import type { EnabledSettings, Settings, SettingWarning } from './settings/index.ts';
+import type { EnabledSettings, Settings } from './settings/index.ts';
 import { createMemoryRateLimiter } from './stores/memory/rate-limits.ts';
-import type { CredentialsOutcome } from './stores/redis/credentials.ts';
-import type { RedisTarget } from './stores/redis/url.ts';
 
 /** What the relay needs from its environment. Tests pass fakes. */
 export interface World {
@@ -57,26 +54,13 @@ export interface Stores {
   createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
   /** Absent: this store cannot fail. */
   findProblem?(): StoreProblem | undefined;
-  /** Uses user and password of `next` for each new connection. Absent: this store has none. */
-  renewCredentials?(next: RedisTarget): Promise<CredentialsOutcome>;
   close(): void;
-}
-
-/** By the names of settings. No value is in it. */
-export interface SecretsRenewal {
-  readonly renewed: readonly string[];
-  readonly problems: readonly SettingWarning[];
 }
 
 export interface Service {
   readonly handle: HandleRequest;
   /** Provider name -> what the operator registers there. */
   redirectUris(): Record<string, string>;
-  /**
-   * Uses the client secrets and the credentials of Redis in `next` from now on, and nothing else
-   * of it. A request to a provider that is in progress keeps the secret that it was sent with.
-   */
-  renewSecrets(next: Settings): Promise<SecretsRenewal>;
   /**
    * Answers polls with 204, stops all timers and closes the store. After that the
    * process can exit. Call `drain` first: any exchange in progress is lost.
@@ -145,28 +129,9 @@ export function createService(
   store.observe(signInLog.observer);
   let draining = false;
   let closed = false;
-  /** Apart from the enabled ones, because a secret may be renewed while discovery is in progress. */
-  let clientSecrets = clientSecretsOf(settings);
-  const enabled = new Map<string, ProviderConfig>();
 
-  function enable({ clientSecret: _, ...config }: ProviderConfig): void {
-    const clientSecret = clientSecrets.get(config.name);
-    const current = { ...config, ...(clientSecret !== undefined && { clientSecret }) };
-    enabled.set(config.name, current);
-    providers.add(createProvider(current, baseUrl, tokenEndpoint));
-  }
-
-  /** Returns the providers whose secret has changed. */
-  function renewClientSecrets(next: Settings): string[] {
-    const before = clientSecrets;
-    clientSecrets = clientSecretsOf(next);
-    const changed = [...clientSecrets].filter(([name, secret]) => before.get(name) !== secret);
-    const names = changed.map(([name]) => name);
-    for (const name of names) {
-      const config = enabled.get(name);
-      if (config !== undefined) enable(config);
-    }
-    return names;
+  function enable(provider: ProviderConfig): void {
+    providers.add(createProvider(provider, baseUrl, tokenEndpoint));
   }
 
   /** If an issuer does not answer, only sign-ins at its provider fail. */
@@ -232,13 +197,6 @@ export function createService(
     redirectUris() {
       return Object.fromEntries(offered.map(({ name }) => [name, redirectUriOf(name, baseUrl)]));
     },
-    async renewSecrets(next) {
-      const renewed = renewClientSecrets(next).map((name) => `${prefixOf(name)}CLIENT_SECRET_FILE`);
-      const outcome = next.redis && (await stores.renewCredentials?.(next.redis.target));
-      if (outcome === 'renewed') renewed.push('REDIS_URL_FILE');
-      const isRefused = typeof outcome === 'object';
-      return { renewed, problems: isRefused ? [{ setting: 'REDIS_URL_FILE', ...outcome }] : [] };
-    },
     async discover() {
       const missing = settings.discoveries.filter(({ name }) => !providers.find(name).ok);
       await Promise.all(missing.map(discover));
@@ -275,10 +233,6 @@ export function createService(
       await store.settled();
     },
   };
-}
-
-function clientSecretsOf({ providers, discoveries }: Settings) {
-  return new Map([...providers, ...discoveries].map((each) => [each.name, each.clientSecret]));
 }
 
 /** Every enabled provider, in the order of `PROVIDERS`. */
@@ -348,7 +302,6 @@ export function createDisabledService(): Service {
   return {
     handle: createApp(createDisabledRoutes(), { cors: undefined, basePath: '' }),
     redirectUris: () => ({}),
-    renewSecrets: async () => ({ renewed: [], problems: [] }),
     close: () => {},
     drain: async () => {},
     readState: async () => ({

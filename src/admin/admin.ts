@@ -33,8 +33,6 @@ export interface AdminOptions {
 export interface Admin {
   /** Counts the relay's events. */
   readonly monitor: Monitor;
-  /** Requires this token from now on. Returns false if it is the same. */
-  renewToken(next: string | undefined): boolean;
   /** Shows the state of this service. */
   watch(readState: () => Promise<ServiceState>): void;
   readonly handle: HandleRequest;
@@ -44,13 +42,12 @@ export interface Admin {
 const STARTING: ServiceState = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
 
 export function createAdmin(options: AdminOptions): Admin {
-  const { clock, services, maxSessions, runtime, names } = options;
+  const { clock, services, maxSessions, runtime, names, token } = options;
   let readNow = async () => STARTING;
   const readState = () => readNow();
   const counts = createCounts(services.map(({ name }) => name));
   const recent = createRecent(clock);
-  let { token } = options;
-  let isAuthorized = createTokenCheck(token);
+  const isAuthorized = createTokenCheck(token);
   const known = names.map((name) => name.toLowerCase());
   const readStatus = createStatus({
     clock,
@@ -89,13 +86,6 @@ export function createAdmin(options: AdminOptions): Admin {
         recent.ended(counts.nameOf(service), outcome);
       },
       failed: recent.failed,
-    },
-
-    renewToken(next) {
-      if (next === token) return false;
-      token = next;
-      isAuthorized = createTokenCheck(next);
-      return true;
     },
 
     watch(readState) {

@@ -74,9 +74,7 @@ async function start(environment: Environment, runtime: Runtime): Promise<void> 
     return failInLog(countWrong(read.faults), WRONG_SETTINGS);
   }
   try {
-    // The picture is read once: where it is gone, secrets can still be renewed.
-    const later = { ...environment, LOGO: '' };
-    await serve(read.settings, runtime, () => readSettings(later, readTextFile));
+    await serve(read.settings, runtime);
   } catch (error) {
     const problem = describeStartFailure(error, read.settings);
     if (problem === undefined) fail(describeUnexpected(error));

@@ -6,26 +6,17 @@ import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from '../limits.t
 import { describeError, log } from '../log.ts';
 import { systemClock } from '../relay/time.ts';
 import { listInOrder, type Service } from '../service.ts';
-import type { Settings, SettingsReading } from '../settings/index.ts';
+import type { Settings } from '../settings/index.ts';
 import { startService } from '../start-service.ts';
 import { VERSION } from '../version.ts';
 import { listen } from './listen.ts';
-import { reloadAtSignal } from './reload.ts';
 import type { Listener, Runtime } from './runtime.ts';
 import { notifySupervisor } from './supervisor.ts';
 
-/**
- * Resolves once the relay listens. A signal or an uncaught error then ends the process.
- * `readAgain` reads the settings in the environment of the start, for SIGHUP.
- */
-export async function serve(
-  settings: Settings,
-  runtime: Runtime,
-  readAgain: () => SettingsReading,
-): Promise<void> {
+/** Resolves once the relay listens. A signal or an uncaught error then ends the process. */
+export async function serve(settings: Settings, runtime: Runtime): Promise<void> {
   const running: Running = {};
-  const onSignal = endOnSignal(running);
-  const reload = reloadAtSignal(readAgain, () => onSignal('SIGHUP'));
+  endOnSignal(running);
   const { fetch, fetchesAtOnce } = runtime;
   const admin = await createAdminOf(settings, runtime);
   const world = {
@@ -37,7 +28,6 @@ export async function serve(
   };
   const service = await startService(settings, world);
   running.service = service;
-  reload.start(service, admin);
   if (admin !== undefined) {
     admin.watch(service.readState);
     await listenForAdmin(runtime, settings, admin);
@@ -99,10 +89,9 @@ export class AdminPortError extends Error {
 
 /**
  * The first signal drains, the second ends the process at once. An uncaught error
- * drains too, because the state after it is unknown. The exit code is then 1. Returns what a
- * signal does.
+ * drains too, because the state after it is unknown. The exit code is then 1.
  */
-function endOnSignal(running: Running): (signal: NodeJS.Signals) => void {
+function endOnSignal(running: Running): void {
   let exitCode = 0;
   let ending = false;
   let firstSignalAtMs = Number.POSITIVE_INFINITY;
@@ -129,6 +118,7 @@ function endOnSignal(running: Running): (signal: NodeJS.Signals) => void {
     end();
   }
 
+  // Not SIGHUP: a handler would undo `nohup`.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => onSignal(signal));
   for (const stray of ['unhandledRejection', 'uncaughtException'] as const) {
     process.on(stray, (error: unknown) => {
@@ -137,7 +127,6 @@ function endOnSignal(running: Running): (signal: NodeJS.Signals) => void {
       end();
     });
   }
-  return onSignal;
 }
 
 /** Responses in progress get DRAIN_FLUSH_MS to be sent, then they are cut off. */

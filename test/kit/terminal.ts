@@ -7,8 +7,6 @@ export interface TerminalChild {
   untilShown(text: string | RegExp): Promise<string>;
   type(keys: string): void;
   resize(columns: number, rows: number): void;
-  /** As a window that is closed. */
-  close(): void;
   readonly pid: number;
   readonly exited: Promise<number>;
 }
@@ -46,7 +44,6 @@ export function startInTerminal(
       }),
     type: (keys) => void child.terminal?.write(keys),
     resize: (newColumns, newRows) => void child.terminal?.resize(newColumns, newRows),
-    close: () => void child.terminal?.close(),
     pid: child.pid,
     exited: child.exited,
   };

@@ -3,7 +3,13 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { poll, start, startRequest } from '../kit/device.ts';
 import { SIGNAL_ECHO_MS } from '../kit/limits.ts';
 import { startSilentIssuer, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { launchRelay, type RelayProcess, type StartOptions, startRelay } from '../kit/relay.ts';
+import {
+  launchRelay,
+  MAIN,
+  type RelayProcess,
+  type StartOptions,
+  startRelay,
+} from '../kit/relay.ts';
 import { openRaw } from '../kit/sockets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 
@@ -117,6 +123,13 @@ describe.concurrent('SIGTERM', () => {
     expect(await relay.exited).toBe(0);
     stop();
   });
+});
+
+test('a relay under nohup outlives its terminal, which closes with a SIGHUP', async () => {
+  const relay = await startOne({}, { command: ['nohup', process.execPath, MAIN] });
+  process.kill(relay.pid, 'SIGHUP');
+  expect((await relay.ask('/health')).status).toBe(200);
+  expect(await relay.stop()).toBe(0);
 });
 
 describe('an error that nothing caught', () => {

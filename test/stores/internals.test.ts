@@ -7,7 +7,6 @@ import { ErrorReply } from '@redis/client';
 import { type Clock, systemClock } from '../../src/relay/time.ts';
 import { createStoreClock, type RedisCommands } from '../../src/stores/redis/commands.ts';
 import type { RedisClient } from '../../src/stores/redis/connect.ts';
-import { renewCredentials } from '../../src/stores/redis/credentials.ts';
 import { reasonOf, remedyFor } from '../../src/stores/redis/failures.ts';
 import { createStoreHealth } from '../../src/stores/redis/health.ts';
 import { createLocalPolls, createOpenClaims } from '../../src/stores/redis/local-polls.ts';
@@ -65,13 +64,6 @@ describe('REDIS_URL', () => {
   ])('%s is refused', (url) => {
     expect(parseRedisUrl(url)).toBeUndefined();
   });
-});
-
-test('new credentials of the Sentinels alone do not make it another server', async () => {
-  const target = parseRedisUrl('redis+sentinel://user:password@127.0.0.1:1/main');
-  if (target === undefined) return expect.unreachable();
-  const outcome = await renewCredentials(target, { ...target, sentinelPassword: 'another' });
-  expect(outcome).toBe('unchanged');
 });
 
 describe('the clock of the store, an hour ahead', () => {

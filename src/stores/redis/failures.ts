@@ -137,7 +137,7 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['READONLY', 'this is a replica: REDIS_URL must name the primary, or its Sentinels'],
   ['NOREPLICAS', 'fewer replicas keep up than min-replicas-to-write requires: bring them back'],
   ['NOAUTH', 'Redis requires a password: put it into REDIS_URL'],
-  ['WRONGPASS', 'the user or the password of REDIS_URL is wrong: replace it (docs/rotating.md)'],
+  ['WRONGPASS', 'the user or password of REDIS_URL is wrong: correct it, and restart the relay'],
   ['MASTERDOWN', 'this is a replica that has lost its primary: REDIS_URL must name a primary'],
   ['LOADING', 'Redis is reading its data from disk: wait'],
   ['CLUSTERDOWN', 'slots of the Cluster have no node: bring the missing one back'],

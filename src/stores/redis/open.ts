@@ -17,7 +17,6 @@ import type { Clock } from '../../relay/time.ts';
 import { createBrowserVerbs } from './browser.ts';
 import { createRedisCommands, type RedisCommands } from './commands.ts';
 import { connectRedis } from './connect.ts';
-import { type CredentialsOutcome, renewCredentials } from './credentials.ts';
 import { createDeviceVerbs } from './device.ts';
 import {
   type ConnectFailure,
@@ -77,8 +76,6 @@ export interface RedisStores {
   readonly refreshes: RefreshStore;
   createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
   findProblem(): StoreProblem | undefined;
-  /** Uses user and password of `next` for each new connection. */
-  renewCredentials(next: RedisTarget): Promise<CredentialsOutcome>;
   close(): void;
 }
 
@@ -87,9 +84,7 @@ export interface RedisStores {
  * the server may be starting too, unless the failure is final. Rejects with
  * StoreUnavailable, whose message says why.
  */
-export async function openRedis(given: RedisOptions): Promise<RedisStores> {
-  // A copy, whose credentials may be replaced.
-  const options = { ...given, target: { ...given.target } };
+export async function openRedis(options: RedisOptions): Promise<RedisStores> {
   const { target, waitMs, clock, onEvent } = options;
   const untilMs = clock.now() + waitMs;
   const end = new AbortController();
@@ -224,7 +219,6 @@ async function startStores(
     refreshes: createRedisRefreshStore(commands, keys, randomBytes),
     createRateLimiter: (name, policy) => createRedisRateLimiter({ commands, keys, name, policy }),
     findProblem: health.findProblem,
-    renewCredentials: (next) => renewCredentials(target, next),
     close() {
       health.close();
       stopWatching();
