@@ -1,13 +1,22 @@
 /**
  * deploy/Dockerfile, built by buildah as it is: first the executable, then the image of it, as
  * a release does, without the network. The image that it begins with is not pulled: one with the
- * Bun and the commands of this machine stands in for it. The relay runs as the image says, in a
+ * Node and the commands of this machine stands in for it. The relay runs as the image says, in a
  * chroot with nothing to write to.
  */
 import { afterAll, beforeAll, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { poll, start } from '../kit/device.ts';
 import { runChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
@@ -15,7 +24,7 @@ import { launchRelay, ROOT } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(240_000);
 
 const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-image-'));
 const storage = [`--root=${folder}/storage`, `--runroot=${folder}/run`, '--storage-driver=vfs'];
@@ -42,8 +51,13 @@ let config: Config;
 let root = '';
 
 beforeAll(async () => {
-  await makeBase('docker.io/oven/bun:1.4.5-slim');
-  const options = ['--pull=never', '--isolation=chroot', '--layers=false', '--format=docker'];
+  await makeBase('stand-in');
+  const [, base] =
+    /^FROM (\S+) AS base$/m.exec(readFileSync(`${ROOT}deploy/Dockerfile`, 'utf8')) ?? [];
+  const options = [
+    ...['--pull=never', '--isolation=chroot', '--layers=false', '--format=docker'],
+    `--build-context=${base}=container-image://localhost/stand-in`,
+  ];
   const context = ['--file=deploy/Dockerfile', '--ignorefile=deploy/Dockerfile.dockerignore'];
   const fromSource = ['--network=host', '--build-arg=COMMIT=1a2b3c4', '--target=executable'];
   await buildah('build', ...options, ...context, ...fromSource, '--tag=executable', '.');
@@ -80,15 +94,19 @@ async function makeBase(name: string): Promise<void> {
     mkdirSync(dirname(join(base, to)), { recursive: true });
     copyFileSync(from, join(base, to));
   };
-  place(process.execPath, '/bin/bun');
-  const commands = ['sh', 'bash', 'cp', 'mkdir', 'grep', 'xargs', 'ldd', 'cat'];
-  for (const command of commands) place(Bun.which(command) ?? command, `/bin/${command}`);
-  const programs = [process.execPath, ...commands.map((command) => Bun.which(command) ?? command)];
+  const commands = ['node', 'sh', 'bash', 'cp', 'mkdir', 'grep', 'xargs', 'ldd', 'cat', 'env'];
+  const programs = commands.map((command) => Bun.which(command) ?? command);
   for (const program of programs) {
+    place(program, `/bin/${basename(program)}`);
     // A script, such as ldd, has none.
     const { output } = await runChild(['ldd', program]);
     for (const [library] of output.matchAll(/\/\S+\.so\S*/g)) place(library, library);
   }
+  const npm = realpathSync(Bun.which('npm') ?? 'npm');
+  cpSync(dirname(dirname(npm)), join(base, 'npm'), { recursive: true });
+  writeFileSync(join(base, 'bin/npm'), '#!/bin/sh\nexec node /npm/bin/npm-cli.js "$@"\n', {
+    mode: 0o755,
+  });
   const { NODE_EXTRA_CA_CERTS: authorities } = process.env;
   if (authorities) place(authorities, '/authorities.pem');
   writeFileSync(join(base, 'bin/.keep'), '');

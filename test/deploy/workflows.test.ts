@@ -8,11 +8,13 @@ import { ROOT } from '../kit/relay.ts';
 
 interface Step {
   readonly uses?: string;
+  readonly with?: Readonly<Record<string, string>>;
   readonly run?: string;
 }
 
 interface Job {
   readonly uses?: string;
+  readonly container?: { readonly image: string };
   readonly permissions?: unknown;
   readonly 'timeout-minutes'?: number;
   readonly steps?: readonly Step[];
@@ -44,6 +46,16 @@ describe.each(list('.github/workflows/*.yml'))('%s', (path) => {
   test('names an action of others by its commit, since a tag may be moved', () => {
     const all = text.match(/^.*\buses: (?!\.\/).*$/gm) ?? [];
     expect(all.filter((line) => !/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d/.test(line))).toEqual([]);
+  });
+
+  test('names an image of others by its digest, also where an action would choose one', () => {
+    const used = (action: string) => steps.filter(({ uses }) => uses?.startsWith(`${action}@`));
+    const images = [
+      ...Object.values(jobs).flatMap(({ container }) => container?.image ?? []),
+      ...used('docker/setup-qemu-action').map((step) => `${step.with?.image}`),
+      ...used('docker/setup-buildx-action').map((step) => `${step.with?.['driver-opts']}`),
+    ];
+    expect(images.filter((image) => !/:[\w.-]+@sha256:[0-9a-f]{64}$/.test(image))).toEqual([]);
   });
 
   test('no job has rights that it does not name, or runs without an end', () => {
@@ -120,6 +132,7 @@ test('Dependabot looks where something is', () => {
   const files = {
     npm: 'package.json',
     'github-actions': '.github/workflows/ci.yml',
+    docker: 'Dockerfile',
     'docker-compose': 'compose.yaml',
   };
   for (const { directory, 'package-ecosystem': ecosystem } of updates) {
