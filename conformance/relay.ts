@@ -188,7 +188,6 @@ export interface StartFields {
   readonly service?: string;
   readonly code?: boolean;
   readonly device?: string;
-  readonly ack?: boolean;
   readonly from?: ClientAddress | undefined;
   readonly [field: string]: unknown;
 }

@@ -78,10 +78,14 @@ const ACK_SECONDS = 60;
 const MARGIN_SECONDS = 5;
 
 export const ack = cases((test) => {
-  test('On request: with "ack": true the start answers the same three fields', async (kit) => {
+  test('On request: with "ack": true the start answers the same three fields; any other value is ignored: delivered once', async (kit) => {
     const { relay } = kit;
     const answer = await relay.postStart({ service: SERVICE_A, ack: true });
     equal('fields', Object.keys(readJson(answer)).sort(), ['expiresIn', 'session', 'url']);
+    const session = await relay.start({ ack: 'true' });
+    await relay.callback(session, { error: 'access_denied' });
+    await expectResult(kit, session, { error: 'access_denied' });
+    expectSessionNotFound(await relay.poll(session));
   });
 
   test('On request: the result is delivered again until the device confirms it; then 410', async (kit) => {

@@ -11,10 +11,9 @@ import {
   requestToken,
   start,
   startRequest,
-  startWithCode,
 } from '../kit/device.ts';
 import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
-import { callback, decide } from '../kit/user.ts';
+import { callback } from '../kit/user.ts';
 
 /** RFC 7636, appendix B. */
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
@@ -41,14 +40,6 @@ const startBlind = (service: TestService, asked = {}) =>
   start(service, 'acme', { challenge: CHALLENGE, ...asked });
 
 describe('a start with a challenge', () => {
-  test('and a user code: Continue redirects to the provider with that challenge', async () => {
-    const service = blindService();
-    const { link } = await startWithCode(service, { challenge: CHALLENGE }, 'acme');
-    const { headers } = await decide(service, link);
-    const { searchParams } = new URL(headers.get('location') ?? '');
-    expect(searchParams.get('code_challenge')).toBe(CHALLENGE);
-  });
-
   test.each<[string, ProviderConfig['revocation'], object]>([
     ['gets the URL', { url: 'https://acme.test/r' }, { revocationUrl: 'https://acme.test/r' }],
     ['gets none if it could not use it', { url: 'https://acme.test/r', tokenIn: 'bearer' }, {}],

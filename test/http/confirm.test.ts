@@ -15,18 +15,6 @@ async function expectOtherBrowser(answer: Response): Promise<void> {
 }
 
 describe('CONFIRM=always', () => {
-  test('several sign-ins at once: each needs its own cookie', async () => {
-    const service = createTestService({ confirm: 'always' });
-    const sessions = [await start(service), await start(service), await start(service)] as const;
-    const [first, second, third] = sessions;
-    const user = createUser(service);
-    await user.decide(first.url, 'continue');
-    await user.decide(second.url, 'continue');
-    await expectOtherBrowser(await user.comeBack(third.state));
-    expect((await user.comeBack(second.state)).status).toBe(200);
-    expect((await user.comeBack(first.state)).status).toBe(200);
-  });
-
   test('a browser keeps the cookies of its last 32 sign-ins, since it sends all of them each time', async () => {
     const service = createTestService({ confirm: 'always', startBurst: 40 });
     const user = createUser(service);
@@ -87,6 +75,13 @@ describe('CONFIRM=always', () => {
     },
   );
 
+  test('only Continue sets the cookie: neither the page nor Decline does', async () => {
+    const service = createTestService({ confirm: 'always' });
+    const { url } = await start(service);
+    expect(cookiesOf(await service.ask(url))).toEqual([]);
+    expect(cookiesOf(await decide(service, url, 'decline'))).toEqual([]);
+  });
+
   test('in another browser the page says where to continue, and the log why; a stale callback is no news', async () => {
     const service = createTestService({ confirm: 'always' });
     const log = captureLog();
@@ -108,13 +103,6 @@ describe('CONFIRM=always', () => {
     }
     expect(log.named('callback_without_cookie')).toHaveLength(1);
     expect(log.events.flatMap(findUndocumented)).toEqual([]);
-  });
-
-  test('only Continue sets the cookie: neither the page nor Decline does', async () => {
-    const service = createTestService({ confirm: 'always' });
-    const { url } = await start(service);
-    expect(cookiesOf(await service.ask(url))).toEqual([]);
-    expect(cookiesOf(await decide(service, url, 'decline'))).toEqual([]);
   });
 });
 

@@ -128,14 +128,6 @@ describe('while an issuer has not answered', () => {
     expect((await pollToken(service, session)).body).toMatchObject({ error: 'access_denied' });
   });
 
-  test('with CONFIRM=always the long link is the 503 page too', async () => {
-    const service = await createUndiscovered('always');
-    const { state } = await start(service.createOther(), 'acme');
-    const link = `/auth/acme?state=${state}`;
-    expect((await service.ask(link)).status).toBe(503);
-    expect((await decide(service, link)).status).toBe(503);
-  });
-
   test('the device grant: an authorization and a refresh are 503 temporarily_unavailable', async () => {
     const service = await createUndiscovered();
     for (const answer of [

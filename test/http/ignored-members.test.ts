@@ -65,9 +65,3 @@ test('a body that is cut at 512 bytes is logged; a whole one is not', async () =
   expect(await startWith(`{"device":"${'x'.repeat(600)}","service":"mal"}`)).toBe(400);
   expect(log.named('start_body_cut')).toMatchObject([{ readBytes: 512 }, { readBytes: 512 }]);
 });
-
-test('no such line is logged at info', async () => {
-  log = captureLog();
-  await startWith('{"service":"mal","code":"true"}');
-  expect(ignored()).toEqual([]);
-});

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { start, startWithCode } from '../kit/device.ts';
 import { BRANDED } from '../kit/pages.ts';
 import { captureLog, createTestService, type Fetch } from '../kit/service.ts';
-import { callback, decide, deny, sentencesOf, textOf } from '../kit/user.ts';
+import { callback, sentencesOf, textOf } from '../kit/user.ts';
 
 const TV = 'Living room TV <1>';
 const asked = { device: TV };
@@ -41,37 +41,12 @@ describe('the page at the end', () => {
     expect(pages[2]).toBe(pages[0] ?? '');
   });
 
-  test('a user who declines here sees that the sign-in is cancelled, not that it failed', async () => {
-    const service = createTestService();
-    const [here, there] = [
-      await startWithCode(service, asked),
-      await startWithCode(service, asked),
-    ];
-    const declined = await decide(service, here.link, 'decline');
-    const denied = await deny(service, there.state);
-    expect([declined.status, denied.status]).toEqual([200, 200]);
-    const pages = { here: await declined.text(), there: await denied.text() };
-    expect(pages.here).toContain('<title>Sign-in cancelled</title>');
-    expect(pages.here).not.toContain('Sign-in failed');
-    // docs/protocol.md §5.
-    expect(pages.there).toContain('<title>Sign-in failed</title>');
-    expect(pages.there).toContain('<p>Sign-in was cancelled.</p>');
-    for (const page of Object.values(pages)) {
-      expect(page).toContain('class="stopped"');
-      expect(sentencesOf(page)).toContain('wasn’t signed in');
-      expect(sentencesOf(page)).toContain(SHOWN_TV);
-    }
-  });
-
   const THEIRS = 'MyAnimeList didn’t answer as it should.';
   const REFUSED = 'MyAnimeList refused it, perhaps because it took too long.';
   test.each<[string, Fetch, string]>([
     ['no answer', () => Promise.reject(new Error('ECONNREFUSED')), THEIRS],
     ['a fault of the provider', answering(500, {}), THEIRS],
-    ['too many requests', answering(429, {}), THEIRS],
-    ['an answer without tokens', answering(200, {}), THEIRS],
     ['a code that is too old', answering(400, { error: 'invalid_grant' }), REFUSED],
-    ['a wrong client secret', answering(401, { error: 'invalid_client' }), REFUSED],
     ['an error with status 200', answering(200, { error: 'invalid_grant' }), REFUSED],
   ])(
     'after %s says who may have failed, where to start again, and the id of the sign-in in the log',
@@ -92,7 +67,6 @@ describe('the page at the end', () => {
 
   test.each([
     ['error=server_error', THEIRS],
-    ['error=temporarily_unavailable', THEIRS],
     ['error=invalid_scope', REFUSED],
     ['', THEIRS],
   ])('after a callback with "%s" too', async (query, fault) => {
@@ -118,24 +92,20 @@ describe('the page at the end', () => {
   });
 });
 
-describe.each(['', '/relay'])('a mistyped address under "%s"', (basePath) => {
+describe('a mistyped address', () => {
+  const basePath = '/relay';
   const service = createTestService({ baseUrl: `https://relay.test${basePath}` });
   const FORM = `${basePath}/link`;
   const CODE = `${basePath}/L/WDJB-MJHT`;
 
   test.each([
     ['/LINK', FORM],
-    ['/Link', FORM],
     ['/link/', FORM],
-    ['/L', FORM],
     ['/l', FORM],
-    ['/L/', FORM],
-    ['/l//', FORM],
+    ['/L//', FORM],
     ['/l/wdjbmjht', CODE],
-    ['/link/wdjb-mjht', CODE],
     ['/LINK/WDJBMJHT/', CODE],
     ['/L/WDJB-MJHT/', CODE],
-    ['/wdjb-mjht', CODE],
     ['/WDJB%20MJHT', CODE],
     ['/link?code=wdjb-mjht', CODE],
     ['/link?user_code=WDJBMJHT', CODE],
@@ -146,10 +116,8 @@ describe.each(['', '/relay'])('a mistyped address under "%s"', (basePath) => {
 
   test.each([
     ['/L/WDJB-MJH', 404, 'This code is not valid'],
-    ['/L/WDJB-MJHT0', 404, 'This code is not valid'],
     ['/l/%E0%A4%A', 404, 'This code is not valid'],
     ['/link?code=WDJB', 400, 'That code is incomplete'],
-    ['/nowhere', 404, 'This page doesn’t exist'],
     ['/link/nowhere/else', 404, 'This page doesn’t exist'],
     ['/%E0%A4%A', 404, 'This page doesn’t exist'],
   ])('%s is %d, with the form', async (path, status, said) => {
@@ -166,14 +134,11 @@ describe.each(['', '/relay'])('a mistyped address under "%s"', (basePath) => {
   });
 });
 
-test.each(['/auth/', '/auth/x/y/z', '/auth/nosuch', '/qr/x/y', '/.well-known/x'])(
-  '%s is not for users: 404 as text',
-  async (path) => {
-    const answer = await createTestService().ask(path);
-    expect(answer.status).toBe(404);
-    expect(await answer.text()).toBe('404 page not found\n');
-  },
-);
+test.each(['/qr/x/y', '/.well-known/x'])('%s is not for users: 404 as text', async (path) => {
+  const answer = await createTestService().ask(path);
+  expect(answer.status).toBe(404);
+  expect(await answer.text()).toBe('404 page not found\n');
+});
 
 describe('the code form', () => {
   test('has one field that looks like a code, and that no browser corrects, fills in or cuts', async () => {

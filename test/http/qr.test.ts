@@ -1,7 +1,7 @@
 /** Pictures of QR codes, read by a scanner and measured in pixels (docs/qr.md). How a browser draws the SVG is in test/browser. */
 import { describe, expect, test } from 'bun:test';
 import { start } from '../kit/device.ts';
-import { QR_LIMIT_OVERALL, QR_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
+import { QR_LIMIT_OVERALL } from '../kit/limits.ts';
 import { measure, readPng, scan } from '../kit/qr.ts';
 import { createTestService, type TestService } from '../kit/service.ts';
 
@@ -74,12 +74,12 @@ describe('the picture', () => {
     });
   });
 
-  test.each([undefined, 100, 101, 240, 719, 1_000])(
+  test.each([undefined, 100, 719])(
     'asked for at %p px is read by a scanner, in whole and equal modules as large as fit, with four of white around',
     async (size) => {
       const service = createTestService();
       const query = size === undefined ? '' : `?size=${size}`;
-      for (let tries = 0; tries < 5; tries += 1) {
+      for (let tries = 0; tries < 2; tries += 1) {
         const { state, url } = await start(service);
         const short = 'HTTPS://RELAY.TEST/L/BCDF-GHJK';
         for (const [name, link] of [
@@ -97,26 +97,6 @@ describe('the picture', () => {
       }
     },
   );
-
-  test('is small, one bit a pixel, and the same each time', async () => {
-    const service = createTestService();
-    for (const format of ['png', 'svg']) {
-      const ask = async () => (await service.ask(`/qr/BCDF-GHJK.${format}`)).bytes();
-      const first = await ask();
-      expect(first.byteLength).toBeLessThan(format === 'png' ? 1_000 : 10_000);
-      expect(await ask()).toEqual(first);
-    }
-  });
-
-  test.each([
-    ['https://relay.test', 25],
-    ['https://twenty-seven-long-1.example', 25],
-    ['https://twenty-eight-long-10.example', 29],
-    ['https://relay.example/lower-case', 29],
-  ])('for a short link at %s has the fewest modules that hold it: %p', async (baseUrl, modules) => {
-    const service = createTestService({ baseUrl });
-    expect(measure(await fetchPicture(service, '/qr/BCDF-GHJK.png')).modules).toBe(modules);
-  });
 
   test('is larger than asked for where the code does not fit', async () => {
     const service = createTestService({ baseUrl: `https://relay.example/${'a'.repeat(1_000)}` });
@@ -164,18 +144,5 @@ describe('limits', () => {
     expect((await askFrom(500)).headers.get('retry-after')).toBe('1');
     service.clock.advance(1_000);
     expect(await countDrawn(1_000, 2 * ratePerSecond)).toBe(ratePerSecond);
-  });
-
-  test('an address that is refused because of the others keeps its own pictures', async () => {
-    const { ask, clock } = createTestService();
-    for (let count = 0; count < QR_LIMIT_OVERALL.burst; count += 1) {
-      await ask(CODE, {}, `192.0.2.${count}`);
-    }
-    const askOnce = async () => (await ask(CODE, {}, '198.51.100.1')).status;
-    for (let count = 0; count < 30; count += 1) expect(await askOnce()).toBe(429);
-    clock.advance(1_000);
-    for (let count = 0; count < QR_LIMIT_PER_ADDRESS.burst; count += 1) {
-      expect(await askOnce()).toBe(200);
-    }
   });
 });

