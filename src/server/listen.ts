@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns/promises';
 import { codeOf } from '../providers/connect-problem.ts';
 import type { Settings } from '../settings/index.ts';
-import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
+import type { Listener, ListenOptions, Runtime } from './runtime.ts';
 
 /**
  * Listens on the first address that this machine has. An address that another program
@@ -12,42 +12,26 @@ import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.
 export async function listen(
   runtime: Runtime,
   { host, port }: Pick<Settings, 'host' | 'port'>,
-  options: ListenOptions,
+  options: Pick<ListenOptions, 'handle' | 'idleSeconds'>,
 ): Promise<Listener> {
-  return listenAtFirst(runtime, await addressesOf(host, port), options);
-}
-
-async function listenAtFirst(
-  runtime: Runtime,
-  [address, ...others]: readonly ListenAddress[],
-  options: ListenOptions,
-): Promise<Listener> {
-  if (address === undefined) throw new Error('no address to listen on');
-  try {
-    return await runtime.listen(address, options);
-  } catch (error) {
-    if (others.length === 0 || !isMissingAddress(error)) throw error;
-    return listenAtFirst(runtime, others, options);
+  const addresses = host === undefined ? EVERY_ADDRESS : await lookup(host, { all: true });
+  let missing: unknown = new Error('no address to listen on');
+  for (const { address: hostname } of addresses) {
+    try {
+      return await runtime.listen({ hostname, port, ...options });
+    } catch (error) {
+      if (!MISSING_ADDRESS.has(codeOf(error))) throw error;
+      missing = error;
+    }
   }
+  throw missing;
 }
 
 /** `::` accepts IPv4 too. A machine without IPv6 has only `0.0.0.0`. */
-async function addressesOf(
-  host: string | undefined,
-  port: number,
-): Promise<readonly ListenAddress[]> {
-  const names =
-    host === undefined
-      ? ['::', '0.0.0.0']
-      : (await lookup(host, { all: true })).map(({ address }) => address);
-  return names.map((hostname) => ({ hostname, port }));
-}
+const EVERY_ADDRESS = [{ address: '::' }, { address: '0.0.0.0' }];
 
 /** Such as `::1` for `localhost` on a machine without IPv6. */
-function isMissingAddress(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
-}
+const MISSING_ADDRESS = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 /** The setting that this machine cannot satisfy, as a sentence. Undefined: no setting is the cause. */
 export function describeListenFailure(
@@ -67,8 +51,7 @@ export function describeListenFailure(
 
 /** Errors of listening, and of resolving the host name. */
 const NO_SUCH_ADDRESS = new Set([
-  'EADDRNOTAVAIL',
-  'EAFNOSUPPORT',
+  ...MISSING_ADDRESS,
   'EINVAL',
   'ENOTFOUND',
   'ESERVFAIL',

@@ -3,7 +3,7 @@ import { refuse } from '../http/responses.ts';
 import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { decode } from './decode.ts';
-import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
+import type { Listener, ListenOptions, Runtime } from './runtime.ts';
 
 export const bun: Runtime = {
   name: `Bun ${Bun.version}`,
@@ -19,11 +19,11 @@ export const bun: Runtime = {
     ),
   // Bun reads the variable when the process starts, so it cannot be set from here.
   fetchesAtOnce: Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || 256,
-  listen: async (at, options) => listen(at, options),
+  listen,
 };
 
-function listen({ hostname, port }: ListenAddress, options: ListenOptions): Listener {
-  const { handle, idleSeconds } = options;
+async function listen(options: ListenOptions): Promise<Listener> {
+  const { hostname, port, handle, idleSeconds } = options;
   const server = Bun.serve({
     hostname,
     port,

@@ -18,7 +18,7 @@ import { HEADERS_CHECK_MS, HEADERS_DEADLINE_MS, REQUEST_BODY_BYTES } from '../li
 import { describeError, log } from '../log.ts';
 import type { FetchInit } from '../providers/token-endpoint.ts';
 import { decode } from './decode.ts';
-import type { ListenAddress, Listener, ListenOptions, Runtime } from './runtime.ts';
+import type { Listener, ListenOptions, Runtime } from './runtime.ts';
 
 export const node: Runtime = {
   name: `Node ${process.versions.node}`,
@@ -102,10 +102,8 @@ function destroy(this: Duplex): void {
   this.destroy();
 }
 
-async function listen(
-  { hostname, port }: ListenAddress,
-  { handle, idleSeconds }: ListenOptions,
-): Promise<Listener> {
+async function listen(options: ListenOptions): Promise<Listener> {
+  const { hostname, port, handle, idleSeconds } = options;
   const respond = getRequestListener(
     (request, env) => {
       const { headers, socket } = (env as HttpBindings).incoming;

@@ -11,16 +11,13 @@ export interface Runtime {
   readonly fetch: Fetch;
   readonly fetchesAtOnce?: number;
   /** Rejects with the code of the system call that failed. */
-  listen(at: ListenAddress, options: ListenOptions): Promise<Listener>;
-}
-
-export interface ListenAddress {
-  readonly hostname: string;
-  /** 0 takes any free port. */
-  readonly port: number;
+  listen(options: ListenOptions): Promise<Listener>;
 }
 
 export interface ListenOptions {
+  readonly hostname: string;
+  /** 0 takes any free port. */
+  readonly port: number;
   readonly handle: HandleRequest;
   /** Longer than a poll is held, and than the 60 s after which balancers give up on an idle connection. */
   readonly idleSeconds: number;

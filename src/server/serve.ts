@@ -11,7 +11,6 @@ import { startService } from '../start-service.ts';
 import { VERSION } from '../version.ts';
 import { listen } from './listen.ts';
 import type { Listener, Runtime } from './runtime.ts';
-import { notifySupervisor } from './supervisor.ts';
 
 /** Resolves once the relay listens. A signal or an uncaught error then ends the process. */
 export async function serve(settings: Settings, runtime: Runtime): Promise<void> {
@@ -42,7 +41,6 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
     runtime: runtime.name,
     ...(runtime.hint && { hint: runtime.hint }),
   });
-  notifySupervisor('READY=1');
 }
 
 /** What a drain has to stop. Absent: not started yet. */
@@ -99,7 +97,6 @@ function endOnSignal(running: Running): void {
   function end(): void {
     if (ending) return;
     ending = true;
-    notifySupervisor('STOPPING=1');
     const exit = () => {
       log.info('stopped');
       // Once the log is written, or after DRAIN_FLUSH_MS, in case nothing reads it.

@@ -24,8 +24,7 @@ export function createListener(options: DevListenOptions): DevListener {
   let running: Listener | undefined;
   return {
     async open() {
-      const idleSeconds = MAX_IDLE_SECONDS;
-      running = await runtime.listen({ hostname, port }, { handle, idleSeconds });
+      running = await runtime.listen({ hostname, port, handle, idleSeconds: MAX_IDLE_SECONDS });
     },
     async close() {
       const closing = running;
