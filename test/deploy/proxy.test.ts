@@ -1,10 +1,13 @@
 /** The proxies of deploy/ in front of relays on a Redis that deploy/ configures. All real. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { pollUntilDone, type Result, type Started, start, startRequest } from '../kit/device.ts';
-import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { serveBytes, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { startProxy } from '../kit/proxies.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
@@ -28,6 +31,39 @@ async function configureRedis(redis: RedisServer, password: string): Promise<voi
   const [, user = ''] = linesOf('valkey-users.acl');
   await redis.cli('ACL', 'SETUSER', ...user.replace('PASSWORD', password).split(' ').slice(1));
 }
+
+describe('nginx limits what one address may hold', async () => {
+  const ADDRESS_LIMIT = Number(/limit_conn addresses (\d+);/.exec(readDeploy('nginx.conf'))?.[1]);
+  const waiting: Socket[] = [];
+  /** Holds so many polls, and no more. */
+  const relay = await serveBytes((socket, _, request) => {
+    const isPoll = request.startsWith('GET /auth/result');
+    if (isPoll && waiting.length < ADDRESS_LIMIT) waiting.push(socket);
+    else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+  });
+  const proxy = await startProxy('nginx', [relay.port]);
+  afterAll(async () => {
+    await proxy.stop();
+    await relay.stop();
+  });
+
+  test('one poll too many gets a 429, which no device takes as final', async () => {
+    const poll = async () => (await proxy.ask('/auth/result?session=s')).status;
+    const polls = Array.from({ length: ADDRESS_LIMIT }, poll);
+    await pollUntil('all wait', () => waiting.length === ADDRESS_LIMIT);
+    const tooMany = await poll();
+    for (const socket of waiting) socket.write('HTTP/1.1 204 No Content\r\n\r\n');
+    expect(new Set(await Promise.all(polls))).toEqual(new Set([204]));
+    expect(tooMany).toBe(429);
+  });
+
+  test('a request whose headers never end is dropped long before the default of nginx, a minute', async () => {
+    const { hostname, port } = new URL(proxy.baseUrl);
+    const socket = connect({ host: hostname, port: Number(port), ca: readFileSync(proxy.caFile) });
+    socket.write('GET /health HTTP/1.1\r\nHost: ');
+    await once(socket, 'close');
+  }, 40_000);
+});
 
 /** With the number of relays that its file has. */
 const PROXIES = [
