@@ -10,7 +10,7 @@ import {
   tokenPath,
 } from '../device.ts';
 import { equal, expectAtOnce, expectHeld, holds, matches } from '../expect.ts';
-import { type Call, formCall } from '../http.ts';
+import { type Call, FORM, formCall } from '../http.ts';
 import { json, text } from '../mock-provider.ts';
 import { GRANT_REPEAT_SECONDS, POLL_SECONDS, SERVICE_A, SERVICE_B } from '../options.ts';
 import type { Session } from '../relay.ts';
@@ -114,7 +114,7 @@ export const deviceToken = cases((test) => {
     await expectPollError(kit, session, 'expired_token');
   });
 
-  test('RFC 8628 §3.4; RFC 6749 §3.2; RFC 6749 §5.2: parameters: unknown ones are ignored; missing, repeated and wrong ones have an error each; JSON works like a form', async (kit) => {
+  test('RFC 8628 §3.4; RFC 6749 §3.2; RFC 6749 §5.2: parameters: unknown ones and Basic authentication are ignored; missing, repeated and wrong ones have an error each; JSON works like a form', async (kit) => {
     const { session } = await startGrant(kit);
     const grantType = new URLSearchParams({ grant_type: DEVICE_CODE }).toString();
     const body = `${grantType}&device_code=${session.pollSecret}`;
@@ -124,6 +124,10 @@ export const deviceToken = cases((test) => {
     };
     const expected: readonly (readonly [error: string, call: Partial<Call>])[] = [
       ['authorization_pending', { body: `${body}&client_id=any&novel=1&scope=` }],
+      [
+        'authorization_pending',
+        { body, headers: { ...FORM, Authorization: `Basic ${btoa('any:')}` } },
+      ],
       ['authorization_pending', asJson],
       ['invalid_request', { body: `${body}&device_code=x` }],
       ['invalid_request', { body: 'device_code=x' }],

@@ -75,11 +75,15 @@ export const revoke = cases((test) => {
     }
   });
 
-  test('RFC 7009 §2.1; RFC 7009 §2.2: a token goes to the provider with its hint: 200, empty', async (kit) => {
+  test('RFC 7009 §2.1; RFC 7009 §2.2: a token goes to the provider with its hint, if that is a known one: 200, empty', async (kit) => {
     const { provider } = kit;
-    for (const hint of ['access_token', 'refresh_token', undefined]) {
+    for (const [hinted, hint] of [
+      [{ token_type_hint: 'access_token' }, 'access_token'],
+      [{ token_type_hint: 'refresh_token' }, 'refresh_token'],
+      [{ token_type_hint: 'other' }, undefined],
+      [{}, undefined],
+    ] as const) {
       const token = provider.issue(REVOKED);
-      const hinted = hint === undefined ? {} : { token_type_hint: hint };
       const offered = { client_id: 'offered', client_secret: 'offered' };
       const answer = await postForm(kit, { token, ...hinted, ...offered });
       expectStatus(answer, 200);
