@@ -111,9 +111,8 @@ export async function openRelay({ redis, confirm = 'code', codeLimit }: RelayOpt
 export const asNew = (text = '') => Buffer.from(text).toString('latin1');
 
 function openMemory(clock: FakeClock): Stores {
-  const startLimiter = createMemoryRateLimiter(clock, UNLIMITED);
   return {
-    sessions: createMemoryStore(clock, MAX_SESSIONS, startLimiter),
+    sessions: createMemoryStore(clock, MAX_SESSIONS),
     refreshes: createMemoryRefreshStore(clock),
     createRateLimiter: (_, policy) => createMemoryRateLimiter(clock, policy),
     close() {},
@@ -121,6 +120,5 @@ function openMemory(clock: FakeClock): Stores {
 }
 
 async function openOverRedis({ url }: RedisServer, time: FakeClock): Promise<Stores> {
-  const options = { time, maxSessions: MAX_SESSIONS, startPolicy: UNLIMITED };
-  return (await openTestRedis(url, options)).stores;
+  return (await openTestRedis(url, { time, maxSessions: MAX_SESSIONS })).stores;
 }

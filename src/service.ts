@@ -30,7 +30,7 @@ import type { RateLimiter, RateLimitPolicy } from './relay/rate-limit.ts';
 import { createRefreshes, type RefreshStore } from './relay/refresh.ts';
 import { createRelay } from './relay/relay.ts';
 import { createRevocations } from './relay/revoke.ts';
-import type { RandomBytes } from './relay/secrets.ts';
+import { createDrawSecrets, type DrawSecrets, type RandomBytes } from './relay/secrets.ts';
 import type { SessionStore, StoreProblem } from './relay/store.ts';
 import type { Clock } from './relay/time.ts';
 import type { EnabledSettings, Settings } from './settings/index.ts';
@@ -40,6 +40,8 @@ import { createMemoryRateLimiter } from './stores/memory/rate-limits.ts';
 export interface World {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
+  /** Absent: from `randomBytes` alone. */
+  readonly drawSecrets?: DrawSecrets;
   readonly fetch: Fetch;
   /** Absent: no metrics. */
   readonly monitor?: Monitor;
@@ -106,11 +108,12 @@ export function createService(
   const { baseUrl } = settings;
   const { clock, monitor = NO_MONITOR } = world;
   const store = stores.sessions;
-  const { rateLimits, limiters } = createRateLimits(stores, clock);
+  const { rateLimits, limiters } = createRateLimits(stores, clock, settings);
   const relay = createRelay({
     store,
     clock,
     randomBytes: world.randomBytes,
+    drawSecrets: world.drawSecrets ?? createDrawSecrets(world.randomBytes),
     sessionSeconds: settings.sessionSeconds,
   });
   const refreshes = createRefreshes(stores.refreshes, clock);
@@ -271,11 +274,16 @@ export const QR_LIMIT_PER_ADDRESS = { burst: 20, ratePerSecond: 2 };
  */
 export const QR_LIMIT_OVERALL = { burst: 50, ratePerSecond: 25 };
 
-/** Every rate limit except the store's own on starts. Limits that protect only this process are in memory. */
+/** Every rate limit. Those that protect only this process are in memory. */
 function createRateLimits(
   { createRateLimiter }: Stores,
   clock: Clock,
+  { startBurst, startRatePerSecond }: EnabledSettings,
 ): { readonly rateLimits: RateLimits; readonly limiters: readonly RateLimiter[] } {
+  const startLimiter = createRateLimiter('start', {
+    burst: startBurst,
+    ratePerSecond: startRatePerSecond,
+  });
   const refreshLimiter = createRateLimiter('refresh', REFRESH_LIMIT);
   const revokeLimiter = createRateLimiter('revoke', REVOKE_LIMIT);
   const codeLimits = {
@@ -288,9 +296,12 @@ function createRateLimits(
     overall: createMemoryRateLimiter(clock, QR_LIMIT_OVERALL),
   };
   return {
-    rateLimits: { refreshLimiter, revokeLimiter, codeLimits, pollLimiter, qrLimits },
+    rateLimits: { startLimiter, refreshLimiter, revokeLimiter, codeLimits, pollLimiter, qrLimits },
     limiters: [
-      ...[refreshLimiter, revokeLimiter, pollLimiter],
+      startLimiter,
+      refreshLimiter,
+      revokeLimiter,
+      pollLimiter,
       ...Object.values(codeLimits),
       ...Object.values(qrLimits),
     ],

@@ -61,12 +61,11 @@ function repeat(clock: Clock, intervalMs: number, run: () => Promise<void>): () 
 
 /** Rejects when the store cannot be reached. */
 async function openStores(settings: EnabledSettings, world: World): Promise<Stores> {
-  const { redis, maxSessions, startBurst, startRatePerSecond } = settings;
+  const { redis, maxSessions } = settings;
   const { clock } = world;
-  const startPolicy = { burst: startBurst, ratePerSecond: startRatePerSecond };
   if (redis === undefined) {
     return {
-      sessions: createMemoryStore(clock, maxSessions, createMemoryRateLimiter(clock, startPolicy)),
+      sessions: createMemoryStore(clock, maxSessions),
       refreshes: createMemoryRefreshStore(clock),
       createRateLimiter: (_, policy) => createMemoryRateLimiter(clock, policy),
       close: () => {},
@@ -80,7 +79,6 @@ async function openStores(settings: EnabledSettings, world: World): Promise<Stor
     prefix: redis.prefix,
     waitMs: redis.waitMs,
     maxSessions,
-    startPolicy,
     clock,
     randomBytes: world.randomBytes,
     monitor,

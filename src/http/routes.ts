@@ -66,8 +66,8 @@ export interface RouteSettings {
   readonly blind: BlindPolicy;
 }
 
-/** All except the limit on starts, which is the store's. */
 export interface RateLimits {
+  readonly startLimiter: RateLimiter;
   readonly refreshLimiter: RateLimiter;
   readonly revokeLimiter: RateLimiter;
   /** Polls of the device grant, by device code. Local, because they load only this instance. */
@@ -116,9 +116,8 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
   const admission = createAdmission(
     settings.trustedProxyCidrs,
     [new URL(baseUrl).origin, ...settings.corsOrigins],
-    store.startLimiter,
+    rateLimits.startLimiter,
     monitor,
-    clock,
   );
   const bodies = createBodyReader(clock);
   const cookies = createContinueCookies(baseUrl, sessionSeconds, confirm === 'always');

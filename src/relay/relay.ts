@@ -1,20 +1,16 @@
 /** The relay: starts sign-ins, completes authorizations, and drains. Depends on no HTTP and no provider. */
 import { createPolls, type Polls } from './polls.ts';
 import {
-  createSessionSecrets,
   createVerifier,
+  type DrawSecrets,
   type RandomBytes,
   type SessionSecrets,
-  tagOf,
 } from './secrets.ts';
 import type { CodeResult, ErrorResult, TokenResult } from './session.ts';
 import type { Authorization, SessionStore } from './store.ts';
 import { type Clock, pause } from './time.ts';
 
-/**
- * Attempts to register a session. A second is needed only if a random secret collides
- * with a live one, or if a Cluster has no room left for sessions of that tag.
- */
+/** Attempts to register a session. A second is needed only if a random secret collides with a live one. */
 const MAX_REGISTER_TRIES = 5;
 
 /**
@@ -37,17 +33,12 @@ export interface NewSignIn {
   /** As in NewSession. */
   readonly repeatMs: number | undefined;
   readonly keepsErrors: boolean;
-  /** The address whose rate limit applies. */
-  readonly startedBy?: string | undefined;
 }
 
-/** `secrets` has a user code if one was asked for. */
-export type StartOutcome = { readonly ok: true; readonly secrets: SessionSecrets } | StartRefused;
-
-/** 'busy': the limit on sessions is reached. */
-export type StartRefused =
-  | { readonly ok: false; readonly refusal: 'busy' | 'draining' }
-  | { readonly ok: false; readonly refusal: 'rate_limited'; readonly retryAfterMs: number };
+/** `secrets` has a user code if one was asked for. 'busy': the limit on sessions is reached. */
+export type StartOutcome =
+  | { readonly ok: true; readonly secrets: SessionSecrets }
+  | { readonly ok: false; readonly refusal: 'busy' | 'draining' };
 
 export type ExchangeOutcome<Failure> =
   | { readonly ok: true; readonly tokens: TokenResult }
@@ -108,11 +99,12 @@ export interface RelayOptions {
   readonly store: SessionStore;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
+  readonly drawSecrets: DrawSecrets;
   readonly sessionSeconds: number;
 }
 
 export function createRelay(options: RelayOptions): Relay {
-  const { store, clock, randomBytes, sessionSeconds } = options;
+  const { store, clock, randomBytes, drawSecrets, sessionSeconds } = options;
   const polls = createPolls(store, clock);
   /** Counted from before the lease until the result is stored, because a lease cannot be undone. */
   let exchanges = 0;
@@ -120,29 +112,19 @@ export function createRelay(options: RelayOptions): Relay {
   let draining = false;
 
   return {
-    async start(service, { withVerifier, withUserCode, startedBy, ...asked }) {
+    async start(service, { withVerifier, withUserCode, ...asked }) {
       if (draining) return { ok: false, refusal: 'draining' };
-      const { tags = 1 } = store;
-      /** Without room for another session, or in another store. */
-      const full = new Set(store.tag === undefined ? [] : othersThan(store.tag, tags));
-      // After a collision all secrets are drawn again. When one tag is full, others may have room.
-      for (let tries = 0; tries < MAX_REGISTER_TRIES && full.size < tags; tries += 1) {
-        const secrets = createSessionSecrets(randomBytes, { withUserCode, tags, without: full });
+      for (let tries = 0; tries < MAX_REGISTER_TRIES; tries += 1) {
+        const secrets = drawSecrets(withUserCode);
         const outcome = await store.register({
           ...secrets,
           service,
           lifetimeMs: sessionSeconds * 1_000,
           verifier: withVerifier ? createVerifier(randomBytes) : undefined,
           ...asked,
-          // One token for all tries.
-          startedBy: tries === 0 ? startedBy : undefined,
         });
         if (outcome === 'registered') return { ok: true, secrets };
-        if (typeof outcome === 'object') {
-          const { retryAfterMs } = outcome;
-          return { ok: false, refusal: 'rate_limited', retryAfterMs };
-        }
-        if (outcome === 'busy') full.add(tagOf(secrets.browserState, tags));
+        if (outcome === 'busy') break;
       }
       return { ok: false, refusal: 'busy' };
     },
@@ -226,10 +208,6 @@ export async function findLinkRefusal(
 ): Promise<LinkRefusal> {
   const found = await store.getSession({ browserState });
   return found === 'cancelled' ? 'cancelled' : 'link_invalid';
-}
-
-function othersThan(tag: number, tags: number): number[] {
-  return Array.from({ length: tags }, (_, each) => each).filter((each) => each !== tag);
 }
 
 const EXCHANGE_FAILED: ErrorResult = { error: 'exchange_failed' };

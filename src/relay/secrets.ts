@@ -60,40 +60,15 @@ export interface SessionSecrets {
   readonly userCode: string | undefined;
 }
 
-export interface DrawOptions {
-  readonly withUserCode: boolean;
-  /** As in SessionStore. */
-  readonly tags?: number | undefined;
-  /** Tags that have no room for another session. */
-  readonly without?: ReadonlySet<number>;
-}
+/** Draws the secrets of a session, independently of each other. Several Durable Objects have one of their own. */
+export type DrawSecrets = (withUserCode: boolean) => SessionSecrets;
 
-/**
- * Draws each secret until it has the tag of the others, so that a store can keep a
- * session in one place. Each by itself stays as random as without tags.
- */
-export function createSessionSecrets(
-  randomBytes: RandomBytes,
-  { withUserCode, tags = 1, without = new Set() }: DrawOptions,
-): SessionSecrets {
-  function draw(create: (randomBytes: RandomBytes) => string, fits: (tag: number) => boolean) {
-    let secret = create(randomBytes);
-    while (!fits(tagOf(secret, tags))) secret = create(randomBytes);
-    return secret;
-  }
-  const browserState = draw(createCapability, (tag) => !without.has(tag));
-  const isSame = (tag: number) => tag === tagOf(browserState, tags);
-  const pollSecret = draw(createCapability, isSame);
-  return {
-    browserState,
-    pollSecret,
-    userCode: withUserCode ? draw(createUserCode, isSame) : undefined,
-  };
-}
-
-/** Which of `tags` tags a secret has: a few bits of a digest that is used for nothing else. docs/sealing.md "Tags". */
-export function tagOf(secret: string, tags: number): number {
-  return tags === 1 ? 0 : hash('sha256', `tag ${secret}`, 'buffer').readUInt32BE() % tags;
+export function createDrawSecrets(randomBytes: RandomBytes): DrawSecrets {
+  return (withUserCode) => ({
+    browserState: createCapability(randomBytes),
+    pollSecret: createCapability(randomBytes),
+    userCode: withUserCode ? createUserCode(randomBytes) : undefined,
+  });
 }
 
 /** Stores keep only this of a secret. The timing of a lookup by digest does not reveal how close a guess was. */

@@ -5,7 +5,6 @@
  * or a public key. It has its own clock. The suite in test/stores tests every store
  * against this contract.
  */
-import type { RateLimiter } from './rate-limit.ts';
 import type { ErrorResult, ExpiredStage, SessionOutcome, SessionResult } from './session.ts';
 
 /** A store in this process returns a value, a shared one a promise. */
@@ -29,13 +28,6 @@ export interface NewSession {
   readonly repeatMs: number | undefined;
   /** An error stays until the session expires, whatever `repeatMs` says, and nothing acknowledges it. */
   readonly keepsErrors: boolean;
-  /** The address whose bucket of `startLimiter` the start takes a token of. Absent: no limit. */
-  readonly startedBy?: string | undefined;
-}
-
-/** A start that its rate limit refuses. */
-export interface RateLimited {
-  readonly retryAfterMs: number;
 }
 
 /** What the relay needs to redirect a browser to the provider. */
@@ -132,25 +124,11 @@ export interface ObserverSlot {
 
 export interface SessionStore {
   /**
-   * How many tags the store has. A session is stored under one tag: all its secrets must
-   * have the same tag (`tagOf` in secrets.ts), and each tag has its share of the limit on
-   * live sessions. Absent: one.
-   */
-  readonly tags?: number;
-  /** The one tag whose sessions this store takes. Absent: it takes all. */
-  readonly tag?: number;
-
-  /** Starts by address. `register` takes its tokens, in the same step. */
-  readonly startLimiter: RateLimiter;
-
-  /**
    * Atomic: registers the session under all its keys, or not at all. Returns
    * 'collision' when a live session has one of them, 'busy' when the limit
-   * on live sessions is reached, for sessions of this tag at least. Never counts an expired session as alive.
-   * Takes a token of `startedBy` first. Without one it does nothing else; any other
-   * outcome costs the token.
+   * on live sessions is reached. Never counts an expired session as alive.
    */
-  register(session: NewSession): Awaitable<'registered' | 'collision' | 'busy' | RateLimited>;
+  register(session: NewSession): Awaitable<'registered' | 'collision' | 'busy'>;
 
   /**
    * Finds a pending session whose user is redirected to the provider. Never one of

@@ -13,13 +13,13 @@ import type { Peers } from '../http/request.ts';
 import { DISCOVERY_RETRY_MS } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import type { RateLimiter, RateLimitPolicy } from '../relay/rate-limit.ts';
-import { tagOf } from '../relay/secrets.ts';
 import { type Awaitable, type StoreProblem, StoreUnavailable } from '../relay/store.ts';
 import { systemClock } from '../relay/time.ts';
 import { createService, type ManualService, type World } from '../service.ts';
 import { type EnabledSettings, isEnabled } from '../settings/index.ts';
 import { type DurableStores, openDurableStores } from '../stores/durable/open.ts';
 import { readWorkerSettings } from './settings.ts';
+import { createTaggedSecrets, tagOf } from './tag.ts';
 
 export interface Env {
   readonly RELAY: DurableObjectNamespace<RelayObject>;
@@ -63,19 +63,17 @@ export class RelayObject extends DurableObject<Env> {
     const tags = Array.from({ length: objects }, (_, tag) => tag);
     // None if there were more objects once: only its alarm runs.
     const tag = tags.findIndex((each) => env.RELAY.idFromName(String(each)).equals(ctx.id));
-    const { maxSessions, startBurst, startRatePerSecond } = settings;
+    const { maxSessions } = settings;
     this.#stores = openDurableStores({
       sql: ctx.storage.sql,
       clock: systemClock,
       randomBytes,
       maxSessions: Math.floor(maxSessions / objects) + (tag < maxSessions % objects ? 1 : 0),
-      startPolicy: { burst: startBurst, ratePerSecond: startRatePerSecond },
-      tags: objects,
-      tag,
       onWrite: (untilMs) => this.#wakeAt(untilMs),
       onProblem: logProblem,
     });
-    this.#service = createService(settings, WORLD, {
+    const world = { ...WORLD, drawSecrets: createTaggedSecrets(randomBytes, objects, tag) };
+    this.#service = createService(settings, world, {
       ...this.#stores,
       createRateLimiter: (name, policy) => this.#createLimiter(name, policy, tag, objects),
       findProblem: () => describeProblem(this.#stores.findProblem()),

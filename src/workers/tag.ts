@@ -1,13 +1,20 @@
 /**
- * Which object a request belongs to. All secrets of a session have one tag (relay/secrets.ts),
- * which is the number of its object. A start goes by the client's address, so that one object
+ * Which object a request belongs to. All secrets of a session have one tag, which is the number
+ * of its object. A start goes by the client's address, so that one object
  * has the rate limit of that address; a refresh by its token, so that one object sends it.
  */
+
+import { hash } from 'node:crypto';
 import { parseTokenParameters } from '../http/endpoints/device-grant.ts';
 import { textOf } from '../http/endpoints/refresh.ts';
 import { parseUserCode } from '../http/links.ts';
 import { parseMembers } from '../http/request.ts';
-import { isCapability, tagOf } from '../relay/secrets.ts';
+import {
+  createDrawSecrets,
+  type DrawSecrets,
+  isCapability,
+  type RandomBytes,
+} from '../relay/secrets.ts';
 
 export interface RoutedRequest {
   readonly method: string;
@@ -22,6 +29,29 @@ export interface RoutedRequest {
 export function tagOfRequest(request: RoutedRequest, tags: number): number {
   if (tags === 1) return 0;
   return tagOf(findSecret(request) ?? request.address, tags);
+}
+
+/** Which of `tags` tags a secret has: a few bits of a digest that is used for nothing else. docs/sealing.md "Tags". */
+export function tagOf(secret: string, tags: number): number {
+  return tags === 1 ? 0 : hash('sha256', `tag ${secret}`, 'buffer').readUInt32BE() % tags;
+}
+
+/** Draws each secret until it has this tag. Each by itself stays as random as any other. */
+export function createTaggedSecrets(
+  randomBytes: RandomBytes,
+  tags: number,
+  tag: number,
+): DrawSecrets {
+  const drawAny = createDrawSecrets(randomBytes);
+  const hasTag = (secret: string | undefined) =>
+    secret === undefined || tagOf(secret, tags) === tag;
+  return (withUserCode) => {
+    let { browserState, pollSecret, userCode } = drawAny(withUserCode);
+    while (!hasTag(browserState)) ({ browserState } = drawAny(false));
+    while (!hasTag(pollSecret)) ({ pollSecret } = drawAny(false));
+    while (!hasTag(userCode)) ({ userCode } = drawAny(true));
+    return { browserState, pollSecret, userCode };
+  };
 }
 
 /** Undefined for a start, and where any object can answer. */

@@ -85,7 +85,6 @@ const fail = () => {
  */
 const UNAVAILABLE: Stores = {
   sessions: {
-    startLimiter: { policy: { burst: 1, ratePerSecond: 1 }, take: fail, refund: fail, sweep() {} },
     register: fail,
     getAuthorization: fail,
     getSession: fail,

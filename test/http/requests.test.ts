@@ -1,10 +1,9 @@
 /** What is read of a request: the client's address, and how much of a body, a query or a form. */
 import { describe, expect, test } from 'bun:test';
-import { MAX_REFUSED_ADDRESSES } from '../../src/http/admission.ts';
 import { isPending, runReady } from '../kit/clock.ts';
 import { start, startRequest } from '../kit/device.ts';
 import { REQUEST_BODY_DEADLINE_MS } from '../kit/limits.ts';
-import { BASE_URL, createTestService } from '../kit/service.ts';
+import { createTestService } from '../kit/service.ts';
 
 /** The rate limit shows which requests the relay takes for one client's. RFC 9700 §4.13. */
 describe('the client address', () => {
@@ -91,49 +90,6 @@ describe('the client address', () => {
   test('is required at every page with a rate limit', async () => {
     const { ask } = createTestService();
     expect((await ask('/L/BCDF-GHJK', {}, '')).status).toBe(400);
-  });
-});
-
-describe('an address whose start the store has refused', () => {
-  /** `refuse` says for how long; 0: the start goes on to the store. */
-  function createRefusing(refuse: () => number) {
-    const { store, clock } = createTestService();
-    let registered = 0;
-    const refusing: typeof store = {
-      ...store,
-      register(asked) {
-        registered += 1;
-        const retryAfterMs = refuse();
-        return retryAfterMs > 0 ? { retryAfterMs } : store.register(asked);
-      },
-    };
-    const service = createTestService({}, { sharing: { store: refusing, clock } });
-    return { ...service, registered: () => registered };
-  }
-
-  test('is looked up again after one interval, although a store whose clock was set back has said a day', async () => {
-    let retryAfterMs = 86_400_000;
-    const { ask, clock } = createRefusing(() => retryAfterMs);
-    const statusOf = async () => (await ask('/auth/start', startRequest(), '203.0.113.9')).status;
-    expect(await statusOf()).toBe(429);
-    retryAfterMs = 0;
-    expect(await statusOf()).toBe(429);
-    clock.advance(1_000);
-    expect(await statusOf()).toBe(200);
-  });
-
-  test('is forgotten after MAX_REFUSED_ADDRESSES others, so that addresses cannot fill the memory', async () => {
-    const { handle, registered } = createRefusing(() => 1_000);
-    const startFrom = (nth: number) =>
-      handle(new Request(`${BASE_URL}/auth/start`, startRequest()), {
-        requestIP: () => ({ address: `10.1.${nth >> 8}.${nth & 255}` }),
-      });
-    await startFrom(0);
-    await startFrom(0);
-    expect(registered()).toBe(1);
-    for (let nth = 1; nth <= MAX_REFUSED_ADDRESSES; nth += 1) await startFrom(nth);
-    await startFrom(0);
-    expect(registered()).toBe(MAX_REFUSED_ADDRESSES + 2);
   });
 });
 

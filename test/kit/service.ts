@@ -9,7 +9,10 @@ import type { SessionStore } from '../../src/relay/store.ts';
 import { createService, type Stores } from '../../src/service.ts';
 import type { Settings } from '../../src/settings/index.ts';
 import { maintain } from '../../src/start-service.ts';
-import { createMemoryRateLimiter } from '../../src/stores/memory/rate-limits.ts';
+import {
+  createMemoryRateLimiter,
+  type MemoryRateLimiter,
+} from '../../src/stores/memory/rate-limits.ts';
 import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
 import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
 import { createApiCheck } from './api-document.ts';
@@ -114,14 +117,13 @@ export function createTestService(
   const clock: FakeClock = options.clock ?? sharing?.clock ?? createFakeClock();
   /** The forms that reached the provider. */
   const exchanges: URLSearchParams[] = [];
-  const memory = createMemoryStore(
-    clock,
-    settings.maxSessions,
-    createMemoryRateLimiter(clock, {
-      burst: settings.startBurst,
-      ratePerSecond: settings.startRatePerSecond,
-    }),
-  );
+  const memory = createMemoryStore(clock, settings.maxSessions);
+  const limiters = new Map<string, MemoryRateLimiter>();
+  const createMemoryLimiter: Stores['createRateLimiter'] = (name, policy) => {
+    const limiter = createMemoryRateLimiter(clock, policy);
+    limiters.set(name, limiter);
+    return limiter;
+  };
   const refreshes = createMemoryRefreshStore(clock);
   let waiters = 0;
   const shared = options.stores?.sessions ?? sharing?.store ?? memory;
@@ -150,8 +152,7 @@ export function createTestService(
     },
     {
       refreshes: options.refreshes ?? refreshes,
-      createRateLimiter:
-        options.createRateLimiter ?? ((_, policy) => createMemoryRateLimiter(clock, policy)),
+      createRateLimiter: options.createRateLimiter ?? createMemoryLimiter,
       close: () => {},
       ...options.stores,
       sessions: beforeVerb ? withHook(store, beforeVerb) : store,
@@ -175,7 +176,7 @@ export function createTestService(
     /** What is kept in memory, expired or not. */
     kept: () => ({
       sessions: memory.size,
-      startBuckets: memory.startLimiter.size,
+      startBuckets: limiters.get('start')?.size ?? 0,
       refreshes: refreshes.size,
     }),
   };

@@ -5,12 +5,7 @@
 import { expect } from 'bun:test';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { RateLimiter, RateLimitPolicy } from '../../src/relay/rate-limit.ts';
-import {
-  createSessionSecrets,
-  createUserCode,
-  createVerifier,
-  tagOf,
-} from '../../src/relay/secrets.ts';
+import { createDrawSecrets, createUserCode, createVerifier } from '../../src/relay/secrets.ts';
 import type { ErrorResult, SessionOutcome, SessionResult } from '../../src/relay/session.ts';
 import type {
   Authorization,
@@ -54,30 +49,17 @@ export const GONE = { state: 'gone' } as const;
 
 export const createCode = () => createUserCode(randomBytes);
 
-/** Those of a Cluster. Any other store takes secrets that have the same of these. */
-const TAGS = 16;
-
 interface NewSessionOptions extends Partial<NewSession> {
   /** One that is drawn with the other secrets. */
   readonly withUserCode?: boolean;
-  /** Not one of these tags. */
-  readonly without?: ReadonlySet<number>;
 }
 
-/** Secrets that are not given are drawn to have the tag of a given one. */
+const drawSecrets = createDrawSecrets(randomBytes);
+
 export function newSession(options: NewSessionOptions = {}): NewSession {
-  const { without = new Set(), withUserCode = false, ...overrides } = options;
-  const { browserState, pollSecret, userCode } = overrides;
-  const [given] = [browserState, pollSecret, userCode].flatMap((secret) => secret ?? []);
-  const others = new Set(Array.from({ length: TAGS }, (_, tag) => tag));
-  if (given !== undefined) others.delete(tagOf(given, TAGS));
-  const drawn = createSessionSecrets(randomBytes, {
-    withUserCode,
-    tags: TAGS,
-    without: given === undefined ? without : others,
-  });
+  const { withUserCode = false, ...overrides } = options;
   return {
-    ...drawn,
+    ...drawSecrets(withUserCode),
     service: 'mal',
     verifier: createVerifier(randomBytes),
     lifetimeMs: LIFETIME_MS,
@@ -97,8 +79,6 @@ export function createWaiter(notify: (notice: Notice) => void): Waiter {
 /** A session store whose verbs return promises. One that is for the user's browser is given the session, or its state. */
 export function createTestStore(store: SessionStore) {
   return {
-    tags: store.tags,
-    startLimiter: store.startLimiter,
     register: async (session: NewSession) => store.register(session),
     async getAuthorization({ service = 'mal', browserState }: Of) {
       return authorizationOf(await store.getAuthorization(service, browserState));
@@ -142,26 +122,13 @@ function authorizationOf(found: Authorization | undefined) {
 
 export type TestStore = ReturnType<typeof createTestStore>;
 
-/** As the relay does it: a full tag says nothing of the others. */
-async function registerSomewhere(store: TestStore, overrides: NewSessionOptions) {
-  const full = new Set<number>();
-  for (;;) {
-    const session = newSession({ ...overrides, without: full });
-    const outcome = await store.register(session);
-    const tag = tagOf(session.browserState, TAGS);
-    if (outcome !== 'busy' || full.has(tag) || full.size === (store.tags ?? 1) - 1) {
-      return { session, outcome };
-    }
-    full.add(tag);
-  }
-}
-
 export async function tryRegister(store: TestStore, overrides: NewSessionOptions = {}) {
-  return (await registerSomewhere(store, overrides)).outcome;
+  return store.register(newSession(overrides));
 }
 
 export async function register(store: TestStore, overrides: NewSessionOptions = {}) {
-  const { session, outcome } = await registerSomewhere(store, overrides);
+  const session = newSession(overrides);
+  const outcome = await store.register(session);
   if (outcome !== 'registered') throw new Error(`not registered: ${outcome}`);
   return session;
 }
@@ -179,13 +146,10 @@ export interface TestStores extends Omit<Stores, 'sessions' | 'createRateLimiter
   createRateLimiter(policy: RateLimitPolicy, name?: string): RateLimiter;
 }
 
-/** As DEFAULT_START_BURST and DEFAULT_START_RATE_PER_SECOND. */
-export const START_POLICY: RateLimitPolicy = { burst: 3, ratePerSecond: 1 };
-
 /** What is kept in the memory stores is counted by `sizes`. */
-export function openMemory({ maxSessions = 5_000, startPolicy = START_POLICY } = {}) {
+export function openMemory({ maxSessions = 5_000 } = {}) {
   const time = createFakeClock(NOW);
-  const sessions = createMemoryStore(time, maxSessions, createMemoryRateLimiter(time, startPolicy));
+  const sessions = createMemoryStore(time, maxSessions);
   const refreshes = createMemoryRefreshStore(time);
   const limiters: { readonly size: number }[] = [];
   return {
@@ -209,7 +173,6 @@ export function openMemory({ maxSessions = 5_000, startPolicy = START_POLICY } =
 
 interface DurableOptions {
   readonly maxSessions?: number;
-  readonly startPolicy?: RateLimitPolicy;
   readonly time?: FakeClock;
   readonly onWrite?: (untilMs: number) => void;
   readonly onProblem?: (problem: string | undefined) => void;
@@ -219,8 +182,12 @@ interface DurableOptions {
 export function openDurable(sql: Sql, options: DurableOptions = {}) {
   const { time = createFakeClock(NOW), ...others } = options;
   const stores = openDurableStores({
-    ...{ sql, clock: time, randomBytes, maxSessions: 5_000, startPolicy: START_POLICY },
-    ...{ tags: 1, tag: 0, onWrite: () => {}, onProblem: () => {} },
+    sql,
+    clock: time,
+    randomBytes,
+    maxSessions: 5_000,
+    onWrite: () => {},
+    onProblem: () => {},
     ...others,
   });
   return {
@@ -240,9 +207,7 @@ export const IMPATIENT: Clock = {
 };
 
 export interface TestRedisOptions
-  extends Partial<
-    Pick<RedisOptions, 'prefix' | 'maxSessions' | 'startPolicy' | 'onEvent' | 'randomBytes'>
-  > {
+  extends Partial<Pick<RedisOptions, 'prefix' | 'maxSessions' | 'onEvent' | 'randomBytes'>> {
   /** For timers, where a test speeds them up. */
   readonly timers?: Clock;
   /** By the store's own clock, as in production. */
@@ -262,7 +227,6 @@ export async function openTestRedis(url: string, options: TestRedisOptions = {})
     prefix: `test-${randomUUID()}:`,
     waitMs: 5_000,
     maxSessions: 5_000,
-    startPolicy: START_POLICY,
     clock: timers,
     randomBytes,
     onEvent: () => {},

@@ -29,17 +29,20 @@ async function countCommands(ask: () => unknown): Promise<number> {
 }
 
 describe('the number of commands', async () => {
-  const { store, refreshes, close } = await openTestRedis(proxy.url);
+  const { store, refreshes, createRateLimiter, close } = await openTestRedis(proxy.url);
   afterAll(close);
   const wanted = { userCode: createCode(), deviceName: 'Fernseher', repeatMs: ACK_MS };
-  const startedBy = '192.0.2.1';
-  const [plain, byCode] = [newSession({ startedBy }), newSession(wanted)];
+  const limiter = createRateLimiter({ burst: 1, ratePerSecond: 1 });
+  const [plain, byCode] = [newSession(), newSession(wanted)];
   const waiter = createWaiter(() => {});
   const cancelled = newSession({ userCode: createCode() });
   const { browserState } = byCode;
 
   test.each<[string, number, () => unknown]>([
-    ['a start with its rate limit', 1, () => store.register(plain)],
+    ['the rate limit of a start', 1, () => limiter.take('192.0.2.1')],
+    ['another start, which it refuses', 1, () => limiter.take('192.0.2.1')],
+    ['one more within the second', 0, () => limiter.take('192.0.2.1')],
+    ['a start', 1, () => store.register(plain)],
     ['a poll that follows it', 0, () => store.addWaiter(plain.pollSecret, waiter)],
     ['a poll otherwise', 1, () => store.claim(plain.pollSecret)],
     ['a link', 1, () => store.getAuthorization(plain)],
@@ -61,18 +64,18 @@ describe('the number of commands', async () => {
     ['a page that says so', 1, () => store.getSession({ browserState: cancelled.browserState })],
     ['a refresh', 1, () => refreshes.begin('mal token')],
     ['its result', 1, () => refreshes.finish('mal token', '{}')],
-    ['a refund', 1, () => store.startLimiter.refund(startedBy)],
+    ['a refund', 1, () => limiter.refund('192.0.2.1')],
   ])('for %s is %d', async (_, count, step) => {
     expect(await countCommands(step)).toBe(count);
   });
 });
 
-test('a sign-in over HTTP takes five: start, link, lease, result, delivery', async () => {
+test('a sign-in over HTTP takes six: limit, start, link, lease, result, delivery', async () => {
   await using pair = await startRelayPair(proxy.url);
   const [relay] = pair.relays;
   // Redis learns the scripts.
   await signInByLink(relay);
-  expect(await countCommands(() => signInByLink(relay))).toBe(5);
+  expect(await countCommands(() => signInByLink(relay))).toBe(6);
 });
 
 test.each<

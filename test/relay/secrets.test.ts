@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import {
   createCapability,
-  createSessionSecrets,
+  createDrawSecrets,
   createUserCode,
   isCapability,
 } from '../../src/relay/secrets.ts';
@@ -32,7 +32,7 @@ test('link, poll secret and user code are drawn apart: no byte of the source is 
     drawn.push(bytes);
     return bytes;
   };
-  const { browserState, pollSecret } = createSessionSecrets(recording, { withUserCode: true });
+  const { browserState, pollSecret } = createDrawSecrets(recording)(true);
   const [first, second, ...others] = drawn;
   expect([browserState, pollSecret]).toEqual(
     [first, second].map((bytes) => bytes?.toString('base64url') ?? ''),

@@ -2,7 +2,6 @@
 import { expect, test } from 'bun:test';
 import type { RateLimiter } from '../../src/relay/rate-limit.ts';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
-import { newSession, register, tryRegister } from '../kit/stores.ts';
 import type { OpenStores } from './suite.ts';
 
 const ADDRESS = '192.0.2.1';
@@ -82,49 +81,6 @@ export function testRateLimiter(open: OpenStores): void {
     time.advance(60_000);
     await limiter.refund(ADDRESS);
     expect(await take(limiter, 4)).toEqual([0, 0, 0, 1_000]);
-  });
-}
-
-export function testStartLimit(open: OpenStores): void {
-  const openLimited = (options = {}) =>
-    open({ startPolicy: { burst: 2, ratePerSecond: 1 }, ...options });
-  const start = { startedBy: ADDRESS };
-
-  test('a start takes a token of its address, and without one registers nothing', async () => {
-    const { store, time } = await openLimited();
-    await register(store, start);
-    await register(store, start);
-    const refused = newSession(start);
-    expect(await store.register(refused)).toEqual({ retryAfterMs: 1_000 });
-    expect(await store.getAuthorization(refused)).toBeUndefined();
-    expect(await store.countLive()).toBe(2);
-    expect(await tryRegister(store, { startedBy: '192.0.2.9' })).toBe('registered');
-    time.advance(1_000);
-    expect(await store.register(refused)).toBe('registered');
-  });
-
-  test('a start that is refused for another reason has taken its token', async () => {
-    const { store } = await openLimited();
-    const { browserState } = await register(store, start);
-    expect(await store.register(newSession({ ...start, browserState }))).toBe('collision');
-    expect(await take(store.startLimiter, 1)).toEqual([1_000]);
-    const { store: full } = await openLimited({ maxSessions: 0 });
-    expect(await full.register(newSession(start))).toBe('busy');
-    expect(await take(full.startLimiter, 2)).toEqual([0, 1_000]);
-  });
-
-  test('a start that no address is counted for takes no token', async () => {
-    const { store } = await openLimited();
-    for (let starts = 0; starts < 4; starts += 1) await register(store);
-    expect(await take(store.startLimiter, 3)).toEqual([0, 0, 1_000]);
-  });
-
-  test('of 25 starts at once as many are registered as the burst allows', async () => {
-    const { store } = await openLimited();
-    const starts = Array.from({ length: 25 }, () => store.register(newSession(start)));
-    const outcomes = await Promise.all(starts);
-    expect(outcomes.filter((outcome) => outcome === 'registered')).toHaveLength(2);
-    expect(await store.countLive()).toBe(2);
   });
 }
 

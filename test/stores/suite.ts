@@ -4,7 +4,7 @@
  */
 import { afterEach, describe } from 'bun:test';
 import type { RateLimitPolicy, TestStores } from '../kit/stores.ts';
-import { testRateLimiter, testRefreshes, testStartLimit } from './suite-limits.ts';
+import { testRateLimiter, testRefreshes } from './suite-limits.ts';
 import { testObserver } from './suite-observer.ts';
 import { testCancellations, testProgress } from './suite-progress.ts';
 import {
@@ -56,7 +56,6 @@ export function runStoreSuite(
     describe('cancellations:', () => testCancellations(open));
     describe('observer:', () => testObserver(open));
     describe('rate limiter:', () => testRateLimiter(open));
-    describe('starts:', () => testStartLimit(open));
     describe('refreshes:', () => testRefreshes(open));
   });
 }

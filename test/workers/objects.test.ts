@@ -1,8 +1,12 @@
 /** Which object a request reaches, and limits that are exact over all objects. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { createSessionSecrets, tagOf } from '../../src/relay/secrets.ts';
-import { type RoutedRequest, tagOfRequest } from '../../src/workers/tag.ts';
+import {
+  createTaggedSecrets,
+  type RoutedRequest,
+  tagOf,
+  tagOfRequest,
+} from '../../src/workers/tag.ts';
 import { start, startRequest } from '../kit/device.ts';
 import { startTokenEndpoint } from '../kit/provider.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
@@ -20,8 +24,11 @@ function tagOfPath(path: string, request: Partial<RoutedRequest> = {}) {
 }
 
 describe('a request reaches the object of its session', () => {
-  const secrets = createSessionSecrets(randomBytes, { withUserCode: true, tags: TAGS });
-  const { browserState, pollSecret, userCode = '' } = secrets;
+  const {
+    browserState,
+    pollSecret,
+    userCode = '',
+  } = createTaggedSecrets(randomBytes, TAGS, 7)(true);
   const typed = `${userCode.slice(0, 4)}-${userCode.slice(4)}`;
   const own = tagOf(browserState, TAGS);
   const post = (body: string, contentType: string | null = null) => ({

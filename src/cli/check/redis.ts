@@ -1,6 +1,6 @@
 /** Redis: reachable, its version, whether it evicts keys or writes to disk, and whether the ACL allows every command. */
 import { randomBytes } from 'node:crypto';
-import { createSessionSecrets } from '../../relay/secrets.ts';
+import { createDrawSecrets } from '../../relay/secrets.ts';
 import { StoreUnavailable } from '../../relay/store.ts';
 import { systemClock } from '../../relay/time.ts';
 import type { Settings } from '../../settings/index.ts';
@@ -34,7 +34,6 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
       waitMs: WAIT_MS,
       // The check's session counts with those of the relays, since an ACL may allow no other keys.
       maxSessions: Number.MAX_SAFE_INTEGER,
-      startPolicy: ONE_A_SECOND,
       clock: systemClock,
       randomBytes,
       onEvent: (event) => events.push(event),
@@ -71,9 +70,7 @@ async function signIn({
   refreshes,
   createRateLimiter,
 }: Awaited<ReturnType<typeof openRedis>>) {
-  const { tags } = sessions;
-  const secrets = createSessionSecrets(randomBytes, { withUserCode: true, tags });
-  const { browserState, pollSecret, userCode = '' } = secrets;
+  const { browserState, pollSecret, userCode = '' } = createDrawSecrets(randomBytes)(true);
   const service = 'check';
   await sessions.register({
     ...{ browserState, pollSecret, userCode, service, lifetimeMs: LIFETIME_MS },

@@ -180,20 +180,18 @@ function describeAsked({ pathname, searchParams }: URL): RefusedRequest['what'] 
   return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
 
-/** For starts, refreshes and revocations, because an app's tests send many. Guessing codes stays limited. */
+/** For refreshes and revocations, because an app's tests send many. Guessing codes stays limited. */
 const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
 
 function createStores(signIns: SignIns, maxSessions: number): Stores {
   return {
-    sessions: signIns.watch(
-      createMemoryStore(systemClock, maxSessions, createMemoryRateLimiter(systemClock, NO_LIMIT)),
-    ),
+    sessions: signIns.watch(createMemoryStore(systemClock, maxSessions)),
     refreshes: createMemoryRefreshStore(systemClock),
-    createRateLimiter: (name, policy) =>
-      createMemoryRateLimiter(
-        systemClock,
-        ['refresh', 'revoke'].includes(name) ? NO_LIMIT : policy,
-      ),
+    createRateLimiter(name, policy) {
+      if (name === 'start') return signIns.startLimiter;
+      const isFree = name === 'refresh' || name === 'revoke';
+      return createMemoryRateLimiter(systemClock, isFree ? NO_LIMIT : policy);
+    },
     close: () => {},
   };
 }

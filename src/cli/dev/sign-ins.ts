@@ -3,6 +3,7 @@
  * observed in the session store, which both the relay's own protocol and the device grant use.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { RateLimiter } from '../../relay/rate-limit.ts';
 import type { SessionResult } from '../../relay/session.ts';
 import type { NewSession, SessionKey, SessionStore } from '../../relay/store.ts';
 import { systemClock } from '../../relay/time.ts';
@@ -105,14 +106,19 @@ export function createSignIns(tell: Tell) {
     note,
     tell,
 
+    /** Refuses a start only on plan. */
+    startLimiter: {
+      policy: { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY },
+      take: takeOnPlan,
+      refund() {},
+      sweep() {},
+    } satisfies RateLimiter,
+
     /** The same store, which reports its events here. */
     watch(store: SessionStore): SessionStore {
       return {
         ...store,
-        startLimiter: { ...store.startLimiter, take: takeOnPlan },
         async register(session) {
-          const retryAfterMs = takeOnPlan();
-          if (retryAfterMs > 0) return { retryAfterMs };
           const current = context.getStore();
           const plan = current?.plan;
           if (plan?.scenario === 'full') return 'busy';

@@ -56,13 +56,10 @@ export function createDeviceAuthorization(parts: DeviceAuthorizationParts): Hand
     const service = request.parameter;
     const found = providers.find(service);
     if (!found.ok) return found;
-    const admitted = admission.admitStart(request);
+    const admitted = await admission.admitStart(request);
     if (!admitted.ok) return admitted;
-    const { address } = admitted;
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
-    if (parameters === undefined) {
-      return admission.chargeStart(address, refused('invalid_request'));
-    }
+    if (parameters === undefined) return refused('invalid_request');
     const started = await relay.start(service, {
       withVerifier: found.provider.usesPkce,
       challenge: undefined,
@@ -72,10 +69,9 @@ export function createDeviceAuthorization(parts: DeviceAuthorizationParts): Hand
       // A standard client cannot acknowledge, and some poll twice at once: docs/device-grant.md "Repeated delivery".
       repeatMs: repeatSeconds > 0 ? repeatSeconds * 1_000 : undefined,
       keepsErrors: true,
-      startedBy: address,
     });
     signInLog.started(request, service, started);
-    if (!started.ok) return admission.noteStart(address, started);
+    if (!started.ok) return started;
     const { pollSecret, userCode = '' } = started.secrets;
     return oauthResponse({
       device_code: pollSecret,

@@ -44,28 +44,23 @@ export interface StartParts {
   readonly blind: BlindPolicy;
 }
 
-/**
- * Refuses in the order of docs/protocol.md §2. The store applies the rate limit in the step that
- * registers the session, to save a round trip. So the body is read before, unless the address
- * is known to have no token. A start that is refused for another reason costs a token too.
- */
+/** Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
 export function createStart(parts: StartParts): Handler {
   const { admission, bodies, providers, relay, signInLog, blind } = parts;
   return async (request) => {
-    const admitted = admission.admitStart(request);
+    const admitted = await admission.admitStart(request);
     if (!admitted.ok) return admitted;
-    const { address } = admitted;
     const asked = await readMembers(request, bodies);
-    if (asked === undefined) return admission.chargeStart(address, refused('invalid_json'));
+    if (asked === undefined) return refused('invalid_json');
     if (log.isEnabledFor('debug')) logIgnoredMembers(request, asked);
     // A member of a wrong type counts as missing, except the challenge: the relay would see
     // tokens that the device wanted to hide from it.
     const service = typeof asked.service === 'string' ? asked.service : '';
     const found = providers.find(service);
-    if (!found.ok) return admission.chargeStart(address, found);
+    if (!found.ok) return found;
     const { provider } = found;
     const challenge = readChallenge(asked.challenge, provider, blind);
-    if (!challenge.ok) return admission.chargeStart(address, challenge);
+    if (!challenge.ok) return challenge;
     const started = await relay.start(service, {
       withVerifier: provider.usesPkce && challenge.value === undefined,
       challenge: challenge.value,
@@ -74,10 +69,9 @@ export function createStart(parts: StartParts): Handler {
       deviceName: cleanName(asked.device),
       repeatMs: asked.ack === true ? ACK_MS : undefined,
       keepsErrors: false,
-      startedBy: address,
     });
     signInLog.started(request, service, started);
-    if (!started.ok) return admission.noteStart(address, started);
+    if (!started.ok) return started;
     return jsonResponse(describeStarted(service, started.secrets, parts));
   };
 }

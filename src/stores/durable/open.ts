@@ -15,10 +15,6 @@ export interface DurableStoresOptions extends RowsOptions {
   readonly randomBytes: RandomBytes;
   /** Of this object. */
   readonly maxSessions: number;
-  readonly startPolicy: RateLimitPolicy;
-  /** Of how many objects it is one, and which: the tag of its sessions. */
-  readonly tags: number;
-  readonly tag: number;
 }
 
 export interface DurableStores {
@@ -31,22 +27,19 @@ export interface DurableStores {
 }
 
 export function openDurableStores(options: DurableStoresOptions): DurableStores {
-  const { clock, randomBytes, maxSessions, startPolicy, tags, tag } = options;
+  const { clock, randomBytes, maxSessions } = options;
   const rows = createRows(options);
   const createRateLimiter = (name: string, policy: RateLimitPolicy) =>
     createDurableRateLimiter(rows, clock, name, policy);
   const sessions = createMemoryStore(
     clock,
     maxSessions,
-    createRateLimiter('start', startPolicy),
     createSealedKeeping(rows, randomBytes),
     readSessions(rows),
   );
   return {
     sessions: {
       ...sessions,
-      tags,
-      tag,
       async sweep() {
         // Removes the rows of expired sessions, which it reports.
         await sessions.sweep();

@@ -13,14 +13,12 @@ import {
 } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import { createWaiters } from '../waiters.ts';
-import type { MemoryRateLimiter } from './rate-limits.ts';
 
 export interface MemoryStore extends SessionStore {
   /** Sessions held, alive or not yet removed. */
   readonly size: number;
   /** Outcomes kept of sessions that are no longer held, by link and by code. */
   readonly outcomes: number;
-  readonly startLimiter: MemoryRateLimiter;
 }
 
 /** One session under all its keys. */
@@ -95,7 +93,6 @@ const IN_MEMORY: Keeping = {
 export function createMemoryStore(
   clock: Clock,
   maxSessions: number,
-  startLimiter: MemoryRateLimiter,
   keeping: Keeping = IN_MEMORY,
   kept: readonly Entry[] = [],
 ): MemoryStore {
@@ -189,17 +186,11 @@ export function createMemoryStore(
   }
 
   return {
-    startLimiter,
-
     register(asked) {
       const nowMs = clock.now();
       const link = keeping.linkOf(asked.browserState);
       const pollDigest = keeping.pollOf(asked.pollSecret);
       const userCode = asked.userCode && keeping.codeOf(asked.userCode);
-      if (asked.startedBy !== undefined) {
-        const retryAfterMs = startLimiter.take(asked.startedBy);
-        if (retryAfterMs > 0) return { retryAfterMs };
-      }
       let refusal = findRefusal(link, pollDigest, userCode);
       if (refusal !== undefined) {
         // Expired sessions may be the cause.
@@ -356,7 +347,6 @@ export function createMemoryStore(
     },
 
     sweep() {
-      startLimiter.sweep();
       removeExpired(clock.now());
       outcomes.removeExpired(clock.now());
     },

@@ -37,8 +37,7 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
   /** The session of the link, and its keys in the store. */
   function linkKeysOf(browserState: string): LinkKeys {
     const link = deriveFromBrowserState(browserState);
-    const tagKeys = keys.of(browserState);
-    return { link, recordKey: tagKeys.session(link.id), outcomeKey: tagKeys.outcome(link.id) };
+    return { link, recordKey: keys.session(link.id), outcomeKey: keys.outcome(link.id) };
   }
 
   return {
@@ -145,7 +144,7 @@ async function findByCode(
   userCode: string,
 ): Promise<string | undefined> {
   const code = deriveFromUserCode(userCode);
-  const value = await commands.get(keys.of(userCode).code(code.id));
+  const value = await commands.get(keys.code(code.id));
   if (value === null) return undefined;
   // Without the time at which it expires.
   const [, sealed = ''] = value.split('.');

@@ -3,8 +3,7 @@ import { ClientOfflineError } from '@redis/client';
 import { isAnswer, reasonOf } from './failures.ts';
 import { type Connection, createSubscriber, describe, openLink, timeOf } from './link.ts';
 import { type PrimaryEvent, watchPrimaries } from './primaries.ts';
-import { slotOf } from './records.ts';
-import { addressOf, nameOf } from './topology.ts';
+import { addressOf, nameOf, slotOf } from './topology.ts';
 import type { RedisAddress, RedisTarget } from './url.ts';
 
 /** A slot that moves causes one or two. */

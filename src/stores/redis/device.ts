@@ -16,7 +16,7 @@ import { type DevicePlace, openResult } from '../sealed-session.ts';
 import { deriveFromPollSecret } from '../sealing.ts';
 import { createCallId, type RedisCommands } from './commands.ts';
 import type { LocalPolls, OpenClaims } from './local-polls.ts';
-import type { RedisKeys, TagKeys } from './records.ts';
+import type { RedisKeys } from './records.ts';
 import { SCRIPTS } from './scripts.ts';
 
 export interface DeviceVerbsOptions {
@@ -81,7 +81,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     async acknowledge(pollSecret) {
       const place = await findPlace(options, pollSecret);
       if (place === undefined) return 'gone';
-      const outcome = await run(SCRIPTS.acknowledge, keysOf(place), [place.sessionId]);
+      const outcome = await run(SCRIPTS.acknowledge, keysOf(keys, place), [place.sessionId]);
       return outcome as Awaited<ReturnType<SessionStore['acknowledge']>>;
     },
 
@@ -89,7 +89,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     async takeOpenedNotice(pollSecret) {
       const place = await findPlace(options, pollSecret);
       if (place === undefined) return false;
-      const recordKey = place.keys.session(place.sessionId);
+      const recordKey = keys.session(place.sessionId);
       return (await run(SCRIPTS.takeOpenedNotice, [recordKey], [])) === 1;
     },
 
@@ -97,7 +97,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     async cancel(pollSecret) {
       const place = await findPlace(options, pollSecret);
       if (place === undefined) return 'gone';
-      const recordKey = place.keys.session(place.sessionId);
+      const recordKey = keys.session(place.sessionId);
       const outcome = await run(SCRIPTS.cancel, [recordKey], [keys.channelPrefix]);
       if (typeof outcome !== 'string') return 'gone';
       if (outcome !== '') observer.current.cancelled(outcome);
@@ -108,12 +108,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
 
 const EXCHANGE_FAILED = { error: 'exchange_failed' } as const;
 
-/** A session, found by its poll secret, and the keys of its tag. */
-interface PollPlace extends DevicePlace {
-  readonly keys: TagKeys;
-}
-
-const keysOf = ({ poll, sessionId, keys }: PollPlace) => [
+const keysOf = (keys: RedisKeys, { poll, sessionId }: DevicePlace) => [
   keys.session(sessionId),
   keys.poll(poll.id),
   keys.live,
@@ -123,17 +118,16 @@ const keysOf = ({ poll, sessionId, keys }: PollPlace) => [
 function findPlace(
   { commands, keys, localPolls }: DeviceVerbsOptions,
   pollSecret: string,
-): Awaitable<PollPlace | undefined> {
+): Awaitable<DevicePlace | undefined> {
   const poll = deriveFromPollSecret(pollSecret);
-  const tagKeys = keys.of(pollSecret);
 
-  function placeAt(pointer: string): PollPlace {
+  function placeAt(pointer: string): DevicePlace {
     const [sessionId = '', wrappedKey = ''] = pointer.split('.');
-    return { pollSecret, poll, sessionId, wrappedKey, keys: tagKeys };
+    return { pollSecret, poll, sessionId, wrappedKey };
   }
 
-  async function readPointer(): Promise<PollPlace | undefined> {
-    const key = tagKeys.poll(poll.id);
+  async function readPointer(): Promise<DevicePlace | undefined> {
+    const key = keys.poll(poll.id);
     const value = await commands.repeat({ insist: false }, () => commands.get(key));
     if (value === null) return undefined;
     // Without the time at which it expires.
@@ -152,7 +146,7 @@ function findPlace(
  */
 async function claimOnce(
   options: DeviceVerbsOptions,
-  place: PollPlace,
+  place: DevicePlace,
   signal?: AbortSignal,
 ): Promise<ClaimReply> {
   const { commands, keys, clock, randomBytes, instance, openClaims } = options;
@@ -163,7 +157,7 @@ async function claimOnce(
   function undoClaim(): void {
     const args = [claim, place.sessionId, keys.channelPrefix];
     void commands
-      .undo(() => commands.run(SCRIPTS.undoClaim, keysOf(place), args), { isUnknown })
+      .undo(() => commands.run(SCRIPTS.undoClaim, keysOf(keys, place), args), { isUnknown })
       .then(() => openClaims.close(claim));
   }
   function onUnknown(): void {
@@ -195,13 +189,13 @@ async function claimOnce(
 }
 
 async function runClaim(
-  { commands, instance, localPolls }: DeviceVerbsOptions,
-  place: PollPlace,
+  { commands, keys, instance, localPolls }: DeviceVerbsOptions,
+  place: DevicePlace,
   claim: string,
 ): Promise<ClaimReply> {
   const known = localPolls.get(place.poll.id);
   const args = [claim, instance, place.sessionId];
-  const reply = parseReply(await commands.run(SCRIPTS.claim, keysOf(place), args));
+  const reply = parseReply(await commands.run(SCRIPTS.claim, keysOf(keys, place), args));
   if (reply.state === 'pending') localPolls.foundPending(place.poll.id, known, reply.endsInMs);
   return reply;
 }

@@ -43,8 +43,8 @@ export interface StoreHealth {
 }
 
 export interface Prober {
-  /** Runs the script on every server. Refusals are reported to `refused` too. */
-  readonly probe: () => Promise<unknown>[];
+  /** Runs the script. Refusals are reported to `refused` too. */
+  readonly probe: () => Promise<unknown>;
   /** Connects anew. Absent: others say which server is the primary. */
   readonly reconnect?: (() => void) | undefined;
 }
@@ -101,16 +101,20 @@ export function createStoreHealth({ target, clock, onEvent }: HealthOptions): St
     isProbing = false;
   }
 
-  async function probe({ probe, reconnect }: Prober): Promise<unknown[]> {
-    const outcomes = await Promise.allSettled(probe());
-    const errors = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
-    const replies = errors.flatMap((error) => replyIn(error) ?? []);
-    if (errors.length === 0) accepted();
-    // Of a Cluster one server may refuse what the others accept. Without any reply it is unknown.
-    if (errors.length < outcomes.length) isStopped = false;
-    else if (replies.length > 0) isStopped = replies.every(stopsEverything);
-    if (replies.some((reply) => DEMOTED.has(reasonOf(reply)))) reconnect?.();
-    return errors;
+  /** Returns the error, if there is one. */
+  async function probe({ probe, reconnect }: Prober): Promise<unknown> {
+    try {
+      await probe();
+    } catch (error) {
+      const reply = replyIn(error);
+      // Without a reply it is unknown.
+      if (reply !== undefined) isStopped = stopsEverything(reply);
+      if (reply !== undefined && DEMOTED.has(reasonOf(reply))) reconnect?.();
+      return error;
+    }
+    accepted();
+    isStopped = false;
+    return undefined;
   }
 
   function accepted(): void {
@@ -150,9 +154,8 @@ export function createStoreHealth({ target, clock, onEvent }: HealthOptions): St
       onEvent({ type: 'store_back' });
     },
     async start(first) {
-      const errors = await probe(first);
-      const unanswered = errors.find((error) => replyIn(error) === undefined);
-      if (unanswered !== undefined) throw unanswered;
+      const error = await probe(first);
+      if (error !== undefined && replyIn(error) === undefined) throw error;
       prober = first;
       void keepProbing();
     },

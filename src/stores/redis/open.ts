@@ -52,7 +52,6 @@ export interface RedisOptions {
   /** Prefix of every key and channel, because several relays may share a server. */
   readonly prefix: string;
   readonly maxSessions: number;
-  readonly startPolicy: RateLimitPolicy;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   /** Absent: no metrics. */
@@ -208,8 +207,7 @@ async function startStores(
     health,
   });
   await health.start({
-    probe: () =>
-      keys.probes.map((key) => commands.run(SCRIPTS.probe, [key], [`${keys.channelPrefix}probe`])),
+    probe: () => commands.run(SCRIPTS.probe, [keys.probe], [`${keys.channelPrefix}probe`]),
     reconnect: client.reconnect,
   });
   for (const problem of problems) onEvent({ type: 'store_unfit', problem });
@@ -217,7 +215,14 @@ async function startStores(
   return {
     sessions: createSessionStore(options, { commands, keys, instance, localPolls, openClaims }),
     refreshes: createRedisRefreshStore(commands, keys, randomBytes),
-    createRateLimiter: (name, policy) => createRedisRateLimiter({ commands, keys, name, policy }),
+    createRateLimiter: (name, policy) =>
+      createRedisRateLimiter({
+        commands,
+        keys,
+        clock: options.testClock ?? clock,
+        name,
+        policy,
+      }),
     findProblem: health.findProblem,
     close() {
       health.close();
@@ -240,11 +245,10 @@ interface SessionStoreParts {
 
 /** Every verb is one script (scripts.ts), and what it stores is sealed (records.ts). */
 function createSessionStore(
-  { clock, randomBytes, maxSessions, startPolicy: policy }: RedisOptions,
+  { clock, randomBytes, maxSessions }: RedisOptions,
   { commands, keys, instance, localPolls, openClaims }: SessionStoreParts,
 ): SessionStore {
   const observer: ObserverSlot = { current: NO_OBSERVER };
-  const startLimiter = createRedisRateLimiter({ commands, keys, name: 'start', policy });
   const ownLeases = createOwnLeases(clock);
   const live = createLiveSessions({
     commands,
@@ -252,7 +256,6 @@ function createSessionStore(
     randomBytes,
     instance,
     maxSessions,
-    startLimiter,
     localPolls,
     observer,
   });
@@ -276,8 +279,6 @@ function createSessionStore(
     observer,
   });
   return {
-    tags: keys.tags,
-    startLimiter,
     ...browser,
     ...device,
     register: live.register,

@@ -1,5 +1,6 @@
 /** Token buckets of all instances, one for each address. */
 import { intervalMsOf, type RateLimiter, type RateLimitPolicy } from '../../relay/rate-limit.ts';
+import type { Clock } from '../../relay/time.ts';
 import type { RedisCommands } from './commands.ts';
 import type { RedisKeys } from './records.ts';
 import { SCRIPTS } from './scripts.ts';
@@ -7,30 +8,37 @@ import { SCRIPTS } from './scripts.ts';
 export interface RedisRateLimiterOptions {
   readonly commands: RedisCommands;
   readonly keys: RedisKeys;
+  readonly clock: Clock;
   /** Part of the bucket's key. */
   readonly name: string;
   readonly policy: RateLimitPolicy;
 }
 
-export interface RedisRateLimiter extends RateLimiter {
-  /** The key of an address's bucket, for a script that takes its token itself. */
-  bucketOf(address: string): string;
-}
+/** More are removed at once: the store then refuses them again. */
+export const MAX_REFUSED_ADDRESSES = 10_000;
 
-export function createRedisRateLimiter(options: RedisRateLimiterOptions): RedisRateLimiter {
-  const { commands, keys, name, policy } = options;
+export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLimiter {
+  const { commands, keys, clock, name, policy } = options;
   const intervalMs = intervalMsOf(policy);
   const bucketOf = (address: string) => keys.bucket(name, address);
+  /** Until when, by address, so that a flood of refused requests does not reach the store. */
+  const refusedUntilMs = new Map<string, number>();
   return {
     policy,
-    bucketOf,
     /** Unknown after a timeout: a token may have been taken by a start that is refused. */
     async take(address) {
+      const knownMs = (refusedUntilMs.get(address) ?? 0) - clock.now();
+      if (knownMs > 0) return knownMs;
       const args = [policy.burst, intervalMs];
-      return Number(await commands.run(SCRIPTS.takeToken, [bucketOf(address)], args));
+      const waitMs = Number(await commands.run(SCRIPTS.takeToken, [bucketOf(address)], args));
+      if (refusedUntilMs.size >= MAX_REFUSED_ADDRESSES) refusedUntilMs.clear();
+      if (waitMs > 0) refusedUntilMs.set(address, clock.now() + Math.min(waitMs, intervalMs));
+      else refusedUntilMs.delete(address);
+      return waitMs;
     },
     /** Not repeated: if its outcome is unknown, the address loses one token at most. */
     async refund(address) {
+      refusedUntilMs.delete(address);
       await commands.run(SCRIPTS.refundToken, [bucketOf(address)], [intervalMs]);
     },
     // The key of a full bucket expires.

@@ -1,94 +1,41 @@
 /** The names of all keys, and the record of a session. docs/sealing.md "Records". */
-import { type RandomBytes, signInIdOf, tagOf } from '../../relay/secrets.ts';
+import { type RandomBytes, signInIdOf } from '../../relay/secrets.ts';
 import type { ExpiredStage, SessionOutcome } from '../../relay/session.ts';
 import type { ExpiredSession, NewSession, SessionInfo } from '../../relay/store.ts';
 import { authorizationOf, nameOf, sealSession } from '../sealed-session.ts';
 import type { Derived } from '../sealing.ts';
 import { FIELD, RECORD_VERSION, STATE } from './scripts.ts';
 
-/** Tags in a Cluster: at most so many masters share the sessions. */
-const CLUSTER_TAGS = 16;
-const SLOTS = 16_384;
-
 export interface RedisKeys {
-  /** As in SessionStore. */
-  readonly tags: number;
   /** A prefix: the instance's name follows. */
   readonly channelPrefix: string;
-  /** The index of live sessions of each tag, by when they expire. */
-  readonly live: readonly string[];
-  /** Of the tag of this secret. In a Cluster they are in one slot. */
-  of(secret: string): TagKeys;
-  /** Of a session in the index of this tag. */
-  recordKey(tag: number, id: string): string;
-  refresh(refresh: Derived): string;
-  bucket(limit: string, address: string): string;
-  /** One key of each tag, for the probe. */
-  readonly probes: readonly string[];
-}
-
-/** Keys of the sessions with one tag. */
-export interface TagKeys {
-  readonly tag: number;
+  /** The index of live sessions, by when they expire. */
   readonly live: string;
   session(id: string): string;
   /** By session id. */
   outcome(id: string): string;
   poll(id: string): string;
   code(id: string): string;
+  refresh(refresh: Derived): string;
+  bucket(limit: string, address: string): string;
+  /** For the probe. */
+  readonly probe: string;
 }
 
+/** In a Cluster all keys have one hash tag, so that they are in one slot: that of the prefix, if it has one. */
 export function createRedisKeys(prefix: string, isCluster: boolean): RedisKeys {
-  // Without a Cluster the names need no tag.
-  const prefixes = isCluster
-    ? createHashTags().map((hashTag) => `${prefix}{${hashTag}}:`)
-    : [prefix];
-  const byTag = prefixes.map(
-    (own, tag): TagKeys => ({
-      tag,
-      live: `${own}live`,
-      session: (id) => `${own}session:${id}`,
-      outcome: (id) => `${own}outcome:${id}`,
-      poll: (id) => `${own}poll:${id}`,
-      code: (id) => `${own}code:${id}`,
-    }),
-  );
+  const own = isCluster && !prefix.includes('{') ? `${prefix}{0}:` : prefix;
   return {
-    tags: byTag.length,
     channelPrefix: `${prefix}wake:`,
-    live: byTag.map(({ live }) => live),
-    of(secret) {
-      const keys = byTag[tagOf(secret, byTag.length)];
-      if (keys === undefined) throw new Error('a tag without keys');
-      return keys;
-    },
-    recordKey: (tag, id) => byTag[tag]?.session(id) ?? '',
-    refresh: ({ id }) => `${prefix}refresh:${id}`,
-    bucket: (limit, address) => `${prefix}rate:${limit}:${address}`,
-    probes: prefixes.map((own) => `${own}probe`),
+    live: `${own}live`,
+    session: (id) => `${own}session:${id}`,
+    outcome: (id) => `${own}outcome:${id}`,
+    poll: (id) => `${own}poll:${id}`,
+    code: (id) => `${own}code:${id}`,
+    refresh: ({ id }) => `${own}refresh:${id}`,
+    bucket: (limit, address) => `${own}rate:${limit}:${address}`,
+    probe: `${own}probe`,
   };
-}
-
-/** For each tag the first number whose slot lies in its sixteenth, so that masters get even shares. */
-function createHashTags(): number[] {
-  return Array.from({ length: CLUSTER_TAGS }, (_, tag) => {
-    let name = 0;
-    while (Math.floor((slotOf(`${name}`) * CLUSTER_TAGS) / SLOTS) !== tag) name += 1;
-    return name;
-  });
-}
-
-/** The slot of a key in a Cluster: CRC-16/XMODEM of its hash tag. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/ */
-export function slotOf(key: string): number {
-  const [, tag = key] = /^[^{]*\{([^}]+)\}/.exec(key) ?? [];
-  let crc = 0;
-  for (const byte of new TextEncoder().encode(tag)) {
-    crc ^= byte << 8;
-    for (let bit = 0; bit < 8; bit += 1) {
-      crc = ((crc << 1) ^ (crc & 0x8000 ? 0x1021 : 0)) & 0xffff;
-    }
-  }
-  return crc % 16_384;
 }
 
 /** Everything that a registration writes. */

@@ -117,3 +117,16 @@ function readRange(text: string): (readonly [number, number])[] {
   const [first = 0, last = first] = text.split('-').map(Number);
   return [[first, last]];
 }
+
+/** The slot of a key in a Cluster: CRC-16/XMODEM of its hash tag. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/ */
+export function slotOf(key: string): number {
+  const [, tag = key] = /^[^{]*\{([^}]+)\}/.exec(key) ?? [];
+  let crc = 0;
+  for (const byte of new TextEncoder().encode(tag)) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) {
+      crc = ((crc << 1) ^ (crc & 0x8000 ? 0x1021 : 0)) & 0xffff;
+    }
+  }
+  return crc % 16_384;
+}

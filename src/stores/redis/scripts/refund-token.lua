@@ -6,5 +6,5 @@ local bucket = KEYS[1]
 local full_at = tonumber(redis.call('GET', bucket) or 0) - tonumber(ARGV[2])
 redis.call('DEL', bucket)
 if full_at <= now then return 0 end
-fill_at(bucket, full_at)
+redis.call('SET', bucket, string.format('%.17g', full_at), 'PX', math.ceil(full_at - now))
 return 1

@@ -1,10 +1,9 @@
 -- Registers a session under all its keys, or not at all.
--- KEYS     live sessions, session, poll pointer, user code if there is one, rate limit's bucket if there is one
+-- KEYS     live sessions, session, poll pointer, user code if there is one
 -- ARGV     clock, session id, limit on live sessions, lifetime in ms, value of the pointer,
---          value of the code or '', the bucket's burst or '', milliseconds for its token,
---          then names and values of the session's fields
+--          value of the code or '', then names and values of the session's fields
 -- Returns  'registered'; 'busy': the limit on live sessions is reached; 'collision': a live
---          session has one of its secrets; the milliseconds until the bucket has a token
+--          session has one of its secrets
 
 -- A pointer or a code begins with the time at which it expires.
 local function is_taken(key)
@@ -15,39 +14,19 @@ end
 local live, session, pointer = unpack(KEYS)
 local session_id, lifetime = ARGV[2], tonumber(ARGV[4])
 local code = ARGV[6] ~= '' and KEYS[4]
-local burst, bucket = tonumber(ARGV[7]), KEYS[#KEYS]
 local expires_at, kept_ms = now + lifetime, lifetime + LIMIT.garbage_ms
 
-local full_at, wait_ms
-if burst then
-  full_at, wait_ms = look_into(bucket, burst, tonumber(ARGV[8]))
-  if wait_ms > 0 then return wait_ms end
-end
-
 local previous = redis.call('HGET', session, FIELD.expires_at)
-local refusal
-if is_alive(previous) or is_taken(pointer) or code and is_taken(code) then
-  refusal = 'collision'
-elseif redis.call('ZCOUNT', live, now, '+inf') >= tonumber(ARGV[3]) then
-  refusal = 'busy'
-end
-if refusal then
-  -- The delete comes first, which a full store accepts: limits hold there too.
-  if burst then
-    redis.call('DEL', bucket)
-    fill_at(bucket, full_at)
-  end
-  return refusal
-end
+if is_alive(previous) or is_taken(pointer) or code and is_taken(code) then return 'collision' end
+if redis.call('ZCOUNT', live, now, '+inf') >= tonumber(ARGV[3]) then return 'busy' end
 
 -- The first write takes memory, so a full store refuses the session.
 redis.call('ZADD', live, expires_at, session_id)
-if burst then fill_at(bucket, full_at) end
 redis.call('SET', pointer, expires_at .. '.' .. ARGV[5], 'PX', kept_ms)
 if code then redis.call('SET', code, expires_at .. '.' .. ARGV[6], 'PX', kept_ms) end
 if previous then redis.call('DEL', session) end
 redis.call('HSET', session, FIELD.state, STATE.pending, FIELD.started_at, now,
-  FIELD.expires_at, expires_at, unpack(ARGV, 9))
+  FIELD.expires_at, expires_at, unpack(ARGV, 7))
 redis.call('PEXPIRE', session, kept_ms)
 
 -- One start of twenty removes more expired sessions than twenty add, in case sweeps do
