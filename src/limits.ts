@@ -30,6 +30,16 @@ export const SHOWN_NAME_CHARACTERS = 40;
 /** How long one poll is held open. */
 export const DEFAULT_POLL_SECONDS = 50;
 
+/**
+ * Polls that are parked at once in a process: twice the number that docs/scaling.md plans for,
+ * so that one relay can take over the devices of another. Each takes 4 to 7 KB on Bun and 10 KB
+ * on Node, so they fit into 512 MiB.
+ */
+export const MAX_PARKED_POLLS = 40_000;
+
+/** The same in an object of Cloudflare Workers, which has 128 MB. There each takes up to 71 KB. */
+export const MAX_PARKED_POLLS_OF_OBJECT = 1_000;
+
 /** How long after its first delivery a device code gets its tokens again. A standard client of RFC 8628 cannot acknowledge. */
 export const DEFAULT_DEVICE_GRANT_REPEAT_SECONDS = 60;
 

@@ -47,6 +47,8 @@ export interface World {
   readonly monitor?: Monitor;
   /** How many outgoing requests the runtime sends at once; further ones wait. Absent: no limit. */
   readonly fetchesAtOnce?: number;
+  /** How many polls it has the memory to hold. Absent: MAX_PARKED_POLLS. */
+  readonly maxParkedPolls?: number;
 }
 
 export interface Stores {
@@ -115,6 +117,7 @@ export function createService(
     randomBytes: world.randomBytes,
     drawSecrets: world.drawSecrets ?? createDrawSecrets(world.randomBytes),
     sessionSeconds: settings.sessionSeconds,
+    maxParkedPolls: world.maxParkedPolls,
   });
   const refreshes = createRefreshes(stores.refreshes, clock);
   const revocations = createRevocations(refreshes);

@@ -1,5 +1,5 @@
 /** Long polls: how devices wait for a result, and one poll gets it. docs/protocol.md §3. */
-import { STORE_RETRY_MAX_MS, STORE_RETRY_MS } from '../limits.ts';
+import { MAX_PARKED_POLLS, STORE_RETRY_MAX_MS, STORE_RETRY_MS } from '../limits.ts';
 import {
   type Awaitable,
   type Claim,
@@ -11,11 +11,25 @@ import {
 } from './store.ts';
 import { type Clock, createDeadlineQueue, type Deadline, type DeadlineQueue } from './time.ts';
 
+/**
+ * Polls of one session that are parked at once. A device needs one; it may have more until the
+ * relay notices that it has left the old ones.
+ */
+export const MAX_POLLS_PER_SESSION = 4;
+
+/**
+ * No poll makes room for another before it was held for this long, because its device polls
+ * again at once: otherwise devices would take turns as fast as they can.
+ */
+const MIN_HOLD_SECONDS = 1;
+
 export interface Polls {
   /**
    * Waits for the result and claims it, at most once. Returns 'pending' after
    * `holdSeconds`, when `signal` fires, or when released, and 'gone' as soon as the
    * session has expired. Never claims after `signal` has fired: the result would be lost.
+   * One poll more than a session, or all of them, may park makes the one that was parked
+   * first return 'pending', but not before MIN_HOLD_SECONDS.
    * With `wantsProgress` it also returns, once a session, as soon as the user has opened
    * the link.
    */
@@ -40,9 +54,14 @@ export type PollOutcome =
 const PENDING = { state: 'pending' } as const;
 const OPENED = { state: 'pending', isOpened: true } as const;
 
-export function createPolls(store: SessionStore, clock: Clock): Polls {
+export function createPolls(
+  store: SessionStore,
+  clock: Clock,
+  maxParked = MAX_PARKED_POLLS,
+): Polls {
   /** By hold time: polls of one queue are held for equally long. */
   const queues = new Map<number, DeadlineQueue>();
+  const counted = new CountedPolls();
   let closed = false;
 
   function queueOf(seconds: number): DeadlineQueue {
@@ -52,6 +71,21 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
       queues.set(seconds, queue);
     }
     return queue;
+  }
+
+  function count(poll: ParkedPoll): void {
+    counted.add(poll);
+    const ofSession = counted.ofSession(poll.pollSecret);
+    if (ofSession.length > MAX_POLLS_PER_SESSION) makeRoom(ofSession[0]);
+    if (counted.size > maxParked) makeRoom(counted.first);
+  }
+
+  /** Ends a poll. It no longer counts, even if it is too young to end now. */
+  function makeRoom(poll: ParkedPoll | undefined): void {
+    if (poll === undefined) return;
+    counted.remove(poll);
+    if (clock.now() - poll.parkedAtMs >= MIN_HOLD_SECONDS * 1_000) poll.onDue();
+    else poll.moveTo(queueOf(MIN_HOLD_SECONDS));
   }
 
   function releaseAll(): void {
@@ -64,11 +98,10 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
     holdSeconds: number,
     wantsProgress: boolean,
   ): Promise<PollOutcome> {
-    const poll = new ParkedPoll(wantsProgress);
-    const queue = queueOf(holdSeconds);
+    const poll = new ParkedPoll(pollSecret, wantsProgress, clock.now());
     // The waiter first, the claim second: a completion in between notifies it.
     let known = store.addWaiter(pollSecret, poll);
-    queue.add(poll);
+    poll.moveTo(queueOf(holdSeconds));
     signal.addEventListener('abort', poll);
     try {
       for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
@@ -93,6 +126,8 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
         if (poll.isOver || closed || isAnswered) return PENDING;
         // Notified during the claim: it claims once more.
         if (poll.notice !== noticeBefore || poll.wasOpened) continue;
+        // Only now, so that a poll with an invented secret ends no other.
+        if (poll.place === 'new') count(poll);
         // The store registers no waiter for a claim that failed, so nothing would notify this
         // poll; nor does anything when its session expires.
         const againMs = found === undefined ? retryMs : found.endsInMs;
@@ -103,7 +138,8 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
       }
     } finally {
       store.removeWaiter(poll);
-      queue.cancel(poll);
+      poll.queue?.cancel(poll);
+      counted.remove(poll);
       signal.removeEventListener('abort', poll);
     }
   }
@@ -124,16 +160,33 @@ export function createPolls(store: SessionStore, clock: Clock): Polls {
   };
 }
 
-/** One parked poll. Thousands exist at a time, so it is one object: its own waiter, deadline and abort listener. */
+/** One parked poll. Thousands exist at a time, so it is one object: its own waiter, deadline, abort listener and list entry. */
 class ParkedPoll implements Waiter, Deadline {
   registeredAs = '';
   dueAtMs = 0;
   notice: Exclude<Notice, 'opened'> | undefined;
   wasOpened = false;
   isOver = false;
+  queue: DeadlineQueue | undefined;
+  /** These three are set by CountedPolls. */
+  place: 'new' | 'counted' | 'removed' = 'new';
+  older: ParkedPoll | undefined;
+  newer: ParkedPoll | undefined;
   resume: (() => void) | undefined;
 
-  constructor(readonly wantsProgress: boolean) {}
+  constructor(
+    readonly pollSecret: string,
+    readonly wantsProgress: boolean,
+    readonly parkedAtMs: number,
+  ) {}
+
+  moveTo(queue: DeadlineQueue): void {
+    // A poll that is held for MIN_HOLD_SECONDS anyway keeps its deadline.
+    if (queue === this.queue) return;
+    this.queue?.cancel(this);
+    this.queue = queue;
+    queue.add(this);
+  }
 
   notify(notice: Notice): void {
     if (notice === 'opened') this.wasOpened = true;
@@ -155,6 +208,45 @@ class ParkedPoll implements Waiter, Deadline {
     return new Promise((resolve) => {
       this.resume = resolve;
     });
+  }
+}
+
+/**
+ * The polls that count against the limits, in the order in which they were parked. It is a linked
+ * list, because to find the first of a Set takes longer the more were removed before it.
+ */
+class CountedPolls {
+  first: ParkedPoll | undefined;
+  #last: ParkedPoll | undefined;
+  readonly #bySecret = new Map<string, readonly ParkedPoll[]>();
+  size = 0;
+
+  ofSession(pollSecret: string): readonly ParkedPoll[] {
+    return this.#bySecret.get(pollSecret) ?? [];
+  }
+
+  add(poll: ParkedPoll): void {
+    poll.place = 'counted';
+    poll.older = this.#last;
+    if (this.#last === undefined) this.first = poll;
+    else this.#last.newer = poll;
+    this.#last = poll;
+    this.size += 1;
+    this.#bySecret.set(poll.pollSecret, [...this.ofSession(poll.pollSecret), poll]);
+  }
+
+  remove(poll: ParkedPoll): void {
+    if (poll.place !== 'counted') return;
+    poll.place = 'removed';
+    const { older, newer, pollSecret } = poll;
+    if (older === undefined) this.first = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#last = older;
+    else newer.older = older;
+    this.size -= 1;
+    const others = this.ofSession(pollSecret).filter((each) => each !== poll);
+    if (others.length > 0) this.#bySecret.set(pollSecret, others);
+    else this.#bySecret.delete(pollSecret);
   }
 }
 

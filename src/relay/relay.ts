@@ -101,11 +101,13 @@ export interface RelayOptions {
   readonly randomBytes: RandomBytes;
   readonly drawSecrets: DrawSecrets;
   readonly sessionSeconds: number;
+  /** Polls that are parked at once. Undefined: MAX_PARKED_POLLS. */
+  readonly maxParkedPolls?: number | undefined;
 }
 
 export function createRelay(options: RelayOptions): Relay {
   const { store, clock, randomBytes, drawSecrets, sessionSeconds } = options;
-  const polls = createPolls(store, clock);
+  const polls = createPolls(store, clock, options.maxParkedPolls);
   /** Counted from before the lease until the result is stored, because a lease cannot be undone. */
   let exchanges = 0;
   let onIdle: (() => void) | undefined;

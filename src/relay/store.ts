@@ -192,8 +192,7 @@ export interface SessionStore {
    * fault, not at all. So: add the waiter, claim, wait, claim again. A waiter that
    * wants progress is also notified with 'opened', provided that `takeOpenedNotice`
    * was called since, and stays registered after that. Nothing notifies it when the
-   * session expires: it claims again after `endsInMs`. A session has at most
-   * MAX_POLLS_PER_SESSION waiters: one more notifies the oldest.
+   * session expires: it claims again after `endsInMs`.
    * Returns what a claim would return, if the session was pending at most
    * KNOWN_PENDING_MS ago and no change was published since: the waiter is then notified
    * without a claim.

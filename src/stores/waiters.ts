@@ -1,15 +1,7 @@
 /** The waiters of this process, by session. */
 import type { Notice, Waiter } from '../relay/store.ts';
 
-/**
- * Polls of one session parked at once. Enough for a device that retries before its old
- * connections are found to be half-open. One more, and the oldest gets a 204, so that one
- * session cannot use every connection of the process.
- */
-export const MAX_POLLS_PER_SESSION = 32;
-
 export interface Waiters {
-  /** Adds a waiter. If a session has too many, notifies the oldest to make room. */
   add(id: string, waiter: Waiter): void;
   remove(waiter: Waiter): void;
   /** Notifies the waiters of a session. After 'opened' they stay registered. */
@@ -33,17 +25,8 @@ export function createWaiters(): Waiters {
   return {
     add(id, waiter) {
       waiter.registeredAs = id;
-      const waiters = byId.get(id);
-      if (waiters === undefined) {
-        byId.set(id, new Set([waiter]));
-        return;
-      }
-      if (waiters.size >= MAX_POLLS_PER_SESSION) {
-        const [oldest] = waiters;
-        if (oldest !== undefined) waiters.delete(oldest);
-        oldest?.notify('recheck');
-      }
-      waiters.add(waiter);
+      const waiters = byId.get(id) ?? new Set();
+      byId.set(id, waiters.add(waiter));
     },
     remove(waiter) {
       const waiters = byId.get(waiter.registeredAs);

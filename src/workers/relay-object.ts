@@ -10,7 +10,7 @@ import {
 } from 'cloudflare:workers';
 import { randomBytes } from 'node:crypto';
 import type { Peers } from '../http/request.ts';
-import { DISCOVERY_RETRY_MS } from '../limits.ts';
+import { DISCOVERY_RETRY_MS, MAX_PARKED_POLLS_OF_OBJECT } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import type { RateLimiter, RateLimitPolicy } from '../relay/rate-limit.ts';
 import { type Awaitable, type StoreProblem, StoreUnavailable } from '../relay/store.ts';
@@ -29,6 +29,7 @@ export const WORLD: World = {
   clock: systemClock,
   randomBytes,
   fetch: (url, init) => fetch(url, init).catch(throwWithCode),
+  maxParkedPolls: MAX_PARKED_POLLS_OF_OBJECT,
 };
 
 /** The runtime's errors have no code. `retryable`: the connection was lost, or there was none. */

@@ -1,13 +1,15 @@
-/** Parked polls: nothing is kept of one that has ended, and a poll whose claim failed tries again by itself. */
+/** Parked polls: nothing is kept of one that has ended, one whose claim failed tries again by itself, and only so many wait. */
 import { describe, expect, test } from 'bun:test';
-import { isPending, runReady } from '../kit/clock.ts';
-import { poll, pollOnce, start, UNKNOWN_SECRET } from '../kit/device.ts';
+import { isPending, runReady, runTurns } from '../kit/clock.ts';
 import {
-  MAX_POLLS_PER_SESSION,
-  STALL_GRACE_MS,
-  STORE_RETRY_MAX_MS,
-  STORE_RETRY_MS,
-} from '../kit/limits.ts';
+  authorizeDevice,
+  poll,
+  pollOnce,
+  pollToken,
+  start,
+  UNKNOWN_SECRET,
+} from '../kit/device.ts';
+import { STALL_GRACE_MS, STORE_RETRY_MAX_MS, STORE_RETRY_MS } from '../kit/limits.ts';
 import {
   createTestService,
   StoreUnavailable,
@@ -254,17 +256,136 @@ describe('a poll whose claim the store refuses', () => {
     if (query === '') device.abort();
     expect((await polled).status).toBe(204);
   });
+});
 
-  test('does not wake others again and again, where more polls come than may wait for one session', async () => {
-    const { service, session, claims } = await createRefusing(() => true);
-    const device = new AbortController();
-    const many = MAX_POLLS_PER_SESSION + 5;
-    for (let count = 0; count < many; count += 1) {
-      void poll(service, session, { signal: device.signal });
+describe('one poll more than may wait', () => {
+  type Status = number | 'held';
+
+  /** Parks polls one after the other, `gapMs` apart. `statuses` is kept up to date. */
+  async function parkAll(service: TestService, queries: readonly string[], gapMs = 0) {
+    const statuses: Status[] = [];
+    const polled = [];
+    for (const [index, query] of queries.entries()) {
+      if (index > 0) service.clock.advance(gapMs);
+      statuses.push('held');
+      const answer = poll(service, query);
+      polled.push(
+        answer.then(({ status }) => {
+          statuses[index] = status;
+        }),
+      );
+      await runReady();
     }
-    for (let turn = 0; turn < 10; turn += 1) await runReady();
-    // Each claims once, and once more if it was woken to make room.
-    expect(claims()).toBeLessThanOrEqual(many + 5);
-    device.abort();
+    return { statuses, ended: Promise.all(polled) };
+  }
+
+  const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
+  const held = (count: number) => times<Status>(count, 'held');
+
+  async function pass(service: TestService, ms: number): Promise<void> {
+    service.clock.advance(ms);
+    await runReady();
+  }
+
+  test.each(['', '&progress=1', '&wait=40'])(
+    'for a session ends the one that was held longest, and no other: %s',
+    async (query) => {
+      const service = createTestService();
+      const [one, other] = [await start(service), await start(service)];
+      const asked = [other.session, ...times(5, `${one.session}${query}`)];
+      const { statuses } = await parkAll(service, asked, 1_000);
+      expect(statuses).toEqual(['held', 204, ...held(4)]);
+      expect(service.waiters()).toBe(5);
+    },
+  );
+
+  test('in all ends the one that was held longest, of whichever session', async () => {
+    const service = createTestService({ startBurst: 10 }, { maxParkedPolls: 5 });
+    const sessions: string[] = [];
+    for (let count = 0; count < 6; count += 1) sessions.push((await start(service)).session);
+    const { statuses } = await parkAll(service, [...sessions, sessions[0] ?? ''], 1_000);
+    expect(statuses).toEqual([204, 204, ...held(5)]);
+    expect((await service.readState()).parkedPolls).toBe(5);
+  });
+
+  test.each([
+    ['of one session', 4, {}],
+    ['in all', 3, { maxParkedPolls: 3 }],
+  ])('ends none that was held for less than a second: %s', async (_, limit, options) => {
+    const service = createTestService({}, options);
+    const { session } = await start(service);
+    const { statuses } = await parkAll(service, times(20, session), 1);
+    await pass(service, 999 - 19);
+    expect(statuses).toEqual(held(20));
+    await pass(service, 1_000);
+    expect(statuses).toEqual([...times<Status>(20 - limit, 204), ...held(limit)]);
+    await pass(service, HOLD_MS);
+    expect(statuses).toEqual(times(20, 204));
+    expect(service.waiters()).toBe(0);
+  });
+
+  test('gets the result like those that make room for it, until they have ended', async () => {
+    const service = createTestService();
+    const { session, state } = await start(service, 'mal', { ack: true });
+    const { statuses, ended } = await parkAll(service, times(10, session));
+    await deny(service, state);
+    await ended;
+    expect(statuses).toEqual(times(10, 200));
+  });
+
+  test('lets none be held longer than it asked for', async () => {
+    const service = createTestService();
+    const { session } = await start(service);
+    const { statuses } = await parkAll(service, times(4, `${session}&wait=1`));
+    await pass(service, 900);
+    const later = await parkAll(service, times(4, session));
+    await pass(service, 100);
+    expect([...statuses, ...later.statuses]).toEqual([...times<Status>(4, 204), ...held(4)]);
+  });
+
+  test('ends none while its session is not known', async () => {
+    const service = createTestService({}, { maxParkedPolls: 1 });
+    const { session } = await start(service);
+    const { statuses } = await parkAll(service, [session, UNKNOWN_SECRET, UNKNOWN_SECRET], 1_000);
+    expect(statuses).toEqual(['held', 410, 410]);
+  });
+
+  test('counts while the store does not answer, whatever its secret', async () => {
+    const service = createTestService(
+      {},
+      {
+        maxParkedPolls: 3,
+        beforeVerb(verb) {
+          if (verb === 'claim') throw new StoreUnavailable();
+        },
+      },
+    );
+    const secrets = ['A', 'B', 'C', 'D', 'E'].map((letter) => letter.repeat(24));
+    const { statuses } = await parkAll(service, secrets, 1_000);
+    expect(statuses).toEqual([204, 204, ...held(3)]);
+  });
+
+  test('ends a poll of the device grant as one that is still pending', async () => {
+    const service = createTestService({}, { maxParkedPolls: 1 });
+    const { deviceCode } = await authorizeDevice(service);
+    const headers = { Prefer: 'wait=50' };
+    const polled = pollToken(service, deviceCode, {}, { headers });
+    await runTurns();
+    service.clock.advance(1_000);
+    const { statuses } = await parkAll(service, [(await start(service)).session]);
+    expect(await polled).toMatchObject({ status: 400, body: { error: 'authorization_pending' } });
+    expect(statuses).toEqual(['held']);
+  });
+
+  test('after a pause of the process lets what has arrived meanwhile be read first', async () => {
+    const service = createTestService();
+    const { session, state } = await start(service);
+    const { statuses } = await parkAll(service, times(5, session));
+    service.clock.stall(5_000);
+    await pass(service, 0);
+    expect(statuses).toEqual(held(5));
+    await deny(service, state);
+    await runReady();
+    expect(statuses).toEqual([200, ...times(4, 410)]);
   });
 });

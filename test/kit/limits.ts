@@ -2,6 +2,7 @@
 export { ACK_MS } from '../../src/http/endpoints/start.ts';
 export { REQUEST_BODY_DEADLINE_MS } from '../../src/http/request.ts';
 export * from '../../src/limits.ts';
+export { MAX_POLLS_PER_SESSION } from '../../src/relay/polls.ts';
 export { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS } from '../../src/relay/relay.ts';
 export {
   CODE_LIMIT_OVERALL,
@@ -16,4 +17,3 @@ export { STORE_PROBE_MS, STORE_REFUSAL_QUIET_MS } from '../../src/stores/redis/h
 export { KNOWN_PENDING_MS } from '../../src/stores/redis/local-polls.ts';
 export { STORE_SILENCE_MS } from '../../src/stores/redis/open.ts';
 export { HEARTBEAT_MS, HEARTBEATS_TO_REBUILD } from '../../src/stores/redis/pub-sub.ts';
-export { MAX_POLLS_PER_SESSION } from '../../src/stores/waiters.ts';

@@ -100,6 +100,7 @@ export interface TestServiceOptions {
   readonly createRateLimiter?: Stores['createRateLimiter'];
   readonly randomBytes?: (length: number) => Buffer;
   readonly fetchesAtOnce?: number;
+  readonly maxParkedPolls?: number;
   readonly monitor?: Monitor;
 }
 
@@ -144,6 +145,7 @@ export function createTestService(
       clock,
       randomBytes: options.randomBytes ?? randomBytes,
       ...(options.fetchesAtOnce !== undefined && { fetchesAtOnce: options.fetchesAtOnce }),
+      ...(options.maxParkedPolls !== undefined && { maxParkedPolls: options.maxParkedPolls }),
       ...(options.monitor !== undefined && { monitor: options.monitor }),
       fetch: (url, init) => {
         exchanges.push(new URLSearchParams(String(init.body)));

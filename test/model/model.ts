@@ -181,8 +181,8 @@ export class Model {
     for (const session of this.sessions) session.endsAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  hasParked(session: ModelSession): boolean {
-    return this.#parkedOf(session).length > 0;
+  countParked(session: ModelSession): number {
+    return this.#parkedOf(session).length;
   }
 
   #parkedOf(session: ModelSession): Poll[] {

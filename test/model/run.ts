@@ -177,7 +177,7 @@ export class Run {
   async #askBoth(device: Device, { both, relay }: Command): Promise<void> {
     const session = device.model;
     // Which of them a parked poll is answered after is not known.
-    if (this.#model.hasParked(session)) return;
+    if (this.#model.countParked(session) > 0) return;
     const relays = this.#world.relays();
     const [first, second] = [createRequest(both[0], device), createRequest(both[1], device)];
     const seen = await Promise.all([

@@ -1,6 +1,6 @@
 /** The store suite: a session from its registration to its claim, its expiry, and all of it at once. */
 import { expect, test } from 'bun:test';
-import { EXCHANGE_LEASE_MS, MAX_POLLS_PER_SESSION } from '../kit/limits.ts';
+import { EXCHANGE_LEASE_MS } from '../kit/limits.ts';
 import {
   CLAIMED,
   createWaiter,
@@ -140,19 +140,6 @@ export function testContract(open: OpenStores): void {
     expect(await store.claim(other.pollSecret)).toEqual(PENDING);
     await store.fail(session);
     await Promise.all(notified);
-  });
-
-  test('one waiter more than a session may have notifies the one that has waited longest', async () => {
-    const { store } = await open();
-    const { pollSecret } = await register(store);
-    const notified: number[] = [];
-    for (let index = 0; index <= MAX_POLLS_PER_SESSION; index += 1) {
-      store.addWaiter(
-        pollSecret,
-        createWaiter(() => notified.push(index)),
-      );
-    }
-    expect(notified).toEqual([0]);
   });
 }
 

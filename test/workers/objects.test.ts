@@ -1,4 +1,4 @@
-/** Which object a request reaches, and limits that are exact over all objects. */
+/** Which object a request reaches, limits that are exact over all objects, and how many polls an object holds. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import {
@@ -8,8 +8,11 @@ import {
   tagOfRequest,
 } from '../../src/workers/tag.ts';
 import { start, startRequest } from '../kit/device.ts';
+import { MAX_PARKED_POLLS_OF_OBJECT, MAX_POLLS_PER_SESSION } from '../kit/limits.ts';
 import { startTokenEndpoint } from '../kit/provider.ts';
+import { openRaw, statusOf } from '../kit/sockets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
+import { inLanes } from '../kit/wait.ts';
 import { startWorkers } from '../kit/workers.ts';
 
 setDefaultTimeout(30_000);
@@ -112,4 +115,21 @@ test('with several objects the limit of wrong codes of an address is exact', asy
   }
   expect(statuses.slice(0, 10)).toEqual(Array(10).fill(404));
   expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(5);
+});
+
+test('one poll more than an object has memory for ends the one that was held longest', async () => {
+  await using relay = await startWorkers({ START_BURST: '1000' });
+  async function park(session: string) {
+    const connection = openRaw(relay.baseUrl);
+    await connection.send(`GET /auth/result?session=${session} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    return connection;
+  }
+  const first = await park((await start(relay)).session);
+  await relay.waitForEvents('poll_waiting', 1);
+  const others = Array.from({ length: MAX_PARKED_POLLS_OF_OBJECT / MAX_POLLS_PER_SESSION });
+  await inLanes(8, others, async () => {
+    const { session } = await start(relay);
+    for (let count = 0; count < MAX_POLLS_PER_SESSION; count += 1) await park(session);
+  });
+  expect(statusOf(await first.until('\r\n\r\n'))).toBe(204);
 });
