@@ -24,15 +24,21 @@ export interface Request {
   readonly body?: string;
   /** The client address. Absent: a new one for each request, because the rate limit is per address. */
   readonly client?: string;
+  /** Addresses that the client claims to have forwarded the request. */
+  readonly hops?: string;
+  /** One more line of headers. */
+  readonly headers?: string;
 }
 
 let clients = 0;
 
 /** As a proxy forwards it. */
-function encode({ method = 'GET', path, type, body, client }: Request): string {
+export function encode(request: Request): string {
+  const { method = 'GET', path, type, body, client, hops = '', headers } = request;
   clients += 1;
   const from = client ?? `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
-  const head = `${method} ${path} HTTP/1.1\r\nHost: relay.test\r\nX-Forwarded-For: ${from}\r\n`;
+  const more = headers === undefined ? '' : `${headers}\r\n`;
+  const head = `${method} ${path} HTTP/1.1\r\nHost: relay.test\r\nX-Forwarded-For: ${hops}${from}\r\n${more}`;
   if (body === undefined) return `${head}\r\n`;
   const contentType = type ?? 'application/x-www-form-urlencoded';
   return `${head}Content-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -113,6 +119,11 @@ const TOKEN_RESPONSE = JSON.stringify({
 /** Code -> when its tokens were written to the relay. */
 const exchangedAtMs = new Map<string, number>();
 
+let providerRequests = 0;
+
+/** How many requests the providers of this process have got. */
+export const countProviderRequests = () => providerRequests;
+
 /** Returns the origin of a provider that has a token endpoint only. It never answers the code `hang`, and part of a response is all that `cut` gets. */
 export function startProvider(tls?: Bun.TLSOptions): string {
   const server = Bun.listen<{ text: string }>({
@@ -127,6 +138,7 @@ export function startProvider(tls?: Bun.TLSOptions): string {
         socket.data.text += chunk.toString('latin1');
         const request = takeMessage(socket.data);
         if (request === undefined) return;
+        providerRequests += 1;
         const code = /(?:^|&)code=([^&]*)/.exec(request.body)?.[1] ?? '';
         if (code === 'hang') return;
         if (code === 'cut') return void socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{');

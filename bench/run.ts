@@ -18,10 +18,8 @@ import {
 import { startProvider } from './load.ts';
 import { type Bench, isPinned, providerEnv } from './processes.ts';
 import { profile } from './profile.ts';
-import { measureAbuse } from './sections/abuse.ts';
 import { measureMemory, measureParking, measureStartUp } from './sections/memory.ts';
 import { measureRedis } from './sections/redis.ts';
-import { measureRequests } from './sections/requests.ts';
 import {
   measureCost,
   measureMetrics,
@@ -31,6 +29,7 @@ import {
   measureWakeUp,
 } from './sections/sign-in.ts';
 import { drawSoak, measureSoak } from './sections/soak.ts';
+import { measureStranger } from './sections/stranger.ts';
 import { measureTiming } from './sections/timing.ts';
 import { measureFlood, measureLiveSessions, plotLiveSessions } from './sections/under-load.ts';
 
@@ -55,7 +54,8 @@ const FULL = {
   starts: 9,
   settleMs: 10_000,
   quietMs: 60_000,
-  abuseSeconds: 12,
+  strangersRequests: 500,
+  strangersConnections: 2_000,
   soakMinutes: 60,
   deadlineMinutes: 60,
 };
@@ -77,7 +77,8 @@ const QUICK: Plan = {
   timedInProcess: 20_000,
   timedOverRedis: 1_000,
   starts: 2,
-  abuseSeconds: 5,
+  strangersRequests: 200,
+  strangersConnections: 500,
   settleMs: 1_500,
   quietMs: 1_500,
   deadlineMinutes: 10,
@@ -92,8 +93,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   tls: measureTls,
   node: measureNode,
   flood: measureFlood,
-  abuse: measureAbuse,
-  routes: measureRequests,
+  stranger: measureStranger,
   memory: measureMemory,
   parking: measureParking,
   'start-up': measureStartUp,

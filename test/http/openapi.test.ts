@@ -1,5 +1,6 @@
 /** GET /openapi.json (docs/api.md). Every answer in the tests is checked against this document (kit/api-document.ts). */
 import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { createTestService, describeApi } from '../kit/service.ts';
 
@@ -49,4 +50,13 @@ test('it names the public address with its path, and where RFC 8414 has the meta
     ['/.well-known/oauth-authorization-server/sign/in/oauth2/{service}', 'servers'],
     [{ url: 'https://relay.test' }],
   );
+});
+
+test("every endpoint is in the stranger's cost table of docs/security.md", () => {
+  const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
+  const table = page.slice(page.indexOf("## A stranger's cost table"));
+  const paths = Object.keys(describeApi('https://relay.test').paths as object);
+  const asWritten = paths.map((path) => `\`${path.replace(/\{(\w+)\}/g, '<$1>')}\``);
+  expect(asWritten.length).toBeGreaterThan(20);
+  expect(asWritten.filter((path) => !table.includes(path))).toEqual([]);
 });
