@@ -2,8 +2,10 @@
 
 import { times } from './async.ts';
 import {
+  between,
   equal,
   expectJson,
+  expectRetryAfter,
   expectStatus,
   expectSuccessPage,
   Mismatch,
@@ -93,6 +95,27 @@ export async function askExhausted(
     const answer = await ask(from);
     if (answer.status === refusal || tries === EXHAUSTED_TRIES) return answer;
   }
+}
+
+/** How many refreshes or revocations one address may send at once. */
+const OWN_BURST = 10;
+
+/**
+ * Refreshes and revocations have a limit of their own for each address. Returns what
+ * was refused of twice as many requests as it allows.
+ */
+export async function expectOwnLimit(
+  { relay }: Kit,
+  ask: (from: ClientAddress) => Promise<Answer>,
+): Promise<readonly Answer[]> {
+  const from = relay.nextAddress();
+  // All at once: on a slow machine a bucket fills as fast as one request follows another.
+  const answers = await Promise.all(times(2 * OWN_BURST, () => ask(from)));
+  const refused = answers.filter(({ status }) => status !== 200);
+  between('refused', refused.length, 1, OWN_BURST);
+  for (const answer of refused) expectRetryAfter(answer);
+  await relay.start({ from });
+  return refused;
 }
 
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';

@@ -10,9 +10,6 @@ export const SERVICE_S256 = 'conformance-s256';
 /** How long the relay holds a poll. */
 export const POLL_SECONDS = 50;
 
-/** How long a device code gets its tokens again. */
-export const GRANT_REPEAT_SECONDS = 60;
-
 /** What a relay may offer beyond the core of the protocol: `--with`. */
 export type Extension =
   | 'user-code'

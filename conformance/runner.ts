@@ -32,7 +32,6 @@ export function cases(
 
 export interface Group {
   readonly name: string;
-  readonly about: string;
   readonly cases: readonly Case[];
   /** Run only on request. */
   readonly extension?: Extension;

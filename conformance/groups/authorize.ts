@@ -1,16 +1,8 @@
 /** `GET /auth/<service>`, the link: where it redirects to, and which links are refused. */
 
 import { times } from '../async.ts';
-import { expectResult, signIn } from '../device.ts';
-import {
-  equal,
-  expectInvalidLink,
-  expectNotFound,
-  expectStatus,
-  matches,
-  present,
-} from '../expect.ts';
-import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
+import { equal, expectStatus, matches, present } from '../expect.ts';
+import { registrationAt, SERVICE_B } from '../options.ts';
 import type { Session } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 
@@ -40,10 +32,11 @@ async function readChallenge(kit: Kit, session: Session): Promise<string> {
 }
 
 export const authorize = cases((test) => {
-  test('What the browser does: provider A: 302 to the authorization endpoint with exactly six parameters, PKCE plain, no scope', async (kit) => {
+  test('What the browser does; Limits: provider A: 302 to the authorization endpoint with exactly six parameters, PKCE plain with a verifier of 64 characters of A-Z a-z 0-9 - . _ ~, no scope', async (kit) => {
     const session = await kit.relay.start();
     const parameters = await redirectParameters(kit, session);
     const challenge = present('code_challenge', new Map(parameters).get('code_challenge'));
+    matches('code_challenge', challenge, /^[A-Za-z0-9\-._~]{64}$/);
     const pkce = [
       ['code_challenge', challenge],
       ['code_challenge_method', 'plain'],
@@ -55,11 +48,6 @@ export const authorize = cases((test) => {
     const session = await kit.relay.start({ service: SERVICE_B });
     const parameters = await redirectParameters(kit, session);
     equal('parameters', parameters, commonParameters(kit, session).sort());
-  });
-
-  test('Limits: the PKCE verifier is 64 characters of A-Z a-z 0-9 - . _ ~', async (kit) => {
-    const challenge = await readChallenge(kit, await kit.relay.start());
-    matches('code_challenge', challenge, /^[A-Za-z0-9\-._~]{64}$/);
   });
 
   test('Limits: each session has its own PKCE verifier, which contains neither its poll secret nor its state', async (kit) => {
@@ -78,43 +66,5 @@ export const authorize = cases((test) => {
     const session = await kit.relay.start();
     const first = await redirectParameters(kit, session);
     equal('parameters', await redirectParameters(kit, session), first);
-  });
-});
-
-export const authorizeRefused = cases((test) => {
-  test('What the browser does: a state that is unknown, empty or missing: 404 page, link no longer valid', async (kit) => {
-    const { relay } = kit;
-    const { state } = await relay.start();
-    const wrong = [state.slice(0, -1), `${state}A`, 'A'.repeat(24), ''];
-    const queries = wrong.map((each) => `?${new URLSearchParams({ state: each })}`);
-    for (const query of [...queries, '']) {
-      expectInvalidLink(await relay.send({ path: `/auth/${SERVICE_A}${query}` }));
-    }
-  });
-
-  test("What the browser does: the state of another service's session: 404 page, link no longer valid", async (kit) => {
-    const { relay } = kit;
-    const services = [SERVICE_A, SERVICE_B];
-    for (const service of services) {
-      const session = await relay.start({ service });
-      const other = services.find((each) => each !== service) ?? '';
-      expectInvalidLink(await relay.open({ ...session, service: other }));
-      expectStatus(await relay.open(session), 302);
-    }
-  });
-
-  test('What the browser does: the link of a completed session, claimed or not: 404 page, link no longer valid', async (kit) => {
-    const { session, tokens } = await signIn(kit);
-    expectInvalidLink(await kit.relay.open(session));
-    await expectResult(kit, session, tokens);
-    expectInvalidLink(await kit.relay.open(session));
-  });
-
-  test('Everywhere: a service that is not enabled: 404 page not found, plain text, even with a valid state', async (kit) => {
-    const session = await kit.relay.start();
-    const similar = SERVICE_A.toUpperCase();
-    for (const service of ['nosuch', similar, 'constructor', 'favicon.ico']) {
-      expectNotFound(await kit.relay.open({ ...session, service }));
-    }
   });
 });

@@ -1,14 +1,11 @@
-/** `GET /auth/<service>/callback`: what each outcome answers and leaves behind, and which callbacks are refused. */
+/** `GET /auth/<service>/callback`: what each outcome answers and leaves behind; and which links and callbacks are refused. */
 
-import { times } from '../async.ts';
-import { expectRequests, expectResult, signIn } from '../device.ts';
+import { expectRequests, expectResult, expectSignsIn } from '../device.ts';
 import {
   CANCELLED,
-  EXCHANGE_FAILED,
   expectFailurePage,
   expectInvalidLink,
   expectNotFound,
-  expectStatus,
   expectSuccessPage,
   FAILED,
   type FailurePage,
@@ -45,16 +42,6 @@ export const callback = cases((test) => {
   test('What the browser does: no error, and no code or an empty one: 400 page, and the device gets missing_code', async (kit) => {
     for (const parameters of [{}, { code: '' }, { code: '', error: '' }]) {
       await expectError(kit, parameters, INCOMPLETE, 'missing_code');
-    }
-  });
-
-  test('What the browser does: the exchange fails: 502 page, and the device gets exchange_failed', async (kit) => {
-    const { relay, provider } = kit;
-    for (const service of [SERVICE_A, SERVICE_B]) {
-      const session = await relay.start({ service });
-      const code = provider.issue(json({ error: 'invalid_grant' }, 400));
-      expectFailurePage(await relay.callback(session, { code }), EXCHANGE_FAILED);
-      await expectResult(kit, session, { error: 'exchange_failed' });
     }
   });
 
@@ -106,89 +93,71 @@ export const callbackPages = cases((test) => {
   });
 });
 
-export const callbackRefused = cases((test) => {
-  test('What the browser does: a state that is unknown, empty or missing: 404 page, and no exchange', async (kit) => {
+export const refused = cases((test) => {
+  test('What the browser does: a state that is unknown, empty or missing: link and callback are the 404 page, and no code is exchanged', async (kit) => {
     const { relay, provider } = kit;
+    const { state } = await relay.start();
     const { code } = provider.issueCode();
-    const states = [...times(10, () => crypto.randomUUID().slice(0, 24)), ''];
-    for (const ending of [...states.map((state) => `&state=${state}`), '']) {
+    const wrong = [state.slice(0, -1), `${state}A`, 'A'.repeat(24), ''];
+    for (const ending of [...wrong.map((each) => `&state=${each}`), '']) {
+      expectInvalidLink(await relay.send({ path: `/auth/${SERVICE_A}?x=y${ending}` }));
       const path = `/auth/${SERVICE_A}/callback?code=${code}${ending}`;
       expectInvalidLink(await relay.send({ path }));
     }
     expectRequests(kit, code, 0);
   });
 
-  test("What the browser does: the state of another service's session: 404 page and no exchange; the session stays pending", async (kit) => {
+  test("What the browser does: the state of another service's session: link and callback are the 404 page, no exchange, and the session stays pending", async (kit) => {
     const { relay, provider } = kit;
     const services = [SERVICE_A, SERVICE_B];
     for (const service of services) {
       const session = await relay.start({ service });
-      const { code, tokens } = provider.issueCode();
-      const other = services.find((each) => each !== service) ?? '';
-      const crossed = { ...session, service: other };
+      const { code } = provider.issueCode();
+      const crossed = { ...session, service: services.find((each) => each !== service) ?? '' };
+      expectInvalidLink(await relay.open(crossed));
       expectInvalidLink(await relay.callback(crossed, { code }));
       expectInvalidLink(await relay.callback(crossed, { error: 'access_denied' }));
       expectRequests(kit, code, 0);
-      expectStatus(await relay.callback(session, { code }), 200);
-      await expectResult(kit, session, tokens);
+      await expectSignsIn(kit, session);
     }
   });
 
-  test('What the browser does: an error is final: a later callback with a code is the 404 page and is not exchanged', async (kit) => {
+  test('What the browser does: the first result is final, delivered or not: the link and callbacks of every kind are the 404 page and change nothing', async (kit) => {
     const { relay, provider } = kit;
-    const session = await relay.start();
-    expectStatus(await relay.callback(session, { error: 'access_denied' }), 200);
-    const { code } = provider.issueCode();
-    expectInvalidLink(await relay.callback(session, { code }));
-    expectRequests(kit, code, 0);
-    await expectResult(kit, session, { error: 'access_denied' });
-  });
-
-  test('What the browser does: tokens are final: later callbacks of every kind are the 404 page and change nothing', async (kit) => {
-    const { relay, provider } = kit;
-    const { session, tokens, code } = await signIn(kit);
-    const other = provider.issueCode().code;
-    const failing = provider.issue(json({}, 500));
-    const errors: Parameters[] = [{ error: 'access_denied' }, { error: 'x' }, {}];
-    for (const parameters of [...errors, { code: other }, { code: failing }, { code }]) {
-      expectInvalidLink(await relay.callback(session, parameters));
+    const { code, tokens } = provider.issueCode();
+    const endings: readonly (readonly [Parameters, object])[] = [
+      [{ code }, tokens],
+      [{ error: 'access_denied' }, { error: 'access_denied' }],
+      [{}, { error: 'missing_code' }],
+      [{ code: provider.issue(json({}, 500)) }, { error: 'exchange_failed' }],
+    ];
+    for (const [parameters, result] of endings) {
+      const session = await relay.start();
+      await relay.callback(session, parameters);
+      const other = provider.issueCode().code;
+      const expectOver = async () => {
+        expectInvalidLink(await relay.open(session));
+        for (const later of [{ code: other }, parameters, { error: 'x' }, {}]) {
+          expectInvalidLink(await relay.callback(session, later));
+        }
+      };
+      await expectOver();
+      await expectResult(kit, session, result);
+      await expectOver();
+      expectRequests(kit, other, 0);
     }
     expectRequests(kit, code, 1);
-    expectRequests(kit, other, 0);
-    await expectResult(kit, session, tokens);
-  });
-
-  test('What the browser does: a failed exchange and a missing code are final: a good code afterwards is too late', async (kit) => {
-    const { relay, provider } = kit;
-    const failing = provider.issue(json({}, 500));
-    for (const [parameters, error] of [
-      [{ code: failing }, 'exchange_failed'],
-      [{}, 'missing_code'],
-    ] as const) {
-      const session = await relay.start({ service: SERVICE_B });
-      await relay.callback(session, parameters);
-      const { code } = provider.issueCode();
-      expectInvalidLink(await relay.callback(session, { code }));
-      expectRequests(kit, code, 0);
-      await expectResult(kit, session, { error });
-    }
-  });
-
-  test('What the browser does: the state of a claimed session is unknown: callbacks are the 404 page, and no exchange is made', async (kit) => {
-    const { relay, provider } = kit;
-    const { session, tokens } = await signIn(kit);
-    await expectResult(kit, session, tokens);
-    const { code } = provider.issueCode();
-    expectInvalidLink(await relay.callback(session, { code }));
-    expectInvalidLink(await relay.callback(session, { error: 'access_denied' }));
-    expectRequests(kit, code, 0);
   });
 
   test('Everywhere: a service that is not enabled: 404 page not found, plain text, even with a valid state', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const { code } = provider.issueCode();
-    for (const service of ['nosuch', SERVICE_A.toUpperCase(), 'start', 'result', 'done']) {
+    const similar = SERVICE_A.toUpperCase();
+    for (const service of ['nosuch', similar, 'constructor', 'favicon.ico']) {
+      expectNotFound(await relay.open({ ...session, service }));
+    }
+    for (const service of ['nosuch', similar, 'start', 'result', 'done']) {
       expectNotFound(await relay.callback({ ...session, service }, { code }));
     }
     expectRequests(kit, code, 0);

@@ -1,22 +1,16 @@
 /** Blind sign-ins: a device that keeps the verifier and exchanges the code itself (docs/extensions.md, RFC 7636). */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { times } from '../async.ts';
 import { expectRequests, expectResult } from '../device.ts';
 import {
-  CANCELLED,
   equal,
-  expectFailurePage,
-  expectInvalidLink,
   expectSessionNotFound,
-  expectStatus,
   expectSuccessPage,
   expectText,
   present,
   readLocation,
 } from '../expect.ts';
 import { registrationAt, SERVICE_A, SERVICE_B, SERVICE_S256 } from '../options.ts';
-import { resultPath } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 import { listServices } from './services.ts';
 
@@ -41,13 +35,10 @@ const refusalOf = ({ relay }: Kit, service: string, challenge: unknown) =>
   relay.postStart({ service, challenge });
 
 export const challenge = cases((test) => {
-  test('docs/extensions.md "Services": the service says that it takes a challenge', async (kit) => {
+  test('docs/extensions.md "Services"; docs/extensions.md "Blind sign-ins"; RFC 7636 §4.3: a service that takes a challenge says so; the link redirects to the provider with that of the device and S256', async (kit) => {
     const listed = await listServices(kit);
     const found = listed.find(({ service }) => service === SERVICE_S256);
     equal('blind', present('the service with S256', found).blind, 'can');
-  });
-
-  test('docs/extensions.md "Blind sign-ins"; RFC 7636 §4.3: the link redirects to the provider with the device\'s challenge and S256', async (kit) => {
     const { session, challenge: sent } = await startBlind(kit);
     const { searchParams } = readLocation(await kit.relay.open(session));
     equal('code_challenge', searchParams.get('code_challenge'), sent);
@@ -62,37 +53,6 @@ export const challenge = cases((test) => {
     await expectResult(kit, session, codeResult(kit, code));
     expectSessionNotFound(await relay.poll(session));
     expectRequests(kit, code, 0);
-  });
-
-  test('docs/extensions.md "Blind sign-ins": with "ack": true the code is delivered again until the device confirms it', async (kit) => {
-    const { relay, provider } = kit;
-    const { session } = await startBlind(kit, { ack: true });
-    const { code } = provider.issueCode();
-    await relay.callback(session, { code });
-    for (const _ of [1, 2]) await expectResult(kit, session, codeResult(kit, code));
-    expectStatus(await relay.send({ path: resultPath(session, { ack: '1' }) }), 204);
-    expectSessionNotFound(await relay.poll(session));
-    expectRequests(kit, code, 0);
-  });
-
-  test('docs/extensions.md "Blind sign-ins": one of 20 callbacks at once ends the sign-in; the others are the 404 page and change nothing', async (kit) => {
-    const { relay, provider } = kit;
-    const { session } = await startBlind(kit);
-    const codes = times(20, () => provider.issueCode().code);
-    const pages = await Promise.all(codes.map((code) => relay.callback(session, { code })));
-    const taken = pages.findIndex(({ status }) => status === 200);
-    for (const [nth, page] of pages.entries()) {
-      if (nth === taken) expectSuccessPage(page);
-      else expectInvalidLink(page);
-    }
-    await expectResult(kit, session, codeResult(kit, codes[taken] ?? ''));
-    for (const code of codes) expectRequests(kit, code, 0);
-  });
-
-  test('docs/extensions.md "Blind sign-ins": errors are as usual', async (kit) => {
-    const { session } = await startBlind(kit);
-    expectFailurePage(await kit.relay.callback(session, { error: 'access_denied' }), CANCELLED);
-    await expectResult(kit, session, { error: 'access_denied' });
   });
 
   test('docs/extensions.md "Blind sign-ins": a malformed challenge is refused and never ignored: 400 Invalid challenge', async (kit) => {

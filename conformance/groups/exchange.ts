@@ -1,6 +1,6 @@
 /** The exchange: the request to the provider, what is read of its response, and what counts as failed. */
 
-import { exchange, expectRequests, expectResult, signIn } from '../device.ts';
+import { exchange, expectRequests, expectResult } from '../device.ts';
 import {
   between,
   EXCHANGE_FAILED,
@@ -8,7 +8,6 @@ import {
   expectFailurePage,
   expectHeld,
   expectSuccessPage,
-  matches,
   present,
   readLocation,
 } from '../expect.ts';
@@ -23,12 +22,12 @@ import {
   type Reply,
   redirect,
   silence,
+  type TokenRequest,
   type Tokens,
   text,
   tokenResponse,
 } from '../mock-provider.ts';
 import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
-import type { Session } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 
 /** The one request at the token endpoint with this code. */
@@ -37,55 +36,46 @@ function readRequest(kit: Kit, code: string) {
   return present('request', kit.provider.requests(code)[0]);
 }
 
-/** Exactly the common form fields and these. The order is free. */
-function expectForm(kit: Kit, session: Session, code: string, more: Record<string, string>): void {
-  const { options } = kit;
-  const fields = {
+/** The one request with the code of a sign-in that offers client credentials of its own. */
+async function exchangeOffering(kit: Kit, service: string) {
+  const { relay, provider, options } = kit;
+  const offered = { client_secret: 'offered', clientSecret: 'offered', client_id: 'offered' };
+  const session = await relay.start({ service, ...offered });
+  const link = readLocation(await relay.open(session)).searchParams;
+  const { code } = provider.issueCode();
+  expectSuccessPage(await relay.callback(session, { code, ...offered }));
+  const request = readRequest(kit, code);
+  const common = {
     grant_type: 'authorization_code',
     code,
-    client_id: registrationAt(options, session.service).clientId,
-    redirect_uri: `${options.baseUrl}/auth/${session.service}/callback`,
-    ...more,
+    client_id: registrationAt(options, service).clientId,
+    redirect_uri: `${options.baseUrl}/auth/${service}/callback`,
   };
-  const form = readRequest(kit, code).form.map((field) => [...field]);
-  equal('form fields', form.sort(), Object.entries(fields).sort());
+  equal("redirect_uri of the link's redirect", link.get('redirect_uri'), common.redirect_uri);
+  return { request, link, common };
+}
+
+/** Exactly these fields. The order is free. */
+function expectForm({ form }: TokenRequest, fields: Readonly<Record<string, string>>): void {
+  equal('form fields', form.map((field) => [...field]).sort(), Object.entries(fields).sort());
 }
 
 export const requests = cases((test) => {
-  test('The exchange: POST to the token endpoint, form-encoded without a charset, accepting application/json', async (kit) => {
-    const { options } = kit;
-    for (const service of [SERVICE_A, SERVICE_B]) {
-      const { code } = await signIn(kit, service);
-      const { method, path, headers } = readRequest(kit, code);
-      equal('method', method, 'POST');
-      equal('path', path, new URL(registrationAt(options, service).tokenUrl).pathname);
-      equal('Content-Type', headers['content-type'], 'application/x-www-form-urlencoded');
-      equal('Accept', headers.accept, 'application/json');
-    }
+  test("The exchange: provider A: a form with grant_type, code, client_id, redirect_uri and code_verifier, which is the link's challenge, and nothing else, whatever a request offers", async (kit) => {
+    const { request, link, common } = await exchangeOffering(kit, SERVICE_A);
+    const { method, path, headers } = request;
+    equal('method', method, 'POST');
+    equal('path', path, new URL(registrationAt(kit.options, SERVICE_A).tokenUrl).pathname);
+    equal('Content-Type', headers['content-type'], 'application/x-www-form-urlencoded');
+    equal('Accept', headers.accept, 'application/json');
+    const challenge = present('code_challenge', link.get('code_challenge') ?? undefined);
+    expectForm(request, { ...common, code_verifier: challenge });
   });
 
-  test('The exchange: provider A: grant_type, code, client_id, redirect_uri and code_verifier, nothing else', async (kit) => {
-    const { session, code } = await signIn(kit);
-    const verifier = new Map(readRequest(kit, code).form).get('code_verifier');
-    matches('code_verifier', verifier, /^[A-Za-z0-9\-._~]{64}$/);
-    expectForm(kit, session, code, { code_verifier: verifier ?? '' });
-  });
-
-  test('The exchange: provider B: grant_type, code, client_id, redirect_uri and client_secret, nothing else', async (kit) => {
-    const { session, code } = await signIn(kit, SERVICE_B);
+  test('The exchange: provider B: grant_type, code, client_id, redirect_uri and the client_secret of the configuration, and nothing else, whatever a request offers', async (kit) => {
+    const { request, common } = await exchangeOffering(kit, SERVICE_B);
     const { clientSecret = '' } = registrationAt(kit.options, SERVICE_B);
-    expectForm(kit, session, code, { client_secret: clientSecret });
-  });
-
-  test("The exchange: the verifier is the challenge of the link's redirect (plain), and the redirect_uri is the same", async (kit) => {
-    const { relay, provider } = kit;
-    const session = await relay.start();
-    const { searchParams } = readLocation(await relay.open(session));
-    const { code } = provider.issueCode();
-    expectSuccessPage(await relay.callback(session, { code }));
-    const form = new Map(readRequest(kit, code).form);
-    equal('code_verifier', form.get('code_verifier'), searchParams.get('code_challenge'));
-    equal('redirect_uri', form.get('redirect_uri'), searchParams.get('redirect_uri'));
+    expectForm(request, { ...common, client_secret: clientSecret });
   });
 
   test('The exchange: a code of reserved and non-ASCII characters reaches the provider unchanged', async (kit) => {
@@ -94,20 +84,6 @@ export const requests = cases((test) => {
     const code = kit.provider.issue(reply, '/a+b c%20&state=x;=é€😀"<');
     expectSuccessPage(await kit.relay.callback(session, { code }));
     expectRequests(kit, code, 1);
-  });
-
-  test('The exchange: client id and secret are the configured ones, whatever a request says', async (kit) => {
-    const { relay, provider, options } = kit;
-    for (const service of [SERVICE_A, SERVICE_B]) {
-      const offered = { client_secret: 'offered', clientSecret: 'offered', client_id: 'offered' };
-      const session = await relay.start({ service, ...offered });
-      const { code } = provider.issueCode();
-      await relay.callback(session, { code, ...offered });
-      const form = new Map(readRequest(kit, code).form);
-      const { clientId, clientSecret } = registrationAt(options, service);
-      equal('client_secret', form.get('client_secret'), clientSecret);
-      equal('client_id', form.get('client_id'), clientId);
-    }
   });
 });
 
@@ -141,23 +117,14 @@ export const tokenResponses = cases((test) => {
     await expectTokens(kit, json({ ...tokenResponse(tokens), id_token: 'x', error: '' }), tokens);
   });
 
-  test('Waiting for the result: refreshToken is left out when the provider sent none, or an empty one', async (kit) => {
-    const { accessToken, expiresIn } = kit.provider.makeTokens();
-    const fields = { access_token: accessToken, expires_in: expiresIn };
-    await expectTokens(kit, json(fields), { accessToken, expiresIn });
-    await expectTokens(kit, json({ ...fields, refresh_token: '' }), { accessToken, expiresIn });
-  });
-
-  test('Waiting for the result: expiresIn is left out when the provider sent none, or 0', async (kit) => {
-    const { accessToken, refreshToken } = kit.provider.makeTokens();
-    const fields = { access_token: accessToken, refresh_token: refreshToken };
-    await expectTokens(kit, json(fields), { accessToken, refreshToken });
-    await expectTokens(kit, json({ ...fields, expires_in: 0 }), { accessToken, refreshToken });
-  });
-
-  test('Waiting for the result: an access token alone is a complete result', async (kit) => {
-    const { accessToken } = kit.provider.makeTokens();
-    await expectTokens(kit, json({ access_token: accessToken }), { accessToken });
+  test('Waiting for the result: refreshToken and expiresIn are left out when the provider sent none, or an empty one or 0', async (kit) => {
+    const { accessToken, refreshToken, expiresIn } = kit.provider.makeTokens();
+    const access = { access_token: accessToken };
+    await expectTokens(kit, json(access), { accessToken });
+    const lasting = { ...access, refresh_token: '', expires_in: expiresIn };
+    await expectTokens(kit, json(lasting), { accessToken, expiresIn });
+    const renewable = { ...access, refresh_token: refreshToken, expires_in: 0 };
+    await expectTokens(kit, json(renewable), { accessToken, refreshToken });
   });
 
   test('The exchange: the body decides, not its Content-Type: JSON sent as text/plain is read', async (kit) => {
@@ -173,12 +140,9 @@ export const tokenResponses = cases((test) => {
     await expectTokens(kit, json(fields), { accessToken, refreshToken, expiresIn: 1 });
   });
 
-  test('The exchange; Limits: a token response of exactly 64 KiB is read whole', async (kit) => {
+  test('The exchange; Limits: a token response of exactly 64 KiB is read whole; a longer one is a failed exchange', async (kit) => {
     const { accessToken } = kit.provider.makeTokens();
     await expectTokens(kit, jsonOf(RESPONSE_BYTES, accessToken), { accessToken });
-  });
-
-  test('The exchange; Limits: a token response of more than 64 KiB is a failed exchange', async (kit) => {
     for (const bytes of [RESPONSE_BYTES + 1, 1_000_000]) {
       await expectFailed(kit, jsonOf(bytes, kit.provider.makeTokens().accessToken));
     }

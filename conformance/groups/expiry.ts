@@ -69,9 +69,10 @@ export const expiry = cases((test) => {
     await expectResult(kit, completed.session, completed.tokens);
   });
 
-  test('Limits; Waiting for the result: after its lifetime a pending session is unknown: link 404, callback 404, poll 410, no exchange', async (kit) => {
+  test('Limits; Waiting for the result: after its lifetime a session is unknown, with a result or without: link 404, callback 404, poll 410, no exchange', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
+    const completed = await signIn(kit, SERVICE_B);
     await lifetime(kit);
     expectInvalidLink(await relay.open(session));
     const { code } = provider.issueCode();
@@ -79,17 +80,12 @@ export const expiry = cases((test) => {
     expectInvalidLink(await relay.callback(session, { error: 'access_denied' }));
     expectSessionNotFound(await relay.poll(session));
     expectRequests(kit, code, 0);
+    expectSessionNotFound(await relay.poll(completed.session));
   });
 
   test('Waiting for the result: a poll that is held when the lifetime ends gets a 410 at once', async (kit) => {
     const session = await kit.relay.start();
     expectSessionNotFound(await pollOverEnd(kit, () => kit.relay.poll(session)));
-  });
-
-  test('Limits; Waiting for the result: after its lifetime a result that was not claimed is removed: 410', async (kit) => {
-    const { session } = await signIn(kit, SERVICE_B);
-    await lifetime(kit);
-    expectSessionNotFound(await kit.relay.poll(session));
   });
 
   test('Limits: the lifetime counts from the start: opening the link and polling do not prolong it', async (kit) => {

@@ -22,16 +22,14 @@ function pollFor({ relay }: Kit, session: Session, wait: string) {
 }
 
 export const wait = cases((test) => {
-  test('On request: wait=0: a poll of a pending session gets a 204 at once', async (kit) => {
-    const answer = await pollFor(kit, await kit.relay.start(), '0');
+  test('On request: wait=0 and wait=3: a poll of a pending session gets a 204 at once, or after three seconds', async (kit) => {
+    const session = await kit.relay.start();
+    const answer = await pollFor(kit, session, '0');
     expectStatus(answer, 204);
     expectAtOnce(answer);
-  });
-
-  test('On request: wait=3: the poll is held for three seconds, then gets a 204', async (kit) => {
-    const answer = await pollFor(kit, await kit.relay.start(), '3');
-    expectStatus(answer, 204);
-    expectHeld(answer, Math.min(3, POLL_SECONDS));
+    const held = await pollFor(kit, session, '3');
+    expectStatus(held, 204);
+    expectHeld(held, Math.min(3, POLL_SECONDS));
   });
 
   test('On request: a completion ends the wait; a completed result is delivered at once, whatever the wait', async (kit) => {
@@ -88,23 +86,22 @@ export const ack = cases((test) => {
     expectSessionNotFound(await relay.poll(session));
   });
 
-  test('On request: the result is delivered again until the device confirms it; then 410', async (kit) => {
-    const { session, tokens } = await complete(kit);
-    for (const _ of [1, 2, 3]) await expectResult(kit, session, tokens);
-    const confirmed = await acknowledge(kit, session);
-    expectStatus(confirmed, 204);
-    equal('body', confirmed.body, '');
-    expectSessionNotFound(await kit.relay.poll(session));
-    expectSessionNotFound(await acknowledge(kit, session));
-  });
-
-  test('On request: an error too is delivered until it is confirmed', async (kit) => {
+  test('On request: tokens or an error are delivered again until the device confirms them; then 410', async (kit) => {
     const { relay } = kit;
-    const session = await relay.start({ service: SERVICE_B, ack: true });
-    await relay.callback(session, { error: 'access_denied' });
-    for (const _ of [1, 2]) await expectResult(kit, session, { error: 'access_denied' });
-    expectStatus(await acknowledge(kit, session), 204);
-    expectSessionNotFound(await relay.poll(session));
+    const { session, tokens } = await complete(kit);
+    const denied = await relay.start({ service: SERVICE_B, ack: true });
+    await relay.callback(denied, { error: 'access_denied' });
+    for (const [each, result] of [
+      [session, tokens],
+      [denied, { error: 'access_denied' }],
+    ] as const) {
+      for (const _ of [1, 2]) await expectResult(kit, each, result);
+      const confirmed = await acknowledge(kit, each);
+      expectStatus(confirmed, 204);
+      equal('body', confirmed.body, '');
+      expectSessionNotFound(await relay.poll(each));
+      expectSessionNotFound(await acknowledge(kit, each));
+    }
   });
 
   test('On request: confirming before anything was delivered: 204, and nothing is lost; for an unknown session: 410', async (kit) => {

@@ -3,9 +3,7 @@
 import { sleep, times } from '../async.ts';
 import { expectRequests, expectResult, signIn } from '../device.ts';
 import {
-  CANCELLED,
   equal,
-  expectFailurePage,
   expectInvalidLink,
   expectJson,
   expectSessionNotFound,
@@ -32,23 +30,18 @@ function expectOneDelivery(answers: readonly Answer[], tokens: Tokens): void {
 }
 
 export const races = cases((test) => {
-  test('Waiting for the result: of 4 parked polls exactly one gets the tokens, the others 410', async (kit) => {
+  test('Waiting for the result: of 4 parked polls, and of 20 at once on a completed session, exactly one gets the tokens, the others 410', async (kit) => {
     const { relay, provider } = kit;
     for (const _ of ROUNDS) {
       const session = await relay.start();
-      const answers = times(PARKED_POLLS, () => relay.park(session).answer);
+      const parked = times(PARKED_POLLS, () => relay.park(session).answer);
       await sleep(200);
       const { code, tokens } = provider.issueCode();
       expectSuccessPage(await relay.callback(session, { code }));
-      expectOneDelivery(await Promise.all(answers), tokens);
-    }
-  });
-
-  test('Waiting for the result: of 20 polls at once on a completed session exactly one gets the tokens, the others 410', async (kit) => {
-    for (const _ of ROUNDS) {
-      const { session, tokens } = await signIn(kit, SERVICE_B);
-      const answers = times(POLLS, () => kit.relay.poll(session));
-      expectOneDelivery(await Promise.all(answers), tokens);
+      expectOneDelivery(await Promise.all(parked), tokens);
+      const completed = await signIn(kit, SERVICE_B);
+      const polls = times(POLLS, () => relay.poll(completed.session));
+      expectOneDelivery(await Promise.all(polls), completed.tokens);
     }
   });
 
@@ -89,26 +82,6 @@ export const races = cases((test) => {
       equal('callbacks that took the session', taken.length, 1);
       for (const { page } of answers) if (page.status === 404) expectInvalidLink(page);
       await expectResult(kit, session, taken[0]?.result ?? {});
-    }
-  });
-
-  test('What the browser does: a cancellation during an exchange: one of the two callbacks counts, for page and device alike', async (kit) => {
-    const { relay, provider } = kit;
-    const session = await relay.start();
-    const tokens = provider.makeTokens();
-    const code = provider.issue(after(1_000, json(tokenResponse(tokens))));
-    const exchanging = relay.callback(session, { code });
-    await sleep(300);
-    const cancelled = await relay.callback(session, { error: 'access_denied' });
-    const exchanged = await exchanging;
-    if (exchanged.status === 200) {
-      expectSuccessPage(exchanged);
-      expectInvalidLink(cancelled);
-      await expectResult(kit, session, tokens);
-    } else {
-      expectInvalidLink(exchanged);
-      expectFailurePage(cancelled, CANCELLED);
-      await expectResult(kit, session, { error: 'access_denied' });
     }
   });
 });

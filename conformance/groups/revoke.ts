@@ -1,7 +1,12 @@
 /** Signing out: `POST /revoke` (docs/extensions.md) and `/oauth2/<service>/revoke` (RFC 7009). */
 
-import { times } from '../async.ts';
-import { expectOAuthError, expectRequests, postJson, readOAuth } from '../device.ts';
+import {
+  expectOAuthError,
+  expectOwnLimit,
+  expectRequests,
+  postJson,
+  readOAuth,
+} from '../device.ts';
 import {
   equal,
   expectJson,
@@ -12,13 +17,12 @@ import {
   expectText,
   parseObject,
 } from '../expect.ts';
-import { type Answer, type ClientAddress, formCall } from '../http.ts';
+import { type Answer, formCall } from '../http.ts';
 import { hangUp, json, redirect, text } from '../mock-provider.ts';
 import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 import { listServices } from './services.ts';
 
-const BURST = 10;
 const MAX_BODY_BYTES = 16_384;
 
 /** RFC 7009 §2.2: the content of the response does not matter. */
@@ -29,10 +33,9 @@ const pathOf = (service: string) => `/oauth2/${service}/revoke`;
 async function postForm(
   { relay }: Kit,
   form: Readonly<Record<string, string>>,
-  { service = SERVICE_B, from }: { service?: string; from?: ClientAddress } = {},
+  service = SERVICE_B,
 ): Promise<Answer> {
-  const address = from ?? relay.nextAddress();
-  return relay.send({ ...formCall(pathOf(service), form), from: address });
+  return relay.send({ ...formCall(pathOf(service), form), from: relay.nextAddress() });
 }
 
 const formsFor = ({ provider }: Kit, token: string) =>
@@ -42,11 +45,11 @@ const formsFor = ({ provider }: Kit, token: string) =>
 function requestOf({ options }: Kit, token: string, hint?: string) {
   const { clientId, clientSecret } = registrationAt(options, SERVICE_B);
   return {
-    ...{
-      path: `/${SERVICE_B}/revoke`,
-    },
-    ...{ token, ...(hint !== undefined && { token_type_hint: hint }) },
-    ...{ client_id: clientId, client_secret: clientSecret },
+    path: `/${SERVICE_B}/revoke`,
+    token,
+    ...(hint !== undefined && { token_type_hint: hint }),
+    client_id: clientId,
+    client_secret: clientSecret,
   };
 }
 
@@ -109,7 +112,7 @@ export const revoke = cases((test) => {
       await postJson(kit, '/revoke', { service: SERVICE_A, refreshToken: token }),
       'unsupported',
     );
-    const answer = await postForm(kit, { token }, { service: SERVICE_A });
+    const answer = await postForm(kit, { token }, SERVICE_A);
     expectOAuthError(answer, 'unsupported_token_type');
     expectRequests(kit, token, 0);
   });
@@ -173,7 +176,7 @@ export const revoke = cases((test) => {
     for (const body of ['', 'token=', `token=${token}&token=${token}`]) {
       expectOAuthError(await relay.send({ ...form, body }), 'invalid_request');
     }
-    expectOAuthError(await postForm(kit, { token }, { service: 'nosuch' }), 'not_found', 404);
+    expectOAuthError(await postForm(kit, { token }, 'nosuch'), 'not_found', 404);
     expectRequests(kit, token, 0);
   });
 
@@ -191,20 +194,11 @@ export const revoke = cases((test) => {
   });
 
   test('docs/extensions.md "Signing out": revocations have a limit of their own for each address: 429 with Retry-After', async (kit) => {
-    const { relay, provider } = kit;
-    const from = relay.nextAddress();
-    // All at once: on a slow machine a bucket fills as fast as one revocation follows another.
-    const answers = await Promise.all(
-      times(2 * BURST, () => {
-        const accessToken = provider.issue(REVOKED);
-        return postJson(kit, '/revoke', { service: SERVICE_B, accessToken }, from);
-      }),
-    );
-    const refused = answers.find(({ status }) => status !== 200);
-    if (refused === undefined) return;
-    expectText(refused, 429, 'Rate limited');
-    expectRetryAfter(refused);
-    await relay.start({ from });
+    const refused = await expectOwnLimit(kit, (from) => {
+      const accessToken = kit.provider.issue(REVOKED);
+      return postJson(kit, '/revoke', { service: SERVICE_B, accessToken }, from);
+    });
+    for (const answer of refused) expectText(answer, 429, 'Rate limited');
   });
 
   test('docs/extensions.md "Signing out": only POST; without OAUTH_BASE_URL: 503', async ({

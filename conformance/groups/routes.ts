@@ -1,7 +1,7 @@
 /** Rules for all routes under `/auth/`: paths, methods, Cache-Control, and a relay that is not configured. */
 
 import { sleep } from '../async.ts';
-import { exhaust, expectRequests, expectResult, signIn } from '../device.ts';
+import { exhaust, expectRequests, expectResult, expectSignsIn, signIn } from '../device.ts';
 import {
   equal,
   expectNoStore,
@@ -12,7 +12,7 @@ import {
   expectText,
 } from '../expect.ts';
 import { SERVICE_A } from '../options.ts';
-import { linkPath } from '../relay.ts';
+import { callbackPath, linkPath, resultPath } from '../relay.ts';
 import { cases } from '../runner.ts';
 
 export const paths = cases((test) => {
@@ -49,106 +49,63 @@ export const paths = cases((test) => {
   });
 });
 
-const NOT_GET = ['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-const NOT_POST = ['HEAD', 'GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const OTHERS = ['HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 export const methods = cases((test) => {
-  for (const [section, path, allowed, others] of [
-    ['Starting a sign-in', '/auth/start', 'POST', NOT_POST],
-    ['Everywhere', '/auth/done', 'GET', NOT_GET],
-  ] as const) {
-    test(`${section}: ${path} with another method than ${allowed}: 405 Method not allowed`, async (kit) => {
-      const { relay } = kit;
-      for (const method of others) {
-        expectNotAllowed(await relay.send({ method, path }), method);
-      }
-    });
-  }
-
-  test('Everywhere: /auth/<service> with another method than GET: 405, whether the state is valid or missing', async (kit) => {
-    const { relay } = kit;
-    const session = await relay.start();
-    for (const path of [linkPath(session), `/auth/${session.service}`]) {
-      for (const method of NOT_GET) {
-        expectNotAllowed(await relay.send({ method, path }), method);
-      }
+  test('Starting a sign-in: /auth/start with another method than POST: 405 Method not allowed, with a start body too', async ({
+    relay,
+  }) => {
+    for (const method of ['GET', ...OTHERS]) {
+      expectNotAllowed(await relay.send({ method, path: '/auth/start' }), method);
     }
-    expectStatus(await relay.open(session), 302);
-  });
-
-  test('Everywhere: /auth/<service>/callback with another method than GET: 405, and the session stays pending', async (kit) => {
-    const { relay, provider } = kit;
-    const session = await relay.start();
-    const { code, tokens } = provider.issueCode();
-    const path = `/auth/${session.service}/callback?code=${code}&state=${session.state}`;
-    for (const method of NOT_GET) {
-      expectNotAllowed(await relay.send({ method, path }), method);
-      const denied = path.replace('code=', 'error=');
-      expectNotAllowed(await relay.send({ method, path: denied }), method);
-    }
-    expectRequests(kit, code, 0);
-    await relay.callback(session, { code });
-    await expectResult(kit, session, tokens);
-  });
-
-  test('Starting a sign-in: a start body sent with another method starts nothing', async (kit) => {
-    const { relay } = kit;
     const body = JSON.stringify({ service: SERVICE_A });
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       expectNotAllowed(await relay.send({ method, path: '/auth/start', body }), method);
     }
+  });
+
+  test('Everywhere: every other path with another method than GET: 405 Method not allowed, and nothing is exchanged, ended or claimed', async (kit) => {
+    const { relay } = kit;
+    const pending = await relay.start();
+    const { session: completed, code, tokens } = await signIn(kit);
+    const callbacks = [{ code: 'x' }, { error: 'x' }].map((each) => callbackPath(pending, each));
+    const paths = ['/auth/done', `/auth/${SERVICE_A}`, linkPath(pending), ...callbacks];
+    for (const path of [...paths, '/auth/result', resultPath(completed)]) {
+      for (const method of ['POST', ...OTHERS]) {
+        expectNotAllowed(await relay.send({ method, path }), method);
+      }
+    }
+    expectRequests(kit, code, 1);
+    expectStatus(await relay.open(pending), 302);
+    await expectSignsIn(kit, pending);
+    await expectResult(kit, completed, tokens);
   });
 });
 
 export const headers = cases((test) => {
   test('Everywhere: start, 200, 400, 405 and 429: Cache-Control is no-store, private', async (kit) => {
     const { relay } = kit;
-    for (const [body, status] of [
-      [{ service: SERVICE_A }, 200],
-      ['{', 400],
-      ['{}', 400],
-    ] as const) {
-      const answer = await relay.postStart(body);
-      expectStatus(answer, status);
-      expectNoStore(answer);
-    }
-    for (const method of ['GET', 'HEAD', 'PUT', 'OPTIONS']) {
-      const answer = await relay.send({ method, path: '/auth/start' });
-      expectStatus(answer, 405);
-      expectNoStore(answer);
+    expectNoStore(await relay.postStart({ service: SERVICE_A }));
+    for (const body of ['{', '{}']) expectNoStore(await relay.postStart(body));
+    for (const method of ['GET', 'HEAD', 'OPTIONS']) {
+      expectNoStore(await relay.send({ method, path: '/auth/start' }));
     }
     expectNoStore((await exhaust(kit)).answer);
   });
 
-  test('Everywhere: result, 200 with tokens and with an error, 405 and 410: Cache-Control is no-store, private', async (kit) => {
+  test('Everywhere: result, 200 with tokens and with an error, parked or not, 405 and 410: Cache-Control is no-store, private', async (kit) => {
     const { relay } = kit;
     const { session } = await signIn(kit);
+    expectNoStore(await relay.poll(session));
+    expectNoStore(await relay.poll(session));
     const failed = await relay.start();
-    await relay.callback(failed, { error: 'access_denied' });
-    for (const each of [session, failed]) {
-      const answer = await relay.poll(each);
-      expectStatus(answer, 200);
-      expectNoStore(answer);
-    }
-    for (const query of ['', '?session=', '?session=nosuch']) {
-      const answer = await relay.send({ path: `/auth/result${query}` });
-      expectStatus(answer, 410);
-      expectNoStore(answer);
-    }
-    for (const method of ['HEAD', 'POST', 'PUT', 'OPTIONS']) {
-      const answer = await relay.send({ method, path: '/auth/result?session=nosuch' });
-      expectStatus(answer, 405);
-      expectNoStore(answer);
-    }
-  });
-
-  test('Everywhere: result, 200 and 410 of two parked polls: Cache-Control is no-store, private', async (kit) => {
-    const { relay } = kit;
-    const session = await relay.start();
-    const parked = [relay.park(session), relay.park(session)];
+    const parked = [relay.park(failed), relay.park(failed)];
     await sleep(200);
-    await relay.callback(session, { error: 'access_denied' });
+    await relay.callback(failed, { error: 'access_denied' });
     for (const { answer } of parked) expectNoStore(await answer);
+    for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS']) {
+      expectNoStore(await relay.send({ method, path: '/auth/result' }));
+    }
   });
 });
 
@@ -164,11 +121,13 @@ export const unconfigured = cases((test) => {
     }
   });
 
-  test('Everywhere: without OAUTH_BASE_URL the answer is 503 whatever the method and the body', async (kit) => {
+  test('Everywhere: without OAUTH_BASE_URL the answer is 503 whatever the method and the body, and of start and result it has no-store', async (kit) => {
     const { relay } = kit;
-    for (const body of [JSON.stringify({ service: SERVICE_A }), '{']) {
-      const answer = await relay.sendUnconfigured({ method: 'POST', path: '/auth/start', body });
-      expectText(answer, 503, NOT_CONFIGURED);
+    const body = JSON.stringify({ service: SERVICE_A });
+    const started = await relay.sendUnconfigured({ method: 'POST', path: '/auth/start', body });
+    expectText(started, 503, NOT_CONFIGURED);
+    for (const answer of [started, await relay.sendUnconfigured({ path: '/auth/result' })]) {
+      expectNoStore(answer);
     }
     for (const path of ['/auth/start', '/auth/result', '/auth/done', '/auth/x/y/z']) {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
@@ -176,11 +135,5 @@ export const unconfigured = cases((test) => {
       }
       expectStatus(await relay.sendUnconfigured({ method: 'HEAD', path }), 503);
     }
-  });
-
-  test('Everywhere: without OAUTH_BASE_URL start and result have Cache-Control: no-store, private', async (kit) => {
-    const { relay } = kit;
-    expectNoStore(await relay.sendUnconfigured({ method: 'POST', path: '/auth/start' }));
-    expectNoStore(await relay.sendUnconfigured({ path: '/auth/result' }));
   });
 });

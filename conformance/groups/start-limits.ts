@@ -55,20 +55,15 @@ function expectBucket({ accepted, seconds }: Omit<Accepted, 'leastSeconds'>): vo
 }
 
 export const rateLimit = cases((test) => {
-  test('Starting a sign-in; Limits: three starts in a row are accepted, the next ones get 429 Rate limited', async (kit) => {
-    expectBucket(await startRepeatedly(kit, kit.relay.nextAddress(), 8));
-  });
-
-  test('Limits: after a second an exhausted client may start once more', async (kit) => {
-    const from = kit.relay.nextAddress();
-    const startedAt = performance.now();
-    const before = await startRepeatedly(kit, from, 8);
-    await sleep(1_100);
-    const { accepted } = await startRepeatedly(kit, from, 4);
-    const seconds = (performance.now() - startedAt) / 1000;
-    // On a busy machine the bucket also fills while the answer that it is empty is on its way.
-    const most = BURST + Math.floor(seconds * STARTS_PER_SECOND) - before.accepted;
-    between('accepted starts', accepted, 1, most);
+  test('Starting a sign-in; Limits: three starts in a row from one address are accepted, the next ones get 429 Rate limited; other clients may start, and this one may poll and open pages', async (kit) => {
+    const { relay } = kit;
+    const from = relay.nextAddress();
+    expectBucket(await startRepeatedly(kit, from, 8));
+    await relay.start();
+    for (const _ of times(6, Number)) {
+      expectStatus(await relay.send({ path: '/auth/result?session=nosuch', from }), 410);
+    }
+    expectStatus(await relay.send({ path: '/auth/done', from }), 200);
   });
 
   test('Limits: over time one start a second is accepted', async (kit) => {
@@ -85,12 +80,6 @@ export const rateLimit = cases((test) => {
     await startRepeatedly(kit, from, 4);
     await sleep(6_000);
     expectBucket(await startRepeatedly(kit, from, 8));
-  });
-
-  test('Starting a sign-in; Limits: the limit is for each client address: another client may start', async (kit) => {
-    const { relay } = kit;
-    await startRepeatedly(kit, relay.nextAddress(), 5);
-    await relay.start({ from: relay.nextAddress() });
   });
 
   test('Starting a sign-in: starts with a refused body count, since the limit is checked first', async (kit) => {
@@ -112,16 +101,6 @@ export const rateLimit = cases((test) => {
       expectNotAllowed(await kit.relay.send({ method, path: '/auth/start', from }), method);
     }
     expectBucket(await startRepeatedly(kit, from, 6));
-  });
-
-  test('Limits: only starts are limited: an exhausted client may still poll and open pages', async (kit) => {
-    const from = kit.relay.nextAddress();
-    await startRepeatedly(kit, from, 5);
-    for (const _ of times(6, Number)) {
-      const answer = await kit.relay.send({ path: '/auth/result?session=nosuch', from });
-      expectStatus(answer, 410);
-    }
-    expectStatus(await kit.relay.send({ path: '/auth/done', from }), 200);
   });
 });
 
