@@ -12,7 +12,7 @@ export const STAGES = ['started', 'opened', 'called_back'] as const;
 export const RATE_LIMIT_KINDS = ['start', 'refresh', 'revoke', 'code', 'qr', 'poll'] as const;
 export const STORE_FAILURES = ['refused', 'unreachable'] as const;
 
-/** As in the log's `sign_in_finished`, or `cancelled` by the device, or `expired`. */
+/** The outcomes of the log's `sign_in_finished`, and `cancelled` by the device, and `expired`. */
 export const SIGN_IN_OUTCOMES = [
   'signed_in',
   'access_denied',
@@ -24,7 +24,7 @@ export const SIGN_IN_OUTCOMES = [
   'expired',
 ] as const;
 
-/** Of a request to a provider: a success, an error of RFC 6749 §5.2 or RFC 7009 §2.2.1, or the `reason` in the log. */
+/** The outcome of a request to a provider: a success, an error of RFC 6749 §5.2 or RFC 7009 §2.2.1, or the `reason` in the log. */
 export const UPSTREAM_OUTCOMES = [
   'granted',
   'revoked',
@@ -77,7 +77,7 @@ export interface Monitor {
 
 const ignore = () => {};
 
-/** Without an admin port. */
+/** What counts nothing, if there is no admin port. */
 export const NO_MONITOR: Monitor = {
   started: ignore,
   opened: ignore,

@@ -103,7 +103,7 @@ function hintFor(event: RedisEvent): string {
   return 'primary' in event ? `${event.primary}: ${event.problem}` : event.problem;
 }
 
-/** For failures that have no text of their own. */
+/** The texts of failures that have none of their own. */
 const HINTS: Readonly<Record<string, string>> = {
   store_primary_unconfirmed:
     'a lost primary answers again, and nothing confirms it: check the Sentinels',

@@ -38,7 +38,7 @@ export interface Admin {
   readonly handle: HandleRequest;
 }
 
-/** Until the service has started. */
+/** The state until the service has started. */
 const STARTING: ServiceState = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
 
 export function createAdmin(options: AdminOptions): Admin {
@@ -123,7 +123,7 @@ function createTokenCheck(token: string | undefined): (authorization: string) =>
   };
 }
 
-/** Of equal length whatever the text, as `timingSafeEqual` requires. */
+/** A digest has the same length whatever the text, as `timingSafeEqual` requires. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

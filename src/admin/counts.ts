@@ -13,7 +13,7 @@ import {
   type UpstreamOutcome,
 } from '../monitor.ts';
 
-/** From a delivery within one process to a device that gives up. */
+/** The range is from a delivery within one process to a device that gives up. */
 const DELIVERY_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60];
 /** Up to EXCHANGE_TIMEOUT_MS. */
 const UPSTREAM_BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
@@ -24,7 +24,7 @@ export class Distribution {
   readonly counts: Float64Array;
   sum = 0;
 
-  /** In seconds, ascending. Values above the last one are counted too. */
+  /** Seconds, ascending. Values above the last one are counted too. */
   constructor(readonly bounds: readonly number[]) {
     this.counts = new Float64Array(bounds.length + 1);
   }

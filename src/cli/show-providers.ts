@@ -10,7 +10,7 @@ export interface ProvidersText {
   readonly text: string;
 }
 
-/** Without a name: all of them. */
+/** Shows all of them if no name is given. */
 export function showProviders(name: string | undefined): ProvidersText {
   if (name === undefined) return { isFound: true, text: describeAll() };
   const profile = PROFILES.get(name);

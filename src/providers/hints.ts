@@ -116,7 +116,7 @@ function clientOf({ name, hasClientSecret }: ProviderFacts): string {
     : `${prefix}CLIENT_ID; ${prefix}CLIENT_SECRET is not set, and may be needed`;
 }
 
-/** For an error of the authorization endpoint. RFC 6749 §4.1.2.1. */
+/** The hint for an error of the authorization endpoint. RFC 6749 §4.1.2.1. */
 export function hintForAuthorizationError(provider: ProviderFacts, error: string): string {
   const { displayName, name, redirectUri } = provider;
   const prefix = prefixOf(name);

@@ -31,7 +31,7 @@ import { vimeo } from './profiles/vimeo.ts';
 import { x } from './profiles/x.ts';
 import { youtube } from './profiles/youtube.ts';
 
-/** In the order of the documentation. */
+/** The order is that of the documentation. */
 export const PROFILES: ReadonlyMap<string, Profile> = new Map(
   Object.entries({
     mal,

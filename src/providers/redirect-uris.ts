@@ -51,7 +51,7 @@ const PRIVATE_ENDINGS = [
   'lan',
 ];
 
-/** Of a base URL, as the redirect URI begins with it. None: nobody is known to refuse it. */
+/** What a provider may refuse about a base URL, with which the redirect URI begins. Empty: nobody is known to refuse it. */
 export function redirectKindsOf(baseUrl: string): readonly RedirectKind[] {
   const url = parseUrl(baseUrl);
   if (url === undefined) return [];

@@ -134,7 +134,7 @@ export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
 
 /** Returns the result, or undefined when keeping it would exceed the limits. */
 function createBudget(clock: Clock): (result: string) => string | undefined {
-  /** In the order of expiry. Counted when the next result comes, so that no timer is pending. */
+  /** Results in the order of expiry. Expired ones are removed when the next result comes, so that no timer is pending. */
   const kept: { readonly untilMs: number; readonly sizeBytes: number }[] = [];
   let totalBytes = 0;
   return (result) => {

@@ -138,7 +138,7 @@ export function isExpired(session: Session, nowMs: number): boolean {
   return nowMs > session.expiresAtMs;
 }
 
-/** Until the first millisecond at which a live session has expired. */
+/** The time until the first millisecond at which a live session has expired. */
 export function endsInMs(session: Session, nowMs: number): number {
   return session.expiresAtMs + 1 - nowMs;
 }

@@ -15,7 +15,7 @@ export function decode(response: Response): Response {
   return new Response(Readable.toWeb(decoder) as unknown as ReadableStream, response);
 }
 
-/** Of a response that is cut off, they return what has arrived. */
+/** They return what has arrived of a response that is cut off. */
 const ZLIB = { finishFlush: constants.Z_SYNC_FLUSH };
 const BROTLI = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
 

@@ -3,11 +3,11 @@ import type { HandleRequest } from '../http/app.ts';
 import type { Fetch } from '../providers/token-endpoint.ts';
 
 export interface Runtime {
-  /** With its version. */
+  /** Its name and version. */
   readonly name: string;
   /** Why another runtime is better, for the operator. */
   readonly hint?: string;
-  /** For requests to providers. Checks certificates whatever the environment says. */
+  /** Sends requests to providers. Checks certificates whatever the environment says. */
   readonly fetch: Fetch;
   readonly fetchesAtOnce?: number;
   /** Rejects with the code of the system call that failed. */

@@ -10,7 +10,7 @@ import type { Reading } from './reading.ts';
 /** Client ids that a hint names; many providers may be listed. */
 const MAX_NAMES = 3;
 
-/** Of all settings together, once each is right. */
+/** Warns of settings that are wrong together, once each is right. */
 export function warnOfHazards(
   reading: Reading,
   settings: Settings,
@@ -95,7 +95,7 @@ interface GivenToProvider {
   readonly ISSUER?: string | undefined;
 }
 
-/** Of one enabled provider. */
+/** Warns of the settings of one enabled provider. */
 export function warnOfProviderHazards(
   { warnings }: Reading,
   name: string,

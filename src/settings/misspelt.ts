@@ -60,7 +60,7 @@ function isServiceLink(ending: string): boolean {
   return /^(SERVICE_(HOST|PORT)|PORT($|_))/.test(ending);
 }
 
-/** As in MYANIMELIST_CLIENT_ID: the provider's name is `mal`. */
+/** Finds MYANIMELIST_CLIENT_ID, for example: the provider's name is `mal`. */
 function findDisplayNameProblem(setting: string, providers: readonly string[]): string | undefined {
   for (const provider of providers) {
     const displayed = prefixOf(PROFILES.get(provider)?.displayName ?? provider);
@@ -123,7 +123,7 @@ function editsBetween(written: string, known: string, { displayName }: Profile):
   return isPart ? Math.min(edits, 1) : edits;
 }
 
-/** As in `google-oauth`. Shorter parts occur in many words. */
+/** Such as the `google` of `google-oauth`. Shorter parts occur in many words. */
 function isPartOf(part: string, whole: string): boolean {
   return part.length >= 4 && whole.includes(part);
 }

@@ -153,7 +153,7 @@ function findRefusedRedirects(
 
 type Given = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
 
-/** From the settings, otherwise those of the profile. A missing one is a fault. */
+/** Read from the settings, otherwise those of the profile. A missing one is a fault. */
 function readEndpoints(
   reading: Reading,
   name: string,

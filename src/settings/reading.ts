@@ -11,7 +11,7 @@ export type ReadFile = (path: string, encoding: 'utf8' | 'latin1') => string;
 
 /** One reading of the environment, with the faults and warnings found so far. */
 export interface Reading {
-  /** Without blank settings. */
+  /** Blank settings are left out. */
   readonly env: Environment;
   readonly readFile: ReadFile;
   readonly faults: SettingFault[];

@@ -36,7 +36,7 @@ export interface SealedSession {
   /** Of `Authorization`. Sealed even if it is empty, so that its removal, or another service, is detected. */
   readonly verifier: string;
   readonly deviceName: string | undefined;
-  /** With a user code: what leads from it to the link, and the key to which the result is sealed. */
+  /** What leads from the user code, if there is one, to the link, and the key to which the result is sealed. */
   readonly code:
     | { readonly id: string; readonly browserState: string; readonly deviceKey: string }
     | undefined;
@@ -119,7 +119,7 @@ export interface DevicePlace {
   readonly pollSecret: string;
   readonly poll: Derived;
   readonly sessionId: string;
-  /** As in SealedSession. */
+  /** See SealedSession. */
   readonly wrappedKey: string;
 }
 

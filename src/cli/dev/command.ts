@@ -132,7 +132,7 @@ async function open(listener: { open(): Promise<void> }, port: number): Promise<
   }
 }
 
-/** In a checkout it is an npm script. */
+/** The command is an npm script in a checkout. */
 const loginCommand = () =>
   process.env.npm_lifecycle_event === 'dev' ? 'npm run login --' : 'sign-in-relay login';
 

@@ -37,13 +37,13 @@ interface DevGrant {
 }
 
 const TOKEN_SECONDS = 3_600;
-/** Of a form or a request. */
+/** How much of a form or a token request is read. */
 const MAX_BODY_BYTES = 16_384;
 /** The longest duration that a request can set. */
 const MAX_SECONDS = 600;
 /** Codes and refresh tokens that are remembered. The oldest is forgotten. */
 const MAX_REMEMBERED = 1_000;
-/** By `refresh-503`. */
+/** How many refreshes `refresh-503` refuses. */
 const REFRESHES_REFUSED = 2;
 
 const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
@@ -260,7 +260,7 @@ export function createDevProvider(options: DevProviderOptions) {
   };
 }
 
-/** By the button that was pressed, or else by the user name. */
+/** Decided by the button that was pressed, or else by the user name. */
 function planOf(form: URLSearchParams): Plan {
   const scenario = parseScenario(form.get('ending')) ?? parseScenario(form.get('name'));
   return planFor(scenario ?? 'approve');

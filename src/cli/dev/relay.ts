@@ -22,7 +22,7 @@ import type { Plan } from './scenarios.ts';
 import type { DevSignIn, RequestContext, SignIns } from './sign-ins.ts';
 import { explainRefusal, type RefusedRequest } from './story.ts';
 
-/** Without `--service`. */
+/** The service if `--service` is not given. */
 export const DEFAULT_SERVICE = 'dev';
 
 /** The dev relay's client id at the dev provider. */
@@ -145,7 +145,7 @@ export function createDevRelay(options: DevRelayOptions) {
       listener = opened;
     },
 
-    /** As in production: it drains, is down, and listens again. Taps that ask for the same meanwhile share one restart. */
+    /** Restarts as production does: it drains, is down, and listens again. Taps that ask for the same during it share one restart. */
     restart(seconds: number, keepsSignIns: boolean): Promise<void> {
       const other = restarting;
       if (other?.keepsSignIns === keepsSignIns) return other.done;
@@ -180,7 +180,7 @@ function describeAsked({ pathname, searchParams }: URL): RefusedRequest['what'] 
   return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
 
-/** For refreshes and revocations, because an app's tests send many. Guessing codes stays limited. */
+/** The limit of refreshes and revocations, because an app's tests send many. Guessing codes stays limited. */
 const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
 
 function createStores(signIns: SignIns, maxSessions: number): Stores {

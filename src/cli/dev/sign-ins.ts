@@ -29,9 +29,9 @@ export interface DevSignIn {
   state: string;
 }
 
-/** Of the request that is being handled. */
+/** What is known of the request that is being handled. */
 export interface RequestContext {
-  /** For the sign-in that it starts. */
+  /** The plan of the sign-in that it starts. */
   readonly plan: Plan | undefined;
   /** The sign-in that it started. */
   started: DevSignIn | undefined;
@@ -87,7 +87,7 @@ export function createSignIns(tell: Tell) {
   return {
     context,
 
-    /** Of the next sign-ins, in their order. */
+    /** The plans of the next sign-ins, in their order. */
     planned: planned as readonly Plan[],
     plan: (plan: Plan) => void planned.push(plan),
     takePlan: () => planned.shift(),

@@ -13,7 +13,7 @@ import { createSealedKeeping, readSessions } from './sealed.ts';
 export interface DurableStoresOptions extends RowsOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  /** Of this object. */
+  /** The share of this object. */
   readonly maxSessions: number;
 }
 

@@ -72,7 +72,7 @@ export interface RedisCommandsOptions {
   readonly onCut: () => void;
   readonly health: Pick<StoreHealth, 'refused'>;
   readonly monitor: Monitor;
-  /** In place of the store's clock. */
+  /** Replaces the store's clock. */
   readonly testClock: Clock | undefined;
 }
 
@@ -220,7 +220,7 @@ const isTooLate = (error: unknown) => isAnswer(error) && reasonOf(error) === TOO
 
 const longer = (pauseMs: number) => Math.min(2 * pauseMs, STORE_RETRY_MAX_MS);
 
-/** Without an error: there was no reply. */
+/** Undefined means that there was no reply. */
 function unavailable(error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
   return error === undefined

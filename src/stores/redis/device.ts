@@ -203,7 +203,7 @@ async function runClaim(
 interface ClaimReply {
   /** 'taken': by another claim, which may still be undone. */
   readonly state: Claim['state'] | 'taken';
-  /** As in PendingClaim. */
+  /** See PendingClaim. */
   readonly endsInMs: number;
   readonly sealed: string;
   /** The claim that delivered it. */
@@ -212,7 +212,7 @@ interface ClaimReply {
   readonly isKept: boolean;
   /** Empty if the result was delivered before. */
   readonly service: string;
-  /** Since the result was stored. */
+  /** The time since the result was stored. */
   readonly waitedMs: number;
 }
 

@@ -158,7 +158,7 @@ export function remedyFor(reply: ErrorReply, script: Script | undefined): string
   return REMEDIES.get(reason) ?? 'the log of Redis may say more';
 }
 
-/** Of the error only the name of a command is passed on. */
+/** Passes on only the name of a command, nothing else of the error. */
 function describeMissingRight(message: string, script?: Script): string {
   const [, named] = /'([a-z|-]+)' command/i.exec(message) ?? [];
   const command = named ?? commandAt(message, script);

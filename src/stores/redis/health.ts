@@ -37,7 +37,7 @@ export interface StoreHealth {
   received(): void;
   /** Resolves after the first probe. Rejects if there was no reply to it. */
   start(prober: Prober): Promise<void>;
-  /** For the operator. Undefined: everything works. */
+  /** What the operator should know. Undefined: everything works. */
   findProblem(): StoreProblem | undefined;
   close(): void;
 }
@@ -70,14 +70,14 @@ interface Refusal {
 }
 
 export function createStoreHealth({ target, clock, onEvent }: HealthOptions): StoreHealth {
-  /** By reason. */
+  /** Keyed by reason. */
   const refusals = new Map<string, Refusal>();
   let prober: Prober | undefined;
   let isProbing = false;
   let isClosed = false;
   /** All commands have been accepted since the start. */
   let wasAccepted = false;
-  /** By the last probe that was answered. */
+  /** What the last probe that was answered said. */
   let isStopped = false;
   let isLost = false;
   let failure: ConnectFailure | undefined;

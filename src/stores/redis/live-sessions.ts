@@ -9,7 +9,7 @@ import type { LocalPolls } from './local-polls.ts';
 import { expiredOf, type RedisKeys, recordOf } from './records.ts';
 import { SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
 
-/** Of one sweep: as many as 10,000 sessions. */
+/** One sweep runs this many at most, for 10,000 sessions. */
 const MAX_SWEEP_SCRIPTS = 40;
 
 export interface LiveSessionsOptions {
@@ -49,7 +49,7 @@ export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
       return Number(await run(SCRIPTS.countLive, [keys.live], []));
     },
 
-    /** Of several instances one removes a session from the index, and reports it. */
+    /** One of several instances removes a session from the index, and reports it. */
     async sweep() {
       for (let scripts = 0; scripts < MAX_SWEEP_SCRIPTS; scripts += 1) {
         const ids = (await run(SCRIPTS.removeExpired, [keys.live], [])) as string[];

@@ -20,7 +20,7 @@ const KNOWN_POLLS = 20_000;
 
 interface KnownPoll {
   readonly pointer: string;
-  /** Until then it counts as pending. */
+  /** When it stops counting as pending. */
   readonly pendingUntilMs: number;
   /** When its session expires. */
   readonly endsAtMs: number;

@@ -59,7 +59,7 @@ interface Primary {
   isTrusted: boolean;
   /** The server process that is trusted, or was until its connection failed. */
   trustedId: string;
-  /** Since when it is not trusted. */
+  /** When it stopped being trusted. */
   doubtedAtMs: number;
 }
 
@@ -67,7 +67,7 @@ interface Primary {
 type Ask = (link: Link) => Promise<View>;
 
 export interface WatchOptions {
-  /** As in ConnectOptions. */
+  /** See ConnectOptions. */
   readonly onCut: (error?: unknown) => void;
   readonly onEvent: (event: PrimaryEvent) => void;
   /** Called after each query of the others. */
@@ -173,10 +173,10 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
   const isCluster = target.type === 'cluster';
   const ask = isCluster ? askNode : askSentinels(target.primaryName ?? '');
   const witnessAccess = isCluster ? target : sentinelAccess(target);
-  /** In a Cluster all nodes, the primaries too. */
+  /** All nodes of a Cluster, the primaries too. */
   const witnesses = new Map<string, Link>();
   const primaries = new Map<string, Primary>();
-  /** By slot. */
+  /** Keyed by slot. */
   let owners: (Primary | undefined)[] = [];
   let claimed = '';
   let lookedAtMs = 0;
@@ -273,7 +273,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     if (!primary.isTrusted) primary.trustedId = '';
   }
 
-  /** By views that were requested after its connection was made. */
+  /** Trusts a primary that is confirmed by views that were requested after its connection was made. */
   function judge(primary: Primary, views: readonly View[], askedAtMs: number): void {
     const { link } = primary;
     if (primary.isTrusted || link.connection === undefined || link.openedAtMs > askedAtMs) return;
@@ -319,7 +319,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     if (isSettled()) starting.onUsable();
   }
 
-  /** Of the primaries that may be used. */
+  /** The links to primaries that may be used. */
   function links(): Link[] {
     return [...primaries.values()].filter(({ isTrusted }) => isTrusted).map(({ link }) => link);
   }

@@ -21,7 +21,7 @@ export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLi
   const { commands, keys, clock, name, policy } = options;
   const intervalMs = intervalMsOf(policy);
   const bucketOf = (address: string) => keys.bucket(name, address);
-  /** Until when, by address, so that a flood of refused requests does not reach the store. */
+  /** The end of each refusal, by address, so that a flood of refused requests does not reach the store. */
   const refusedUntilMs = new Map<string, number>();
   return {
     policy,

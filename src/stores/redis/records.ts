@@ -12,13 +12,13 @@ export interface RedisKeys {
   /** The index of live sessions, by when they expire. */
   readonly live: string;
   session(id: string): string;
-  /** By session id. */
+  /** The id is that of the session. */
   outcome(id: string): string;
   poll(id: string): string;
   code(id: string): string;
   refresh(refresh: Derived): string;
   bucket(limit: string, address: string): string;
-  /** For the probe. */
+  /** The key that the probe writes. */
   readonly probe: string;
 }
 
@@ -79,7 +79,7 @@ const STAGES: ReadonlyMap<string, ExpiredStage> = new Map([
   [STATE.completed, 'called_back'],
 ]);
 
-/** From the reply of `describe-expired`. Undefined for a session that was delivered or cancelled, or whose record is removed. */
+/** Reads the reply of `describe-expired`. Undefined for a session that was delivered or cancelled, or whose record is removed. */
 export function expiredOf([service = '', state = '', opened, signIn = '']: readonly string[]):
   | ExpiredSession
   | undefined {
@@ -96,7 +96,7 @@ const OUTCOMES: ReadonlySet<unknown> = new Set<SessionOutcome>([
   ...(['in_progress', 'signed_in', 'access_denied', 'failed', 'cancelled'] as const),
 ]);
 
-/** From the reply of `find`. */
+/** Reads the reply of `find`. */
 export function foundOf(
   browserState: string,
   link: Derived,

@@ -89,7 +89,7 @@ export const STATE = {
   exchanging: 'x',
   completed: 'c',
   delivered: 'd',
-  /** With an error that stays until the session expires. */
+  /** Set for a session whose error stays until it expires. */
   failed: 'f',
   cancelled: 'q',
 } as const;
