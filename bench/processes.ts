@@ -1,36 +1,33 @@
 /** The measured processes: how they start, on which core they run, and what they use. Linux with glibc. */
-
 import { dlopen, ptr } from 'bun:ffi';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { FETCHES_AT_ONCE } from '../src/limits.ts';
 import { findFreePort } from '../test/kit/process.ts';
 import type { RedisServer } from '../test/kit/redis/server.ts';
 import { connect, type Ports, signIns } from './load.ts';
-import type { Plan } from './run.ts';
+import type { Plan } from './plan.ts';
 
 export const ROOT = join(import.meta.dir, '..');
-export const temporaryFolder = mkdtempSync(join(tmpdir(), 'sign-in-relay-bench-'));
 
 const children = new Set<Bun.Subprocess>();
 process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL');
-  rmSync(temporaryFolder, { recursive: true });
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-/** Relays and bare handlers have the first core to themselves. The load and Redis share the last. */
+/** Relays have the first core to themselves. The load and Redis share the last. */
 const LAST_CORE = availableParallelism() - 1;
 export const isPinned = LAST_CORE > 0 && Bun.which('taskset') !== null;
 if (isPinned) Bun.spawnSync(['taskset', '-acp', String(LAST_CORE), String(process.pid)]);
 
 export type Env = Readonly<Record<string, string>>;
 
-function launch(command: readonly string[], env: Env = {}, isMeasured = false) {
+function launch(command: readonly string[], env: Env) {
   // The kernel ends the process with this one, however this one ends.
   const wrapper = Bun.which('setpriv') === null ? [] : ['setpriv', '--pdeathsig', 'KILL', '--'];
-  if (isMeasured && isPinned) wrapper.push('taskset', '-c', '0');
+  if (isPinned) wrapper.push('taskset', '-c', '0');
   const child = Bun.spawn([...wrapper, ...command], {
     env: { PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH ?? ''}`, ...env },
     cwd: ROOT,
@@ -79,29 +76,24 @@ export function providerEnv(origin: string) {
 const FROM_SOURCE = 'bun src/cli/main.ts';
 
 /** As bin/sign-in-relay starts the relay, but with this program. Resolves with the first response. */
-export async function startRelay(env: Env, program = FROM_SOURCE) {
+async function startRelay(env: Env, program = FROM_SOURCE) {
   const port = await findFreePort();
-  const beginMs = performance.now();
   const command = `exec env BUN_CONFIG_MAX_HTTP_REQUESTS=${FETCHES_AT_ONCE} ${program}`;
-  const relay = launch(
-    ['/bin/sh', '-c', command],
-    {
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      OAUTH_BASE_URL: `http://127.0.0.1:${port}`,
-      // The load forwards the addresses of its clients, as a proxy does.
-      TRUSTED_PROXY_CIDRS: '127.0.0.1',
-      ...env,
-    },
-    true,
-  );
+  const relay = launch(['/bin/sh', '-c', command], {
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    OAUTH_BASE_URL: `http://127.0.0.1:${port}`,
+    // The load forwards the addresses of its clients, as a proxy does.
+    TRUSTED_PROXY_CIDRS: '127.0.0.1',
+    ...env,
+  });
   const connection = await untilConnected(port);
   await connection.send({ path: '/health' });
   connection.close();
-  return { ...relay, port, startedInMs: performance.now() - beginMs };
+  return { ...relay, port };
 }
 
-export type Column = 'bare handlers' | 'memory' | 'Redis, one relay' | 'Redis, two relays';
+export type Column = 'memory' | 'Redis, one relay' | 'Redis, two relays';
 
 /** A relay with each store. */
 export const relayColumns = ({ redis }: Bench): Column[] =>
@@ -122,7 +114,7 @@ export async function start(
   bench: Bench,
   column: Column,
   settings: Env = {},
-  program = column === 'bare handlers' ? 'bun bench/bare.ts' : FROM_SOURCE,
+  program?: string,
 ): Promise<Target> {
   const isTwo = column === 'Redis, two relays';
   const redis = { REDIS_URL: bench.redis?.url ?? '', REDIS_PREFIX: isTwo ? 'two:' : 'one:' };

@@ -1,8 +1,7 @@
 /**
- * How many objects a relay has on its heap: those left after a collection, or,
- * where nothing is ever collected, all there ever were. Resident memory says
- * little of either, because the runtime frees garbage when it likes. The first
- * part of this file is loaded into the relay.
+ * How many objects a relay has on its heap after a collection. Resident memory says little of
+ * it, because the runtime frees garbage when it likes. The first part of this file is loaded
+ * into the relay.
  */
 import { heapStats } from 'bun:jsc';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,11 +10,11 @@ import { join } from 'node:path';
 import { pollUntil } from './wait.ts';
 
 const SIGNAL = 'SIGUSR2';
-const { HEAP_COUNT, BUN_JSC_useGC } = process.env;
+const { HEAP_COUNT } = process.env;
 
 if (HEAP_COUNT !== undefined) {
   process.on(SIGNAL, () => {
-    if (BUN_JSC_useGC !== '0') Bun.gc(true);
+    Bun.gc(true);
     const counts = Object.values(heapStats().objectTypeCounts);
     const objects = counts.reduce((sum, count) => sum + count, 0);
     // Renamed when complete, so that a reader never sees a part of it.
@@ -24,16 +23,12 @@ if (HEAP_COUNT !== undefined) {
   });
 }
 
-export function createHeapCount({ collects }: { readonly collects: boolean }) {
+export function createHeapCount() {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-heap-'));
   const path = join(folder, 'objects');
   return {
     /** For the relay's environment. */
-    env: {
-      BUN_OPTIONS: `--preload ${import.meta.path}`,
-      HEAP_COUNT: path,
-      ...(!collects && { BUN_JSC_useGC: '0' }),
-    },
+    env: { BUN_OPTIONS: `--preload ${import.meta.path}`, HEAP_COUNT: path },
     async countObjects(pid: number): Promise<number> {
       process.kill(pid, SIGNAL);
       await pollUntil('the objects are counted', () => existsSync(path));

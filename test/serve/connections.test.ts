@@ -194,7 +194,7 @@ describe('memory', () => {
   const ALLOWED_BYTES = (ROUNDS - WARM_UP) * POLLS * 1_000;
 
   test(`nothing is kept of ${ROUNDS} times ${POLLS} polls, half of which are answered and half left`, async () => {
-    using heap = createHeapCount({ collects: true });
+    using heap = createHeapCount();
     const own = await startOne({ ...heap.env });
     async function parkAndRelease(): Promise<void> {
       const sessions = await Promise.all(Array.from({ length: SESSIONS }, () => start(own)));
