@@ -44,15 +44,6 @@ interface Own {
   readonly codePath: string;
 }
 
-const post = (path: string, body: string, more: Partial<Request> = {}): Request => ({
-  method: 'POST',
-  path,
-  body,
-  ...more,
-});
-const postJson = (path: string, json: object) =>
-  post(path, JSON.stringify(json), { type: JSON_TYPE });
-
 interface Kind {
   /** Endpoint and request. */
   readonly row: string;
@@ -122,48 +113,61 @@ const KINDS: Kind[] = [
     row: '`/auth/start`: a name and a code, 31 forged hops',
     boundedBy: BY_START,
     status: 200,
-    // 512 bytes, which is all that is read.
-    request: () =>
-      post(
-        '/auth/start',
-        `{"service":"mal","code":true,"device":"${'a\\u0301'.repeat(67)}"}`.padEnd(512),
-        { hops: FORGED_HOPS },
-      ),
+    request: () => ({
+      method: 'POST',
+      path: '/auth/start',
+      // 512 bytes, which is all that is read.
+      body: `{"service":"mal","code":true,"device":"${'a\\u0301'.repeat(67)}"}`.padEnd(512),
+      hops: FORGED_HOPS,
+    }),
   },
   {
     row: '`/oauth2/<service>/device_authorization`: 31 forged hops',
     boundedBy: BY_START,
     status: 200,
-    request: () =>
-      post('/oauth2/mal/device_authorization', `client_id=x&${'a&'.repeat(BODY / 2 - 10)}`, {
-        hops: FORGED_HOPS,
-      }),
+    request: () => ({
+      method: 'POST',
+      path: '/oauth2/mal/device_authorization',
+      body: `client_id=x&${'a&'.repeat(BODY / 2 - 10)}`,
+      hops: FORGED_HOPS,
+    }),
   },
   {
     row: '`/oauth2/<service>/token`: nested JSON of 16 KB',
     boundedBy: BY_PROXY,
     status: 400,
-    request: () =>
-      post('/oauth2/mal/token', `${'{"a":'.padEnd(BODY / 2, '[').padEnd(BODY, ']')}}`, {
-        type: JSON_TYPE,
-      }),
+    request: () => ({
+      method: 'POST',
+      path: '/oauth2/mal/token',
+      body: `${'{"a":'.padEnd(BODY / 2, '[').padEnd(BODY, ']')}}`,
+      type: JSON_TYPE,
+    }),
   },
   {
     row: '`/refresh`: a token of 15,000 characters',
     boundedBy: `10, then 1 in 2 s an address; ${BY_PROVIDER_REQUESTS}`,
     status: 200,
-    request: () => postJson('/refresh', { service: 'mal', refreshToken: newToken() }),
+    request: () => ({
+      method: 'POST',
+      path: '/refresh',
+      body: JSON.stringify({ service: 'mal', refreshToken: newToken() }),
+      type: JSON_TYPE,
+    }),
   },
   {
     row: '`/revoke`, `/oauth2/<service>/revoke`: two tokens of 7,500 characters',
     boundedBy: `10, then 1 in 2 s an address; ${BY_PROVIDER_REQUESTS}`,
     status: 200,
-    request: () =>
-      postJson('/revoke', {
+    request: () => ({
+      method: 'POST',
+      path: '/revoke',
+      body: JSON.stringify({
         service: 'mal',
         refreshToken: newToken(LONG / 2),
         accessToken: newToken(LONG / 2),
       }),
+      type: JSON_TYPE,
+    }),
   },
   {
     row: '`/qr/<file>`: PNG of 1,000 pixels',
@@ -248,7 +252,7 @@ const HELD_KINDS: HeldKind[] = [
   {
     row: '16 KB of a body without an end, for 10 s',
     boundedBy: BY_PROXY,
-    text: () => encode(post('/refresh', 'x'.repeat(BODY))).slice(0, -1),
+    text: () => encode({ method: 'POST', path: '/refresh', body: 'x'.repeat(BODY) }).slice(0, -1),
   },
   {
     row: 'a poll with 15 KB of headers, for `POLL_SECONDS`',
@@ -259,7 +263,13 @@ const HELD_KINDS: HeldKind[] = [
   {
     row: 'a refresh of 16 KB at a provider that hangs, for 15 s',
     boundedBy: BY_PROVIDER_REQUESTS,
-    text: () => encode(postJson('/refresh', { service: 'anilist', refreshToken: newToken() })),
+    text: () =>
+      encode({
+        method: 'POST',
+        path: '/refresh',
+        body: JSON.stringify({ service: 'anilist', refreshToken: newToken() }),
+        type: JSON_TYPE,
+      }),
   },
 ];
 

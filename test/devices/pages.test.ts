@@ -1,7 +1,8 @@
-/** docs/devices leads to each program, and says truly which of them the tests run. */
+/** docs/devices leads to each program, and says truly which of them the tests run. What is checked without being run. */
 import { expect, test } from 'bun:test';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'acorn';
 import { ROOT } from '../kit/relay.ts';
 import { PLATFORMS } from './support/platforms.ts';
 
@@ -34,10 +35,17 @@ test('the index lists every page, and says of those alone that are run that they
   }
 });
 
-test.each([...guides, 'README.md', '../migrating.md'])('the links of %s lead somewhere', (name) => {
-  const links = [...read(name).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, link = '']) => link);
-  const broken = links.filter(
-    (link) => !link.startsWith('https://') && !existsSync(join(PAGES, dirname(name), link)),
-  );
-  expect(broken).toEqual([]);
+test('the program for web TVs is ES5', () => {
+  const program = readFileSync(join(ROOT, 'examples/devices/web-tv/sign-in.js'), 'utf8');
+  expect(() => parse(program, { ecmaVersion: 5 })).not.toThrow();
+});
+
+// Neither is run here. The clock rule: docs/devices/README.md "The rules that all of them follow".
+test.each([
+  ['tvos/RelaySignIn.swift', 'ContinuousClock', /\bDate\b/],
+  ['flutter/relay_sign_in.dart', 'Stopwatch', /\bDateTime\b/],
+])('%s counts with %s and not with a clock that may be set', (program, clock, settable) => {
+  const source = readFileSync(join(ROOT, 'examples/devices', program), 'utf8');
+  expect(source).toContain(clock);
+  expect(source).not.toMatch(settable);
 });

@@ -48,16 +48,14 @@ export interface App extends AsyncDisposable {
   tokens(): Promise<Tokens | undefined>;
   /** The permissions of the file with the tokens; undefined where there is no file. */
   mode(): number | undefined;
-  /** As if the tokens had been saved a day from now. Not in a browser. */
-  setClockBack?(): void;
+  /** As if the tokens had been saved a day from now. */
+  setClockBack(): Promise<unknown>;
   /** Its file becomes one of another program. Not in a browser. */
   replaceTokens?(text: string): void;
   /** Another process is about to save, under the name that all programs once had in common. */
   saveElsewhere?(): void;
   /** From now on nothing can be saved. Not before a link is shown. */
   fillStorage(): Promise<unknown>;
-  /** Something can be saved again. Not in a browser. */
-  freeStorage?(): void;
   /** The power failed while tokens were saved: the file is there, and empty. Not in a browser. */
   truncate?(): void;
 }
@@ -102,7 +100,7 @@ export function installProgram(
       return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Tokens) : undefined;
     },
     mode: () => statSync(file).mode & 0o777,
-    setClockBack() {
+    async setClockBack() {
       const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
       const dayInItsUnit = saved.expiresAt > 1e11 ? 86_400_000 : 86_400;
       writeFileSync(file, JSON.stringify({ ...saved, expiresAt: saved.expiresAt + dayInItsUnit }));
@@ -111,9 +109,6 @@ export function installProgram(
     saveElsewhere: () => block(written),
     async fillStorage() {
       for (const path of [file, written]) block(path);
-    },
-    freeStorage() {
-      for (const path of [file, written]) rmSync(path, { recursive: true });
     },
     truncate() {
       writeFileSync(file, '');

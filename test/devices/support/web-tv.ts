@@ -47,8 +47,16 @@ const page = (relayUrl: string, service: string) => `<!doctype html>
     // The television sets its clock.
     var now = Date.now;
     if (event.key === 't') Date.now = function () { return now() + 86400000; };
+    if (event.key === 'b') setClockBack();
     if (event.key === 'f') Storage.prototype.setItem = function () { throw new Error('QuotaExceededError'); };
   });
+  function setClockBack() {
+    Object.keys(localStorage).forEach(function (key) {
+      var saved = JSON.parse(localStorage[key]);
+      saved.expiresAt += 86400000;
+      localStorage[key] = JSON.stringify(saved);
+    });
+  }
   RelaySignIn.tokens(options);
 </script>`;
 
@@ -90,6 +98,7 @@ async function createApp(context: BrowserContext): Promise<App> {
     },
     tokens: async () => saved,
     mode: () => undefined,
+    setClockBack: async () => context.pages()[0]?.keyboard.press('b'),
     fillStorage: () => Promise.all(context.pages().map((tab) => tab.keyboard.press('f'))),
     [Symbol.asyncDispose]: () => context.close(),
   };
