@@ -3,10 +3,10 @@
  * the profiles name, and reports what has moved. CONTRIBUTING.md says what to do then.
  */
 import { printable } from '../src/cli/terminal.ts';
+import type { Fetch } from '../src/providers/config.ts';
 import { type Metadata, readMetadata } from '../src/providers/discovery.ts';
 import { PROFILES } from '../src/providers/known.ts';
 import { OWN_URL, type Profile } from '../src/providers/profile.ts';
-import type { Fetch } from '../src/providers/token-endpoint.ts';
 
 export interface Report {
   /** Lines about what is no longer as a profile says. */

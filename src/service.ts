@@ -17,15 +17,15 @@ import { createSignInLog } from './http/sign-in-log.ts';
 import { CODE_LIMIT_PER_ADDRESS } from './limits.ts';
 import { log, warnOnce } from './log.ts';
 import { type Monitor, NO_MONITOR } from './monitor.ts';
-import { discoverProvider, type ProviderToDiscover } from './providers/discovery.ts';
 import {
   type BlindPolicy,
-  createProvider,
+  type Fetch,
   mayTakeChallenge,
   type ProviderConfig,
-  redirectUriOf,
-} from './providers/provider.ts';
-import { createTokenEndpoint, type Fetch } from './providers/token-endpoint.ts';
+} from './providers/config.ts';
+import { discoverProvider, type ProviderToDiscover } from './providers/discovery.ts';
+import { createProvider, redirectUriOf } from './providers/provider.ts';
+import { createTokenEndpoint } from './providers/token-endpoint.ts';
 import type { RateLimiter, RateLimitPolicy } from './relay/rate-limit.ts';
 import { createRefreshes, type RefreshStore } from './relay/refresh.ts';
 import { createRelay } from './relay/relay.ts';

@@ -2,7 +2,7 @@
 import type { Monitor } from '../monitor.ts';
 import { type Branding, createPages } from '../pages/pages.ts';
 import { createIcon } from '../pages/style.ts';
-import type { BlindPolicy } from '../providers/provider.ts';
+import type { BlindPolicy } from '../providers/config.ts';
 import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
 import type { Refreshes } from '../relay/refresh.ts';
 import type { Relay } from '../relay/relay.ts';

@@ -5,9 +5,14 @@
  */
 import { readAtMost } from '../body.ts';
 import { DISCOVERY_BYTES, DISCOVERY_TIMEOUT_MS } from '../limits.ts';
+import type {
+  ClientAuthentication,
+  Fetch,
+  PkceMethod,
+  ProviderConfig,
+  Revocation,
+} from './config.ts';
 import { codeOf } from './connect-problem.ts';
-import type { ClientAuthentication, PkceMethod, ProviderConfig, Revocation } from './provider.ts';
-import type { Fetch } from './token-endpoint.ts';
 import {
   findAuthorizeUrlProblem,
   findRevokeUrlProblem,

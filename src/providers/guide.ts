@@ -1,6 +1,6 @@
 /** Writes the guide to a provider, for `sign-in-relay providers <name>` and the documentation site. */
+import { prefixOf } from './config.ts';
 import { OWN_URL, type Profile } from './profile.ts';
-import { prefixOf } from './provider.ts';
 import { REDIRECT_KINDS } from './redirect-uris.ts';
 import type { Unsupported } from './unsupported.ts';
 

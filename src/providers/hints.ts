@@ -4,7 +4,8 @@
  */
 import { EXCHANGE_TIMEOUT_MS } from '../limits.ts';
 import type { ExpiredStage } from '../relay/session.ts';
-import { type Provider, prefixOf } from './provider.ts';
+import { prefixOf } from './config.ts';
+import type { Provider } from './provider.ts';
 import type { ProviderError, TokenFailure } from './token-endpoint.ts';
 
 export type ProviderFacts = Pick<

@@ -2,7 +2,7 @@
  * The facts about one provider: what the relay sends to it, what an operator has to do before
  * signing in works, and where that was read. profiles/ has one file for each, of at most 45 lines.
  */
-import type { ClientAuthentication, PkceMethod, ProviderQuirks, Revocation } from './provider.ts';
+import type { ClientAuthentication, PkceMethod, ProviderQuirks, Revocation } from './config.ts';
 import type { RedirectKind } from './redirect-uris.ts';
 
 /** Placeholder for the address of a server that people host themselves. */

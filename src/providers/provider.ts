@@ -1,86 +1,25 @@
 /**
- * A provider: its configuration as plain data, and its operations: authorize, exchange, refresh,
- * revoke. All providers share one flow; where they differ, the configuration has a field.
+ * The operations of a provider: authorize, exchange, refresh, revoke. All providers share one
+ * flow; where they differ, the configuration (config.ts) has a field.
  */
 import { hash } from 'node:crypto';
 import type { ExchangeOutcome } from '../relay/relay.ts';
 import type { RevocationOutcome, RevocationScope, TokenKind } from '../relay/revoke.ts';
 import type { CodeResult } from '../relay/session.ts';
 import type { Authorization } from '../relay/store.ts';
-import type { TokenEndpoint, TokenFailure } from './token-endpoint.ts';
-import { formEncode } from './token-endpoint.ts';
-
-/** How the verifier becomes the challenge. RFC 7636 §4.2. */
-export type PkceMethod = 'none' | 'plain' | 'S256';
-
-/** Where the client secret goes in a token request. RFC 6749 §2.3.1. */
-export type ClientAuthentication = 'post' | 'basic';
-
-export interface ProviderConfig {
-  /** The `service` of the protocol, and a path segment of its URLs. */
-  readonly name: string;
-  /** What users see. */
-  readonly displayName: string;
-  readonly authorizeUrl: string;
-  readonly tokenUrl: string;
-  readonly clientId: string;
-  /** Sent only to the token endpoint. */
-  readonly clientSecret?: string;
-  readonly clientAuth: ClientAuthentication;
-  readonly pkce: PkceMethod;
-  /** The `scope` parameter, as sent. Absent: the parameter is not sent. */
-  readonly scope?: string;
-  /** Further parameters for the authorization endpoint, such as `access_type=offline`. */
-  readonly authorizeParams: Readonly<Record<string, string>>;
-  /** How its token endpoint differs from RFC 6749. */
-  readonly quirks?: ProviderQuirks;
-  /** Absent: the provider has none, or none is known. */
-  readonly revocation?: Revocation;
-  /** Where a user removes the app at the provider: a URL, or the way through its settings. */
-  readonly removeAt?: string;
-}
-
-/** The revocation endpoint, and how its requests differ from RFC 7009 §2.1. */
-export interface Revocation {
-  /** May contain `[client id]`, which the relay replaces. */
-  readonly url: string;
-  /** Absent: access and refresh tokens. */
-  readonly takes?: 'access tokens';
-  /** Absent: POST. */
-  readonly method?: 'DELETE';
-  /** Absent: that of token requests. `client_id`: without the secret. `none`: the token suffices. */
-  readonly clientAuth?: ClientAuthentication | 'client_id' | 'none';
-  /** Absent: `token`. `bearer`: in the `Authorization` header, without a body. */
-  readonly tokenIn?: 'access_token' | 'bearer';
-  /** Absent: a form. Trakt's is JSON because all its token requests are. */
-  readonly body?: 'json';
-}
-
-/** What some token endpoints require beyond RFC 6749. */
-export interface ProviderQuirks {
-  /** Token requests are JSON, not a form. Trakt, Notion. */
-  readonly tokenRequest?: 'json';
-  /** A header that contains the client id too. Trakt. */
-  readonly clientIdHeader?: string;
-  /** The `User-Agent` of token requests. Reddit, Shikimori, Bangumi and others. */
-  readonly userAgent?: string;
-  /** A refresh has the redirect URI, as the exchange has. Trakt, Bangumi, GitLab. */
-  readonly refreshesWithRedirectUri?: true;
-}
-
-/** Whether devices may, or must, exchange the code themselves. */
-export type BlindPolicy = 'allow' | 'never' | 'always';
-
-/**
- * Whether a device can exchange the code itself: with its own verifier, and without a client
- * secret. True before discovery, which tells the PKCE method.
- */
-export function mayTakeChallenge({
-  pkce = 'S256',
-  clientSecret,
-}: Partial<Pick<ProviderConfig, 'pkce' | 'clientSecret'>>): boolean {
-  return pkce === 'S256' && clientSecret === undefined;
-}
+import {
+  mayTakeChallenge,
+  type PkceMethod,
+  type ProviderConfig,
+  type Revocation,
+} from './config.ts';
+import { revokeToken } from './revocation.ts';
+import {
+  formEncode,
+  requestTokens,
+  type TokenEndpoint,
+  type TokenFailure,
+} from './token-endpoint.ts';
 
 export interface Provider {
   readonly name: string;
@@ -118,11 +57,6 @@ export interface Provider {
 
 /** Placeholder in the URL of GitHub's revocation endpoint. */
 const CLIENT_ID = '[client id]';
-
-/** The prefix of a provider's settings: `MY_ACME_` for `my-acme`. */
-export function prefixOf(provider: string): string {
-  return `${provider.toUpperCase().replaceAll('-', '_')}_`;
-}
 
 /** The redirect URI, as the operator must register it at the provider. */
 export function redirectUriOf(name: string, baseUrl: string): string {
@@ -189,19 +123,19 @@ export function createProvider(
     exchange(code, verifier) {
       const grant = `grant_type=authorization_code&code=${formEncode(code)}${redirectParameter}`;
       const proof = verifier === undefined ? '' : `&code_verifier=${verifier}`;
-      return tokenEndpoint.request(config, 'exchange', grant + proof);
+      return requestTokens(tokenEndpoint, config, 'exchange', grant + proof);
     },
 
     refresh(refreshToken, narrowerScope) {
       const grant = `grant_type=refresh_token&refresh_token=${formEncode(refreshToken)}`;
       const scopes = narrowerScope === undefined ? '' : `&scope=${formEncode(narrowerScope)}`;
       const redirect = config.quirks?.refreshesWithRedirectUri ? redirectParameter : '';
-      return tokenEndpoint.request(config, 'refresh', grant + scopes + redirect);
+      return requestTokens(tokenEndpoint, config, 'refresh', grant + scopes + redirect);
     },
 
     revoke(token, kind) {
       if (revocation === undefined) throw new Error(`${name} has no revocation endpoint`);
-      return tokenEndpoint.revoke(config, revocation, token, kind);
+      return revokeToken(tokenEndpoint, config, revocation, token, kind);
     },
   };
 }

@@ -1,17 +1,16 @@
 /**
- * Requests to providers' token and revocation endpoints: their number at a time, their connections, and their
- * responses, which are not trusted.
+ * Requests to providers' token endpoints, and what revocations (revocation.ts) share with them:
+ * the number of requests at a time, their connections, and that no response is trusted.
  */
 import { Buffer } from 'node:buffer';
 import { readAtMost } from '../body.ts';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
 import type { Monitor, UpstreamOutcome } from '../monitor.ts';
 import type { ExchangeOutcome } from '../relay/relay.ts';
-import type { RevocationOutcome, TokenKind } from '../relay/revoke.ts';
 import type { TokenResult } from '../relay/session.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
+import type { Fetch, ProviderConfig, ProviderQuirks } from './config.ts';
 import { type ConnectProblem, codeOf, describeConnectProblem } from './connect-problem.ts';
-import type { ProviderConfig, ProviderQuirks, Revocation } from './provider.ts';
 
 /** One provider may use a quarter of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
 export const PROVIDER_SHARES = 4;
@@ -19,20 +18,14 @@ export const PROVIDER_SHARES = 4;
 /** Of the requests that the runtime sends at once, this many are for discovery. */
 export const RESERVED_FOR_DISCOVERY = 16;
 
-/** A request to a provider. No redirect is followed, and each has a deadline. */
-export interface FetchInit {
-  readonly method?: 'POST' | 'DELETE';
-  readonly headers?: Readonly<Record<string, string>>;
+export interface TokenRequest {
+  readonly url: string;
+  readonly method: 'POST' | 'DELETE';
+  readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  readonly redirect: 'manual';
-  /** False: over a connection of its own. */
-  readonly keepalive?: boolean;
-  readonly signal: AbortSignal;
+  /** For the metrics. */
+  readonly kind: 'exchange' | 'refresh' | 'revoke';
 }
-
-type TokenRequest = Pick<FetchInit, 'method' | 'headers' | 'body'>;
-
-export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 
 /** Why there are no tokens, or why a token was not revoked. Safe to log, and to tell a device. */
 export interface TokenFailure {
@@ -52,22 +45,15 @@ export interface TokenEndpoint {
   reserve(provider: string): boolean;
   release(provider: string): void;
   /**
-   * Sends a grant (RFC 6749 §4.1.3, §6) and the client's authentication, once. Follows no
-   * redirect. Takes little more than EXCHANGE_TIMEOUT_MS, to the last byte of the response.
-   * Never rejects: an error of fetch may contain secrets.
+   * Sends one request, follows no redirect, and returns the response as `parse` reads it, or why
+   * there is none. Takes at most EXCHANGE_TIMEOUT_MS, to the last byte of the response. Never
+   * rejects: an error of fetch may contain secrets.
    */
-  request(
+  send<Outcome extends { readonly ok: true } | Failed>(
     provider: ProviderConfig,
-    kind: 'exchange' | 'refresh',
-    grant: string,
-  ): Promise<ExchangeOutcome<TokenFailure>>;
-  /** The same for a revocation (RFC 7009 §2.1). */
-  revoke(
-    provider: ProviderConfig,
-    revocation: Revocation,
-    token: string,
-    kind: TokenKind | undefined,
-  ): Promise<RevocationOutcome<TokenFailure>>;
+    request: TokenRequest,
+    parse: (status: number, text: string | undefined) => Outcome,
+  ): Promise<Outcome | Failed>;
 }
 
 export interface TokenEndpointOptions {
@@ -91,12 +77,11 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
    * connection. This loses nothing, although a code can be spent only once: if the first
    * request did arrive, its response is lost and the second request is refused. The result is
    * `exchange_failed`, as it would be without the repeat. A revocation does no harm twice.
-   * Never repeated: a request to an
-   * endpoint that has not responded before, one with a partial response, and one with a
-   * connection of its own.
+   * Never repeated: a request to an endpoint that has not responded before, one with a partial
+   * response, and one with a connection of its own.
    */
   const answered = new Set<string>();
-  const timeouts = createTimeouts(clock);
+  const deadlines = createDeadlineQueue(clock, EXCHANGE_TIMEOUT_MS);
   const maxInProgress = Math.max(
     1,
     Math.min(UPSTREAM_REQUESTS, options.fetchesAtOnce - RESERVED_FOR_DISCOVERY),
@@ -105,31 +90,24 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
   const inProgress = new Map<string, number>();
   let allInProgress = 0;
 
-  /** Returns the response as `parse` reads it, or why there is none. */
-  async function send<Outcome>(
+  async function fetchWithRepeat(
     url: string,
-    request: TokenRequest,
-    parse: (status: number, text: string | undefined) => Outcome,
-  ): Promise<Outcome | Failed> {
-    const timeout = timeouts.begin();
-    const { signal } = timeout;
+    request: Pick<TokenRequest, 'method' | 'headers' | 'body'>,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    // Bun's fetch obeys `keepalive`, Node's this header.
+    const headers = keepAlive ? request.headers : { ...request.headers, Connection: 'close' };
     // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
-    const init: FetchInit = { ...request, keepalive: keepAlive, redirect: 'manual', signal };
+    const init = { ...request, headers, keepalive: keepAlive, redirect: 'manual', signal } as const;
+    let response: Response;
     try {
-      let response: Response;
-      try {
-        response = await fetch(url, init);
-      } catch (error) {
-        if (!keepAlive || !answered.has(url) || !isReset(error)) throw error;
-        response = await fetch(url, { ...init, keepalive: false });
-      }
-      answered.add(url);
-      return parse(response.status, await readText(response));
+      response = await fetch(url, init);
     } catch (error) {
-      return failed(describeFailure(error, signal));
-    } finally {
-      timeouts.end(timeout);
+      if (!keepAlive || !answered.has(url) || !RESETS.has(codeOf(error))) throw error;
+      response = await fetch(url, { ...init, keepalive: false });
     }
+    answered.add(url);
+    return response;
   }
 
   return {
@@ -149,35 +127,51 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
       allInProgress -= 1;
     },
 
-    async request(provider, kind, grant) {
+    async send(provider, { url, kind, ...request }, parse) {
       const startedAtMs = clock.now();
-      const init = {
-        method: 'POST',
-        headers: headersFor(provider, keepAlive),
-        body: encodeBody(provider, grant + credentialsInBody(provider)),
-      } as const;
-      const outcome = await send(provider.tokenUrl, init, parseResponse);
-      const counted = outcome.ok ? 'granted' : reasonOf(outcome.failure);
-      monitor.answered(provider.name, kind, counted, clock.now() - startedAtMs);
-      return outcome;
-    },
-
-    async revoke(provider, revocation, token, kind) {
-      const startedAtMs = clock.now();
-      const init = createRevocationRequest(provider, revocation, token, kind, keepAlive);
-      const outcome = await send(revocation.url, init, (status, text) =>
-        parseRevocation(revocation, status, text),
-      );
-      const counted = outcome.ok ? 'revoked' : reasonOf(outcome.failure);
-      monitor.answered(provider.name, 'revoke', counted, clock.now() - startedAtMs);
+      const controller = new AbortController();
+      const deadline: Deadline = { dueAtMs: 0, onDue: () => controller.abort() };
+      deadlines.add(deadline);
+      let outcome: ReturnType<typeof parse> | Failed;
+      try {
+        const response = await fetchWithRepeat(url, request, controller.signal);
+        outcome = parse(response.status, await readText(response));
+      } catch (error) {
+        outcome = failed(describeFailure(error, controller.signal));
+      } finally {
+        deadlines.cancel(deadline);
+      }
+      const tookMs = clock.now() - startedAtMs;
+      monitor.answered(provider.name, kind, describeOutcome(kind, outcome), tookMs);
       return outcome;
     },
   };
 }
 
+/** Sends a grant (RFC 6749 §4.1.3, §6) and the client's authentication, once. Never rejects. */
+export function requestTokens(
+  { send }: TokenEndpoint,
+  provider: ProviderConfig,
+  kind: 'exchange' | 'refresh',
+  grant: string,
+): Promise<ExchangeOutcome<TokenFailure>> {
+  const request = {
+    url: provider.tokenUrl,
+    kind,
+    method: 'POST',
+    headers: headersFor(provider),
+    body: encodeBody(provider, grant + credentialsInBody(provider)),
+  } as const;
+  return send(provider, request, parseResponse);
+}
+
 /** For the metrics: the error that a device gets, if the provider decided; otherwise why it did not. */
-function reasonOf({ refusal, reason }: TokenFailure): UpstreamOutcome {
-  return refusal ?? reason;
+function describeOutcome(
+  kind: TokenRequest['kind'],
+  outcome: { readonly ok: true } | Failed,
+): UpstreamOutcome {
+  if (!outcome.ok) return outcome.failure.refusal ?? outcome.failure.reason;
+  return kind === 'revoke' ? 'revoked' : 'granted';
 }
 
 function describeFailure(error: unknown, { aborted }: AbortSignal): TokenFailure {
@@ -185,48 +179,6 @@ function describeFailure(error: unknown, { aborted }: AbortSignal): TokenFailure
   // The body does not match its Content-Encoding.
   if (/^(Z_|ERR__ERROR_)/.test(codeOf(error))) return { reason: 'not_json' };
   return { reason: 'unreachable', ...describeConnectProblem(error) };
-}
-
-/**
- * Requests that begin within TIMEOUT_SHARED_MS share a signal, because one for each request
- * would cost more than handling its response. So a request is aborted after
- * EXCHANGE_TIMEOUT_MS, or up to TIMEOUT_SHARED_MS later.
- */
-function createTimeouts(clock: Clock) {
-  const deadlines = createDeadlineQueue(clock, EXCHANGE_TIMEOUT_MS + TIMEOUT_SHARED_MS);
-  let current = new SharedTimeout();
-  return {
-    begin(): SharedTimeout {
-      const untilMs = current.dueAtMs - EXCHANGE_TIMEOUT_MS;
-      if (current.requests === 0 || clock.now() > untilMs) {
-        current = new SharedTimeout();
-        deadlines.add(current);
-      }
-      current.requests += 1;
-      return current;
-    },
-    end(timeout: SharedTimeout): void {
-      timeout.requests -= 1;
-      if (timeout.requests === 0) deadlines.cancel(timeout);
-    },
-  };
-}
-
-const TIMEOUT_SHARED_MS = 250;
-
-class SharedTimeout extends AbortController implements Deadline {
-  /** Set when it is added. */
-  dueAtMs = 0;
-  /** In progress. */
-  requests = 0;
-
-  onDue(): void {
-    this.abort();
-  }
-}
-
-function isReset(error: unknown): boolean {
-  return RESETS.has(codeOf(error));
 }
 
 const RESETS: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
@@ -239,13 +191,9 @@ const HEADERS = {
   'Accept-Encoding': 'identity',
 } as const;
 
-/** Bun's fetch obeys `keepalive`, Node's this header. */
-const CLOSING_HEADERS = { ...HEADERS, Connection: 'close' } as const;
-
-function headersFor(provider: ProviderConfig, keepAlive: boolean): Record<string, string> {
-  const headers = keepAlive ? HEADERS : CLOSING_HEADERS;
+export function headersFor(provider: ProviderConfig): Record<string, string> {
   return {
-    ...headers,
+    ...HEADERS,
     ...(usesBasic(provider) && { Authorization: basicFor(provider) }),
     ...(provider.quirks && headersForQuirks(provider.quirks, provider.clientId)),
   };
@@ -260,7 +208,7 @@ function headersForQuirks(quirks: ProviderQuirks, clientId: string): Record<stri
   };
 }
 
-function encodeBody({ quirks }: ProviderConfig, form: string): string {
+export function encodeBody({ quirks }: ProviderConfig, form: string): string {
   if (quirks?.tokenRequest !== 'json') return form;
   return JSON.stringify(Object.fromEntries(new URLSearchParams(form)));
 }
@@ -270,7 +218,7 @@ function usesBasic({ clientAuth, clientSecret }: ProviderConfig): boolean {
   return clientAuth === 'basic' && clientSecret !== undefined;
 }
 
-function credentialsInBody(provider: ProviderConfig): string {
+export function credentialsInBody(provider: ProviderConfig): string {
   if (usesBasic(provider)) return '';
   const id = `&client_id=${formEncode(provider.clientId)}`;
   if (provider.clientSecret === undefined) return id;
@@ -287,42 +235,6 @@ function basicFor({ clientId, clientSecret = '' }: ProviderConfig): string {
 export function formEncode(text: string): string {
   // Most codes and ids have nothing to encode.
   return /^[\w*.-]*$/.test(text) ? text : new URLSearchParams([['', text]]).toString().slice(1);
-}
-
-function createRevocationRequest(
-  provider: ProviderConfig,
-  revocation: Revocation,
-  token: string,
-  kind: TokenKind | undefined,
-  keepAlive: boolean,
-): TokenRequest {
-  const { clientAuth = provider.clientAuth, tokenIn, takes, body } = revocation;
-  const method = revocation.method ?? 'POST';
-  const client = asClient(provider, clientAuth, body);
-  const headers = headersFor(client, keepAlive);
-  if (tokenIn === 'bearer') {
-    // Dropbox refuses a content type without a body.
-    const { 'Content-Type': _, ...others } = headers;
-    return { method, headers: { ...others, Authorization: `Bearer ${token}` } };
-  }
-  // The others know no such parameter.
-  const takesHint = kind !== undefined && takes === undefined && clientAuth !== 'none';
-  const hint = takesHint ? `&token_type_hint=${kind}` : '';
-  const credentials = clientAuth === 'none' ? '' : credentialsInBody(client);
-  const form = `${tokenIn ?? 'token'}=${formEncode(token)}${hint}${credentials}`;
-  return { method, headers, body: encodeBody(client, form) };
-}
-
-/** The client as a revocation endpoint wants to see it. */
-function asClient(
-  { clientSecret, ...provider }: ProviderConfig,
-  clientAuth: NonNullable<Revocation['clientAuth']>,
-  tokenRequest: Revocation['body'],
-): ProviderConfig {
-  const withBody = tokenRequest && { quirks: { ...provider.quirks, tokenRequest } };
-  if (clientAuth === 'client_id' || clientAuth === 'none') return { ...provider, ...withBody };
-  const withSecret = clientSecret !== undefined && { clientSecret };
-  return { ...provider, ...withBody, ...withSecret, clientAuth };
 }
 
 /** Undefined when it is longer than TOKEN_RESPONSE_BYTES. */
@@ -343,43 +255,20 @@ function parseResponse(status: number, text: string | undefined): ExchangeOutcom
   const json = text === undefined ? undefined : parseObject(text);
   const tokens = status === 200 && json !== undefined ? parseTokens(json) : undefined;
   if (tokens !== undefined) return { ok: true, tokens };
-  const providerError = TOKEN_ERRORS.find((error) => error === json?.error);
-  const refusal = findRefusal(status, json, providerError);
-  const details = { ...(providerError && { providerError }), ...(refusal && { refusal }) };
+  const details = describeErrors(status, json);
   if (status !== 200) return failed({ reason: 'status', status, ...details });
   if (text === undefined) return failed({ reason: 'too_large' });
   return failed({ reason: json === undefined ? 'not_json' : 'no_token', ...details });
 }
 
-/** RFC 7009 §2.2: what the body of a success says does not matter. Some report an error with 200. */
-function parseRevocation(
-  revocation: Revocation,
-  status: number,
-  text: string | undefined,
-): RevocationOutcome<TokenFailure> {
-  const json = text === undefined ? undefined : parseObject(text);
-  const providerError = TOKEN_ERRORS.find((error) => error === json?.error);
-  const refusal = findRefusal(status, json, providerError);
-  if (refusal === 'invalid_grant' || isUnknownToken(revocation, status, json)) {
-    return { ok: true, wasKnown: false };
-  }
-  if (status >= 200 && status < 300 && !json?.error) return { ok: true, wasKnown: true };
-  const details = { ...(providerError && { providerError }), ...(refusal && { refusal }) };
-  return failed({ reason: 'status', status, ...details });
-}
-
-/** A provider that follows RFC 7009 §2.2 answers 200 instead. */
-function isUnknownToken(
-  { method, clientAuth, tokenIn }: Revocation,
+/** What the provider's own error is, and which one a device gets. */
+export function describeErrors(
   status: number,
   json: Record<string, unknown> = {},
-): boolean {
-  // Google; Twitch.
-  if (json.error === 'invalid_token') return true;
-  if (status === 400 && json.message === 'Invalid token') return true;
-  // Without client authentication a 401 is about the token.
-  if (status === 401) return clientAuth === 'none' || tokenIn === 'bearer';
-  return status === 404 && method === 'DELETE';
+): Pick<TokenFailure, 'providerError' | 'refusal'> {
+  const providerError = TOKEN_ERRORS.find((error) => error === json.error);
+  const refusal = findRefusal(status, json, providerError);
+  return { ...(providerError && { providerError }), ...(refusal && { refusal }) };
 }
 
 /**
@@ -389,7 +278,7 @@ function isUnknownToken(
  */
 function findRefusal(
   status: number,
-  json: Record<string, unknown> = {},
+  json: Record<string, unknown>,
   providerError: ProviderError | undefined,
 ): ProviderError | undefined {
   if (status >= 500 || status === 429) return undefined;
@@ -454,7 +343,7 @@ function isFilled(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
+export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -464,12 +353,12 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-interface Failed {
+export interface Failed {
   readonly ok: false;
   readonly failure: TokenFailure;
 }
 
-function failed(failure: TokenFailure): Failed {
+export function failed(failure: TokenFailure): Failed {
   return { ok: false, failure };
 }
 

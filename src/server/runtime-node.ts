@@ -1,6 +1,6 @@
 /** The relay on Node, with the adapter of Hono between node:http and a fetch handler. */
 import { Buffer } from 'node:buffer';
-import { once, setMaxListeners } from 'node:events';
+import { once } from 'node:events';
 import {
   type ClientRequest,
   createServer,
@@ -16,7 +16,7 @@ import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-
 import { refuse } from '../http/responses.ts';
 import { HEADERS_CHECK_MS, HEADERS_DEADLINE_MS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
-import type { FetchInit } from '../providers/token-endpoint.ts';
+import type { FetchInit } from '../providers/config.ts';
 import { decode } from './decode.ts';
 import type { Listener, ListenOptions, Runtime } from './runtime.ts';
 
@@ -34,8 +34,6 @@ function fetch(url: string, init: FetchInit): Promise<Response> {
   const isTls = /^https:/i.test(url);
   const request = isTls ? tlsRequest : httpRequest;
   const kept = isTls ? tlsAgent : httpAgent;
-  // Requests share signals (providers/token-endpoint.ts). Node would warn of the eleventh.
-  setMaxListeners(0, signal);
   return new Promise((resolve, reject) => {
     const sent = request(url, {
       method,

@@ -1,6 +1,6 @@
 /** What the relay needs of the program that runs it. Implemented by runtime-bun.ts and runtime-node.ts. */
 import type { HandleRequest } from '../http/app.ts';
-import type { Fetch } from '../providers/token-endpoint.ts';
+import type { Fetch } from '../providers/config.ts';
 
 export interface Runtime {
   /** Its name and version. */

@@ -1,7 +1,7 @@
 /** What is allowed but rarely intended: warnings at a start. */
+import { prefixOf } from '../providers/config.ts';
 import { PROFILES } from '../providers/known.ts';
 import type { Profile } from '../providers/profile.ts';
-import { prefixOf } from '../providers/provider.ts';
 import { isLoopback } from '../providers/url.ts';
 import type { Settings } from './index.ts';
 import { findOtherBaseUrls } from './misspelt.ts';

@@ -1,12 +1,12 @@
 /** Reads the environment into checked settings, or a list of everything that is wrong with it. */
 import type { Branding } from '../pages/pages.ts';
-import type { ProviderToDiscover } from '../providers/discovery.ts';
 import {
   type BlindPolicy,
   mayTakeChallenge,
   type ProviderConfig,
   prefixOf,
-} from '../providers/provider.ts';
+} from '../providers/config.ts';
+import type { ProviderToDiscover } from '../providers/discovery.ts';
 import type { RedisTarget } from '../stores/redis/url.ts';
 import { RELAY_CHECKS } from './checks.ts';
 import { warnOfHazards } from './hazards.ts';

@@ -4,9 +4,9 @@
  * HOST, or beginning with GITHUB_ or GOOGLE_.
  */
 import { distance } from 'fastest-levenshtein';
+import { prefixOf } from '../providers/config.ts';
 import { DEFAULT_NAMES, PROFILES } from '../providers/known.ts';
 import type { Profile } from '../providers/profile.ts';
-import { prefixOf } from '../providers/provider.ts';
 import { parseUrl } from '../providers/url.ts';
 import { PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';

@@ -1,9 +1,8 @@
 /** Combines the settings of a listed provider with its profile: a provider to use, or one to discover by its issuer. */
-
+import { type ProviderConfig, prefixOf, type Revocation } from '../providers/config.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
 import { PROFILES } from '../providers/known.ts';
 import { OWN_URL, type Profile } from '../providers/profile.ts';
-import { type ProviderConfig, prefixOf, type Revocation } from '../providers/provider.ts';
 import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
 import { UNSUPPORTED } from '../providers/unsupported.ts';
 import { findUrlProblem } from '../providers/url.ts';

@@ -1,6 +1,6 @@
 /** Sign-ins with a `challenge`: the device exchanges the code itself (docs/extensions.md "Blind sign-ins"), in what the conformance suite cannot see. */
 import { describe, expect, test } from 'bun:test';
-import type { ProviderConfig } from '../../src/providers/provider.ts';
+import type { ProviderConfig } from '../../src/providers/config.ts';
 import {
   DEVICE_CODE_GRANT,
   poll,

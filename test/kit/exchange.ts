@@ -1,6 +1,7 @@
 /** The relay's own token request, with the fetch that it has in production. */
 import { NO_MONITOR } from '../../src/monitor.ts';
-import { createProvider, type ProviderConfig } from '../../src/providers/provider.ts';
+import type { ProviderConfig } from '../../src/providers/config.ts';
+import { createProvider } from '../../src/providers/provider.ts';
 import { createTokenEndpoint } from '../../src/providers/token-endpoint.ts';
 import { systemClock } from '../../src/relay/time.ts';
 import { bun } from '../../src/server/runtime-bun.ts';

@@ -1,7 +1,7 @@
 /** Signing out: `POST /revoke` and RFC 7009 (docs/extensions.md "Signing out", docs/device-grant.md "Signing out"), in what the conformance suite cannot see. */
 import { describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
-import type { ProviderConfig } from '../../src/providers/provider.ts';
+import type { ProviderConfig } from '../../src/providers/config.ts';
 import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
 import { isPending, runTurns } from '../kit/clock.ts';
 import { plantSecret } from '../kit/secrets.ts';

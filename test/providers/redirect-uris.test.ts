@@ -1,9 +1,9 @@
 /** Which redirect URIs a provider refuses, named for the base URL at hand. */
 import { describe, expect, test } from 'bun:test';
+import { prefixOf } from '../../src/providers/config.ts';
 import { writeGuide } from '../../src/providers/guide.ts';
 import { PROFILES } from '../../src/providers/known.ts';
 import type { Profile } from '../../src/providers/profile.ts';
-import { prefixOf } from '../../src/providers/provider.ts';
 import { REDIRECT_KINDS, redirectKindsOf } from '../../src/providers/redirect-uris.ts';
 import { readSettings } from '../../src/settings/index.ts';
 

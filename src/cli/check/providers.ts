@@ -1,20 +1,12 @@
 /** The providers: what to register there, whether their endpoints answer, and whether they accept the client. */
 import { randomBytes } from 'node:crypto';
 import { NO_MONITOR } from '../../monitor.ts';
+import { type Fetch, type ProviderConfig, prefixOf } from '../../providers/config.ts';
 import { describeConnectProblem } from '../../providers/connect-problem.ts';
 import { discoverProvider, type ProviderToDiscover } from '../../providers/discovery.ts';
 import { hintForTokenFailure } from '../../providers/hints.ts';
-import {
-  createProvider,
-  type ProviderConfig,
-  prefixOf,
-  redirectUriOf,
-} from '../../providers/provider.ts';
-import {
-  createTokenEndpoint,
-  type Fetch,
-  type TokenFailure,
-} from '../../providers/token-endpoint.ts';
+import { createProvider, redirectUriOf } from '../../providers/provider.ts';
+import { createTokenEndpoint, type TokenFailure } from '../../providers/token-endpoint.ts';
 import { createVerifier } from '../../relay/secrets.ts';
 import { systemClock } from '../../relay/time.ts';
 import type { EnabledSettings } from '../../settings/index.ts';

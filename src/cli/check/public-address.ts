@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { readAtMost } from '../../body.ts';
 import { createFindClientAddress } from '../../http/client-address.ts';
+import type { Fetch, FetchInit } from '../../providers/config.ts';
 import { codeOf, describeConnectProblem } from '../../providers/connect-problem.ts';
-import type { Fetch, FetchInit } from '../../providers/token-endpoint.ts';
 import { isLoopback } from '../../providers/url.ts';
 import { describeListenFailure } from '../../server/listen.ts';
 import type { Runtime } from '../../server/runtime.ts';

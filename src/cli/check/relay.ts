@@ -1,7 +1,7 @@
 /** `sign-in-relay check --relay URL`: any relay from outside, without its settings. */
+import type { Fetch } from '../../providers/config.ts';
 import { describeConnectProblem } from '../../providers/connect-problem.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
-import type { Fetch } from '../../providers/token-endpoint.ts';
 import { hasUserInfo, isLoopback, parseUrl } from '../../providers/url.ts';
 import { withoutTrailingSlashes } from '../../settings/checks.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';

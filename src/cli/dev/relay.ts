@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { HandleRequest } from '../../http/app.ts';
 import type { Peers } from '../../http/request.ts';
 import { refuse } from '../../http/responses.ts';
-import type { Fetch } from '../../providers/token-endpoint.ts';
+import type { Fetch } from '../../providers/config.ts';
 import { systemClock } from '../../relay/time.ts';
 import { createService, type Service, type Stores } from '../../service.ts';
 import { describeFaults, readSettings, type Settings } from '../../settings/index.ts';

@@ -3,7 +3,8 @@
  * The device grant (device-grant.ts) refreshes with the same function, so that both
  * share one limit and one request to the provider.
  */
-import type { BlindPolicy, Provider } from '../../providers/provider.ts';
+import type { BlindPolicy } from '../../providers/config.ts';
+import type { Provider } from '../../providers/provider.ts';
 import type { RateLimiter } from '../../relay/rate-limit.ts';
 import type { Refreshes } from '../../relay/refresh.ts';
 import type { TokenResult } from '../../relay/session.ts';

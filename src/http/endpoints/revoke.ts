@@ -2,7 +2,8 @@
  * Signing out: `POST /revoke` (docs/extensions.md) and `/oauth2/<service>/revoke` (RFC 7009,
  * docs/device-grant.md). The relay adds the client's authentication.
  */
-import type { BlindPolicy, Provider } from '../../providers/provider.ts';
+import type { BlindPolicy } from '../../providers/config.ts';
+import type { Provider } from '../../providers/provider.ts';
 import type { TokenFailure } from '../../providers/token-endpoint.ts';
 import type { RateLimiter } from '../../relay/rate-limit.ts';
 import type { RevocationOutcome, Revocations, TokenKind } from '../../relay/revoke.ts';

@@ -1,7 +1,8 @@
 /** `POST /auth/start`: a device starts a sign-in. docs/protocol.md §2. */
 import { log } from '../../log.ts';
 import { cleanName } from '../../pages/shown-name.ts';
-import type { BlindPolicy, Provider } from '../../providers/provider.ts';
+import type { BlindPolicy } from '../../providers/config.ts';
+import type { Provider } from '../../providers/provider.ts';
 import type { Relay } from '../../relay/relay.ts';
 import type { SessionSecrets } from '../../relay/secrets.ts';
 import type { Admission } from '../admission.ts';

@@ -1,0 +1,91 @@
+/** The configuration of a provider as plain data, and the function that sends requests to providers. */
+
+/** How the verifier becomes the challenge. RFC 7636 §4.2. */
+export type PkceMethod = 'none' | 'plain' | 'S256';
+
+/** Where the client secret goes in a token request. RFC 6749 §2.3.1. */
+export type ClientAuthentication = 'post' | 'basic';
+
+export interface ProviderConfig {
+  /** The `service` of the protocol, and a path segment of its URLs. */
+  readonly name: string;
+  /** What users see. */
+  readonly displayName: string;
+  readonly authorizeUrl: string;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  /** Sent only to the token endpoint. */
+  readonly clientSecret?: string;
+  readonly clientAuth: ClientAuthentication;
+  readonly pkce: PkceMethod;
+  /** The `scope` parameter, as sent. Absent: the parameter is not sent. */
+  readonly scope?: string;
+  /** Further parameters for the authorization endpoint, such as `access_type=offline`. */
+  readonly authorizeParams: Readonly<Record<string, string>>;
+  /** How its token endpoint differs from RFC 6749. */
+  readonly quirks?: ProviderQuirks;
+  /** Absent: the provider has none, or none is known. */
+  readonly revocation?: Revocation;
+  /** Where a user removes the app at the provider: a URL, or the way through its settings. */
+  readonly removeAt?: string;
+}
+
+/** The revocation endpoint, and how its requests differ from RFC 7009 §2.1. */
+export interface Revocation {
+  /** May contain `[client id]`, which the relay replaces. */
+  readonly url: string;
+  /** Absent: access and refresh tokens. */
+  readonly takes?: 'access tokens';
+  /** Absent: POST. */
+  readonly method?: 'DELETE';
+  /** Absent: that of token requests. `client_id`: without the secret. `none`: the token suffices. */
+  readonly clientAuth?: ClientAuthentication | 'client_id' | 'none';
+  /** Absent: `token`. `bearer`: in the `Authorization` header, without a body. */
+  readonly tokenIn?: 'access_token' | 'bearer';
+  /** Absent: a form. Trakt's is JSON because all its token requests are. */
+  readonly body?: 'json';
+}
+
+/** What some token endpoints require beyond RFC 6749. */
+export interface ProviderQuirks {
+  /** Token requests are JSON, not a form. Trakt, Notion. */
+  readonly tokenRequest?: 'json';
+  /** A header that contains the client id too. Trakt. */
+  readonly clientIdHeader?: string;
+  /** The `User-Agent` of token requests. Reddit, Shikimori, Bangumi and others. */
+  readonly userAgent?: string;
+  /** A refresh has the redirect URI, as the exchange has. Trakt, Bangumi, GitLab. */
+  readonly refreshesWithRedirectUri?: true;
+}
+
+/** Whether devices may, or must, exchange the code themselves. */
+export type BlindPolicy = 'allow' | 'never' | 'always';
+
+/**
+ * Whether a device can exchange the code itself: with its own verifier, and without a client
+ * secret. True before discovery, which tells the PKCE method.
+ */
+export function mayTakeChallenge({
+  pkce = 'S256',
+  clientSecret,
+}: Partial<Pick<ProviderConfig, 'pkce' | 'clientSecret'>>): boolean {
+  return pkce === 'S256' && clientSecret === undefined;
+}
+
+/** The prefix of a provider's settings: `MY_ACME_` for `my-acme`. */
+export function prefixOf(provider: string): string {
+  return `${provider.toUpperCase().replaceAll('-', '_')}_`;
+}
+
+/** A request to a provider. No redirect is followed, and each has a deadline. */
+export interface FetchInit {
+  readonly method?: 'POST' | 'DELETE';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly redirect: 'manual';
+  /** False: over a connection of its own. */
+  readonly keepalive?: boolean;
+  readonly signal: AbortSignal;
+}
+
+export type Fetch = (url: string, init: FetchInit) => Promise<Response>;

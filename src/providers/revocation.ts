@@ -1,0 +1,92 @@
+/** Requests to providers' revocation endpoints (RFC 7009), some of which are older than the standard. */
+import type { RevocationOutcome, TokenKind } from '../relay/revoke.ts';
+import type { ProviderConfig, Revocation } from './config.ts';
+import {
+  credentialsInBody,
+  describeErrors,
+  encodeBody,
+  failed,
+  formEncode,
+  headersFor,
+  parseObject,
+  type TokenEndpoint,
+  type TokenFailure,
+  type TokenRequest,
+} from './token-endpoint.ts';
+
+/** Sends a token to the revocation endpoint, once. Never rejects. RFC 7009 §2.1. */
+export function revokeToken(
+  { send }: TokenEndpoint,
+  provider: ProviderConfig,
+  revocation: Revocation,
+  token: string,
+  kind: TokenKind | undefined,
+): Promise<RevocationOutcome<TokenFailure>> {
+  const request = createRequest(provider, revocation, token, kind);
+  return send(provider, request, (status, text) => parseResponse(revocation, status, text));
+}
+
+function createRequest(
+  provider: ProviderConfig,
+  revocation: Revocation,
+  token: string,
+  tokenKind: TokenKind | undefined,
+): TokenRequest {
+  const { clientAuth = provider.clientAuth, tokenIn, takes, body, url } = revocation;
+  const { method = 'POST' } = revocation;
+  const kind = 'revoke';
+  const client = asClient(provider, clientAuth, body);
+  const headers = headersFor(client);
+  if (tokenIn === 'bearer') {
+    // Dropbox refuses a content type without a body.
+    const { 'Content-Type': _, ...others } = headers;
+    return { url, kind, method, headers: { ...others, Authorization: `Bearer ${token}` } };
+  }
+  // The others know no such parameter.
+  const takesHint = tokenKind !== undefined && takes === undefined && clientAuth !== 'none';
+  const hint = takesHint ? `&token_type_hint=${tokenKind}` : '';
+  const credentials = clientAuth === 'none' ? '' : credentialsInBody(client);
+  const form = `${tokenIn ?? 'token'}=${formEncode(token)}${hint}${credentials}`;
+  return { url, kind, method, headers, body: encodeBody(client, form) };
+}
+
+/** The client as a revocation endpoint wants to see it. */
+function asClient(
+  { clientSecret, ...provider }: ProviderConfig,
+  clientAuth: NonNullable<Revocation['clientAuth']>,
+  tokenRequest: Revocation['body'],
+): ProviderConfig {
+  const withBody = tokenRequest && { quirks: { ...provider.quirks, tokenRequest } };
+  if (clientAuth === 'client_id' || clientAuth === 'none') return { ...provider, ...withBody };
+  const withSecret = clientSecret !== undefined && { clientSecret };
+  return { ...provider, ...withBody, ...withSecret, clientAuth };
+}
+
+/** RFC 7009 §2.2: what the body of a success says does not matter. Some report an error with 200. */
+function parseResponse(
+  revocation: Revocation,
+  status: number,
+  text: string | undefined,
+): RevocationOutcome<TokenFailure> {
+  const json = text === undefined ? undefined : parseObject(text);
+  const errors = describeErrors(status, json);
+  if (errors.refusal === 'invalid_grant' || isUnknownToken(revocation, status, json)) {
+    return { ok: true, wasKnown: false };
+  }
+  if (status >= 200 && status < 300 && !json?.error) return { ok: true, wasKnown: true };
+  return failed({ reason: 'status', status, ...errors });
+}
+
+/** A provider that follows RFC 7009 §2.2 answers 200 instead. */
+function isUnknownToken(
+  { method, clientAuth, tokenIn }: Revocation,
+  status: number,
+  json: Record<string, unknown> = {},
+): boolean {
+  // Google; Twitch.
+  if (json.error === 'invalid_token') return true;
+  if (status === 400 && json.message === 'Invalid token') return true;
+  // Without client authentication a 401 is about the token.
+  if (status === 401) return clientAuth === 'none' || tokenIn === 'bearer';
+  return status === 404 && method === 'DELETE';
+}
