@@ -190,7 +190,7 @@ describe('memory', () => {
   const OUTCOME_OBJECTS = (ROUNDS - WARM_UP) * SESSIONS * 2;
   /** A tenth of an object per poll; compiled code is objects too, and comes and goes. */
   const ALLOWED_OBJECTS = ((ROUNDS - WARM_UP) * POLLS) / 10 + OUTCOME_OBJECTS;
-  /** What is not an object, such as half a request. A parked poll takes 5 kB (docs/performance.md). */
+  /** What is not an object, such as half a request. A parked poll takes 3 KB (docs/performance.md). */
   const ALLOWED_BYTES = (ROUNDS - WARM_UP) * POLLS * 1_000;
 
   test(`nothing is kept of ${ROUNDS} times ${POLLS} polls, half of which are answered and half left`, async () => {
