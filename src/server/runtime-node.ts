@@ -7,10 +7,11 @@ import {
   Agent as HttpAgent,
   request as httpRequest,
   type IncomingMessage,
+  type RequestListener,
   type ServerResponse,
 } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
 import { refuse } from '../http/responses.ts';
@@ -130,7 +131,7 @@ async function listen(options: ListenOptions): Promise<Listener> {
       headersTimeout: HEADERS_DEADLINE_MS,
       connectionsCheckingInterval: HEADERS_CHECK_MS,
     },
-    onRequest,
+    inTurn(onRequest),
   );
   // Their size is limited. Node would ignore those after the 2000th, which a proxy may have set.
   server.maxHeadersCount = 0;
@@ -140,6 +141,33 @@ async function listen(options: ListenOptions): Promise<Listener> {
     url: originOf(server.address() as AddressInfo),
     stop: () => new Promise((resolve) => server.close(resolve)),
     cut: () => server.closeAllConnections(),
+  };
+}
+
+/**
+ * Requests of one connection that are in progress or wait (pipelining). Browsers and proxies
+ * wait for each response; more than a few would fill the memory behind a poll that is held.
+ */
+const MAX_PIPELINED = 16;
+
+/**
+ * Serves the requests of a connection one after the other, and closes it at more than
+ * MAX_PIPELINED. Node would begin all at once, and tell only the first that the connection
+ * has closed: a poll behind it would take a result for a device that has left.
+ */
+function inTurn(serve: RequestListener): RequestListener {
+  const lines = new WeakMap<Socket, (() => void)[]>();
+  return (incoming, outgoing) => {
+    const { socket } = incoming;
+    const line = lines.get(socket) ?? [];
+    lines.set(socket, line);
+    outgoing.once('finish', () => {
+      line.shift();
+      line[0]?.();
+    });
+    line.push(() => serve(incoming, outgoing));
+    if (line.length === 1) line[0]?.();
+    else if (line.length > MAX_PIPELINED) socket.destroy();
   };
 }
 

@@ -9,10 +9,11 @@ import {
   MAIN,
   type RelayProcess,
   ROOT,
+  RUNTIMES,
   startRelay,
   untilHealthy,
 } from '../kit/relay.ts';
-import { openRaw, type RawConnection, sendRaw, statusOf } from '../kit/sockets.ts';
+import { openRaw, type RawConnection, sendRaw, statusesOf, statusOf } from '../kit/sockets.ts';
 import { deny } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
@@ -126,6 +127,50 @@ describe('a device that leaves while its poll is parked', () => {
       await deny(relay, state);
       expect((await poll(relay, session)).status).toBe(200);
     }
+  });
+});
+
+describe('on Node, requests that are sent before the response to a poll', () => {
+  async function startOnNode(): Promise<RelayProcess> {
+    await buildForNode();
+    const [, [, command]] = RUNTIMES;
+    const own = await startRelay({}, { command });
+    relays.push(own);
+    return own;
+  }
+
+  test('wait for it, and are then served in their order', async () => {
+    const own = await startOnNode();
+    const { session, state } = await start(own);
+    const connection = openRaw(own.baseUrl);
+    const next = ['/health', '/auth/'].map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await connection.send(GET_POLL(session) + next.join(''));
+    await own.untilParked(1);
+    await deny(own, state);
+    expect(statusesOf(await connection.until('404 page not found'))).toEqual([200, 200, 404]);
+    connection.leave();
+  });
+
+  test('are not begun: if the device leaves, no poll behind the first one takes a result', async () => {
+    const own = await startOnNode();
+    const [first, second] = [await start(own), await start(own)];
+    const connection = openRaw(own.baseUrl);
+    await connection.send(GET_POLL(first.session) + GET_POLL(second.session));
+    await own.untilParked(1);
+    connection.leave();
+    await untilNoticed(own);
+    await deny(own, second.state);
+    expect(await (await poll(own, second.session)).json()).toEqual({ error: 'access_denied' });
+  });
+
+  test('close the connection if they are many', async () => {
+    const own = await startOnNode();
+    const { session } = await start(own);
+    const connection = openRaw(own.baseUrl);
+    await connection.send(GET_POLL(session).repeat(12_800));
+    expect(statusOf(await connection.closed)).toBe('closed');
+    await untilNoticed(own);
+    expect(own.events('poll_waiting')).toHaveLength(1);
   });
 });
 
