@@ -27,6 +27,7 @@ import { discoverProvider, type ProviderToDiscover } from './providers/discovery
 import { createProvider, redirectUriOf } from './providers/provider.ts';
 import { createTokenEndpoint } from './providers/token-endpoint.ts';
 import type { RateLimiter, RateLimitPolicy } from './relay/rate-limit.ts';
+import { createMemoryRateLimiter } from './relay/rate-limit.ts';
 import { createRefreshes, type RefreshStore } from './relay/refresh.ts';
 import { createRelay } from './relay/relay.ts';
 import { createRevocations } from './relay/revoke.ts';
@@ -34,7 +35,6 @@ import { createDrawSecrets, type DrawSecrets, type RandomBytes } from './relay/s
 import type { SessionStore, StoreProblem } from './relay/store.ts';
 import type { Clock } from './relay/time.ts';
 import type { EnabledSettings, Settings } from './settings/index.ts';
-import { createMemoryRateLimiter } from './stores/memory/rate-limits.ts';
 
 /** What the relay needs from its environment. Tests pass fakes. */
 export interface World {

@@ -2,6 +2,7 @@
 import { DISCOVERY_RETRY_MS } from './limits.ts';
 import { log } from './log.ts';
 import { type Monitor, NO_MONITOR } from './monitor.ts';
+import { createMemoryRateLimiter } from './relay/rate-limit.ts';
 import type { Clock } from './relay/time.ts';
 import {
   createDisabledService,
@@ -12,7 +13,6 @@ import {
   type World,
 } from './service.ts';
 import { type EnabledSettings, isEnabled, type Settings } from './settings/index.ts';
-import { createMemoryRateLimiter } from './stores/memory/rate-limits.ts';
 import { createMemoryRefreshStore } from './stores/memory/refreshes.ts';
 import { createMemoryStore } from './stores/memory/sessions.ts';
 import type { RedisEvent } from './stores/redis/open.ts';

@@ -1,5 +1,6 @@
-/** Token buckets: the arithmetic, and the interface of a store of them. */
+/** Token buckets: the interface of a store of them, and those of this process. */
 import type { Awaitable } from './store.ts';
+import type { Clock } from './time.ts';
 
 export interface RateLimitPolicy {
   /** Tokens in a full bucket. */
@@ -23,29 +24,80 @@ export interface RateLimitPair {
   readonly overall: RateLimiter;
 }
 
-/**
- * A bucket is one number: when it will be full. Taking a token moves that time one interval
- * later, to at most `burst` intervals from now. Returns how far beyond that it would be, in
- * milliseconds: 0 if there is a token.
- */
-export function missingMs(fullAtMs: number, nowMs: number, policy: RateLimitPolicy): number {
-  const intervalMs = intervalMsOf(policy);
-  const aheadMs = afterTaking(fullAtMs, nowMs, policy) - nowMs - policy.burst * intervalMs;
-  // Less than a millisecond counts as 0: at a rate such as 0.7 the sums are rounded, and a
-  // bucket of one token would otherwise never be full.
-  return aheadMs >= 1 ? Math.floor(aheadMs) : 0;
+export interface MemoryRateLimiter extends RateLimiter {
+  take(key: string): number;
+  refund(key: string): void;
+  /** When the bucket will be full; 0 if it is. */
+  fullAtMs(key: string): number;
+  readonly size: number;
 }
 
+/** Addresses in one limit, about 10 MB. One more, and the least recently used gets its burst back early. */
+export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
+
+/** Full buckets are removed early, because a large map slows garbage collection. Many at a time, which is cheaper. */
+const TAKES_BETWEEN_REMOVALS = 256;
+
+/** How long it takes until a bucket has one token more. */
 export function intervalMsOf({ ratePerSecond }: RateLimitPolicy): number {
   return 1_000 / ratePerSecond;
 }
 
-/** The bucket with one token less. */
-export function afterTaking(fullAtMs: number, nowMs: number, policy: RateLimitPolicy): number {
-  return Math.max(fullAtMs, nowMs) + intervalMsOf(policy);
-}
+/**
+ * A bucket is one number: when it will be full. Taking a token moves that time one interval
+ * later, to at most `burst` intervals from now. `kept`: buckets that are not full.
+ */
+export function createMemoryRateLimiter(
+  clock: Clock,
+  policy: RateLimitPolicy,
+  kept: ReadonlyMap<string, number> = new Map(),
+): MemoryRateLimiter {
+  const intervalMs = intervalMsOf(policy);
+  /** When each bucket will be full. The longest untouched bucket is first. */
+  const fullAtMs = new Map(kept);
+  let takes = 0;
 
-/** The bucket with one token more. */
-export function afterRefund(fullAtMs: number, policy: RateLimitPolicy): number {
-  return fullAtMs - intervalMsOf(policy);
+  /** Stops at the first bucket that is not full. So a full one behind it stays for up to `burst / rate` seconds. */
+  function removeFull(nowMs: number): void {
+    for (const [key, fullAt] of fullAtMs) {
+      if (fullAt > nowMs) return;
+      fullAtMs.delete(key);
+    }
+  }
+
+  function makeRoom(nowMs: number): void {
+    removeFull(nowMs);
+    const [oldest] = fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES ? fullAtMs.keys() : [];
+    if (oldest !== undefined) fullAtMs.delete(oldest);
+  }
+
+  return {
+    policy,
+    take(key) {
+      const nowMs = clock.now();
+      const fullAt = Math.max(fullAtMs.get(key) ?? 0, nowMs) + intervalMs;
+      const missingMs = fullAt - nowMs - policy.burst * intervalMs;
+      // Less than a millisecond counts as 0: at a rate such as 0.7 the sums are rounded, and a
+      // bucket of one token would otherwise never be full.
+      if (missingMs >= 1) return Math.floor(missingMs);
+      fullAtMs.delete(key);
+      takes += 1;
+      if (takes % TAKES_BETWEEN_REMOVALS === 0) removeFull(nowMs);
+      if (fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES) makeRoom(nowMs);
+      fullAtMs.set(key, fullAt);
+      return 0;
+    },
+    refund(key) {
+      const fullAt = fullAtMs.get(key);
+      // Keeps its place in the order, although it is full earlier now.
+      if (fullAt !== undefined) fullAtMs.set(key, fullAt - intervalMs);
+    },
+    fullAtMs: (key) => fullAtMs.get(key) ?? 0,
+    sweep() {
+      removeFull(clock.now());
+    },
+    get size() {
+      return fullAtMs.size;
+    },
+  };
 }

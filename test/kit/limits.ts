@@ -3,6 +3,7 @@ export { ACK_MS } from '../../src/http/endpoints/start.ts';
 export { REQUEST_BODY_DEADLINE_MS } from '../../src/http/request.ts';
 export * from '../../src/limits.ts';
 export { MAX_POLLS_PER_SESSION } from '../../src/relay/polls.ts';
+export { MAX_RATE_LIMIT_ADDRESSES } from '../../src/relay/rate-limit.ts';
 export { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS } from '../../src/relay/relay.ts';
 export {
   CODE_LIMIT_OVERALL,
@@ -11,7 +12,6 @@ export {
   REFRESH_LIMIT,
 } from '../../src/service.ts';
 export { SWEEP_INTERVAL_MS } from '../../src/start-service.ts';
-export { MAX_RATE_LIMIT_ADDRESSES } from '../../src/stores/memory/rate-limits.ts';
 export { STORE_PATIENCE_MS } from '../../src/stores/redis/commands.ts';
 export { STORE_PROBE_MS, STORE_REFUSAL_QUIET_MS } from '../../src/stores/redis/health.ts';
 export { KNOWN_PENDING_MS } from '../../src/stores/redis/local-polls.ts';

@@ -4,14 +4,11 @@ import template from '../../src/http/endpoints/openapi.json' with { type: 'json'
 import { startLog } from '../../src/log.ts';
 import type { Monitor } from '../../src/monitor.ts';
 import type { Fetch, ProviderConfig } from '../../src/providers/config.ts';
+import { createMemoryRateLimiter, type MemoryRateLimiter } from '../../src/relay/rate-limit.ts';
 import type { SessionStore } from '../../src/relay/store.ts';
 import { createService, type Stores } from '../../src/service.ts';
 import type { Settings } from '../../src/settings/index.ts';
 import { maintain } from '../../src/start-service.ts';
-import {
-  createMemoryRateLimiter,
-  type MemoryRateLimiter,
-} from '../../src/stores/memory/rate-limits.ts';
 import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
 import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
 import { createApiCheck } from './api-document.ts';

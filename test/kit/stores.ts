@@ -5,6 +5,7 @@
 import { expect } from 'bun:test';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { RateLimiter, RateLimitPolicy } from '../../src/relay/rate-limit.ts';
+import { createMemoryRateLimiter } from '../../src/relay/rate-limit.ts';
 import { createDrawSecrets, createUserCode, createVerifier } from '../../src/relay/secrets.ts';
 import type { ErrorResult, SessionOutcome, SessionResult } from '../../src/relay/session.ts';
 import type {
@@ -19,7 +20,6 @@ import { type Clock, systemClock } from '../../src/relay/time.ts';
 import type { Stores } from '../../src/service.ts';
 import { openDurableStores } from '../../src/stores/durable/open.ts';
 import type { Sql } from '../../src/stores/durable/rows.ts';
-import { createMemoryRateLimiter } from '../../src/stores/memory/rate-limits.ts';
 import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
 import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
 import { openRedis, type RedisOptions } from '../../src/stores/redis/open.ts';

@@ -1,7 +1,11 @@
 /** Rate limits of a Durable Object that are not forgotten when it is evicted. */
-import { intervalMsOf, type RateLimitPolicy } from '../../relay/rate-limit.ts';
+import {
+  createMemoryRateLimiter,
+  intervalMsOf,
+  type MemoryRateLimiter,
+  type RateLimitPolicy,
+} from '../../relay/rate-limit.ts';
 import type { Clock } from '../../relay/time.ts';
-import { createMemoryRateLimiter, type MemoryRateLimiter } from '../memory/rate-limits.ts';
 import type { Rows } from './rows.ts';
 
 /**
