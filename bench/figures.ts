@@ -38,7 +38,7 @@ export function median(samples: readonly number[]): number {
 }
 
 /** The median, with the range in brackets. */
-export function describe(samples: readonly number[]): string {
+function describe(samples: readonly number[]): string {
   const middle = round(median(samples));
   if (samples.length === 1) return middle;
   return `${middle} (${round(Math.min(...samples))} to ${round(Math.max(...samples))})`;

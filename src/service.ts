@@ -269,7 +269,7 @@ const REVOKE_LIMIT = { burst: 10, ratePerSecond: 0.5 };
 export const CODE_LIMIT_OVERALL = { burst: 50, ratePerSecond: 5 };
 
 /** QR codes for one address: all devices of a household at once, then two a second. One takes 1 to 7 ms. */
-export const QR_LIMIT_PER_ADDRESS = { burst: 20, ratePerSecond: 2 };
+const QR_LIMIT_PER_ADDRESS = { burst: 20, ratePerSecond: 2 };
 
 /**
  * QR codes for all addresses together, in each process: three times what

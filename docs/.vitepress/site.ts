@@ -56,7 +56,7 @@ const OUTSIDE: ReadonlySet<string> = new Set([
   ...[...read(LIST).matchAll(/\]\(\.\.\/([^)#]+\.md)/g)].map(([, path = '']) => path),
 ]);
 
-export const isPage = (path: string) =>
+const isPage = (path: string) =>
   path.endsWith('.md') &&
   (path.startsWith('docs/') ? existsSync(join(ROOT, path)) : OUTSIDE.has(path));
 

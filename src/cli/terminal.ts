@@ -25,7 +25,7 @@ export function jsonText(value: unknown): string {
 }
 
 /** The margin that a scanner needs, in modules. ISO/IEC 18004 §9.1. */
-export const QUIET_ZONE = 4;
+const QUIET_ZONE = 4;
 
 /** Two of the fixed 256 colours, because a theme may change the first sixteen. */
 const BLACK_ON_WHITE = '\x1b[38;5;16;48;5;231m';

@@ -41,7 +41,7 @@ export function contrast(one: string, other: string): number {
 }
 
 /** The cards with which this colour does not contrast enough. */
-export function findUnclearCards(colour: string, cards: readonly string[]): string[] {
+function findUnclearCards(colour: string, cards: readonly string[]): string[] {
   return cards.filter((card) => contrast(colour, card) < MIN_ACCENT_CONTRAST);
 }
 

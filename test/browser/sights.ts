@@ -24,7 +24,7 @@ const ENDS: ReadonlySet<Sight> = new Set<End>(['signed in', 'cancelled', 'may be
 /** A page of which nothing arrived has no body, however long one waits. */
 const BODY_MS = 1_000;
 
-export async function see(page: Page): Promise<Sight> {
+async function see(page: Page): Promise<Sight> {
   const text = await page.locator('body').innerText({ timeout: BODY_MS });
   return SIGHTS.find(([, said]) => said.test(text))?.[0] ?? 'nothing';
 }

@@ -8,7 +8,6 @@ export { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS } from '../../src/relay/relay.ts';
 export {
   CODE_LIMIT_OVERALL,
   QR_LIMIT_OVERALL,
-  QR_LIMIT_PER_ADDRESS,
   REFRESH_LIMIT,
 } from '../../src/service.ts';
 export { SWEEP_INTERVAL_MS } from '../../src/start-service.ts';

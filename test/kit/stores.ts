@@ -27,16 +27,8 @@ import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 
 export { StoreUnavailable } from '../../src/relay/store.ts';
-export type {
-  ErrorResult,
-  NewSession,
-  Notice,
-  RateLimitPolicy,
-  SessionOutcome,
-  SessionResult,
-  Waiter,
-};
-export { parseRedisUrl, systemClock };
+export type { NewSession, Notice, RateLimitPolicy, SessionOutcome, SessionResult, Waiter };
+export { systemClock };
 
 export const NOW = 1_700_000_000_000;
 export const LIFETIME_MS = 600_000;
@@ -77,7 +69,7 @@ export function createWaiter(notify: (notice: Notice) => void): Waiter {
 }
 
 /** A session store whose verbs return promises. One that is for the user's browser is given the session, or its state. */
-export function createTestStore(store: SessionStore) {
+function createTestStore(store: SessionStore) {
   return {
     register: async (session: NewSession) => store.register(session),
     async getAuthorization({ service = 'mal', browserState }: Of) {

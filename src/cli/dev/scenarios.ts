@@ -11,7 +11,7 @@ interface Description {
   readonly seconds?: number;
 }
 
-export const SCENARIOS = {
+const SCENARIOS = {
   approve: {
     does: 'The user signs in.',
     device: 'tokens',

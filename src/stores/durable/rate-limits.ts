@@ -16,7 +16,7 @@ import type { Rows } from './rows.ts';
 export const OBJECT_IDLE_MS = 10_000;
 
 /** Longer than a request between its `take` and its `refund`, after which nothing has changed and no row is written. */
-export const BUCKET_WRITE_MS = 250;
+const BUCKET_WRITE_MS = 250;
 
 export function createDurableRateLimiter(
   rows: Rows,

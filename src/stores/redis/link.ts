@@ -31,7 +31,7 @@ if (!('hasSubscribers' in tracing)) {
 /** How to reach a server, and its credentials, which are read anew for each connection. */
 export type Access = Pick<RedisTarget, 'tls' | 'username' | 'password' | 'database'>;
 
-export function createConnection(
+function createConnection(
   access: Access,
   { host, port }: RedisAddress,
   reconnectStrategy: () => number | false,

@@ -15,7 +15,7 @@ export interface RedisRateLimiterOptions {
 }
 
 /** More are removed at once: the store then refuses them again. */
-export const MAX_REFUSED_ADDRESSES = 10_000;
+const MAX_REFUSED_ADDRESSES = 10_000;
 
 export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLimiter {
   const { commands, keys, clock, name, policy } = options;

@@ -123,7 +123,7 @@ const WORDS: Readonly<Record<string, Readonly<Record<string, string | number>>>>
   LIMIT,
 };
 /** Throws if a script uses an unknown word, so that no relay starts with it. */
-export function createScript(source: string): Script {
+function createScript(source: string): Script {
   const text = `${prelude}${source}`
     .replace(/\b(FIELD|STATE|OPENING|LIMIT)\.(\w+)/g, (_, table, word) =>
       quoted(WORDS[table]?.[word], `${table}.${word}`),
