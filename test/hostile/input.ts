@@ -76,7 +76,3 @@ export function createInput(seed: number) {
     },
   };
 }
-
-/** Whether it would act on a terminal, or reorder what its reader sees. */
-export const isHarmful = (text: string) =>
-  /[^\n\P{Cc}]|[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/u.test(text);

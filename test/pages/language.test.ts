@@ -16,19 +16,13 @@ describe('Accept-Language', () => {
     ['of equal ones the first', 'it, de', 'it'],
     ['the first that is available', 'tlh, nl;q=0.9, ru;q=0.3', 'ru'],
     ['a region falls back to its language', 'de-CH, en;q=0.8', 'de'],
-    ['so do a variant and an extension', 'de-DE-1996-u-co-phonebk', 'de'],
     ['Portuguese of Portugal gets that of Brazil', 'pt-PT', 'pt-BR'],
-    ['so does Portuguese of no country', 'pt', 'pt-BR'],
     ['Taiwan writes traditional Chinese', 'zh-TW, en;q=0.5', 'zh-Hant'],
     ['an explicit script counts more than the region', 'zh-Hant-CN', 'zh-Hant'],
     ['Chinese of no region is simplified', 'zh', 'zh-Hans'],
-    ['an explicit simplified script', 'zh-Hans-HK', 'zh-Hans'],
     ['Chinese in another script is not available', 'zh-Latn, it;q=0.5', 'it'],
-    ['a region in lower case', 'zh-tw', 'zh-Hant'],
     ['an extension is not a region', 'zh-u-co-stroke, de;q=0.5', 'zh-Hans'],
-    ['a region as a number', 'es-419', 'es'],
     ['what Chrome in Taiwan sends', 'zh-TW,zh;q=0.9,en-US;q=0.8,en;q=0.7', 'zh-Hant'],
-    ['what an iPhone in Japan sends', 'ja-JP,ja;q=0.9,en-US;q=0.8,en;q=0.7', 'ja'],
   ])('%s', (_, header, language) => {
     expect(chooseLanguage(header)).toBe(language as never);
   });
@@ -57,25 +51,5 @@ describe('Accept-Language', () => {
   test('only the start of a very long header is read', () => {
     expect(chooseLanguage(`${'nl,'.repeat(200)}de`)).toBe('en');
     expect(chooseLanguage(`de${',nl'.repeat(100_000)}`)).toBe('de');
-  });
-
-  test('tags are only looked up: no request makes the relay create locales', () => {
-    const { Locale } = Intl;
-    let made = 0;
-    const counting = class extends Locale {
-      constructor(tag: string) {
-        super(tag);
-        made += 1;
-      }
-    };
-    try {
-      Object.assign(Intl, { Locale: counting });
-      for (const unknown of ['aa,bb,cc,', 'zh-Latn,', 'tlh-US;q=0.1,']) {
-        expect(chooseLanguage(unknown.repeat(40))).toBe('en');
-      }
-    } finally {
-      Object.assign(Intl, { Locale });
-    }
-    expect(made).toBe(0);
   });
 });

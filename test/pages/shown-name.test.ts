@@ -12,10 +12,6 @@ describe('invisible characters', () => {
     expect(cleanName(unseen.repeat(3))).toBeUndefined();
   });
 
-  test('all of them together are no name either', () => {
-    expect(cleanName(UNSEEN.join(''))).toBeUndefined();
-  });
-
   test.each(['\u0301', '\u0301\u0308', '\u20DD', '\u093E', ' \u0301'])(
     'marks without a base character are no name: %j',
     (marks) => {
