@@ -1,6 +1,6 @@
 /** Requests that are repeated until there is a response that means something. */
 import { type Failure, fail, quote } from './errors.ts';
-import type { Call, Done, Request, Response } from './platform.ts';
+import type { Call, Done, Platform, Request, RequestOptions, Response } from './platform.ts';
 
 export interface Reply {
   /** 0: no complete response. */
@@ -39,6 +39,10 @@ const JUMP_MS = 2_000;
 const MAX_PAGES = 3;
 /** A host, perhaps a port, and no password, which a browser refuses to send. */
 const ADDRESS = /^https?:\/\/([^\s/?#@\\:[\]]+|\[[\da-f:.]+\])(:\d{1,5})?\//i;
+
+/** Whether nobody on the way can read what is sent there: it is encrypted, or does not leave this device. */
+export const isPrivate = (url: string): boolean =>
+  /^https:|^http:\/\/(localhost|127\.[\d.]+|\[::1\])[/:]/i.test(url);
 
 /**
  * Without `sessionEndMs` it is tried for a minute, otherwise until the session's end. Either
@@ -87,12 +91,16 @@ export function ask(
     if (call.isStopped) return;
     const request = typeof next === 'function' ? next() : next;
     const { url, body, timeoutMs = Number(call.timeoutMs) || REQUEST_MS } = request;
-    if (!ADDRESS.test(url)) {
+    const isAddress = ADDRESS.test(url);
+    if (!isAddress || !(call.allowHttp || isPrivate(url))) {
       const shown = url
         .replace(/^[\s\S]*@/, '…@')
         .replace(/[?#][\s\S]*/, '')
         .slice(0, 99);
-      giveUp(fail('refused', `This is no http or https address without a password: ${shown}`));
+      const problem = isAddress
+        ? 'This is no https address (see allowHttp)'
+        : 'This is no http or https address without a password';
+      giveUp(fail('refused', `${problem}: ${shown}`));
       return;
     }
     const askedAtMs = now();
@@ -163,12 +171,13 @@ function describe(request: Request, response: Response, said: unknown): string {
   return `${who} answered ${status}: ${shown}`;
 }
 
+export const createCall = (
+  platform: Platform,
+  { headers, timeoutMs, allowHttp }: RequestOptions,
+): Call => ({ platform, headers, timeoutMs, allowHttp });
+
 /** Another call for the same app, which goes on when this one is stopped. */
-export const another = ({ platform, headers, timeoutMs }: Call): Call => ({
-  platform,
-  headers,
-  timeoutMs,
-});
+export const another = (call: Call): Call => createCall(call.platform, call);
 
 export function stop(call: Call): void {
   const { abandon, cancel } = call;

@@ -1,10 +1,9 @@
 /** The build for Bun, Node, Deno, browsers and React Native: `fetch` and promises. */
-import { stop } from './ask.ts';
+import { createCall, stop } from './ask.ts';
 import { type Failure, fail, type SignInErrorCode } from './errors.ts';
 import { createKeeper, type KeeperOptions, type Lock } from './keeper.ts';
 import {
   attempt,
-  type Call,
   MAX_CHARACTERS,
   type Operation,
   type Platform,
@@ -171,11 +170,11 @@ function timeoutOf(signal: CancelSignal | undefined): SignInError | undefined {
 function promise<Options extends object, Value>(
   operation: Operation<Options, Value>,
   options: Options & Cancellable,
-  { fetch, headers, timeoutMs }: Transport = options as Transport,
+  transport: Transport = options as Transport,
 ): Promise<Value> {
   const { signal } = options;
   return new Promise((resolve, reject) => {
-    const call: Call = { platform: createPlatform(fetch), headers, timeoutMs };
+    const call = createCall(createPlatform(transport.fetch), transport);
     const cancel = () => {
       stop(call);
       const timeout = timeoutOf(signal);
@@ -277,8 +276,7 @@ export type AccessToken = (rejected?: string, options?: Cancellable) => Promise<
 
 /** Gives access tokens, which it refreshes before they expire, once for all who ask. */
 export function keepTokens(options: KeepTokensOptions): AccessToken {
-  const { fetch, headers, timeoutMs } = options;
-  const call: Call = { platform: createPlatform(fetch), headers, timeoutMs };
+  const call = createCall(createPlatform(options.fetch), options);
   const get = createKeeper(call, options, lockBy(options.lock));
   return (rejected, { signal } = {}) =>
     new Promise((resolve, reject) => {

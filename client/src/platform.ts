@@ -35,6 +35,8 @@ export interface RequestOptions {
   readonly headers?: Headers | undefined;
   /** How long one request may take that does not wait for the user. Not given: 17 s. */
   readonly timeoutMs?: number | undefined;
+  /** Whether tokens may go unencrypted to a relay (or provider) on another machine. For development in one's own network. */
+  readonly allowHttp?: boolean | undefined;
 }
 
 export interface Platform {

@@ -1,9 +1,8 @@
 /** The build for old TV engines (webOS 3, Tizen 3): XMLHttpRequest and callbacks. Its global is `SignInRelay`. */
-import { stop } from './ask.ts';
+import { createCall, stop } from './ask.ts';
 import type { Failure } from './errors.ts';
 import { createKeeper, type KeeperOptions } from './keeper.ts';
 import {
-  type Call,
   type Done as Callback,
   type Headers,
   MAX_CHARACTERS,
@@ -110,9 +109,9 @@ function called<Options, Value>(
   operation: Operation<Options, Value>,
   options: Options,
   done: Done<Value>,
-  { headers, timeoutMs }: RequestOptions = options as object,
+  transport: RequestOptions = options as object,
 ): () => void {
-  const call: Call = { platform, headers, timeoutMs };
+  const call = createCall(platform, transport);
   operation(call, options, done as Callback<Value>);
   return () => stop(call);
 }
@@ -167,8 +166,7 @@ self.SignInRelay = {
   refresh: (options, done) => called(refresh, options, done),
   signOut: (options, done) => called(signOut, options, done),
   keepTokens(options) {
-    const { headers, timeoutMs } = options;
-    const get = createKeeper({ platform, headers, timeoutMs }, options);
+    const get = createKeeper(createCall(platform, options), options);
     return (done, rejected) => get(done as Callback<string>, rejected);
   },
   start: (options, done) =>

@@ -1,6 +1,7 @@
 /** The SDK's logic over a network that a test writes down, by the fake clock. */
+import { createCall } from '../../client/src/ask.ts';
 import type { Failure } from '../../client/src/errors.ts';
-import type { Call, Platform } from '../../client/src/platform.ts';
+import type { Call, Platform, RequestOptions } from '../../client/src/platform.ts';
 import type { Prompt } from '../../client/src/session.ts';
 import { type SignInOptions, signIn } from '../../client/src/sign-in.ts';
 import type { Tokens } from '../../client/src/tokens.ts';
@@ -77,8 +78,12 @@ export function createNetwork(
 export type Network = ReturnType<typeof createNetwork>;
 
 /** A sign-in in progress, and what has come of it so far. */
-export function begin(network: Network, options: Partial<SignInOptions> = {}) {
-  const call: Call = { platform: network.platform };
+export function begin(
+  network: Network,
+  options: Partial<SignInOptions> = {},
+  transport: RequestOptions = {},
+) {
+  const call: Call = createCall(network.platform, transport);
   const seen = {
     prompts: [] as Prompt[],
     opened: 0,

@@ -4,7 +4,9 @@ import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { stop } from '../../client/src/ask.ts';
 import { type Failure, fail } from '../../client/src/errors.ts';
+import { refresh as refreshByFetch, type SignInError } from '../../client/src/index.ts';
 import { createKeeper, type Lock } from '../../client/src/keeper.ts';
+import type { RequestOptions } from '../../client/src/platform.ts';
 import { createQr } from '../../client/src/qr.ts';
 import { sha256 } from '../../client/src/sha256.ts';
 import type { SignInOptions } from '../../client/src/sign-in.ts';
@@ -346,6 +348,58 @@ describe('what the relay offers', () => {
 });
 
 const OLD: Tokens = { accessToken: 'old', refreshToken: 'r1', expiresIn: 3_600, expiresAt: 0 };
+
+describe('tokens go to nobody on the way', () => {
+  /** Every request of the function is counted, and fails. */
+  async function refreshAt(relay: string, options: RequestOptions = {}) {
+    const asked: string[] = [];
+    const fetch = async (url: string) => {
+      asked.push(url);
+      return new Response('{"error":"invalid_grant"}', { status: 400 });
+    };
+    const failure = await refreshByFetch({ relay, service: 'mal', tokens: OLD, fetch, ...options })
+      .then(() => undefined)
+      .catch((error: SignInError) => error);
+    return { asked, code: failure?.code, detail: failure?.detail };
+  }
+
+  test.each([
+    'http://relay.example',
+    'HTTP://relay.example:80',
+    'http://192.168.1.5:8080',
+    'http://localhost.example',
+    'http://127.0.0.1.example',
+    'http://127.example',
+    'http://[::2]',
+  ])('nothing is sent to %s, unless the app allows http', async (relay) => {
+    const { asked, code, detail } = await refreshAt(relay);
+    expect([asked, code]).toEqual([[], 'refused']);
+    expect(detail).toBe(`This is no https address (see allowHttp): ${relay}/refresh`);
+    expect((await refreshAt(relay, { allowHttp: true })).asked).toEqual([`${relay}/refresh`]);
+  });
+
+  test.each([
+    'https://relay.example',
+    'http://localhost:8080',
+    'http://127.0.0.1:8080/relay',
+    'http://[::1]:8080',
+  ])('%s is safe', async (relay) => {
+    expect((await refreshAt(relay)).asked).toEqual([`${relay}/refresh`]);
+  });
+
+  test('what the app allows applies to each request of a sign-in, also to the acknowledgement', () => {
+    const network = createNetwork({
+      '/services': [OFFER(['ack'])],
+      '/auth/start': [STARTED],
+      'ack=1': [[204]],
+      '/auth/result': [GRANTED],
+    });
+    begin(network, { relay: 'http://relay.example' }, { allowHttp: true });
+    network.clock.advance(5_000);
+    expect(network.asksOf('http://relay.example')).toHaveLength(network.asked.length);
+    expect(network.asksOf('ack=1')).toHaveLength(1);
+  });
+});
 
 describe('refreshing', () => {
   function refreshOnce(answers: readonly Answer[], tokens: Tokens = OLD) {

@@ -5,6 +5,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { launchChromium } from '../kit/chromium.ts';
 import { startDev } from '../kit/dev.ts';
 import { start } from '../kit/device.ts';
+import { runChild } from '../kit/process.ts';
+import { MAIN } from '../kit/relay.ts';
 import { sendRaw, statusOf } from '../kit/sockets.ts';
 
 setDefaultTimeout(60_000);
@@ -128,7 +130,7 @@ describe('dev: who may plan', () => {
   });
 });
 
-test('dev --lan: a phone plans, signs in and tries, by the address that the terminal shows', async () => {
+test('dev --lan: a phone, a television and a terminal sign in, by the address that the terminal shows', async () => {
   const address = Object.values(networkInterfaces())
     .flat()
     .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
@@ -149,6 +151,14 @@ test('dev --lan: a phone plans, signs in and tries, by the address that the term
   await phone.goto(lan.providerUrl);
   await phone.getByRole('link', { name: 'deny', exact: true }).click();
   expect(await phone.title()).toBe('Sign-in failed');
+  // Its page came over http too.
+  await phone.goto(`${lan.providerUrl}/tv`);
+  await phone.locator('.card').click();
+  await phone.locator('#qr svg').waitFor();
+  const [, login = ''] = /sign-in-relay (login .+)/.exec(shown) ?? [];
+  await lan.plan({ scenario: 'approve', auto: true });
+  const { exitCode } = await runChild([process.execPath, MAIN, ...login.trim().split(' ')]);
+  expect(exitCode).toBe(0);
   await browser.close();
   await lan.stop();
 });

@@ -36,7 +36,7 @@ const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   // A device: an app of the client.
   [
     /^cli\/(login\/|terminal)/,
-    /^(cli\/(login\/|terminal)|client\/src\/index|pages\/shown-name|node:|lean-qr)/,
+    /^(cli\/(login\/|terminal)|client\/src\/(index|ask)|pages\/shown-name|node:|lean-qr)/,
   ],
   // Only main imports the server and the runtimes; nobody imports main.
   [/^cli\/main\.ts/, /^(?!cli\/main)/],

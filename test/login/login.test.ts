@@ -270,6 +270,14 @@ describe('login: which relay', () => {
     }
   });
 
+  test('an http relay on another machine → 2, unless --allow-http', async () => {
+    // Of a block for documentation, RFC 5737 §3.
+    const ended = await runLogin(command('dev', '--relay', 'http://192.0.2.1'));
+    expect(ended).toMatchObject({ exitCode: EXIT_CODES.usage, stdout: '' });
+    expect(ended.stderr).toStartWith('http://192.0.2.1 is http: anybody on the way');
+    expect(ended.stderr).toContain('--allow-http');
+  });
+
   test.each([
     [['dev', '--relay', 'relay.example']],
     [['dev', '--relay', 'https://relay.example/?a=b']],

@@ -172,7 +172,7 @@ function introduce({ lan, services }: DevOptions, addresses: Addresses, story: S
     'A device starts a sign-in with',
     `  curl -X POST ${relayUrl}/auth/start -d '{"service":"${service}"}'`,
     'To sign in from another terminal:',
-    `  ${loginCommand()} ${service} --relay ${relayUrl}`,
+    `  ${loginCommand()} ${service} --relay ${relayUrl}${lan ? ' --allow-http' : ''}`,
     '',
     story.style('dim', 'Events are shown below. Ctrl-C ends it.'),
   ];

@@ -25,6 +25,7 @@ Usage: sign-in-relay login SERVICE [options]
 
   --relay URL      the relay. Default: SIGN_IN_RELAY_URL, or else ${DEV_RELAY},
                    where sign-in-relay dev listens
+  --allow-http     get the tokens unencrypted from a relay on another machine
   --output FILE    write the tokens to this file, which only you can read
   --device NAME    what the confirmation page calls this device
   --details        also token type, scope and ID token, if the provider gives them
@@ -40,6 +41,7 @@ Exit codes: 0 signed in, 2 wrong options, 3 the user declined, 4 the sign-in fai
 interface Options {
   readonly service: string;
   readonly relayUrl: string;
+  readonly allowHttp: boolean;
   readonly output: string | undefined;
   readonly deviceName: string;
   readonly details: boolean;
@@ -80,7 +82,7 @@ export async function login(args: readonly string[]): Promise<number> {
 const START_MS = 10_000;
 
 async function signIn(options: Options, output: Output, stopping: AbortController): Promise<void> {
-  const { service, relayUrl } = options;
+  const { service, relayUrl, allowHttp } = options;
   const { signal } = stopping;
   let screen: Screen | undefined;
   let isOver = false;
@@ -109,6 +111,7 @@ async function signIn(options: Options, output: Output, stopping: AbortControlle
   const deadline = setTimeout(() => stopping.abort(new Stopped(EXIT_CODES.relay, late)), START_MS);
   const session = await start({
     relay: relayUrl,
+    allowHttp,
     service,
     device: options.deviceName,
     details: options.details,
@@ -184,9 +187,11 @@ function readOptions(args: readonly string[]): Options | 'help' {
     details: { type: 'boolean' },
   });
   if (values.help) return 'help';
+  const { 'allow-http': allowHttp = false } = values;
   return {
     service,
-    relayUrl: readRelayUrl(values.relay),
+    relayUrl: readRelayUrl(values.relay, allowHttp),
+    allowHttp,
     output: values.output === '-' ? undefined : values.output,
     deviceName: values.device ?? `Terminal on ${hostname()}`,
     details: values.details ?? false,

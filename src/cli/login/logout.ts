@@ -20,6 +20,7 @@ Usage: sign-in-relay logout SERVICE [options]
                    Not given: the tokens are read from stdin
   --relay URL      the relay. Default: SIGN_IN_RELAY_URL, or else ${DEV_RELAY},
                    where sign-in-relay dev listens
+  --allow-http     send the tokens unencrypted to a relay on another machine
   --help
 
 Exit codes: 0 the provider accepts the tokens no longer, 2 wrong options, 4 the tokens
@@ -40,13 +41,13 @@ export async function logout(args: readonly string[]): Promise<number> {
       process.stdout.write(USAGE);
       return 0;
     }
-    const { service, relay, input } = options;
+    const { service, relay, allowHttp, input } = options;
     const tokens = parseTokens(input === undefined ? await readStdin() : readFile(input), input);
     const forget = () => {
       if (input !== undefined) remove(input);
     };
     const send = createFetch(relay, () => {});
-    const outcome = await signOut({ relay, service, tokens, forget, fetch: send });
+    const outcome = await signOut({ relay, allowHttp, service, tokens, forget, fetch: send });
     return report(service, outcome);
   } catch (error) {
     if (error instanceof UsageError) return reportUsageError(error, USAGE);
@@ -81,7 +82,8 @@ function readOptions(args: readonly string[]) {
   if (input === undefined && process.stdin.isTTY) {
     throw new UsageError('Name the file with the tokens in --input, or pipe them in.', true);
   }
-  return { service, input, relay: readRelayUrl(values.relay) };
+  const { 'allow-http': allowHttp = false } = values;
+  return { service, input, allowHttp, relay: readRelayUrl(values.relay, allowHttp) };
 }
 
 function readFile(path: string): string {

@@ -1,5 +1,6 @@
 /** What `login` and `logout` share: the options of the command line, and the exit codes. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { isPrivate } from '../../../client/src/ask.ts';
 import { printable } from '../terminal.ts';
 
 /** docs/login.md. */
@@ -20,6 +21,7 @@ export const DEV_RELAY = 'http://127.0.0.1:8080';
 /** Of both commands. */
 const COMMON = {
   relay: { type: 'string' },
+  'allow-http': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -67,10 +69,14 @@ function attempt<Parsed>(parse: () => Parsed): Parsed {
 }
 
 /** The value of `--relay`, or its default, without slashes at its end. */
-export function readRelayUrl(given: string | undefined): string {
+export function readRelayUrl(given: string | undefined, allowHttp: boolean): string {
   const relay = given ?? (process.env.SIGN_IN_RELAY_URL || DEV_RELAY);
   if (!/^https?:\/\//i.test(relay) || !URL.canParse(relay) || /[?#@]/.test(relay)) {
     throw new UsageError('--relay is the base URL of a relay, such as https://relay.example.');
   }
-  return relay.replace(/(?<!\/)\/+$/, '');
+  const base = relay.replace(/(?<!\/)\/+$/, '');
+  if (allowHttp || isPrivate(`${base}/`)) return base;
+  throw new UsageError(
+    `${base} is http: anybody on the way could read the tokens. Use https, or --allow-http in a network of your own.`,
+  );
 }
