@@ -5,7 +5,6 @@
  */
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createCors } from './http/cors.ts';
-import { createProviders } from './http/enabled-providers.ts';
 import { basePathOf } from './http/request.ts';
 import {
   createDisabledRoutes,
@@ -24,7 +23,7 @@ import {
   type ProviderConfig,
 } from './providers/config.ts';
 import { discoverProvider, type ProviderToDiscover } from './providers/discovery.ts';
-import { createProvider, redirectUriOf } from './providers/provider.ts';
+import { createProvider, createProviders, redirectUriOf } from './providers/provider.ts';
 import { createTokenEndpoint } from './providers/token-endpoint.ts';
 import type { RateLimiter, RateLimitPolicy } from './relay/rate-limit.ts';
 import { createMemoryRateLimiter } from './relay/rate-limit.ts';

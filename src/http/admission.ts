@@ -2,7 +2,6 @@
 import { warnOnce } from '../log.ts';
 import type { Monitor, RateLimitKind } from '../monitor.ts';
 import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
-import type { Awaitable } from '../relay/store.ts';
 import { createFindClientAddress } from './client-address.ts';
 import { isFromForeignPage } from './cors.ts';
 import type { RelayRequest } from './request.ts';
@@ -14,13 +13,13 @@ interface Admitted {
 
 export interface Admission {
   /** Takes a token for a start, unless a page of another site sends it. */
-  admitStart(request: RelayRequest): Awaitable<Admitted | Refused>;
+  admitStart(request: RelayRequest): Promise<Admitted | Refused>;
   /** Takes a token of the client address's bucket. */
   admit(
     request: RelayRequest,
     limiter: RateLimiter,
     kind: RateLimitKind,
-  ): Awaitable<Admitted | Refused>;
+  ): Promise<Admitted | Refused>;
   /** Takes a token of the address's bucket and one of the overall bucket, or none. */
   admitToPair(
     request: RelayRequest,
@@ -60,18 +59,18 @@ export function createAdmission(
     return refused('rate_limited', retryAfterMs);
   }
 
-  function admit(request: RelayRequest, limiter: RateLimiter, kind: RateLimitKind) {
+  async function admit(request: RelayRequest, limiter: RateLimiter, kind: RateLimitKind) {
     const bucket = addressOf(request);
     if (bucket === undefined) return INVALID_ADDRESS;
-    const answer = (retryAfterMs: number) =>
-      retryAfterMs === 0 ? ADMITTED : limited(retryAfterMs, kind);
-    const taken = limiter.take(bucket);
-    return taken instanceof Promise ? taken.then(answer) : answer(taken);
+    const retryAfterMs = await limiter.take(bucket);
+    return retryAfterMs === 0 ? ADMITTED : limited(retryAfterMs, kind);
   }
 
   return {
-    admitStart: (request) =>
-      isFromForeignPage(request, origins) ? FOREIGN_PAGE : admit(request, startLimiter, 'start'),
+    async admitStart(request) {
+      if (isFromForeignPage(request, origins)) return FOREIGN_PAGE;
+      return admit(request, startLimiter, 'start');
+    },
 
     admit,
 

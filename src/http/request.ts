@@ -1,6 +1,7 @@
-/** A request as endpoints read it: path, query, headers, body. */
+/** A request as endpoints read it: path, query, headers, body. And the URLs of the relay that lead users to it. */
 import { type BoundedText, readAtMost } from '../body.ts';
 import { createRequestId } from '../log.ts';
+import { formatUserCode } from '../relay/secrets.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
 
 /**
@@ -96,6 +97,16 @@ export function parseParameters(text: string): URLSearchParams {
 export function basePathOf(baseUrl: string): string {
   const { pathname } = new URL(baseUrl);
   return pathname === '/' ? '' : pathname;
+}
+
+/** The link that a device shows. Both parts need no escaping. */
+export function linkOf(baseUrl: string, service: string, browserState: string): string {
+  return `${baseUrl}/auth/${service}?state=${browserState}`;
+}
+
+/** The short link, which contains the user code. */
+export function shortLinkOf(baseUrl: string, userCode: string): string {
+  return `${baseUrl}/L/${formatUserCode(userCode)}`;
 }
 
 /**

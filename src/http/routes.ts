@@ -3,6 +3,7 @@ import type { Monitor } from '../monitor.ts';
 import { type Branding, createPages } from '../pages/pages.ts';
 import { createIcon } from '../pages/style.ts';
 import type { BlindPolicy } from '../providers/config.ts';
+import type { Providers } from '../providers/provider.ts';
 import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
 import type { Refreshes } from '../relay/refresh.ts';
 import type { Relay } from '../relay/relay.ts';
@@ -12,9 +13,6 @@ import type { Clock } from '../relay/time.ts';
 import { createAdmission } from './admission.ts';
 import type { Handler, Route } from './app.ts';
 import { createContinueCookies } from './continue-cookies.ts';
-import type { Providers } from './enabled-providers.ts';
-import { createAuthorize } from './endpoints/authorize.ts';
-import { createCallback } from './endpoints/callback.ts';
 import { createConfirmation } from './endpoints/confirmation.ts';
 import {
   createDeviceAuthorization,
@@ -25,7 +23,6 @@ import {
 import { createOpenApi } from './endpoints/openapi.ts';
 import { createQr } from './endpoints/qr.ts';
 import { createRefresh, createRefreshTokens } from './endpoints/refresh.ts';
-import { createResult, respondToResultFault } from './endpoints/result.ts';
 import {
   createCanRevoke,
   createRevocation,
@@ -34,7 +31,13 @@ import {
   REVOCATION_UNAVAILABLE,
 } from './endpoints/revoke.ts';
 import { createServices } from './endpoints/services.ts';
-import { createStart } from './endpoints/start.ts';
+import {
+  createCallback,
+  createLink,
+  createResult,
+  createStart,
+  respondToResultFault,
+} from './endpoints/sign-in.ts';
 import { createConfirmLink, createVerification } from './endpoints/verification.ts';
 import { refuseInOAuth, refuseOAuth } from './oauth-responses.ts';
 import { basePathOf, createBodyReader, type RelayRequest } from './request.ts';
@@ -132,7 +135,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     sessionSeconds,
     blind,
   });
-  const authorize = createAuthorize(providers, store, signInLog, pages);
+  const openLink = createLink(providers, store, signInLog, pages);
   const callback = createCallback(providers, relay, store, cookies, signInLog, pages);
   const done: Handler = (request) => pages.respondWithPage('signed_in', request);
   const result = createResult(store, relay, pollSeconds);
@@ -165,7 +168,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     baseUrl,
   });
   const confirmLink = createConfirmLink(pages, providers, store, confirmation);
-  const link = confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: authorize };
+  const link = confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: openLink };
   const token = createToken({
     bodies,
     providers,

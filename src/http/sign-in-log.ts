@@ -9,12 +9,11 @@ import {
   hintForExpired,
   hintForTokenFailure,
 } from '../providers/hints.ts';
-import type { Provider } from '../providers/provider.ts';
+import type { Provider, Providers } from '../providers/provider.ts';
 import type { TokenFailure } from '../providers/token-endpoint.ts';
 import type { Completion, StartOutcome } from '../relay/relay.ts';
 import { signInIdOf } from '../relay/secrets.ts';
 import type { StoreObserver } from '../relay/store.ts';
-import type { Providers } from './enabled-providers.ts';
 import type { RelayRequest } from './request.ts';
 
 export interface SignInLog {

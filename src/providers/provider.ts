@@ -1,8 +1,10 @@
 /**
  * The operations of a provider: authorize, exchange, refresh, revoke. All providers share one
- * flow; where they differ, the configuration (config.ts) has a field.
+ * flow; where they differ, the configuration (config.ts) has a field. And the enabled providers
+ * by name.
  */
 import { hash } from 'node:crypto';
+import { DISCOVERY_RETRY_MS } from '../limits.ts';
 import type { ExchangeOutcome } from '../relay/relay.ts';
 import type { RevocationOutcome, RevocationScope, TokenKind } from '../relay/revoke.ts';
 import type { CodeResult } from '../relay/session.ts';
@@ -158,4 +160,39 @@ function challengeQuery(verifier: string, method: PkceMethod): string {
 
 function s256Query(challenge: string): string {
   return `&code_challenge=${challenge}&code_challenge_method=S256`;
+}
+
+/** An enabled provider, discovered or not. */
+export interface OfferedService {
+  readonly name: string;
+  readonly displayName: string;
+}
+
+export interface Providers {
+  /** In the order of `PROVIDERS`. */
+  readonly offered: readonly OfferedService[];
+  has(name: string): boolean;
+  /** A provider that is not discovered yet is known, but cannot be used. */
+  find(name: string): ProviderLookup;
+  /** Called once the provider's endpoints are known. */
+  add(provider: Provider): void;
+}
+
+export type ProviderLookup =
+  | { readonly ok: true; readonly provider: Provider }
+  | { readonly ok: false; readonly refusal: 'unknown_service' }
+  /** Discovery is tried again after `retryAfterMs`. */
+  | { readonly ok: false; readonly refusal: 'undiscovered'; readonly retryAfterMs: number };
+
+export function createProviders(offered: readonly OfferedService[]): Providers {
+  const byName = new Map<string, ProviderLookup>();
+  for (const { name } of offered) {
+    byName.set(name, { ok: false, refusal: 'undiscovered', retryAfterMs: DISCOVERY_RETRY_MS });
+  }
+  return {
+    offered,
+    has: (name) => byName.has(name),
+    find: (name) => byName.get(name) ?? { ok: false, refusal: 'unknown_service' },
+    add: (provider) => void byName.set(provider.name, { ok: true, provider }),
+  };
 }

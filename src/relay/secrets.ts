@@ -1,4 +1,4 @@
-/** The random secrets of a sign-in. Randomness is an argument. */
+/** The random secrets of a sign-in, and how a user code is shown and typed. Randomness is an argument. */
 import type { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { USER_CODE_ALPHABET, USER_CODE_LENGTH } from '../limits.ts';
@@ -41,6 +41,24 @@ export function createUserCode(randomBytes: RandomBytes): string {
     }
   }
   return code;
+}
+
+const USER_CODE = new RegExp(`^[${USER_CODE_ALPHABET}]{${USER_CODE_LENGTH}}$`);
+
+/** `XXXX-XXXX`: two halves are easier to read and type. RFC 8628 §6.1. */
+export function formatUserCode(userCode: string): string {
+  const half = USER_CODE_LENGTH / 2;
+  return `${userCode.slice(0, half)}-${userCode.slice(half)}`;
+}
+
+/** Accepts any case, any separators, and the full-width letters of a Japanese keyboard. Undefined if it cannot be a code. */
+export function parseUserCode(typed: string): string | undefined {
+  // Normalizing comes second: for a long run of combining marks it takes quadratic time.
+  const letters = typed
+    .replace(/[^\p{L}\p{N}]/gu, '')
+    .normalize('NFKC')
+    .toUpperCase();
+  return USER_CODE.test(letters) ? letters : undefined;
 }
 
 /**

@@ -3,16 +3,15 @@
  * of its object. A start goes by the client's address, so that one object
  * has the rate limit of that address; a refresh by its token, so that one object sends it.
  */
-
 import { hash } from 'node:crypto';
 import { parseTokenParameters } from '../http/endpoints/device-grant.ts';
 import { textOf } from '../http/endpoints/refresh.ts';
-import { parseUserCode } from '../http/links.ts';
 import { parseMembers } from '../http/request.ts';
 import {
   createDrawSecrets,
   type DrawSecrets,
   isCapability,
+  parseUserCode,
   type RandomBytes,
 } from '../relay/secrets.ts';
 

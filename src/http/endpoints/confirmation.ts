@@ -3,13 +3,12 @@
  * CONFIRM=always a link, and the provider. It names the app and the device. A GET changes
  * nothing, so link previews do no harm. docs/person.md.
  */
-import type { Provider } from '../../providers/provider.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
+import { formatUserCode } from '../../relay/secrets.ts';
 import type { SessionOutcome } from '../../relay/session.ts';
 import type { SessionInfo, SessionStore } from '../../relay/store.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
-import type { Providers } from '../enabled-providers.ts';
-import { formatUserCode, shortLinkOf } from '../links.ts';
-import { type BodyReader, MAX_FORM_BYTES, type RelayRequest } from '../request.ts';
+import { type BodyReader, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
 import { type PageResponses, redirectResponse } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';
 

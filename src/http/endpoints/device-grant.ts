@@ -5,21 +5,25 @@
  */
 import type { Monitor } from '../../monitor.ts';
 import { cleanName } from '../../pages/shown-name.ts';
-import type { Provider } from '../../providers/provider.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
 import type { RateLimiter } from '../../relay/rate-limit.ts';
 import type { Relay } from '../../relay/relay.ts';
-import { digestOf, isCapability } from '../../relay/secrets.ts';
+import { digestOf, formatUserCode, isCapability } from '../../relay/secrets.ts';
 import type { Admission } from '../admission.ts';
 import { type Handler, logFault } from '../app.ts';
-import type { Providers } from '../enabled-providers.ts';
-import { formatUserCode, shortLinkOf } from '../links.ts';
 import {
   describeOAuthTokens,
   oauthResponse,
   refuseInOAuth,
   refuseOAuth,
 } from '../oauth-responses.ts';
-import { type BodyReader, parseMembers, parseParameters, type RelayRequest } from '../request.ts';
+import {
+  type BodyReader,
+  parseMembers,
+  parseParameters,
+  type RelayRequest,
+  shortLinkOf,
+} from '../request.ts';
 import { type Refused, refused } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';
 import { MAX_REFRESH_BODY_BYTES, type RefreshTokens } from './refresh.ts';

@@ -1,11 +1,11 @@
 /** `GET /qr/<name>.svg|png`: the QR code of a link, for devices that cannot draw one. docs/qr.md. */
 import type { RateLimitPair } from '../../relay/rate-limit.ts';
-import { isCapability } from '../../relay/secrets.ts';
+import { isCapability, parseUserCode } from '../../relay/secrets.ts';
 import type { SessionStore } from '../../relay/store.ts';
 import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import { linkOf, parseUserCode, shortLinkOf } from '../links.ts';
 import type { QrFormat } from '../qr-image.ts';
+import { linkOf, shortLinkOf } from '../request.ts';
 import { DATA_HEADERS, refused } from '../responses.ts';
 
 /**

@@ -4,13 +4,12 @@
  * share one limit and one request to the provider.
  */
 import type { BlindPolicy } from '../../providers/config.ts';
-import type { Provider } from '../../providers/provider.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
 import type { RateLimiter } from '../../relay/rate-limit.ts';
 import type { Refreshes } from '../../relay/refresh.ts';
 import type { TokenResult } from '../../relay/session.ts';
 import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import type { Providers } from '../enabled-providers.ts';
 import { type BodyReader, parseMembers, type RelayRequest } from '../request.ts';
 import { describeTokens, jsonResponse, type Refused, refused } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';

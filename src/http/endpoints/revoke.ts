@@ -3,13 +3,12 @@
  * docs/device-grant.md). The relay adds the client's authentication.
  */
 import type { BlindPolicy } from '../../providers/config.ts';
-import type { Provider } from '../../providers/provider.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
 import type { TokenFailure } from '../../providers/token-endpoint.ts';
 import type { RateLimiter } from '../../relay/rate-limit.ts';
 import type { RevocationOutcome, Revocations, TokenKind } from '../../relay/revoke.ts';
 import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import type { Providers } from '../enabled-providers.ts';
 import { refuseInOAuth, refuseOAuth, revokedResponse } from '../oauth-responses.ts';
 import type { BodyReader, RelayRequest } from '../request.ts';
 import { errorResponse, jsonResponse, type Refused, refused } from '../responses.ts';

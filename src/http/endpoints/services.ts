@@ -1,7 +1,7 @@
 /** `GET /services`: the providers and extensions of this relay. docs/extensions.md. */
 import type { BlindPolicy } from '../../providers/config.ts';
+import type { Providers } from '../../providers/provider.ts';
 import type { Handler } from '../app.ts';
-import type { Providers } from '../enabled-providers.ts';
 import { jsonResponse } from '../responses.ts';
 
 const EXTENSIONS = [

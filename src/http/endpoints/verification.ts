@@ -2,14 +2,19 @@
  * The verification pages (RFC 8628 §3.3): the home page, the code form, the short link, and
  * with CONFIRM=always the link. confirmation.ts handles a code that was found. docs/person.md.
  */
+import type { Providers } from '../../providers/provider.ts';
 import type { RateLimitPair } from '../../relay/rate-limit.ts';
-import { isCapability } from '../../relay/secrets.ts';
+import { formatUserCode, isCapability, parseUserCode } from '../../relay/secrets.ts';
 import type { SessionStore } from '../../relay/store.ts';
 import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import type { Providers } from '../enabled-providers.ts';
-import { formatUserCode, parseUserCode, shortLinkOf } from '../links.ts';
-import { type BodyReader, basePathOf, MAX_FORM_BYTES, type RelayRequest } from '../request.ts';
+import {
+  type BodyReader,
+  basePathOf,
+  MAX_FORM_BYTES,
+  type RelayRequest,
+  shortLinkOf,
+} from '../request.ts';
 import { type PageResponses, redirectResponse, refused } from '../responses.ts';
 import type { Confirmation } from './confirmation.ts';
 

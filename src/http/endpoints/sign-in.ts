@@ -1,0 +1,395 @@
+/**
+ * The four requests of a sign-in, in their order: a device starts it, the user opens its link,
+ * the provider redirects the browser back, and the device gets the result. docs/protocol.md.
+ */
+import { log } from '../../log.ts';
+import { cleanName } from '../../pages/shown-name.ts';
+import type { BlindPolicy } from '../../providers/config.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
+import type { TokenFailure } from '../../providers/token-endpoint.ts';
+import type { PollOutcome } from '../../relay/polls.ts';
+import { type CodeCompletion, findLinkRefusal, type Relay } from '../../relay/relay.ts';
+import {
+  formatUserCode,
+  isCapability,
+  type SessionSecrets,
+  signInIdOf,
+} from '../../relay/secrets.ts';
+import type { ErrorResult, SessionResult } from '../../relay/session.ts';
+import type { SessionStore } from '../../relay/store.ts';
+import type { Admission } from '../admission.ts';
+import type { Handler } from '../app.ts';
+import type { ContinueCookies } from '../continue-cookies.ts';
+import {
+  type BodyReader,
+  linkOf,
+  parseMembers,
+  type RelayRequest,
+  shortLinkOf,
+} from '../request.ts';
+import {
+  describeTokens,
+  emptyResponse,
+  jsonResponse,
+  type PageResponses,
+  type Refused,
+  redirectResponse,
+  refuse,
+  refused,
+} from '../responses.ts';
+import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
+
+/** How much of the body of a start is read. A longer body is cut there. */
+const MAX_START_BYTES = 512;
+
+/** SHA-256 in base64url: 43 characters, of which the last has four bits. RFC 7636 §4.2. */
+const CHALLENGE = /^[\w-]{42}[AEIMQUYcgkosw048]$/;
+
+/** How long after its first delivery a device that acknowledges (`ack`) may claim its result again. */
+export const ACK_MS = 60_000;
+
+/** The members of a start and their types. */
+const MEMBERS = {
+  service: 'string',
+  code: 'boolean',
+  device: 'string',
+  ack: 'boolean',
+  details: 'boolean',
+  challenge: 'string',
+} as const;
+
+type StartMembers = Readonly<Record<string, unknown>>;
+
+export interface StartParts {
+  readonly admission: Admission;
+  readonly bodies: BodyReader;
+  readonly providers: Providers;
+  readonly relay: Relay;
+  readonly signInLog: SignInLog;
+  readonly baseUrl: string;
+  readonly sessionSeconds: number;
+  readonly blind: BlindPolicy;
+}
+
+/** `POST /auth/start`. Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
+export function createStart(parts: StartParts): Handler {
+  const { admission, bodies, providers, relay, signInLog, blind } = parts;
+  return async (request) => {
+    const admitted = await admission.admitStart(request);
+    if (!admitted.ok) return admitted;
+    const asked = await readMembers(request, bodies);
+    if (asked === undefined) return refused('invalid_json');
+    if (log.isEnabledFor('debug')) logIgnoredMembers(request, asked);
+    // A member of a wrong type counts as missing, except the challenge: the relay would see
+    // tokens that the device wanted to hide from it.
+    const service = typeof asked.service === 'string' ? asked.service : '';
+    const found = providers.find(service);
+    if (!found.ok) return found;
+    const { provider } = found;
+    const challenge = readChallenge(asked.challenge, provider, blind);
+    if (!challenge.ok) return challenge;
+    const started = await relay.start(service, {
+      withVerifier: provider.usesPkce && challenge.value === undefined,
+      challenge: challenge.value,
+      details: asked.details === true,
+      withUserCode: asked.code === true,
+      deviceName: cleanName(asked.device),
+      repeatMs: asked.ack === true ? ACK_MS : undefined,
+      keepsErrors: false,
+    });
+    signInLog.started(request, service, started);
+    if (!started.ok) return started;
+    return jsonResponse(describeStarted(service, started.secrets, parts));
+  };
+}
+
+/** Undefined if it is not JSON, or the device disconnects. */
+async function readMembers(
+  request: RelayRequest,
+  bodies: BodyReader,
+): Promise<StartMembers | undefined> {
+  try {
+    const { text, isCut } = await bodies.read(request.raw, MAX_START_BYTES);
+    if (isCut) log.debug('start_body_cut', { requestId: request.id, readBytes: MAX_START_BYTES });
+    return parseMembers(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The device's own challenge, if it sends one. */
+function readChallenge(
+  challenge: unknown,
+  provider: Provider,
+  blind: BlindPolicy,
+): { readonly ok: true; readonly value: string | undefined } | Refused {
+  if (challenge === undefined) {
+    return blind === 'always' ? refused('challenge_required') : { ok: true, value: undefined };
+  }
+  if (typeof challenge !== 'string' || !CHALLENGE.test(challenge)) {
+    return refused('invalid_challenge');
+  }
+  const isTaken = blind !== 'never' && provider.takesChallenge;
+  return isTaken ? { ok: true, value: challenge } : refused('challenge_not_supported');
+}
+
+/** Lines of one request. 512 bytes hold 80 members. */
+const MAX_LOGGED_MEMBERS = 8;
+
+/** A longer name could be a secret: the relay's own have 24 characters and more. */
+const LOGGABLE_NAME = /^[a-z_]\w{0,22}$/i;
+
+/** For app developers. Never logs a value. */
+function logIgnoredMembers(request: RelayRequest, asked: StartMembers): void {
+  const known: Readonly<Record<string, string>> = MEMBERS;
+  const ignored = Object.keys(asked).filter(
+    (name) => !Object.hasOwn(known, name) || typeof asked[name] !== known[name],
+  );
+  for (const name of ignored.slice(0, MAX_LOGGED_MEMBERS)) {
+    log.debug('start_member_ignored', {
+      requestId: request.id,
+      member: LOGGABLE_NAME.test(name) ? name : '…',
+      expected: Object.hasOwn(known, name) ? known[name] : 'no such member',
+    });
+  }
+}
+
+/** With a user code it has three more members. */
+function describeStarted(
+  service: string,
+  { pollSecret, browserState, userCode }: SessionSecrets,
+  { baseUrl, sessionSeconds }: StartParts,
+): object {
+  const url = linkOf(baseUrl, service, browserState);
+  if (userCode === undefined) return { session: pollSecret, url, expiresIn: sessionSeconds };
+  return {
+    session: pollSecret,
+    url,
+    expiresIn: sessionSeconds,
+    userCode: formatUserCode(userCode),
+    link: shortLinkOf(baseUrl, userCode),
+    qr: `${baseUrl}/qr/${formatUserCode(userCode)}.png`,
+  };
+}
+
+/** `GET /auth/<service>`: the link. Ends nothing, so link previews do no harm. docs/protocol.md §5. */
+export function createLink(
+  providers: Providers,
+  store: SessionStore,
+  signInLog: SignInLog,
+  { respondWithPage }: PageResponses,
+): Handler {
+  return async (request) => {
+    const service = request.parameter;
+    const lookup = providers.find(service);
+    if (!lookup.ok) return lookup;
+    const browserState = request.query('state') ?? '';
+    if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
+    const authorization = await store.getAuthorization(service, browserState);
+    if (authorization === undefined) {
+      return respondWithPage(await findLinkRefusal(store, browserState), request);
+    }
+    signInLog.opened(request, service, browserState);
+    return redirectResponse(lookup.provider.authorizeUrl(browserState, authorization));
+  };
+}
+
+const OTHER_BROWSER_HINT =
+  'with CONFIRM=always a sign-in ends only in the browser in which the user pressed Continue: this was another, or it keeps no cookies';
+
+/**
+ * `GET /auth/<service>/callback`: the provider has redirected the browser. If the browser
+ * disconnects, the exchange continues, because the code is spent and the device waits for the
+ * tokens. docs/protocol.md §5.
+ */
+export function createCallback(
+  providers: Providers,
+  relay: Relay,
+  store: SessionStore,
+  cookies: ContinueCookies,
+  signInLog: SignInLog,
+  { respondWithPage }: PageResponses,
+): Handler {
+  async function refuseOtherBrowser(
+    request: RelayRequest,
+    service: string,
+    browserState: string,
+  ): Promise<Response> {
+    const found = await store.getSession({ browserState });
+    // Stale links are routine.
+    if (typeof found !== 'object' || found.service !== service) {
+      return respondWithPage('link_invalid', request);
+    }
+    const signIn = signInIdOf(browserState);
+    const hint = OTHER_BROWSER_HINT;
+    log.info('callback_without_cookie', { requestId: request.id, service, signIn, hint });
+    return respondWithPage('other_browser', request);
+  }
+
+  return async (request) => {
+    const service = request.parameter;
+    const lookup = providers.find(service);
+    if (!lookup.ok) return lookup;
+    const { provider } = lookup;
+    const browserState = request.query('state') ?? '';
+    if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
+    if (!cookies.mayComplete(request, browserState)) {
+      return refuseOtherBrowser(request, service, browserState);
+    }
+    const ended = await endSignIn(request, provider, browserState, relay, signInLog);
+    const { completion, deviceName } = ended;
+    signInLog.finished(request, service, browserState, completion);
+    if (!endsSignIn(completion)) return respondWithPage(completion, request);
+    // Without a device name it is the page of /auth/done.
+    if (completion === 'signed_in' && deviceName === undefined) {
+      return respondWithPage(completion, request);
+    }
+    const names = { deviceName, provider: provider.displayName };
+    return respondWithPage(pageOf(ended, request.query('error')), request, { names });
+  };
+}
+
+/** A non-empty error is evaluated first, then an empty code, then the exchange. */
+async function endSignIn(
+  request: RelayRequest,
+  provider: Provider,
+  browserState: string,
+  relay: Relay,
+  signInLog: SignInLog,
+): Promise<CodeCompletion<TokenFailure>> {
+  const error = request.query('error');
+  const code = request.query('code');
+  if (error || !code) {
+    const ended = await relay.completeWithError(provider.name, browserState, errorOf(error));
+    if (ended.completion === 'authorization_failed' || ended.completion === 'missing_code') {
+      const shown = error && (STANDARD_ERRORS.has(error) ? error : 'other');
+      signInLog.authorizationFailed(request, provider, browserState, shown || 'none');
+    }
+    return ended;
+  }
+  const ended = await relay.completeWithCode(provider, browserState, code);
+  if (ended.failure !== undefined) {
+    signInLog.exchangeFailed(request, provider, browserState, ended.failure);
+  }
+  return ended;
+}
+
+/** The page distinguishes a provider that refuses, for a reason, from one that fails. */
+function pageOf({ completion, failure }: CodeCompletion<TokenFailure>, error: string | undefined) {
+  if (completion === 'authorization_failed') {
+    return error === 'server_error' || error === 'temporarily_unavailable'
+      ? completion
+      : 'authorization_refused';
+  }
+  const { status = 0, providerError } = failure ?? {};
+  // 429 is temporary. RFC 6585 §4.
+  const isRefused =
+    providerError !== undefined || (status >= 400 && status < 500 && status !== 429);
+  return completion === 'exchange_failed' && isRefused ? 'exchange_refused' : completion;
+}
+
+function errorOf(error: string | undefined): ErrorResult['error'] {
+  if (!error) return 'missing_code';
+  return error === 'access_denied' ? 'access_denied' : 'authorization_failed';
+}
+
+/** Errors that are logged as they are. Anyone can send any other text to a callback. */
+const STANDARD_ERRORS: ReadonlySet<string> = new Set([
+  /* RFC 6749 §4.1.2.1. */
+  'invalid_request',
+  'unauthorized_client',
+  'access_denied',
+  'unsupported_response_type',
+  'invalid_scope',
+  'server_error',
+  'temporarily_unavailable',
+  /* OpenID Connect Core §3.1.2.6. */
+  'interaction_required',
+  'login_required',
+  'account_selection_required',
+  'consent_required',
+  'invalid_request_uri',
+  'invalid_request_object',
+  'request_not_supported',
+  'request_uri_not_supported',
+  'registration_not_supported',
+]);
+
+/** The largest `wait`. */
+const MAX_WAIT_SECONDS = 50;
+
+/** `GET /auth/result`: the device waits for its tokens, acknowledges them, or cancels. docs/protocol.md §3, §4. */
+export function createResult(store: SessionStore, relay: Relay, pollSeconds: number): Handler {
+  return (request) => {
+    const pollSecret = request.query('session') ?? '';
+    if (isAcknowledgement(request)) return acknowledge(store, pollSecret);
+    if (isCancellation(request)) return cancel(store, pollSecret, request);
+    const waitSeconds = parseWait(request.query('wait'));
+    if (Number.isNaN(waitSeconds)) return refused('invalid_wait');
+    if (!isCapability(pollSecret)) return refused('session_not_found');
+    if (log.isEnabledFor('debug')) log.debug('poll_waiting', { requestId: request.id });
+    // A proxy may close the connection after POLL_SECONDS.
+    const holdSeconds = Math.min(waitSeconds, pollSeconds);
+    const wantsProgress = request.query('progress') === '1';
+    const { signal } = request.raw;
+    const outcome = relay.waitForResult(pollSecret, signal, holdSeconds, wantsProgress);
+    return outcome instanceof Promise ? outcome.then(respond) : respond(outcome);
+  };
+}
+
+/**
+ * After a fault a poll gets a 204, because deployed devices treat any error as final. An
+ * acknowledgement or a cancellation gets a 503: it may have had no effect, so the device
+ * repeats it.
+ */
+export function respondToResultFault(request: RelayRequest): Response {
+  const isPoll = !isAcknowledgement(request) && !isCancellation(request);
+  return isPoll ? emptyResponse() : refuse('busy');
+}
+
+function isAcknowledgement(request: RelayRequest): boolean {
+  return request.query('ack') === '1';
+}
+
+function isCancellation(request: RelayRequest): boolean {
+  return request.query('cancel') === '1';
+}
+
+function respond(outcome: PollOutcome): Response | Refused {
+  switch (outcome.state) {
+    case 'claimed':
+      return jsonResponse(describeResult(outcome.result));
+    case 'pending':
+      return 'isOpened' in outcome ? jsonResponse({ progress: 'opened' }) : emptyResponse();
+    case 'gone':
+      return refused('session_not_found');
+  }
+}
+
+/** Infinity if absent, NaN for anything but a whole number from 0 to MAX_WAIT_SECONDS. */
+function parseWait(wait: string | undefined): number {
+  if (wait === undefined) return Number.POSITIVE_INFINITY;
+  const isWhole = /^\d{1,2}$/.test(wait) && Number(wait) <= MAX_WAIT_SECONDS;
+  return isWhole ? Number(wait) : Number.NaN;
+}
+
+/** 204 also before delivery. */
+async function acknowledge(store: SessionStore, pollSecret: string): Promise<Response | Refused> {
+  const outcome = isCapability(pollSecret) ? await store.acknowledge(pollSecret) : 'gone';
+  return outcome === 'gone' ? refused('session_not_found') : emptyResponse();
+}
+
+/** 204 also when repeated. 410 if there is nothing to cancel. */
+async function cancel(
+  store: SessionStore,
+  pollSecret: string,
+  request: RelayRequest,
+): Promise<Response | Refused> {
+  const outcome = isCapability(pollSecret) ? await store.cancel(pollSecret) : 'gone';
+  log.debug('sign_in_cancelled', { requestId: request.id, outcome });
+  return outcome === 'gone' ? refused('session_not_found') : emptyResponse();
+}
+
+function describeResult(result: SessionResult): object {
+  return 'accessToken' in result ? describeTokens(result, result.details === true) : result;
+}
