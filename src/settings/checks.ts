@@ -23,18 +23,7 @@ import { parseRedisUrl } from '../stores/redis/url.ts';
 import { didYouMean } from './misspelt.ts';
 import type { PROVIDER_SETTINGS, RELAY_SETTINGS, SettingsTable } from './names.ts';
 import { hideCredentials } from './problems.ts';
-
-/** Gets the text without surrounding blanks; a secret unchanged. */
-export type Check<V> = (text: string) => Checked<V>;
-
-export interface Checked<V> {
-  /** Absent if nothing is usable. Of a list, the valid items. */
-  readonly value?: V;
-  /** Each continues a sentence that begins with the setting. */
-  readonly problems?: readonly string[];
-}
-
-export type ValueOf<C> = C extends Check<infer V> ? V : never;
+import type { Check, Checked } from './reading.ts';
 
 /** A check for every setting of the table. The content of `X_FILE` is checked as `X`. */
 type ChecksOf<T extends SettingsTable> = Record<

@@ -3,9 +3,9 @@ import { prefixOf } from '../providers/config.ts';
 import { PROFILES } from '../providers/known.ts';
 import type { Profile } from '../providers/profile.ts';
 import { isLoopback } from '../providers/url.ts';
-import type { Settings } from './index.ts';
 import { findOtherBaseUrls } from './misspelt.ts';
 import type { Reading } from './reading.ts';
+import type { Settings } from './settings.ts';
 
 /** Client ids that a hint names; many providers may be listed. */
 const MAX_NAMES = 3;

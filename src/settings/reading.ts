@@ -1,6 +1,5 @@
 /** Reads settings from the environment or from files, whatever they mean. */
 import { type Picture, readDataUri, readPicture } from '../pages/picture.ts';
-import type { Check, ValueOf } from './checks.ts';
 import type { SettingsTable } from './names.ts';
 import { type SettingFault, type SettingWarning, showValue } from './problems.ts';
 
@@ -32,6 +31,18 @@ export function reject(
 ): void {
   faults.push({ setting, value: value && showValue(setting, value), problem });
 }
+
+/** Gets the text without surrounding blanks; a secret unchanged. */
+export type Check<V> = (text: string) => Checked<V>;
+
+export interface Checked<V> {
+  /** Absent if nothing is usable. Of a list, the valid items. */
+  readonly value?: V;
+  /** Each continues a sentence that begins with the setting. */
+  readonly problems?: readonly string[];
+}
+
+type ValueOf<C> = C extends Check<infer V> ? V : never;
 
 type Checks = Readonly<Record<string, Check<unknown>>>;
 

@@ -1,0 +1,63 @@
+/** What `readSettings` returns. */
+import type { Branding } from '../pages/pages.ts';
+import type { BlindPolicy, ProviderConfig } from '../providers/config.ts';
+import type { ProviderToDiscover } from '../providers/discovery.ts';
+import type { RedisTarget } from '../stores/redis/url.ts';
+
+/** All settings, checked and frozen. */
+export interface Settings {
+  /** `OAUTH_BASE_URL` without trailing slashes; absent: the relay is disabled. */
+  readonly baseUrl?: string;
+  /** An address or a name. Absent: every address of the machine. */
+  readonly host?: string;
+  readonly port: number;
+  /** Absent: there is no admin port. */
+  readonly adminPort?: number;
+  readonly adminHost: string;
+  /** Host names that requests to the admin port may use, besides IP addresses and names without a dot. */
+  readonly adminNames: readonly string[];
+  /** Absent: the admin port requires none. */
+  readonly adminToken?: string;
+  /** CIDRs and single addresses as written, each checked; IPv4 or IPv6. */
+  readonly trustedProxyCidrs: readonly string[];
+  /** Enabled providers whose endpoints are known. */
+  readonly providers: readonly ProviderConfig[];
+  /** Enabled providers whose endpoints are discovered from their issuer. */
+  readonly discoveries: readonly ProviderToDiscover[];
+  /** Names in the order of `PROVIDERS`, enabled or not. */
+  readonly providerOrder: readonly string[];
+  /** Whether connections to providers are reused. */
+  readonly providerKeepAlive: boolean;
+  /** Absent: sessions are in memory. */
+  readonly redis?: {
+    readonly target: RedisTarget;
+    readonly prefix: string;
+    /** How long a start waits for it. */
+    readonly waitMs: number;
+  };
+  readonly sessionSeconds: number;
+  readonly pollSeconds: number;
+  readonly maxSessions: number;
+  /** How long after its first delivery a device code gets the same tokens again; 0: once. */
+  readonly deviceGrantRepeatSeconds: number;
+  readonly startBurst: number;
+  readonly startRatePerSecond: number;
+  /** Which users must confirm before they are redirected to the provider; `code`: those with a code, typed or scanned. */
+  readonly confirm: 'always' | 'code';
+  /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
+  readonly blind: BlindPolicy;
+  /** What the operator puts on the pages: the app's name, its logo and colour, and links. */
+  readonly branding: Branding;
+  /** Origins as browsers send them, or only `*`. Empty: no page of another origin may call the relay. */
+  readonly corsOrigins: readonly string[];
+  readonly logLevel: 'debug' | 'info' | 'warning' | 'error';
+  /** Absent: text on a terminal, JSON elsewhere. */
+  readonly logFormat?: 'json' | 'text';
+}
+
+/** Without a base URL the relay is disabled. */
+export type EnabledSettings = Settings & { readonly baseUrl: string };
+
+export function isEnabled(settings: Settings): settings is EnabledSettings {
+  return settings.baseUrl !== undefined;
+}
