@@ -6,8 +6,8 @@
  * one object under @hono/node-server, and a cookie set in it would go to every user.
  */
 import { Buffer } from 'node:buffer';
-import type { Names } from '../pages/outcome.tsx';
-import { HAS_CODE_FORM, type LanguagePages, type OutcomeName, type Pages } from '../pages/pages.ts';
+import { HAS_CODE_FORM, type Names, type OutcomeName } from '../pages/outcome.tsx';
+import type { LanguagePages, Pages } from '../pages/pages.ts';
 import type { Picture } from '../pages/picture.ts';
 import { contentSecurityPolicy } from '../pages/style.ts';
 import type { ProviderError } from '../providers/token-endpoint.ts';

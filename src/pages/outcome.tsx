@@ -1,10 +1,11 @@
 /** @jsxImportSource hono/jsx */
-/** The page at the end of a sign-in: a mark, a heading, what happened, and to which device. docs/protocol.md §5. */
+/** The page at the end of a sign-in, or where it cannot continue: a mark, a heading, what happened, and to which device. */
+import { CODE_LIMIT_PER_ADDRESS } from '../limits.ts';
 import { CodeField } from './code-form.tsx';
 import { Fact, type Frame, renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/messages.ts';
-import { Words } from './words.tsx';
+import { isolate, Words } from './words.tsx';
 
 /** Paths within a circle. The name is also the CSS class. */
 const MARKS = {
@@ -22,10 +23,8 @@ export interface Names {
   readonly reference?: string | undefined;
 }
 
-export interface Outcome {
-  readonly language: Language;
-  readonly words: Messages;
-  readonly frame: Frame;
+/** How a page looks, and what it says. */
+interface Description {
   readonly mark: keyof typeof MARKS;
   readonly title: string;
   readonly heading: string;
@@ -33,20 +32,141 @@ export interface Outcome {
   /** Below the reference. */
   readonly note?: string;
   readonly refreshSeconds?: number;
-  /** Where a code is sent to, if the page has the form for one. */
-  readonly formAction?: string | undefined;
-  readonly names: Names;
 }
 
-export function renderOutcome(outcome: Outcome): string {
-  const { language, words, frame, mark, title, heading, messages, note, formAction } = outcome;
-  const { deviceName, provider, reference } = outcome.names;
+type Describe = (
+  words: Messages,
+  names: { app: string | undefined; device: string | undefined; provider: string },
+) => Description;
+
+type Say = (...given: Parameters<Describe>) => string[];
+
+function failure(say: Say, mark: Description['mark'] = 'failed'): Describe {
+  return (words, names) => ({
+    mark,
+    title: words.failed.title,
+    heading: words.failed.title,
+    messages: say(words, names),
+  });
+}
+
+/** The provider refused: the user is late, or the operator has to change something. */
+function refusal(say: Say): Describe {
+  return (words, names) => ({ ...failure(say)(words, names), note: words.failed.tellOperator });
+}
+
+const OWN_FAULT = failure(({ failed }) => [failed.notCompleted, failed.ownFault]);
+
+/** The pages of docs/protocol.md §5: what happened, the probable cause, and one thing to do. */
+const OUTCOMES = {
+  signed_in: ({ signedIn: { title, heading, message } }, { app }) => ({
+    mark: 'done',
+    title,
+    heading,
+    messages: [message(app)],
+  }),
+  /** At the provider. */
+  access_denied: failure(({ failed }) => [failed.cancelled, failed.notSignedIn], 'stopped'),
+  /** On a page of the relay, and what such a page shows afterwards, wherever the user declined. */
+  declined: ({ failed, cancelledOnDevice: { title } }) => ({
+    mark: 'stopped',
+    title,
+    heading: title,
+    messages: [failed.notSignedIn],
+  }),
+  authorization_failed: failure(({ failed }, { provider, device }) => [
+    failed.tryAgain,
+    failed.providerFault(provider),
+    failed.startAgain(device),
+  ]),
+  authorization_refused: refusal(({ failed }, { provider, device }) => [
+    failed.tryAgain,
+    failed.refused(provider),
+    failed.startAgain(device),
+  ]),
+  missing_code: failure(({ failed }, { provider, device }) => [
+    failed.incomplete,
+    failed.providerFault(provider),
+    failed.startAgain(device),
+  ]),
+  exchange_failed: failure(({ failed }, { provider, device }) => [
+    failed.notCompleted,
+    failed.providerFault(provider),
+    failed.startAgain(device),
+  ]),
+  exchange_refused: refusal(({ failed }, { provider, device }) => [
+    failed.notCompleted,
+    failed.refused(provider),
+    failed.startAgain(device),
+  ]),
+  busy: OWN_FAULT,
+  undiscovered: OWN_FAULT,
+  fault: OWN_FAULT,
+  link_invalid: failure(
+    ({ failed }, { app }) => [failed.linkInvalid(app), failed.linkEnded],
+    'stopped',
+  ),
+  other_browser: failure(({ failed }) => [failed.otherBrowser], 'stopped'),
+  /** For a user who comes back, after any failure. */
+  failed: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
+  in_progress: ({ inProgress: { title, message } }) => ({
+    mark: 'done',
+    title,
+    heading: title,
+    messages: [message],
+  }),
+  /** The device ended the sign-in. */
+  cancelled: ({ cancelledOnDevice: { title, message } }) => ({
+    mark: 'stopped',
+    title,
+    heading: title,
+    messages: [message],
+  }),
+  rate_limited: ({ tooManyTries: { title, message } }) => ({
+    mark: 'stopped',
+    title,
+    heading: title,
+    messages: [message(SECONDS_PER_TRY)],
+    refreshSeconds: SECONDS_PER_TRY,
+  }),
+} as const satisfies Record<string, Describe>;
+
+export type OutcomeName = keyof typeof OUTCOMES;
+
+/** The outcomes at which the user may type another code. */
+export const HAS_CODE_FORM: ReadonlySet<OutcomeName> = new Set([
+  'link_invalid',
+  'other_browser',
+] as const);
+
+/** The longest wait for the next try. */
+const SECONDS_PER_TRY = Math.ceil(1 / CODE_LIMIT_PER_ADDRESS.ratePerSecond);
+
+interface OutcomeFrame {
+  readonly language: Language;
+  readonly words: Messages;
+  readonly frame: Frame;
+  /** Where a code is sent to. */
+  readonly action: string;
+}
+
+export function renderOutcome(
+  outcome: OutcomeName,
+  { deviceName, provider, reference }: Names,
+  { language, words, frame, action }: OutcomeFrame,
+): string {
+  const describe: Describe = OUTCOMES[outcome];
+  const { mark, title, heading, messages, note, refreshSeconds } = describe(words, {
+    app: frame.appName && isolate(frame.appName),
+    device: deviceName && isolate(deviceName),
+    provider: isolate(provider ?? ''),
+  });
   return renderPage({
     language,
     words: words.links,
     frame,
     title,
-    refreshSeconds: outcome.refreshSeconds,
+    refreshSeconds,
     body: (
       <>
         <svg class={mark} viewBox="0 0 24 24" aria-hidden="true">
@@ -73,7 +193,7 @@ export function renderOutcome(outcome: Outcome): string {
           </dl>
         )}
         {note && reference && <small>{note}</small>}
-        {formAction && <CodeField words={words.codeForm} action={formAction} />}
+        {HAS_CODE_FORM.has(outcome) && <CodeField words={words.codeForm} action={action} />}
       </>
     ),
   });

@@ -3,7 +3,6 @@
  * all users is rendered once; so is the page at the end of a sign-in, with placeholders
  * for the names.
  */
-import { CODE_LIMIT_PER_ADDRESS } from '../limits.ts';
 import type { Accent } from './accent.ts';
 import { renderCodeForm } from './code-form.tsx';
 import { type AskingSignIn, renderConfirm } from './confirm.tsx';
@@ -11,7 +10,7 @@ import { chooseLanguage } from './language.ts';
 import type { Frame, Links } from './layout.tsx';
 import { CATALOGUE, type Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/messages.ts';
-import { type Names, type Outcome, renderOutcome } from './outcome.tsx';
+import { type Names, type OutcomeName, renderOutcome } from './outcome.tsx';
 import type { Picture } from './picture.ts';
 import { createStyle } from './style.ts';
 import { isolate } from './words.tsx';
@@ -33,8 +32,6 @@ export interface PagesOptions {
   /** Names of the providers at which users may sign in. */
   readonly providers: readonly string[];
 }
-
-export type OutcomeName = keyof typeof OUTCOMES;
 
 export interface LanguagePages {
   /** The page at the end of a sign-in, or where it cannot continue. */
@@ -84,112 +81,6 @@ const PLACE = /([\uE000-\uE002])/;
 
 const NO_NAMES: Names = {};
 
-type Describe = (
-  words: Messages,
-  names: { app?: string; device?: string; provider: string },
-) => Pick<Outcome, 'mark' | 'title' | 'heading' | 'messages' | 'note' | 'refreshSeconds'>;
-
-type Say = (...given: Parameters<Describe>) => string[];
-
-function failure(say: Say, mark: Outcome['mark'] = 'failed'): Describe {
-  return (words, names) => ({
-    mark,
-    title: words.failed.title,
-    heading: words.failed.title,
-    messages: say(words, names),
-  });
-}
-
-/** The provider refused: the user is late, or the operator has to change something. */
-function refusal(say: Say): Describe {
-  return (words, names) => ({ ...failure(say)(words, names), note: words.failed.tellOperator });
-}
-
-const OWN_FAULT = failure(({ failed }) => [failed.notCompleted, failed.ownFault]);
-
-/** The pages of docs/protocol.md §5: what happened, the probable cause, and one thing to do. */
-const OUTCOMES = {
-  signed_in: ({ signedIn: { title, heading, message } }, { app }) => ({
-    mark: 'done',
-    title,
-    heading,
-    messages: [message(app)],
-  }),
-  /** At the provider. */
-  access_denied: failure(({ failed }) => [failed.cancelled, failed.notSignedIn], 'stopped'),
-  /** On a page of the relay, and what such a page shows afterwards, wherever the user declined. */
-  declined: ({ failed, cancelledOnDevice: { title } }) => ({
-    mark: 'stopped',
-    title,
-    heading: title,
-    messages: [failed.notSignedIn],
-  }),
-  authorization_failed: failure(({ failed }, { provider, device }) => [
-    failed.tryAgain,
-    failed.providerFault(provider),
-    failed.startAgain(device),
-  ]),
-  authorization_refused: refusal(({ failed }, { provider, device }) => [
-    failed.tryAgain,
-    failed.refused(provider),
-    failed.startAgain(device),
-  ]),
-  missing_code: failure(({ failed }, { provider, device }) => [
-    failed.incomplete,
-    failed.providerFault(provider),
-    failed.startAgain(device),
-  ]),
-  exchange_failed: failure(({ failed }, { provider, device }) => [
-    failed.notCompleted,
-    failed.providerFault(provider),
-    failed.startAgain(device),
-  ]),
-  exchange_refused: refusal(({ failed }, { provider, device }) => [
-    failed.notCompleted,
-    failed.refused(provider),
-    failed.startAgain(device),
-  ]),
-  busy: OWN_FAULT,
-  undiscovered: OWN_FAULT,
-  fault: OWN_FAULT,
-  link_invalid: failure(
-    ({ failed }, { app }) => [failed.linkInvalid(app), failed.linkEnded],
-    'stopped',
-  ),
-  other_browser: failure(({ failed }) => [failed.otherBrowser], 'stopped'),
-  /** For a user who comes back, after any failure. */
-  failed: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
-  in_progress: ({ inProgress: { title, message } }) => ({
-    mark: 'done',
-    title,
-    heading: title,
-    messages: [message],
-  }),
-  /** The device ended the sign-in. */
-  cancelled: ({ cancelledOnDevice: { title, message } }) => ({
-    mark: 'stopped',
-    title,
-    heading: title,
-    messages: [message],
-  }),
-  rate_limited: ({ tooManyTries: { title, message } }) => ({
-    mark: 'stopped',
-    title,
-    heading: title,
-    messages: [message(SECONDS_PER_TRY)],
-    refreshSeconds: SECONDS_PER_TRY,
-  }),
-} as const satisfies Record<string, Describe>;
-
-/** The outcomes at which the user may type another code. */
-export const HAS_CODE_FORM: ReadonlySet<OutcomeName> = new Set([
-  'link_invalid',
-  'other_browser',
-] as const);
-
-/** The longest wait for the next try. */
-const SECONDS_PER_TRY = Math.ceil(1 / CODE_LIMIT_PER_ADDRESS.ratePerSecond);
-
 function createLanguagePages(
   language: Language,
   frame: Frame,
@@ -197,7 +88,7 @@ function createLanguagePages(
   providers: readonly string[],
 ): LanguagePages {
   const words: Messages = CATALOGUE[language];
-  const app = frame.appName === undefined ? {} : { app: isolate(frame.appName) };
+  const app = frame.appName === undefined ? undefined : isolate(frame.appName);
   const form = { language, words, frame, action };
   /** By outcome, then by which names are known. */
   const templates = new Map<OutcomeName, (readonly string[])[]>();
@@ -209,23 +100,12 @@ function createLanguagePages(
     templates.set(name, ofOutcome);
     const rendered = ofOutcome[known];
     if (rendered !== undefined) return rendered;
-    const describe: Describe = OUTCOMES[name];
     const places: Names = {
       deviceName: deviceName && PLACES.deviceName,
       provider: provider && PLACES.provider,
       reference: reference && PLACES.reference,
     };
-    const device = deviceName && { device: isolate(PLACES.deviceName) };
-    const said = describe(words, { ...app, ...device, provider: isolate(PLACES.provider) });
-    const page = renderOutcome({
-      language,
-      words,
-      frame,
-      names: places,
-      formAction: HAS_CODE_FORM.has(name) ? action : undefined,
-      ...said,
-    });
-    const template = page.split(PLACE);
+    const template = renderOutcome(name, places, form).split(PLACE);
     ofOutcome[known] = template;
     return template;
   }
@@ -245,9 +125,9 @@ function createLanguagePages(
     home: renderCodeForm({
       ...form,
       home: {
-        title: home.title(app.app),
-        about: home.about(app.app),
-        data: home.data(app.app ?? isolate(frame.host)),
+        title: home.title(app),
+        about: home.about(app),
+        data: home.data(app ?? isolate(frame.host)),
         providers: providers.join(', '),
       },
     }),
