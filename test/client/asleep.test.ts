@@ -5,6 +5,7 @@ import type { Prompt } from '../../client/src/session.ts';
 import { signIn } from '../../client/src/sign-in.ts';
 import type { Tokens } from '../../client/src/tokens.ts';
 import { createFakeClock, type FakeClock } from '../kit/clock.ts';
+import { IS_SOAK } from '../kit/random.ts';
 
 const RELAY = 'https://relay.test';
 const SESSION_MS = 600_000;
@@ -12,6 +13,8 @@ const LATENCY_MS = 20;
 const USER_MS = 30_000;
 const KEPT_MS = 60_000;
 const HOUR_MS = 3_600_000;
+/** Fewer phases and durations than in `npm run soak`. */
+const STRIDE = IS_SOAK ? 1 : 3.7;
 
 type Respond = (status: number, json?: object) => void;
 
@@ -175,8 +178,8 @@ const KINDS: readonly (readonly [string, Partial<Sleep>, number])[] = [
 
 describe.each(KINDS)('%s', (_name, kind, longestMs) => {
   test('for any time in any phase wakes to the tokens, and to no second prompt', () => {
-    for (let ms = 1_000; ms <= longestMs; ms += ms < 30_000 ? 1_900 : 13_000) {
-      for (let atMs = 5; atMs < 33_000; atMs += atMs < 2_000 ? 55 : 740) {
+    for (let ms = 1_000; ms <= longestMs; ms += STRIDE * (ms < 30_000 ? 1_900 : 13_000)) {
+      for (let atMs = 5; atMs < 33_000; atMs += STRIDE * (atMs < 2_000 ? 55 : 740)) {
         const sleep: Sleep = { atMs, ms, ...kind };
         const device = createDevice(sleep);
         const ends = signInOn(device, sleep, atMs + ms + 60_000);
@@ -197,8 +200,8 @@ const TWENTY_MINUTES_MS = 1_200_000;
 test.each(KINDS)(
   '%s, for so long that the result or the session is gone: one more prompt at most, and the tokens',
   (_name, kind, longestMs) => {
-    for (let ms = longestMs; ms <= TWENTY_MINUTES_MS; ms += 97_000) {
-      for (let atMs = 5; atMs < 33_000; atMs += atMs < 2_000 ? 165 : 1_480) {
+    for (let ms = longestMs; ms <= TWENTY_MINUTES_MS; ms += STRIDE * 97_000) {
+      for (let atMs = 5; atMs < 33_000; atMs += STRIDE * (atMs < 2_000 ? 165 : 1_480)) {
         const sleep: Sleep = { atMs, ms, ...kind };
         const device = createDevice(sleep);
         const ends = signInOn(device, sleep, atMs + ms + 120_000);

@@ -69,17 +69,8 @@ test.each([
   expect(bytes).toBeLessThanOrEqual(kib * 1_024);
 });
 
-test('the modules are there to be read: not minified, with their comments and their sources', () => {
-  const { sources, sourcesContent } = JSON.parse(read('dist/index.js.map'));
-  expect(sources).toEqual(['../src/index.ts']);
-  expect(sourcesContent).toEqual([readFileSync(`${CLIENT}/src/index.ts`, 'utf8')]);
-  for (const file of ['dist/index.js', 'dist/cjs/index.js', 'dist/index.d.ts']) {
-    expect(read(file)).toContain('/** Signs a user in: starts, shows');
-  }
-});
-
 test('publint finds nothing', async () => {
-  const { messages } = await publint({ pkgDir: installed('.'), strict: true });
+  const { messages } = await publint({ pkgDir: installed('.'), strict: true, pack: false });
   expect(messages).toEqual([]);
 });
 
@@ -170,14 +161,20 @@ function compile(
   return runChild([...tsc, ...libraries, ...how, ...more, ...files], { cwd: folder });
 }
 
-test.each([
-  ['node16', 'node16'],
-  ['nodenext', 'nodenext'],
-  ['preserve', 'bundler'],
-])('its types are complete by themselves (%s)', async (module, resolution) => {
+beforeAll(() => {
   for (const file of ['app.mts', 'app.cts']) writeFileSync(join(folder, file), APP);
   writeFileSync(join(folder, 'tv.ts'), TV_APP);
-  const checked = await compile(module, resolution, ['app.mts', 'app.cts', 'tv.ts'], ['--noEmit']);
+});
+
+const PROGRAMS = ['app.mts', 'app.cts', 'tv.ts'];
+
+test('its types are complete by themselves for Node', async () => {
+  // The programs are run below.
+  expect(await compile('node16', 'node16', PROGRAMS)).toEqual({ exitCode: 0, output: '' });
+});
+
+test('its types are complete by themselves for a bundler', async () => {
+  const checked = await compile('preserve', 'bundler', PROGRAMS, ['--noEmit']);
   expect(checked).toEqual({ exitCode: 0, output: '' });
 });
 
@@ -227,12 +224,10 @@ test('every snippet of the README compiles', async () => {
 });
 
 test.each([
-  ['bun, from ESM', process.execPath, 'app.mts', 'app.mjs'],
-  ['node, from ESM', 'node', 'app.mts', 'app.mjs'],
-  ['node, from CommonJS', 'node', 'app.cts', 'app.cjs'],
-] as const)('an app signs its user in under %s', async (_name, runtime, source, program) => {
-  writeFileSync(join(folder, source), APP);
-  expect(await compile('node16', 'node16', [source])).toEqual({ exitCode: 0, output: '' });
+  ['bun, from ESM', process.execPath, 'app.mjs'],
+  ['node, from ESM', 'node', 'app.mjs'],
+  ['node, from CommonJS', 'node', 'app.cjs'],
+] as const)('an app signs its user in under %s', async (_name, runtime, program) => {
   const code = makeCode();
   const lines: Record<string, unknown>[] = [];
   const app = Bun.spawn([runtime, program, relay.baseUrl], { cwd: folder, stdout: 'pipe' });

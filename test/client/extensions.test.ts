@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { hash, randomUUID } from 'node:crypto';
 import {
   discover,
-  keepTokens,
   type Prompt,
   refresh,
   resume,
@@ -285,16 +284,4 @@ test('where the relay has a client secret, and where the app says so, the relay 
   const failed = await failureOf(refresh({ ...place, service: 'confidential', tokens: used }));
   expect(failed).toBeInstanceOf(SignInError);
   expect(failed).toMatchObject({ code: 'invalid_grant', show: 'Please sign in again.' });
-});
-
-test('the caller gets what the storage throws', async () => {
-  const trouble = new Error('disk full');
-  const accessToken = keepTokens({
-    ...place,
-    load() {
-      throw trouble;
-    },
-    save: () => {},
-  });
-  expect(await failureOf(accessToken())).toBe(trouble);
 });

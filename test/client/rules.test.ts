@@ -1,7 +1,6 @@
 /** What the SDK makes of each response, by the fake clock. Both builds share this logic. */
 import { describe, expect, test } from 'bun:test';
 import { hash } from 'node:crypto';
-import fc from 'fast-check';
 import { stop } from '../../client/src/ask.ts';
 import { type Failure, fail } from '../../client/src/errors.ts';
 import { refresh as refreshByFetch, type SignInError } from '../../client/src/index.ts';
@@ -12,7 +11,6 @@ import { sha256 } from '../../client/src/sha256.ts';
 import type { SignInOptions } from '../../client/src/sign-in.ts';
 import { refresh, type Tokens } from '../../client/src/tokens.ts';
 import { scan } from '../kit/qr.ts';
-import { property } from '../kit/random.ts';
 import {
   type Answer,
   begin,
@@ -530,23 +528,15 @@ describe('what the TV build has of its own', () => {
 });
 
 describe('the QR code', () => {
-  test('is read back, for links of every length that fits', () => {
-    property(
-      fc.string({ unit: fc.constantFrom(...LINK_CHARACTERS), minLength: 1, maxLength: 106 }),
-      (link) => {
-        expect(scan(pictureOf(createQr(link)?.matrix ?? []))).toBe(link);
-      },
-    );
-    for (let length = 1; length <= 106; length += 1) {
-      const link = 'https://relay.example/L/BCDF-GHJK?'.repeat(4).slice(0, length);
+  test('is read back, for links of any length that fits', () => {
+    for (let length = 1; length <= 106; length += 5) {
+      const link = 'https://relay.example/L/BCDF-GHJK?a=[~%&;]'.repeat(3).slice(0, length);
       expect(scan(pictureOf(createQr(link)?.matrix ?? []))).toBe(link);
     }
     expect(createQr('x'.repeat(107))).toBeUndefined();
     expect(createQr('https://bücher.example/')).toBeUndefined();
   });
 });
-
-const LINK_CHARACTERS = 'ABCXYZabcxyz0189-._~:/?#[]@!$&()*+,;=%'.split('');
 
 /** Four pixels a module, with the quiet zone. */
 function pictureOf(matrix: readonly (readonly boolean[])[]) {
