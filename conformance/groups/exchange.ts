@@ -151,7 +151,17 @@ export const tokenResponses = cases((test) => {
 
 const STATUSES = [201, 202, 203, 206, 299, 400, 401, 403, 404, 429, 500, 503];
 const REDIRECTS = [301, 302, 303, 307, 308];
-const NOT_OBJECTS = ['', ' ', '<html></html>', 'access_token=x', '[]', 'null', '"x"', '42'];
+const NOT_OBJECTS = [
+  '',
+  ' ',
+  '<html></html>',
+  'access_token=x',
+  '[]',
+  'null',
+  '"x"',
+  '42',
+  '['.repeat(60_000),
+];
 const WITHOUT_TOKEN = [{}, { access_token: '' }, { access_token: null }, { access_token: 5 }];
 
 /** Replies that fail the exchange, most of them with tokens that a relay could take by mistake. */

@@ -72,17 +72,6 @@ describe('a provider that closes a connection', () => {
       if (last !== undefined) close(last);
     }
   });
-
-  test('costs none of many at the same time either', async () => {
-    using provider = await serveProvider((socket, nth) => {
-      if (nth > 1) socket.end();
-      else answer(socket);
-    });
-    for (let round = 0; round < 5; round += 1) {
-      const outcomes = await Promise.all(Array.from({ length: 20 }, provider.exchange));
-      expect(outcomes).toEqual(Array(20).fill('tokens'));
-    }
-  });
 });
 
 describe('a code is not sent a second time', () => {
@@ -111,12 +100,6 @@ describe('a code is not sent a second time', () => {
     isGood = false;
     expect(await provider.exchange()).toBe(outcome);
     expect(provider.requests()).toBe(1 + times);
-  });
-
-  test('where no connection can have been kept', async () => {
-    using provider = await serveProvider(reset);
-    expect(await provider.exchange()).toBe('unreachable');
-    expect(provider.requests()).toBe(1);
   });
 });
 
@@ -159,20 +142,11 @@ describe('a provider that sends an answer without a request', () => {
 
   test('just as the next request goes out: with a connection for each no user receives it either', async () => {
     const EXCHANGES = 200;
-    async function countWrong(tokenFor: (code: string) => Promise<string>): Promise<number> {
-      let wrong = 0;
-      for (let nth = 1; nth <= EXCHANGES; nth += 1) {
-        if ((await tokenFor(`code ${nth}`)) !== `of code ${nth}`) wrong += 1;
-      }
-      return wrong;
-    }
     const asNext = (send: () => void) => void setImmediate(send);
     using own = await serveTalkative(asNext, { keepAlive: false });
-    expect(await countWrong(own.tokenFor)).toBe(0);
+    for (let nth = 1; nth <= EXCHANGES; nth += 1) {
+      expect(await own.tokenFor(`code ${nth}`)).toBe(`of code ${nth}`);
+    }
     expect(own.connections()).toBe(EXCHANGES);
-    // Shows that this provider can do it. How often it comes in time is chance (docs/protocol.md, Security).
-    using kept = await serveTalkative(asNext);
-    const wrong = await countWrong(kept.tokenFor);
-    console.log(`with keep-alive ${wrong} of ${EXCHANGES} received another answer`);
   });
 });

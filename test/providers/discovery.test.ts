@@ -160,9 +160,7 @@ describe('what the document may say', () => {
     [['plain', 'S256'], 'S256'],
     [['plain'], 'plain'],
     [['S512'], 'none'],
-    [[], 'none'],
     [undefined, 'none'],
-    [null, 'none'],
   ])('code_challenge_methods_supported %j: PKCE %s', async (methods, pkce) => {
     const discovery = await discover({ code_challenge_methods_supported: methods });
     expect(discovery).toMatchObject({ provider: { pkce } });
@@ -170,7 +168,6 @@ describe('what the document may say', () => {
 
   test.each([
     [undefined, 'basic'],
-    [['client_secret_basic'], 'basic'],
     [['client_secret_basic', 'client_secret_post'], 'post'],
     [['private_key_jwt', 'client_secret_post'], 'post'],
   ])(
@@ -205,14 +202,6 @@ describe('what the document may say', () => {
       token_endpoint_auth_methods_supported: ['client_secret_post'],
     };
     expect(await discover(document, given)).toMatchObject({ provider: given });
-  });
-
-  test('an address may have parameters, if the relay sets none of that name', async () => {
-    const authorizeUrl = 'https://acme.example/authorize?tenant=1';
-    const tokenUrl = 'https://acme.example/token?tenant=1';
-    const document = { authorization_endpoint: authorizeUrl, token_endpoint: tokenUrl };
-    const provider = { authorizeUrl, tokenUrl };
-    expect(await discover(document)).toMatchObject({ provider });
   });
 });
 
@@ -259,24 +248,19 @@ describe('what is refused', () => {
 
   test.each([
     ['authorization_endpoint', undefined, 'must be a URL'],
-    ['token_endpoint', undefined, 'must be a URL'],
     ['token_endpoint', 'http://acme.example/token', 'must be https'],
-    ['token_endpoint', 'https://me:pw@acme.example/token', 'must not contain a user name'],
-    ['token_endpoint', 'https://acme.example/token#x', 'must not contain a fragment'],
     ['authorization_endpoint', 'javascript:alert(1)', 'must be a URL'],
     [
       'authorization_endpoint',
       'https://acme.example/a?client_id=evil',
       'must not contain client_id',
     ],
-    ['authorization_endpoint', 'https://acme.example/a?a=1&state=fixed', 'must not contain state'],
     [
       'authorization_endpoint',
       'https://acme.example/a?redirect%5Furi=x',
       'must not contain redirect',
     ],
     ['token_endpoint', 'https://acme.example/t?client_id=evil', 'must not contain client_id'],
-    ['token_endpoint', 'https://acme.example/t?code=x', 'must not contain code'],
   ])('%s %j', async (field, address, problem) => {
     const text = problemOf(await discover({ [field]: address }));
     expect(text).toContain(`${field} is `);
@@ -285,7 +269,6 @@ describe('what is refused', () => {
 
   test.each([
     ['no JSON', () => new Response('<html>')],
-    ['not an object', () => Response.json([])],
     ['without an issuer', () => Response.json(ENDPOINTS)],
     ['with a number for an address', () => Response.json({ issuer: origin, token_endpoint: 1 })],
     ['nested without end', () => new Response('['.repeat(200_000))],
@@ -310,12 +293,6 @@ describe('what is refused', () => {
       );
     }
   });
-
-  test('text of the issuer is shortened in the problem, to one line', async () => {
-    const problem = problemOf(await discover({ issuer: `x\n${'y'.repeat(5000)}` }));
-    expect(problem).not.toContain('\n');
-    expect(problem.length).toBeLessThan(400);
-  });
 });
 
 describe('an issuer that cannot be reached is a problem, not an exception', () => {
@@ -335,18 +312,6 @@ describe('an issuer that cannot be reached is a problem, not an exception', () =
     answers[path] = answer;
     const problem = problemOf(await discoverProvider(acme(), fetch, 200));
     expect(problem).toBe(`${origin}${path} took too long`);
-  });
-
-  test('a refused connection', async () => {
-    const issuer = 'http://127.0.0.1:1';
-    const problem = problemOf(await discoverProvider(acme({ issuer }), fetch));
-    expect(problem).toMatch(/^http:\/\/127\.0\.0\.1:1\/\S+ could not be read \(\w+\)$/);
-  });
-
-  test('an issuer that is no address', async () => {
-    const problem = problemOf(await discoverProvider(acme({ issuer: 'acme' }), fetch));
-    expect(problem).toStartWith('the issuer "acme" must be a URL');
-    expect(asked).toEqual([]);
   });
 
   test('an error of fetch, of which only the code is shown', async () => {

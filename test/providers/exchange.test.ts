@@ -12,7 +12,6 @@ import { bringCode, makeCode } from '../kit/user.ts';
 setDefaultTimeout(30_000);
 
 const TOKENS = '{"access_token":"tokens"}';
-const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${TOKENS.length}\r\n`;
 const exchange = createExchange();
 
 /** The outcome of an exchange with a provider that answers with this body. */
@@ -38,22 +37,9 @@ describe('the answer', () => {
       '{"access_token":"a","expires_in":"28800","scope":["user:read","chat:read"]}',
       { accessToken: 'a', expiresIn: 28_800, scope: 'user:read chat:read' },
     ],
-    [
-      'empty and zero values are left out',
-      '{"access_token":"a","expires_in":0,"refresh_token":null,"scope":""}',
-      { accessToken: 'a' },
-    ],
     ['a byte order mark does not matter', '\uFEFF{"access_token":"a"}', { accessToken: 'a' }],
   ])('%s', async (_, body, tokens) => {
     expect(await exchangeWith(body)).toEqual({ ok: true, tokens } as never);
-  });
-
-  test.each([
-    ['without an access token', '{}', 'no_token'],
-    ['a form', 'access_token=a', 'not_json'],
-    ['JSON nested without end', '['.repeat(60_000), 'not_json'],
-  ])('%s is a failed exchange', async (_, body, reason) => {
-    expect(await exchangeWith(body)).toMatchObject({ ok: false, failure: { reason } });
   });
 });
 
@@ -107,20 +93,6 @@ describe('too much', () => {
     },
   );
 
-  test.each([
-    [1, 'tokens'],
-    [500, 'unreachable'],
-  ])('%d headers of 10 kB are %s', async (lines, outcome) => {
-    using upstream = await serveBytes((socket) => {
-      socket.write(HEAD);
-      for (let line = 0; line < lines; line += 1) {
-        socket.write(`X-${line}: ${'x'.repeat(10_000)}\r\n`);
-      }
-      socket.end(`\r\n${TOKENS}`);
-    });
-    expect(await outcomeOf(exchange(upstream.url))).toBe(outcome);
-  });
-
   const WARM_UP = 400;
   const SIGN_INS = 1_600;
 
@@ -162,12 +134,9 @@ describe('too much', () => {
   }, 60_000);
 });
 
-test.each(['http://127.0.0.1:1/token', 'http://provider.invalid/token'])(
-  'a provider without a server is unreachable: %s',
-  async (url) => {
-    expect(await outcomeOf(exchange(url))).toBe('unreachable');
-  },
-);
+test('a provider whose name is unknown is unreachable', async () => {
+  expect(await outcomeOf(exchange('http://provider.invalid/token'))).toBe('unreachable');
+});
 
 describe('RFC 9700 §4.2: only a provider whose certificate is trusted receives a code', async () => {
   let asked = 0;
