@@ -5,13 +5,9 @@
  */
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createCors } from './http/cors.ts';
+import { createDisabledRoutes, NOT_CONFIGURED } from './http/health.ts';
 import { basePathOf } from './http/request.ts';
-import {
-  createDisabledRoutes,
-  createRoutes,
-  NOT_CONFIGURED,
-  type RateLimits,
-} from './http/routes.ts';
+import { createRoutes, type RateLimits } from './http/routes.ts';
 import { createSignInLog } from './http/sign-in-log.ts';
 import { CODE_LIMIT_PER_ADDRESS } from './limits.ts';
 import { log, warnOnce } from './log.ts';

@@ -9,8 +9,7 @@ const MAX_FORWARDED_FOR_HOPS = 32;
 /** An IPv6 client has a /64, so one rate-limit bucket covers that. */
 const IPV6_BUCKET_GROUPS = 64 / 16;
 
-/** IPv4 addresses are numbers, not objects, because most clients have one and this is faster. */
-type Address = number | ipaddr.IPv6;
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 export interface ClientAddress {
   /** One rate-limit bucket: an IPv4 address or an IPv6 /64. */
@@ -83,31 +82,13 @@ function withoutPort(hop: string): string {
 
 /** Strict: no `0x7f.1`, no `127.1`, no zone. An IPv4-mapped IPv6 address is the IPv4 address. */
 function parseAddress(text: string): Address | undefined {
-  if (isIPv4(text)) return bitsOf(text);
+  if (isIPv4(text)) return ipaddr.IPv4.parse(text);
   if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return undefined;
   const address = ipaddr.IPv6.parse(text);
-  return address.isIPv4MappedAddress() ? bitsOf(address.toIPv4Address().toString()) : address;
+  return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
-/** The 32 bits of an address that isIPv4 has accepted. */
-function bitsOf(ipv4: string): number {
-  let bits = 0;
-  let octet = 0;
-  for (let at = 0; at < ipv4.length; at += 1) {
-    const digit = ipv4.charCodeAt(at) - 0x30;
-    if (digit >= 0) {
-      octet = octet * 10 + digit;
-    } else {
-      bits = bits * 256 + octet;
-      octet = 0;
-    }
-  }
-  return bits * 256 + octet;
-}
-
-type Cidr =
-  | { readonly ipv4: number; readonly size: number }
-  | { readonly ipv6: ipaddr.IPv6; readonly bits: number };
+type Cidr = readonly [start: Address, bits: number];
 
 /** The settings have been checked. A single address is a CIDR of its full length. */
 function parseCidr(text: string): Cidr {
@@ -115,28 +96,17 @@ function parseCidr(text: string): Cidr {
     text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`,
   );
   const isMapped = start instanceof ipaddr.IPv6 && start.isIPv4MappedAddress() && bits >= 96;
-  if (start instanceof ipaddr.IPv6 && !isMapped) return { ipv6: start, bits };
-  const ipv4 = isMapped ? start.toIPv4Address() : start;
-  const size = 2 ** (32 - (isMapped ? bits - 96 : bits));
-  const first = bitsOf(ipv4.toString());
-  return { ipv4: first - (first % size), size };
+  return isMapped ? [start.toIPv4Address(), bits - 96] : [start, bits];
 }
 
 function isTrusted(address: Address, trusted: readonly Cidr[]): boolean {
-  for (const cidr of trusted) {
-    if (typeof address === 'number') {
-      if ('ipv4' in cidr && address >= cidr.ipv4 && address < cidr.ipv4 + cidr.size) return true;
-    } else if ('ipv6' in cidr && address.match(cidr.ipv6, cidr.bits)) {
-      return true;
-    }
-  }
-  return false;
+  return trusted.some(
+    ([start, bits]) => start.kind() === address.kind() && address.match(start, bits),
+  );
 }
 
 function bucketOf(address: Address): string {
-  if (typeof address === 'number') {
-    return `${address >>> 24}.${(address >>> 16) & 255}.${(address >>> 8) & 255}.${address & 255}`;
-  }
+  if (address instanceof ipaddr.IPv4) return address.toString();
   return address.parts
     .slice(0, IPV6_BUCKET_GROUPS)
     .map((part) => part.toString(16))

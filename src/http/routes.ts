@@ -39,16 +39,15 @@ import {
   respondToResultFault,
 } from './endpoints/sign-in.ts';
 import { createConfirmLink, createVerification } from './endpoints/verification.ts';
+import { createHealthRoutes, type Health } from './health.ts';
 import { refuseInOAuth, refuseOAuth } from './oauth-responses.ts';
 import { basePathOf, createBodyReader, type RelayRequest } from './request.ts';
 import {
   createPageResponses,
   createPictureResponse,
   type Refused,
-  refuse,
   refused,
   refuseInText,
-  textResponseWithoutNewline,
 } from './responses.ts';
 import type { SignInLog } from './sign-in-log.ts';
 
@@ -78,15 +77,6 @@ export interface RateLimits {
   readonly codeLimits: RateLimitPair;
   /** QR codes. Local, because they load only this instance. */
   readonly qrLimits: RateLimitPair;
-}
-
-/** For health checks. */
-export interface Health {
-  isDraining(): boolean;
-  /** Why `/ready` gets a 503. Undefined: it gets a 200. */
-  findUnreadiness(): string | undefined;
-  /** Why some requests fail, although `/ready` gets a 200. */
-  findLimitation(): string | undefined;
 }
 
 export interface RouteParts {
@@ -241,7 +231,7 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
 
     { path: '/qr/:file', methods: { GET: qr }, ...forDevices },
     { path: '/openapi.json', methods: { GET: openApi }, ...forDevices },
-    ...healthRoutes(health),
+    ...createHealthRoutes(health),
     // Devices and programs get plain text.
     ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
     { path: '/*', respond: notFound },
@@ -297,43 +287,4 @@ function createPictureRoutes({ logo, accent }: Branding): Route[] {
   const methods = { GET: respond, HEAD: respond };
   const icon = { path: '/favicon.ico', methods };
   return logo === undefined ? [icon] : [icon, { path: '/logo', methods }];
-}
-
-/** Without a base URL the relay is disabled, and says that it is not configured. */
-export function createDisabledRoutes(): Route[] {
-  return [
-    ...healthRoutes({
-      isDraining: () => false,
-      findUnreadiness: () => NOT_CONFIGURED,
-      findLimitation: () => undefined,
-    }),
-    ...['/services', '/refresh', '/revoke', '/auth/*', '/oauth2/*'].map((path) => ({
-      path,
-      respond: () => refuse('not_configured'),
-    })),
-  ];
-}
-
-export const NOT_CONFIGURED = 'not configured: OAUTH_BASE_URL is not set';
-
-/**
- * Each gets a 503, so that a load balancer sends requests elsewhere: /health while
- * draining, /ready also for any other reason, which it names. docs/operating.md "Health".
- */
-function healthRoutes({ isDraining, findUnreadiness, findLimitation }: Health): Route[] {
-  const health: Handler = () =>
-    isDraining()
-      ? textResponseWithoutNewline(503, 'draining')
-      : textResponseWithoutNewline(200, 'ok');
-  const ready: Handler = () => {
-    const reason = findUnreadiness();
-    if (reason !== undefined) return textResponseWithoutNewline(503, reason);
-    const limitation = findLimitation();
-    const suffix = limitation === undefined ? '' : `, but some requests fail: ${limitation}`;
-    return textResponseWithoutNewline(200, `ready${suffix}`);
-  };
-  return [
-    { path: '/health', methods: { GET: health, HEAD: health } },
-    { path: '/ready', methods: { GET: ready, HEAD: ready } },
-  ];
 }
