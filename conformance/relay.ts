@@ -156,13 +156,13 @@ export function createRelay({ options, nextAddress, secrets, recordAnswer, live 
       }
       return answer;
     },
-    /** A poll that is held; `leave` closes its connection, and then no answer comes. */
-    park(session: Session): { readonly answer: Promise<Answer>; leave(): void } {
+    /** A poll that is held; `disconnect` closes its connection, and then no answer comes. */
+    park(session: Session): { readonly answer: Promise<Answer>; disconnect(): void } {
       const abort = new AbortController();
       const answer = poll(session, { signal: abort.signal });
       // A case that fails early never awaits its poll.
       answer.catch(() => undefined);
-      return { answer, leave: () => abort.abort() };
+      return { answer, disconnect: () => abort.abort() };
     },
     async sendUnconfigured(call: Call): Promise<Answer> {
       const { unconfiguredUrl } = options;

@@ -92,7 +92,7 @@ async function runGroup(run: Run, { cases, parallel }: Group): Promise<void> {
 
 async function runCase({ createKit, report }: Run, one: Case): Promise<void> {
   const kit = createKit();
-  const [status, detail] = await one.run(kit).then(() => PASS, judge);
+  const [status, detail] = await one.run(kit).then(() => PASS, verdictOf);
   // Sessions that cannot be cleaned up stay known, and the `cap` group counts with them.
   await kit.relay.cleanUp().catch(() => undefined);
   report(one, { status, detail });
@@ -102,7 +102,7 @@ type Verdict = readonly [Status, detail: readonly string[]];
 
 const PASS: Verdict = ['pass', []];
 
-function judge(error: unknown): Verdict {
+function verdictOf(error: unknown): Verdict {
   if (error instanceof Skip) return ['skip', [error.message]];
   if (error instanceof NoAnswer) return ['fail', [error.message]];
   if (error instanceof Mismatch) {

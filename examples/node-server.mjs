@@ -8,8 +8,8 @@ const read = readSettings(process.env, readFileSync);
 if (!read.ok) throw new Error(describeFaults(read.faults, read.warnings));
 const { settings } = read;
 
-const world = { clock: systemClock, randomBytes, fetch };
-const service = await startService(settings, world);
+const dependencies = { clock: systemClock, randomBytes, fetch };
+const service = await startService(settings, dependencies);
 process.once('SIGTERM', async () => {
   await service.drain();
   service.close();

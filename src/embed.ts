@@ -5,6 +5,6 @@
  */
 export { startLog } from './log.ts';
 export { systemClock } from './relay/time.ts';
-export type { Service, World } from './service.ts';
+export type { Service, ServiceDependencies } from './service.ts';
 export { describeFaults, readSettings, type Settings } from './settings/index.ts';
 export { startService } from './start-service.ts';

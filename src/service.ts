@@ -31,8 +31,8 @@ import type { SessionStore, StoreProblem } from './relay/store.ts';
 import type { Clock } from './relay/time.ts';
 import type { EnabledSettings, Settings } from './settings/index.ts';
 
-/** What the relay needs from its environment. Tests pass fakes. */
-export interface World {
+/** What the service uses of its process. Tests pass fakes. */
+export interface ServiceDependencies {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   /** Absent: from `randomBytes` alone. */
@@ -99,28 +99,28 @@ const PROVIDERS_FULL_HINT =
 
 export function createService(
   settings: EnabledSettings,
-  world: World,
+  dependencies: ServiceDependencies,
   stores: Stores,
 ): ManualService {
   const { baseUrl } = settings;
-  const { clock, monitor = NO_MONITOR } = world;
+  const { clock, monitor = NO_MONITOR } = dependencies;
   const store = stores.sessions;
   const { rateLimits, limiters } = createRateLimits(stores, clock, settings);
   const relay = createRelay({
     store,
     clock,
-    randomBytes: world.randomBytes,
-    drawSecrets: world.drawSecrets ?? createDrawSecrets(world.randomBytes),
+    randomBytes: dependencies.randomBytes,
+    drawSecrets: dependencies.drawSecrets ?? createDrawSecrets(dependencies.randomBytes),
     sessionSeconds: settings.sessionSeconds,
-    maxParkedPolls: world.maxParkedPolls,
+    maxParkedPolls: dependencies.maxParkedPolls,
   });
   const refreshes = createRefreshes(stores.refreshes, clock);
   const revocations = createRevocations(refreshes);
   const tokenEndpoint = createTokenEndpoint({
-    fetch: world.fetch,
+    fetch: dependencies.fetch,
     clock,
     keepAlive: settings.providerKeepAlive,
-    fetchesAtOnce: world.fetchesAtOnce ?? Number.POSITIVE_INFINITY,
+    fetchesAtOnce: dependencies.fetchesAtOnce ?? Number.POSITIVE_INFINITY,
     onFull: warnOnce('providers_full', PROVIDERS_FULL_HINT),
     monitor,
   });
@@ -137,7 +137,7 @@ export function createService(
 
   /** If an issuer does not answer, only sign-ins at its provider fail. */
   async function discover(provider: ProviderToDiscover): Promise<void> {
-    const outcome = await discoverProvider(provider, world.fetch);
+    const outcome = await discoverProvider(provider, dependencies.fetch);
     const problem = outcome.problem ?? findBlindProblem(outcome.provider, settings.blind);
     if (outcome.provider !== undefined && problem === undefined) return enable(outcome.provider);
     if (closed) return;

@@ -9,8 +9,8 @@ import {
   createService,
   type ManualService,
   type Service,
+  type ServiceDependencies,
   type Stores,
-  type World,
 } from './service.ts';
 import { type EnabledSettings, isEnabled, type Settings } from './settings/index.ts';
 import { createMemoryRefreshStore } from './stores/memory/refreshes.ts';
@@ -21,10 +21,13 @@ import type { RedisEvent } from './stores/redis/open.ts';
  * A service that is ready for requests: its store is open, and discovery was tried once at
  * each issuer. Rejects when the store cannot be reached.
  */
-export async function startService(settings: Settings, world: World): Promise<Service> {
+export async function startService(
+  settings: Settings,
+  dependencies: ServiceDependencies,
+): Promise<Service> {
   if (!isEnabled(settings)) return createDisabledService();
-  const stores = await openStores(settings, world);
-  const service = maintain(createService(settings, world, stores), world.clock);
+  const stores = await openStores(settings, dependencies);
+  const service = maintain(createService(settings, dependencies, stores), dependencies.clock);
   await service.discover();
   return service;
 }
@@ -60,9 +63,12 @@ function repeat(clock: Clock, intervalMs: number, run: () => Promise<void>): () 
 }
 
 /** Rejects when the store cannot be reached. */
-async function openStores(settings: EnabledSettings, world: World): Promise<Stores> {
+async function openStores(
+  settings: EnabledSettings,
+  dependencies: ServiceDependencies,
+): Promise<Stores> {
   const { redis, maxSessions } = settings;
-  const { clock } = world;
+  const { clock } = dependencies;
   if (redis === undefined) {
     return {
       sessions: createMemoryStore(clock, maxSessions),
@@ -73,14 +79,14 @@ async function openStores(settings: EnabledSettings, world: World): Promise<Stor
   }
   // Loaded only when needed: the client library is larger than the rest of the relay.
   const { openRedis } = await import('./stores/redis/open.ts');
-  const { monitor = NO_MONITOR } = world;
+  const { monitor = NO_MONITOR } = dependencies;
   return openRedis({
     target: redis.target,
     prefix: redis.prefix,
     waitMs: redis.waitMs,
     maxSessions,
     clock,
-    randomBytes: world.randomBytes,
+    randomBytes: dependencies.randomBytes,
     monitor,
     onEvent: (event) => reportRedisEvent(event, monitor),
   });

@@ -97,7 +97,7 @@ export const expiry = cases((test) => {
     expectStatus(await relay.open(session), 302);
     const parked = relay.park(session);
     await sleep(300);
-    parked.leave();
+    parked.disconnect();
     await end;
     expectInvalidLink(await relay.open(session));
     expectSessionNotFound(await relay.poll(session));

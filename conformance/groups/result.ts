@@ -63,7 +63,7 @@ export const result = cases((test) => {
       const session = await relay.start();
       const parked = [relay.park(session), relay.park(session)];
       await sleep(200);
-      for (const poll of parked) poll.leave();
+      for (const poll of parked) poll.disconnect();
       await sleep(pauseMs);
       const { code, tokens } = provider.issueCode();
       await relay.callback(session, { code });

@@ -20,8 +20,8 @@ import type { RelayRequest } from './request.ts';
 const MAX_COOKIES = 32;
 
 export interface ContinueCookies {
-  /** Whether this browser may complete the sign-in: any may, unless CONFIRM=always. */
-  mayComplete(request: RelayRequest, browserState: string): boolean;
+  /** Whether this browser's callback counts: any does, unless CONFIRM=always. */
+  allowsCallback(request: RelayRequest, browserState: string): boolean;
   /** Sets the cookie with the response to Continue, if CONFIRM=always. */
   set(request: RelayRequest, response: Response, browserState: string): void;
 }
@@ -48,7 +48,7 @@ export function createContinueCookies(
     generateCookie(name, value, { path: '/', maxAge, httpOnly: true, secure, sameSite: 'Lax' });
 
   return {
-    mayComplete(request, browserState) {
+    allowsCallback(request, browserState) {
       if (!asksAlways) return true;
       return (cookiesOf(request)[nameOf(browserState)] ?? '') !== '';
     },

@@ -11,7 +11,7 @@ import {
 } from '../providers/hints.ts';
 import type { Provider, Providers } from '../providers/provider.ts';
 import type { TokenFailure } from '../providers/token-endpoint.ts';
-import type { Completion, StartOutcome } from '../relay/relay.ts';
+import type { CallbackOutcome, StartOutcome } from '../relay/relay.ts';
 import { signInIdOf } from '../relay/secrets.ts';
 import type { StoreObserver } from '../relay/store.ts';
 import type { RelayRequest } from './request.ts';
@@ -25,7 +25,7 @@ export interface SignInLog {
     request: RelayRequest,
     service: string,
     browserState: string,
-    outcome: Completion | 'declined',
+    outcome: CallbackOutcome | 'declined',
   ): void;
   /** `error` is a standard error code, `other`, or `none` if the provider sent neither error nor code. */
   authorizationFailed(

@@ -8,7 +8,7 @@ import { DISCOVERY_RETRY_MS } from '../limits.ts';
 import type { ExchangeOutcome } from '../relay/relay.ts';
 import type { RevocationOutcome, RevocationScope, TokenKind } from '../relay/revoke.ts';
 import type { CodeResult } from '../relay/session.ts';
-import type { Authorization } from '../relay/store.ts';
+import type { ExchangeParameters } from '../relay/store.ts';
 import {
   mayTakeChallenge,
   type PkceMethod,
@@ -43,7 +43,7 @@ export interface Provider {
   readonly revocationHost: string | undefined;
   readonly removeAt: string | undefined;
   /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
-  authorizeUrl(browserState: string, authorization: Authorization): string;
+  authorizeUrl(browserState: string, exchange: ExchangeParameters): string;
   /** Reserves one request. Returns false at the limit. */
   reserve(): boolean;
   release(): void;

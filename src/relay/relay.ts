@@ -7,7 +7,7 @@ import {
   type SessionSecrets,
 } from './secrets.ts';
 import type { CodeResult, ErrorResult, TokenResult } from './session.ts';
-import type { Authorization, SessionStore } from './store.ts';
+import type { ExchangeParameters, SessionStore } from './store.ts';
 import { type Clock, pause } from './time.ts';
 
 /** Attempts to register a session. A second is needed only if a random secret collides with a live one. */
@@ -59,11 +59,11 @@ export interface CodeExchanger<Failure> {
 export type LinkRefusal = 'link_invalid' | 'cancelled';
 
 /** How a callback ended. A LinkRefusal: the session did not accept the result. 'busy': the code is not spent. */
-export type Completion = 'signed_in' | 'busy' | LinkRefusal | ErrorResult['error'];
+export type CallbackOutcome = 'signed_in' | 'busy' | LinkRefusal | ErrorResult['error'];
 
-/** The page that the user sees shows the device's name. */
-export interface CodeCompletion<Failure> {
-  readonly completion: Completion;
+/** A callback, after it has ended. The page that the user sees shows the device's name. */
+export interface EndedCallback<Failure> {
+  readonly outcome: CallbackOutcome;
   readonly deviceName?: string | undefined;
   readonly failure?: Failure;
 }
@@ -71,17 +71,17 @@ export interface CodeCompletion<Failure> {
 export interface Relay {
   start(service: string, asked: NewSignIn): Promise<StartOutcome>;
   /** Exchanges a code and stores the result. However often it is called, the code is spent at most once. */
-  completeWithCode<Failure>(
+  endWithCode<Failure>(
     exchanger: CodeExchanger<Failure>,
     browserState: string,
     code: string,
-  ): Promise<CodeCompletion<Failure>>;
+  ): Promise<EndedCallback<Failure>>;
   /** Ends a sign-in without a code. */
-  completeWithError(
+  endWithError(
     service: string,
     browserState: string,
     error: ErrorResult['error'],
-  ): Promise<CodeCompletion<never>>;
+  ): Promise<EndedCallback<never>>;
   readonly waitForResult: Polls['wait'];
   readonly countParked: Polls['countParked'];
   /** Lets every parked poll return 'pending'. Takes no new session and no new code. Polls may park again. */
@@ -131,33 +131,33 @@ export function createRelay(options: RelayOptions): Relay {
       return { ok: false, refusal: 'busy' };
     },
 
-    async completeWithCode(exchanger, browserState, code) {
+    async endWithCode(exchanger, browserState, code) {
       // Another instance or the next process can exchange the code.
-      if (draining || !exchanger.reserve()) return { completion: 'busy' };
+      if (draining || !exchanger.reserve()) return { outcome: 'busy' };
       exchanges += 1;
       try {
         const { name } = exchanger;
         const leased = await store.lease(name, browserState);
         if (leased === undefined) {
-          return { completion: await findLinkRefusal(store, browserState) };
+          return { outcome: await findLinkRefusal(store, browserState) };
         }
         if (leased.challenge !== undefined) {
           // Only the device has the verifier, so only it can exchange the code.
           const isStored = await store.complete(name, browserState, exchanger.codeForDevice(code));
           return {
-            completion: isStored ? 'signed_in' : 'link_invalid',
+            outcome: isStored ? 'signed_in' : 'link_invalid',
             deviceName: leased.deviceName,
           };
         }
         const { deviceName } = leased;
-        const outcome = await exchanger.exchange(code, leased.verifier);
-        const result = outcome.ok ? withDetails(outcome.tokens, leased) : EXCHANGE_FAILED;
+        const exchanged = await exchanger.exchange(code, leased.verifier);
+        const result = exchanged.ok ? withDetails(exchanged.tokens, leased) : EXCHANGE_FAILED;
         const isStored = await store.complete(name, browserState, result);
-        const ended = outcome.ok ? 'signed_in' : 'exchange_failed';
-        const completion = isStored ? ended : await findLinkRefusal(store, browserState);
-        return outcome.ok
-          ? { completion, deviceName }
-          : { completion, deviceName, failure: outcome.failure };
+        const ended = exchanged.ok ? 'signed_in' : 'exchange_failed';
+        const outcome = isStored ? ended : await findLinkRefusal(store, browserState);
+        return exchanged.ok
+          ? { outcome, deviceName }
+          : { outcome, deviceName, failure: exchanged.failure };
       } finally {
         exchanger.release();
         exchanges -= 1;
@@ -165,13 +165,13 @@ export function createRelay(options: RelayOptions): Relay {
       }
     },
 
-    async completeWithError(service, browserState, error) {
+    async endWithError(service, browserState, error) {
       // Before the session ends, which removes the name.
       const session = await store.getSession({ browserState });
       const isStored = await store.fail(service, browserState, { error });
-      const completion = isStored ? error : await findLinkRefusal(store, browserState);
+      const outcome = isStored ? error : await findLinkRefusal(store, browserState);
       const deviceName = typeof session === 'object' ? session.deviceName : undefined;
-      return { completion, deviceName };
+      return { outcome, deviceName };
     },
 
     waitForResult: polls.wait,
@@ -199,7 +199,7 @@ export function createRelay(options: RelayOptions): Relay {
   };
 }
 
-function withDetails(tokens: TokenResult, { details }: Authorization): TokenResult {
+function withDetails(tokens: TokenResult, { details }: ExchangeParameters): TokenResult {
   return details ? { ...tokens, details } : tokens;
 }
 

@@ -30,15 +30,15 @@ export interface NewSession {
   readonly keepsErrors: boolean;
 }
 
-/** What the relay needs to redirect a browser to the provider. */
-export interface Authorization {
+/** How the code of a session is exchanged: with the relay's verifier, or by the device, whose challenge it is. */
+export interface ExchangeParameters {
   readonly verifier: string | undefined;
   readonly challenge?: string | undefined;
   readonly details?: boolean;
 }
 
-/** What a lease returns: how to exchange the code, and the device that the next page names. */
-export interface Leased extends Authorization {
+/** What a lease returns. The next page names the device. */
+export interface Leased extends ExchangeParameters {
   readonly deviceName: string | undefined;
 }
 
@@ -131,10 +131,10 @@ export interface SessionStore {
   register(session: NewSession): Awaitable<'registered' | 'collision' | 'busy'>;
 
   /**
-   * Finds a pending session whose user is redirected to the provider. Never one of
-   * another service. Atomic: the first time is recorded, and notifies waiters that want progress.
+   * Records that the user of a pending session is redirected to the provider, and notifies waiters
+   * that want progress; the first time only, and atomically. Never a session of another service.
    */
-  getAuthorization(service: string, browserState: string): Awaitable<Authorization | undefined>;
+  authorize(service: string, browserState: string): Awaitable<ExchangeParameters | undefined>;
 
   /**
    * Finds a session by its link or its code: pending, or its outcome. The outcome is

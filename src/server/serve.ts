@@ -18,14 +18,14 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
   endOnSignal(running);
   const { fetch, fetchesAtOnce } = runtime;
   const admin = await createAdminOf(settings, runtime);
-  const world = {
+  const dependencies = {
     ...(admin !== undefined && { monitor: admin.monitor }),
     clock: systemClock,
     randomBytes,
     fetch,
     ...(fetchesAtOnce && { fetchesAtOnce }),
   };
-  const service = await startService(settings, world);
+  const service = await startService(settings, dependencies);
   running.service = service;
   if (admin !== undefined) {
     admin.watch(service.readState);

@@ -6,7 +6,7 @@
 import type { Buffer } from 'node:buffer';
 import type { RandomBytes } from '../relay/secrets.ts';
 import type { SessionResult } from '../relay/session.ts';
-import type { Authorization, NewSession } from '../relay/store.ts';
+import type { ExchangeParameters, NewSession } from '../relay/store.ts';
 import {
   type Derived,
   deriveFromBrowserState,
@@ -33,7 +33,7 @@ export interface SealedSession {
   readonly pollId: string;
   /** The session key, sealed under the poll secret's key. */
   readonly wrappedKey: string;
-  /** Of `Authorization`. Sealed even if it is empty, so that its removal, or another service, is detected. */
+  /** The ExchangeParameters. Sealed even if it is empty, so that its removal, or another service, is detected. */
   readonly verifier: string;
   readonly deviceName: string | undefined;
   /** What leads from the user code, if there is one, to the link, and the key to which the result is sealed. */
@@ -53,7 +53,7 @@ export function sealSession(newSession: NewSession, randomBytes: RandomBytes): S
     sessionId,
     pollId: poll.id,
     wrappedKey: seal(poll.key, pointerContext(poll, sessionId), link.key, randomBytes),
-    verifier: sealed(verifierContext(sessionId, service), writeAuthorization(newSession)),
+    verifier: sealed(verifierContext(sessionId, service), writeExchangeParameters(newSession)),
     deviceName: deviceName === undefined ? undefined : sealed(nameContext(sessionId), deviceName),
     code:
       userCode === undefined
@@ -71,23 +71,23 @@ function sealCode(userCode: string, browserState: string, randomBytes: RandomByt
   return { id: code.id, browserState: sealed };
 }
 
-export function authorizationOf(
+export function exchangeParametersOf(
   link: Derived,
   service: string,
   sealedVerifier: string,
-): Authorization {
+): ExchangeParameters {
   const context = verifierContext(link.id, service);
-  return readAuthorization(unseal(link.key, context, sealedVerifier).toString());
+  return readExchangeParameters(unseal(link.key, context, sealedVerifier).toString());
 }
 
 /** The verifier or nothing; JSON if there is more, which is never taken for a verifier. RFC 7636 §4.1. */
-function writeAuthorization({ verifier = '', challenge, details }: NewSession): string {
+function writeExchangeParameters({ verifier = '', challenge, details }: NewSession): string {
   if (challenge === undefined && !details) return verifier;
   return JSON.stringify({ verifier: verifier || undefined, challenge, details });
 }
 
-function readAuthorization(text: string): Authorization {
-  if (text.startsWith('{')) return JSON.parse(text) as Authorization;
+function readExchangeParameters(text: string): ExchangeParameters {
+  if (text.startsWith('{')) return JSON.parse(text) as ExchangeParameters;
   return { verifier: text === '' ? undefined : text };
 }
 

@@ -15,7 +15,7 @@ import { describeError, log } from '../log.ts';
 import type { RateLimiter, RateLimitPolicy } from '../relay/rate-limit.ts';
 import { type Awaitable, type StoreProblem, StoreUnavailable } from '../relay/store.ts';
 import { systemClock } from '../relay/time.ts';
-import { createService, type ManualService, type World } from '../service.ts';
+import { createService, type ManualService, type ServiceDependencies } from '../service.ts';
 import { type EnabledSettings, isEnabled } from '../settings/index.ts';
 import { type DurableStores, openDurableStores } from '../stores/durable/open.ts';
 import { readWorkerSettings } from './settings.ts';
@@ -25,7 +25,7 @@ export interface Env {
   readonly RELAY: DurableObjectNamespace<RelayObject>;
 }
 
-export const WORLD: World = {
+export const DEPENDENCIES: ServiceDependencies = {
   clock: systemClock,
   randomBytes,
   fetch: (url, init) => fetch(url, init).catch(throwWithCode),
@@ -73,8 +73,11 @@ export class RelayObject extends DurableObject<Env> {
       onWrite: (untilMs) => this.#wakeAt(untilMs),
       onProblem: logProblem,
     });
-    const world = { ...WORLD, drawSecrets: createTaggedSecrets(randomBytes, objects, tag) };
-    this.#service = createService(settings, world, {
+    const dependencies = {
+      ...DEPENDENCIES,
+      drawSecrets: createTaggedSecrets(randomBytes, objects, tag),
+    };
+    this.#service = createService(settings, dependencies, {
       ...this.#stores,
       createRateLimiter: (name, policy) => this.#createLimiter(name, policy, tag, objects),
       findProblem: () => describeProblem(this.#stores.findProblem()),

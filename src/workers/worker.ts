@@ -9,7 +9,7 @@ import { StoreUnavailable } from '../relay/store.ts';
 import { pause, systemClock } from '../relay/time.ts';
 import { createDisabledService, createService, type Stores } from '../service.ts';
 import { isEnabled } from '../settings/index.ts';
-import { ADDRESS_HEADER, type Env, PEERS, WORLD } from './relay-object.ts';
+import { ADDRESS_HEADER, DEPENDENCIES, type Env, PEERS } from './relay-object.ts';
 import { readWorkerSettings, type WorkerSettings } from './settings.ts';
 import { tagOfRequest } from './tag.ts';
 
@@ -42,7 +42,7 @@ export default {
       logFailure(error);
       // A device polls again at once. By then the object may be there again.
       await pause(systemClock, STORE_RETRY_MAX_MS);
-      const withoutObject = createService(settings.settings, WORLD, UNAVAILABLE);
+      const withoutObject = createService(settings.settings, DEPENDENCIES, UNAVAILABLE);
       return withoutObject.handle(copyOf(request, body, AbortSignal.abort()), PEERS);
     }
   },
@@ -86,7 +86,7 @@ const fail = () => {
 const UNAVAILABLE: Stores = {
   sessions: {
     register: fail,
-    getAuthorization: fail,
+    authorize: fail,
     getSession: fail,
     fail,
     lease: fail,

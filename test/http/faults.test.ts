@@ -33,12 +33,7 @@ const REQUESTS: [string, Verb, Ask, body: RegExp][] = [
   ['an acknowledgement', 'acknowledge', (service) => acknowledge(service, UNKNOWN_SECRET), BUSY],
   ['a cancellation', 'cancel', (service) => poll(service, `${UNKNOWN_SECRET}&cancel=1`), BUSY],
   ['a QR code', 'getSession', (service, state) => service.ask(`/qr/${state}.png`), BUSY],
-  [
-    'a link',
-    'getAuthorization',
-    (service, state) => service.ask(`/auth/mal?state=${state}`),
-    FAILED_PAGE,
-  ],
+  ['a link', 'authorize', (service, state) => service.ask(`/auth/mal?state=${state}`), FAILED_PAGE],
   ['a callback', 'lease', callback, FAILED_PAGE],
 ];
 

@@ -104,7 +104,7 @@ describe.each([
 
   test.each<[string, choice: string, verb: Verb]>([
     ['declines', 'decline', 'fail'],
-    ['continues', 'continue', 'getAuthorization'],
+    ['continues', 'continue', 'authorize'],
   ])(
     'a user who %s just after another tab has ended the sign-in sees how it ended',
     async (_, choice, verb) => {
@@ -126,7 +126,7 @@ describe.each([
     },
   );
 
-  test.each(['getSession', 'getAuthorization', 'fail'] as const)(
+  test.each(['getSession', 'authorize', 'fail'] as const)(
     'a 503 at "%s" does not end the sign-in: the same button continues',
     async (verb) => {
       let isAway = false;

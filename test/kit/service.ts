@@ -68,7 +68,7 @@ export const SETTINGS: Settings & { baseUrl: string } = {
 
 const VERBS = [
   'register',
-  'getAuthorization',
+  'authorize',
   'getSession',
   'fail',
   'lease',

@@ -9,7 +9,7 @@ import { createMemoryRateLimiter } from '../../src/relay/rate-limit.ts';
 import { createDrawSecrets, createUserCode, createVerifier } from '../../src/relay/secrets.ts';
 import type { ErrorResult, SessionOutcome, SessionResult } from '../../src/relay/session.ts';
 import type {
-  Authorization,
+  ExchangeParameters,
   NewSession,
   Notice,
   SessionKey,
@@ -72,15 +72,15 @@ export function createWaiter(notify: (notice: Notice) => void): Waiter {
 function createTestStore(store: SessionStore) {
   return {
     register: async (session: NewSession) => store.register(session),
-    async getAuthorization({ service = 'mal', browserState }: Of) {
-      return authorizationOf(await store.getAuthorization(service, browserState));
+    async authorize({ service = 'mal', browserState }: Of) {
+      return exchangeParametersOf(await store.authorize(service, browserState));
     },
     getSession: async (key: SessionKey) => store.getSession(key),
     fail: async ({ service = 'mal', browserState }: Of, error: ErrorResult = DENIED) =>
       store.fail(service, browserState, error),
     async lease({ service = 'mal', browserState }: Of) {
       const leased = await store.lease(service, browserState);
-      return leased && { ...authorizationOf(leased), deviceName: leased.deviceName };
+      return leased && { ...exchangeParametersOf(leased), deviceName: leased.deviceName };
     },
     complete: async ({ service = 'mal', browserState }: Of, result: SessionResult = TOKENS) =>
       store.complete(service, browserState, result),
@@ -106,7 +106,7 @@ function createTestStore(store: SessionStore) {
 }
 
 /** What the session has of it. A store may return more than it has to. */
-function authorizationOf(found: Authorization | undefined) {
+function exchangeParametersOf(found: ExchangeParameters | undefined) {
   if (found === undefined) return undefined;
   const { verifier, challenge, details } = found;
   return { verifier, ...(challenge && { challenge }), ...(details && { details }) };

@@ -5,7 +5,7 @@ import type { Command } from './commands.ts';
 
 /** A reply of these may be lost. A store itself repeats or undoes a lease or a claim (test/redis/lost-answers.test.ts). */
 const LOSABLE: ReadonlySet<Verb> = new Set([
-  ...(['register', 'getAuthorization', 'fail', 'complete'] as const),
+  ...(['register', 'authorize', 'fail', 'complete'] as const),
   ...(['acknowledge', 'takeOpenedNotice', 'cancel'] as const),
 ]);
 

@@ -35,7 +35,7 @@ test('a registered session still works: its code, its opening, its result and a 
   await setMaxMemory(redis, 1);
   expect(await store.getSession({ userCode: String(userCode) })).toMatchObject({ browserState });
   expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
-  expect(await store.getAuthorization(session)).toBeDefined();
+  expect(await store.authorize(session)).toBeDefined();
   expect(await store.takeOpenedNotice(pollSecret)).toBe(true);
   await store.lease(session);
   expect(await store.complete(session)).toBe(true);

@@ -90,7 +90,7 @@ test('lease: the same caller has it, and no other', async () => {
   const lease = await cutAfter(
     SCRIPTS.lease,
     () => cutOff.lease(session),
-    async () => (await other.getAuthorization(session)) === undefined,
+    async () => (await other.authorize(session)) === undefined,
   );
   expect(lease?.verifier).toBe(String(session.verifier));
   expect(await other.lease(session)).toBeUndefined();
@@ -117,7 +117,7 @@ test('fail: it has succeeded', async () => {
   const failed = await cutAfter(
     SCRIPTS.complete,
     () => cutOff.fail(session),
-    async () => (await other.getAuthorization(session)) === undefined,
+    async () => (await other.authorize(session)) === undefined,
   );
   expect(failed).toBe(true);
 });

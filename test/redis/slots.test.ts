@@ -60,7 +60,7 @@ test('while it moves, and after that', async () => {
   const { slot, from, to } = await placeOf(cluster);
   await beginMove(slot, from, to);
   expect(await store.claim(session.pollSecret)).toEqual(PENDING);
-  expect(await store.getAuthorization(session)).toBeDefined();
+  expect(await store.authorize(session)).toBeDefined();
   await endMove(slot, from, to);
   await complete(store, session);
   close();

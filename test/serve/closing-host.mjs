@@ -5,8 +5,8 @@ import { readSettings, startLog, startService, systemClock } from '../../dist/si
 
 startLog({ level: 'debug', format: 'json', write: (line) => process.stdout.write(line) });
 const { settings } = readSettings(process.env);
-const world = { clock: systemClock, randomBytes, fetch };
-const service = await startService(settings, world);
+const dependencies = { clock: systemClock, randomBytes, fetch };
+const service = await startService(settings, dependencies);
 const server = serve(
   {
     port: settings.port,

@@ -37,7 +37,7 @@ async function useAll(
   try {
     await limiter.take('192.0.2.1');
     const session = await register(store);
-    await store.getAuthorization(session);
+    await store.authorize(session);
     const notified = store.untilNotified(session.pollSecret);
     expect(await store.claim(session.pollSecret)).toEqual(PENDING);
     // The script of `complete`, which would be repeated for as long as the lease lasts.

@@ -63,7 +63,7 @@ test('after an eviction a sign-in continues at each step', async () => {
   expect(await reopen().getSession({ userCode })).toMatchObject({
     ...{ service: 'mal', browserState, deviceName: 'TV' },
   });
-  await reopen().getAuthorization(session);
+  await reopen().authorize(session);
   expect(await reopen().takeOpenedNotice(pollSecret)).toBe(true);
   expect(await reopen().takeOpenedNotice(pollSecret)).toBe(false);
   expect(await reopen().lease(session)).toMatchObject({ deviceName: 'TV' });
@@ -131,7 +131,7 @@ test('nothing secret is in the SQLite of an object, at any step', async () => {
   const look = () => seen.push(sql.dump());
   await store.register(session);
   look();
-  await store.getAuthorization(session);
+  await store.authorize(session);
   look();
   await store.lease(session);
   look();
@@ -153,8 +153,8 @@ test('a sign-in changes five rows: start, link, lease, result, delivery', async 
   const sql = createSql();
   const { store } = openDurable(sql);
   const session = await register(store);
-  await store.getAuthorization(session);
-  await store.getAuthorization(session);
+  await store.authorize(session);
+  await store.authorize(session);
   await store.lease(session);
   await store.complete(session);
   await store.claim(session.pollSecret);
@@ -170,7 +170,7 @@ test('while SQLite refuses, no verb has an effect, and all work afterwards', asy
   sql.failWith(new Error('database or disk is full: SQLITE_FULL'));
   const attempts = [
     () => store.register(newSession()),
-    () => store.getAuthorization(session),
+    () => store.authorize(session),
     () => store.fail(session),
     () => store.lease(session),
     () => store.claim(completed.pollSecret),

@@ -305,7 +305,7 @@ describe('the connection that listens for completions', () => {
       clock,
       localPolls,
       openClaims: createOpenClaims({ instance: 'instance', send: () => {}, clock }),
-      line: { wasCut: false },
+      messages: { mayBeMissing: false },
       channel: 'instance',
       health: { failed: () => {}, lost: () => {}, received: () => {} },
     });

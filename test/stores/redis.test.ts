@@ -120,7 +120,7 @@ describe('REDIS_PREFIX', async () => {
   test('keeps capabilities, live sessions and results apart', async () => {
     const session = await register(one.store);
     const { pollSecret } = session;
-    expect(await other.store.getAuthorization(session)).toBeUndefined();
+    expect(await other.store.authorize(session)).toBeUndefined();
     expect(await other.store.claim(pollSecret)).toEqual(GONE);
     expect(await other.store.register(session)).toBe('registered');
     expect(await one.store.register(newSession())).toBe('busy');
@@ -128,7 +128,7 @@ describe('REDIS_PREFIX', async () => {
     await other.store.complete(session);
     expect(await one.store.claim(pollSecret)).toEqual(PENDING);
     expect(await other.store.claim(pollSecret)).toEqual(CLAIMED);
-    expect(await one.store.getAuthorization(session)).toBeDefined();
+    expect(await one.store.authorize(session)).toBeDefined();
   });
 
   test('keeps codes, refreshes and limits apart, and limits of different names too', async () => {

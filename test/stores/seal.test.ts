@@ -122,7 +122,7 @@ describe('a store opens records that were written as in the vectors', async () =
       expect(await store.getSession({ userCode: byCode.userCode })).toEqual(found);
     } else {
       const { verifier } = vectors.record;
-      expect(await store.getAuthorization(session)).toEqual({ verifier });
+      expect(await store.authorize(session)).toEqual({ verifier });
     }
     await redis.cli('HSET', sessionKey, 's', 'c', 'r', record.sealedResult);
     const claim = await store.claim(record.pollSecret);

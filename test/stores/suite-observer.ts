@@ -28,8 +28,8 @@ export function testObserver(open: OpenStores): void {
   test('the first opening of a link is reported, and no other', async () => {
     const { store, told } = await openObserved();
     const session = await register(store);
-    await store.getAuthorization(session);
-    await store.getAuthorization(session);
+    await store.authorize(session);
+    await store.authorize(session);
     await store.getSession({ browserState: session.browserState });
     expect(told).toEqual([['opened', 'mal']]);
   });
@@ -60,7 +60,7 @@ export function testObserver(open: OpenStores): void {
     const { store, time, told } = await openObserved();
     const started = await register(store);
     const opened = await register(store, { service: 'anilist' });
-    await store.getAuthorization(opened);
+    await store.authorize(opened);
     const leased = await register(store);
     await store.lease(leased);
     const completed = await registerCompleted(store);

@@ -24,12 +24,12 @@ export function testProgress(open: OpenStores): void {
     const session = await register(store);
     const { pollSecret } = session;
     expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
-    await store.getAuthorization(session);
+    await store.authorize(session);
     const told = await Promise.all(
       Array.from({ length: CALLERS }, () => store.takeOpenedNotice(pollSecret)),
     );
     expect(told.filter(Boolean)).toHaveLength(1);
-    await store.getAuthorization(session);
+    await store.authorize(session);
     expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
   });
 
@@ -39,18 +39,18 @@ export function testProgress(open: OpenStores): void {
     const { browserState, pollSecret } = await register(store, { userCode });
     await store.getSession({ browserState });
     await store.getSession({ userCode });
-    await store.getAuthorization({ service: 'anilist', browserState });
+    await store.authorize({ service: 'anilist', browserState });
     expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
   });
 
   test('it is reported after a lease too, and not after a result', async () => {
     const { store } = await open();
     const leased = await register(store);
-    await store.getAuthorization(leased);
+    await store.authorize(leased);
     await store.lease(leased);
     expect(await store.takeOpenedNotice(leased.pollSecret)).toBe(true);
     const completed = await register(store);
-    await store.getAuthorization(completed);
+    await store.authorize(completed);
     await store.fail(completed);
     expect(await store.takeOpenedNotice(completed.pollSecret)).toBe(false);
     expect(await store.claim(completed.pollSecret)).toEqual({ state: 'claimed', result: DENIED });
@@ -62,7 +62,7 @@ export function testProgress(open: OpenStores): void {
     const { pollSecret } = session;
     await store.takeOpenedNotice(pollSecret);
     const verifier = { verifier: String(session.verifier) };
-    expect(await store.getAuthorization(session)).toEqual(verifier);
+    expect(await store.authorize(session)).toEqual(verifier);
     expect(await store.takeOpenedNotice(pollSecret)).toBe(true);
     expect(await store.claim(pollSecret)).toEqual(PENDING);
     expect(await store.lease(session)).toEqual({ ...verifier, deviceName: session.deviceName });
@@ -74,7 +74,7 @@ export function testProgress(open: OpenStores): void {
   test('nothing is reported for a session that is unknown or has expired, or by its browser state', async () => {
     const { store, time } = await open();
     const session = await register(store);
-    await store.getAuthorization(session);
+    await store.authorize(session);
     expect(await store.takeOpenedNotice(newSession().pollSecret)).toBe(false);
     expect(await store.takeOpenedNotice(session.browserState)).toBe(false);
     time.advance(LIFETIME_MS + 1);
@@ -100,9 +100,9 @@ export function testProgress(open: OpenStores): void {
     await store.claim(pollSecret);
     await store.takeOpenedNotice(pollSecret);
     const opened = next();
-    await store.getAuthorization(session);
+    await store.authorize(session);
     await opened;
-    await store.getAuthorization(session);
+    await store.authorize(session);
     expect(seen).toEqual(['progress: opened']);
     await store.fail(session);
     await plain;
@@ -117,7 +117,7 @@ export function testProgress(open: OpenStores): void {
     const { store } = await open();
     for (let round = 0; round < CALLERS; round += 1) {
       const session = await register(store);
-      const opening = store.getAuthorization(session);
+      const opening = store.authorize(session);
       const notified = store.untilProgress(session.pollSecret);
       await store.claim(session.pollSecret);
       if (!(await store.takeOpenedNotice(session.pollSecret))) {
@@ -136,7 +136,7 @@ export function testCancellations(open: OpenStores): void {
     const session = await register(store, { userCode });
     const { browserState, pollSecret } = session;
     expect(await store.cancel(pollSecret)).toBe('cancelled');
-    expect(await store.getAuthorization(session)).toBeUndefined();
+    expect(await store.authorize(session)).toBeUndefined();
     expect(await store.lease(session)).toBeUndefined();
     expect(await store.fail(session)).toBe(false);
     expect(await store.complete(session)).toBe(false);
@@ -162,7 +162,7 @@ export function testCancellations(open: OpenStores): void {
     expect(await store.cancel(newSession().pollSecret)).toBe('gone');
     expect(await store.cancel(session.browserState)).toBe('gone');
     expect(await store.getSession({ userCode })).toMatchObject({ service: 'mal' });
-    expect(await store.getAuthorization(session)).toBeDefined();
+    expect(await store.authorize(session)).toBeDefined();
   });
 
   test('during an exchange: its result is refused, whether or not the exchange is repeated', async () => {

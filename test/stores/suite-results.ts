@@ -40,7 +40,7 @@ export function testChallenges(open: OpenStores): void {
     const { store } = await open();
     const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
     const session = await register(store, { challenge, verifier: undefined, ...asked });
-    expect(await store.getAuthorization(session)).toEqual({ challenge, verifier: undefined });
+    expect(await store.authorize(session)).toEqual({ challenge, verifier: undefined });
     expect(await store.lease(session)).toMatchObject({ challenge, verifier: undefined });
     expect(await store.complete(session, CODE_RESULT)).toBe(true);
     const delivered = { state: 'claimed', result: CODE_RESULT } as const;
@@ -52,7 +52,7 @@ export function testChallenges(open: OpenStores): void {
     const { store } = await open();
     const session = await register(store, { details: true });
     const expected = { verifier: String(session.verifier), details: true } as const;
-    expect(await store.getAuthorization(session)).toEqual(expected);
+    expect(await store.authorize(session)).toEqual(expected);
     expect(await store.lease(session)).toMatchObject(expected);
   });
 }
@@ -83,7 +83,7 @@ export function testUserCodes(open: OpenStores): void {
     const { browserState, pollSecret, verifier } = session;
     for (let times = 0; times < 3; times += 1) {
       expect(await store.getSession({ userCode: CODE })).toMatchObject({ browserState });
-      expect(await store.getAuthorization(session)).toEqual({ verifier: String(verifier) });
+      expect(await store.authorize(session)).toEqual({ verifier: String(verifier) });
     }
     await store.lease(session);
     expect(await store.getSession({ userCode: CODE })).toBe('in_progress');
@@ -166,7 +166,7 @@ export function testOutcomes(open: OpenStores): void {
         await end(stores, session);
         async function expectOutcome(expected: SessionOutcome | undefined) {
           for (const key of keysOf(session)) expect(await store.getSession(key)).toBe(expected);
-          expect(await store.getAuthorization(session)).toBeUndefined();
+          expect(await store.authorize(session)).toBeUndefined();
           expect(await store.lease(session)).toBeUndefined();
         }
         await expectOutcome(outcome);

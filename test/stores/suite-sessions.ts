@@ -21,20 +21,20 @@ export function testContract(open: OpenStores): void {
     const { store } = await open();
     const session = await register(store);
     const verifier = { verifier: String(session.verifier) };
-    expect(await store.getAuthorization(session)).toEqual(verifier);
+    expect(await store.authorize(session)).toEqual(verifier);
     expect(await store.claim(session.pollSecret)).toEqual(PENDING);
     expect(await store.lease(session)).toMatchObject(verifier);
     expect(await store.claim(session.pollSecret)).toEqual(PENDING);
     expect(await store.complete(session)).toBe(true);
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
     expect(await store.claim(session.pollSecret)).toEqual(GONE);
-    expect(await store.getAuthorization(session)).toBeUndefined();
+    expect(await store.authorize(session)).toBeUndefined();
   });
 
   test('a session without a verifier has none later', async () => {
     const { store } = await open();
     const session = await register(store, { verifier: undefined });
-    expect(await store.getAuthorization(session)).toEqual({ verifier: undefined });
+    expect(await store.authorize(session)).toEqual({ verifier: undefined });
     expect((await store.lease(session))?.verifier).toBeUndefined();
   });
 
@@ -48,7 +48,7 @@ export function testContract(open: OpenStores): void {
     const { store } = await open();
     await register(store);
     const unknown = newSession();
-    expect(await store.getAuthorization(unknown)).toBeUndefined();
+    expect(await store.authorize(unknown)).toBeUndefined();
     expect(await store.lease(unknown)).toBeUndefined();
     expect(await store.fail(unknown)).toBe(false);
     expect(await store.complete(unknown)).toBe(false);
@@ -60,14 +60,14 @@ export function testContract(open: OpenStores): void {
     const { store } = await open();
     const { browserState, pollSecret } = await registerCompleted(store);
     expect(await store.claim(browserState)).toEqual(GONE);
-    expect(await store.getAuthorization({ browserState: pollSecret })).toBeUndefined();
+    expect(await store.authorize({ browserState: pollSecret })).toBeUndefined();
   });
 
   test('a session is found under its own service only', async () => {
     const { store } = await open();
     const { browserState, pollSecret } = await register(store, { service: 'mal' });
     const other = { service: 'anilist', browserState };
-    expect(await store.getAuthorization(other)).toBeUndefined();
+    expect(await store.authorize(other)).toBeUndefined();
     expect(await store.lease(other)).toBeUndefined();
     expect(await store.fail(other)).toBe(false);
     expect(await store.complete(other)).toBe(false);
@@ -80,7 +80,7 @@ export function testContract(open: OpenStores): void {
     const refused = newSession({ pollSecret });
     expect(await store.register(newSession({ browserState }))).toBe('collision');
     expect(await store.register(refused)).toBe('collision');
-    expect(await store.getAuthorization(refused)).toBeUndefined();
+    expect(await store.authorize(refused)).toBeUndefined();
     expect(await store.claim(pollSecret)).toEqual(PENDING);
   });
 
@@ -101,7 +101,7 @@ export function testContract(open: OpenStores): void {
     expect(await store.fail(session, { error: 'missing_code' })).toBe(false);
     expect(await store.lease(session)).toBeUndefined();
     expect(await store.complete(session)).toBe(false);
-    expect(await store.getAuthorization(session)).toBeUndefined();
+    expect(await store.authorize(session)).toBeUndefined();
     expect(await store.claim(session.pollSecret)).toEqual({ state: 'claimed', result: DENIED });
   });
 
@@ -111,7 +111,7 @@ export function testContract(open: OpenStores): void {
     await store.lease(session);
     expect(await store.fail(session)).toBe(false);
     expect(await store.lease(session)).toBeUndefined();
-    expect(await store.getAuthorization(session)).toBeUndefined();
+    expect(await store.authorize(session)).toBeUndefined();
     expect(await store.complete(session)).toBe(true);
     expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
   });
@@ -148,10 +148,10 @@ export function testExpiry(open: OpenStores): void {
     const { store, time } = await open();
     const session = await register(store);
     time.advance(LIFETIME_MS);
-    expect(await store.getAuthorization(session)).toBeDefined();
+    expect(await store.authorize(session)).toBeDefined();
     expect(await store.claim(session.pollSecret)).toEqual(PENDING);
     time.advance(1);
-    expect(await store.getAuthorization(session)).toBeUndefined();
+    expect(await store.authorize(session)).toBeUndefined();
     expect(await store.lease(session)).toBeUndefined();
     expect(await store.fail(session)).toBe(false);
     expect(await store.claim(session.pollSecret)).toEqual(GONE);

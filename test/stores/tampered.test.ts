@@ -109,7 +109,7 @@ describe('who can write to the store and puts in its place', () => {
     await write(victim.sessionKey, 's', 'c', 'r', verifier, 'v', others);
     await expectError(store.claim(victim.pollSecret));
     await write(victim.sessionKey, 's', 'p');
-    await expectError(store.getAuthorization(victim));
+    await expectError(store.authorize(victim));
     await expectError(store.lease(victim));
   });
 
@@ -132,11 +132,11 @@ describe('who can write to the store and puts in its place', () => {
     const session = await make();
     const { sessionKey, browserState, service } = session;
     await write(sessionKey, 'n', 'anilist');
-    await expectError(store.getAuthorization({ service: 'anilist', browserState }));
+    await expectError(store.authorize({ service: 'anilist', browserState }));
     await write(sessionKey, 'n', service);
-    expect(await store.getAuthorization(session)).toBeDefined();
+    expect(await store.authorize(session)).toBeDefined();
     await redis.cli('HDEL', sessionKey, 'v');
-    await expectError(store.getAuthorization(session));
+    await expectError(store.authorize(session));
     await expectError(store.lease(session));
   });
 

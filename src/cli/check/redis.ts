@@ -77,7 +77,7 @@ async function signIn({
     ...{ verifier: undefined, deviceName: undefined, repeatMs: 1_000, keepsErrors: false },
   });
   await sessions.getSession({ userCode });
-  await sessions.getAuthorization(service, browserState);
+  await sessions.authorize(service, browserState);
   await sessions.takeOpenedNotice(pollSecret);
   await sessions.lease(service, browserState);
   await sessions.complete(service, browserState, { error: 'exchange_failed' });

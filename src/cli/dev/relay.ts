@@ -55,15 +55,15 @@ export function createDevRelay(options: DevRelayOptions) {
 
   /** Variants of the relay on the same stores: one for each lifetime of sessions, and one that always confirms. */
   function createServices() {
-    const world = { clock: systemClock, randomBytes, fetch: options.fetch };
-    const usual = maintain(createService(settings, world, stores), systemClock);
+    const dependencies = { clock: systemClock, randomBytes, fetch: options.fetch };
+    const usual = maintain(createService(settings, dependencies, stores), systemClock);
     const others = new Map<string, Service>();
     return {
       usual,
       with(changed: Partial<Settings>): Service {
         const key = JSON.stringify(changed);
         const service =
-          others.get(key) ?? createService({ ...settings, ...changed }, world, stores);
+          others.get(key) ?? createService({ ...settings, ...changed }, dependencies, stores);
         others.set(key, service);
         return service;
       },

@@ -137,9 +137,9 @@ export function createSignIns(tell: Tell) {
           note(signIn, 'waiting for the user', describeStart(signIn, session));
           return outcome;
         },
-        getAuthorization(service, browserState) {
+        authorize(service, browserState) {
           const signIn = byBrowserState.get(browserState);
-          const found = store.getAuthorization(service, browserState);
+          const found = store.authorize(service, browserState);
           if (found !== undefined && signIn !== undefined && !signIn.wasOpened) {
             signIn.wasOpened = true;
             note(signIn, 'at the provider', 'the user is redirected to the provider');

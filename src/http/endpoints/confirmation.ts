@@ -80,10 +80,10 @@ export function createConfirmation(parts: ConfirmationParts): Confirmation {
     browserState: string,
   ): Promise<Response> {
     const { name } = provider;
-    const authorization = await store.getAuthorization(name, browserState);
-    if (authorization === undefined) return respondWithOutcome(request, browserState);
+    const exchange = await store.authorize(name, browserState);
+    if (exchange === undefined) return respondWithOutcome(request, browserState);
     signInLog.opened(request, name, browserState);
-    const response = redirectResponse(provider.authorizeUrl(browserState, authorization), 303);
+    const response = redirectResponse(provider.authorizeUrl(browserState, exchange), 303);
     cookies.set(request, response, browserState);
     return response;
   }

@@ -8,7 +8,7 @@ import type { BlindPolicy } from '../../providers/config.ts';
 import type { Provider, Providers } from '../../providers/provider.ts';
 import type { TokenFailure } from '../../providers/token-endpoint.ts';
 import type { PollOutcome } from '../../relay/polls.ts';
-import { type CodeCompletion, findLinkRefusal, type Relay } from '../../relay/relay.ts';
+import { type EndedCallback, findLinkRefusal, type Relay } from '../../relay/relay.ts';
 import {
   formatUserCode,
   isCapability,
@@ -185,12 +185,12 @@ export function createLink(
     if (!lookup.ok) return lookup;
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
-    const authorization = await store.getAuthorization(service, browserState);
-    if (authorization === undefined) {
+    const exchange = await store.authorize(service, browserState);
+    if (exchange === undefined) {
       return respondWithPage(await findLinkRefusal(store, browserState), request);
     }
     signInLog.opened(request, service, browserState);
-    return redirectResponse(lookup.provider.authorizeUrl(browserState, authorization));
+    return redirectResponse(lookup.provider.authorizeUrl(browserState, exchange));
   };
 }
 
@@ -233,16 +233,16 @@ export function createCallback(
     const { provider } = lookup;
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
-    if (!cookies.mayComplete(request, browserState)) {
+    if (!cookies.allowsCallback(request, browserState)) {
       return refuseOtherBrowser(request, service, browserState);
     }
     const ended = await endSignIn(request, provider, browserState, relay, signInLog);
-    const { completion, deviceName } = ended;
-    signInLog.finished(request, service, browserState, completion);
-    if (!endsSignIn(completion)) return respondWithPage(completion, request);
+    const { outcome, deviceName } = ended;
+    signInLog.finished(request, service, browserState, outcome);
+    if (!endsSignIn(outcome)) return respondWithPage(outcome, request);
     // Without a device name it is the page of /auth/done.
-    if (completion === 'signed_in' && deviceName === undefined) {
-      return respondWithPage(completion, request);
+    if (outcome === 'signed_in' && deviceName === undefined) {
+      return respondWithPage(outcome, request);
     }
     const names = { deviceName, provider: provider.displayName };
     return respondWithPage(pageOf(ended, request.query('error')), request, { names });
@@ -256,18 +256,18 @@ async function endSignIn(
   browserState: string,
   relay: Relay,
   signInLog: SignInLog,
-): Promise<CodeCompletion<TokenFailure>> {
+): Promise<EndedCallback<TokenFailure>> {
   const error = request.query('error');
   const code = request.query('code');
   if (error || !code) {
-    const ended = await relay.completeWithError(provider.name, browserState, errorOf(error));
-    if (ended.completion === 'authorization_failed' || ended.completion === 'missing_code') {
+    const ended = await relay.endWithError(provider.name, browserState, errorOf(error));
+    if (ended.outcome === 'authorization_failed' || ended.outcome === 'missing_code') {
       const shown = error && (STANDARD_ERRORS.has(error) ? error : 'other');
       signInLog.authorizationFailed(request, provider, browserState, shown || 'none');
     }
     return ended;
   }
-  const ended = await relay.completeWithCode(provider, browserState, code);
+  const ended = await relay.endWithCode(provider, browserState, code);
   if (ended.failure !== undefined) {
     signInLog.exchangeFailed(request, provider, browserState, ended.failure);
   }
@@ -275,17 +275,17 @@ async function endSignIn(
 }
 
 /** The page distinguishes a provider that refuses, for a reason, from one that fails. */
-function pageOf({ completion, failure }: CodeCompletion<TokenFailure>, error: string | undefined) {
-  if (completion === 'authorization_failed') {
+function pageOf({ outcome, failure }: EndedCallback<TokenFailure>, error: string | undefined) {
+  if (outcome === 'authorization_failed') {
     return error === 'server_error' || error === 'temporarily_unavailable'
-      ? completion
+      ? outcome
       : 'authorization_refused';
   }
   const { status = 0, providerError } = failure ?? {};
   // 429 is temporary. RFC 6585 §4.
   const isRefused =
     providerError !== undefined || (status >= 400 && status < 500 && status !== 429);
-  return completion === 'exchange_failed' && isRefused ? 'exchange_refused' : completion;
+  return outcome === 'exchange_failed' && isRefused ? 'exchange_refused' : outcome;
 }
 
 function errorOf(error: string | undefined): ErrorResult['error'] {

@@ -8,7 +8,7 @@ import { createMemoryStore } from '../memory/sessions.ts';
 import { createDurableRateLimiter } from './rate-limits.ts';
 import { createDurableRefreshStore } from './refreshes.ts';
 import { createRows, type RowsOptions } from './rows.ts';
-import { createSealedKeeping, readSessions } from './sealed.ts';
+import { createSealedPersistence, readSessions } from './sealed.ts';
 
 export interface DurableStoresOptions extends RowsOptions {
   readonly clock: Clock;
@@ -34,7 +34,7 @@ export function openDurableStores(options: DurableStoresOptions): DurableStores 
   const sessions = createMemoryStore(
     clock,
     maxSessions,
-    createSealedKeeping(rows, randomBytes),
+    createSealedPersistence(rows, randomBytes),
     readSessions(rows),
   );
   return {

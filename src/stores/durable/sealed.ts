@@ -1,10 +1,10 @@
 /** Sessions of a Durable Object: as in memory, but sealed, and with a row for each session. */
 import { type RandomBytes, signInIdOf } from '../../relay/secrets.ts';
 import type { Session, SessionResult } from '../../relay/session.ts';
-import type { Entry, Keeping, SealedKeys } from '../memory/sessions.ts';
+import type { Entry, Persistence, SealedKeys } from '../memory/sessions.ts';
 import {
-  authorizationOf,
   browserStateOf,
+  exchangeParametersOf,
   nameOf,
   openResult,
   sealResult,
@@ -40,7 +40,7 @@ export function readSessions(rows: Rows): Entry[] {
  * The states and what they need for their rules are kept as they are. Each text that is
  * secret has its place in them, but is sealed (docs/sealing.md "Durable Objects").
  */
-export function createSealedKeeping(rows: Rows, randomBytes: RandomBytes): Keeping {
+export function createSealedPersistence(rows: Rows, randomBytes: RandomBytes): Persistence {
   return {
     linkOf: (browserState) => deriveFromBrowserState(browserState).id,
     pollOf: (pollSecret) => deriveFromPollSecret(pollSecret).id,
@@ -58,9 +58,12 @@ export function createSealedKeeping(rows: Rows, randomBytes: RandomBytes): Keepi
     browserStateOf: ({ sealed }, userCode) =>
       browserStateOf(deriveFromUserCode(userCode), sealed?.browserState ?? ''),
 
-    authorizationOf({ service, verifier = '', deviceName = '' }, browserState) {
+    exchangeParametersOf({ service, verifier = '', deviceName = '' }, browserState) {
       const link = deriveFromBrowserState(browserState);
-      return { ...authorizationOf(link, service, verifier), deviceName: nameOf(link, deviceName) };
+      return {
+        ...exchangeParametersOf(link, service, verifier),
+        deviceName: nameOf(link, deviceName),
+      };
     },
 
     /** An error is not secret. Of tokens or a code, the sealed text takes the place of the access token. */

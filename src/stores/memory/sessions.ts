@@ -1,6 +1,6 @@
 /**
  * Sessions in this process. Every verb runs to its end without awaiting, which makes it
- * atomic. `Keeping` says in which form sessions are kept, and where else.
+ * atomic. `Persistence` says in which form sessions are kept, and where else.
  */
 import { digestOf, signInIdOf } from '../../relay/secrets.ts';
 import * as machine from '../../relay/session.ts';
@@ -42,7 +42,7 @@ export interface SealedKeys {
  * The form in which sessions are kept: as they are, or sealed, so that only the secret that a
  * verb is given opens them. And where they are kept besides this process, if anywhere.
  */
-export interface Keeping {
+export interface Persistence {
   /* What is kept of a secret, to find the session by it. */
   linkOf(browserState: string): string;
   pollOf(pollSecret: string): string;
@@ -51,7 +51,7 @@ export interface Keeping {
   protect(asked: NewSession): ProtectedSession;
   signInOf(entry: Entry): string;
   browserStateOf(entry: Entry, userCode: string): string;
-  authorizationOf(pending: machine.Pending, browserState: string): Leased;
+  exchangeParametersOf(pending: machine.Pending, browserState: string): Leased;
   protectResult(
     entry: Entry,
     browserState: string,
@@ -71,7 +71,7 @@ export type ProtectedSession = Pick<
   Pick<Entry, 'sealed'>;
 
 /** As they are, and nowhere else. */
-const IN_MEMORY: Keeping = {
+const IN_MEMORY: Persistence = {
   linkOf: (browserState) => browserState,
   pollOf: digestOf,
   codeOf: (userCode) => userCode,
@@ -83,7 +83,7 @@ const IN_MEMORY: Keeping = {
   }),
   signInOf: ({ link }) => signInIdOf(link),
   browserStateOf: ({ link }) => link,
-  authorizationOf: (pending) => pending,
+  exchangeParametersOf: (pending) => pending,
   protectResult: (_entry, _browserState, result) => result,
   resultOf: (_entry, _pollSecret, result) => result,
   write() {},
@@ -93,7 +93,7 @@ const IN_MEMORY: Keeping = {
 export function createMemoryStore(
   clock: Clock,
   maxSessions: number,
-  keeping: Keeping = IN_MEMORY,
+  persistence: Persistence = IN_MEMORY,
   kept: readonly Entry[] = [],
 ): MemoryStore {
   /** In the order of their start, which is the order of expiry. */
@@ -120,7 +120,7 @@ export function createMemoryStore(
   }
 
   function change(entry: Entry, next: machine.Session): void {
-    keeping.write(entry, next);
+    persistence.write(entry, next);
     entry.session = next;
   }
 
@@ -132,7 +132,7 @@ export function createMemoryStore(
 
   /** Removes the key by which its device reaches the session. */
   function removePoll(entry: Entry): void {
-    keeping.remove(entry);
+    persistence.remove(entry);
     byPollDigest.delete(entry.session.pollDigest);
   }
 
@@ -153,7 +153,7 @@ export function createMemoryStore(
     const { service } = entry.session;
     const stage = machine.stageOf(entry.session);
     if (stage === undefined) return;
-    observer.expired({ service, stage, signIn: keeping.signInOf(entry) });
+    observer.expired({ service, stage, signIn: persistence.signInOf(entry) });
   }
 
   function findRefusal(
@@ -170,12 +170,12 @@ export function createMemoryStore(
   }
 
   function findByLink(service: string, browserState: string): Entry | undefined {
-    const entry = byLink.get(keeping.linkOf(browserState));
+    const entry = byLink.get(persistence.linkOf(browserState));
     return entry?.session.service === service ? entry : undefined;
   }
 
   function findByPoll(pollSecret: string): Entry | undefined {
-    return byPollDigest.get(keeping.pollOf(pollSecret));
+    return byPollDigest.get(persistence.pollOf(pollSecret));
   }
 
   function complete(entry: Entry, next: machine.Completed | machine.SessionRefusal): boolean {
@@ -188,9 +188,9 @@ export function createMemoryStore(
   return {
     register(asked) {
       const nowMs = clock.now();
-      const link = keeping.linkOf(asked.browserState);
-      const pollDigest = keeping.pollOf(asked.pollSecret);
-      const userCode = asked.userCode && keeping.codeOf(asked.userCode);
+      const link = persistence.linkOf(asked.browserState);
+      const pollDigest = persistence.pollOf(asked.pollSecret);
+      const userCode = asked.userCode && persistence.codeOf(asked.userCode);
       let refusal = findRefusal(link, pollDigest, userCode);
       if (refusal !== undefined) {
         // Expired sessions may be the cause.
@@ -198,15 +198,15 @@ export function createMemoryStore(
         refusal = findRefusal(link, pollDigest, userCode);
       }
       if (refusal !== undefined) return refusal;
-      const { sealed, ...secrets } = keeping.protect(asked);
+      const { sealed, ...secrets } = persistence.protect(asked);
       const session = pendingOf(asked, nowMs, { ...secrets, pollDigest, userCode });
       const entry: Entry = { link, session, ...(sealed && { sealed }) };
-      keeping.write(entry, session);
+      persistence.write(entry, session);
       add(entry);
       return 'registered';
     },
 
-    getAuthorization(service, browserState) {
+    authorize(service, browserState) {
       const entry = findByLink(service, browserState);
       if (entry === undefined) return undefined;
       const before = entry.session;
@@ -217,20 +217,22 @@ export function createMemoryStore(
         observer.opened(service);
         waiters.notify(pending.pollDigest, 'opened');
       }
-      return keeping.authorizationOf(pending, browserState);
+      return persistence.exchangeParametersOf(pending, browserState);
     },
 
     getSession(key) {
       const nowMs = clock.now();
       const isCode = 'userCode' in key;
-      const id = isCode ? keeping.codeOf(key.userCode) : keeping.linkOf(key.browserState);
+      const id = isCode ? persistence.codeOf(key.userCode) : persistence.linkOf(key.browserState);
       const entry = (isCode ? byUserCode : byLink).get(id);
       if (entry === undefined) return outcomes.find(id, nowMs);
       const pending = machine.find(entry.session, nowMs);
       if (typeof pending === 'string') return machine.outcomeOf(entry.session, nowMs);
       const { service, startedAtMs } = pending;
-      const browserState = isCode ? keeping.browserStateOf(entry, key.userCode) : key.browserState;
-      const { deviceName } = keeping.authorizationOf(pending, browserState);
+      const browserState = isCode
+        ? persistence.browserStateOf(entry, key.userCode)
+        : key.browserState;
+      const { deviceName } = persistence.exchangeParametersOf(pending, browserState);
       return { service, browserState, ageMs: nowMs - startedAtMs, deviceName };
     },
 
@@ -246,15 +248,15 @@ export function createMemoryStore(
       if (entry === undefined || before?.state !== 'pending') return undefined;
       const leased = machine.lease(before, clock.now());
       if (typeof leased === 'string') return undefined;
-      const authorization = keeping.authorizationOf(before, browserState);
+      const exchange = persistence.exchangeParametersOf(before, browserState);
       change(entry, leased);
-      return authorization;
+      return exchange;
     },
 
     complete(service, browserState, result) {
       const entry = findByLink(service, browserState);
       if (entry === undefined) return false;
-      const kept = keeping.protectResult(entry, browserState, result);
+      const kept = persistence.protectResult(entry, browserState, result);
       return complete(entry, machine.complete(entry.session, kept, clock.now()));
     },
 
@@ -269,7 +271,7 @@ export function createMemoryStore(
       }
       if (typeof claimed === 'string') return GONE;
       const { result: kept, next } = claimed;
-      const result = keeping.resultOf(entry, pollSecret, kept);
+      const result = persistence.resultOf(entry, pollSecret, kept);
       if (next?.state === 'completed') {
         entry.session = next;
       } else if (before.state !== 'delivered') {
@@ -319,7 +321,7 @@ export function createMemoryStore(
     },
 
     addWaiter(pollSecret, waiter) {
-      waiters.add(keeping.pollOf(pollSecret), waiter);
+      waiters.add(persistence.pollOf(pollSecret), waiter);
       // A claim costs nothing.
       return undefined;
     },

@@ -6,7 +6,7 @@ import { EXCHANGE_LEASE_MS } from '../../limits.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
 import { outcomeOfResult } from '../../relay/session.ts';
 import type { ObserverSlot, SessionStore } from '../../relay/store.ts';
-import { authorizationOf, browserStateOf, nameOf, sealResult } from '../sealed-session.ts';
+import { browserStateOf, exchangeParametersOf, nameOf, sealResult } from '../sealed-session.ts';
 import { type Derived, deriveFromBrowserState, deriveFromUserCode } from '../sealing.ts';
 import { createCallId, type RedisCommands } from './commands.ts';
 import type { LocalPolls } from './local-polls.ts';
@@ -27,7 +27,7 @@ export interface BrowserVerbsOptions {
 
 export type BrowserVerbs = Pick<
   SessionStore,
-  'getAuthorization' | 'getSession' | 'fail' | 'lease' | 'complete'
+  'authorize' | 'getSession' | 'fail' | 'lease' | 'complete'
 >;
 
 export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
@@ -41,13 +41,13 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
   }
 
   return {
-    async getAuthorization(service, browserState) {
+    async authorize(service, browserState) {
       const { link, recordKey } = linkKeysOf(browserState);
       const reply = await run(SCRIPTS.authorize, [recordKey], [service, keys.channelPrefix]);
       if (!Array.isArray(reply)) return undefined;
       const [sealed, isFirst] = reply as [string, number];
       if (isFirst === 1) observer.current.opened(service);
-      return authorizationOf(link, service, sealed);
+      return exchangeParametersOf(link, service, sealed);
     },
 
     async getSession(by) {
@@ -100,8 +100,8 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
       if (!Array.isArray(reply)) return undefined;
       const [sealedVerifier = '', sealedDeviceKey = '', sealedName = ''] = reply as string[];
       ownLeases.add(service, link.id, sealedDeviceKey);
-      const authorization = authorizationOf(link, service, sealedVerifier);
-      return { ...authorization, deviceName: nameOf(link, sealedName) };
+      const exchange = exchangeParametersOf(link, service, sealedVerifier);
+      return { ...exchange, deviceName: nameOf(link, sealedName) };
     },
 
     /** Repeated while the store is unreachable; a repetition of a success succeeds. */

@@ -138,12 +138,12 @@ export function openLink(access: Access, address: RedisAddress, options: LinkOpt
     if (current !== connection) return;
     // A connection that was open is replaced at once.
     const pauseMs = isOpen ? 0 : RECONNECT_MS;
-    leave();
+    disconnect();
     timer = setTimeout(open, pauseMs);
     onLost(error);
   }
 
-  function leave(): void {
+  function disconnect(): void {
     const left = current;
     current = undefined;
     isOpen = false;
@@ -185,7 +185,7 @@ export function openLink(access: Access, address: RedisAddress, options: LinkOpt
     },
     close() {
       clearTimeout(timer);
-      leave();
+      disconnect();
     },
   };
 }

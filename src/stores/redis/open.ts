@@ -168,10 +168,10 @@ async function startStores(
 ): Promise<RedisStores> {
   const { target, prefix, clock, randomBytes, onEvent } = options;
   const instance = Buffer.from(randomBytes(9)).toString('base64url');
-  const line = { wasCut: false };
+  const messages = { mayBeMissing: false };
   const health = createStoreHealth({ target, clock, onEvent });
   const onCut = (error?: unknown) => {
-    line.wasCut = true;
+    messages.mayBeMissing = true;
     note(error);
     health.failed(error);
   };
@@ -202,7 +202,7 @@ async function startStores(
     clock,
     localPolls,
     openClaims,
-    line,
+    messages,
     channel,
     health,
   });

@@ -207,7 +207,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     }
     function onOpened(): void {
       const primary = primaries.get(name);
-      if (primary !== undefined) goOn(primary);
+      if (primary !== undefined) trustAgain(primary);
       looking.soon();
     }
     // A Sentinel may refuse INFO, and its process does not matter.
@@ -216,7 +216,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     return openLink(access, address, { identify, onOpened, onLost });
   }
 
-  function witness(address: RedisAddress): Link {
+  function witnessAt(address: RedisAddress): Link {
     const link = witnesses.get(nameOf(address)) ?? open(witnessAccess, address);
     witnesses.set(link.name, link);
     return link;
@@ -225,7 +225,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
   function primaryAt(name: string): Primary {
     const address = addressOf(name);
     const primary = primaries.get(name) ?? {
-      link: isCluster ? witness(address) : open(target, address),
+      link: isCluster ? witnessAt(address) : open(target, address),
       isTrusted: false,
       trustedId: '',
       doubtedAtMs: performance.now(),
@@ -235,7 +235,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
   }
 
   /** Messages published meanwhile may be missed. */
-  function leave(name: string, { link }: Primary): void {
+  function remove(name: string, { link }: Primary): void {
     primaries.delete(name);
     if (!isCluster) link.close();
     onCut();
@@ -250,14 +250,14 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
       for (const [first, last] of ranges) names.fill(name, first, last + 1);
     }
     const byName = new Map([...new Set(names)].map((name) => [name, name && primaryAt(name)]));
-    for (const [name, primary] of primaries) if (!byName.has(name)) leave(name, primary);
+    for (const [name, primary] of primaries) if (!byName.has(name)) remove(name, primary);
     owners = names.map((name) => byName.get(name) || undefined);
   }
 
   function keepWitnesses(views: readonly View[]): void {
     const listed = [...target.addresses, ...views.flatMap((view) => view.witnesses)];
     const names = new Set(listed.map(nameOf));
-    for (const address of listed) witness(address);
+    for (const address of listed) witnessAt(address);
     for (const [name, link] of witnesses) {
       if (names.has(name) || (isCluster && primaries.has(name))) continue;
       witnesses.delete(name);
@@ -266,7 +266,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
   }
 
   /** Trusts the same process again after a silence too short for a failover. */
-  function goOn(primary: Primary): void {
+  function trustAgain(primary: Primary): void {
     const { serverId, silentMs } = primary.link;
     const isSame = serverId !== '' && serverId === primary.trustedId;
     primary.isTrusted = isSame && silentMs < PAUSE_MS;
@@ -274,7 +274,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
   }
 
   /** Trusts a primary that is confirmed by views that were requested after its connection was made. */
-  function judge(primary: Primary, views: readonly View[], askedAtMs: number): void {
+  function trustIfConfirmed(primary: Primary, views: readonly View[], askedAtMs: number): void {
     const { link } = primary;
     if (primary.isTrusted || link.connection === undefined || link.openedAtMs > askedAtMs) return;
     const isNamed = isConfirmed(link.name, views);
@@ -311,7 +311,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
       const [first] = answers.flatMap((each) => (each.status === 'rejected' ? each.reason : []));
       starting.onFailure(first ?? new ClientOfflineError());
     }
-    for (const primary of primaries.values()) judge(primary, views, askedAtMs);
+    for (const primary of primaries.values()) trustIfConfirmed(primary, views, askedAtMs);
     lookedAtMs = askedAtMs;
     if (hasLooked()) for (const resolve of onceLooked.splice(0)) resolve();
     report();
@@ -326,7 +326,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
 
   return {
     async start(): Promise<void> {
-      const opened = target.addresses.map((address) => witness(address).opened);
+      const opened = target.addresses.map((address) => witnessAt(address).opened);
       await Promise.any(opened).catch(({ errors }: AggregateError) => {
         throw errors[0];
       });
@@ -341,7 +341,7 @@ export function watchPrimaries(target: RedisTarget, { onCut, onEvent, onLooked }
     hasLooked,
     untilLooked: () => new Promise<void>((resolve) => void onceLooked.push(resolve)),
     /** To an address that a primary has redirected to. */
-    connectionAt: (name: string): Promise<Connection> => witness(addressOf(name)).opened,
+    connectionAt: (name: string): Promise<Connection> => witnessAt(addressOf(name)).opened,
     /** Undefined while it must not be used. */
     connectionFor(slot: number): Connection | undefined {
       const owner = owners[slot];

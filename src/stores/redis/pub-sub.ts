@@ -35,7 +35,7 @@ export interface SubscriberOptions {
    * Since the last heartbeat a connection failed or was given up, which may have
    * been the subscribing one, or a command, which may have registered a waiter.
    */
-  readonly line: { wasCut: boolean };
+  readonly messages: { mayBeMissing: boolean };
   readonly channel: string;
   readonly health: Pick<StoreHealth, 'failed' | 'lost' | 'received'>;
 }
@@ -45,7 +45,7 @@ export interface SubscriberOptions {
  * half-open. After a gap every waiter is notified, to claim for itself.
  */
 export async function listen(options: SubscriberOptions): Promise<() => void> {
-  const { client, commands, clock, localPolls, openClaims, line, channel, health } = options;
+  const { client, commands, clock, localPolls, openClaims, messages, channel, health } = options;
   let missed = 0;
   let stopped = false;
   let cancel: () => void = () => {};
@@ -58,9 +58,9 @@ export async function listen(options: SubscriberOptions): Promise<() => void> {
 
   function onHeartbeat(): void {
     health.received();
-    if (missed > 1 || line.wasCut) localPolls.recheckAll();
+    if (missed > 1 || messages.mayBeMissing) localPolls.recheckAll();
     missed = 0;
-    line.wasCut = false;
+    messages.mayBeMissing = false;
   }
 
   async function beat(): Promise<void> {
@@ -83,12 +83,12 @@ export async function listen(options: SubscriberOptions): Promise<() => void> {
   async function subscribe(): Promise<void> {
     await commands.within(client.subscribe(channel, onMessage));
     // Set last: a heartbeat on the old connection does not cover the gap between the two.
-    line.wasCut = true;
+    messages.mayBeMissing = true;
   }
 
   await subscribe();
   // There are no waiters yet.
-  line.wasCut = false;
+  messages.mayBeMissing = false;
   await beat();
   beatLater();
   return () => {

@@ -2,7 +2,7 @@
 import { type RandomBytes, signInIdOf } from '../../relay/secrets.ts';
 import type { ExpiredStage, SessionOutcome } from '../../relay/session.ts';
 import type { ExpiredSession, NewSession, SessionInfo } from '../../relay/store.ts';
-import { authorizationOf, nameOf, sealSession } from '../sealed-session.ts';
+import { exchangeParametersOf, nameOf, sealSession } from '../sealed-session.ts';
 import type { Derived } from '../sealing.ts';
 import { FIELD, RECORD_VERSION, STATE } from './scripts.ts';
 
@@ -105,7 +105,7 @@ export function foundOf(
   if (!Array.isArray(reply)) return OUTCOMES.has(reply) ? (reply as SessionOutcome) : undefined;
   const [service, sealedVerifier, ageMs, sealedName] = reply as [string, string, number, string];
   // Opens only for the session's own service.
-  authorizationOf(link, service, sealedVerifier);
+  exchangeParametersOf(link, service, sealedVerifier);
   const deviceName = nameOf(link, sealedName);
   return { service, browserState, ageMs, deviceName };
 }
