@@ -60,6 +60,7 @@ describe('waiting for the result', () => {
     ['missing_code', [200, '{"error":"missing_code"}']],
     ['exchange_failed', [200, '{"error":"exchange_failed"}']],
     ['authorization_failed', [200, '{"error":"toString"}']],
+    ['authorization_failed', [200, '{"error":"expired"}']],
     ['refused', [400, 'Invalid wait: a whole number from 0 to 50\n']],
     ['refused', [405, 'Method not allowed\n']],
   ];

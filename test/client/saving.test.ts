@@ -260,9 +260,24 @@ describe('an address that cannot be right', () => {
     ['/services', '{"hello":"world"}'],
     ['/services', '[]'],
     ['/services', '{"services":{"0":"mal"}}'],
-    ['/auth/start', '{"session":"s","url":"javascript:alert(1)","expiresIn":600}'],
-    ['/auth/start', '{"session":7,"url":"https://relay.test/","expiresIn":600}'],
-    ['/auth/start', '{"session":"s","url":"https://relay.test/","expiresIn":1e999}'],
+    ...[
+      'javascript:alert(1)',
+      'file:///etc/passwd',
+      'x-app://relay.test',
+      'https://relay.test@evil.test/',
+      'https://:80/',
+      'https://rel\u0430y.test/',
+      'https://relay.test/\u202Ekcatta/',
+      `https://relay.test/${'a'.repeat(4_000)}`,
+    ].map((url) => ['/auth/start', JSON.stringify({ session: 's', url, expiresIn: 600 })] as const),
+    ...['7', '""', '"\\ud800"'].map(
+      (session) =>
+        ['/auth/start', `{"session":${session},"url":"${LINK}","expiresIn":600}`] as const,
+    ),
+    ...['"600"', '0', '-1', '86401', '1e999'].map(
+      (expiresIn) =>
+        ['/auth/start', `{"session":"s","url":"${LINK}","expiresIn":${expiresIn}}`] as const,
+    ),
   ])('a foreign JSON at %s fails at once: %s', (path, text) => {
     const network = createNetwork({ [path]: [[200, text]] });
     const { ends } = begin(network);
