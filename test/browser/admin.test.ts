@@ -1,7 +1,5 @@
 /** The page on the admin port, in a real browser: live, complete, and nothing from elsewhere. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { agree, comeBack, declineAtProvider, findViolations, setUp } from '../kit/chromium.ts';
 import { start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
@@ -71,12 +69,6 @@ test('shows what happens while it is open, loads nothing from elsewhere, and has
   for (const secret of secrets) expect(html.includes(secret)).toBe(false);
   expect([...requests]).toEqual([new URL(address).origin]);
   expect(problems).toEqual([]);
-
-  const folder = process.env.RELAY_TEST_SHOTS;
-  if (folder) {
-    mkdirSync(folder, { recursive: true });
-    await page.screenshot({ path: join(folder, 'admin.png') });
-  }
   await context.close();
 });
 

@@ -1,6 +1,5 @@
 /** A user with a code, from the code form to the device's tokens. docs/person.md. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import type { Request } from 'playwright-core';
 import {
   agree,
   comeBack,
@@ -18,7 +17,6 @@ import {
   SIGNED_IN,
   setUp,
 } from '../kit/chromium.ts';
-import { CODE_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
 
 setDefaultTimeout(60_000);
 
@@ -159,22 +157,6 @@ test('a wrong code can be corrected in the form that refuses it', async () => {
   await field.press('End');
   await field.pressSequentially(device.userCode.slice(-1));
   expect(await follow(page, () => press(page, 'Next'))).toMatchObject(CONFIRMATION);
-});
-
-test('after too many wrong codes the page of Continue comes back by itself, as the question', async () => {
-  const device = await startDeviceWithCode('mal');
-  const { page } = await openPhone();
-  await page.setExtraHTTPHeaders({ 'X-Forwarded-For': '192.0.2.200' });
-  await page.goto(device.shortUrl);
-  for (let tries = 0; tries <= CODE_LIMIT_PER_ADDRESS.burst; tries += 1) {
-    await relay.ask('/L/BCDF-GHJK', { headers: { 'X-Forwarded-For': '192.0.2.200' } });
-  }
-  const refused = await follow(page, () => press(page, 'Continue'));
-  expect(refused).toMatchObject({ status: 429, heading: 'Too many tries' });
-  const isBack = (request: Request) => request.isNavigationRequest();
-  const back = await page.waitForRequest(isBack, { timeout: 30_000 });
-  expect([back.method(), back.url()]).toEqual(['GET', device.shortUrl]);
-  await page.getByRole('button', { name: 'Continue' }).waitFor();
 });
 
 test("another site's form decides nothing", async () => {

@@ -6,7 +6,6 @@ import {
   comeBack,
   type Device,
   declineAtProvider,
-  follow,
   OTHER_BROWSER,
   open,
   pressContinue,
@@ -92,16 +91,6 @@ describe('CONFIRM=always', async () => {
       expect(complaints).toEqual([]);
     },
   );
-
-  test('a user who goes back from the provider confirms again, and signs in', async () => {
-    const device = await startDevice('mal');
-    const { page } = await continueTo(device.url);
-    expect(await follow(page, () => page.goBack())).toMatchObject(CONFIRMATION);
-    expect(await follow(page, () => page.reload())).toMatchObject(CONFIRMATION);
-    await pressContinue(page);
-    await page.reload();
-    await expectSignedIn(page, device);
-  });
 
   test('two sign-ins at the same time in one browser', async () => {
     const devices = [await startDevice('mal'), await startDevice('mal')] as const;

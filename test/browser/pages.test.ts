@@ -1,7 +1,5 @@
 /** Every page that a user sees: safe, legible for everybody, and on one screen. QR codes as a browser draws them. WCAG 2.2. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import {
   agree,
@@ -79,7 +77,7 @@ const PAGES: Readonly<Record<string, (page: Page) => Promise<RelayPage>>> = {
     }
     await page.setExtraHTTPHeaders(headers);
     const shown = await open(page, baseUrl + path);
-    // It comes back by itself (code.test.ts), and stays here: 204 changes no page.
+    // It would come back by itself, and stays here: 204 changes no page.
     await page.route('**', (route) => route.fulfill({ status: 204 }));
     return shown;
   },
@@ -156,7 +154,6 @@ describe.each(Object.entries(PAGES))('page %s', (name, goTo) => {
   test('is legible in light and in dark', async () => {
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme });
-      await takeScreenshot(page, `${name}-${colorScheme}`);
       const { pageLuminance, minContrast, minTargetPx } = await measure(page);
       expect(minContrast).toBeGreaterThanOrEqual(MIN_CONTRAST);
       expect(minTargetPx).toBeGreaterThanOrEqual(MIN_TARGET_PX);
@@ -167,11 +164,9 @@ describe.each(Object.entries(PAGES))('page %s', (name, goTo) => {
 
   test('is one screen at 320 px, and does not scroll sideways when zoomed', async () => {
     await page.setViewportSize(ZOOMED);
-    await takeScreenshot(page, `${name}-zoom-200`);
     expect(await measure(page)).toMatchObject({ overflowX: 0 });
 
     await page.setViewportSize(SMALLEST);
-    await takeScreenshot(page, `${name}-320px`);
     const isOneScreen = !LONGER_PAGES.includes(name);
     const overflow = { overflowX: 0, ...(isOneScreen && { overflowY: 0 }) };
     expect(await measure(page)).toMatchObject(overflow);
@@ -180,18 +175,9 @@ describe.each(Object.entries(PAGES))('page %s', (name, goTo) => {
     await page.evaluate(() => {
       document.documentElement.style.fontSize = '200%';
     });
-    await takeScreenshot(page, `${name}-320px-text-200`);
     expect(await measure(page)).toMatchObject({ overflowX: 0 });
   });
 });
-
-/** For people to look at, if RELAY_TEST_SHOTS names a folder. Nothing is compared. */
-async function takeScreenshot(page: Page, name: string): Promise<void> {
-  const folder = process.env.RELAY_TEST_SHOTS;
-  if (!folder) return;
-  mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`) });
-}
 
 /** Contrast and luminance as WCAG 2.2 defines them; how far the page reaches beyond the window. */
 function measure(page: Page) {
