@@ -82,7 +82,7 @@ test.each<
   [string, () => Promise<{ url: string; nodes: readonly RedisServer[] } & AsyncDisposable>]
 >([
   ['with Sentinel six too', () => startRedisSentinel()],
-  ['in a Cluster six too, as replicas cost none', () => startRedisCluster({ replicas: 1 })],
+  ['in a Cluster six too: replicas cost none', () => startRedisCluster({ replicas: 1 })],
 ])('%s', async (_, startGroup) => {
   await using group = await startGroup();
   await using pair = await startRelayPair(group.url);

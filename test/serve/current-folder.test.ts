@@ -61,7 +61,7 @@ describe('in a folder of a stranger, a checkout', () => {
     const client = await dev.askProvider('/client/dist/tv.js');
     expect([client.status, await client.text()]).toEqual([
       200,
-      expect.stringMatching(/^!?\(?func/),
+      expect.stringMatching(/^!?\(?(func|\(\) =>)/),
     ]);
     await dev.stop();
   });

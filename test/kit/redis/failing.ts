@@ -12,8 +12,8 @@ import type { RedisServer } from './server.ts';
 /** After so long a replica that was asked to take over gives up (CLUSTER_MF_TIMEOUT of Redis), and some more. */
 const MANUAL_FAILOVER_MS = 6_000;
 
-/** Any key has a master: that of this one is made to fail. */
-const KEY = 'any';
+/** The hash tag of all keys of a relay: the master that has it is made to fail. */
+export const HASH_TAG = '{0}';
 
 export const VALKEY = 'valkey-server';
 
@@ -26,7 +26,7 @@ export async function startFailingCluster(
 ): Promise<Failing> {
   const options: ClusterOptions = { replicas, ...(program && { program }) };
   const cluster = await startRedisCluster(options);
-  const primary = () => cluster.ownerOf(KEY);
+  const primary = () => cluster.ownerOf(HASH_TAG);
   return {
     ...cluster,
     sentinels: [],
@@ -50,7 +50,7 @@ export async function startFailingCluster(
       });
       return old;
     },
-    waitForPromotion: (old) => cluster.waitForNewOwner(KEY, old),
+    waitForPromotion: (old) => cluster.waitForNewOwner(HASH_TAG, old),
   };
 }
 
@@ -64,7 +64,7 @@ async function replicaOf(master: RedisServer, nodes: readonly RedisServer[]) {
 /** `describe.each` takes them. Nothing is replaced in them: a Cluster waits longer than any test takes. */
 export const GROUPS_THAT_STAY: readonly [
   name: string,
-  start: () => Promise<Pick<Failing, 'url' | 'nodes'> & AsyncDisposable>,
+  start: () => Promise<Pick<Failing, 'url' | 'nodes' | 'ownerOf'> & AsyncDisposable>,
 ][] = [
   ['with Sentinel', () => startRedisSentinel()],
   [
