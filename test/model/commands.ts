@@ -1,6 +1,6 @@
 /** The random commands that run.ts gives to a relay and to the model. */
 import fc from 'fast-check';
-import { LEASE_MS, POLL_MS, REFRESH_KEPT_MS, REPEAT_MS, SESSION_MS } from './model.ts';
+import { LEASE_MS, POLL_MS, REPEAT_MS, SESSION_MS } from './model.ts';
 
 const SERVICES = ['mal', 'mal', 'anilist'] as const;
 
@@ -9,9 +9,7 @@ const pauses = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(1, 250, 1_000, 5_000) },
   {
     weight: 3,
-    arbitrary: fc.constantFrom(
-      ...[POLL_MS, LEASE_MS, REPEAT_MS, REFRESH_KEPT_MS].flatMap((ms) => [ms, ms + 1]),
-    ),
+    arbitrary: fc.constantFrom(...[POLL_MS, LEASE_MS, REPEAT_MS].flatMap((ms) => [ms, ms + 1])),
   },
   { weight: 1, arbitrary: fc.constantFrom(SESSION_MS, SESSION_MS + 1) },
 );
@@ -44,11 +42,6 @@ const COMMANDS = {
   acknowledge: 2,
   cancel: 1,
   'two at once': 4,
-  refresh: 3,
-  revoke: 1,
-  'provider grants a refresh': 2,
-  'provider refuses a refresh': 1,
-  'provider fails': 1,
   'time passes': 6,
   'relay is suspended': 1,
   'relay restarts': 1,
@@ -63,7 +56,7 @@ const fields = fc.record({
       arbitrary: fc.constant(name as CommandName),
     })),
   ),
-  /** Which of the sessions, polls, exchanges or refresh tokens there are; the youngest most of all. */
+  /** Which of the sessions, polls or exchanges there are; the youngest most of all. */
   nth: fc.oneof(
     { weight: 3, arbitrary: fc.nat({ max: 2 }) },
     { weight: 1, arbitrary: fc.nat({ max: 9 }) },

@@ -10,8 +10,6 @@ export const REPEAT_MS = 60_000;
 /** How long an exchange holds its session. */
 export const LEASE_MS = 20_000;
 export const POLL_MS = 50_000;
-/** How long everybody who sends a refresh token gets its result. */
-export const REFRESH_KEPT_MS = 30_000;
 
 const ERRORS: ReadonlySet<string> = new Set([
   ...['access_denied', 'authorization_failed', 'missing_code', 'exchange_failed'],

@@ -1,8 +1,8 @@
 /**
  * Drives a relay and the model (model.ts) with the same random commands (commands.ts), and
  * compares every answer. The relay is whole, behind its fetch handlers; time and the provider
- * are the test's. What is answered at once is in requests.ts; what takes time is in polls.ts,
- * exchanges.ts and refreshes.ts.
+ * are the test's. What is answered at once is in requests.ts; what takes time is in polls.ts
+ * and exchanges.ts.
  */
 import { expect } from 'bun:test';
 import { authorizeDevice, start, startRequest } from '../kit/device.ts';
@@ -12,7 +12,6 @@ import type { Command } from './commands.ts';
 import { Exchanges } from './exchanges.ts';
 import { Model, POLL_MS, REPEAT_MS, SESSION_MS } from './model.ts';
 import { Polls } from './polls.ts';
-import { Refreshes, type Reply } from './refreshes.ts';
 import { createRequest, type Device, type RequestName } from './requests.ts';
 import { StoreFaults } from './store-faults.ts';
 import { type Hooks, type OpenWorld, until, type World } from './worlds.ts';
@@ -47,7 +46,6 @@ export class Run {
   #model!: Model;
   #polls!: Polls;
   #exchanges!: Exchanges;
-  #refreshes!: Refreshes;
 
   static async start(open: OpenWorld): Promise<Run> {
     const run = new Run();
@@ -59,30 +57,20 @@ export class Run {
     run.#model = model;
     run.#polls = polls;
     run.#exchanges = new Exchanges(world, model, faults, polls);
-    run.#refreshes = new Refreshes(world.clock.now, () => faults.isDown);
     return run;
   }
 
   #createHooks(index: 0 | 1): Hooks {
     const faults = this.#faults;
     const restarts = this.#restarts[index];
-    const failIfDown = () => {
-      const isKilled = restarts !== this.#restarts[index];
-      if (isKilled || faults.isDown) throw new StoreUnavailable('down');
-    };
     return {
-      fetch: async (_url, { body, signal }) => {
-        const form = new URLSearchParams(String(body));
-        const code = form.get('code');
-        if (code === null) return this.#refreshes.receive(index, form, signal);
-        return this.#exchanges.receive(code);
-      },
-      beforeRefreshVerb: (verb) => {
-        if (verb === 'finish') this.#refreshes.finished();
-        failIfDown();
+      fetch: async (_url, { body }) => {
+        const code = new URLSearchParams(String(body)).get('code');
+        return this.#exchanges.receive(String(code));
       },
       beforeVerb: (verb, ...args) => {
-        failIfDown();
+        const isKilled = restarts !== this.#restarts[index];
+        if (isKilled || faults.isDown) throw new StoreUnavailable('down');
         return faults.loseReply(this.#world.relays()[index].store, verb, args);
       },
     };
@@ -104,7 +92,7 @@ export class Run {
     await this.#expectNothingElse();
     const [first, second] = this.#world.relays();
     await first.sweep();
-    expect([this.#polls.size, this.#refreshes.isIdle]).toEqual([0, true]);
+    expect(this.#polls.size).toBe(0);
     expect([await this.#world.countKept(), first.waiters(), second.waiters()]).toEqual([0, 0, 0]);
     this.#world.close();
   }
@@ -127,16 +115,6 @@ export class Run {
         return this.#faults.isDown ? undefined : service.sweep();
       case 'device leaves':
         return this.#leave(nth);
-      case 'refresh':
-        return this.#refreshes.refresh(service, relay, nth);
-      case 'revoke':
-        return this.#refreshes.revoke(service, relay);
-      case 'provider grants a refresh':
-        return this.#answerRefresh(nth, 'grants');
-      case 'provider refuses a refresh':
-        return this.#answerRefresh(nth, 'refuses');
-      case 'provider fails':
-        return this.#answerRefresh(nth, 'fails');
       case 'provider grants':
         return this.#exchanges.answer(nth, 'grants');
       case 'provider refuses':
@@ -223,12 +201,6 @@ export class Run {
     this.#devices.push({ model: this.#model.start(service, hasAck), session, state, link });
   }
 
-  /** Until its relay has kept the result, or could not. */
-  async #answerRefresh(nth: number, how: Reply): Promise<void> {
-    this.#refreshes.answer(nth, how);
-    await until(this.#world, () => this.#refreshes.areFinished);
-  }
-
   /** If its user is just back from the provider, tokens may come in the same moment: they are not lost. */
   async #leave(nth: number): Promise<void> {
     const device = this.#polls.leave(nth);
@@ -247,7 +219,6 @@ export class Run {
     for (const relay of [0, 1] as const) {
       if (!isKilled(relay)) continue;
       this.#restarts[relay] += 1;
-      this.#refreshes.restarted(relay, world);
     }
     await world.restart(index);
     // For 20 s nobody knows whether the killed relay still undoes a delivery, so another poll gets
@@ -262,10 +233,9 @@ export class Run {
     const untilMs = this.#model.nowMs + ms;
     for (;;) {
       const refusedAtMs = this.#exchanges.nextMs();
-      const byItselfMs = Math.min(this.#model.nextMs(), this.#refreshes.nextMs(), refusedAtMs);
-      const nextMs = Math.min(untilMs, byItselfMs);
+      const nextMs = Math.min(untilMs, this.#model.nextMs(), refusedAtMs);
       this.#world.clock.advance(nextMs - this.#model.nowMs);
-      await until(this.#world, () => this.#refreshes.areFinished);
+      await this.#world.settle();
       await this.#pass(nextMs);
       if (nextMs === refusedAtMs) await this.#exchanges.refuseOldest();
       if (nextMs === untilMs) return;
@@ -292,10 +262,8 @@ export class Run {
     let counted = { parked: 0, live: undefined as number | undefined };
     await until(this.#world, async () => {
       counted = await this.#count();
-      const { areFinished, isAnswered } = this.#refreshes;
-      return areFinished && isAnswered && counted.parked === this.#polls.size;
+      return counted.parked === this.#polls.size;
     });
-    this.#refreshes.check();
     expect(counted).toEqual({ parked: this.#polls.size, live: this.#model.countLive() });
     this.#polls.expectNoneAnswered();
   }

@@ -1,15 +1,8 @@
 /** Two relays on one store, of each kind. Time is the test's everywhere. */
 import { Database } from 'bun:sqlite';
 import { randomUUID } from 'node:crypto';
-import type { RefreshStore } from '../../src/relay/refresh.ts';
-import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
 import { createFakeClock, type FakeClock, runReady } from '../kit/clock.ts';
-import {
-  createTestService,
-  SETTINGS,
-  type TestService,
-  type TestServiceOptions,
-} from '../kit/service.ts';
+import { createTestService, type TestService, type TestServiceOptions } from '../kit/service.ts';
 import { openDurable, openTestRedis } from '../kit/stores.ts';
 
 /** Two relays on one store. */
@@ -20,7 +13,7 @@ export interface World {
   settle(): Promise<void>;
   /** How often the test looks whether a relay has done what it must. */
   readonly tries: number;
-  /** What is left in the store: a Durable Object has refreshes in it too. */
+  /** What is left in the store. */
   countKept(): Promise<number>;
   /** Which relays `restart` kills: those in the same process too, or the one. */
   readonly restarted: 'all' | 'one';
@@ -30,9 +23,7 @@ export interface World {
 }
 
 /** What a relay of a world is created with; another time when it restarts. */
-export interface Hooks extends Required<Pick<TestServiceOptions, 'fetch' | 'beforeVerb'>> {
-  readonly beforeRefreshVerb: (verb: keyof RefreshStore) => void;
-}
+export type Hooks = Required<Pick<TestServiceOptions, 'fetch' | 'beforeVerb'>>;
 export type OpenWorld = (maxSessions: number, hooksOf: (index: 0 | 1) => Hooks) => Promise<World>;
 
 /** What is not so in the end is for the caller to notice. */
@@ -46,11 +37,6 @@ export async function until(
   }
 }
 
-const REVOCABLE = SETTINGS.providers.map((each) => ({
-  ...each,
-  revocation: { url: `https://${each.name}.test/revoke` },
-}));
-
 /** Nothing is waited for but promises. */
 const TRIES_IN_PROCESS = 200;
 /** Ten seconds and more: messages of Redis come when they come. */
@@ -59,12 +45,9 @@ const TRIES_OVER_REDIS = 5_000;
 /** Both relays are in one process, and a restart loses everything. */
 export const inMemory: OpenWorld = async (maxSessions, hooksOf) => {
   const clock = createFakeClock();
-  const settings = { maxSessions, providers: REVOCABLE };
   function open() {
-    const kept = createMemoryRefreshStore(clock);
-    const options = (hooks: Hooks) => ({ ...hooks, clock, refreshes: withHooks(kept, hooks) });
-    const first = createTestService(settings, options(hooksOf(0)));
-    const second = createTestService(settings, { ...options(hooksOf(1)), sharing: first });
+    const first = createTestService({ maxSessions }, { ...hooksOf(0), clock });
+    const second = createTestService({ maxSessions }, { ...hooksOf(1), sharing: first });
     return [first, second] as const;
   }
   let relays = open();
@@ -92,16 +75,14 @@ export const inDurableObject: OpenWorld = async (maxSessions, hooksOf) => {
     exec: (statement: string, ...values: (string | number)[]) =>
       database.query(statement).all(...values) as Record<string, unknown>[],
   };
-  const settings = { maxSessions, providers: REVOCABLE };
   function open() {
     const { stores } = openDurable(sql, { time: clock, maxSessions });
     const { sessions, refreshes, createRateLimiter } = stores;
-    const create = (each: Hooks) =>
-      createTestService(settings, {
-        ...{ ...each, clock },
-        stores: { sessions, refreshes: withHooks(refreshes, each), createRateLimiter, close() {} },
-      });
-    return [create(hooksOf(0)), create(hooksOf(1))] as const;
+    const shared = { clock, stores: { sessions, refreshes, createRateLimiter, close() {} } };
+    return [
+      createTestService({ maxSessions }, { ...hooksOf(0), ...shared }),
+      createTestService({ maxSessions }, { ...hooksOf(1), ...shared }),
+    ] as const;
   }
   let relays = open();
   return {
@@ -162,26 +143,8 @@ async function openOne(
   clock: FakeClock,
 ) {
   const { stores, store } = await openTestRedis(url, { prefix, time: clock, maxSessions });
-  const settings = { maxSessions, providers: REVOCABLE };
-  const refreshes = withHooks(stores.refreshes, hooks);
-  const relay = createTestService(settings, {
-    ...{ ...hooks, clock },
-    stores: { ...stores, refreshes },
-  });
+  const relay = createTestService({ maxSessions }, { ...hooks, clock, stores });
   return { relay, store, close: relay.close };
-}
-
-function withHooks({ begin, finish }: RefreshStore, { beforeRefreshVerb }: Hooks): RefreshStore {
-  return {
-    async begin(key) {
-      beforeRefreshVerb('begin');
-      return begin(key);
-    },
-    async finish(key, result) {
-      beforeRefreshVerb('finish');
-      return finish(key, result);
-    },
-  };
 }
 
 function closeAll(all: readonly { close(): void }[]): void {
