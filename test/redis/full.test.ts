@@ -3,7 +3,6 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { pollUntilDone, refresh, startRequest, startWithCode } from '../kit/device.ts';
 import { ACK_MS } from '../kit/limits.ts';
 import { tokensFor } from '../kit/provider.ts';
-import { startRedisCluster } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
 import { startRelayPair } from '../kit/relay-pair.ts';
@@ -110,26 +109,6 @@ test('new sign-ins are refused; users with a code continue, guessing is limited,
   expect((await bringCode(other, plantSecret(stateOf(leaving)), code)).status).toBe(200);
   expect(await pollUntilDone([other], session)).toEqual(tokensFor(code));
   expect((await refresh(relay, makeCode())).status).toBe(200);
-});
-
-test('in a Cluster with one full node no session is put there, and a refused start does not count', async () => {
-  await using cluster = await startRedisCluster();
-  const prefix = 'partly-full:';
-  const { store, close } = await openTestRedis(cluster.url, { prefix });
-  const [full, ...others] = cluster.nodes;
-  if (full) await setMaxMemory(full, 1);
-  const outcomes = await Promise.allSettled(Array.from({ length: 60 }, () => register(store)));
-  const registered = outcomes.filter(({ status }) => status === 'fulfilled').length;
-  expect(registered).toBeWithin(1, 60);
-  expect(await full?.cli('DBSIZE')).toBe('0');
-  let counted = 0;
-  for (const node of others) {
-    for (const live of await node.keys(`${prefix}*:live`)) {
-      counted += Number(await node.cli('ZCARD', live));
-    }
-  }
-  expect(counted).toBe(registered);
-  close();
 });
 
 test.each([
