@@ -41,7 +41,7 @@ export const MAX_PARKED_POLLS = 40_000;
 export const MAX_PARKED_POLLS_OF_OBJECT = 1_000;
 
 /** How long after its first delivery a device code gets its tokens again. A standard client of RFC 8628 cannot acknowledge. */
-export const DEFAULT_DEVICE_GRANT_REPEAT_SECONDS = 60;
+export const DEVICE_GRANT_REPEAT_MS = 60 * SECOND_MS;
 
 /* Requests. */
 
@@ -128,7 +128,7 @@ export const STORE_LATEST_MS = 1_500;
 export const STORE_RETRY_MS = 250;
 
 /** How long a start waits for Redis: longer than both take to start after a reboot, or than a short outage. */
-export const DEFAULT_REDIS_WAIT_SECONDS = 60;
+export const REDIS_WAIT_MS = 60 * SECOND_MS;
 
 /** While the store is unreachable, the pause doubles up to this, because thousands may repeat a command. */
 export const STORE_RETRY_MAX_MS = 2 * SECOND_MS;

@@ -119,7 +119,6 @@ export function createService(
   const tokenEndpoint = createTokenEndpoint({
     fetch: dependencies.fetch,
     clock,
-    keepAlive: settings.providerKeepAlive,
     fetchesAtOnce: dependencies.fetchesAtOnce ?? Number.POSITIVE_INFINITY,
     onFull: warnOnce('providers_full', PROVIDERS_FULL_HINT),
     monitor,
@@ -172,7 +171,6 @@ export function createService(
       corsOrigins: settings.corsOrigins,
       sessionSeconds: settings.sessionSeconds,
       pollSeconds: settings.pollSeconds,
-      deviceGrantRepeatSeconds: settings.deviceGrantRepeatSeconds,
       confirm: settings.confirm,
       blind: settings.blind,
     },

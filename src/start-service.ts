@@ -1,5 +1,5 @@
 /** The service in a process: it opens the stores that the settings name, sweeps, and retries discovery. */
-import { DISCOVERY_RETRY_MS } from './limits.ts';
+import { DISCOVERY_RETRY_MS, REDIS_WAIT_MS } from './limits.ts';
 import { log } from './log.ts';
 import { type Monitor, NO_MONITOR } from './monitor.ts';
 import { createMemoryRateLimiter } from './relay/rate-limit.ts';
@@ -83,7 +83,7 @@ async function openStores(
   return openRedis({
     target: redis.target,
     prefix: redis.prefix,
-    waitMs: redis.waitMs,
+    waitMs: REDIS_WAIT_MS,
     maxSessions,
     clock,
     randomBytes: dependencies.randomBytes,

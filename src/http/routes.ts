@@ -61,7 +61,6 @@ export interface RouteSettings {
   readonly corsOrigins: readonly string[];
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
-  readonly deviceGrantRepeatSeconds: number;
   /** When users must confirm before the provider: docs/person.md "Whom the confirmation page protects". */
   readonly confirm: 'always' | 'code';
   /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
@@ -176,7 +175,6 @@ export function createRoutes(settings: RouteSettings, parts: RouteParts): Route[
     signInLog,
     baseUrl,
     sessionSeconds,
-    repeatSeconds: settings.deviceGrantRepeatSeconds,
   });
   const qr = createQr(store, admission, rateLimits.qrLimits, baseUrl);
   const openApi = createOpenApi(baseUrl);

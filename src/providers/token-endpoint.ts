@@ -59,8 +59,6 @@ export interface TokenEndpoint {
 export interface TokenEndpointOptions {
   readonly fetch: Fetch;
   readonly clock: Clock;
-  /** False: each request has a connection of its own. */
-  readonly keepAlive: boolean;
   /** How many requests the runtime sends at once. More would wait. */
   readonly fetchesAtOnce: number;
   /** Called when a request is over the limit. */
@@ -69,7 +67,7 @@ export interface TokenEndpointOptions {
 }
 
 export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
-  const { fetch, clock, keepAlive, onFull, monitor } = options;
+  const { fetch, clock, onFull, monitor } = options;
   /**
    * Endpoints that have responded. Keep-alive connections save a TLS handshake, which
    * costs more than the rest of a sign-in. A provider may close one just as it is reused. Then
@@ -77,8 +75,8 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
    * connection. This loses nothing, although a code can be spent only once: if the first
    * request did arrive, its response is lost and the second request is refused. The result is
    * `exchange_failed`, as it would be without the repeat. A revocation does no harm twice.
-   * Never repeated: a request to an endpoint that has not responded before, one with a partial
-   * response, and one with a connection of its own.
+   * Never repeated: a request to an endpoint that has not responded before, and one with a
+   * partial response.
    */
   const answered = new Set<string>();
   const deadlines = createDeadlineQueue(clock, EXCHANGE_TIMEOUT_MS);
@@ -95,15 +93,13 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
     request: Pick<TokenRequest, 'method' | 'headers' | 'body'>,
     signal: AbortSignal,
   ): Promise<Response> {
-    // Bun's fetch obeys `keepalive`, Node's this header.
-    const headers = keepAlive ? request.headers : { ...request.headers, Connection: 'close' };
     // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
-    const init = { ...request, headers, keepalive: keepAlive, redirect: 'manual', signal } as const;
+    const init = { ...request, redirect: 'manual', signal } as const;
     let response: Response;
     try {
       response = await fetch(url, init);
     } catch (error) {
-      if (!keepAlive || !answered.has(url) || !RESETS.has(codeOf(error))) throw error;
+      if (!answered.has(url) || !RESETS.has(codeOf(error))) throw error;
       response = await fetch(url, { ...init, keepalive: false });
     }
     answered.add(url);

@@ -25,11 +25,8 @@ import type { PROVIDER_SETTINGS, RELAY_SETTINGS, SettingsTable } from './names.t
 import { hideCredentials } from './problems.ts';
 import type { Check, Checked } from './reading.ts';
 
-/** A check for every setting of the table. The content of `X_FILE` is checked as `X`. */
-type ChecksOf<T extends SettingsTable> = Record<
-  Exclude<keyof T, `${keyof T & string}_FILE`>,
-  Check<unknown>
->;
+/** A check for every setting of the table. The content of a secret's file is checked as the secret. */
+type ChecksOf<T extends SettingsTable> = Record<keyof T, Check<unknown>>;
 
 type FindProblem = (text: string) => string | undefined;
 
@@ -48,7 +45,6 @@ export const RELAY_CHECKS = {
   ),
   TRUSTED_PROXY_CIDRS: checkCidrs,
   PROVIDERS: checkProviderNames,
-  PROVIDER_KEEP_ALIVE: converted(oneOf('on', 'off'), (word) => word === 'on'),
   REDIS_URL: parsed(
     (url) => parseRedisUrl(url.trim()),
     'must be redis://host:port or rediss:// (TLS), with several hosts for a Cluster, or redis+sentinel://host:port,…/primary; percent-encode @ and / in a password',
@@ -58,14 +54,12 @@ export const RELAY_CHECKS = {
     /^[^{}\s]{1,64}$/,
     'must be 1 to 64 characters without spaces or braces, such as relay:',
   ),
-  REDIS_WAIT_SECONDS: wholeNumber(1, 86_400),
   REDIS_SENTINEL_USERNAME: textUnless(findControlCharacter),
   REDIS_SENTINEL_PASSWORD: textUnless(findControlCharacter),
   SESSION_SECONDS: wholeNumber(1, 86_400),
   // The runtime's own idle limit would cut a poll that is held longer.
   POLL_SECONDS: wholeNumber(1, MAX_IDLE_SECONDS - IDLE_MARGIN_SECONDS),
   MAX_SESSIONS: wholeNumber(1, 10_000_000),
-  DEVICE_GRANT_REPEAT_SECONDS: wholeNumber(0, 600),
   START_BURST: wholeNumber(1, 1_000_000),
   START_RATE: parsed((text) => {
     const rate = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;

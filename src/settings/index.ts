@@ -71,7 +71,6 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     providers: enabled.filter((provider): provider is ProviderConfig => !('issuer' in provider)),
     discoveries: enabled.filter((provider) => 'issuer' in provider),
     providerOrder: relay.PROVIDERS,
-    providerKeepAlive: relay.PROVIDER_KEEP_ALIVE,
     redis: relay.REDIS_URL && {
       target: withoutUndefined({
         ...relay.REDIS_URL,
@@ -79,12 +78,10 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
         sentinelPassword: relay.REDIS_SENTINEL_PASSWORD,
       }),
       prefix: relay.REDIS_PREFIX,
-      waitMs: relay.REDIS_WAIT_SECONDS * 1_000,
     },
     sessionSeconds: relay.SESSION_SECONDS,
     pollSeconds: relay.POLL_SECONDS,
     maxSessions: relay.MAX_SESSIONS,
-    deviceGrantRepeatSeconds: relay.DEVICE_GRANT_REPEAT_SECONDS,
     startBurst: relay.START_BURST,
     startRatePerSecond: relay.START_RATE,
     confirm: relay.CONFIRM,

@@ -8,12 +8,12 @@ import { prefixOf } from '../providers/config.ts';
 import { DEFAULT_NAMES, PROFILES } from '../providers/known.ts';
 import type { Profile } from '../providers/profile.ts';
 import { parseUrl } from '../providers/url.ts';
-import { PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
+import { namesOf, PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import type { Environment } from './reading.ts';
 
-const relayNames = Object.keys(RELAY_SETTINGS);
-const providerNames = Object.keys(PROVIDER_SETTINGS);
+const relayNames = namesOf(RELAY_SETTINGS);
+const providerNames = namesOf(PROVIDER_SETTINGS);
 
 /** A warning for each name that was probably meant as a setting. `providers` are those in PROVIDERS. */
 export function findMisspeltNames(

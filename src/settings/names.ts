@@ -3,10 +3,8 @@
  * and to find misspelt names.
  */
 import {
-  DEFAULT_DEVICE_GRANT_REPEAT_SECONDS,
   DEFAULT_MAX_SESSIONS,
   DEFAULT_POLL_SECONDS,
-  DEFAULT_REDIS_WAIT_SECONDS,
   DEFAULT_SESSION_SECONDS,
   DEFAULT_START_BURST,
   DEFAULT_START_RATE_PER_SECOND,
@@ -24,9 +22,11 @@ export interface SettingDescription {
    * or nothing, for secrets and the content of files.
    */
   readonly shown: 'all' | 'url' | 'nothing';
+  /** A file may hold it instead, which the setting of this name with `_FILE` at its end names. */
+  readonly isSecret?: true;
 }
 
-/** Settings under one prefix. `X_FILE` names a file to read the secret `X` from. */
+/** Settings under one prefix. */
 export type SettingsTable = Readonly<Record<string, SettingDescription>>;
 
 /** The relay's own settings. */
@@ -67,11 +67,7 @@ export const RELAY_SETTINGS = {
     meaning: 'Bearer token that ADMIN_PORT requires; for browsers a password. Unset: none.',
     example: '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
     shown: 'nothing',
-  },
-  ADMIN_TOKEN_FILE: {
-    meaning: 'File to read the token from, instead of ADMIN_TOKEN.',
-    example: '/run/secrets/admin-token',
-    shown: 'nothing',
+    isSecret: true,
   },
   TRUSTED_PROXY_CIDRS: {
     meaning: 'Proxies whose X-Forwarded-For is trusted: CIDRs or single addresses.',
@@ -84,32 +80,16 @@ export const RELAY_SETTINGS = {
     default: DEFAULT_NAMES.join(','),
     shown: 'all',
   },
-  PROVIDER_KEEP_ALIVE: {
-    meaning: 'Whether to reuse connections to providers: on or off.',
-    example: 'off',
-    default: 'on',
-    shown: 'all',
-  },
   REDIS_URL: {
     meaning: 'Redis or Valkey for several instances. Unset: sessions stay in this process.',
     example: 'rediss://relay:password@redis.example:6379',
     shown: 'nothing',
-  },
-  REDIS_URL_FILE: {
-    meaning: 'File to read the URL from, instead of REDIS_URL.',
-    example: '/run/secrets/redis-url',
-    shown: 'nothing',
+    isSecret: true,
   },
   REDIS_PREFIX: {
     meaning: 'Prefix of every key and channel, to share the server with other programs.',
     example: 'relay:',
     default: 'sign-in-relay:',
-    shown: 'all',
-  },
-  REDIS_WAIT_SECONDS: {
-    meaning: 'How long a start waits for Redis before it gives up, 1 to 86400.',
-    example: '300',
-    default: String(DEFAULT_REDIS_WAIT_SECONDS),
     shown: 'all',
   },
   REDIS_SENTINEL_USERNAME: {
@@ -121,11 +101,7 @@ export const RELAY_SETTINGS = {
     meaning: 'Password of the Sentinels, if they require one. REDIS_URL has that of the data.',
     example: 'sentinel-password',
     shown: 'nothing',
-  },
-  REDIS_SENTINEL_PASSWORD_FILE: {
-    meaning: 'File to read that password from, instead of REDIS_SENTINEL_PASSWORD.',
-    example: '/run/secrets/redis-sentinel-password',
-    shown: 'nothing',
+    isSecret: true,
   },
   SESSION_SECONDS: {
     meaning: 'How long a user has to sign in, 1 to 86400.',
@@ -143,12 +119,6 @@ export const RELAY_SETTINGS = {
     meaning: 'Maximum number of sign-ins in progress, 1 to 10000000.',
     example: '20000',
     default: String(DEFAULT_MAX_SESSIONS),
-    shown: 'all',
-  },
-  DEVICE_GRANT_REPEAT_SECONDS: {
-    meaning: 'How long a device code gets the same tokens again, 0 to 600. 0: only once.',
-    example: '0',
-    default: String(DEFAULT_DEVICE_GRANT_REPEAT_SECONDS),
     shown: 'all',
   },
   START_BURST: {
@@ -236,11 +206,7 @@ export const PROVIDER_SETTINGS = {
     meaning: 'Client secret, if the provider issued one.',
     example: 'a-secret',
     shown: 'nothing',
-  },
-  CLIENT_SECRET_FILE: {
-    meaning: 'File to read the client secret from, instead of CLIENT_SECRET.',
-    example: '/run/secrets/acme',
-    shown: 'nothing',
+    isSecret: true,
   },
   AUTHORIZE_URL: {
     meaning: 'Authorization endpoint. Unset: as the profile or issuer says.',
@@ -302,6 +268,13 @@ export const PROVIDER_SETTINGS = {
   },
 } satisfies SettingsTable;
 
+/** The names of a table, those that end in `_FILE` too. */
+export function namesOf(table: SettingsTable): string[] {
+  return Object.entries(table).flatMap(([name, { isSecret }]) =>
+    isSecret ? [name, `${name}_FILE`] : [name],
+  );
+}
+
 /** How much of a setting's value may be shown, by its full name. Of an unknown name: nothing. */
 export function shownOf(setting: string): SettingDescription['shown'] {
   const relay: SettingsTable = RELAY_SETTINGS;
@@ -313,6 +286,7 @@ export function shownOf(setting: string): SettingDescription['shown'] {
 /** Every setting with its meaning and default, for a terminal of 80 columns. */
 export function settingsHelp(): string {
   return `Settings come from the environment; an empty one counts as not set.
+A secret may come from a file: SETTING_FILE=path instead of SETTING=value.
 
 ${describeTable('', RELAY_SETTINGS)}
 
@@ -326,8 +300,9 @@ const TERMINAL_COLUMNS = 80;
 const NAME_COLUMNS = 31;
 
 function describeTable(prefix: string, table: SettingsTable): string {
-  const rows = Object.entries(table).map(([name, { meaning, default: standard }]) => {
-    const text = standard === undefined ? meaning : `${meaning} Default: ${standard}.`;
+  const rows = Object.entries(table).map(([name, { meaning, default: standard, isSecret }]) => {
+    const ending = standard === undefined ? '' : ` Default: ${standard}.`;
+    const text = `${meaning}${ending}${isSecret ? ' A secret.' : ''}`;
     const lines = wrap(text, TERMINAL_COLUMNS - NAME_COLUMNS);
     return `  ${prefix}${name}`.padEnd(NAME_COLUMNS) + lines.join(`\n${' '.repeat(NAME_COLUMNS)}`);
   });

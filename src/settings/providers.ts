@@ -9,7 +9,7 @@ import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS, withoutTrailingSlashes } from './checks.ts';
 import { warnOfProviderHazards } from './hazards.ts';
 import { didYouMean } from './misspelt.ts';
-import { PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
+import { namesOf, PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import { type Reading, readTable, reject, type Values, withoutUndefined } from './reading.ts';
 
@@ -97,7 +97,7 @@ function capitalized(name: string): string {
 /** No warning about a default provider that neither `PROVIDERS` nor another setting mentions. */
 function warnDisabled({ env, warnings }: Reading, name: string): void {
   const prefix = prefixOf(name);
-  const other = Object.keys(PROVIDER_SETTINGS).find((setting) => env[prefix + setting]);
+  const other = namesOf(PROVIDER_SETTINGS).find((setting) => env[prefix + setting]);
   if (env.PROVIDERS === undefined && other === undefined) return;
   const although = other ? `, although ${prefix}${other} is set` : '';
   warnings.push({

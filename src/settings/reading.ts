@@ -64,7 +64,7 @@ export function readTable<T extends SettingsTable, C extends Checks>(
   for (const [name, check] of Object.entries(checks)) {
     const setting = prefix + name;
     // Blanks around a secret may belong to it.
-    const isSecret = `${name}_FILE` in table;
+    const isSecret = table[name]?.isSecret === true;
     const written = isSecret ? readSecret(reading, setting) : readSetting(reading, setting);
     const { value, problems = [] } =
       written === undefined ? {} : check(isSecret ? written : written.trim());

@@ -26,20 +26,14 @@ export interface Settings {
   readonly discoveries: readonly ProviderToDiscover[];
   /** Names in the order of `PROVIDERS`, enabled or not. */
   readonly providerOrder: readonly string[];
-  /** Whether connections to providers are reused. */
-  readonly providerKeepAlive: boolean;
   /** Absent: sessions are in memory. */
   readonly redis?: {
     readonly target: RedisTarget;
     readonly prefix: string;
-    /** How long a start waits for it. */
-    readonly waitMs: number;
   };
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
   readonly maxSessions: number;
-  /** How long after its first delivery a device code gets the same tokens again; 0: once. */
-  readonly deviceGrantRepeatSeconds: number;
   readonly startBurst: number;
   readonly startRatePerSecond: number;
   /** Which users must confirm before they are redirected to the provider; `code`: those with a code, typed or scanned. */

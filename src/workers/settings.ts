@@ -24,16 +24,11 @@ const WITHOUT_MEANING: Readonly<Record<string, string>> = {
   ADMIN_HOST: NO_SECOND_PORT,
   ADMIN_NAMES: NO_SECOND_PORT,
   ADMIN_TOKEN: NO_SECOND_PORT,
-  ADMIN_TOKEN_FILE: NO_SECOND_PORT,
   TRUSTED_PROXY_CIDRS: 'the client address is the CF-Connecting-IP of Cloudflare',
-  PROVIDER_KEEP_ALIVE: 'Cloudflare manages the connections to providers',
   REDIS_URL: IN_OBJECTS,
-  REDIS_URL_FILE: IN_OBJECTS,
   REDIS_PREFIX: IN_OBJECTS,
-  REDIS_WAIT_SECONDS: IN_OBJECTS,
   REDIS_SENTINEL_USERNAME: IN_OBJECTS,
   REDIS_SENTINEL_PASSWORD: IN_OBJECTS,
-  REDIS_SENTINEL_PASSWORD_FILE: IN_OBJECTS,
 };
 
 export interface WorkerSettings {
@@ -71,7 +66,7 @@ function withoutBlank(variables: Readonly<Record<string, string>>): Record<strin
 function findWithoutMeaning(environment: Readonly<Record<string, string>>): SettingFault[] {
   return Object.entries(environment).flatMap(([setting, text]) => {
     const reason =
-      WITHOUT_MEANING[setting] ??
+      WITHOUT_MEANING[setting.replace(/_FILE$/, '')] ??
       (/^\w+_CLIENT_SECRET_FILE$/.test(setting)
         ? `a Worker has no files; use wrangler secret put ${setting.replace(/_FILE$/, '')}`
         : undefined);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import lockFile from '../../package-lock.json' with { type: 'json' };
 import { FETCHES_AT_ONCE, IDLE_MARGIN_SECONDS } from '../../src/limits.ts';
-import { RELAY_SETTINGS } from '../../src/settings/names.ts';
+import { namesOf, RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { DEFAULT_POLL_SECONDS } from '../kit/limits.ts';
 import { runChild } from '../kit/process.ts';
 import { readAcl } from '../kit/redis/acl.ts';
@@ -31,7 +31,7 @@ const compose = Bun.YAML.parse(read('compose.yaml')) as Compose;
 test('both relays are the same, and have no setting that the relay does not know', () => {
   const { 'relay-1': one, 'relay-2': other } = compose.services;
   expect(one).toEqual(other);
-  const known = new Set(Object.keys(RELAY_SETTINGS));
+  const known = new Set(namesOf(RELAY_SETTINGS));
   expect(Object.keys(one?.environment ?? {}).filter((name) => !known.has(name))).toEqual([]);
 });
 

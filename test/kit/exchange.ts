@@ -21,16 +21,11 @@ const PROVIDER: ProviderConfig = {
   authorizeParams: {},
 };
 
-export interface ExchangeOptions {
-  readonly keepAlive?: boolean;
-}
-
 /** Exchanges codes at any address; all of its requests share their connections. */
-export function createExchange({ keepAlive = true }: ExchangeOptions = {}) {
+export function createExchange() {
   const tokenEndpoint = createTokenEndpoint({
     fetch: fetchUpstream,
     clock: systemClock,
-    keepAlive,
     fetchesAtOnce: Number.POSITIVE_INFINITY,
     monitor: NO_MONITOR,
     onFull: () => {},

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { poll, start } from '../kit/device.ts';
-import { createExchange, type ExchangeOptions, outcomeOf } from '../kit/exchange.ts';
+import { createExchange, outcomeOf } from '../kit/exchange.ts';
 import { serveBytes } from '../kit/provider.ts';
 import { startRelay } from '../kit/relay.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
@@ -13,33 +13,23 @@ const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${BODY.length}\r\n\r\n`;
 const answer = (socket: Socket) => void socket.write(HEAD + BODY);
 
 /** Exchanges with a provider that speaks in bytes. */
-async function serveProvider(
-  onRequest: (socket: Socket, nth: number) => void,
-  options: ExchangeOptions = {},
-) {
+async function serveProvider(onRequest: (socket: Socket, nth: number) => void) {
   const server = await serveBytes(onRequest);
-  const exchange = createExchange(options);
+  const exchange = createExchange();
   return { ...server, exchange: () => outcomeOf(exchange(server.url)) };
 }
 
-test.each([
-  ['on', 1],
-  ['off', 3],
-])(
-  'PROVIDER_KEEP_ALIVE=%s: three sign-ins use %d connections to the provider',
-  async (keepAlive, expected) => {
-    using provider = await serveBytes(answer);
-    const env = { MAL_TOKEN_URL: provider.url, PROVIDER_KEEP_ALIVE: keepAlive };
-    const relay = await startRelay(env);
-    for (let count = 0; count < 3; count += 1) {
-      const { session, state } = await start(relay);
-      expect((await bringCode(relay, state, makeCode())).status).toBe(200);
-      expect((await poll(relay, session)).status).toBe(200);
-    }
-    expect(provider.connections()).toBe(expected);
-    await relay.stop();
-  },
-);
+test('three sign-ins use one connection to the provider', async () => {
+  using provider = await serveBytes(answer);
+  const relay = await startRelay({ MAL_TOKEN_URL: provider.url });
+  for (let count = 0; count < 3; count += 1) {
+    const { session, state } = await start(relay);
+    expect((await bringCode(relay, state, makeCode())).status).toBe(200);
+    expect((await poll(relay, session)).status).toBe(200);
+  }
+  expect(provider.connections()).toBe(1);
+  await relay.stop();
+});
 
 describe('a provider that closes a connection', () => {
   const WAYS: [string, (socket: Socket) => void][] = [
@@ -79,33 +69,23 @@ describe('a code is not sent a second time', () => {
   const breakOff = (socket: Socket) =>
     void socket.write(HEAD + BODY.slice(0, 5), () => socket.resetAndDestroy());
 
-  test.each<[string, ExchangeOptions, (socket: Socket) => void, string, number]>([
-    ['after an answer that breaks off', {}, breakOff, 'unreachable', 1],
-    [
-      'where each exchange has a connection of its own',
-      { keepAlive: false },
-      reset,
-      'unreachable',
-      1,
-    ],
+  test.each<[string, (socket: Socket) => void, number]>([
+    ['after an answer that breaks off', breakOff, 1],
     // The first failure may have been that of the kept connection.
-    ['after two connections have failed', {}, reset, 'unreachable', 2],
-  ])('%s', async (_, options, fail, outcome, times) => {
+    ['after two connections have failed', reset, 2],
+  ])('%s', async (_, fail, times) => {
     let isGood = true;
-    using provider = await serveProvider(
-      (socket) => (isGood ? answer(socket) : fail(socket)),
-      options,
-    );
+    using provider = await serveProvider((socket) => (isGood ? answer(socket) : fail(socket)));
     expect(await provider.exchange()).toBe('tokens');
     isGood = false;
-    expect(await provider.exchange()).toBe(outcome);
+    expect(await provider.exchange()).toBe('unreachable');
     expect(provider.requests()).toBe(1 + times);
   });
 });
 
 describe('a provider that sends an answer without a request', () => {
   /** Answers each code with a token of its own, and then, when `after` says so, with another user's. */
-  async function serveTalkative(after: (send: () => void) => void, options: ExchangeOptions = {}) {
+  async function serveTalkative(after: (send: () => void) => void) {
     const closed = new Map<Socket, Promise<void>>();
     const server = await serveBytes((socket, _nth, request) => {
       if (!closed.has(socket)) {
@@ -115,7 +95,7 @@ describe('a provider that sends an answer without a request', () => {
       socket.write(answerOf(`of ${code}`));
       after(() => void socket.write(answerOf('of another user')));
     });
-    const exchange = createExchange(options);
+    const exchange = createExchange();
     return {
       ...server,
       tokenFor: (code: string) => outcomeOf(exchange(server.url, {}, code)),
@@ -138,15 +118,5 @@ describe('a provider that sends an answer without a request', () => {
       await provider.untilClosed();
       expect(provider.connections()).toBe(nth);
     }
-  });
-
-  test('just as the next request goes out: with a connection for each no user receives it either', async () => {
-    const EXCHANGES = 200;
-    const asNext = (send: () => void) => void setImmediate(send);
-    using own = await serveTalkative(asNext, { keepAlive: false });
-    for (let nth = 1; nth <= EXCHANGES; nth += 1) {
-      expect(await own.tokenFor(`code ${nth}`)).toBe(`of code ${nth}`);
-    }
-    expect(own.connections()).toBe(EXCHANGES);
   });
 });

@@ -49,13 +49,7 @@ test('docs/providers.md names each provider that has a profile, each that cannot
 test.each(all.map(([name, { example }]) => [name.replace('<NAME>', 'ACME'), example]))(
   'the example is right: %s=%s',
   (name, example) => {
-    const files = {
-      '/run/secrets/acme': 'secret',
-      '/etc/relay/logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
-      '/run/secrets/redis-url': 'redis://redis.example:6379',
-      '/run/secrets/redis-sentinel-password': 'secret',
-      '/run/secrets/admin-token': RELAY_SETTINGS.ADMIN_TOKEN.example,
-    };
+    const files = { '/etc/relay/logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>' };
     const acme = {
       ...(name === 'REDIS_SENTINEL_USERNAME' && { REDIS_SENTINEL_PASSWORD: 'secret' }),
       PROVIDERS: 'acme',

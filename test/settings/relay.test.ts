@@ -14,11 +14,9 @@ test('an empty environment gives the limits of the protocol and a disabled relay
     providers: [],
     discoveries: [],
     providerOrder: ['mal', 'anilist'],
-    providerKeepAlive: true,
     sessionSeconds: 600,
     pollSeconds: 50,
     maxSessions: 5000,
-    deviceGrantRepeatSeconds: 60,
     startBurst: 3,
     startRatePerSecond: 1,
     confirm: 'code',
@@ -141,12 +139,6 @@ const rules: readonly Rule<Settings>[] = [
     },
   },
   {
-    setting: 'PROVIDER_KEEP_ALIVE',
-    field: 'providerKeepAlive',
-    reads: { on: true, OFF: false },
-    refuses: { 'must be on or off': 'yes' },
-  },
-  {
     setting: 'REDIS_URL',
     field: 'redis',
     reads: {
@@ -222,13 +214,6 @@ describe('the credentials of Sentinels', () => {
   ])('%s', (fault, env) => {
     expect(faultsOf(env)).toEqual([expect.stringContaining(fault)]);
   });
-});
-
-test('a start waits for Redis for a minute by default, or for REDIS_WAIT_SECONDS', () => {
-  const redis = { REDIS_URL: 'redis://redis.example' };
-  expect(settingsOf(redis).redis?.waitMs).toBe(60_000);
-  expect(settingsOf({ ...redis, REDIS_WAIT_SECONDS: '5' }).redis?.waitMs).toBe(5_000);
-  expect(faultsOf({ ...redis, REDIS_WAIT_SECONDS: '0' })).toHaveLength(1);
 });
 
 describe('REDIS_PREFIX', () => {

@@ -1,6 +1,6 @@
 /** The settings of a Worker: the same names, and a sentence for each that has no meaning there. */
 import { expect, test } from 'bun:test';
-import { RELAY_SETTINGS } from '../../src/settings/names.ts';
+import { namesOf, RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { readWorkerSettings } from '../../src/workers/settings.ts';
 import { startRequest } from '../kit/device.ts';
 import { readWranglerConfig, startWorkers } from '../kit/workers.ts';
@@ -26,7 +26,7 @@ test.each([
   ['HOST', '127.0.0.1'],
   ['ADMIN_PORT', '9090'],
   ['ADMIN_TOKEN_FILE', '/run/secret'],
-  ...Object.keys(RELAY_SETTINGS)
+  ...namesOf(RELAY_SETTINGS)
     .filter((name) => name.startsWith('REDIS_'))
     .map((name): [string, string] => [name, 'redis://user:secret@redis.test']),
   ['TRUSTED_PROXY_CIDRS', '10.0.0.0/8'],

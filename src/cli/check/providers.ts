@@ -79,7 +79,6 @@ async function checkClient(
   const tokenEndpoint = createTokenEndpoint({
     fetch,
     clock: systemClock,
-    keepAlive: false,
     fetchesAtOnce: Number.POSITIVE_INFINITY,
     onFull: () => {},
     monitor: NO_MONITOR,

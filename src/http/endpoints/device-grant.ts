@@ -3,6 +3,7 @@
  * device authorization (RFC 8628 §3.1), token polling (§3.4), refresh (RFC 6749 §6)
  * and metadata (RFC 8414). Revocation is in revoke.ts. docs/device-grant.md.
  */
+import { DEVICE_GRANT_REPEAT_MS } from '../../limits.ts';
 import type { Monitor } from '../../monitor.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { Provider, Providers } from '../../providers/provider.ts';
@@ -45,8 +46,6 @@ export interface DeviceAuthorizationParts {
   readonly signInLog: SignInLog;
   readonly baseUrl: string;
   readonly sessionSeconds: number;
-  /** How long after its first delivery a device code gets the same tokens again. 0: once. */
-  readonly repeatSeconds: number;
 }
 
 /**
@@ -54,8 +53,7 @@ export interface DeviceAuthorizationParts {
  * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
 export function createDeviceAuthorization(parts: DeviceAuthorizationParts): Handler {
-  const { admission, bodies, providers, relay, signInLog } = parts;
-  const { baseUrl, sessionSeconds, repeatSeconds } = parts;
+  const { admission, bodies, providers, relay, signInLog, baseUrl, sessionSeconds } = parts;
   return async (request) => {
     const service = request.parameter;
     const found = providers.find(service);
@@ -71,7 +69,7 @@ export function createDeviceAuthorization(parts: DeviceAuthorizationParts): Hand
       withUserCode: true,
       deviceName: cleanName(parameters.get('device')),
       // A standard client cannot acknowledge, and some poll twice at once: docs/device-grant.md "Repeated delivery".
-      repeatMs: repeatSeconds > 0 ? repeatSeconds * 1_000 : undefined,
+      repeatMs: DEVICE_GRANT_REPEAT_MS,
       keepsErrors: true,
     });
     signInLog.started(request, service, started);
