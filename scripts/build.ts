@@ -69,12 +69,16 @@ async function buildForNode(): Promise<void> {
     await Bun.build({
       ...common,
       define: await commandDefinitions(),
-      ...{ entrypoints: [join(ROOT, 'src/cli/main.ts')], outdir: join(built, 'cli') },
-      ...{ naming: '[name].[ext]', splitting: true, packages: 'external' },
+      entrypoints: [join(ROOT, 'src/cli/main.ts')],
+      outdir: join(built, 'cli'),
+      naming: '[name].[ext]',
+      splitting: true,
+      packages: 'external',
     });
     await Bun.build({
       ...common,
-      ...{ entrypoints: [join(ROOT, 'src/embed.ts')], outdir: built },
+      entrypoints: [join(ROOT, 'src/embed.ts')],
+      outdir: built,
       naming: 'sign-in-relay.[ext]',
     });
     mkdirSync(join(dist, 'cli'), { recursive: true });
@@ -112,9 +116,15 @@ export async function buildWorker(
   plugins: BunPlugin[] = [],
 ): Promise<void> {
   await Bun.build({
-    ...{ root: ROOT, target: 'node', define: definitions() },
-    ...{ entrypoints: [join(ROOT, entry)], outdir: dirname(file), naming: basename(file) },
-    ...{ external: ['cloudflare:workers'], conditions: ['workerd'], plugins },
+    root: ROOT,
+    target: 'node',
+    define: definitions(),
+    entrypoints: [join(ROOT, entry)],
+    outdir: dirname(file),
+    naming: basename(file),
+    external: ['cloudflare:workers'],
+    conditions: ['workerd'],
+    plugins,
   });
 }
 
@@ -124,13 +134,17 @@ export async function buildExecutable(file: string, target?: ExecutableTarget): 
     ([name, value]) => `--define=${name}=${value}`,
   );
   const command = [
-    ...[process.execPath, 'build', 'src/cli/main.ts', '--compile'],
+    process.execPath,
+    'build',
+    'src/cli/main.ts',
+    '--compile',
     ...(target ? [`--target=${target}`] : []),
     // Neither settings nor code from the folder in which the relay happens to be started.
     ...['dotenv', 'bunfig', 'tsconfig', 'package-json'].map(
       (file) => `--no-compile-autoload-${file}`,
     ),
-    ...[...defines, `--outfile=${file}`],
+    ...defines,
+    `--outfile=${file}`,
   ];
   const { exitCode, stderr } = Bun.spawnSync(command, { cwd: ROOT });
   if (exitCode !== 0) throw new Error(`cannot build ${file}:\n${stderr}`);

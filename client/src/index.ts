@@ -118,7 +118,9 @@ const createPlatform = (fetch: Fetch = (url, init) => globalThis.fetch(url, init
     const { signal } = control;
     const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
     const init = {
-      ...{ signal, redirect: 'manual', headers: isProvider ? form : headers },
+      signal,
+      redirect: 'manual',
+      headers: isProvider ? form : headers,
       ...(body !== undefined && { method: 'POST', body }),
     };
     const ask = async () => {

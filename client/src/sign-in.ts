@@ -90,7 +90,9 @@ function offerOf(services: readonly unknown[], extensions: unknown): Offer {
     const { service, name, blind, revoke } = Object(each);
     if (typeof service !== 'string' || typeof name !== 'string') return;
     offered.push({
-      ...{ service, name, blind: blind === 'can' || blind === 'must' ? blind : 'no' },
+      service,
+      name,
+      blind: blind === 'can' || blind === 'must' ? blind : 'no',
       revoke: revoke === true,
     });
   });

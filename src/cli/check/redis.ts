@@ -73,8 +73,15 @@ async function signIn({
   const { browserState, pollSecret, userCode = '' } = createDrawSecrets(randomBytes)(true);
   const service = 'check';
   await sessions.register({
-    ...{ browserState, pollSecret, userCode, service, lifetimeMs: LIFETIME_MS },
-    ...{ verifier: undefined, deviceName: undefined, repeatMs: 1_000, keepsErrors: false },
+    browserState,
+    pollSecret,
+    userCode,
+    service,
+    lifetimeMs: LIFETIME_MS,
+    verifier: undefined,
+    deviceName: undefined,
+    repeatMs: 1_000,
+    keepsErrors: false,
   });
   await sessions.getSession({ userCode });
   await sessions.authorize(service, browserState);

@@ -71,7 +71,12 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
   const signIns = createSignIns(story.tell);
   const provider = createDevProvider({ relayUrl, providerUrl, signIns, say: story.say });
   const relay = createDevRelay({
-    ...{ baseUrl: relayUrl, providerUrl, services, signIns, say: story.say, env: process.env },
+    baseUrl: relayUrl,
+    providerUrl,
+    services,
+    signIns,
+    say: story.say,
+    env: process.env,
     fetch: (url, init) => provider.handle(new Request(url, init)),
   });
   provider.attach(relay);

@@ -198,7 +198,12 @@ function createStores(signIns: SignIns, maxSessions: number): Stores {
 
 /** Settings of what users see. The dev relay sets all others itself. */
 const PAGE_SETTINGS = [
-  ...['APP_NAME', 'LOGO', 'ACCENT', 'PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'],
+  'APP_NAME',
+  'LOGO',
+  'ACCENT',
+  'PRIVACY_URL',
+  'TERMS_URL',
+  'SUPPORT_URL',
 ] as const;
 
 /** Read as an operator's settings are, to get the relay's defaults. */

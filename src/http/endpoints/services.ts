@@ -5,8 +5,16 @@ import type { Handler } from '../app.ts';
 import { jsonResponse } from '../responses.ts';
 
 const EXTENSIONS = [
-  ...['code', 'ack', 'device', 'wait', 'progress', 'cancel', 'details', 'challenge'],
-  ...['refresh', 'revoke'],
+  'code',
+  'ack',
+  'device',
+  'wait',
+  'progress',
+  'cancel',
+  'details',
+  'challenge',
+  'refresh',
+  'revoke',
 ];
 
 /** In the order of `PROVIDERS`. */

@@ -54,7 +54,10 @@ function createConnection(
     // of the relay's processor time. commands.ts has a cheaper one.
     commandOptions: { timeout: 0 },
     socket: {
-      ...{ host, port, reconnectStrategy, connectTimeout: CONNECT_TIMEOUT_MS },
+      host,
+      port,
+      reconnectStrategy,
+      connectTimeout: CONNECT_TIMEOUT_MS,
       ...(tls && { tls: true as const }),
     },
   });
