@@ -70,13 +70,6 @@ test.each(LANGUAGES)(
   },
 );
 
-test('a page that is cut off is detected', async () => {
-  await narrow.setContent(
-    '<main><p>too<span style="white-space:nowrap">'.concat('long '.repeat(40)),
-  );
-  expect(await findFaults(narrow)).not.toEqual([]);
-});
-
 test.each([
   ['light', 'light', 'en', {}],
   ['branded and dark', 'dark', 'de', BRANDED],

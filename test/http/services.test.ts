@@ -59,12 +59,4 @@ describe('POST /refresh', () => {
     expect([limited.status, await limited.text()]).toEqual([429, 'Rate limited\n']);
     expect(limited.headers.get('retry-after')).toBe('2');
   });
-
-  test('while the store is unavailable it gets a 503 with Retry-After: the token may be good', async () => {
-    const down = () => Promise.reject(new Error('down'));
-    const service = createTestService({}, { refreshes: { begin: down, finish: down } });
-    const answer = await post(service, ASKED);
-    expect([answer.status, await answer.text()]).toEqual([503, 'Server busy\n']);
-    expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-  });
 });
