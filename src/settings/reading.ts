@@ -68,7 +68,11 @@ export function readTable<T extends SettingsTable, C extends Checks>(
     const written = isSecret ? readSecret(reading, setting) : readSetting(reading, setting);
     const { value, problems = [] } =
       written === undefined ? {} : check(isSecret ? written : written.trim());
-    for (const problem of problems) reject(reading, setting, problem, written);
+    if (written !== undefined && problems.length > 0) {
+      // Shown once, because a long list may have thousands of problems.
+      const shown = showValue(setting, written);
+      for (const problem of problems) reading.faults.push({ setting, value: shown, problem });
+    }
     const standard = table[name]?.default;
     values[name] = value ?? (standard === undefined ? undefined : check(standard).value);
   }

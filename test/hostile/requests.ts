@@ -54,7 +54,7 @@ const BODIES = [
   'choice=decline',
   'code={code}',
 ];
-const HEADERS: readonly (readonly [name: string, values: readonly string[]])[] = [
+export const HEADERS: readonly (readonly [name: string, values: readonly string[]])[] = [
   ['accept-language', ['de', 'zh-Hant;q=0.9,*', 'x;q=a']],
   ['authorization', ['Basic dHY6', 'Bearer x', `Bearer ${ADMIN_TOKEN}`]],
   ['content-type', ['application/json', 'application/x-www-form-urlencoded', 'text/plain']],
@@ -64,14 +64,16 @@ const HEADERS: readonly (readonly [name: string, values: readonly string[]])[] =
   ['host', ['relay.test', 'a,b', '127.0.0.1:9090', 'evil.example']],
   ['origin', ['https://tv.test', 'null', 'https://evil.test']],
   ['access-control-request-method', ['POST', 'GET']],
+  ['prefer', ['wait=5']],
   ['sec-fetch-site', ['same-origin', 'cross-site']],
+  ['user-agent', ['Mozilla/5.0 (Linux; Android 10; wv)']],
   ['x-forwarded-for', ['192.0.2.1', '192.0.2.1, 10.0.0.1', '2001:db8::1', '10.0.0.1:99']],
   ['x-forwarded-host', ['evil.test']],
   ['x-http-method-override', ['DELETE']],
 ];
 
 /** Requests that get far. One part of each is changed, or none. */
-const GOOD: readonly (readonly [method: string, target: string, body?: string])[] = [
+export const GOOD: readonly (readonly [method: string, target: string, body?: string])[] = [
   ['POST', '/auth/start', '{"service":"mal"}'],
   ['POST', '/auth/start', START_WITH_EVERYTHING],
   ['POST', '/auth/start', BLIND_START],
@@ -100,7 +102,7 @@ const GOOD: readonly (readonly [method: string, target: string, body?: string])[
 ];
 
 /** What a handler may take as a header: bytes without controls. */
-const asHeader = (text: string) => text.replace(/[^\t -~\x80-\xff]/g, '').trim();
+export const asHeader = (text: string) => text.replace(/[^\t -~\x80-\xff]/g, '').trim();
 
 /** None that the relay knows. */
 export const NOBODY: Session = {
@@ -110,15 +112,18 @@ export const NOBODY: Session = {
   userCode: 'BCDF-GHJK',
 };
 
+/** `{service}`, `{state}`, `{secret}` and `{code}` are those of the session. */
+export const fillSession = (text: string, { service, secret, state, userCode }: Session) =>
+  text
+    .replaceAll('{service}', service)
+    .replaceAll('{secret}', secret)
+    .replaceAll('{state}', state)
+    .replaceAll('{code}', userCode);
+
 export function makeRequest(input: Input, sessions: readonly Session[]) {
   const { chance, pick, mutate, hostile, below } = input;
   const session = sessions.length > 0 && chance(0.9) ? pick(sessions) : NOBODY;
-  const fill = (text: string) =>
-    text
-      .replaceAll('{service}', session.service)
-      .replaceAll('{secret}', session.secret)
-      .replaceAll('{state}', session.state)
-      .replaceAll('{code}', session.userCode);
+  const fill = (text: string) => fillSession(text, session);
   const value = (values: readonly string[]) => {
     const good = fill(pick(values));
     if (chance(0.5)) return good;

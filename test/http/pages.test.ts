@@ -132,6 +132,14 @@ describe('a mistyped address', () => {
     const page = await (await service.ask(`${basePath}/L/wdjb%22mj`)).text();
     expect(page).toContain('value="wdjb&quot;mj"');
   });
+
+  test.each(['/L/', '/link?code='])(
+    'of a long text after %s the field has the beginning',
+    async (path) => {
+      const page = await (await service.ask(`${basePath}${path}${'x'.repeat(2_000)}`)).text();
+      expect(page).toContain(`value="${'x'.repeat(512)}"`);
+    },
+  );
 });
 
 test.each(['/qr/x/y', '/.well-known/x'])('%s is not for users: 404 as text', async (path) => {

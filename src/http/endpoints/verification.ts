@@ -46,14 +46,13 @@ export function createVerification(parts: VerificationParts): Verification {
 
   /** Does not say whether the code is unknown or expired. */
   function respondWithUnknownCode(request: RelayRequest, typed = ''): Response {
-    return respond(404, pagesFor(request).codeUnknown(typed), 'code');
+    return respond(404, pagesFor(request).codeUnknown(shorten(typed)), 'code');
   }
 
   function takeTyped(request: RelayRequest, typed: string, status: 302 | 303): Response {
     const userCode = parseUserCode(typed);
     if (userCode === undefined) {
-      const kept = typed.slice(0, MAX_FORM_BYTES);
-      return respond(400, pagesFor(request).codeIncomplete(kept), 'code');
+      return respond(400, pagesFor(request).codeIncomplete(shorten(typed)), 'code');
     }
     // Only the path, because the browser may use another host name of the relay.
     return redirectResponse(shortLinkOf(basePath, userCode), status);
@@ -130,6 +129,9 @@ export function createConfirmLink(
 
 /** `/LINK`, `/link/`, `/L`, `/link/wdjb-mjht`, `/WDJBMJHT`: what may be meant for the form or for a code. */
 const MISTYPED = /^\/(?:(l|link)(?![^/])\/*)?(?:([^/]+)\/*)?$/i;
+
+/** What was typed stays in the form, but a link or an address may contain more than a form may. */
+const shorten = (typed: string) => typed.slice(0, MAX_FORM_BYTES);
 
 /** A path segment as the user typed it. */
 function decode(segment: string): string {
