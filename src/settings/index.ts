@@ -21,7 +21,7 @@ import {
 import type { Settings } from './settings.ts';
 
 export { settingsHelp } from './names.ts';
-export { countWrong, describeFaults, type SettingFault, type SettingWarning } from './problems.ts';
+export { countWrong, describeFaults, type SettingWarning } from './problems.ts';
 export { type EnabledSettings, isEnabled, type Settings } from './settings.ts';
 
 /** Faults come with warnings too: a misspelt name often causes a fault. */
