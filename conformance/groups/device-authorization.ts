@@ -14,7 +14,6 @@ import { equal, expectRetryAfter, holds, matches } from '../expect.ts';
 import { FORM, formCall } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
-import { continueToProvider, expectConfirmationPage, openCode } from '../user.ts';
 import { USER_CODE } from './user-code.ts';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
@@ -59,15 +58,6 @@ export const deviceAuthorization = cases((test) => {
     await startGrant(kit, { body: '' });
     const Authorization = `Basic ${btoa('any:')}`;
     await startGrant(kit, { headers: { ...FORM, Authorization } });
-  });
-
-  test('RFC 8628 §3.3: the code opens a page that names the device and redirects to the provider', async (kit) => {
-    const body = 'device=Living+room';
-    const { session } = await startGrant(kit, { body, service: SERVICE_B });
-    const page = await openCode(kit, session.userCode, session.from);
-    expectConfirmationPage(page, session);
-    holds('page', page.body.includes('Living room'), 'the name of the device', 'none');
-    await continueToProvider(kit, session);
   });
 
   test('RFC 6749 §5.2; RFC 6749 §3.2: a repeated parameter, broken JSON and a body of 100 kB: 400 invalid_request', async (kit) => {

@@ -1,4 +1,4 @@
-/** Every page that a user sees: safe, legible for everybody, and on one screen. QR codes as a browser draws them. WCAG 2.2. */
+/** Every page that a user sees, as the relay sends it: safe, and on one screen. QR codes as a browser draws them. WCAG 2.2. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import {
@@ -111,11 +111,6 @@ async function typeCode(page: Page, code: string): Promise<RelayPage> {
 const SMALLEST = { width: 320, height: 568 };
 /** A window of 1280 × 800 at a zoom of 200 % (1.4.4). */
 const ZOOMED = { width: 640, height: 400 };
-/** The enhanced level of 1.4.6. */
-const MIN_CONTRAST = 7;
-/** 2.5.5. */
-const MIN_TARGET_PX = 44;
-
 describe.each(Object.entries(PAGES))('page %s', (name, goTo) => {
   let phone: Phone;
   let page: Page;
@@ -151,81 +146,19 @@ describe.each(Object.entries(PAGES))('page %s', (name, goTo) => {
     expect(viewport).not.toMatch(/user-scalable|maximum-scale/);
   });
 
-  test('is legible in light and in dark', async () => {
-    for (const colorScheme of ['dark', 'light'] as const) {
-      await page.emulateMedia({ colorScheme });
-      const { pageLuminance, minContrast, minTargetPx } = await measure(page);
-      expect(minContrast).toBeGreaterThanOrEqual(MIN_CONTRAST);
-      expect(minTargetPx).toBeGreaterThanOrEqual(MIN_TARGET_PX);
-      if (colorScheme === 'light') expect(pageLuminance).toBeGreaterThan(0.8);
-      else expect(pageLuminance).toBeLessThan(0.05);
-    }
-  });
-
   test('is one screen at 320 px, and does not scroll sideways when zoomed', async () => {
+    const overflow = () =>
+      page.evaluate(() => {
+        const { scrollWidth, clientWidth, scrollHeight, clientHeight } = document.documentElement;
+        return { x: scrollWidth - clientWidth, y: scrollHeight - clientHeight };
+      });
     await page.setViewportSize(ZOOMED);
-    expect(await measure(page)).toMatchObject({ overflowX: 0 });
-
+    expect(await overflow()).toMatchObject({ x: 0 });
     await page.setViewportSize(SMALLEST);
     const isOneScreen = !LONGER_PAGES.includes(name);
-    const overflow = { overflowX: 0, ...(isOneScreen && { overflowY: 0 }) };
-    expect(await measure(page)).toMatchObject(overflow);
-
-    // As for a user who has set a larger text in the browser.
-    await page.evaluate(() => {
-      document.documentElement.style.fontSize = '200%';
-    });
-    expect(await measure(page)).toMatchObject({ overflowX: 0 });
+    expect(await overflow()).toMatchObject({ x: 0, ...(isOneScreen && { y: 0 }) });
   });
 });
-
-/** Contrast and luminance as WCAG 2.2 defines them; how far the page reaches beyond the window. */
-function measure(page: Page) {
-  return page.evaluate(() => {
-    const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
-
-    /** Of what is visible where these colours lie on each other, the last one on top. */
-    function luminance(colours: readonly string[]): number {
-      if (canvas === null) return Number.NaN;
-      for (const colour of ['white', ...colours]) {
-        canvas.fillStyle = colour;
-        canvas.fillRect(0, 0, 1, 1);
-      }
-      const linear = (part: number) =>
-        part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-      const [red = 0, green = 0, blue = 0] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) =>
-        linear(part / 255),
-      );
-      return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-    }
-
-    function backgrounds(element: Element | null): string[] {
-      if (element === null) return [];
-      return [...backgrounds(element.parentElement), getComputedStyle(element).backgroundColor];
-    }
-
-    function contrast(element: Element): number {
-      const behind = backgrounds(element);
-      const text = luminance([...behind, getComputedStyle(element).color]);
-      const [darker = 0, lighter = 0] = [luminance(behind), text].sort((a, b) => a - b);
-      return (lighter + 0.05) / (darker + 0.05);
-    }
-
-    const hasText = ({ childNodes }: Element) =>
-      [...childNodes].some((node) => node instanceof Text && node.data.trim() !== '');
-    const texts = [...document.querySelectorAll('body *')].filter(hasText);
-    const targets = [...document.querySelectorAll('button, input:not([type=hidden]), a')];
-    const boxes = targets.map((target) => target.getBoundingClientRect());
-    const root = document.documentElement;
-    return {
-      minContrast: Math.min(...texts.map(contrast)),
-      pageLuminance: luminance(backgrounds(document.body)),
-      minTargetPx: Math.min(...boxes.flatMap(({ width, height }) => [width, height])),
-      overflowX: root.scrollWidth - root.clientWidth,
-      overflowY: root.scrollHeight - root.clientHeight,
-    };
-  });
-}
 
 describe('a QR code', () => {
   /** Few, because of the limit on pictures per address. */

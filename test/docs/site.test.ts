@@ -3,13 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  BASE,
-  type Item,
-  nameOf,
-  REPOSITORY_URL,
-  readNavigation,
-} from '../../docs/.vitepress/site.ts';
+import { BASE, type Item, REPOSITORY_URL, readNavigation } from '../../docs/.vitepress/site.ts';
 import { runChild } from '../kit/process.ts';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -98,13 +92,4 @@ test('a page loads nothing from elsewhere', () => {
   expect(loaded.filter((address) => !/^data:/.test(address) && !address.startsWith(BASE))).toEqual(
     [],
   );
-});
-
-test('a link names a page by its title, and a file by its name', () => {
-  const name = (link: string, text = link) => nameOf('README.md', link, text);
-  expect(name('docs/protocol.md#9-security', 'protocol.md, Security')).toBe(
-    'The protocol, Security',
-  );
-  expect(name('docs/protocol.md', 'how it works')).toBe('how it works');
-  expect(name('deploy/nginx.conf')).toBe('deploy/nginx.conf');
 });

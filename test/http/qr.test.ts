@@ -118,7 +118,7 @@ describe('limits', () => {
     expect((await askOnce()).status).toBe(200);
   });
 
-  test('all together may have 50, then 25 a second; nothing is looked up for a refused request', async () => {
+  test('all together may have 50 at once, and nothing is looked up for a refused request', async () => {
     let lookUps = 0;
     const service = createTestService(
       {},
@@ -128,21 +128,12 @@ describe('limits', () => {
         },
       },
     );
-    const { burst, ratePerSecond } = QR_LIMIT_OVERALL;
+    const { burst } = QR_LIMIT_OVERALL;
     const { state } = await start(service);
-    const askFrom = (network: number) =>
-      service.ask(`/qr/${state}.svg`, {}, `2001:db8:0:${network.toString(16)}::1`);
-    const countDrawn = async (first: number, count: number) => {
-      const asked = Array.from({ length: count }, (_, index) => askFrom(first + index));
-      const statuses = (await Promise.all(asked)).map(({ status }) => status);
-      const drawn = statuses.filter((status) => status === 200).length;
-      expect(statuses.filter((status) => status === 429)).toHaveLength(count - drawn);
-      return drawn;
-    };
-    expect(await countDrawn(0, 481)).toBe(burst);
+    const asked = Array.from({ length: 2 * burst }, () => service.ask(`/qr/${state}.svg`));
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(burst);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(burst);
     expect(lookUps).toBe(burst);
-    expect((await askFrom(500)).headers.get('retry-after')).toBe('1');
-    service.clock.advance(1_000);
-    expect(await countDrawn(1_000, 2 * ratePerSecond)).toBe(ratePerSecond);
   });
 });

@@ -284,12 +284,22 @@ export async function answerLink(
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
-/** What axe-core finds wrong: the rules of WCAG 2.2 A and AA, and its best practices. */
-export async function findViolations(page: Page): Promise<string[]> {
+/**
+ * What axe-core finds wrong: the rules of WCAG 2.2 A and AA, and its best practices. With
+ * `leastContrast` that of every text, large ones too, is checked against it.
+ */
+export async function findViolations(page: Page, leastContrast?: number): Promise<string[]> {
   await page.evaluate(AXE);
-  const found = (await page.evaluate('axe.run().then(({ violations }) => violations)')) as {
-    id: string;
-    nodes: { html: string }[];
-  }[];
+  const least = { expected: leastContrast };
+  const check = {
+    id: 'color-contrast-enhanced',
+    options: { contrastRatio: { normal: least, large: least } },
+  };
+  if (leastContrast) await page.evaluate(`axe.configure({ checks: [${JSON.stringify(check)}] })`);
+  const options = {
+    rules: { 'color-contrast-enhanced': { enabled: leastContrast !== undefined } },
+  };
+  const run = `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations)`;
+  const found = (await page.evaluate(run)) as { id: string; nodes: { html: string }[] }[];
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }

@@ -60,14 +60,6 @@ test.each([
   expect({ moved, unread }).toEqual({ moved: [expect.stringContaining(problem)], unread: [] });
 });
 
-test.each([
-  ['a sign-in', redirectTo(302, 'https://discord.com/login')],
-  ['the same page with a slash', redirectTo(301, `${PAGE}/`)],
-  ['a refusal of programs', () => new Response('', { status: 403 })],
-])('%s is no news', async (_, page) => {
-  expect(await check({ [PAGE]: page })).toMatchObject({ moved: [], unread: [] });
-});
-
 test('what cannot be read has not moved', async () => {
   const broken = () => {
     throw new TypeError('fetch failed');

@@ -19,20 +19,6 @@ describe('which providers are enabled', () => {
     expect(settingsOf(env).providers.map(({ name }) => name)).toEqual(['anilist']);
   });
 
-  test('a known provider needs no address, and keeps what is known of it', () => {
-    const env = { PROVIDERS: 'notion', NOTION_CLIENT_ID: 'n' };
-    expect(settingsOf(env).providers).toMatchObject([
-      {
-        displayName: 'Notion',
-        authorizeUrl: 'https://api.notion.com/v1/oauth/authorize',
-        tokenUrl: 'https://api.notion.com/v1/oauth/token',
-        clientAuth: 'basic',
-        pkce: 'none',
-        quirks: { tokenRequest: 'json' },
-      },
-    ]);
-  });
-
   const revocationOf = (env: Record<string, string>) => {
     const { providers, discoveries } = settingsOf({ PROVIDERS: 'strava', ...env });
     return [...providers, ...discoveries][0]?.revocation;
@@ -307,6 +293,12 @@ describe('_URL', () => {
     expect(faultsOf({ ...mastodon, ...Object.fromEntries(own) })).toEqual([]);
   });
 
+  test('of a provider that has none it has no effect, whatever another program means by it', () => {
+    const github = { PROVIDERS: 'github', GITHUB_CLIENT_ID: 'id', GITHUB_URL: 'not a URL' };
+    expect(faultsOf(github)).toEqual([]);
+    expect(read(github).warnings.map(({ setting }) => setting)).not.toContain('GITHUB_URL');
+  });
+
   test.each([
     ['social.example', 'must be a URL'],
     ['http://social.example', 'must be https'],
@@ -314,35 +306,6 @@ describe('_URL', () => {
   ])('%s is refused: it %s', (url, problem) => {
     expect(faultsOf({ ...mastodon, MASTODON_URL: url })).toEqual([
       expect.stringMatching(new RegExp(`^MASTODON_URL ${problem}`)),
-    ]);
-  });
-
-  test('of a provider that has none it has no effect, whatever another program means by it', () => {
-    const redis = { PROVIDERS: 'redis', REDIS_CLIENT_ID: 'id' };
-    const endpoints = {
-      REDIS_AUTHORIZE_URL: 'https://a.example/a',
-      REDIS_TOKEN_URL: 'https://a.example/t',
-    };
-    const github = { PROVIDERS: 'github', GITHUB_CLIENT_ID: 'id', GITHUB_URL: 'not a URL' };
-    const acme = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_ISSUER: 'https://acme.example' };
-    const warnings = (env: Record<string, string>) =>
-      read(env).warnings.filter(({ setting }) => setting.endsWith('_URL') && setting in env);
-    for (const env of [{ ...redis, ...endpoints, REDIS_URL: 'redis://localhost' }, github, acme]) {
-      expect(faultsOf(env)).toEqual([]);
-      expect(warnings(env)).toEqual([]);
-    }
-    const own = {
-      ACME_AUTHORIZE_URL: 'https://a.example/a',
-      ACME_TOKEN_URL: 'https://a.example/t',
-      ACME_URL: 'https://acme.example',
-    };
-    expect(
-      warnings({ PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_CLIENT_SECRET: 's', ...own }),
-    ).toEqual([
-      {
-        setting: 'ACME_URL',
-        problem: 'has no effect: set the endpoints of the provider, or its issuer',
-      },
     ]);
   });
 });
