@@ -199,7 +199,9 @@ export const IMPATIENT: Clock = {
 };
 
 export interface TestRedisOptions
-  extends Partial<Pick<RedisOptions, 'prefix' | 'maxSessions' | 'onEvent' | 'randomBytes'>> {
+  extends Partial<
+    Pick<RedisOptions, 'prefix' | 'maxSessions' | 'onEvent' | 'randomBytes' | 'waitMs'>
+  > {
   /** For timers, where a test speeds them up. */
   readonly timers?: Clock;
   /** By the store's own clock, as in production. */

@@ -4,6 +4,7 @@
  * forgotten (docs/scaling.md "What can be lost").
  */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { REDIS_WAIT_MS } from '../../src/limits.ts';
 import { StoreUnavailable } from '../../src/relay/store.ts';
 import { pollUntilDone, start } from '../kit/device.ts';
 import { tokensFor } from '../kit/provider.ts';
@@ -180,6 +181,8 @@ describe.concurrent.each(GROUPS_THAT_STAY)('no replica keeps up, %s', (_, startG
     const events: string[] = [];
     const { store, close } = await openTestRedis(group.url, {
       onEvent: ({ type }) => void events.push(type),
+      // As a relay waits.
+      waitMs: REDIS_WAIT_MS,
     });
     const untilLogged = (event: string) => pollUntil(event, () => events.includes(event));
     const { pollSecret } = await registerCompleted(store);
