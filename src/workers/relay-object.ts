@@ -69,7 +69,8 @@ export class RelayObject extends DurableObject<Env> {
       sql: ctx.storage.sql,
       clock: systemClock,
       randomBytes,
-      maxSessions: Math.floor(maxSessions / objects) + (tag < maxSessions % objects ? 1 : 0),
+      maxSessions:
+        tag === -1 ? 0 : Math.floor(maxSessions / objects) + (tag < maxSessions % objects ? 1 : 0),
       onWrite: (untilMs) => this.#wakeAt(untilMs),
       onProblem: logProblem,
     });

@@ -37,3 +37,7 @@ describe('the secrets of a session', () => {
     },
   );
 });
+
+test('an object that no deployment uses any more draws secrets without looking for its tag', () => {
+  expect(createTaggedSecrets(randomBytes, TAGS, -1)(true).userCode).toHaveLength(8);
+});
