@@ -74,9 +74,7 @@ export function createPolls(
   }
 
   function count(poll: ParkedPoll): void {
-    counted.add(poll);
-    const ofSession = counted.ofSession(poll.pollSecret);
-    if (ofSession.length > MAX_POLLS_PER_SESSION) makeRoom(ofSession[0]);
+    makeRoom(counted.add(poll));
     if (counted.size > maxParked) makeRoom(counted.first);
   }
 
@@ -168,10 +166,12 @@ class ParkedPoll implements Waiter, Deadline {
   wasOpened = false;
   isOver = false;
   queue: DeadlineQueue | undefined;
-  /** These three are set by CountedPolls. */
+  /** These four are set by CountedPolls. */
   place: 'new' | 'counted' | 'removed' = 'new';
   older: ParkedPoll | undefined;
   newer: ParkedPoll | undefined;
+  /** The next older poll of the same session. */
+  olderOfSession: ParkedPoll | undefined;
   resume: (() => void) | undefined;
 
   constructor(
@@ -218,35 +218,49 @@ class ParkedPoll implements Waiter, Deadline {
 class CountedPolls {
   first: ParkedPoll | undefined;
   #last: ParkedPoll | undefined;
-  readonly #bySecret = new Map<string, readonly ParkedPoll[]>();
+  /** The newest poll of each session. */
+  readonly #newest = new Map<string, ParkedPoll>();
   size = 0;
 
-  ofSession(pollSecret: string): readonly ParkedPoll[] {
-    return this.#bySecret.get(pollSecret) ?? [];
-  }
-
-  add(poll: ParkedPoll): void {
+  /** Returns the oldest poll of the session if it has more than MAX_POLLS_PER_SESSION. */
+  add(poll: ParkedPoll): ParkedPoll | undefined {
     poll.place = 'counted';
     poll.older = this.#last;
     if (this.#last === undefined) this.first = poll;
     else this.#last.newer = poll;
     this.#last = poll;
     this.size += 1;
-    this.#bySecret.set(poll.pollSecret, [...this.ofSession(poll.pollSecret), poll]);
+    poll.olderOfSession = this.#newest.get(poll.pollSecret);
+    this.#newest.set(poll.pollSecret, poll);
+    let oldest = poll;
+    let count = 1;
+    for (; oldest.olderOfSession !== undefined; count += 1) oldest = oldest.olderOfSession;
+    return count > MAX_POLLS_PER_SESSION ? oldest : undefined;
   }
 
   remove(poll: ParkedPoll): void {
     if (poll.place !== 'counted') return;
     poll.place = 'removed';
-    const { older, newer, pollSecret } = poll;
+    const { older, newer } = poll;
     if (older === undefined) this.first = newer;
     else older.newer = newer;
     if (newer === undefined) this.#last = older;
     else newer.older = older;
     this.size -= 1;
-    const others = this.ofSession(pollSecret).filter((each) => each !== poll);
-    if (others.length > 0) this.#bySecret.set(pollSecret, others);
-    else this.#bySecret.delete(pollSecret);
+    this.#removeOfSession(poll);
+  }
+
+  #removeOfSession(poll: ParkedPoll): void {
+    const { pollSecret, olderOfSession } = poll;
+    let newer = this.#newest.get(pollSecret);
+    if (newer !== poll) {
+      while (newer !== undefined && newer.olderOfSession !== poll) newer = newer.olderOfSession;
+      if (newer !== undefined) newer.olderOfSession = olderOfSession;
+    } else if (olderOfSession === undefined) {
+      this.#newest.delete(pollSecret);
+    } else {
+      this.#newest.set(pollSecret, olderOfSession);
+    }
   }
 }
 
