@@ -6,8 +6,8 @@
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createCors } from './http/cors.ts';
 import { createDisabledRoutes, NOT_CONFIGURED } from './http/health.ts';
-import { basePathOf } from './http/request.ts';
-import { createRoutes, type RateLimits } from './http/routes.ts';
+import { createParts, type RateLimits } from './http/parts.ts';
+import { createRoutes } from './http/routes.ts';
 import { createSignInLog } from './http/sign-in-log.ts';
 import { CODE_LIMIT_PER_ADDRESS } from './limits.ts';
 import { log, warnOnce } from './log.ts';
@@ -160,27 +160,16 @@ export function createService(
   }
 
   settings.providers.forEach(enable);
-  const routes = createRoutes(
+  const providerNames = [...settings.providers, ...settings.discoveries];
+  const parts = createParts(
+    { ...settings, providerNames: providerNames.map(({ displayName }) => displayName) },
     {
-      baseUrl,
-      branding: settings.branding,
-      providerNames: [...settings.providers, ...settings.discoveries].map(
-        ({ displayName }) => displayName,
-      ),
-      trustedProxyCidrs: settings.trustedProxyCidrs,
-      corsOrigins: settings.corsOrigins,
-      sessionSeconds: settings.sessionSeconds,
-      pollSeconds: settings.pollSeconds,
-      confirm: settings.confirm,
-      blind: settings.blind,
-    },
-    {
+      ...rateLimits,
       relay,
       store,
       refreshes,
       revocations,
       providers,
-      rateLimits,
       clock,
       monitor,
       signInLog,
@@ -189,9 +178,9 @@ export function createService(
   );
 
   return {
-    handle: createApp(routes, {
+    handle: createApp(createRoutes(parts), {
       cors: createCors(settings.corsOrigins),
-      basePath: basePathOf(baseUrl),
+      basePath: parts.basePath,
     }),
     redirectUris() {
       return Object.fromEntries(offered.map(({ name }) => [name, redirectUriOf(name, baseUrl)]));

@@ -3,122 +3,107 @@
  * CONFIRM=always a link, and the provider. It names the app and the device. A GET changes
  * nothing, so link previews do no harm. docs/person.md.
  */
-import type { Provider, Providers } from '../../providers/provider.ts';
+import type { Provider } from '../../providers/provider.ts';
 import { formatUserCode } from '../../relay/secrets.ts';
 import type { SessionOutcome } from '../../relay/session.ts';
-import type { SessionInfo, SessionStore } from '../../relay/store.ts';
-import type { ContinueCookies } from '../continue-cookies.ts';
-import { type BodyReader, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
-import { type PageResponses, redirectResponse } from '../responses.ts';
-import type { SignInLog } from '../sign-in-log.ts';
+import type { SessionInfo } from '../../relay/store.ts';
+import type { Parts } from '../parts.ts';
+import { MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
+import { redirectResponse } from '../responses.ts';
 
-export interface ConfirmationParts {
-  readonly pages: PageResponses;
-  readonly bodies: BodyReader;
-  readonly providers: Providers;
-  readonly store: SessionStore;
-  readonly cookies: ContinueCookies;
-  readonly signInLog: SignInLog;
-  readonly baseUrl: string;
+/** What the user chose. Undefined for a GET, another site's form, or an unknown choice. */
+export async function readChoice(
+  { bodies, baseUrl }: Parts,
+  request: RelayRequest,
+): Promise<'continue' | 'decline' | undefined> {
+  if (request.method !== 'POST' || !isSameOrigin(request, new URL(baseUrl).origin)) return;
+  const choice = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('choice');
+  return choice === 'continue' || choice === 'decline' ? choice : undefined;
 }
 
-export interface Confirmation {
-  /** What the user chose. Undefined for a GET, another site's form, or an unknown choice. */
-  readChoice(request: RelayRequest): Promise<'continue' | 'decline' | undefined>;
-  /**
-   * Carries out a decision on a session that was found by its code or its link. It may be
-   * repeated: after a lost response, by a second tap or tab, or by Back, with the same result.
-   */
-  carryOut(
-    request: RelayRequest,
-    decision: Decision,
-    found: SessionInfo | SessionOutcome,
-    userCode?: string,
-  ): Promise<Response>;
+/**
+ * Carries out a choice for a session that was found by its code or its link; without one the
+ * user is asked. It may be repeated: after a lost response, by a second tap or tab, or by Back,
+ * with the same result.
+ */
+export async function carryOut(
+  parts: Parts,
+  request: RelayRequest,
+  choice: 'continue' | 'decline' | undefined,
+  found: SessionInfo | SessionOutcome,
+  userCode?: string,
+): Promise<Response> {
+  const { providers, pages } = parts;
+  if (typeof found === 'string') return pages.respondWithPage(pageOf(found), request);
+  const { service, browserState } = found;
+  if (!providers.has(service)) return pages.respondWithPage('link_invalid', request);
+  const lookup = providers.find(service);
+  if (choice === 'decline') {
+    return decline(parts, request, found, lookup.ok ? lookup.provider.displayName : undefined);
+  }
+  if (!lookup.ok) return pages.refuse(lookup, request, browserState);
+  return choice === undefined
+    ? ask(parts, request, found, lookup.provider, userCode)
+    : redirectToProvider(parts, request, lookup.provider, browserState);
 }
 
-export type Decision = 'continue' | 'decline' | 'ask';
+function ask(
+  { pages, baseUrl }: Parts,
+  request: RelayRequest,
+  { ageMs, deviceName }: SessionInfo,
+  { displayName, host }: Provider,
+  userCode: string | undefined,
+): Response {
+  const link = userCode === undefined ? {} : { link: shortLinkOf(baseUrl, userCode) };
+  const page = pages.pagesFor(request).confirm({
+    provider: displayName,
+    providerHost: host,
+    ageMs,
+    ...(deviceName !== undefined && { deviceName }),
+    ...(userCode !== undefined && { userCode: formatUserCode(userCode) }),
+    ...(isInApp(request.header('user-agent')) && { inApp: link }),
+  });
+  return pages.respond(200, page, 'choice');
+}
 
-export function createConfirmation(parts: ConfirmationParts): Confirmation {
-  const { pages, bodies, providers, store, cookies, signInLog, baseUrl } = parts;
-  const { pagesFor, respond, respondWithPage } = pages;
-  const { origin } = new URL(baseUrl);
+/** `provider` is the name that users see. */
+async function decline(
+  parts: Parts,
+  request: RelayRequest,
+  { service, browserState, deviceName }: SessionInfo,
+  provider: string | undefined,
+): Promise<Response> {
+  const { store, signInLog, pages } = parts;
+  const isDeclined = await store.fail(service, browserState, { error: 'access_denied' });
+  if (!isDeclined) return respondWithOutcome(parts, request, browserState);
+  signInLog.finished(request, service, browserState, 'declined');
+  return pages.respondWithPage('declined', request, { names: { deviceName, provider } });
+}
 
-  function ask(
-    request: RelayRequest,
-    { ageMs, deviceName }: SessionInfo,
-    { displayName, host }: Provider,
-    userCode: string | undefined,
-  ): Response {
-    const link = userCode === undefined ? {} : { link: shortLinkOf(baseUrl, userCode) };
-    const page = pagesFor(request).confirm({
-      provider: displayName,
-      providerHost: host,
-      ageMs,
-      ...(deviceName !== undefined && { deviceName }),
-      ...(userCode !== undefined && { userCode: formatUserCode(userCode) }),
-      ...(isInApp(request.header('user-agent')) && { inApp: link }),
-    });
-    return respond(200, page, 'choice');
-  }
+async function redirectToProvider(
+  parts: Parts,
+  request: RelayRequest,
+  provider: Provider,
+  browserState: string,
+): Promise<Response> {
+  const { name } = provider;
+  const exchange = await parts.store.authorize(name, browserState);
+  if (exchange === undefined) return respondWithOutcome(parts, request, browserState);
+  parts.signInLog.opened(request, name, browserState);
+  const response = redirectResponse(provider.authorizeUrl(browserState, exchange), 303);
+  parts.cookies.set(request, response, browserState);
+  return response;
+}
 
-  /** `provider` is the name that users see. */
-  async function decline(
-    request: RelayRequest,
-    { service, browserState, deviceName }: SessionInfo,
-    provider: string | undefined,
-  ): Promise<Response> {
-    const isDeclined = await store.fail(service, browserState, { error: 'access_denied' });
-    if (!isDeclined) return respondWithOutcome(request, browserState);
-    signInLog.finished(request, service, browserState, 'declined');
-    return respondWithPage('declined', request, { names: { deviceName, provider } });
-  }
-
-  async function redirectToProvider(
-    request: RelayRequest,
-    provider: Provider,
-    browserState: string,
-  ): Promise<Response> {
-    const { name } = provider;
-    const exchange = await store.authorize(name, browserState);
-    if (exchange === undefined) return respondWithOutcome(request, browserState);
-    signInLog.opened(request, name, browserState);
-    const response = redirectResponse(provider.authorizeUrl(browserState, exchange), 303);
-    cookies.set(request, response, browserState);
-    return response;
-  }
-
-  /** Another request has meanwhile ended the session, or begun an exchange and undone it. */
-  async function respondWithOutcome(
-    request: RelayRequest,
-    browserState: string,
-  ): Promise<Response> {
-    const found = (await store.getSession({ browserState })) ?? 'link_invalid';
-    const page = typeof found === 'string' ? pageOf(found) : 'busy';
-    return respondWithPage(page, request, { browserState });
-  }
-
-  return {
-    async readChoice(request) {
-      if (request.method !== 'POST' || !isSameOrigin(request, origin)) return undefined;
-      const choice = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('choice');
-      return choice === 'continue' || choice === 'decline' ? choice : undefined;
-    },
-
-    async carryOut(request, decision, found, userCode) {
-      if (typeof found === 'string') return respondWithPage(pageOf(found), request);
-      const { service, browserState } = found;
-      if (!providers.has(service)) return respondWithPage('link_invalid', request);
-      const lookup = providers.find(service);
-      if (decision === 'decline') {
-        return decline(request, found, lookup.ok ? lookup.provider.displayName : undefined);
-      }
-      if (!lookup.ok) return pages.refuse(lookup, request, browserState);
-      return decision === 'ask'
-        ? ask(request, found, lookup.provider, userCode)
-        : redirectToProvider(request, lookup.provider, browserState);
-    },
-  };
+/** Another request has ended the session, or begun an exchange and undone it. */
+async function respondWithOutcome(
+  { store, pages }: Parts,
+  request: RelayRequest,
+  browserState: string,
+): Promise<Response> {
+  const found = (await store.getSession({ browserState })) ?? 'link_invalid';
+  const page = typeof found === 'string' ? pageOf(found) : 'busy';
+  return pages.respondWithPage(page, request, { browserState });
 }
 
 /** Nothing failed for a user who declined, here or at the provider. */

@@ -4,13 +4,9 @@
  * and metadata (RFC 8414). Revocation is in revoke.ts. docs/device-grant.md.
  */
 import { DEVICE_GRANT_REPEAT_MS } from '../../limits.ts';
-import type { Monitor } from '../../monitor.ts';
 import { cleanName } from '../../pages/shown-name.ts';
-import type { Provider, Providers } from '../../providers/provider.ts';
-import type { RateLimiter } from '../../relay/rate-limit.ts';
-import type { Relay } from '../../relay/relay.ts';
+import type { Provider } from '../../providers/provider.ts';
 import { digestOf, formatUserCode, isCapability } from '../../relay/secrets.ts';
-import type { Admission } from '../admission.ts';
 import { type Handler, logFault } from '../app.ts';
 import {
   describeOAuthTokens,
@@ -18,16 +14,11 @@ import {
   refuseInOAuth,
   refuseOAuth,
 } from '../oauth-responses.ts';
-import {
-  type BodyReader,
-  parseMembers,
-  parseParameters,
-  type RelayRequest,
-  shortLinkOf,
-} from '../request.ts';
+import type { Parts } from '../parts.ts';
+import { parseMembers, parseParameters, type RelayRequest, shortLinkOf } from '../request.ts';
 import { type Refused, refused } from '../responses.ts';
-import type { SignInLog } from '../sign-in-log.ts';
-import { MAX_REFRESH_BODY_BYTES, type RefreshTokens } from './refresh.ts';
+import { MAX_REFRESH_BODY_BYTES, refreshTokens } from './refresh.ts';
+import { canRevoke } from './services.ts';
 
 /** RFC 8628 §3.2, and its default. */
 const POLL_INTERVAL_SECONDS = 5;
@@ -38,21 +29,11 @@ const REFRESH_GRANT = 'refresh_token';
 const PARAMETERS = ['grant_type', 'device_code', 'refresh_token', 'scope', 'device'];
 type TokenParameters = ReadonlyMap<string, string>;
 
-export interface DeviceAuthorizationParts {
-  readonly admission: Admission;
-  readonly bodies: BodyReader;
-  readonly providers: Providers;
-  readonly relay: Relay;
-  readonly signInLog: SignInLog;
-  readonly baseUrl: string;
-  readonly sessionSeconds: number;
-}
-
 /**
  * Anyone may start a sign-in, as at `/auth/start`. The client id is ignored, because a
  * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
-export function createDeviceAuthorization(parts: DeviceAuthorizationParts): Handler {
+export function createDeviceAuthorization(parts: Parts): Handler {
   const { admission, bodies, providers, relay, signInLog, baseUrl, sessionSeconds } = parts;
   return async (request) => {
     const service = request.parameter;
@@ -86,19 +67,8 @@ export function createDeviceAuthorization(parts: DeviceAuthorizationParts): Hand
   };
 }
 
-export interface TokenParts {
-  readonly bodies: BodyReader;
-  readonly providers: Providers;
-  readonly relay: Relay;
-  readonly refreshTokens: RefreshTokens;
-  /** Of polls, by device code. */
-  readonly pollLimiter: RateLimiter;
-  readonly monitor: Monitor;
-  readonly pollSeconds: number;
-}
-
-export function createToken(parts: TokenParts): Handler {
-  const { bodies, providers, refreshTokens } = parts;
+export function createToken(parts: Parts): Handler {
+  const { bodies, providers } = parts;
   return async (request) => {
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
     if (parameters === undefined) return refused('invalid_request');
@@ -107,7 +77,7 @@ export function createToken(parts: TokenParts): Handler {
         return poll(request, parameters.get('device_code'), parts);
       case REFRESH_GRANT: {
         const found = providers.find(request.parameter);
-        return found.ok ? refresh(request, found.provider, parameters, refreshTokens) : found;
+        return found.ok ? refresh(parts, request, found.provider, parameters) : found;
       }
       case undefined:
         return refuseOAuth('invalid_request', { description: 'grant_type is missing' });
@@ -126,7 +96,7 @@ export function refuseBlind(): Response {
 async function poll(
   request: RelayRequest,
   deviceCode: string | undefined,
-  { relay, pollLimiter, pollSeconds, monitor }: TokenParts,
+  { relay, pollLimiter, pollSeconds, monitor }: Parts,
 ): Promise<Response> {
   if (deviceCode === undefined) {
     return refuseOAuth('invalid_request', { description: 'device_code is missing' });
@@ -160,10 +130,10 @@ async function poll(
  * as `invalid_grant`.
  */
 async function refresh(
+  parts: Parts,
   request: RelayRequest,
   provider: Provider,
   parameters: TokenParameters,
-  refreshTokens: RefreshTokens,
 ): Promise<Response | Refused> {
   const refreshToken = parameters.get('refresh_token');
   if (refreshToken === undefined) {
@@ -171,7 +141,7 @@ async function refresh(
   }
   try {
     const asked = { refreshToken, scope: parameters.get('scope') };
-    const outcome = await refreshTokens(request, provider, asked);
+    const outcome = await refreshTokens(parts, request, provider, asked);
     // Many clients discard their token after any 400.
     return outcome.ok
       ? oauthResponse(describeOAuthTokens(outcome.tokens))
@@ -184,9 +154,9 @@ async function refresh(
 }
 
 /** Lists only the relay's own endpoints, so an undiscovered provider has metadata too. RFC 8414 §2, RFC 8628 §4. */
-export function createMetadata(baseUrl: string, canRevoke: (service: string) => boolean): Handler {
+export function createMetadata(parts: Parts): Handler {
   return (request) => {
-    const issuer = `${baseUrl}/oauth2/${request.parameter}`;
+    const issuer = `${parts.baseUrl}/oauth2/${request.parameter}`;
     return oauthResponse({
       issuer,
       device_authorization_endpoint: `${issuer}/device_authorization`,
@@ -195,7 +165,7 @@ export function createMetadata(baseUrl: string, canRevoke: (service: string) => 
       // RFC 8414 §2 requires the member; §3.2 says to omit empty arrays. Clients need it, and accept it empty.
       response_types_supported: [],
       token_endpoint_auth_methods_supported: ['none'],
-      ...(canRevoke(request.parameter) && {
+      ...(canRevoke(parts, request.parameter) && {
         revocation_endpoint: `${issuer}/revoke`,
         revocation_endpoint_auth_methods_supported: ['none'],
       }),
@@ -206,7 +176,7 @@ export function createMetadata(baseUrl: string, canRevoke: (service: string) => 
 /** Undefined if they cannot be read, or are too long. */
 export async function readParameters(
   raw: Request,
-  bodies: BodyReader,
+  bodies: Parts['bodies'],
   names: readonly string[],
 ): Promise<TokenParameters | undefined> {
   try {

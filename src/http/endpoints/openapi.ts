@@ -1,21 +1,21 @@
 /** `GET /openapi.json`: describes every route. The tests check each response against it. docs/api.md. */
 import type { Handler } from '../app.ts';
-import { basePathOf } from '../request.ts';
+import type { Parts } from '../parts.ts';
 import { jsonTextResponse } from '../responses.ts';
 
-export function createOpenApi(baseUrl: string): Handler {
+export function createOpenApi(parts: Parts): Handler {
   let document: Promise<string> | undefined;
   return async () => {
-    document ??= readDocument(baseUrl);
+    document ??= readDocument(parts);
     return jsonTextResponse(await document);
   };
 }
 
 /** Loaded at the first request, because few relays get any. */
-async function readDocument(baseUrl: string): Promise<string> {
+async function readDocument({ baseUrl, basePath }: Parts): Promise<string> {
   const { default: template } = await import('./openapi.json', { with: { type: 'json' } });
   return JSON.stringify(template)
     .replaceAll('{{BASE_URL}}', () => baseUrl)
     .replaceAll('{{ORIGIN}}', () => new URL(baseUrl).origin)
-    .replaceAll('{{BASE_PATH}}', () => basePathOf(baseUrl));
+    .replaceAll('{{BASE_PATH}}', () => basePath);
 }

@@ -1,9 +1,7 @@
 /** `GET /qr/<name>.svg|png`: the QR code of a link, for devices that cannot draw one. docs/qr.md. */
-import type { RateLimitPair } from '../../relay/rate-limit.ts';
 import { isCapability, parseUserCode } from '../../relay/secrets.ts';
-import type { SessionStore } from '../../relay/store.ts';
-import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
+import type { Parts } from '../parts.ts';
 import type { QrFormat } from '../qr-image.ts';
 import { linkOf, shortLinkOf } from '../request.ts';
 import { DATA_HEADERS, refused } from '../responses.ts';
@@ -21,12 +19,7 @@ const MEDIA_TYPES: Readonly<Record<QrFormat, string>> = {
   png: 'image/png',
 };
 
-export function createQr(
-  store: SessionStore,
-  admission: Admission,
-  limits: RateLimitPair,
-  baseUrl: string,
-): Handler {
+export function createQr({ store, admission, qrLimits, baseUrl }: Parts): Handler {
   /** The link of a pending sign-in. */
   async function findLink(browserState: string): Promise<string | undefined> {
     if (!isCapability(browserState)) return undefined;
@@ -39,7 +32,7 @@ export function createQr(
     if (sizePx === undefined) return refused('invalid_size');
     const [, name = '', extension = ''] = /^(.+)\.([a-z]+)$/.exec(request.parameter) ?? [];
     if (!isFormat(extension)) return refused('not_found');
-    const admitted = await admission.admitToPair(request, limits, 'qr');
+    const admitted = await admission.admitToPair(request, qrLimits, 'qr');
     if (!admitted.ok) return admitted;
     const link = createShortLink(name, baseUrl) ?? (await findLink(name));
     if (link === undefined) return refused('not_found');

@@ -3,16 +3,12 @@
  * The device grant (device-grant.ts) refreshes with the same function, so that both
  * share one limit and one request to the provider.
  */
-import type { BlindPolicy } from '../../providers/config.ts';
-import type { Provider, Providers } from '../../providers/provider.ts';
-import type { RateLimiter } from '../../relay/rate-limit.ts';
-import type { Refreshes } from '../../relay/refresh.ts';
+import type { Provider } from '../../providers/provider.ts';
 import type { TokenResult } from '../../relay/session.ts';
-import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import { type BodyReader, parseMembers, type RelayRequest } from '../request.ts';
+import type { Parts } from '../parts.ts';
+import { parseMembers, type RelayRequest } from '../request.ts';
 import { describeTokens, jsonResponse, type Refused, refused } from '../responses.ts';
-import type { SignInLog } from '../sign-in-log.ts';
 
 /** Refresh tokens of 4 KB have been seen. */
 export const MAX_REFRESH_BODY_BYTES = 16_384;
@@ -22,61 +18,40 @@ export interface RefreshRequest {
   readonly scope: string | undefined;
 }
 
-/** Refreshes for both protocols. Rejects when the store is unavailable. */
-export type RefreshTokens = (
+/** Refreshes for both protocols, with the client's authentication. Rejects when the store is unavailable. */
+export async function refreshTokens(
+  { admission, refreshLimiter, refreshes, signInLog }: Parts,
   request: RelayRequest,
   provider: Provider,
-  asked: RefreshRequest,
-) => Promise<{ readonly ok: true; readonly tokens: TokenResult } | Refused>;
-
-/** The relay adds the client's authentication. */
-export function createRefreshTokens(
-  admission: Admission,
-  limiter: RateLimiter,
-  refreshes: Refreshes,
-  signInLog: SignInLog,
-): RefreshTokens {
-  return async (request, provider, { refreshToken, scope }) => {
-    if (!isToken(refreshToken)) return refused('invalid_request');
-    const admitted = await admission.admit(request, limiter, 'refresh');
-    if (!admitted.ok) return admitted;
-    const outcome = await refreshes.refresh(provider, refreshToken, scope);
-    if (outcome === undefined) return refused('refresh_unavailable');
-    if (outcome.ok) return outcome;
-    const { failure } = outcome;
-    signInLog.refreshFailed(request, provider, failure);
-    return refused(failure.refusal ?? 'refresh_unavailable');
-  };
+  { refreshToken, scope }: RefreshRequest,
+): Promise<{ readonly ok: true; readonly tokens: TokenResult } | Refused> {
+  if (!isToken(refreshToken)) return refused('invalid_request');
+  const admitted = await admission.admit(request, refreshLimiter, 'refresh');
+  if (!admitted.ok) return admitted;
+  const outcome = await refreshes.refresh(provider, refreshToken, scope);
+  if (outcome === undefined) return refused('refresh_unavailable');
+  if (outcome.ok) return outcome;
+  const { failure } = outcome;
+  signInLog.refreshFailed(request, provider, failure);
+  return refused(failure.refusal ?? 'refresh_unavailable');
 }
 
-export function createRefresh(
-  bodies: BodyReader,
-  providers: Providers,
-  refreshTokens: RefreshTokens,
-  blind: BlindPolicy,
-): Handler {
+export function createRefresh(parts: Parts): Handler {
   return async (request) => {
-    const read = await readTokenRequest(request, bodies, providers, blind);
+    const read = await readTokenRequest(request, parts);
     if (!read.ok) return read;
     const { asked, provider } = read;
     const refreshToken = textOf(asked.refreshToken);
     if (refreshToken === undefined) return refused('invalid_request');
-    const outcome = await refreshTokens(request, provider, {
-      refreshToken,
-      scope: textOf(asked.scope),
-    });
+    const scope = textOf(asked.scope);
+    const outcome = await refreshTokens(parts, request, provider, { refreshToken, scope });
     if (!outcome.ok) return outcome;
     return jsonResponse(describeTokens(outcome.tokens, asked.details === true));
   };
 }
 
 /** What a device asks of the relay with its tokens, and the provider that it names. */
-export async function readTokenRequest(
-  request: RelayRequest,
-  bodies: BodyReader,
-  providers: Providers,
-  blind: BlindPolicy,
-) {
+export async function readTokenRequest(request: RelayRequest, { bodies, providers, blind }: Parts) {
   const asked = await readMembers(request, bodies);
   if (asked === undefined) return refused('invalid_json');
   const service = textOf(asked.service) ?? '';
@@ -87,7 +62,7 @@ export async function readTokenRequest(
 }
 
 /** Undefined if it is not JSON, or too long. */
-async function readMembers(request: RelayRequest, bodies: BodyReader) {
+async function readMembers(request: RelayRequest, bodies: Parts['bodies']) {
   try {
     const { text, isCut } = await bodies.read(request.raw, MAX_REFRESH_BODY_BYTES);
     return isCut ? undefined : parseMembers(text);

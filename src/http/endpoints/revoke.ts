@@ -2,17 +2,14 @@
  * Signing out: `POST /revoke` (docs/extensions.md) and `/oauth2/<service>/revoke` (RFC 7009,
  * docs/device-grant.md). The relay adds the client's authentication.
  */
-import type { BlindPolicy } from '../../providers/config.ts';
-import type { Provider, Providers } from '../../providers/provider.ts';
+import type { Provider } from '../../providers/provider.ts';
 import type { TokenFailure } from '../../providers/token-endpoint.ts';
-import type { RateLimiter } from '../../relay/rate-limit.ts';
-import type { RevocationOutcome, Revocations, TokenKind } from '../../relay/revoke.ts';
-import type { Admission } from '../admission.ts';
+import type { RevocationOutcome, TokenKind } from '../../relay/revoke.ts';
 import type { Handler } from '../app.ts';
 import { refuseInOAuth, refuseOAuth, revokedResponse } from '../oauth-responses.ts';
-import type { BodyReader, RelayRequest } from '../request.ts';
+import type { Parts } from '../parts.ts';
+import type { RelayRequest } from '../request.ts';
 import { errorResponse, jsonResponse, type Refused, refused } from '../responses.ts';
-import type { SignInLog } from '../sign-in-log.ts';
 import { readParameters } from './device-grant.ts';
 import { isToken, readTokenRequest, textOf } from './refresh.ts';
 
@@ -25,50 +22,26 @@ export const REVOCATION_UNAVAILABLE = refused('revocation_unavailable', RETRY_MS
 const PARAMETERS = ['token', 'token_type_hint'];
 const KINDS: readonly TokenKind[] = ['access_token', 'refresh_token'];
 
-/** Whether the relay revokes tokens of a service. False before discovery, which tells. */
-export function createCanRevoke(providers: Providers, blind: BlindPolicy) {
-  return (service: string): boolean => {
-    const found = providers.find(service);
-    return blind !== 'always' && found.ok && found.provider.revokes !== undefined;
-  };
-}
-
 /** Admits a revocation of either protocol, and logs its failure. Rejects when the store is unavailable. */
-type RevokeAtProvider = (
+async function revokeAtProvider(
+  { admission, revokeLimiter, signInLog }: Parts,
   request: RelayRequest,
   provider: Provider,
   revoke: () => Promise<RevocationOutcome<TokenFailure> | undefined>,
-) => Promise<{ readonly ok: true } | Refused>;
-
-export function createRevokeAtProvider(
-  admission: Admission,
-  limiter: RateLimiter,
-  signInLog: SignInLog,
-): RevokeAtProvider {
-  return async (request, provider, revoke) => {
-    const admitted = await admission.admit(request, limiter, 'revoke');
-    if (!admitted.ok) return admitted;
-    const outcome = await revoke();
-    if (outcome === undefined) return REVOCATION_UNAVAILABLE;
-    if (outcome.ok) return outcome;
-    const { failure } = outcome;
-    signInLog.revocationFailed(request, provider, failure);
-    return failure.refusal === undefined ? REVOCATION_UNAVAILABLE : refused(failure.refusal);
-  };
+): Promise<{ readonly ok: true } | Refused> {
+  const admitted = await admission.admit(request, revokeLimiter, 'revoke');
+  if (!admitted.ok) return admitted;
+  const outcome = await revoke();
+  if (outcome === undefined) return REVOCATION_UNAVAILABLE;
+  if (outcome.ok) return outcome;
+  const { failure } = outcome;
+  signInLog.revocationFailed(request, provider, failure);
+  return failure.refusal === undefined ? REVOCATION_UNAVAILABLE : refused(failure.refusal);
 }
 
-export interface RevokeParts {
-  readonly bodies: BodyReader;
-  readonly providers: Providers;
-  readonly revocations: Revocations;
-  readonly revokeAtProvider: RevokeAtProvider;
-  readonly blind: BlindPolicy;
-}
-
-export function createRevoke(parts: RevokeParts): Handler {
-  const { bodies, providers, revocations, revokeAtProvider, blind } = parts;
+export function createRevoke(parts: Parts): Handler {
   return async (request) => {
-    const read = await readTokenRequest(request, bodies, providers, blind);
+    const read = await readTokenRequest(request, parts);
     if (!read.ok) return read;
     const { asked, provider } = read;
     const tokens = {
@@ -81,16 +54,16 @@ export function createRevoke(parts: RevokeParts): Handler {
       const { removeAt } = provider;
       return errorResponse({ error: 'unsupported', ...(removeAt !== undefined && { removeAt }) });
     }
-    const outcome = await revokeAtProvider(request, provider, () =>
-      revocations.revoke(provider, tokens),
+    const outcome = await revokeAtProvider(parts, request, provider, () =>
+      parts.revocations.revoke(provider, tokens),
     );
     return outcome.ok ? jsonResponse({}) : outcome;
   };
 }
 
 /** RFC 7009 §2.1. The client id is ignored, as at the token endpoint. */
-export function createRevocation(parts: RevokeParts): Handler {
-  const { bodies, providers, revocations, revokeAtProvider } = parts;
+export function createRevocation(parts: Parts): Handler {
+  const { bodies, providers, revocations } = parts;
   return async (request) => {
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
     if (parameters === undefined) return refused('invalid_request');
@@ -105,7 +78,7 @@ export function createRevocation(parts: RevokeParts): Handler {
     if (provider.revokes === undefined) return refuseOAuth('unsupported_token_type');
     // RFC 7009 §2.2.1: an unknown hint is ignored.
     const hint = KINDS.find((kind) => kind === parameters.get('token_type_hint'));
-    const outcome = await revokeAtProvider(request, provider, () =>
+    const outcome = await revokeAtProvider(parts, request, provider, () =>
       revocations.revokeOne(provider, token, hint),
     );
     return outcome.ok ? revokedResponse() : refuseInOAuth(outcome, 429);

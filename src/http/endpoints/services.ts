@@ -2,6 +2,7 @@
 import type { BlindPolicy } from '../../providers/config.ts';
 import type { Providers } from '../../providers/provider.ts';
 import type { Handler } from '../app.ts';
+import type { Parts } from '../parts.ts';
 import { jsonResponse } from '../responses.ts';
 
 const EXTENSIONS = [
@@ -18,15 +19,12 @@ const EXTENSIONS = [
 ];
 
 /** In the order of `PROVIDERS`. */
-export function createServices(
-  providers: Providers,
-  policy: BlindPolicy,
-  canRevoke: (service: string) => boolean,
-): Handler {
+export function createServices(parts: Parts): Handler {
+  const { providers } = parts;
   return () => {
     const services = providers.offered.map(({ name, displayName }) => {
-      const blind = describeBlind(providers.find(name), policy);
-      return { service: name, name: displayName, blind, revoke: canRevoke(name) };
+      const blind = describeBlind(providers.find(name), parts.blind);
+      return { service: name, name: displayName, blind, revoke: canRevoke(parts, name) };
     });
     return jsonResponse({ services, extensions: EXTENSIONS });
   };
@@ -40,4 +38,10 @@ function describeBlind(
   if (policy === 'always') return 'must';
   const isPossible = found.ok && found.provider.takesChallenge;
   return isPossible && policy === 'allow' ? 'can' : 'no';
+}
+
+/** Whether the relay revokes tokens of a service. False before discovery, which tells. */
+export function canRevoke({ providers, blind }: Parts, service: string): boolean {
+  const found = providers.find(service);
+  return blind !== 'always' && found.ok && found.provider.revokes !== undefined;
 }

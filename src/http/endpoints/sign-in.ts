@@ -5,10 +5,10 @@
 import { log } from '../../log.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { BlindPolicy } from '../../providers/config.ts';
-import type { Provider, Providers } from '../../providers/provider.ts';
+import type { Provider } from '../../providers/provider.ts';
 import type { TokenFailure } from '../../providers/token-endpoint.ts';
 import type { PollOutcome } from '../../relay/polls.ts';
-import { type EndedCallback, findLinkRefusal, type Relay } from '../../relay/relay.ts';
+import { type EndedCallback, findLinkRefusal } from '../../relay/relay.ts';
 import {
   formatUserCode,
   isCapability,
@@ -17,9 +17,8 @@ import {
 } from '../../relay/secrets.ts';
 import type { ErrorResult, SessionResult } from '../../relay/session.ts';
 import type { SessionStore } from '../../relay/store.ts';
-import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import type { ContinueCookies } from '../continue-cookies.ts';
+import type { Parts } from '../parts.ts';
 import {
   type BodyReader,
   linkOf,
@@ -31,13 +30,12 @@ import {
   describeTokens,
   emptyResponse,
   jsonResponse,
-  type PageResponses,
   type Refused,
   redirectResponse,
   refuse,
   refused,
 } from '../responses.ts';
-import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
+import { endsSignIn } from '../sign-in-log.ts';
 
 /** How much of the body of a start is read. A longer body is cut there. */
 const MAX_START_BYTES = 512;
@@ -60,19 +58,8 @@ const MEMBERS = {
 
 type StartMembers = Readonly<Record<string, unknown>>;
 
-export interface StartParts {
-  readonly admission: Admission;
-  readonly bodies: BodyReader;
-  readonly providers: Providers;
-  readonly relay: Relay;
-  readonly signInLog: SignInLog;
-  readonly baseUrl: string;
-  readonly sessionSeconds: number;
-  readonly blind: BlindPolicy;
-}
-
 /** `POST /auth/start`. Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
-export function createStart(parts: StartParts): Handler {
+export function createStart(parts: Parts): Handler {
   const { admission, bodies, providers, relay, signInLog, blind } = parts;
   return async (request) => {
     const admitted = await admission.admitStart(request);
@@ -158,7 +145,7 @@ function logIgnoredMembers(request: RelayRequest, asked: StartMembers): void {
 function describeStarted(
   service: string,
   { pollSecret, browserState, userCode }: SessionSecrets,
-  { baseUrl, sessionSeconds }: StartParts,
+  { baseUrl, sessionSeconds }: Parts,
 ): object {
   const url = linkOf(baseUrl, service, browserState);
   if (userCode === undefined) return { session: pollSecret, url, expiresIn: sessionSeconds };
@@ -173,12 +160,8 @@ function describeStarted(
 }
 
 /** `GET /auth/<service>`: the link. Ends nothing, so link previews do no harm. docs/protocol.md §5. */
-export function createLink(
-  providers: Providers,
-  store: SessionStore,
-  signInLog: SignInLog,
-  { respondWithPage }: PageResponses,
-): Handler {
+export function createLink({ providers, store, signInLog, pages }: Parts): Handler {
+  const { respondWithPage } = pages;
   return async (request) => {
     const service = request.parameter;
     const lookup = providers.find(service);
@@ -202,30 +185,9 @@ const OTHER_BROWSER_HINT =
  * disconnects, the exchange continues, because the code is spent and the device waits for the
  * tokens. docs/protocol.md §5.
  */
-export function createCallback(
-  providers: Providers,
-  relay: Relay,
-  store: SessionStore,
-  cookies: ContinueCookies,
-  signInLog: SignInLog,
-  { respondWithPage }: PageResponses,
-): Handler {
-  async function refuseOtherBrowser(
-    request: RelayRequest,
-    service: string,
-    browserState: string,
-  ): Promise<Response> {
-    const found = await store.getSession({ browserState });
-    // Stale links are routine.
-    if (typeof found !== 'object' || found.service !== service) {
-      return respondWithPage('link_invalid', request);
-    }
-    const signIn = signInIdOf(browserState);
-    const hint = OTHER_BROWSER_HINT;
-    log.info('callback_without_cookie', { requestId: request.id, service, signIn, hint });
-    return respondWithPage('other_browser', request);
-  }
-
+export function createCallback(parts: Parts): Handler {
+  const { providers, cookies, signInLog, pages } = parts;
+  const { respondWithPage } = pages;
   return async (request) => {
     const service = request.parameter;
     const lookup = providers.find(service);
@@ -234,9 +196,9 @@ export function createCallback(
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
     if (!cookies.allowsCallback(request, browserState)) {
-      return refuseOtherBrowser(request, service, browserState);
+      return refuseOtherBrowser(request, service, browserState, parts);
     }
-    const ended = await endSignIn(request, provider, browserState, relay, signInLog);
+    const ended = await endSignIn(request, provider, browserState, parts);
     const { outcome, deviceName } = ended;
     signInLog.finished(request, service, browserState, outcome);
     if (!endsSignIn(outcome)) return respondWithPage(outcome, request);
@@ -249,13 +211,29 @@ export function createCallback(
   };
 }
 
+async function refuseOtherBrowser(
+  request: RelayRequest,
+  service: string,
+  browserState: string,
+  { store, pages }: Parts,
+): Promise<Response> {
+  const found = await store.getSession({ browserState });
+  // Stale links are routine.
+  if (typeof found !== 'object' || found.service !== service) {
+    return pages.respondWithPage('link_invalid', request);
+  }
+  const signIn = signInIdOf(browserState);
+  const hint = OTHER_BROWSER_HINT;
+  log.info('callback_without_cookie', { requestId: request.id, service, signIn, hint });
+  return pages.respondWithPage('other_browser', request);
+}
+
 /** A non-empty error is evaluated first, then an empty code, then the exchange. */
 async function endSignIn(
   request: RelayRequest,
   provider: Provider,
   browserState: string,
-  relay: Relay,
-  signInLog: SignInLog,
+  { relay, signInLog }: Parts,
 ): Promise<EndedCallback<TokenFailure>> {
   const error = request.query('error');
   const code = request.query('code');
@@ -319,7 +297,7 @@ const STANDARD_ERRORS: ReadonlySet<string> = new Set([
 const MAX_WAIT_SECONDS = 50;
 
 /** `GET /auth/result`: the device waits for its tokens, acknowledges them, or cancels. docs/protocol.md §3, §4. */
-export function createResult(store: SessionStore, relay: Relay, pollSeconds: number): Handler {
+export function createResult({ store, relay, pollSeconds }: Parts): Handler {
   return (request) => {
     const pollSecret = request.query('session') ?? '';
     if (isAcknowledgement(request)) return acknowledge(store, pollSecret);
