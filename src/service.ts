@@ -8,7 +8,7 @@ import { createCors } from './http/cors.ts';
 import { createDisabledRoutes, NOT_CONFIGURED } from './http/health.ts';
 import { createParts, type RateLimits } from './http/parts.ts';
 import { createRoutes } from './http/routes.ts';
-import { createSignInLog } from './http/sign-in-log.ts';
+import { SignInLog } from './http/sign-in-log.ts';
 import { CODE_LIMIT_PER_ADDRESS } from './limits.ts';
 import { log, warnOnce } from './log.ts';
 import { type Monitor, NO_MONITOR } from './monitor.ts';
@@ -20,11 +20,11 @@ import {
 } from './providers/config.ts';
 import { discoverProvider, type ProviderToDiscover } from './providers/discovery.ts';
 import { createProvider, createProviders, redirectUriOf } from './providers/provider.ts';
-import { createTokenEndpoint } from './providers/token-endpoint.ts';
+import { TokenEndpoint } from './providers/token-endpoint.ts';
 import type { RateLimiter, RateLimitPolicy } from './relay/rate-limit.ts';
 import { createMemoryRateLimiter } from './relay/rate-limit.ts';
 import { createRefreshes, type RefreshStore } from './relay/refresh.ts';
-import { createRelay } from './relay/relay.ts';
+import { Relay } from './relay/relay.ts';
 import { createRevocations } from './relay/revoke.ts';
 import { createDrawSecrets, type DrawSecrets, type RandomBytes } from './relay/secrets.ts';
 import type { SessionStore, StoreProblem } from './relay/store.ts';
@@ -106,7 +106,7 @@ export function createService(
   const { clock, monitor = NO_MONITOR } = dependencies;
   const store = stores.sessions;
   const { rateLimits, limiters } = createRateLimits(stores, clock, settings);
-  const relay = createRelay({
+  const relay = new Relay({
     store,
     clock,
     randomBytes: dependencies.randomBytes,
@@ -116,7 +116,7 @@ export function createService(
   });
   const refreshes = createRefreshes(stores.refreshes, clock);
   const revocations = createRevocations(refreshes);
-  const tokenEndpoint = createTokenEndpoint({
+  const tokenEndpoint = new TokenEndpoint({
     fetch: dependencies.fetch,
     clock,
     fetchesAtOnce: dependencies.fetchesAtOnce ?? Number.POSITIVE_INFINITY,
@@ -125,8 +125,8 @@ export function createService(
   });
   const offered = listInOrder(settings);
   const providers = createProviders(offered);
-  const signInLog = createSignInLog(providers, monitor);
-  store.observe(signInLog.observer);
+  const signInLog = new SignInLog(providers, monitor);
+  store.observe(signInLog.observeStore());
   let draining = false;
   let closed = false;
 

@@ -16,14 +16,16 @@ import {
 
 /** Sends a token to the revocation endpoint, once. Never rejects. RFC 7009 §2.1. */
 export function revokeToken(
-  { send }: TokenEndpoint,
+  endpoint: TokenEndpoint,
   provider: ProviderConfig,
   revocation: Revocation,
   token: string,
   kind: TokenKind | undefined,
 ): Promise<RevocationOutcome<TokenFailure>> {
   const request = createRequest(provider, revocation, token, kind);
-  return send(provider, request, (status, text) => parseResponse(revocation, status, text));
+  return endpoint.send(provider, request, (status, text) =>
+    parseResponse(revocation, status, text),
+  );
 }
 
 function createRequest(

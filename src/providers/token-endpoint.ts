@@ -8,7 +8,12 @@ import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '..
 import type { Monitor, UpstreamOutcome } from '../monitor.ts';
 import type { ExchangeOutcome } from '../relay/relay.ts';
 import type { TokenResult } from '../relay/session.ts';
-import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
+import {
+  type Clock,
+  createDeadlineQueue,
+  type Deadline,
+  type DeadlineQueue,
+} from '../relay/time.ts';
 import type { Fetch, ProviderConfig, ProviderQuirks } from './config.ts';
 import { type ConnectProblem, codeOf, describeConnectProblem } from './connect-problem.ts';
 
@@ -40,22 +45,6 @@ export interface TokenFailure {
   readonly refusal?: ProviderError;
 }
 
-export interface TokenEndpoint {
-  /** Reserves one request. Returns false at the limit for that provider or for all together. */
-  reserve(provider: string): boolean;
-  release(provider: string): void;
-  /**
-   * Sends one request, follows no redirect, and returns the response as `parse` reads it, or why
-   * there is none. Takes at most EXCHANGE_TIMEOUT_MS, to the last byte of the response. Never
-   * rejects: an error of fetch may contain secrets.
-   */
-  send<Outcome extends { readonly ok: true } | Failed>(
-    provider: ProviderConfig,
-    request: TokenRequest,
-    parse: (status: number, text: string | undefined) => Outcome,
-  ): Promise<Outcome | Failed>;
-}
-
 export interface TokenEndpointOptions {
   readonly fetch: Fetch;
   readonly clock: Clock;
@@ -66,8 +55,8 @@ export interface TokenEndpointOptions {
   readonly monitor: Monitor;
 }
 
-export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoint {
-  const { fetch, clock, onFull, monitor } = options;
+export class TokenEndpoint {
+  readonly #options: TokenEndpointOptions;
   /**
    * Endpoints that have responded. Keep-alive connections save a TLS handshake, which
    * costs more than the rest of a sign-in. A provider may close one just as it is reused. Then
@@ -78,75 +67,89 @@ export function createTokenEndpoint(options: TokenEndpointOptions): TokenEndpoin
    * Never repeated: a request to an endpoint that has not responded before, and one with a
    * partial response.
    */
-  const answered = new Set<string>();
-  const deadlines = createDeadlineQueue(clock, EXCHANGE_TIMEOUT_MS);
-  const maxInProgress = Math.max(
-    1,
-    Math.min(UPSTREAM_REQUESTS, options.fetchesAtOnce - RESERVED_FOR_DISCOVERY),
-  );
-  const maxOfProvider = Math.ceil(maxInProgress / PROVIDER_SHARES);
-  const inProgress = new Map<string, number>();
-  let allInProgress = 0;
+  readonly #answered = new Set<string>();
+  readonly #deadlines: DeadlineQueue;
+  readonly #maxInProgress: number;
+  readonly #inProgress = new Map<string, number>();
+  #allInProgress = 0;
 
-  async function fetchWithRepeat(
+  constructor(options: TokenEndpointOptions) {
+    this.#options = options;
+    this.#deadlines = createDeadlineQueue(options.clock, EXCHANGE_TIMEOUT_MS);
+    const available = options.fetchesAtOnce - RESERVED_FOR_DISCOVERY;
+    this.#maxInProgress = Math.max(1, Math.min(UPSTREAM_REQUESTS, available));
+  }
+
+  /** Reserves one request. Returns false at the limit for that provider or for all together. */
+  reserve(provider: string): boolean {
+    const own = this.#inProgress.get(provider) ?? 0;
+    const maxOfProvider = Math.ceil(this.#maxInProgress / PROVIDER_SHARES);
+    if (this.#allInProgress >= this.#maxInProgress || own >= maxOfProvider) {
+      this.#options.onFull();
+      return false;
+    }
+    this.#inProgress.set(provider, own + 1);
+    this.#allInProgress += 1;
+    return true;
+  }
+
+  release(provider: string): void {
+    this.#inProgress.set(provider, (this.#inProgress.get(provider) ?? 1) - 1);
+    this.#allInProgress -= 1;
+  }
+
+  /**
+   * Sends one request, follows no redirect, and returns the response as `parse` reads it, or why
+   * there is none. Takes at most EXCHANGE_TIMEOUT_MS, to the last byte of the response. Never
+   * rejects: an error of fetch may contain secrets.
+   */
+  async send<Outcome extends { readonly ok: true } | Failed>(
+    provider: ProviderConfig,
+    { url, kind, ...request }: TokenRequest,
+    parse: (status: number, text: string | undefined) => Outcome,
+  ): Promise<Outcome | Failed> {
+    const { clock, monitor } = this.#options;
+    const startedAtMs = clock.now();
+    const controller = new AbortController();
+    const deadline: Deadline = { dueAtMs: 0, onDue: () => controller.abort() };
+    this.#deadlines.add(deadline);
+    let outcome: Outcome | Failed;
+    try {
+      const response = await this.#fetch(url, request, controller.signal);
+      outcome = parse(response.status, await readText(response));
+    } catch (error) {
+      outcome = failed(describeFailure(error, controller.signal));
+    } finally {
+      this.#deadlines.cancel(deadline);
+    }
+    const tookMs = clock.now() - startedAtMs;
+    monitor.answered(provider.name, kind, describeOutcome(kind, outcome), tookMs);
+    return outcome;
+  }
+
+  async #fetch(
     url: string,
     request: Pick<TokenRequest, 'method' | 'headers' | 'body'>,
     signal: AbortSignal,
   ): Promise<Response> {
+    const { fetch } = this.#options;
     // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
     const init = { ...request, redirect: 'manual', signal } as const;
     let response: Response;
     try {
       response = await fetch(url, init);
     } catch (error) {
-      if (!answered.has(url) || !RESETS.has(codeOf(error))) throw error;
+      if (!this.#answered.has(url) || !RESETS.has(codeOf(error))) throw error;
       response = await fetch(url, { ...init, keepalive: false });
     }
-    answered.add(url);
+    this.#answered.add(url);
     return response;
   }
-
-  return {
-    reserve(provider) {
-      const own = inProgress.get(provider) ?? 0;
-      if (allInProgress >= maxInProgress || own >= maxOfProvider) {
-        onFull();
-        return false;
-      }
-      inProgress.set(provider, own + 1);
-      allInProgress += 1;
-      return true;
-    },
-
-    release(provider) {
-      inProgress.set(provider, (inProgress.get(provider) ?? 1) - 1);
-      allInProgress -= 1;
-    },
-
-    async send(provider, { url, kind, ...request }, parse) {
-      const startedAtMs = clock.now();
-      const controller = new AbortController();
-      const deadline: Deadline = { dueAtMs: 0, onDue: () => controller.abort() };
-      deadlines.add(deadline);
-      let outcome: ReturnType<typeof parse> | Failed;
-      try {
-        const response = await fetchWithRepeat(url, request, controller.signal);
-        outcome = parse(response.status, await readText(response));
-      } catch (error) {
-        outcome = failed(describeFailure(error, controller.signal));
-      } finally {
-        deadlines.cancel(deadline);
-      }
-      const tookMs = clock.now() - startedAtMs;
-      monitor.answered(provider.name, kind, describeOutcome(kind, outcome), tookMs);
-      return outcome;
-    },
-  };
 }
 
 /** Sends a grant (RFC 6749 §4.1.3, §6) and the client's authentication, once. Never rejects. */
 export function requestTokens(
-  { send }: TokenEndpoint,
+  endpoint: TokenEndpoint,
   provider: ProviderConfig,
   kind: 'exchange' | 'refresh',
   grant: string,
@@ -158,7 +161,7 @@ export function requestTokens(
     headers: headersFor(provider),
     body: encodeBody(provider, grant + credentialsInBody(provider)),
   } as const;
-  return send(provider, request, parseResponse);
+  return endpoint.send(provider, request, parseResponse);
 }
 
 /** For the metrics: the error that a device gets, if the provider decided; otherwise why it did not. */

@@ -23,7 +23,28 @@ export const MAX_POLLS_PER_SESSION = 4;
  */
 const MIN_HOLD_SECONDS = 1;
 
-export interface Polls {
+export type PollOutcome =
+  | Exclude<Claim, PendingClaim>
+  | { readonly state: 'pending'; readonly isOpened?: true };
+
+const PENDING = { state: 'pending' } as const;
+const OPENED = { state: 'pending', isOpened: true } as const;
+
+export class Polls {
+  readonly #store: SessionStore;
+  readonly #clock: Clock;
+  readonly #maxParked: number;
+  /** By hold time: polls of one queue are held for equally long. */
+  readonly #queues = new Map<number, DeadlineQueue>();
+  readonly #counted = new CountedPolls();
+  #isClosed = false;
+
+  constructor(store: SessionStore, clock: Clock, maxParked = MAX_PARKED_POLLS) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#maxParked = maxParked;
+  }
+
   /**
    * Waits for the result and claims it, at most once. Returns 'pending' after
    * `holdSeconds`, when `signal` fires, or when released, and 'gone' as soon as the
@@ -37,125 +58,117 @@ export interface Polls {
     pollSecret: string,
     signal: AbortSignal,
     holdSeconds: number,
-    wantsProgress?: boolean,
-  ): Awaitable<PollOutcome>;
-  /** Every parked poll returns now. Later polls may park. */
-  release(): void;
-  /** How many polls are parked. */
-  countParked(): number;
-  /** Like `release`, and from now on no poll parks. */
-  close(): void;
-}
-
-export type PollOutcome =
-  | Exclude<Claim, PendingClaim>
-  | { readonly state: 'pending'; readonly isOpened?: true };
-
-const PENDING = { state: 'pending' } as const;
-const OPENED = { state: 'pending', isOpened: true } as const;
-
-export function createPolls(
-  store: SessionStore,
-  clock: Clock,
-  maxParked = MAX_PARKED_POLLS,
-): Polls {
-  /** By hold time: polls of one queue are held for equally long. */
-  const queues = new Map<number, DeadlineQueue>();
-  const counted = new CountedPolls();
-  let closed = false;
-
-  function queueOf(seconds: number): DeadlineQueue {
-    let queue = queues.get(seconds);
-    if (queue === undefined) {
-      queue = createDeadlineQueue(clock, seconds * 1_000);
-      queues.set(seconds, queue);
+    wantsProgress = false,
+  ): Awaitable<PollOutcome> {
+    if (signal.aborted) return PENDING;
+    if (holdSeconds === 0 || this.#isClosed) {
+      return claimNow(this.#store, pollSecret, signal, wantsProgress);
     }
-    return queue;
+    return this.#park(pollSecret, signal, holdSeconds, wantsProgress);
   }
 
-  function count(poll: ParkedPoll): void {
-    makeRoom(counted.add(poll));
-    if (counted.size > maxParked) makeRoom(counted.first);
+  /** Every parked poll returns now. Later polls may park. */
+  release(): void {
+    for (const queue of this.#queues.values()) queue.releaseAll();
   }
 
-  /** Ends a poll. It no longer counts, even if it is too young to end now. */
-  function makeRoom(poll: ParkedPoll | undefined): void {
-    if (poll === undefined) return;
-    counted.remove(poll);
-    if (clock.now() - poll.parkedAtMs >= MIN_HOLD_SECONDS * 1_000) poll.onDue();
-    else poll.moveTo(queueOf(MIN_HOLD_SECONDS));
+  /** How many polls are parked. */
+  countParked(): number {
+    return [...this.#queues.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  function releaseAll(): void {
-    for (const queue of queues.values()) queue.releaseAll();
+  /** Like `release`, and from now on no poll parks. */
+  close(): void {
+    this.#isClosed = true;
+    this.release();
   }
 
-  async function park(
+  async #park(
     pollSecret: string,
     signal: AbortSignal,
     holdSeconds: number,
     wantsProgress: boolean,
   ): Promise<PollOutcome> {
-    const poll = new ParkedPoll(pollSecret, wantsProgress, clock.now());
+    const poll = new ParkedPoll(pollSecret, wantsProgress, this.#clock.now());
     // The waiter first, the claim second: a completion in between notifies it.
-    let known = store.addWaiter(pollSecret, poll);
-    poll.moveTo(queueOf(holdSeconds));
+    const known = this.#store.addWaiter(pollSecret, poll);
+    poll.moveTo(this.#queueOf(holdSeconds));
     signal.addEventListener('abort', poll);
     try {
-      for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
-        if (signal.aborted) return PENDING;
-        const noticeBefore = poll.notice;
-        poll.wasOpened = false;
-        const claiming = known ?? claim(store, pollSecret, signal);
-        known = undefined;
-        const found = claiming instanceof Promise ? await claiming : claiming;
-        if (found?.state === 'claimed') return found;
-        // A store that restarted without its sessions ends the poll as pending. The next poll gets 'gone'.
-        if (found?.state === 'gone') return noticeBefore === 'recheck' ? PENDING : found;
-        // After the claim, so that it neither takes nor delays a result.
-        if (
-          found !== undefined &&
-          wantsProgress &&
-          (await takeOpenedNotice(store, pollSecret, signal))
-        ) {
-          return OPENED;
-        }
-        const isAnswered = found !== undefined && noticeBefore !== undefined;
-        if (poll.isOver || closed || isAnswered) return PENDING;
-        // Notified during the claim: it claims once more.
-        if (poll.notice !== noticeBefore || poll.wasOpened) continue;
-        // Only now, so that a poll with an invented secret ends no other.
-        if (poll.place === 'new') count(poll);
-        // The store registers no waiter for a claim that failed, so nothing would notify this
-        // poll; nor does anything when its session expires.
-        const againMs = found === undefined ? retryMs : found.endsInMs;
-        const isDueLater = clock.now() + againMs < poll.dueAtMs;
-        const cancelTimer = isDueLater ? clock.setTimer(againMs, () => poll.resume?.()) : undefined;
-        await poll.notified();
-        cancelTimer?.();
-      }
+      return await this.#untilOver(poll, signal, known);
     } finally {
-      store.removeWaiter(poll);
+      this.#store.removeWaiter(poll);
       poll.queue?.cancel(poll);
-      counted.remove(poll);
+      this.#counted.remove(poll);
       signal.removeEventListener('abort', poll);
     }
   }
 
-  return {
-    wait(pollSecret, signal, holdSeconds, wantsProgress = false) {
+  async #untilOver(
+    poll: ParkedPoll,
+    signal: AbortSignal,
+    knownAtFirst: PendingClaim | undefined,
+  ): Promise<PollOutcome> {
+    const { pollSecret, wantsProgress } = poll;
+    let known = knownAtFirst;
+    for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
       if (signal.aborted) return PENDING;
-      return holdSeconds === 0 || closed
-        ? claimNow(store, pollSecret, signal, wantsProgress)
-        : park(pollSecret, signal, holdSeconds, wantsProgress);
-    },
-    release: releaseAll,
-    countParked: () => [...queues.values()].reduce((sum, { size }) => sum + size, 0),
-    close() {
-      closed = true;
-      releaseAll();
-    },
-  };
+      const noticeBefore = poll.notice;
+      poll.wasOpened = false;
+      const claiming = known ?? claim(this.#store, pollSecret, signal);
+      known = undefined;
+      const found = claiming instanceof Promise ? await claiming : claiming;
+      if (found?.state === 'claimed') return found;
+      // A store that restarted without its sessions ends the poll as pending. The next poll gets 'gone'.
+      if (found?.state === 'gone') return noticeBefore === 'recheck' ? PENDING : found;
+      // After the claim, so that it neither takes nor delays a result.
+      if (
+        found !== undefined &&
+        wantsProgress &&
+        (await takeOpenedNotice(this.#store, pollSecret, signal))
+      ) {
+        return OPENED;
+      }
+      const isAnswered = found !== undefined && noticeBefore !== undefined;
+      if (poll.isOver || this.#isClosed || isAnswered) return PENDING;
+      // Notified during the claim: it claims once more.
+      if (poll.notice !== noticeBefore || poll.wasOpened) continue;
+      // Only now, so that a poll with an invented secret ends no other.
+      if (poll.place === 'new') this.#count(poll);
+      // The store registers no waiter for a claim that failed, so nothing would notify this poll.
+      await this.#untilNotified(poll, found?.endsInMs ?? retryMs);
+    }
+  }
+
+  /** Nothing notifies a poll when its session expires, so it looks again by itself. */
+  async #untilNotified(poll: ParkedPoll, againMs: number): Promise<void> {
+    const isDueLater = this.#clock.now() + againMs < poll.dueAtMs;
+    const cancel = isDueLater ? this.#clock.setTimer(againMs, () => poll.resume?.()) : undefined;
+    await poll.notified();
+    cancel?.();
+  }
+
+  #count(poll: ParkedPoll): void {
+    this.#makeRoom(this.#counted.add(poll));
+    if (this.#counted.size > this.#maxParked) this.#makeRoom(this.#counted.first);
+  }
+
+  /** Ends a poll. It no longer counts, even if it is too young to end now. */
+  #makeRoom(poll: ParkedPoll | undefined): void {
+    if (poll === undefined) return;
+    this.#counted.remove(poll);
+    if (this.#clock.now() - poll.parkedAtMs >= MIN_HOLD_SECONDS * 1_000) poll.onDue();
+    else poll.moveTo(this.#queueOf(MIN_HOLD_SECONDS));
+  }
+
+  #queueOf(seconds: number): DeadlineQueue {
+    let queue = this.#queues.get(seconds);
+    if (queue === undefined) {
+      queue = createDeadlineQueue(this.#clock, seconds * 1_000);
+      this.#queues.set(seconds, queue);
+    }
+    return queue;
+  }
 }
 
 /** One parked poll. Thousands exist at a time, so it is one object: its own waiter, deadline, abort listener and list entry. */

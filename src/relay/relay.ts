@@ -1,5 +1,5 @@
 /** The relay: starts sign-ins, completes authorizations, and drains. Depends on no HTTP and no provider. */
-import { createPolls, type Polls } from './polls.ts';
+import { Polls } from './polls.ts';
 import {
   createVerifier,
   type DrawSecrets,
@@ -68,33 +68,6 @@ export interface EndedCallback<Failure> {
   readonly failure?: Failure;
 }
 
-export interface Relay {
-  start(service: string, asked: NewSignIn): Promise<StartOutcome>;
-  /** Exchanges a code and stores the result. However often it is called, the code is spent at most once. */
-  endWithCode<Failure>(
-    exchanger: CodeExchanger<Failure>,
-    browserState: string,
-    code: string,
-  ): Promise<EndedCallback<Failure>>;
-  /** Ends a sign-in without a code. */
-  endWithError(
-    service: string,
-    browserState: string,
-    error: ErrorResult['error'],
-  ): Promise<EndedCallback<never>>;
-  readonly waitForResult: Polls['wait'];
-  readonly countParked: Polls['countParked'];
-  /** Lets every parked poll return 'pending'. Takes no new session and no new code. Polls may park again. */
-  drain(): void;
-  /**
-   * After `drain`: resolves once every accepted code has become a result, and devices
-   * have had time to claim the results that only this process holds.
-   */
-  delivered(): Promise<void>;
-  /** Like `drain`, and from now on no poll parks. */
-  close(): void;
-}
-
 export interface RelayOptions {
   readonly store: SessionStore;
   readonly clock: Clock;
@@ -105,98 +78,133 @@ export interface RelayOptions {
   readonly maxParkedPolls?: number | undefined;
 }
 
-export function createRelay(options: RelayOptions): Relay {
-  const { store, clock, randomBytes, drawSecrets, sessionSeconds } = options;
-  const polls = createPolls(store, clock, options.maxParkedPolls);
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #polls: Polls;
   /** Counted from before the lease until the result is stored, because a lease cannot be undone. */
-  let exchanges = 0;
-  let onIdle: (() => void) | undefined;
-  let draining = false;
+  #exchanges = 0;
+  #onIdle: (() => void) | undefined;
+  #isDraining = false;
 
-  return {
-    async start(service, { withVerifier, withUserCode, ...asked }) {
-      if (draining) return { ok: false, refusal: 'draining' };
-      for (let tries = 0; tries < MAX_REGISTER_TRIES; tries += 1) {
-        const secrets = drawSecrets(withUserCode);
-        const outcome = await store.register({
-          ...secrets,
-          service,
-          lifetimeMs: sessionSeconds * 1_000,
-          verifier: withVerifier ? createVerifier(randomBytes) : undefined,
-          ...asked,
-        });
-        if (outcome === 'registered') return { ok: true, secrets };
-        if (outcome === 'busy') break;
-      }
-      return { ok: false, refusal: 'busy' };
-    },
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    this.#polls = new Polls(options.store, options.clock, options.maxParkedPolls);
+  }
 
-    async endWithCode(exchanger, browserState, code) {
-      // Another instance or the next process can exchange the code.
-      if (draining || !exchanger.reserve()) return { outcome: 'busy' };
-      exchanges += 1;
-      try {
-        const { name } = exchanger;
-        const leased = await store.lease(name, browserState);
-        if (leased === undefined) {
-          return { outcome: await findLinkRefusal(store, browserState) };
-        }
-        if (leased.challenge !== undefined) {
-          // Only the device has the verifier, so only it can exchange the code.
-          const isStored = await store.complete(name, browserState, exchanger.codeForDevice(code));
-          return {
-            outcome: isStored ? 'signed_in' : 'link_invalid',
-            deviceName: leased.deviceName,
-          };
-        }
-        const { deviceName } = leased;
-        const exchanged = await exchanger.exchange(code, leased.verifier);
-        const result = exchanged.ok ? withDetails(exchanged.tokens, leased) : EXCHANGE_FAILED;
-        const isStored = await store.complete(name, browserState, result);
-        const ended = exchanged.ok ? 'signed_in' : 'exchange_failed';
-        const outcome = isStored ? ended : await findLinkRefusal(store, browserState);
-        return exchanged.ok
-          ? { outcome, deviceName }
-          : { outcome, deviceName, failure: exchanged.failure };
-      } finally {
-        exchanger.release();
-        exchanges -= 1;
-        if (exchanges === 0) onIdle?.();
-      }
-    },
+  async start(
+    service: string,
+    { withVerifier, withUserCode, ...asked }: NewSignIn,
+  ): Promise<StartOutcome> {
+    if (this.#isDraining) return { ok: false, refusal: 'draining' };
+    const { store, randomBytes, drawSecrets, sessionSeconds } = this.#options;
+    for (let tries = 0; tries < MAX_REGISTER_TRIES; tries += 1) {
+      const secrets = drawSecrets(withUserCode);
+      const outcome = await store.register({
+        ...secrets,
+        service,
+        lifetimeMs: sessionSeconds * 1_000,
+        verifier: withVerifier ? createVerifier(randomBytes) : undefined,
+        ...asked,
+      });
+      if (outcome === 'registered') return { ok: true, secrets };
+      if (outcome === 'busy') break;
+    }
+    return { ok: false, refusal: 'busy' };
+  }
 
-    async endWithError(service, browserState, error) {
-      // Before the session ends, which removes the name.
-      const session = await store.getSession({ browserState });
-      const isStored = await store.fail(service, browserState, { error });
-      const outcome = isStored ? error : await findLinkRefusal(store, browserState);
-      const deviceName = typeof session === 'object' ? session.deviceName : undefined;
-      return { outcome, deviceName };
-    },
+  /** Exchanges a code and stores the result. However often it is called, the code is spent at most once. */
+  async endWithCode<Failure>(
+    exchanger: CodeExchanger<Failure>,
+    browserState: string,
+    code: string,
+  ): Promise<EndedCallback<Failure>> {
+    // Another instance or the next process can exchange the code.
+    if (this.#isDraining || !exchanger.reserve()) return { outcome: 'busy' };
+    this.#exchanges += 1;
+    try {
+      return await endWithCode(this.#options.store, exchanger, browserState, code);
+    } finally {
+      exchanger.release();
+      this.#exchanges -= 1;
+      if (this.#exchanges === 0) this.#onIdle?.();
+    }
+  }
 
-    waitForResult: polls.wait,
-    countParked: polls.countParked,
+  /** Ends a sign-in without a code. */
+  async endWithError(
+    service: string,
+    browserState: string,
+    error: ErrorResult['error'],
+  ): Promise<EndedCallback<never>> {
+    const { store } = this.#options;
+    // Before the session ends, which removes the name.
+    const session = await store.getSession({ browserState });
+    const isStored = await store.fail(service, browserState, { error });
+    const outcome = isStored ? error : await findLinkRefusal(store, browserState);
+    const deviceName = typeof session === 'object' ? session.deviceName : undefined;
+    return { outcome, deviceName };
+  }
 
-    drain() {
-      draining = true;
-      polls.release();
-    },
+  /** As `Polls.wait`. */
+  waitForResult(...asked: Parameters<Polls['wait']>): ReturnType<Polls['wait']> {
+    return this.#polls.wait(...asked);
+  }
 
-    async delivered() {
-      if (exchanges > 0) {
-        await new Promise<void>((resolve) => {
-          onIdle = resolve;
-        });
-      }
-      const untilMs = clock.now() + DRAIN_DELIVERY_MS;
-      while (store.hasUndelivered() && clock.now() < untilMs) await pause(clock, DRAIN_CHECK_MS);
-    },
+  countParked(): number {
+    return this.#polls.countParked();
+  }
 
-    close() {
-      draining = true;
-      polls.close();
-    },
-  };
+  /** Lets every parked poll return 'pending'. Takes no new session and no new code. Polls may park again. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#polls.release();
+  }
+
+  /**
+   * After `drain`: resolves once every accepted code has become a result, and devices
+   * have had time to claim the results that only this process holds.
+   */
+  async delivered(): Promise<void> {
+    const { store, clock } = this.#options;
+    if (this.#exchanges > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      });
+    }
+    const untilMs = clock.now() + DRAIN_DELIVERY_MS;
+    while (store.hasUndelivered() && clock.now() < untilMs) await pause(clock, DRAIN_CHECK_MS);
+  }
+
+  /** Like `drain`, and from now on no poll parks. */
+  close(): void {
+    this.#isDraining = true;
+    this.#polls.close();
+  }
+}
+
+async function endWithCode<Failure>(
+  store: SessionStore,
+  exchanger: CodeExchanger<Failure>,
+  browserState: string,
+  code: string,
+): Promise<EndedCallback<Failure>> {
+  const { name } = exchanger;
+  const leased = await store.lease(name, browserState);
+  if (leased === undefined) return { outcome: await findLinkRefusal(store, browserState) };
+  const { deviceName } = leased;
+  if (leased.challenge !== undefined) {
+    // Only the device has the verifier, so only it can exchange the code.
+    const isStored = await store.complete(name, browserState, exchanger.codeForDevice(code));
+    return { outcome: isStored ? 'signed_in' : 'link_invalid', deviceName };
+  }
+  const exchanged = await exchanger.exchange(code, leased.verifier);
+  const result = exchanged.ok ? withDetails(exchanged.tokens, leased) : EXCHANGE_FAILED;
+  const isStored = await store.complete(name, browserState, result);
+  const ended = exchanged.ok ? 'signed_in' : 'exchange_failed';
+  const outcome = isStored ? ended : await findLinkRefusal(store, browserState);
+  return exchanged.ok
+    ? { outcome, deviceName }
+    : { outcome, deviceName, failure: exchanged.failure };
 }
 
 function withDetails(tokens: TokenResult, { details }: ExchangeParameters): TokenResult {

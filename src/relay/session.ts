@@ -138,9 +138,11 @@ export function isExpired(session: Session, nowMs: number): boolean {
   return nowMs > session.expiresAtMs;
 }
 
-/** The time until the first millisecond at which a live session has expired. */
+/** The time until a live session changes by itself: it has expired, or its lease has run out. */
 export function endsInMs(session: Session, nowMs: number): number {
-  return session.expiresAtMs + 1 - nowMs;
+  const { expiresAtMs } = session;
+  const { leaseEndsAtMs = expiresAtMs } = session as Partial<Exchanging>;
+  return Math.min(leaseEndsAtMs, expiresAtMs) + 1 - nowMs;
 }
 
 /** Changes nothing: a link preview may call it. */

@@ -60,7 +60,11 @@ export type Claim =
 
 export interface PendingClaim {
   readonly state: 'pending';
-  /** How long until the session has expired. Infinity for a claim that was undone. */
+  /**
+   * How long until the session changes by itself: it has expired, or its lease has run out. A
+   * shared store may say less, because it notifies nobody of a lease that another instance takes.
+   * Infinity for a claim that was undone.
+   */
   readonly endsInMs: number;
 }
 
@@ -192,7 +196,7 @@ export interface SessionStore {
    * fault, not at all. So: add the waiter, claim, wait, claim again. A waiter that
    * wants progress is also notified with 'opened', provided that `takeOpenedNotice`
    * was called since, and stays registered after that. Nothing notifies it when the
-   * session expires: it claims again after `endsInMs`.
+   * session expires or its lease runs out: it claims again after `endsInMs`.
    * Returns what a claim would return, if the session was pending at most
    * KNOWN_PENDING_MS ago and no change was published since: the waiter is then notified
    * without a claim.

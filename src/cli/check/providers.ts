@@ -6,7 +6,7 @@ import { describeConnectProblem } from '../../providers/connect-problem.ts';
 import { discoverProvider, type ProviderToDiscover } from '../../providers/discovery.ts';
 import { hintForTokenFailure } from '../../providers/hints.ts';
 import { createProvider, redirectUriOf } from '../../providers/provider.ts';
-import { createTokenEndpoint, type TokenFailure } from '../../providers/token-endpoint.ts';
+import { TokenEndpoint, type TokenFailure } from '../../providers/token-endpoint.ts';
 import { createVerifier } from '../../relay/secrets.ts';
 import { systemClock } from '../../relay/time.ts';
 import type { EnabledSettings } from '../../settings/index.ts';
@@ -76,7 +76,7 @@ async function checkClient(
   baseUrl: string,
   fetch: Fetch,
 ): Promise<Finding> {
-  const tokenEndpoint = createTokenEndpoint({
+  const tokenEndpoint = new TokenEndpoint({
     fetch,
     clock: systemClock,
     fetchesAtOnce: Number.POSITIVE_INFINITY,

@@ -2,7 +2,7 @@
  * What a device does with its poll secret. A result is delivered to one poll: one script
  * reads it and marks it as delivered, and another one undoes that if no device got it.
  */
-import { STALL_GRACE_MS, STALL_MS } from '../../limits.ts';
+import { EXCHANGE_LEASE_MS, STALL_GRACE_MS, STALL_MS } from '../../limits.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
 import {
   type Awaitable,
@@ -43,7 +43,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
   return {
     addWaiter(pollSecret, waiter) {
       const endsInMs = localPolls.addWaiter(deriveFromPollSecret(pollSecret).id, waiter);
-      return endsInMs === undefined ? undefined : { state: 'pending', endsInMs };
+      return endsInMs === undefined ? undefined : pendingFor(endsInMs);
     },
 
     removeWaiter: localPolls.removeWaiter,
@@ -65,7 +65,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
           if (sealed === '') return { state, result: EXCHANGE_FAILED };
           return { state, result: openResult(place, sealed) };
         }
-        if (state === 'pending') return { state, endsInMs };
+        if (state === 'pending') return pendingFor(endsInMs);
         if (state === 'gone') return { state };
         // It still has the session and can no longer be undone: the result was delivered.
         if (takenBy === closedClaim) return { state: 'gone' };
@@ -105,6 +105,10 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     },
   };
 }
+
+/** A poll looks again before a lease that was taken after its claim can have run out for long. */
+const pendingFor = (endsInMs: number) =>
+  ({ state: 'pending', endsInMs: Math.min(endsInMs, EXCHANGE_LEASE_MS) }) as const;
 
 const EXCHANGE_FAILED = { error: 'exchange_failed' } as const;
 

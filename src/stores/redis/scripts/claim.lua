@@ -2,7 +2,7 @@
 -- KEYS     session, poll pointer, live sessions
 -- ARGV     clock, claim, instance, session id
 --          A repeated claim gets the same answer.
--- Returns  {'gone'}; {'pending', milliseconds until it has expired}; {'taken', the claim that has it};
+-- Returns  {'gone'}; {'pending', milliseconds until it has expired or its lease has run out}; {'taken', the claim that has it};
 --          {'claimed', sealed result, 'once' | 'kept', service, milliseconds since the result was stored}
 --          The last two are absent if the result was delivered before.
 --          'kept': later claims get it too.
@@ -38,7 +38,8 @@ end
 
 if state ~= STATE.completed and not lapsed then
   wait_for(session, instance)
-  return { 'pending', expires_at + 1 - now }
+  local ends_at = state == STATE.exchanging and math.min(expires_at, lease_ends_at) or expires_at
+  return { 'pending', ends_at + 1 - now }
 end
 
 -- The expiry comes first, which a full store accepts.
