@@ -67,8 +67,24 @@ async function openStores(
   settings: EnabledSettings,
   dependencies: ServiceDependencies,
 ): Promise<Stores> {
-  const { redis, maxSessions } = settings;
-  const { clock } = dependencies;
+  const { redis, sessionsFile, maxSessions } = settings;
+  const { clock, randomBytes, monitor = NO_MONITOR } = dependencies;
+  const onEvent = (event: RedisEvent) => reportStoreEvent(event, monitor);
+  if (sessionsFile !== undefined) {
+    const { openSessionsFile, remedyFor } = await import('./stores/sqlite/file.ts');
+    let reason = '';
+    return openSessionsFile({
+      path: sessionsFile,
+      maxSessions,
+      clock,
+      randomBytes,
+      onProblem(problem) {
+        reason = problem ?? reason;
+        if (problem === undefined) onEvent({ type: 'store_accepts', reason });
+        else onEvent({ type: 'store_refuses', reason, remedy: remedyFor(reason) });
+      },
+    });
+  }
   if (redis === undefined) {
     return {
       sessions: createMemoryStore(clock, maxSessions),
@@ -79,21 +95,20 @@ async function openStores(
   }
   // Loaded only when needed: the client library is larger than the rest of the relay.
   const { openRedis } = await import('./stores/redis/open.ts');
-  const { monitor = NO_MONITOR } = dependencies;
   return openRedis({
     target: redis.target,
     prefix: redis.prefix,
     waitMs: REDIS_WAIT_MS,
     maxSessions,
     clock,
-    randomBytes: dependencies.randomBytes,
+    randomBytes,
     monitor,
-    onEvent: (event) => reportRedisEvent(event, monitor),
+    onEvent,
   });
 }
 
 /** A failure stays on the admin page after it has ended, as it may explain failed sign-ins. */
-function reportRedisEvent(event: RedisEvent, monitor: Monitor): void {
+function reportStoreEvent(event: RedisEvent, monitor: Monitor): void {
   const { type, ...fields } = event;
   if (RECOVERIES.has(type)) {
     log.info(type, fields);

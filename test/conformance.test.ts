@@ -67,6 +67,14 @@ const TARGETS: Readonly<Record<string, Target>> = {
   // As it is installed (docs/install.md); the targets below run the sources on Bun.
   'executable, on Bun': { options: ALL_BUT_EXPIRY, start: startExecutable },
   'npm package, on Node': { options: [...ALL_BUT_EXPIRY, ...SMALL], start: startPackage },
+  'a sessions file': {
+    isLater: true,
+    options: [
+      '--only',
+      'journey,result,capabilities,user-code,races,cancel,device-grant,device-token,rate-limit',
+    ],
+    start: startWithFile,
+  },
   'two relays on one Redis': { options: [...ALL_BUT_EXPIRY, ...SMALL], start: startTwo },
   // The default of 600 s is tested with fake time.
   expiry: {
@@ -215,6 +223,14 @@ async function startRelayWith(env: Env, port: number, command?: readonly string[
   const relay = await launchRelay(env, { port, ...(command && { command }) });
   await untilHealthy(relay.baseUrl);
   return { ...relay, [Symbol.asyncDispose]: async () => void (await relay.stop()) };
+}
+
+async function startWithFile(env: Env, port: number): Promise<AsyncDisposable> {
+  const folder = mkdtempSync(join(tmpdir(), 'sessions-file-'));
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => rmSync(folder, { recursive: true }));
+  stack.use(await startRelayWith({ ...env, SESSIONS_FILE: join(folder, 'sessions.db') }, port));
+  return stack.move();
 }
 
 function startBun(env: Env, port: number) {

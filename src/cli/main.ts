@@ -5,7 +5,7 @@ import { createLogOutput, describeError, log, startLog } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import { describeListenFailure } from '../server/listen.ts';
-import { findMachineWarnings } from '../server/machine.ts';
+import { checkRuntime, findMachineWarnings } from '../server/machine.ts';
 import type { Runtime } from '../server/runtime.ts';
 import { AdminPortError, serve } from '../server/serve.ts';
 import {
@@ -60,7 +60,7 @@ async function main(): Promise<void> {
 const WRONG_SETTINGS = 78;
 
 async function start(environment: Environment, runtime: Runtime): Promise<void> {
-  const read = readSettings(environment, readTextFile);
+  const read = checkRuntime(readSettings(environment, readTextFile));
   const { logLevel: level, logFormat } = read.ok ? read.settings : read;
   const format = logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
   startLog({ level, format, write: createLogOutput(process.stdout, process.stderr) });
@@ -126,7 +126,7 @@ const COMMANDS = {
     const { json: asJson = false, relay: relayUrl } = options;
     const target =
       relayUrl === undefined
-        ? { read: readSettings(readEnvironment(options), readTextFile) }
+        ? { read: checkRuntime(readSettings(readEnvironment(options), readTextFile)) }
         : { relayUrl };
     end(await check({ target, runtime: await loadRuntime(), asJson }));
   },
@@ -151,7 +151,9 @@ async function loadRuntime(): Promise<Runtime> {
 
 /** The setting that this machine cannot satisfy. Undefined when no setting is the cause. */
 function describeStartFailure(error: unknown, settings: Settings): string | undefined {
-  if (error instanceof StoreUnavailable) return `REDIS_URL: ${error.message}`;
+  if (error instanceof StoreUnavailable) {
+    return `${settings.sessionsFile === undefined ? 'REDIS_URL:' : 'SESSIONS_FILE'} ${error.message}`;
+  }
   const { adminHost, adminPort: port = 0 } = settings;
   return error instanceof AdminPortError
     ? describeListenFailure(error.cause, 'ADMIN_', { host: adminHost, port })

@@ -1,9 +1,19 @@
 /** What this machine allows the process, and warnings at a start where that does not fit the settings. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { codeOf } from '../providers/connect-problem.ts';
-import type { Settings, SettingWarning } from '../settings/index.ts';
+import type { Settings, SettingsReading, SettingWarning } from '../settings/index.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** With a fault for what this runtime cannot do. */
+export function checkRuntime(read: SettingsReading): SettingsReading {
+  if (!read.ok || read.settings.sessionsFile === undefined || isBuiltin('node:sqlite')) return read;
+  const { sessionsFile: value, logLevel, logFormat } = read.settings;
+  const problem = `needs Bun, or Node 22.13 or newer: this is Node ${process.versions.node}`;
+  const faults = [{ setting: 'SESSIONS_FILE', value, problem }];
+  return { ok: false, faults, warnings: read.warnings, logLevel, logFormat };
+}
 
 export function findMachineWarnings(settings: Settings, environment: Environment) {
   return [...findCaWarning(environment), ...findFileDescriptorWarning(settings)];

@@ -45,6 +45,8 @@ export const RELAY_CHECKS = {
   ),
   TRUSTED_PROXY_CIDRS: checkCidrs,
   PROVIDERS: checkProviderNames,
+  // A relative path would name another file after a start from another folder.
+  SESSIONS_FILE: textLike(/^\/[^\0]*[^/\0]$/, 'must be the absolute path of a file'),
   REDIS_URL: parsed(
     (url) => parseRedisUrl(url.trim()),
     'must be redis://host:port or rediss:// (TLS), with several hosts for a Cluster, or redis+sentinel://host:port,…/primary; percent-encode @ and / in a password',

@@ -51,6 +51,9 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
   if (relay.OAUTH_BASE_URL && enabled.length === 0) rejectMissingClientId(reading, relay.PROVIDERS);
   if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, enabled);
   rejectSentinelCredentials(reading, relay);
+  if (relay.SESSIONS_FILE !== undefined && relay.REDIS_URL !== undefined) {
+    reject(reading, 'SESSIONS_FILE', 'must not be set with REDIS_URL: sign-ins are in one of them');
+  }
   if (relay.ADMIN_PORT !== undefined && relay.ADMIN_PORT === relay.PORT) {
     reject(reading, 'ADMIN_PORT', 'must not be the same as PORT');
   }
@@ -71,6 +74,7 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     providers: enabled.filter((provider): provider is ProviderConfig => !('issuer' in provider)),
     discoveries: enabled.filter((provider) => 'issuer' in provider),
     providerOrder: relay.PROVIDERS,
+    sessionsFile: relay.SESSIONS_FILE,
     redis: relay.REDIS_URL && {
       target: withoutUndefined({
         ...relay.REDIS_URL,

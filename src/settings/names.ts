@@ -80,8 +80,14 @@ export const RELAY_SETTINGS = {
     default: DEFAULT_NAMES.join(','),
     shown: 'all',
   },
+  SESSIONS_FILE: {
+    meaning:
+      'File that keeps sign-ins, sealed, over a restart of one relay. Unset: without Redis they stay in this process.',
+    example: '/var/lib/sign-in-relay/sessions.db',
+    shown: 'all',
+  },
   REDIS_URL: {
-    meaning: 'Redis or Valkey for several instances. Unset: sessions stay in this process.',
+    meaning: 'Redis or Valkey for several instances.',
     example: 'rediss://relay:password@redis.example:6379',
     shown: 'nothing',
     isSecret: true,

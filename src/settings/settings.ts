@@ -26,7 +26,9 @@ export interface Settings {
   readonly discoveries: readonly ProviderToDiscover[];
   /** Names in the order of `PROVIDERS`, enabled or not. */
   readonly providerOrder: readonly string[];
-  /** Absent: sessions are in memory. */
+  /** Absent, without `redis`: sessions are in memory. */
+  readonly sessionsFile?: string;
+  /** Absent, without `sessionsFile`: sessions are in memory. */
   readonly redis?: {
     readonly target: RedisTarget;
     readonly prefix: string;

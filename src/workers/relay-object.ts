@@ -17,7 +17,7 @@ import { type Awaitable, type StoreProblem, StoreUnavailable } from '../relay/st
 import { systemClock } from '../relay/time.ts';
 import { createService, type ManualService, type ServiceDependencies } from '../service.ts';
 import { type EnabledSettings, isEnabled } from '../settings/index.ts';
-import { type DurableStores, openDurableStores } from '../stores/durable/open.ts';
+import { openSqliteStores, type SqliteStores } from '../stores/sqlite/open.ts';
 import { readWorkerSettings } from './settings.ts';
 import { createTaggedSecrets, tagOf } from './tag.ts';
 
@@ -51,7 +51,7 @@ export const PEERS: Peers = {
 const SWEEP_DELAY_MS = 60_000;
 
 export class RelayObject extends DurableObject<Env> {
-  readonly #stores: DurableStores;
+  readonly #stores: SqliteStores;
   readonly #service: ManualService;
   readonly #discovery: () => Promise<void>;
   /** Those that other objects use too, by name. */
@@ -65,7 +65,7 @@ export class RelayObject extends DurableObject<Env> {
     // None if there were more objects once: only its alarm runs.
     const tag = tags.findIndex((each) => env.RELAY.idFromName(String(each)).equals(ctx.id));
     const { maxSessions } = settings;
-    this.#stores = openDurableStores({
+    this.#stores = openSqliteStores({
       sql: ctx.storage.sql,
       clock: systemClock,
       randomBytes,

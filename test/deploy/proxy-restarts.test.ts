@@ -1,5 +1,8 @@
 /** Relays that come, go and move behind the proxies of deploy/, which know them by name. All real. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { pollOnce, pollUntilDone, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
 import { startDns } from '../kit/dns.ts';
 import { findFreePort } from '../kit/process.ts';
@@ -113,14 +116,14 @@ test('nginx sends a lost poll four times, and a lost refresh once: the first rel
   });
   dns.set('relay', ['127.0.0.1', '127.0.0.1']);
   await using proxy = await startProxy('nginx', [relay.port], { dnsPort: dns.port });
-  for (const [path, init, times] of [
-    ['/auth/result?session=s', {}, 4],
-    ['/refresh', { method: 'POST', body: '{}' }, 1],
-    ['/oauth2/mal/token', { method: 'POST', body: 'a=b' }, 1],
-    ['/link', { method: 'POST', body: 'a=b' }, 1],
+  for (const [path, init, times, status] of [
+    ['/auth/result?session=s', {}, 4, 204],
+    ['/refresh', { method: 'POST', body: '{}' }, 1, 502],
+    ['/oauth2/mal/token', { method: 'POST', body: 'a=b' }, 1, 502],
+    ['/link', { method: 'POST', body: 'a=b' }, 1, 502],
   ] as const) {
     arrived = 0;
-    expect((await proxy.ask(path, init)).status).toBe(502);
+    expect((await proxy.ask(path, init)).status).toBe(status);
     expect([path, arrived]).toEqual([path, times]);
   }
   await relay.stop();
@@ -142,6 +145,37 @@ test('Caddy tries again for as long after a poll is lost, however long it was he
   expect(lost).toBe(1);
   await relay.stop();
 });
+
+test.each(['nginx', 'Caddy'] as const)(
+  'behind %s the only relay, with a sessions file, is killed and restarted: no poll gets a 502, no sign-in is lost',
+  async (name) => {
+    const provider = startTokenEndpoint();
+    const port = await findFreePort();
+    const folder = mkdtempSync(join(tmpdir(), 'sessions-file-'));
+    const env = {
+      SESSIONS_FILE: join(folder, 'sessions.db'),
+      MAL_TOKEN_URL: provider.tokenUrl,
+      TRUSTED_PROXY_CIDRS: '127.0.0.1',
+      START_BURST: '30',
+    };
+    await using stack = new AsyncDisposableStack();
+    stack.defer(() => rmSync(folder, { recursive: true }));
+    stack.defer(() => provider.stop());
+    let relay = await startRelay(env, { port });
+    stack.defer(async () => void (await relay.stop('SIGKILL')));
+    const proxy = stack.use(await startProxy(name, [port]));
+    const waiting = [];
+    // They give up at any status but 200, 204 and 410.
+    for (let count = 0; count < POLLS; count += 1) waiting.push(await startSignIn(proxy));
+    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+      await relay.untilParked(POLLS);
+      await relay.stop(signal);
+      relay = await startRelay(env, { port });
+    }
+    await relay.untilParked(POLLS);
+    for (const each of waiting) await expectSignsIn(proxy, each);
+  },
+);
 
 test('nginx sends a start that found no relay to the next one: nothing was sent', async () => {
   await using stage = await startStage();

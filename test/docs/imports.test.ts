@@ -18,7 +18,7 @@ const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   [/^providers\/profiles\//, /^providers\/profile\.ts/],
   [/^providers\//, /^(providers\/|relay\/|limits|body|monitor|node:|ipaddr)/],
   [/^stores\/redis\//, /^(stores\/(redis\/|[\w-]+\.ts)|relay\/|limits|monitor|node:|@redis\/)/],
-  [/^stores\//, /^(stores\/(memory\/|durable\/|[\w-]+\.ts)|relay\/|limits|node:)/],
+  [/^stores\//, /^(stores\/(memory\/|sqlite\/|[\w-]+\.ts)|relay\/|limits|node:)/],
   [/^pages\//, /^(pages\/|limits|node:|hono)/],
   [
     /^http\//,
@@ -31,7 +31,7 @@ const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   // A Worker is not a process: it has no server, no command line and no Redis.
   [
     /^workers\//,
-    /^(workers\/|service\.ts|settings\/|http\/|providers\/|relay\/|stores\/(durable|memory)\/|limits|log|monitor|node:|cloudflare:)/,
+    /^(workers\/|service\.ts|settings\/|http\/|providers\/|relay\/|stores\/(sqlite|memory)\/|limits|log|monitor|node:|cloudflare:)/,
   ],
   // A device: an app of the client.
   [

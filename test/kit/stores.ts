@@ -18,12 +18,13 @@ import type {
 } from '../../src/relay/store.ts';
 import { type Clock, systemClock } from '../../src/relay/time.ts';
 import type { Stores } from '../../src/service.ts';
-import { openDurableStores } from '../../src/stores/durable/open.ts';
-import type { Sql } from '../../src/stores/durable/rows.ts';
 import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
 import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
 import { openRedis, type RedisOptions } from '../../src/stores/redis/open.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
+import { openSessionsFile } from '../../src/stores/sqlite/file.ts';
+import { openSqliteStores } from '../../src/stores/sqlite/open.ts';
+import type { Sql } from '../../src/stores/sqlite/rows.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 
 export { StoreUnavailable } from '../../src/relay/store.ts';
@@ -173,7 +174,7 @@ interface DurableOptions {
 /** Those of a Durable Object. On the same SQLite once more: as after an eviction. */
 export function openDurable(sql: Sql, options: DurableOptions = {}) {
   const { time = createFakeClock(NOW), ...others } = options;
-  const stores = openDurableStores({
+  const stores = openSqliteStores({
     sql,
     clock: time,
     randomBytes,
@@ -189,6 +190,22 @@ export function openDurable(sql: Sql, options: DurableOptions = {}) {
     refreshes: stores.refreshes,
     createRateLimiter: (policy, name = 'test') => stores.createRateLimiter(name, policy),
     close: () => {},
+  } satisfies TestStores & { stores: unknown };
+}
+
+/** A sessions file. On the same path once more, after `close`: as after a restart. */
+export async function openFile(
+  path: string,
+  { maxSessions = 5_000, time = createFakeClock(NOW) } = {},
+) {
+  const onProblem = () => {};
+  const stores = await openSessionsFile({ path, clock: time, randomBytes, maxSessions, onProblem });
+  return {
+    ...stores,
+    time,
+    stores,
+    store: createTestStore(stores.sessions),
+    createRateLimiter: (policy, name = 'test') => stores.createRateLimiter(name, policy),
   } satisfies TestStores & { stores: unknown };
 }
 

@@ -9,7 +9,7 @@ import { IS_SOAK, testSeed } from '../kit/random.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { command, REQUESTS } from './commands.ts';
 import { Run } from './run.ts';
-import { inDurableObject, inMemory, type OpenWorld, overRedis } from './worlds.ts';
+import { inDurableObject, inMemory, type OpenWorld, onFile, overRedis } from './worlds.ts';
 
 setDefaultTimeout(3_600_000);
 
@@ -53,6 +53,7 @@ async function compare(name: string, open: OpenWorld, numRuns: number): Promise<
 test.each<[string, OpenWorld, number]>([
   ['in memory', inMemory, 400],
   ['in a Durable Object', inDurableObject, 200],
+  ['in a sessions file', onFile, 100],
   ['over Redis, two relays', overRedis(redis.url), 75],
 ])(
   'random events, %s: every answer, and nothing that is left, is as in the model',

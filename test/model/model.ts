@@ -22,6 +22,8 @@ export interface Poll {
   readonly session: ModelSession;
   readonly wantsProgress: boolean;
   readonly dueAtMs: number;
+  /** It looks again when the lease of its session has run out. */
+  readonly seesLease: boolean;
 }
 
 /** One of them gets the first answer, the others get the other one. Undefined: they stay parked. */
@@ -52,6 +54,13 @@ export class ModelSession {
   ) {
     this.endsAtMs = startedAtMs + SESSION_MS;
   }
+}
+
+/** When a poll is answered at the latest. */
+function endOf({ session, dueAtMs, seesLease }: Poll): number {
+  const { state, startedAtMs, leaseEndsAtMs } = session;
+  const leaseEndMs = seesLease && state === 'exchanging' ? leaseEndsAtMs : Number.POSITIVE_INFINITY;
+  return Math.min(dueAtMs, leaseEndMs + 1, startedAtMs + SESSION_MS + 1);
 }
 
 export class Model {
@@ -140,30 +149,33 @@ export class Model {
   }
 
   /** Undefined: it is parked. */
-  poll(session: ModelSession, waitMs: number, wantsProgress: boolean): Answer | Poll {
+  poll(
+    session: ModelSession,
+    waitMs: number,
+    wantsProgress: boolean,
+    isShared: boolean,
+  ): Answer | Poll {
     const state = this.#stateOf(session);
     if (state !== 'pending' && state !== 'exchanging') return this.#claim(session, state);
     if (wantsProgress && this.takeOpenedNotice(session)) return 'opened';
     if (waitMs === 0) return '204';
-    const poll = { session, wantsProgress, dueAtMs: this.nowMs + waitMs };
+    // In one process a lease that is taken later runs out only with the process.
+    const seesLease = isShared || state === 'exchanging';
+    const poll = { session, wantsProgress, dueAtMs: this.nowMs + waitMs, seesLease };
     this.parked.add(poll);
     return poll;
   }
 
   /** When something happens next by itself. */
   nextMs(): number {
-    const ends = [...this.parked].map(({ session, dueAtMs }) =>
-      Math.min(dueAtMs, session.startedAtMs + SESSION_MS + 1),
-    );
+    const ends = [...this.parked].map(endOf);
     return Math.min(Number.POSITIVE_INFINITY, ...ends);
   }
 
   /** Answers the polls that end at this moment. */
   advanceTo(nowMs: number): Answered[] {
     this.nowMs = nowMs;
-    const ending = [...this.parked].filter(
-      ({ session, dueAtMs }) => dueAtMs <= nowMs || nowMs > session.startedAtMs + SESSION_MS,
-    );
+    const ending = [...this.parked].filter((poll) => endOf(poll) <= nowMs);
     return [...Map.groupBy(ending, ({ session }) => session)].map(([session, polls]) => {
       // At its end a poll looks once more: the relay that held the lease may be gone.
       const state = this.#stateOf(session);

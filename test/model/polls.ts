@@ -58,7 +58,8 @@ export class Polls {
     }
     // Only the hint is lost.
     if (faults.hasLostReply) model.takeOpenedNotice(device.model);
-    const expected = model.poll(device.model, waitSeconds * 1_000, wantsProgress);
+    const isShared = world.restarted === 'one';
+    const expected = model.poll(device.model, waitSeconds * 1_000, wantsProgress, isShared);
     if (typeof expected === 'string') return this.#expectAnswer(real, expected);
     this.#parked.set(expected, real);
   }

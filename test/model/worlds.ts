@@ -1,9 +1,12 @@
 /** Two relays on one store, of each kind. Time is the test's everywhere. */
 import { Database } from 'bun:sqlite';
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createFakeClock, type FakeClock, runReady } from '../kit/clock.ts';
 import { createTestService, type TestService, type TestServiceOptions } from '../kit/service.ts';
-import { openDurable, openTestRedis } from '../kit/stores.ts';
+import { openDurable, openFile, openTestRedis } from '../kit/stores.ts';
 
 /** Two relays on one store. */
 export interface World {
@@ -100,6 +103,45 @@ export const inDurableObject: OpenWorld = async (maxSessions, hooksOf) => {
     close() {
       closeAll(relays);
       database.close();
+    },
+  };
+};
+
+/** One process, which is restarted. */
+export const onFile: OpenWorld = async (maxSessions, hooksOf) => {
+  const clock = createFakeClock();
+  const folder = mkdtempSync(join(tmpdir(), 'sessions-file-'));
+  async function open() {
+    const { stores } = await openFile(join(folder, 'sessions.db'), { time: clock, maxSessions });
+    const shared = { clock, stores: { ...stores, close() {} } };
+    return {
+      stores,
+      relays: [
+        createTestService({ maxSessions }, { ...hooksOf(0), ...shared }),
+        createTestService({ maxSessions }, { ...hooksOf(1), ...shared }),
+      ] as const,
+    };
+  }
+  let now = await open();
+  const end = () => {
+    closeAll(now.relays);
+    now.stores.close();
+  };
+  return {
+    clock,
+    relays: () => now.relays,
+    settle: runReady,
+    tries: TRIES_IN_PROCESS,
+    countKept: async () => now.stores.sessions.countLive(),
+    restarted: 'all',
+    storeSurvives: true,
+    async restart() {
+      end();
+      now = await open();
+    },
+    close() {
+      end();
+      rmSync(folder, { recursive: true });
     },
   };
 };

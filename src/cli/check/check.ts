@@ -2,6 +2,9 @@
  * `sign-in-relay check`: reads the settings as a start would, and tests what they name.
  * docs/operating.md "Check" explains every line.
  */
+import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
+import { codeOf } from '../../providers/connect-problem.ts';
 import { fileDescriptorsFor, findCaWarning, readFileDescriptors } from '../../server/machine.ts';
 import type { Runtime } from '../../server/runtime.ts';
 import { isEnabled, type Settings, type SettingsReading } from '../../settings/index.ts';
@@ -57,6 +60,7 @@ async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding
     checkPublicAddress(settings, runtime),
     checkProviders(settings, runtime.fetch),
     checkStore(),
+    settings.sessionsFile === undefined ? [] : [checkSessionsFile(settings.sessionsFile)],
     [checkFileDescriptors(settings)],
   ]);
   return parts.flat();
@@ -68,6 +72,21 @@ const CONFIRM_CODE = warning(
   'CONFIRM is code: whoever starts a sign-in can send its link to somebody else, who sees no page of the relay before that device has their tokens',
   'set CONFIRM=always; keep code only for the apps of a relay that you replace',
 );
+
+/** Not opened: a relay that runs holds its lock. */
+function checkSessionsFile(path: string): Finding {
+  const folder = dirname(path);
+  try {
+    accessSync(folder, constants.W_OK);
+    return ok('sessions file', `${folder} may be written`);
+  } catch (error) {
+    return fault(
+      'sessions file',
+      `SESSIONS_FILE: ${folder} cannot be written (${codeOf(error)})`,
+      'create the folder for the user of the relay, with mode 0700',
+    );
+  }
+}
 
 function checkFileDescriptors({ maxSessions }: Settings): Finding {
   const { max } = readFileDescriptors();

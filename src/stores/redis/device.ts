@@ -43,7 +43,7 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
   return {
     addWaiter(pollSecret, waiter) {
       const endsInMs = localPolls.addWaiter(deriveFromPollSecret(pollSecret).id, waiter);
-      return endsInMs === undefined ? undefined : pendingFor(endsInMs);
+      return endsInMs === undefined ? undefined : { state: 'pending', endsInMs };
     },
 
     removeWaiter: localPolls.removeWaiter,
@@ -65,7 +65,8 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
           if (sealed === '') return { state, result: EXCHANGE_FAILED };
           return { state, result: openResult(place, sealed) };
         }
-        if (state === 'pending') return pendingFor(endsInMs);
+        // A lease that is taken after this claim has not run out before.
+        if (state === 'pending') return { state, endsInMs: Math.min(endsInMs, EXCHANGE_LEASE_MS) };
         if (state === 'gone') return { state };
         // It still has the session and can no longer be undone: the result was delivered.
         if (takenBy === closedClaim) return { state: 'gone' };
@@ -105,10 +106,6 @@ export function createDeviceVerbs(options: DeviceVerbsOptions): DeviceVerbs {
     },
   };
 }
-
-/** A poll looks again before a lease that was taken after its claim can have run out for long. */
-const pendingFor = (endsInMs: number) =>
-  ({ state: 'pending', endsInMs: Math.min(endsInMs, EXCHANGE_LEASE_MS) }) as const;
 
 const EXCHANGE_FAILED = { error: 'exchange_failed' } as const;
 

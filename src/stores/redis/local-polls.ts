@@ -4,6 +4,7 @@
  * claims may still be undone.
  */
 
+import { EXCHANGE_LEASE_MS } from '../../limits.ts';
 import type { Waiter } from '../../relay/store.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../../relay/time.ts';
 import { createWaiters } from '../waiters.ts';
@@ -22,7 +23,7 @@ interface KnownPoll {
   readonly pointer: string;
   /** When it stops counting as pending. */
   readonly pendingUntilMs: number;
-  /** When its session expires. */
+  /** When a poll looks again: its session expires, or a lease that was taken since then runs out. */
   readonly endsAtMs: number;
 }
 
@@ -38,7 +39,7 @@ export interface LocalPolls {
   delete(pollId: string): void;
   /** A claim found it pending. `when` is what was known when the claim was sent. */
   foundPending(pollId: string, when: KnownPoll | undefined, endsInMs: number): void;
-  /** If the session is known to be pending: the milliseconds until it expires. */
+  /** If the session is known to be pending: the milliseconds until the waiter looks again. */
   addWaiter(pollId: string, waiter: Waiter): number | undefined;
   removeWaiter(waiter: Waiter): void;
   /** The session has a result, was cancelled, or its claim was undone. A claim sent before this proves nothing. */
@@ -63,7 +64,8 @@ export function createLocalPolls(clock: Clock): LocalPolls {
     }
     const nowMs = clock.now();
     const pendingUntilMs = nowMs + Math.min(endsInMs, KNOWN_PENDING_MS);
-    recent.set(pollId, { pointer, pendingUntilMs, endsAtMs: nowMs + endsInMs });
+    const endsAtMs = nowMs + Math.min(endsInMs, EXCHANGE_LEASE_MS);
+    recent.set(pollId, { pointer, pendingUntilMs, endsAtMs });
   }
 
   return {

@@ -1,9 +1,12 @@
-/** The stores of a Durable Object: the suite inside workerd and on another SQLite, and what they keep. */
+/** The stores on SQLite: the suite inside workerd, on Bun's SQLite and on a file, and what they keep. */
 import { Database } from 'bun:sqlite';
-import { expect, test } from 'bun:test';
-import { OBJECT_IDLE_MS } from '../../src/stores/durable/rate-limits.ts';
-import type { Sql } from '../../src/stores/durable/rows.ts';
+import { afterAll, expect, test } from 'bun:test';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { deriveFromBrowserState } from '../../src/stores/sealing.ts';
+import { OBJECT_IDLE_MS } from '../../src/stores/sqlite/rate-limits.ts';
+import type { Sql } from '../../src/stores/sqlite/rows.ts';
 import { ACK_MS, CODE_LIMIT_PER_ADDRESS, EXCHANGE_LEASE_MS } from '../kit/limits.ts';
 import {
   CLAIMED,
@@ -12,9 +15,11 @@ import {
   NOW,
   newSession,
   openDurable,
+  openFile,
   register,
   registerCompleted,
   StoreUnavailable,
+  TOKENS,
 } from '../kit/stores.ts';
 import { startWorkers } from '../kit/workers.ts';
 import { runStoreSuite } from './suite.ts';
@@ -23,8 +28,103 @@ runStoreSuite('a Durable Object, on the SQLite of Bun', async (options) =>
   openDurable(createSql(), options),
 );
 
+const folder = mkdtempSync(join(tmpdir(), 'sessions-file-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+let files = 0;
+const newPath = () => join(folder, `${++files}.db`);
+
+runStoreSuite('a sessions file', async (options) => openFile(newPath(), options));
+
+test('only its owner can read a sessions file, whatever its mode was, and it holds no secret in the clear', async () => {
+  const path = newPath();
+  writeFileSync(path, '', { mode: 0o644 });
+  const { store, close } = await openFile(path);
+  const session = await registerCompleted(store, { withUserCode: true, deviceName: 'Fernseher' });
+  for (const each of [path, `${path}-wal`]) expect(statSync(each).mode & 0o777).toBe(0o600);
+  close();
+  const text = readFileSync(path, 'latin1');
+  expect(text.length).toBeGreaterThan(4_096);
+  const { pollSecret, browserState, verifier, userCode, deviceName } = session;
+  for (const secret of [pollSecret, browserState, verifier, userCode, deviceName]) {
+    expect(text.includes(String(secret))).toBe(false);
+  }
+  expect(text.includes(`"${TOKENS.accessToken}"`)).toBe(false);
+});
+
+test('what has expired leaves a sessions file, which does not grow', async () => {
+  const path = newPath();
+  const { time, store, close } = await openFile(path);
+  const sizes = [];
+  for (let round = 0; round < 4; round += 1) {
+    for (let count = 0; count < 500; count += 1) await register(store);
+    time.advance(LIFETIME_MS + 1);
+    await store.sweep();
+    sizes.push(statSync(path).size);
+  }
+  expect(await store.countLive()).toBe(0);
+  expect(sizes.at(-1)).toBe(sizes[1] ?? 0);
+  close();
+  const kept = new Database(path).query('SELECT * FROM kept').all();
+  expect(kept).toEqual([]);
+});
+
+test.each<[string, (path: string) => string | undefined, RegExp]>([
+  [
+    'that is no database',
+    (path) => void writeFileSync(path, 'no database '.repeat(500)),
+    /^is damaged, or no SQLite file: move it away/,
+  ],
+  [
+    'in which bytes have changed',
+    (path) => damage(path),
+    /^is damaged, or no SQLite file: move it away/,
+  ],
+  [
+    'of another program',
+    (path) => void run(path, 'CREATE TABLE other (a)'),
+    /^is a database of another program/,
+  ],
+  [
+    'of a newer version',
+    (path) =>
+      void run(
+        path,
+        'PRAGMA application_id = 0x53524c59; PRAGMA user_version = 2; CREATE TABLE a (a)',
+      ),
+    /^was written by another version of the relay/,
+  ],
+  ['that is a folder', (path) => void mkdirSync(path), /^is not a file/],
+  [
+    'in a folder that is missing',
+    (path) => join(path, 'missing', 'sessions.db'),
+    /^is in a folder that does not exist: create it/,
+  ],
+])('a start with a sessions file %s is refused in plain words', async (_, prepare, message) => {
+  const path = newPath();
+  const refused = await openFile(prepare(path) ?? path).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(StoreUnavailable);
+  expect((refused as Error).message).toMatch(message);
+});
+
+function run(path: string, statements: string): void {
+  const database = new Database(path);
+  database.run(statements);
+  database.close();
+}
+
+/** Pages that were overwritten, as by a broken disk. */
+function damage(path: string): undefined {
+  run(
+    path,
+    'PRAGMA application_id = 0x53524c59; PRAGMA user_version = 1; CREATE TABLE kept (a); CREATE INDEX i ON kept (a)',
+  );
+  run(path, `INSERT INTO kept VALUES ${Array.from({ length: 2_000 }, (_, row) => `('${row}')`)}`);
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0xff, 4_096 * 2, 4_096 * 4));
+}
+
 test('the store suite inside workerd', async () => {
-  await using workers = await startWorkers({}, { entry: 'test/stores/durable-in-workerd.ts' });
+  await using workers = await startWorkers({}, { entry: 'test/stores/sqlite-in-workerd.ts' });
   const { tests, failures } = await (await workers.ask('/')).json();
   expect(failures).toEqual([]);
   expect(tests).toBeGreaterThan(90);

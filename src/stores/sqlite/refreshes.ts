@@ -1,4 +1,4 @@
-/** Refreshes of a Durable Object. The result is sealed under the token that was sent. */
+/** Refreshes. The result is sealed under the token that was sent. */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../../limits.ts';
 import type { RefreshStore } from '../../relay/refresh.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
@@ -14,7 +14,7 @@ interface KeptRefresh {
   readonly untilMs: number;
 }
 
-export function createDurableRefreshStore(
+export function createSqliteRefreshStore(
   rows: Rows,
   clock: Clock,
   randomBytes: RandomBytes,

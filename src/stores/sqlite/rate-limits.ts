@@ -1,4 +1,4 @@
-/** Rate limits of a Durable Object that are not forgotten when it is evicted. */
+/** Rate limits that are not forgotten at a restart, or when a Durable Object is evicted. */
 import {
   createMemoryRateLimiter,
   intervalMsOf,
@@ -18,7 +18,7 @@ export const OBJECT_IDLE_MS = 10_000;
 /** Longer than a request between its `take` and its `refund`, after which nothing has changed and no row is written. */
 const BUCKET_WRITE_MS = 250;
 
-export function createDurableRateLimiter(
+export function createSqliteRateLimiter(
   rows: Rows,
   clock: Clock,
   name: string,

@@ -1,4 +1,4 @@
-/** Sessions of a Durable Object: as in memory, but sealed, and with a row for each session. */
+/** Sessions as in memory, but sealed, and with a row for each. */
 import { type RandomBytes, signInIdOf } from '../../relay/secrets.ts';
 import type { Session, SessionResult } from '../../relay/session.ts';
 import type { Entry, Persistence, SealedKeys } from '../memory/sessions.ts';
@@ -24,7 +24,7 @@ interface SessionRow {
 }
 
 /**
- * As an earlier instance of the object has kept them, in the order of expiry. Without rows of a
+ * As an earlier process, or instance of the object, has kept them, in the order of expiry. Without rows of a
  * newer version, which are there after a rollback: those users start again.
  */
 export function readSessions(rows: Rows): Entry[] {
@@ -38,7 +38,7 @@ export function readSessions(rows: Rows): Entry[] {
 
 /**
  * The states and what they need for their rules are kept as they are. Each text that is
- * secret has its place in them, but is sealed (docs/sealing.md "Durable Objects").
+ * secret has its place in them, but is sealed (docs/sealing.md "SQLite").
  */
 export function createSealedPersistence(rows: Rows, randomBytes: RandomBytes): Persistence {
   return {

@@ -1,7 +1,7 @@
-/** The table of one Durable Object: what it must still have after an eviction or a reset. */
+/** The one table: what a relay must still have after a restart, or a Durable Object after an eviction. */
 import { StoreUnavailable } from '../../relay/store.ts';
 
-/** `ctx.storage.sql` of a Durable Object is one. A statement has run when it returns, and no response leaves before its changes are durable. */
+/** `ctx.storage.sql` of a Durable Object is one. A statement has run when it returns. */
 export interface Sql {
   exec(
     statement: string,
@@ -22,7 +22,9 @@ export interface Rows {
   removeOld(nowMs: number): void;
   /** When the next row is not needed any more. Undefined: there is none. */
   findNextEnd(): number | undefined;
-  /** Why the last statement failed. Undefined: it did not. */
+  /** Whether a new row is accepted now. */
+  probe(): boolean;
+  /** Why statements fail. Undefined: new rows are accepted. */
   findProblem(): string | undefined;
 }
 
@@ -30,7 +32,7 @@ export interface RowsOptions {
   readonly sql: Sql;
   /** Called after each write. */
   onWrite(untilMs: number): void;
-  /** Called when statements begin to fail, and when they succeed again. */
+  /** Called when statements begin to fail, and when new rows are accepted again. */
   onProblem(problem: string | undefined): void;
 }
 
@@ -45,20 +47,33 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions): Rows {
   function run(statement: string, ...values: readonly SqlValue[]) {
     try {
       const rows = [...sql.exec(statement, ...values)];
-      if (problem !== undefined) onProblem(undefined);
-      problem = undefined;
+      // Where new rows are refused, reading works, and so does removing nothing.
+      if (problem !== undefined && statement.startsWith('INSERT')) {
+        problem = undefined;
+        onProblem(undefined);
+      }
       return rows;
     } catch (error) {
       const isFirst = problem === undefined;
       problem = codeOf(error);
       if (isFirst) onProblem(problem);
-      throw new StoreUnavailable(`the storage of the object refuses (${problem})`);
+      throw new StoreUnavailable(`the storage refuses (${problem})`);
     }
   }
 
   run(
     'CREATE TABLE IF NOT EXISTS kept (name TEXT, id TEXT, until_ms INTEGER, value TEXT, PRIMARY KEY (name, id)) WITHOUT ROWID',
   );
+
+  function write(name: string, id: string, value: unknown, untilMs: number): void {
+    const text = JSON.stringify(value);
+    run('INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)', name, id, untilMs, text);
+    onWrite(untilMs);
+  }
+
+  function remove(name: string, id: string): void {
+    run('DELETE FROM kept WHERE name = ? AND id = ?', name, id);
+  }
 
   return {
     readAll: (name) =>
@@ -70,12 +85,17 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions): Rows {
       const [row] = run('SELECT value FROM kept WHERE name = ? AND id = ?', name, id);
       return row && (JSON.parse(String(row.value)) as unknown);
     },
-    write(name, id, value, untilMs) {
-      const text = JSON.stringify(value);
-      run('INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)', name, id, untilMs, text);
-      onWrite(untilMs);
+    write,
+    remove,
+    probe() {
+      try {
+        write('probe', '', '', 0);
+        remove('probe', '');
+        return true;
+      } catch {
+        return false;
+      }
     },
-    remove: (name, id) => void run('DELETE FROM kept WHERE name = ? AND id = ?', name, id),
     removeOld: (nowMs) => void run('DELETE FROM kept WHERE until_ms < ?', nowMs),
     findNextEnd() {
       const [row] = run('SELECT min(until_ms) AS until_ms FROM kept');

@@ -1,0 +1,233 @@
+/** A relay with a sessions file: it is killed or restarted at every step, and no sign-in is lost. Real processes. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  acknowledge,
+  authorizeDevice,
+  poll,
+  pollOnce,
+  pollToken,
+  pollUntilDone,
+  refresh,
+  start,
+  startRequest,
+} from '../kit/device.ts';
+import { findFreePort, runChild } from '../kit/process.ts';
+import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
+import {
+  buildForNode,
+  launchRelay,
+  MAIN,
+  type RelayProcess,
+  ROOT,
+  runRelay,
+  startRelay,
+} from '../kit/relay.ts';
+import { bringCode, continueWithCode, makeCode } from '../kit/user.ts';
+import { pollUntil } from '../kit/wait.ts';
+
+setDefaultTimeout(30_000);
+
+const folder = mkdtempSync(join(tmpdir(), 'sessions-file-'));
+const providers: TokenEndpoint[] = [];
+const relays: RelayProcess[] = [];
+afterAll(async () => {
+  for (const relay of relays) await relay.stop('SIGKILL');
+  for (const provider of providers) provider.stop();
+  rmSync(folder, { recursive: true });
+});
+
+let files = 0;
+
+/** A relay that can be ended and started again, at the same address and with the same file. */
+async function startWithFile(command?: readonly string[]) {
+  files += 1;
+  const provider = startTokenEndpoint();
+  providers.push(provider);
+  const env = { SESSIONS_FILE: join(folder, `${files}.db`), MAL_TOKEN_URL: provider.tokenUrl };
+  const port = await findFreePort();
+  async function begin() {
+    const relay = await startRelay(env, { port, ...(command && { command }) });
+    relays.push(relay);
+    return relay;
+  }
+  let relay = await begin();
+  return {
+    env,
+    provider,
+    now: () => relay,
+    async restart(signal: NodeJS.Signals = 'SIGKILL') {
+      await relay.stop(signal);
+      relay = await begin();
+      return relay;
+    },
+  };
+}
+
+describe.concurrent('killed with -9', () => {
+  const STEPS = ['start', 'link', 'callback', 'delivery'] as const;
+
+  test.each(STEPS)(
+    'after the %s of a sign-in: the device gets its tokens once',
+    async (killedAfter) => {
+      const host = await startWithFile();
+      const killAfter = async (step: (typeof STEPS)[number]) => {
+        if (step === killedAfter) await host.restart();
+      };
+      const { session, state } = await start(host.now(), 'mal', { ack: true });
+      await killAfter('start');
+      expect((await host.now().ask(`/auth/mal?state=${state}`)).status).toBe(302);
+      await killAfter('link');
+      const code = makeCode();
+      expect((await bringCode(host.now(), state, code)).status).toBe(200);
+      await killAfter('callback');
+      expect(await (await pollOnce(host.now(), session)).json()).toEqual(tokensFor(code));
+      await killAfter('delivery');
+      // Not acknowledged, so it may ask again.
+      expect(await (await pollOnce(host.now(), session)).json()).toEqual(tokensFor(code));
+      expect((await acknowledge(host.now(), session)).status).toBe(204);
+      await host.restart();
+      expect((await pollOnce(host.now(), session)).status).toBe(410);
+      expect(host.provider.requestsFor(code)).toBe(1);
+    },
+  );
+
+  test('during an exchange: the code is sent once, and the device is told when the lease has run out', async () => {
+    const host = await startWithFile();
+    const { session, state } = await start(host.now());
+    const code = makeCode();
+    const held = host.provider.gate.close();
+    const page = bringCode(host.now(), state, code).catch(() => 'cut');
+    await held.arrived;
+    await host.restart();
+    held.release();
+    expect(await page).toBe('cut');
+    expect(await pollUntilDone([host.now()], session)).toEqual({ error: 'exchange_failed' });
+    expect(host.provider.requestsFor(code)).toBe(1);
+  });
+
+  test('at each step of the device grant: the client gets its tokens', async () => {
+    const host = await startWithFile();
+    const device = await authorizeDevice(host.now());
+    const deviceCode = device.device_code;
+    await host.restart();
+    const { pathname } = new URL(device.verification_uri_complete);
+    const state = await continueWithCode(host.now(), pathname);
+    await host.restart();
+    const code = makeCode();
+    expect((await bringCode(host.now(), state, code)).status).toBe(200);
+    await host.restart();
+    const { accessToken } = tokensFor(code);
+    expect((await pollToken(host.now(), deviceCode)).body).toMatchObject({
+      access_token: accessToken,
+    });
+  });
+
+  test('after a refresh whose answer was lost: the single-use token is not sent again', async () => {
+    const host = await startWithFile();
+    const token = makeCode();
+    const first = await refresh(host.now(), token);
+    await host.restart();
+    expect((await refresh(host.now(), token)).body).toEqual(first.body);
+    expect(host.provider.requestsFor(token)).toBe(1);
+  });
+});
+
+describe.concurrent('SIGTERM', () => {
+  test('does not wait for a device to fetch its tokens: the next relay delivers them', async () => {
+    const host = await startWithFile();
+    const { session, state } = await start(host.now());
+    const code = makeCode();
+    await bringCode(host.now(), state, code);
+    const relay = await host.restart('SIGTERM');
+    expect(await (await poll(relay, session)).json()).toEqual(tokensFor(code));
+  });
+});
+
+describe.concurrent('a second relay on the same file', () => {
+  test('waits for the first to end, and takes over its sign-ins', async () => {
+    const host = await startWithFile();
+    const { session, state } = await start(host.now());
+    const second = await launchRelay(host.env);
+    relays.push(second);
+    await host.now().stop('SIGTERM');
+    await second.waitForEvent('listening');
+    const code = makeCode();
+    await bringCode(second, state, code);
+    expect(await pollUntilDone([second], session)).toEqual(tokensFor(code));
+  });
+
+  test('is refused by name if the first goes on', async () => {
+    const host = await startWithFile();
+    const refused = await runRelay({
+      ...host.env,
+      OAUTH_BASE_URL: 'http://127.0.0.1',
+      MAL_CLIENT_ID: 'mal-client',
+      PORT: '0',
+    });
+    expect(refused.output).toContain('SESSIONS_FILE is used by another relay');
+    expect(refused.exitCode).toBe(1);
+  });
+});
+
+const ON_NODE = ['node', `${ROOT}dist/cli/main.js`];
+
+test('on Node: as on Bun if it has SQLite, otherwise it is refused like a wrong setting', async () => {
+  await buildForNode();
+  const asked = await runChild(['node', '-p', 'require("node:module").isBuiltin("node:sqlite")']);
+  if (asked.output.trim() === 'true') {
+    const host = await startWithFile(ON_NODE);
+    const { session } = await start(host.now());
+    expect((await pollOnce(await host.restart(), session)).status).toBe(204);
+  } else {
+    const env = { SESSIONS_FILE: join(folder, 'node.db') };
+    const { exitCode, output } = await runRelay(env, { command: ON_NODE });
+    expect(output).toContain('needs Bun, or Node 22.13 or newer');
+    expect(exitCode).toBe(78);
+  }
+});
+
+test('a full disk: starts get a 503, /ready says why, and after that everything works by itself', async () => {
+  const small = join(folder, 'small');
+  mkdirSync(small);
+  // A disk of its own, which only this process and its children see.
+  const mounted = `mount -t tmpfs -o size=400k none ${small} && exec "$@"`;
+  const port = await findFreePort();
+  const relay = await startRelay(
+    { SESSIONS_FILE: join(small, 'sessions.db'), START_BURST: '100000', MAX_SESSIONS: '100000' },
+    {
+      port,
+      command: [
+        'unshare',
+        '--map-root-user',
+        '--mount',
+        'sh',
+        '-c',
+        mounted,
+        'sh',
+        process.execPath,
+        MAIN,
+      ],
+    },
+  );
+  relays.push(relay);
+  const { session } = await start(relay);
+  const filler = `/proc/${relay.pid}/root${small}/filler`;
+  writeFileSync(filler, '');
+  // Whatever is left.
+  expect(() => appendFileSync(filler, Buffer.alloc(1 << 20))).toThrow('ENOSPC');
+  await pollUntil('starts are refused', async () => {
+    return (await relay.ask('/auth/start', startRequest())).status === 503;
+  });
+  const ready = await relay.ask('/ready');
+  expect(ready.status).toBe(503);
+  expect(await ready.text()).toContain('SESSIONS_FILE cannot be written: the disk is full');
+  expect((await pollOnce(relay, session)).status).toBe(204);
+  rmSync(filler);
+  await pollUntil('it is ready', async () => (await relay.ask('/ready')).status === 200);
+  expect((await relay.ask('/auth/start', startRequest())).status).toBe(200);
+  expect(relay.events('store_refuses')).toMatchObject([{ reason: 'SQLITE_FULL' }]);
+  expect(relay.events('store_accepts')).toHaveLength(1);
+});
