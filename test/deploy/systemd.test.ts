@@ -14,6 +14,8 @@ const UNIT = '/etc/systemd/system/sign-in-relay.service';
 const shared = mkdtempSync(join(tmpdir(), 'sign-in-relay-systemd-'));
 const readPage = (name: string) => readFileSync(join(ROOT, 'docs', name), 'utf8');
 
+const SIGN_INS = 50;
+
 /** What the commands printed, by their names. */
 let outputs: ReadonlyMap<string, string>;
 
@@ -42,6 +44,7 @@ beforeAll(async () => {
     settings=/etc/sign-in-relay/environment
     sed -i 's,^#OAUTH_BASE_URL=.*,OAUTH_BASE_URL=http://127.0.0.1:8080,; s,^#MAL_CLIENT_ID=.*,MAL_CLIENT_ID=mine,; s,^#\\(MAL_CLIENT_SECRET\\),\\1,' $settings
     echo POLL_SECONDS=1 >> $settings
+    echo START_BURST=100 >> $settings
     echo ${plantSecret('a-secret-of-the-unit')} > /etc/sign-in-relay/secrets/mal
     systemctl enable --now sign-in-relay 2> /dev/null
     untilReady
@@ -52,10 +55,20 @@ beforeAll(async () => {
     systemctl kill --signal=KILL sign-in-relay
     until [ "$(status)" = '1 active' ]; do sleep 0.1; done
     untilReady
+    begin sign-ins
+    relay=http://127.0.0.1:8080
+    for each in $(seq ${SIGN_INS}); do
+      curl --silent --data '{"service":"mal"}' $relay/auth/start | sed 's/.*"session":"//; s/".*//' >> sessions
+    done
     begin upgrade
     install -m 755 sign-in-relay /usr/local/bin/
     systemctl restart sign-in-relay && status
     untilReady
+    begin polled
+    for each in $(cat sessions); do
+      curl --silent --output /dev/null --write-out '%{http_code}\n' "$relay/auth/result?session=$each&wait=0"
+    done
+    rm sessions
     begin journal
     journalctl --unit=sign-in-relay --output=cat --no-pager
     begin misconfigured
@@ -105,6 +118,10 @@ test('a relay that was killed is started again; one is replaced and restarted af
     '"event":"stopped',
     '"event":"listening',
   ]);
+});
+
+test('every sign-in in progress survives the upgrade: the unit has a sessions file', () => {
+  expect(outputs.get('polled')).toBe('204\n'.repeat(SIGN_INS));
 });
 
 test('a relay whose setting is wrong is not started again', () => {
