@@ -58,7 +58,7 @@ beforeAll(async () => {
     begin sign-ins
     relay=http://127.0.0.1:8080
     for each in $(seq ${SIGN_INS}); do
-      curl --silent --data '{"service":"mal"}' $relay/auth/start | sed 's/.*"session":"//; s/".*//' >> sessions
+      curl --silent --data '{"service":"mal"}' $relay/auth/start | sed 's/.*"session":"//; s/".*//' >> sessions; echo >> sessions
     done
     begin upgrade
     install -m 755 sign-in-relay /usr/local/bin/
