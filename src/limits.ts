@@ -134,9 +134,7 @@ export const REDIS_WAIT_MS = 60 * SECOND_MS;
 export const STORE_RETRY_MAX_MS = 2 * SECOND_MS;
 
 /**
- * How long the store remembers who made a claim or used a code, and how long the relay
- * tries to undo one whose outcome it does not know. A shorter pause of a relay, or a
- * shorter outage of the store, loses nothing. docs/scaling.md "What it costs" has the
- * memory that this takes.
+ * How long the store remembers which claim got a result, so that the relay whose reply was lost
+ * can repeat it, also after a pause. docs/scaling.md "What it costs" has the memory that this takes.
  */
-export const STORE_UNDO_MS = 20 * SECOND_MS;
+export const CLAIM_REPEAT_MS = 20 * SECOND_MS;

@@ -115,7 +115,7 @@ export class Polls {
       if (signal.aborted) return PENDING;
       const noticeBefore = poll.notice;
       poll.wasOpened = false;
-      const claiming = known ?? claim(this.#store, pollSecret, signal);
+      const claiming = known ?? claim(this.#store, pollSecret);
       known = undefined;
       const found = claiming instanceof Promise ? await claiming : claiming;
       if (found?.state === 'claimed') return found;
@@ -278,12 +278,8 @@ class CountedPolls {
 }
 
 /** Undefined: the store refused or did not reply. The poll keeps waiting, because a device treats any error as final. */
-function claim(
-  store: SessionStore,
-  pollSecret: string,
-  signal: AbortSignal,
-): Awaitable<Claim | undefined> {
-  const claiming = store.claim(pollSecret, signal);
+function claim(store: SessionStore, pollSecret: string): Awaitable<Claim | undefined> {
+  const claiming = store.claim(pollSecret);
   return claiming instanceof Promise ? claiming.catch(ignoreUnavailable) : claiming;
 }
 
@@ -308,7 +304,7 @@ async function claimNow(
   signal: AbortSignal,
   wantsProgress: boolean,
 ): Promise<PollOutcome> {
-  const found = await claim(store, pollSecret, signal);
+  const found = await claim(store, pollSecret);
   if (found !== undefined && found.state !== 'pending') return found;
   return wantsProgress && found !== undefined && (await takeOpenedNotice(store, pollSecret, signal))
     ? OPENED

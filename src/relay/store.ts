@@ -63,7 +63,6 @@ export interface PendingClaim {
   /**
    * How long until the session changes by itself: it has expired, or its lease has run out. A
    * shared store may say less, because it notifies nobody of a lease that another instance takes.
-   * Infinity for a claim that was undone.
    */
   readonly endsInMs: number;
 }
@@ -168,12 +167,9 @@ export interface SessionStore {
    * Atomic: completed -> delivered, which removes the session. Of any number of
    * callers one gets the result, the others 'gone'. With `repeatMs` the session
    * stays for so long, and with `keepsErrors` an error stays as long as the
-   * session lives: each caller until then gets the result. A claim whose `signal`
-   * fires before the store has answered is undone and returns 'pending': its
-   * device has disconnected. While another claim may still be undone, it is unknown
-   * whether this one is 'pending' or 'gone': it throws StoreUnavailable.
+   * session lives: each caller until then gets the result.
    */
-  claim(pollSecret: string, signal?: AbortSignal): Awaitable<Claim>;
+  claim(pollSecret: string): Awaitable<Claim>;
 
   /** Atomic: removes a session that was delivered. Claims nothing. */
   acknowledge(pollSecret: string): Awaitable<Acknowledgement>;
@@ -207,7 +203,7 @@ export interface SessionStore {
   /** Whether only this process has tokens that no device has claimed yet. */
   hasUndelivered(): boolean;
 
-  /** Resolves once no change is in progress, including undos that run after a verb has returned. */
+  /** Resolves once no change is in progress. */
   settled(): Awaitable<void>;
 
   /** Replaces the current observer. */

@@ -85,7 +85,7 @@ function createTestStore(store: SessionStore) {
     },
     complete: async ({ service = 'mal', browserState }: Of, result: SessionResult = TOKENS) =>
       store.complete(service, browserState, result),
-    claim: async (pollSecret: string, signal?: AbortSignal) => store.claim(pollSecret, signal),
+    claim: async (pollSecret: string) => store.claim(pollSecret),
     acknowledge: async (pollSecret: string) => store.acknowledge(pollSecret),
     takeOpenedNotice: async (pollSecret: string) => store.takeOpenedNotice(pollSecret),
     cancel: async (pollSecret: string) => store.cancel(pollSecret),

@@ -221,11 +221,6 @@ export class Run {
       this.#restarts[relay] += 1;
     }
     await world.restart(index);
-    // For 20 s nobody knows whether the killed relay still undoes a delivery, so another poll gets
-    // a 204 or a 410 (test/redis/lost-answers.test.ts).
-    if (world.restarted === 'one') {
-      this.#devices = this.#devices.filter(({ model }) => model.state !== 'gone');
-    }
     if (!world.storeSurvives) this.#model.forgetAll();
   }
 

@@ -3,7 +3,7 @@ import type { SessionStore } from '../../src/relay/store.ts';
 import { StoreUnavailable, type Verb } from '../kit/service.ts';
 import type { Command } from './commands.ts';
 
-/** A reply of these may be lost. A store itself repeats or undoes a lease or a claim (test/redis/lost-answers.test.ts). */
+/** A reply of these may be lost. A store itself repeats a lease or a claim (test/redis/lost-answers.test.ts). */
 const LOSABLE: ReadonlySet<Verb> = new Set([
   ...(['register', 'authorize', 'fail', 'complete'] as const),
   ...(['acknowledge', 'takeOpenedNotice', 'cancel'] as const),

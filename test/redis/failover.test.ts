@@ -97,7 +97,7 @@ test('an operator replaces the primary of Sentinels: every parked poll is answer
   expect(answers.map(({ status }) => status)).toEqual([204, 204]);
 });
 
-test('a claim that no replica has is undone by a failover: the same device may get its tokens again, once, and no other device', async () => {
+test('a claim that no replica has is forgotten by a failover: the same device may get its tokens again, once, and no other device', async () => {
   await using group = await startRedisSentinel({ failsOver: true });
   const { store, close } = await openTestRedis(group.url);
   const { pollSecret } = await registerCompleted(store);

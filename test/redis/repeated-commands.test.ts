@@ -13,8 +13,6 @@ import {
   test,
 } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import type { Awaitable } from '../../src/relay/store.ts';
 import { SCRIPTS, type Script } from '../../src/stores/redis/scripts.ts';
 import { ACK_MS, STORE_PATIENCE_MS } from '../kit/limits.ts';
@@ -191,16 +189,6 @@ describe('the repetitions are refused', () => {
     expect(await failure).toBeInstanceOf(StoreUnavailable);
     await allow();
   }
-  /** The connection is cut before Redis has received what is asked. It may still come, so it is undone again and again for a while. */
-  async function refuseBefore(script: Script, ask: () => Awaitable<unknown>): Promise<Buffer> {
-    const asked = proxy.stallFrom(script.sha1, 'requests');
-    const failure = failureOf(Promise.resolve(ask()));
-    const request = await asked;
-    await cutAndRefuse();
-    expect(await failure).toBeInstanceOf(StoreUnavailable);
-    await allow();
-    return request;
-  }
   async function cutAndRefuse(): Promise<void> {
     await redis.cli('ACL', 'SETUSER', 'default', '-evalsha');
     proxy.cutAll();
@@ -210,50 +198,6 @@ describe('the repetitions are refused', () => {
     await untilSessionIs(redis, state);
     return true;
   };
-
-  test('claim: it is undone, and the next poll gets the tokens', async () => {
-    const pollSecret = await completeOne();
-    await refuseAfter(SCRIPTS.claim, () => cutOff.claim(pollSecret), untilState('d'));
-    await untilSessionIs(redis, 'c');
-    expect(await other.claim(pollSecret)).toEqual(CLAIMED);
-  });
-
-  test('claim that Redis has not executed: undoing it leaves the claim of another poll as it is', async () => {
-    const pollSecret = await completeOne();
-    await refuseBefore(SCRIPTS.claim, () => cutOff.claim(pollSecret));
-    expect(await other.claim(pollSecret)).toEqual(CLAIMED);
-    await behind.stores.sessions.settled();
-    expect(await other.claim(pollSecret)).toEqual(GONE);
-  });
-
-  test('claim that reaches Redis only after it was undone: it is undone again', async () => {
-    const pollSecret = await completeOne();
-    const late = await refuseBefore(SCRIPTS.claim, () => cutOff.claim(pollSecret));
-    await proxy.stallFrom(SCRIPTS.undoClaim.sha1, 'replies');
-    const redisItself = connect(redis.port, '127.0.0.1');
-    redisItself.write(late);
-    await Promise.all([once(redisItself, 'data'), untilSessionIs(redis, 'd')]);
-    redisItself.destroy();
-    proxy.stall(false);
-    await behind.stores.sessions.settled();
-    expect(await other.claim(pollSecret)).toEqual(CLAIMED);
-  });
-
-  test('lease: it is undone, and a reload leases again', async () => {
-    await redis.cli('FLUSHALL');
-    const session = await register(other);
-    await refuseAfter(SCRIPTS.lease, () => cutOff.lease(session), untilState('x'));
-    await untilSessionIs(redis, 'p');
-    expect(await other.lease(session)).toBeDefined();
-  });
-
-  test('lease that Redis has not executed: undoing it leaves the lease of another instance as it is', async () => {
-    const session = await register(other);
-    await refuseBefore(SCRIPTS.lease, () => cutOff.lease(session));
-    expect(await other.lease(session)).toBeDefined();
-    await behind.stores.sessions.settled();
-    expect(await cutOff.lease(session)).toBeUndefined();
-  });
 
   test('fail: the device gets the error all the same', async () => {
     await redis.cli('FLUSHALL');

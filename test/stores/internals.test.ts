@@ -9,7 +9,7 @@ import { createStoreClock, type RedisCommands } from '../../src/stores/redis/com
 import type { RedisClient } from '../../src/stores/redis/connect.ts';
 import { reasonOf, remedyFor } from '../../src/stores/redis/failures.ts';
 import { createStoreHealth } from '../../src/stores/redis/health.ts';
-import { createLocalPolls, createOpenClaims } from '../../src/stores/redis/local-polls.ts';
+import { createLocalPolls } from '../../src/stores/redis/local-polls.ts';
 import {
   createOwnLeases,
   MAX_OWN_LEASES,
@@ -304,7 +304,6 @@ describe('the connection that listens for completions', () => {
       commands: { within, probeClock: async () => {} } as RedisCommands,
       clock,
       localPolls,
-      openClaims: createOpenClaims({ instance: 'instance', send: () => {}, clock }),
       messages: { mayBeMissing: false },
       channel: 'instance',
       health: { failed: () => {}, lost: () => {}, received: () => {} },

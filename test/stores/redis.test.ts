@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { slotOf } from '../../src/stores/redis/topology.ts';
 import { start, startWithCode } from '../kit/device.ts';
-import { ACK_MS, EXCHANGE_LEASE_MS, REFRESH_RESULT_MS, STORE_UNDO_MS } from '../kit/limits.ts';
+import { ACK_MS, CLAIM_REPEAT_MS, EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
 import { rulesFor } from '../kit/redis/acl.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
@@ -23,7 +23,6 @@ import {
   registerCompleted,
 } from '../kit/stores.ts';
 import { textOf } from '../kit/user.ts';
-import { pollUntil } from '../kit/wait.ts';
 import { runStoreSuite } from './suite.ts';
 
 setDefaultTimeout(30_000);
@@ -46,7 +45,7 @@ setDefaultCACertificates([...trusted, authority]);
 afterAll(() => setDefaultCACertificates(trusted));
 
 function runRedisSuite(name: string, url: string): void {
-  runStoreSuite(name, (options) => openTestRedis(url, options), { isRemote: true });
+  runStoreSuite(name, (options) => openTestRedis(url, options));
 }
 
 runRedisSuite('Redis', redis.url);
@@ -235,22 +234,6 @@ describe('in a Cluster', () => {
   });
 });
 
-test('a claim that was undone can be delivered as long as its session is alive', async () => {
-  const prefix = 'undone:';
-  const { store, close } = await openTestRedis(redis.url, { prefix, usesOwnTime: true });
-  const { pollSecret } = await registerCompleted(store);
-  const device = new AbortController();
-  const claim = store.claim(pollSecret, device.signal);
-  device.abort();
-  expect(await claim).toEqual(PENDING);
-  const notified = store.untilNotified(pollSecret);
-  await Promise.race([notified, pollUntil('it is undone', () => isDelivered(prefix, false))]);
-  for (const key of await redis.keys(`${prefix}*`)) {
-    expect(Number(await redis.cli('PTTL', key))).toBeGreaterThan(LIFETIME_MS);
-  }
-  close();
-});
-
 test('Redis itself removes a session and its poll secret soon after the delivery', async () => {
   const prefix = 'delivered:';
   const { store, close } = await openTestRedis(redis.url, { prefix, usesOwnTime: true });
@@ -258,12 +241,7 @@ test('Redis itself removes a session and its poll secret soon after the delivery
   expect((await store.claim(pollSecret)).state).toBe('claimed');
   for (const kind of ['session', 'poll']) {
     const [key = ''] = await redis.keys(`${prefix}${kind}:*`);
-    expect(Number(await redis.cli('PTTL', key))).toBeWithin(1, STORE_UNDO_MS + 1);
+    expect(Number(await redis.cli('PTTL', key))).toBeWithin(1, CLAIM_REPEAT_MS + 1);
   }
   close();
 });
-
-async function isDelivered(prefix: string, expected: boolean): Promise<boolean> {
-  const [key = ''] = await redis.keys(`${prefix}session:*`);
-  return ((await redis.cli('HGET', key, 's')) === 'd') === expected;
-}

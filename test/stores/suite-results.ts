@@ -9,12 +9,10 @@ import {
   type NewSession,
   NOW,
   newSession,
-  PENDING,
   register,
   registerCompleted,
   type SessionOutcome,
   type SessionResult,
-  type TestStore,
   type TestStores,
   TOKENS,
   tryRegister,
@@ -325,79 +323,5 @@ export function testRepeats(open: OpenStores): void {
     const { pollSecret } = await registerCompleted(store, { repeatMs: 1_000 });
     const claims = await Promise.all(Array.from({ length: 10 }, () => store.claim(pollSecret)));
     expect(claims).toEqual(Array.from({ length: 10 }, () => CLAIMED));
-  });
-}
-
-/** Claims whose device leaves before the store has answered. A store in memory answers at once. */
-export function testUndoneClaims(open: OpenStores): void {
-  /** The store has been asked, and cannot have answered yet. */
-  async function claimAndLeave(store: TestStore, { pollSecret }: NewSession): Promise<void> {
-    const device = new AbortController();
-    const claim = store.claim(pollSecret, device.signal);
-    device.abort();
-    expect(await claim).toEqual(PENDING);
-  }
-
-  /** Completed while a poll waited: undoing a claim notifies it once more. */
-  async function registerAwaited(store: TestStore, overrides: Partial<NewSession> = {}) {
-    const session = await register(store, overrides);
-    const notified = store.untilNotified(session.pollSecret);
-    expect(await store.claim(session.pollSecret)).toEqual(PENDING);
-    await store.lease(session);
-    await store.complete(session);
-    await notified;
-    return session;
-  }
-
-  test('the session is as it was: as live, for as long, and its waiters are notified', async () => {
-    const { store, time } = await open({ maxSessions: 1 });
-    const session = await registerAwaited(store);
-    const notified = store.untilNotified(session.pollSecret);
-    await claimAndLeave(store, session);
-    await notified;
-    expect(await tryRegister(store)).toBe('busy');
-    time.advance(LIFETIME_MS);
-    expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
-    expect(await store.claim(session.pollSecret)).toEqual(GONE);
-    expect(await tryRegister(store)).toBe('registered');
-  });
-
-  test('the time of a result that is kept starts when a device has received it', async () => {
-    const { store, time } = await open({ maxSessions: 1 });
-    const session = await registerAwaited(store, { repeatMs: ACK_MS });
-    const notified = store.untilNotified(session.pollSecret);
-    await claimAndLeave(store, session);
-    await notified;
-    time.advance(ACK_MS + 1);
-    expect(await tryRegister(store)).toBe('busy');
-    expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
-    time.advance(ACK_MS);
-    expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
-    time.advance(1);
-    expect(await store.claim(session.pollSecret)).toEqual(GONE);
-  });
-
-  test.each([undefined, ACK_MS])(
-    'another poll at the same time gets the result (repeatMs %p)',
-    async (repeatMs) => {
-      const { store, time } = await open();
-      const session = await registerCompleted(store, { repeatMs });
-      const left = claimAndLeave(store, session);
-      expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
-      await left;
-      if (repeatMs !== undefined) {
-        time.advance(repeatMs);
-        expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
-        time.advance(1);
-      }
-      expect(await store.claim(session.pollSecret)).toEqual(GONE);
-    },
-  );
-
-  test('of many devices that leave at once none keeps it', async () => {
-    const { store } = await open();
-    const session = await registerCompleted(store);
-    await Promise.all(Array.from({ length: 10 }, () => claimAndLeave(store, session)));
-    expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
   });
 }

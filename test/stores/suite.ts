@@ -12,7 +12,6 @@ import {
   testChallenges,
   testOutcomes,
   testRepeats,
-  testUndoneClaims,
   testUserCodes,
 } from './suite-results.ts';
 import { testContract, testExpiry, testRaces } from './suite-sessions.ts';
@@ -23,16 +22,7 @@ export type OpenStores = (options?: {
   readonly startPolicy?: RateLimitPolicy;
 }) => Promise<TestStores>;
 
-export interface StoreSuiteOptions {
-  /** The store is in another process, so a device may leave before it has answered. */
-  readonly isRemote?: boolean;
-}
-
-export function runStoreSuite(
-  name: string,
-  openStores: OpenStores,
-  { isRemote = false }: StoreSuiteOptions = {},
-): void {
+export function runStoreSuite(name: string, openStores: OpenStores): void {
   const opened: TestStores[] = [];
   const open: OpenStores = async (options) => {
     const stores = await openStores(options);
@@ -51,7 +41,6 @@ export function runStoreSuite(
     describe('outcomes:', () => testOutcomes(open));
     describe('acknowledgements:', () => testAcknowledgements(open));
     describe('repeated results:', () => testRepeats(open));
-    if (isRemote) describe('undone claims:', () => testUndoneClaims(open));
     describe('progress:', () => testProgress(open));
     describe('cancellations:', () => testCancellations(open));
     describe('observer:', () => testObserver(open));

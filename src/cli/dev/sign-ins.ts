@@ -167,9 +167,9 @@ export function createSignIns(tell: Tell) {
           }
           return isStored;
         },
-        async claim(pollSecret, signal) {
+        async claim(pollSecret) {
           const signIn = byPollSecret.get(pollSecret);
-          const claim = await store.claim(pollSecret, signal);
+          const claim = await store.claim(pollSecret);
           if (claim.state !== 'claimed' || signIn === undefined) return claim;
           const current = context.getStore();
           const hasTokens = !('error' in claim.result);

@@ -3,26 +3,17 @@
  * the callback and its result.
  */
 import { EXCHANGE_LEASE_MS } from '../../limits.ts';
-import type { RandomBytes } from '../../relay/secrets.ts';
 import { outcomeOfResult } from '../../relay/session.ts';
-import type { ObserverSlot, SessionStore } from '../../relay/store.ts';
+import type { SessionStore } from '../../relay/store.ts';
 import { browserStateOf, exchangeParametersOf, nameOf, sealResult } from '../sealed-session.ts';
 import { type Derived, deriveFromBrowserState, deriveFromUserCode } from '../sealing.ts';
-import { createCallId, type RedisCommands } from './commands.ts';
-import type { LocalPolls } from './local-polls.ts';
+import { createCallId } from './commands.ts';
 import type { OwnLeases, SealedResult } from './own-leases.ts';
-import { foundOf, type RedisKeys } from './records.ts';
+import { foundOf, type VerbParts } from './records.ts';
 import { SCRIPTS, STATE } from './scripts.ts';
 
-export interface BrowserVerbsOptions {
-  readonly commands: RedisCommands;
-  readonly keys: RedisKeys;
-  readonly randomBytes: RandomBytes;
-  /** The name of this process's channel. */
-  readonly instance: string;
+export interface BrowserVerbsOptions extends VerbParts {
   readonly ownLeases: OwnLeases;
-  readonly localPolls: LocalPolls;
-  readonly observer: ObserverSlot;
 }
 
 export type BrowserVerbs = Pick<
@@ -72,7 +63,7 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
 
     /**
      * Repeated for a while under one id. If it is unknown after that, the code is not
-     * exchanged and the lease is undone, so that the user can reload the page.
+     * exchanged: either the user can reload the page, or the lease runs out, and the device learns it.
      * A failover may lose a lease, and a completion: a process that remembers its
      * lease takes no second one, and stores the result once more.
      */
@@ -90,11 +81,7 @@ export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
         return undefined;
       }
       const id = createCallId(randomBytes);
-      function onUnknown(): void {
-        const undoOnce = () => run(SCRIPTS.undoLease, [recordKey], [service, id]);
-        void commands.undo(undoOnce, { isUnknown: true });
-      }
-      const reply = await commands.repeat({ insist: false, onUnknown }, () =>
+      const reply = await commands.repeat({ insist: false }, () =>
         run(SCRIPTS.lease, [recordKey, outcomeKey], [service, EXCHANGE_LEASE_MS, id]),
       );
       if (!Array.isArray(reply)) return undefined;

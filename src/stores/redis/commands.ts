@@ -1,15 +1,13 @@
 /**
  * Commands with a deadline, because the client would wait for a reply for ever. Commands
- * without a reply are repeated or undone. Each is valid until a time on the store's clock.
+ * without a reply are repeated. Each is valid until a time on the store's clock.
  */
 import { Buffer } from 'node:buffer';
 import {
   EXCHANGE_LEASE_MS,
   STORE_DEADLINE_MS,
   STORE_LATEST_MS,
-  STORE_RETRY_MAX_MS,
   STORE_RETRY_MS,
-  STORE_UNDO_MS,
 } from '../../limits.ts';
 import type { Monitor } from '../../monitor.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
@@ -39,30 +37,15 @@ export interface RedisCommands {
    * effect once, with the same reply each time. Time in which the process was paused does not
    * count.
    */
-  repeat<T>(options: RepeatOptions, attempt: Attempt<T>): Promise<T>;
-  /**
-   * Undoes an attempt: repeats `undoOnce` in the background until the store has replied. With
-   * `isUnknown` also until no attempt can be executed any more. Resolves then, or after
-   * STORE_UNDO_MS. Never rejects.
-   */
-  undo(undoOnce: () => Promise<unknown>, options: { isUnknown: boolean }): Promise<void>;
-  /** Resolves once no script is in progress, repeated or undone. */
+  repeat<T>(options: RepeatOptions, attempt: () => Promise<T>): Promise<T>;
+  /** Resolves once no script is in progress or repeated. */
   settled(): Promise<void>;
-  /** `settled` waits for this work too: several commands that must all be sent. */
-  track<T>(work: Promise<T>): Promise<T>;
   /** Reads the store's clock. */
   probeClock(): Promise<void>;
-  /** Stops pending undos. */
-  close(): void;
 }
-
-/** `isUnknown`: an attempt before this one may have been executed, or may still be. */
-type Attempt<T> = (isUnknown: boolean) => Promise<T>;
 
 interface RepeatOptions {
   readonly insist: boolean;
-  /** Called when it gives up without knowing whether an attempt was executed. */
-  readonly onUnknown?: () => void;
 }
 
 export interface RedisCommandsOptions {
@@ -83,7 +66,6 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
   const validUntil = testClock?.now ?? storeClock.deadline;
   let inProgress = 0;
   let onSettled: (() => void)[] = [];
-  let isClosed = false;
 
   async function run(script: Script, keys: string[], args: (string | number)[]): Promise<unknown> {
     const command = ['EVALSHA', script.sha1, String(keys.length), ...keys, String(validUntil())];
@@ -152,15 +134,10 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
     run,
     get: (key) => within(client.get(key)),
     within,
-    track,
     repeat: (how, attempt) => track(repeat(clock, how, attempt)),
-    undo: (undoOnce, { isUnknown }) => track(undo(clock, () => isClosed, undoOnce, isUnknown)),
     probeClock: storeClock.probe,
     async settled() {
       while (inProgress > 0) await new Promise<void>((resolve) => void onSettled.push(resolve));
-    },
-    close() {
-      isClosed = true;
     },
   };
 }
@@ -171,22 +148,19 @@ export const createCallId = (randomBytes: RandomBytes) =>
 
 async function repeat<T>(
   clock: Clock,
-  { insist, onUnknown }: RepeatOptions,
-  attempt: Attempt<T>,
+  { insist }: RepeatOptions,
+  attempt: () => Promise<T>,
 ): Promise<T> {
   let leftMs = insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
   let isUnknown = false;
   for (;;) {
     const startedAtMs = clock.now();
     try {
-      return await attempt(isUnknown);
+      return await attempt();
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       isUnknown ||= !isRefusal(error.cause);
-      if (leftMs <= 0 || !(insist || isUnknown || isTooLate(error.cause))) {
-        if (isUnknown) onUnknown?.();
-        throw error;
-      }
+      if (leftMs <= 0 || !(insist || isUnknown || isTooLate(error.cause))) throw error;
       await pause(clock, STORE_RETRY_MS);
     }
     // A turn that took longer was a pause of the process, which does not count.
@@ -194,31 +168,8 @@ async function repeat<T>(
   }
 }
 
-async function undo(
-  clock: Clock,
-  isClosed: () => boolean,
-  undoOnce: () => Promise<unknown>,
-  isUnknown: boolean,
-): Promise<void> {
-  const startedAtMs = clock.now();
-  // An attempt that is still on its way is not executed after this.
-  const settledAtMs = startedAtMs + (isUnknown ? STORE_DEADLINE_MS : 0);
-  for (let pauseMs = STORE_RETRY_MS; !isClosed(); pauseMs = longer(pauseMs)) {
-    const askedAtMs = clock.now();
-    const isAnswered = await undoOnce().then(
-      () => true,
-      () => false,
-    );
-    if (isAnswered && askedAtMs >= settledAtMs) return;
-    if (askedAtMs > startedAtMs + STORE_UNDO_MS) return;
-    await pause(clock, pauseMs);
-  }
-}
-
 /** It came too late and was not executed. */
 const isTooLate = (error: unknown) => isAnswer(error) && reasonOf(error) === TOO_LATE;
-
-const longer = (pauseMs: number) => Math.min(2 * pauseMs, STORE_RETRY_MAX_MS);
 
 /** Undefined means that there was no reply. */
 function unavailable(error: unknown): StoreUnavailable {

@@ -1,33 +1,17 @@
-/**
- * Live sessions, in an index by when they expire: a start adds one unless there are too
- * many, and a sweep removes those that have expired.
- */
-import type { RandomBytes } from '../../relay/secrets.ts';
-import type { ExpiredSession, ObserverSlot, SessionStore } from '../../relay/store.ts';
+import type { ExpiredSession, SessionStore } from '../../relay/store.ts';
 import type { RedisCommands } from './commands.ts';
-import type { LocalPolls } from './local-polls.ts';
-import { expiredOf, type RedisKeys, recordOf } from './records.ts';
+import { expiredOf, recordOf, type VerbParts } from './records.ts';
 import { SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
 
 /** One sweep runs this many at most, for 10,000 sessions. */
 const MAX_SWEEP_SCRIPTS = 40;
 
-export interface LiveSessionsOptions {
-  readonly commands: RedisCommands;
-  readonly keys: RedisKeys;
-  readonly randomBytes: RandomBytes;
-  /** The name of this process's channel. */
-  readonly instance: string;
-  readonly maxSessions: number;
-  readonly localPolls: LocalPolls;
-  readonly observer: ObserverSlot;
-}
-
 export type LiveSessions = Pick<SessionStore, 'register' | 'countLive' | 'sweep'>;
 
-export function createLiveSessions(options: LiveSessionsOptions): LiveSessions {
-  const { commands, keys, randomBytes, instance } = options;
-  const { maxSessions, localPolls, observer } = options;
+export function createLiveSessions(
+  { commands, keys, randomBytes, instance, localPolls, observer }: VerbParts,
+  maxSessions: number,
+): LiveSessions {
   const { run } = commands;
 
   return {

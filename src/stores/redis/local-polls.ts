@@ -1,12 +1,11 @@
 /**
  * What this process knows about the sessions whose devices poll here, without querying the
- * store: their waiters, the session of a poll secret, whether it is still pending, and which
- * claims may still be undone.
+ * store: their waiters, the session of a poll secret, and whether it is still pending.
  */
 
 import { EXCHANGE_LEASE_MS } from '../../limits.ts';
 import type { Waiter } from '../../relay/store.ts';
-import { type Clock, createDeadlineQueue, type Deadline } from '../../relay/time.ts';
+import type { Clock } from '../../relay/time.ts';
 import { createWaiters } from '../waiters.ts';
 
 /**
@@ -42,7 +41,7 @@ export interface LocalPolls {
   /** If the session is known to be pending: the milliseconds until the waiter looks again. */
   addWaiter(pollId: string, waiter: Waiter): number | undefined;
   removeWaiter(waiter: Waiter): void;
-  /** The session has a result, was cancelled, or its claim was undone. A claim sent before this proves nothing. */
+  /** The session has a result or was cancelled. A claim sent before this proves nothing. */
   changed(pollId: string): void;
   opened(pollId: string): void;
   /** Messages may have been missed: removes every session, and notifies every waiter. */
@@ -98,102 +97,6 @@ export function createLocalPolls(clock: Clock): LocalPolls {
       recent.clear();
       older.clear();
       waiters.notifyAll();
-    },
-  };
-}
-
-/** How long a poll waits for the outcome of another poll's claim before it claims again. */
-const CLAIM_DECISION_MS = 1_000;
-
-/**
- * A claim is open from when it is sent until its relay knows that a device has the result, or
- * that the claim was undone. Other polls must not get a 410 before that, so they ask the relay
- * of the claim.
- */
-export interface OpenClaims {
-  open(claim: string): void;
-  close(claim: string): void;
-  /**
-   * For a claim of any instance. Returns false if its relay does not answer within
-   * CLAIM_DECISION_MS. If the claim still has the session after this, the result was
-   * delivered.
-   */
-  untilClosed(claim: string): Promise<boolean>;
-  /** Takes a message of another instance. Returns false for any other message. */
-  receive(message: string): boolean;
-}
-
-export interface OpenClaimsOptions {
-  readonly instance: string;
-  /** Sends a message to an instance, which may be lost. */
-  readonly send: (instance: string, message: string) => void;
-  readonly clock: Clock;
-}
-
-const ASKED = 'open?';
-const CLOSED = 'closed';
-
-/** A claim is `<instance>.<random>.`. */
-export function createOpenClaims({ instance, send, clock }: OpenClaimsOptions): OpenClaims {
-  const open = new Set<string>();
-  const listeners = new Map<string, Set<() => void>>();
-  const deadlines = createDeadlineQueue(clock, CLAIM_DECISION_MS);
-
-  function listen(claim: string, listener: () => void): void {
-    const others = listeners.get(claim) ?? new Set();
-    listeners.set(claim, others.add(listener));
-  }
-
-  function stopListening(claim: string, listener: () => void): void {
-    const others = listeners.get(claim);
-    others?.delete(listener);
-    if (others?.size === 0) listeners.delete(claim);
-  }
-
-  function notifyClosed(claim: string): void {
-    const notified = listeners.get(claim);
-    listeners.delete(claim);
-    for (const listener of notified ?? []) listener();
-  }
-
-  function answer(claim: string, asker: string): void {
-    const reply = () => send(asker, `${CLOSED} ${claim}`);
-    if (open.has(claim)) listen(claim, reply);
-    else reply();
-  }
-
-  return {
-    open: (claim) => void open.add(claim),
-    close(claim) {
-      open.delete(claim);
-      notifyClosed(claim);
-    },
-    async untilClosed(claim) {
-      const [holder = ''] = claim.split('.');
-      if (holder === instance && !open.has(claim)) return true;
-      return new Promise((resolve) => {
-        const deadline: Deadline = {
-          dueAtMs: 0,
-          onDue() {
-            stopListening(claim, listener);
-            resolve(false);
-          },
-        };
-        const listener = () => {
-          deadlines.cancel(deadline);
-          resolve(true);
-        };
-        deadlines.add(deadline);
-        listen(claim, listener);
-        if (holder !== instance) send(holder, `${ASKED} ${claim} ${instance}`);
-      });
-    },
-    receive(message) {
-      const [kind, claim = '', asker = ''] = message.split(' ');
-      if (kind === ASKED) answer(claim, asker);
-      else if (kind === CLOSED) notifyClosed(claim);
-      else return false;
-      return true;
     },
   };
 }

@@ -15,7 +15,7 @@ import {
 } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import { createBrowserVerbs } from './browser.ts';
-import { createRedisCommands, type RedisCommands } from './commands.ts';
+import { createRedisCommands } from './commands.ts';
 import { connectRedis } from './connect.ts';
 import { createDeviceVerbs } from './device.ts';
 import {
@@ -26,17 +26,12 @@ import {
 } from './failures.ts';
 import { createStoreHealth, type HealthEvent } from './health.ts';
 import { createLiveSessions } from './live-sessions.ts';
-import {
-  createLocalPolls,
-  createOpenClaims,
-  type LocalPolls,
-  type OpenClaims,
-} from './local-polls.ts';
+import { createLocalPolls } from './local-polls.ts';
 import { createOwnLeases } from './own-leases.ts';
 import type { PrimaryEvent } from './primaries.ts';
 import { listen } from './pub-sub.ts';
 import { createRedisRateLimiter } from './rate-limits.ts';
-import { createRedisKeys, type RedisKeys } from './records.ts';
+import { createRedisKeys, type VerbParts } from './records.ts';
 import { createRedisRefreshStore } from './refreshes.ts';
 import { type ReplicationEvent, watchReplication } from './replication.ts';
 import { SCRIPTS } from './scripts.ts';
@@ -187,21 +182,12 @@ async function startStores(
   });
   const problems = describeUnfit(await commands.within(client.describe()));
   const localPolls = createLocalPolls(options.testClock ?? clock);
-  const openClaims = createOpenClaims({
-    instance,
-    send: (to, message) => {
-      // Each command has a deadline.
-      commands.within(client.publish(keys.channelPrefix + to, message)).catch(() => {});
-    },
-    clock,
-  });
   const channel = keys.channelPrefix + instance;
   const stopListening = await listen({
     client,
     commands,
     clock,
     localPolls,
-    openClaims,
     messages,
     channel,
     health,
@@ -213,7 +199,7 @@ async function startStores(
   for (const problem of problems) onEvent({ type: 'store_unfit', problem });
   const stopWatching = watchReplication({ client, commands, clock, onEvent });
   return {
-    sessions: createSessionStore(options, { commands, keys, instance, localPolls, openClaims }),
+    sessions: createSessionStore(options, { commands, keys, instance, localPolls }),
     refreshes: createRedisRefreshStore(commands, keys, randomBytes),
     createRateLimiter: (name, policy) =>
       createRedisRateLimiter({
@@ -227,57 +213,23 @@ async function startStores(
     close() {
       health.close();
       stopWatching();
-      commands.close();
       stopListening();
       client.close();
     },
   };
 }
 
-/** What all verbs use together. */
-interface SessionStoreParts {
-  readonly commands: RedisCommands;
-  readonly keys: RedisKeys;
-  readonly instance: string;
-  readonly localPolls: LocalPolls;
-  readonly openClaims: OpenClaims;
-}
-
 /** Every verb is one script (scripts.ts), and what it stores is sealed (records.ts). */
 function createSessionStore(
   { clock, randomBytes, maxSessions }: RedisOptions,
-  { commands, keys, instance, localPolls, openClaims }: SessionStoreParts,
+  shared: Omit<VerbParts, 'randomBytes' | 'observer'>,
 ): SessionStore {
   const observer: ObserverSlot = { current: NO_OBSERVER };
   const ownLeases = createOwnLeases(clock);
-  const live = createLiveSessions({
-    commands,
-    keys,
-    randomBytes,
-    instance,
-    maxSessions,
-    localPolls,
-    observer,
-  });
-  const browser = createBrowserVerbs({
-    commands,
-    keys,
-    randomBytes,
-    instance,
-    ownLeases,
-    localPolls,
-    observer,
-  });
-  const device = createDeviceVerbs({
-    commands,
-    keys,
-    clock,
-    randomBytes,
-    instance,
-    localPolls,
-    openClaims,
-    observer,
-  });
+  const parts = { ...shared, randomBytes, observer };
+  const live = createLiveSessions(parts, maxSessions);
+  const browser = createBrowserVerbs({ ...parts, ownLeases });
+  const device = createDeviceVerbs(parts);
   return {
     ...browser,
     ...device,
@@ -289,7 +241,7 @@ function createSessionStore(
     },
     // Any other instance can deliver what is in Redis.
     hasUndelivered: () => false,
-    settled: commands.settled,
+    settled: shared.commands.settled,
     observe(next) {
       observer.current = next;
     },

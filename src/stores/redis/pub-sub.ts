@@ -10,7 +10,7 @@ import type { Clock } from '../../relay/time.ts';
 import type { RedisCommands } from './commands.ts';
 import type { RedisClient } from './connect.ts';
 import type { StoreHealth } from './health.ts';
-import type { LocalPolls, OpenClaims } from './local-polls.ts';
+import type { LocalPolls } from './local-polls.ts';
 import { OPENED } from './scripts.ts';
 
 /** How often an instance sends itself a message, to check that it receives messages. */
@@ -30,7 +30,6 @@ export interface SubscriberOptions {
   readonly commands: RedisCommands;
   readonly clock: Clock;
   readonly localPolls: LocalPolls;
-  readonly openClaims: OpenClaims;
   /**
    * Since the last heartbeat a connection failed or was given up, which may have
    * been the subscribing one, or a command, which may have registered a waiter.
@@ -45,7 +44,7 @@ export interface SubscriberOptions {
  * half-open. After a gap every waiter is notified, to claim for itself.
  */
 export async function listen(options: SubscriberOptions): Promise<() => void> {
-  const { client, commands, clock, localPolls, openClaims, messages, channel, health } = options;
+  const { client, commands, clock, localPolls, messages, channel, health } = options;
   let missed = 0;
   let stopped = false;
   let cancel: () => void = () => {};
@@ -53,7 +52,7 @@ export async function listen(options: SubscriberOptions): Promise<() => void> {
   function onMessage(message: string): void {
     if (message === HEARTBEAT) onHeartbeat();
     else if (message.startsWith(OPENED)) localPolls.opened(message.slice(OPENED.length));
-    else if (!openClaims.receive(message)) localPolls.changed(message);
+    else localPolls.changed(message);
   }
 
   function onHeartbeat(): void {

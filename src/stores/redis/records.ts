@@ -1,9 +1,11 @@
 /** The names of all keys, and the record of a session. docs/sealing.md "Records". */
 import { type RandomBytes, signInIdOf } from '../../relay/secrets.ts';
 import type { ExpiredStage, SessionOutcome } from '../../relay/session.ts';
-import type { ExpiredSession, NewSession, SessionInfo } from '../../relay/store.ts';
+import type { ExpiredSession, NewSession, ObserverSlot, SessionInfo } from '../../relay/store.ts';
 import { exchangeParametersOf, nameOf, sealSession } from '../sealed-session.ts';
 import type { Derived } from '../sealing.ts';
+import type { RedisCommands } from './commands.ts';
+import type { LocalPolls } from './local-polls.ts';
 import { FIELD, RECORD_VERSION, STATE } from './scripts.ts';
 
 export interface RedisKeys {
@@ -20,6 +22,17 @@ export interface RedisKeys {
   bucket(limit: string, address: string): string;
   /** The key that the probe writes. */
   readonly probe: string;
+}
+
+/** What the verbs use together. */
+export interface VerbParts {
+  readonly commands: RedisCommands;
+  readonly keys: RedisKeys;
+  readonly randomBytes: RandomBytes;
+  /** The name of this process's channel. */
+  readonly instance: string;
+  readonly localPolls: LocalPolls;
+  readonly observer: ObserverSlot;
 }
 
 /** In a Cluster all keys have one hash tag, so that they are in one slot: that of the prefix, if it has one. */

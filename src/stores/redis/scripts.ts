@@ -7,7 +7,7 @@
  * below: `FIELD.state` in a script becomes the value it has here.
  */
 import { hash } from 'node:crypto';
-import { STORE_UNDO_MS } from '../../limits.ts';
+import { CLAIM_REPEAT_MS } from '../../limits.ts';
 import acknowledge from './scripts/acknowledge.lua' with { type: 'text' };
 import authorize from './scripts/authorize.lua' with { type: 'text' };
 import beginRefresh from './scripts/begin-refresh.lua' with { type: 'text' };
@@ -28,8 +28,6 @@ import removeExpired from './scripts/remove-expired.lua' with { type: 'text' };
 import session from './scripts/session.lua' with { type: 'text' };
 import takeOpenedNotice from './scripts/take-opened-notice.lua' with { type: 'text' };
 import takeToken from './scripts/take-token.lua' with { type: 'text' };
-import undoClaim from './scripts/undo-claim.lua' with { type: 'text' };
-import undoLease from './scripts/undo-lease.lua' with { type: 'text' };
 
 export interface Script {
   readonly text: string;
@@ -73,7 +71,6 @@ export const FIELD = {
   lease_id: 'i',
   /** The claim that delivered it. */
   claimed_by: 'c',
-  expires_at_before: 'o',
   /** When the user was first redirected to the provider. */
   opened_at: 'b',
   opening: 'h',
@@ -105,7 +102,7 @@ const LIMIT = {
   garbage_ms: 60_000,
   /** The index of live sessions is removed a day after it was last swept. */
   index_ms: 86_400_000,
-  undo_ms: STORE_UNDO_MS,
+  claim_repeat_ms: CLAIM_REPEAT_MS,
   swept_at_once: SWEPT_AT_ONCE,
   record_version: RECORD_VERSION,
 } as const;
@@ -142,11 +139,9 @@ export const SCRIPTS = {
   authorize: createScript(session + authorize),
   find: createScript(session + find),
   lease: createScript(session + lease),
-  undoLease: createScript(session + undoLease),
   deviceKey: createScript(session + deviceKey),
   complete: createScript(session + complete),
   claim: createScript(session + claim),
-  undoClaim: createScript(session + undoClaim),
   acknowledge: createScript(session + acknowledge),
   takeOpenedNotice: createScript(session + takeOpenedNotice),
   cancel: createScript(session + cancel),

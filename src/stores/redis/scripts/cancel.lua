@@ -8,8 +8,7 @@ local state, expires_at, repeat_ms, poll_id, service = unpack(redis.call('HMGET'
   FIELD.state, FIELD.expires_at, FIELD.repeat_ms, FIELD.poll_id, FIELD.service))
 if not is_alive(expires_at) then return 0 end
 if state == STATE.delivered then
-  -- From now on its claim cannot be undone.
-  if repeat_ms then redis.call('HDEL', session, FIELD.claimed_by) else redis.call('DEL', session) end
+  if not repeat_ms then redis.call('DEL', session) end
   return 0
 end
 allow_when_full(session)

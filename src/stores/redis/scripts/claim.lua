@@ -2,16 +2,10 @@
 -- KEYS     session, poll pointer, live sessions
 -- ARGV     clock, claim, instance, session id
 --          A repeated claim gets the same answer.
--- Returns  {'gone'}; {'pending', milliseconds until it has expired or its lease has run out}; {'taken', the claim that has it};
+-- Returns  {'gone'}; {'pending', milliseconds until it has expired or its lease has run out};
 --          {'claimed', sealed result, 'once' | 'kept', service, milliseconds since the result was stored}
 --          The last two are absent if the result was delivered before.
 --          'kept': later claims get it too.
-
--- From now on the instance is notified of changes of the session.
-local function wait_for(session, instance)
-  allow_when_full(session)
-  redis.call('HSET', session, FIELD.waiting .. instance, '')
-end
 
 local session, pointer, live = unpack(KEYS)
 local claim, instance, session_id = ARGV[2], ARGV[3], ARGV[4]
@@ -25,25 +19,21 @@ local lapsed = is_lapsed(state, lease_ends_at)
 if state == STATE.failed or lapsed and keeps_errors then return { 'claimed', result or '', 'kept' } end
 
 if state == STATE.delivered then
-  local is_own = claimed_by == claim
-  if repeat_ms then
-    -- Delivered to a second poll: from now on it cannot be undone.
-    if not is_own then redis.call('HDEL', session, FIELD.claimed_by) end
-    return { 'claimed', result, 'kept' }
-  end
-  if is_own then return { 'claimed', result, 'once', service, waited_ms } end
-  wait_for(session, instance)
-  return { 'taken', claimed_by }
+  if repeat_ms then return { 'claimed', result, 'kept' } end
+  if claimed_by == claim then return { 'claimed', result, 'once', service, waited_ms } end
+  return { 'gone' }
 end
 
 if state ~= STATE.completed and not lapsed then
-  wait_for(session, instance)
+  -- From now on the instance is notified of changes of the session.
+  allow_when_full(session)
+  redis.call('HSET', session, FIELD.waiting .. instance, '')
   local ends_at = state == STATE.exchanging and math.min(expires_at, lease_ends_at) or expires_at
   return { 'pending', ends_at + 1 - now }
 end
 
 -- The expiry comes first, which a full store accepts.
-local stays_ms = repeat_ms and tonumber(repeat_ms) or LIMIT.undo_ms
+local stays_ms = repeat_ms and tonumber(repeat_ms) or LIMIT.claim_repeat_ms
 redis.call('PEXPIRE', session, stays_ms)
 redis.call('PEXPIRE', pointer, stays_ms)
 -- An empty result is that of a lease that ran out.
@@ -52,6 +42,6 @@ if not repeat_ms then
   redis.call('ZREM', live, session_id)
   return { 'claimed', result or '', 'once', service, waited_ms }
 end
-redis.call('HSET', session, FIELD.expires_at, now + stays_ms, FIELD.expires_at_before, expires_at)
+redis.call('HSET', session, FIELD.expires_at, now + stays_ms)
 redis.call('ZADD', live, 'XX', now + stays_ms, session_id)
 return { 'claimed', result or '', 'kept', service, waited_ms }
