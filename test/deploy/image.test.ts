@@ -13,6 +13,7 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -94,7 +95,20 @@ async function makeBase(name: string): Promise<void> {
     mkdirSync(dirname(join(base, to)), { recursive: true });
     copyFileSync(from, join(base, to));
   };
-  const commands = ['node', 'sh', 'bash', 'cp', 'mkdir', 'grep', 'xargs', 'ldd', 'cat', 'env'];
+  const commands = [
+    'node',
+    'sh',
+    'bash',
+    'cp',
+    'mkdir',
+    'grep',
+    'xargs',
+    'ldd',
+    'cat',
+    'env',
+    'chown',
+    'chmod',
+  ];
   const programs = commands.map((command) => Bun.which(command) ?? command);
   for (const program of programs) {
     place(program, `/bin/${basename(program)}`);
@@ -130,6 +144,8 @@ test('has a program, its libraries, and no shell', async () => {
 test('names its user and its health check', () => {
   const { User, Entrypoint, Healthcheck } = config;
   expect(User).toBe('65534:65534');
+  const { uid, mode } = statSync(join(root, 'var/lib/sign-in-relay'));
+  expect([uid, mode & 0o777]).toEqual([65_534, 0o700]);
   expect(Entrypoint).toEqual(['/sign-in-relay']);
   expect(Healthcheck.Test).toEqual(['CMD', '/sign-in-relay', 'health']);
 });
@@ -143,6 +159,8 @@ function inImage(...args: string[]): string[] {
     `mount -t proc proc ${root}/proc`,
     `mount --bind /dev ${root}/dev`,
     `mount -o remount,bind,ro ${root}`,
+    // The volume, as `docker run --volume` mounts a new one.
+    `mount -t tmpfs -o mode=700,uid=${uid},gid=${gid} none ${root}/var/lib/sign-in-relay`,
     `exec setpriv --no-new-privs chroot --userspec=${uid}:${gid} ${root} "$@"`,
   ];
   const command = [...config.Entrypoint, ...args];
