@@ -3,7 +3,7 @@
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 # The programs of examples/devices need what stands from python3-qrcode on.
-packages='buildah caddy chromium-headless-shell curl nginx-light nodejs openssl prometheus redis-tools redis-server bsdutils systemd
+packages='caddy chromium-headless-shell curl nginx-light nodejs openssl prometheus redis-tools redis-server bsdutils systemd
   python3-oauthlib python3-qrcode qrencode golang-go default-jre-headless libandroid-json-org-java'
 apt-get --quiet update
 # shellcheck disable=SC2086

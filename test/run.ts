@@ -19,7 +19,7 @@ import { findUndocumented } from './kit/log-document.ts';
 import { searchLogs } from './kit/secrets.ts';
 
 /** What the tests run. scripts/install-test-tools.sh installs all of it. */
-const COMMANDS = `buildah caddy chromium-headless-shell curl nginx node
+const COMMANDS = `caddy chromium-headless-shell curl nginx node
   openssl prometheus promtool redis-cli redis-server script systemd-analyze valkey-server
   go java`.split(/\s+/);
 const FILES = ['/usr/share/java/json-android.jar'];
@@ -38,7 +38,7 @@ const ROOT = join(import.meta.dir, '..');
 const TSC = 'node_modules/.bin/tsc';
 /** Folders with packages of their own, so that `npm ci` at the root installs little. */
 const PACKAGE_FOLDERS = ['test', 'docs'];
-const FILES_AT_ONCE = 3;
+const FILES_AT_ONCE = 5;
 /** More than the summary of `bun test` has. */
 const ENDING_CHARACTERS = 500;
 /** Enough for the values that a test compared. */
@@ -101,7 +101,7 @@ async function check(name: string, command: readonly string[]): Promise<Counts> 
   return countOne((await run(command)) === 0);
 }
 
-/** Their results appear as they come. Most tests wait for something, so three files run at the same time. */
+/** Their results appear as they come. Most tests wait for something, so several files run at the same time. */
 async function runTests(env: Env): Promise<Counts> {
   console.log('\ntests:');
   const child = Bun.spawn([bun, 'test', '--timeout=30000', `--parallel=${FILES_AT_ONCE}`], {

@@ -1,4 +1,4 @@
-/** The scripts of a release, apart from what they build: test/deploy/package.test.ts, test/deploy/image.test.ts. */
+/** The scripts of a release, apart from what they build: test/deploy/package.test.ts, test/deploy/image.soak.ts. */
 import { afterAll, expect, test } from 'bun:test';
 import {
   existsSync,

@@ -10,7 +10,6 @@ import {
   HASH_TAG,
   startFailingCluster,
   startFailingSentinel,
-  VALKEY,
 } from '../kit/redis/failing.ts';
 import { type Failing, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, untilFrozen } from '../kit/redis/server.ts';
@@ -25,12 +24,6 @@ const GROUPS: [string, StartGroup][] = [
   ['with Sentinel', () => startFailingSentinel(1)],
   ['in a Cluster', () => startFailingCluster(1)],
 ];
-/** test/redis/failover.test.ts has a Cluster of Valkey. */
-const OF_VALKEY: [string, StartGroup][] =
-  Bun.which(VALKEY) === null
-    ? []
-    : [['with Sentinel, Valkey', () => startFailingSentinel(1, VALKEY)]];
-
 const MANY = 24;
 
 const startMany = (relay: Target) =>
@@ -90,7 +83,7 @@ const FAILURES = [
 const isReplica = async (server: RedisServer) =>
   (await server.cli('ROLE').catch(() => 'not yet')).startsWith('slave');
 
-describe.each([...GROUPS, ...OF_VALKEY])('%s', (deployment, startGroup) => {
+describe.each(GROUPS)('%s', (deployment, startGroup) => {
   test('a primary is frozen, and then its successor killed: the replica is used at once, and the old one is ignored when it is back', async () => {
     await using group = await startGroup();
     await using pair = await startRelayPair(group.url);

@@ -2,7 +2,7 @@
  * deploy/Dockerfile, built by buildah as it is: first the executable, then the image of it, as
  * a release does, without the network. The image that it begins with is not pulled: one with the
  * Node and the commands of this machine stands in for it. The relay runs as the image says, in a
- * chroot with nothing to write to.
+ * chroot with nothing to write to but its volume. Only `npm run soak` runs it, and needs buildah.
  */
 import { afterAll, beforeAll, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
 import {
