@@ -1,7 +1,7 @@
 /** The measured processes: how they start, on which core they run, and what they use. Linux with glibc. */
 import { dlopen, ptr } from 'bun:ffi';
-import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FETCHES_AT_ONCE } from '../src/limits.ts';
 import { findFreePort } from '../test/kit/process.ts';
@@ -12,8 +12,11 @@ import type { Plan } from './plan.ts';
 export const ROOT = join(import.meta.dir, '..');
 
 const children = new Set<Bun.Subprocess>();
+/** Of sessions files. */
+const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-bench-'));
 process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
@@ -93,11 +96,13 @@ async function startRelay(env: Env, program = FROM_SOURCE) {
   return { ...relay, port };
 }
 
-export type Column = 'memory' | 'Redis, one relay' | 'Redis, two relays';
+export type Column = 'memory' | 'one file' | 'Redis, one relay' | 'Redis, two relays';
 
 /** A relay with each store. */
 export const relayColumns = ({ redis }: Bench): Column[] =>
-  redis === undefined ? ['memory'] : ['memory', 'Redis, one relay', 'Redis, two relays'];
+  redis === undefined
+    ? ['memory', 'one file']
+    : ['memory', 'one file', 'Redis, one relay', 'Redis, two relays'];
 
 export interface Target {
   readonly column: Column;
@@ -118,7 +123,8 @@ export async function start(
 ): Promise<Target> {
   const isTwo = column === 'Redis, two relays';
   const redis = { REDIS_URL: bench.redis?.url ?? '', REDIS_PREFIX: isTwo ? 'two:' : 'one:' };
-  const store = column.startsWith('Redis') ? redis : {};
+  const file = { SESSIONS_FILE: join(folder, `${children.size}.db`) };
+  const store = column === 'one file' ? file : column.startsWith('Redis') ? redis : {};
   const env = { ...bench.env, ...HIGH_LIMITS, ...store, ...settings };
   const first = await startRelay(env, program);
   const second = isTwo ? await startRelay(env) : first;

@@ -42,7 +42,7 @@ async function recordSignIns({ plan, redis }: Bench, target: Target): Promise<nu
   const { cpu, result } = await measureCpu(all, amount.count, () => signIns(ports, amount));
   const relayCpu = sum(cpu.slice(0, pids.length));
   add('CPU of the relay, µs', relayCpu);
-  if (column !== 'memory') add('CPU of Redis, µs', cpu.at(-1) ?? 0);
+  if (column.startsWith('Redis')) add('CPU of Redis, µs', cpu.at(-1) ?? 0);
   add(PER_SECOND, result.perSecond);
   return relayCpu;
 }

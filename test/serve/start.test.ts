@@ -38,7 +38,7 @@ describe('a relay that starts', () => {
       const [listening] = relay.events('listening');
       expect(listening?.version).toMatch(/^\d+\.\d+\.\d+/);
       expect(listening?.runtime).toMatch(new RegExp(`^${name} \\d+\\.\\d+`));
-      const hint = expect.stringContaining('the processor time that it takes on Bun');
+      const hint = expect.stringContaining('Bun is the fast way, then Node 24');
       expect(listening?.hint).toEqual(name === 'Node' ? hint : undefined);
     },
   );
