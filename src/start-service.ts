@@ -120,20 +120,7 @@ function reportStoreEvent(event: RedisEvent, monitor: Monitor): void {
 
 function hintFor(event: RedisEvent): string {
   if ('remedy' in event) return `${event.reason}: ${event.remedy}`;
-  if (!('problem' in event)) return HINTS[event.type] ?? '';
-  return 'primary' in event ? `${event.primary}: ${event.problem}` : event.problem;
+  return 'problem' in event ? event.problem : '';
 }
 
-/** The texts of failures that have none of their own. */
-const HINTS: Readonly<Record<string, string>> = {
-  store_primary_unconfirmed:
-    'a lost primary answers again, and nothing confirms it: check the Sentinels',
-  store_unreplicated: 'no replica keeps up, so a failover would lose sign-ins: check the replicas',
-};
-
-const RECOVERIES: ReadonlySet<string> = new Set([
-  'store_back',
-  'store_primary_back',
-  'store_replicated',
-  'store_accepts',
-]);
+const RECOVERIES: ReadonlySet<string> = new Set(['store_back', 'store_accepts']);

@@ -206,7 +206,13 @@ describe('what changes while the relay runs is named in the log, at /ready and o
 
 describe('Sentinels with a password of their own', () => {
   /** That docs/scaling.md "Set-up" names. */
-  const RIGHTS = ['+sentinel|master', '+sentinel|sentinels'];
+  const RIGHTS = [
+    '+sentinel|master',
+    '+sentinel|sentinels',
+    '+sentinel|replicas',
+    '+subscribe',
+    '&*',
+  ];
   const SENTINEL = { user: 'watcher', password: plantSecret('password-of-the-sentinels') };
 
   test('are asked with it, and the data with the one of REDIS_URL', async () => {

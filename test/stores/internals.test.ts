@@ -16,7 +16,6 @@ import {
   OWN_LEASE_MS,
 } from '../../src/stores/redis/own-leases.ts';
 import { listen } from '../../src/stores/redis/pub-sub.ts';
-import { CHECK_MS, watchReplication } from '../../src/stores/redis/replication.ts';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
@@ -327,65 +326,6 @@ describe('the connection that listens for completions', () => {
     server.deliver();
     expect(notices).toEqual(['recheck']);
     stop();
-  });
-});
-
-describe('a primary without a replica that keeps up', () => {
-  const NONE = 'role:master\r\nconnected_slaves:0\r\n';
-  const replica = (state: string, lag: number) =>
-    `slave0:ip=127.0.0.1,port=1,state=${state},offset=42,lag=${lag}\r\n`;
-  const KEEPS_UP = `role:master\r\nconnected_slaves:1\r\n${replica('online', 1)}`;
-  const FROZEN = `role:master\r\nconnected_slaves:1\r\n${replica('online', 40)}`;
-  const LOADS = `role:master\r\nconnected_slaves:1\r\n${replica('send_bulk', 0)}`;
-  const ONE_OF_TWO = `${FROZEN}${replica('online', 0)}`;
-
-  /** What is logged while the primaries say this, one check after the other. `undefined`: no answer. */
-  async function watch(isCluster: boolean, checks: readonly (readonly string[] | undefined)[]) {
-    const clock = createFakeClock();
-    const events: string[] = [];
-    let answer: readonly string[] | undefined;
-    const stop = watchReplication({
-      client: {
-        isCluster,
-        async describeReplication() {
-          if (answer === undefined) throw new ErrorReply('LOADING');
-          return [...answer];
-        },
-      } as RedisClient,
-      commands: { within: (work: Promise<unknown>) => work } as RedisCommands,
-      clock,
-      onEvent: ({ type }) => events.push(type === 'store_replicated' ? 'caught up' : 'behind'),
-    });
-    for (answer of checks) {
-      clock.advance(CHECK_MS);
-      await runReady();
-      events.push('-');
-    }
-    stop();
-    expect(clock.timers).toBe(0);
-    return events.join(' ');
-  }
-
-  test.each<[string, boolean, (readonly string[] | undefined)[], string]>([
-    ['its replica keeps up', false, [[KEEPS_UP], [KEEPS_UP]], '- -'],
-    ['one of two replicas keeps up', false, [[ONE_OF_TWO]], '-'],
-    ['it never had one, under Sentinel', false, [[NONE], [NONE]], 'behind - -'],
-    ['it is frozen', false, [[KEEPS_UP], [FROZEN], [FROZEN]], '- behind - -'],
-    ['it loads its copy, and then is there', false, [[LOADS], [KEEPS_UP]], 'behind - caught up -'],
-    ['the primary does not answer', false, [[NONE], undefined, [NONE]], 'behind - - -'],
-    [
-      'a Cluster without replicas',
-      true,
-      [
-        [NONE, NONE],
-        [NONE, NONE],
-      ],
-      '- -',
-    ],
-    ['one master of a Cluster lost its own', true, [[KEEPS_UP, NONE]], 'behind -'],
-    ['a Cluster lost all', true, [[KEEPS_UP], [NONE], [KEEPS_UP]], '- behind - caught up -'],
-  ])('is logged once: %s', async (_, isCluster, checks, expected) => {
-    expect(await watch(isCluster, checks)).toBe(expected);
   });
 });
 

@@ -100,7 +100,7 @@ async function signIn({
 async function checkVersion({ target }: NonNullable<Settings['redis']>): Promise<Finding> {
   // Also while it waits for a reply.
   const signal = AbortSignal.timeout(WAIT_MS);
-  const client = await connectRedis(target, { onCut: () => {}, onEvent: () => {}, signal });
+  const client = await connectRedis(target, '', { onCut: () => {}, signal });
   try {
     const { info } = await client.describe();
     const valkey = infoField(info, 'valkey_version');

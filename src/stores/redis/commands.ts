@@ -88,17 +88,20 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
   }
 
   function evaluate(script: Script, command: string[]): Promise<unknown> {
-    const [, , , key] = command;
-    return client.send(command, key).catch((error: unknown) => {
+    return client.send(command).catch((error: unknown) => {
       // The server was restarted, or has not run this script before.
       if (!isAnswer(error) || reasonOf(error) !== 'NOSCRIPT') throw error;
-      return client.send(['EVAL', script.text, ...command.slice(2)], key);
+      return client.send(['EVAL', script.text, ...command.slice(2)]);
     });
   }
 
   function within<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const deadline: Deadline = { dueAtMs: 0, onDue: () => fail(undefined) };
+      const deadline: Deadline = { dueAtMs: 0, onDue };
+      function onDue(): void {
+        client.suspect();
+        fail(undefined);
+      }
       function fail(error: unknown): void {
         deadlines.cancel(deadline);
         const failure = unavailable(error);

@@ -1,209 +1,271 @@
-/** One server, a primary with Sentinels or a Cluster, as one client. */
-import { ClientOfflineError } from '@redis/client';
-import { isAnswer, reasonOf } from './failures.ts';
-import { type Connection, createSubscriber, describe, openLink, timeOf } from './link.ts';
-import { type PrimaryEvent, watchPrimaries } from './primaries.ts';
-import { addressOf, nameOf, slotOf } from './topology.ts';
-import type { RedisAddress, RedisTarget } from './url.ts';
+/**
+ * One server, a primary that Sentinels know, or a Cluster: each by the client of @redis/client
+ * for it, which reconnects and follows the topology by itself. One thing is added: a client on
+ * which a command got no reply in time is replaced by a new one, since the library does not
+ * notice a server that is frozen, or whose address has moved. The heartbeat (pub-sub.ts) is such a
+ * command, so this needs no pings.
+ * Only the files of this folder use the library.
+ */
+import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
+import { createClient, createCluster, createSentinel, ErrorReply } from '@redis/client';
+import { describeConnectFailure, PrimaryFailure } from './failures.ts';
+import type { RedisTarget } from './url.ts';
 
-/** A slot that moves causes one or two. */
-const MAX_REDIRECTIONS = 5;
+/*
+ * Bun 1.4 lacks `hasSubscribers`, which Node has since 20.13. Without it the library would
+ * describe each command although nothing subscribes: a quarter of the cost of a command.
+ */
+const tracing: object = Object.getPrototypeOf(tracingChannel('sign-in-relay'));
+if (!('hasSubscribers' in tracing)) {
+  Object.defineProperty(tracing, 'hasSubscribers', {
+    configurable: true,
+    get(this: TracingChannel) {
+      const { start, end, asyncStart, asyncEnd, error } = this;
+      const isStarted = start.hasSubscribers || end.hasSubscribers;
+      const isAsync = asyncStart.hasSubscribers || asyncEnd.hasSubscribers;
+      return isStarted || isAsync || error.hasSubscribers;
+    },
+  });
+}
+
+const CONNECT_TIMEOUT_MS = 1_000;
+/** How often the Sentinels are asked, besides what they publish. */
+const SCAN_INTERVAL_MS = 1_000;
+/** Constant and short after the first tries: a store that answers again is used within a second. */
+const reconnectStrategy = (retries: number) => Math.min(50 * retries, 500);
 
 export interface RedisClient {
-  /** `key` is one of the keys of the command, if it has any. */
-  send(command: string[], key: string | undefined): Promise<unknown>;
-  /** Keys are spread over several servers, by their slots. */
-  readonly isCluster: boolean;
+  send(command: string[]): Promise<unknown>;
   get(key: string): Promise<string | null>;
   publish(channel: string, message: string): Promise<unknown>;
-  /** Called again, it subscribes on a new connection: the old one may be half-open. */
+  /** Called again, it subscribes once more: the connection may be half-open. */
   subscribe(channel: string, onMessage: (message: string) => void): Promise<void>;
-  /** The server's clock, in milliseconds; in a Cluster the one that is furthest ahead. */
+  /** The server's clock, in milliseconds. */
   time(): Promise<number>;
-  /** INFO of one server, and its `save` setting if CONFIG is allowed. */
+  /** INFO, and `save` if CONFIG is allowed. */
   describe(): Promise<{ info: string; save: string }>;
-  /** INFO replication of each primary. Absent for a single server, which has no failover. */
-  describeReplication?(): Promise<string[]>;
-  /**
-   * Leaves a server that may have been replaced, and resolves its name anew. Absent where
-   * others say which server is the primary.
-   */
-  reconnect?(): void;
+  /** A command got no reply in time, or the server is no primary any more: makes new connections. */
+  suspect(): void;
   close(): void;
 }
 
 export interface ConnectOptions {
-  /** A connection failed, with its error, or was closed; what it would have received is lost. */
+  /** A connection failed, with its error, or was replaced; what it would have received is lost. */
   readonly onCut: (error?: unknown) => void;
-  readonly onEvent: (event: PrimaryEvent) => void;
   /** Closes everything. */
   readonly signal: AbortSignal;
 }
 
-/**
- * Connects, and reconnects in the background later. May reject at the first failure, or
- * retry until `signal` fires.
- */
+/** What of the three clients is used. */
+interface Library {
+  send(command: string[]): Promise<unknown>;
+  subscribe(channel: string, onMessage: (message: string) => void): Promise<void>;
+  connect(): Promise<unknown>;
+  destroy(): unknown;
+}
+
+/** `key`: any key of the relay. In a Cluster all of them are in its slot. Rejects at the first failure. */
 export async function connectRedis(
   target: RedisTarget,
-  options: ConnectOptions,
-): Promise<RedisClient> {
-  return target.type === 'single'
-    ? connectSingle(target, options)
-    : connectPrimaries(target, options);
-}
-
-async function connectSingle(
-  target: RedisTarget,
+  key: string,
   { onCut, signal }: ConnectOptions,
 ): Promise<RedisClient> {
-  const [address] = target.addresses;
-  if (address === undefined) throw new Error('no address');
-  const link = openLink(target, address, {
-    // Nobody else says whether it is the same server.
-    identify: async () => '',
-    onOpened: () => {},
-    onLost: onCut,
-  });
-  const subscriber = createSubscriber(target, onCut);
-  function close(): void {
-    link.close();
-    subscriber.close();
+  let library = await connect(target, key, onCut);
+  let listening: Parameters<Library['subscribe']> | undefined;
+  let isReplacing = false;
+  let isClosed = false;
+
+  async function replace(): Promise<void> {
+    if (isReplacing || isClosed) return;
+    isReplacing = true;
+    try {
+      const next = await connect(target, key, onCut);
+      if (listening !== undefined) await next.subscribe(...listening);
+      const old = library;
+      library = next;
+      destroy(isClosed ? next : old);
+      onCut();
+    } catch (error) {
+      // The old one is kept: its server may answer again.
+      onCut(error);
+    } finally {
+      isReplacing = false;
+    }
   }
-  const perform = <T>(command: Command<T>): Promise<T> =>
-    link.connection === undefined
-      ? Promise.reject(new ClientOfflineError())
-      : command(link.connection);
+
+  function close(): void {
+    isClosed = true;
+    destroy(library);
+  }
+
   signal.addEventListener('abort', close);
-  await link.opened;
+  const send = (command: string[]) => library.send(command);
   return {
-    send: (command) => perform((connection) => connection.sendCommand(command)),
-    isCluster: false,
-    get: (key) => perform((connection) => connection.get(key)),
-    publish: (channel, message) => perform((connection) => connection.publish(channel, message)),
-    subscribe: (channel, onMessage) => subscriber.subscribe(address, channel, onMessage),
-    // Asked with each heartbeat: a server that does not reply is left.
-    time: () => link.ask(timeOf),
-    describe: () => perform(describe),
-    reconnect() {
-      link.reconnect();
-      subscriber.reconnect();
+    send,
+    get: async (key) => (await send(['GET', key])) as string | null,
+    publish: (channel, message) => send(['PUBLISH', channel, message]),
+    async subscribe(channel, onMessage) {
+      const isFirst = listening === undefined;
+      listening = [channel, onMessage];
+      if (isFirst) await library.subscribe(channel, onMessage);
+      else await replace();
     },
+    async time() {
+      const [seconds, microseconds] = (await send(['TIME'])) as [string, string];
+      return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+    },
+    async describe() {
+      const info = String(await send(['INFO']));
+      const save = await send(['CONFIG', 'GET', 'save']).catch((error: unknown) => {
+        // An ACL may forbid CONFIG. Then there is no warning about `save`.
+        if (error instanceof ErrorReply) return undefined;
+        throw error;
+      });
+      return { info, save: readSave(save) };
+    },
+    suspect: () => void replace(),
     close,
   };
 }
 
-type Command<T> = (connection: Connection) => Promise<T>;
-
-/** MOVED and ASK: which of the two, and the address that it names. */
-function redirectionOf(error: unknown, from: Connection) {
-  if (!isAnswer(error)) return undefined;
-  const kind = reasonOf(error);
-  if (kind !== 'MOVED' && kind !== 'ASK') return undefined;
-  const { host, port } = addressOf(error.message.slice(error.message.lastIndexOf(' ') + 1));
-  const own = from.options?.socket as Partial<RedisAddress> | undefined;
-  // Without a host: the host of the server that redirects.
-  return { kind, name: nameOf({ host: host || (own?.host ?? ''), port }) };
-}
-
-/** Subscribes at a usable primary, and at another one when that is no longer usable. */
-function createListener(
+/** Rejects at the first failure that no other try would mend, or when the library gives up. */
+async function connect(
   target: RedisTarget,
-  { onCut }: ConnectOptions,
-  watch: ReturnType<typeof watchPrimaries>,
-) {
-  const subscriber = createSubscriber(target, onCut);
-  let listening: { channel: string; onMessage: (message: string) => void; at: string } | undefined;
-
-  async function subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
-    const { name } = watch.anyLink();
-    listening = { channel, onMessage, at: name };
-    await subscriber.subscribe(addressOf(name), channel, onMessage);
-  }
-
-  return {
-    subscribe,
-    close: subscriber.close,
-    move(): void {
-      const names = watch.links().map(({ name }) => name);
-      if (listening === undefined || names.length === 0 || names.includes(listening.at)) return;
-      // Called last: messages published meanwhile were missed.
-      subscribe(listening.channel, listening.onMessage).then(onCut, () => {});
-    },
-  };
-}
-
-/** A primary that Sentinels know, or the masters of a Cluster, each with its share of the slots. */
-async function connectPrimaries(
-  target: RedisTarget,
-  options: ConnectOptions,
-): Promise<RedisClient> {
-  const isCluster = target.type === 'cluster';
-  const watch = watchPrimaries(target, { ...options, onLooked: () => listener.move() });
-  const listener = createListener(target, options, watch);
-
-  function close(): void {
-    watch.close();
-    listener.close();
-  }
-
-  async function perform<T>(key: string | undefined, command: Command<T>): Promise<T> {
-    if (!watch.hasLooked()) await watch.untilLooked();
-    const connection =
-      key === undefined
-        ? watch.anyLink().connection
-        : watch.connectionFor(isCluster ? slotOf(key) : 0);
-    if (connection === undefined) throw new ClientOfflineError();
-    try {
-      return await command(connection);
-    } catch (error) {
-      return redirect(error, connection, command, MAX_REDIRECTIONS);
-    }
-  }
-
-  async function redirect<T>(
-    error: unknown,
-    from: Connection,
-    command: Command<T>,
-    left: number,
-  ): Promise<T> {
-    const redirection = redirectionOf(error, from);
-    if (redirection === undefined || left === 0) throw error;
-    watch.lookSoon();
-    const connection = await watch.connectionAt(redirection.name);
-    const isAsk = redirection.kind === 'ASK';
-    const asking = isAsk ? connection.sendCommand(['ASKING']) : undefined;
-    try {
-      const [, reply] = await Promise.all([asking, command(connection)]);
-      return reply;
-    } catch (next) {
-      return redirect(next, connection, command, left - 1);
-    }
-  }
-
-  async function askAll<T>(command: Command<T>): Promise<T[]> {
-    const asked = watch.links().map(({ connection }) => connection && command(connection));
-    if (asked.length === 0) throw new ClientOfflineError();
-    return Promise.all(asked.filter((each) => each !== undefined));
-  }
-
-  options.signal.addEventListener('abort', close);
+  key: string,
+  onError: (error: unknown) => void,
+): Promise<Library> {
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  let isConnected = false;
+  const library = createLibrary(target, key, (error) => {
+    onError(error);
+    const isHopeless = target.type === 'single' || describeConnectFailure(error, target)?.isFinal;
+    if (!isConnected && isHopeless) reject(error);
+  });
+  failed.catch(() => {});
   try {
-    await watch.start();
+    await Promise.race([library.connect(), failed]);
+    isConnected = true;
+    return library;
   } catch (error) {
-    close();
+    destroy(library);
     throw error;
   }
+}
+
+function createLibrary(
+  target: RedisTarget,
+  key: string,
+  onError: (error: unknown) => void,
+): Library {
+  if (target.type === 'sentinel') return createForSentinel(target, onError);
+  return target.type === 'cluster'
+    ? createForCluster(target, key, onError)
+    : createForServer(target, onError);
+}
+
+function createForServer(target: RedisTarget, onError: (error: unknown) => void): Library {
+  const [address] = target.addresses;
+  const options = optionsOf(target);
+  const client = createClient({
+    ...options,
+    ...(target.database !== undefined && { database: target.database }),
+    // While the server is unreachable, a command fails at once.
+    disableOfflineQueue: true,
+    socket: { ...options.socket, host: address?.host ?? '', port: address?.port ?? 0 },
+  });
+  const subscriber = client.duplicate();
+  for (const each of [client, subscriber]) each.on('error', onError);
   return {
-    send: (command, key) => perform(key, (connection) => connection.sendCommand(command)),
-    isCluster,
-    get: (key) => perform(key, (connection) => connection.get(key)),
-    publish: (channel, message) =>
-      perform(undefined, (connection) => connection.publish(channel, message)),
-    subscribe: listener.subscribe,
-    time: async () => Math.max(...(await askAll(timeOf))),
-    describe: () => perform(undefined, describe),
-    describeReplication: () => askAll((connection) => connection.info('replication')),
-    close,
+    send: (command) => client.sendCommand(command),
+    subscribe: (channel, onMessage) => subscriber.subscribe(channel, onMessage),
+    // One after the other: a wrong password is tried once.
+    async connect() {
+      await client.connect();
+      await subscriber.connect();
+    },
+    destroy() {
+      client.destroy();
+      subscriber.destroy();
+    },
   };
+}
+
+function createForSentinel(target: RedisTarget, onError: (error: unknown) => void): Library {
+  const { primaryName: name = '', sentinelUsername: username, sentinelPassword: password } = target;
+  const sentinel = createSentinel({
+    name,
+    sentinelRootNodes: [...target.addresses],
+    nodeClientOptions: optionsOf(target),
+    sentinelClientOptions: optionsOf({ tls: target.tls, username, password }),
+    scanInterval: SCAN_INTERVAL_MS,
+    passthroughClientErrorEvents: true,
+  });
+  sentinel.on('error', (error: Error) =>
+    // The library says only so whose error it is.
+    onError(/^Master Client/.test(error.message) ? new PrimaryFailure(error.cause) : error),
+  );
+  // What the old primary published after it was left is lost, and no connection failed.
+  sentinel.on('topology-change', () => onError(undefined));
+  return {
+    send: (command) => sentinel.sendCommand(false, command),
+    subscribe: (channel, onMessage) => sentinel.subscribe(channel, onMessage),
+    connect: () => sentinel.connect(),
+    destroy: () => sentinel.destroy(),
+  };
+}
+
+function createForCluster(
+  target: RedisTarget,
+  key: string,
+  onError: (error: unknown) => void,
+): Library {
+  const cluster = createCluster({
+    rootNodes: target.addresses.map(({ host, port }) => ({ socket: { host, port } })),
+    defaults: optionsOf(target),
+    // A node that is frozen keeps nothing waiting that does not need it.
+    minimizeConnections: true,
+  });
+  cluster.on('error', onError);
+  return {
+    send: (command) => cluster.sendCommand(key, false, command),
+    subscribe: (channel, onMessage) => cluster.subscribe(channel, onMessage),
+    connect: () => cluster.connect(),
+    destroy: () => cluster.destroy(),
+  };
+}
+
+/** For each connection. */
+function optionsOf({
+  tls,
+  username,
+  password,
+}: {
+  readonly tls: boolean;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+}) {
+  return {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    // The library would send its name from Redis 7.2 on, which needs one more right in an ACL.
+    disableClientInfo: true,
+    // The library's own timeout does not cover a command that is written. commands.ts has one.
+    commandOptions: { timeout: 0 },
+    socket: {
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      reconnectStrategy,
+      ...(tls && { tls: true as const }),
+    },
+  };
+}
+
+function destroy(library: Library): void {
+  // What waits for a reply fails.
+  void Promise.resolve(library.destroy()).catch(() => {});
+}
+
+/** A map of RESP 3 is an object, one of RESP 2 a list. */
+function readSave(reply: unknown): string {
+  if (Array.isArray(reply)) return String(reply[1] ?? '');
+  return String((reply as { readonly save?: string } | undefined)?.save ?? '');
 }

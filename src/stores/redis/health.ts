@@ -45,8 +45,8 @@ export interface StoreHealth {
 export interface Prober {
   /** Runs the script. Refusals are reported to `refused` too. */
   readonly probe: () => Promise<unknown>;
-  /** Connects anew. Absent: others say which server is the primary. */
-  readonly reconnect?: (() => void) | undefined;
+  /** Connects once more, as the address may belong to another server. */
+  readonly reconnect: () => void;
 }
 
 export interface HealthOptions {
@@ -109,7 +109,7 @@ export function createStoreHealth({ target, clock, onEvent }: HealthOptions): St
       const reply = replyIn(error);
       // Without a reply it is unknown.
       if (reply !== undefined) isStopped = stopsEverything(reply);
-      if (reply !== undefined && DEMOTED.has(reasonOf(reply))) reconnect?.();
+      if (reply !== undefined && DEMOTED.has(reasonOf(reply))) reconnect();
       return error;
     }
     accepted();

@@ -28,12 +28,10 @@ import { createStoreHealth, type HealthEvent } from './health.ts';
 import { createLiveSessions } from './live-sessions.ts';
 import { createLocalPolls } from './local-polls.ts';
 import { createOwnLeases } from './own-leases.ts';
-import type { PrimaryEvent } from './primaries.ts';
 import { listen } from './pub-sub.ts';
 import { createRedisRateLimiter } from './rate-limits.ts';
 import { createRedisKeys, type VerbParts } from './records.ts';
 import { createRedisRefreshStore } from './refreshes.ts';
-import { type ReplicationEvent, watchReplication } from './replication.ts';
 import { SCRIPTS } from './scripts.ts';
 import type { RedisTarget } from './url.ts';
 
@@ -61,8 +59,6 @@ export type RedisEvent =
   /** At startup: Redis cannot be used yet, and is tried for `secondsLeft` more. */
   | { readonly type: 'store_awaited'; readonly problem: string; readonly secondsLeft: number }
   | HealthEvent
-  | PrimaryEvent
-  | ReplicationEvent
   | { readonly type: 'store_unfit'; readonly problem: string };
 
 export interface RedisStores {
@@ -170,8 +166,8 @@ async function startStores(
     note(error);
     health.failed(error);
   };
-  const client = await connectRedis(target, { onCut, onEvent, signal });
-  const keys = createRedisKeys(prefix, client.isCluster);
+  const keys = createRedisKeys(prefix, target.type === 'cluster');
+  const client = await connectRedis(target, keys.live, { onCut, signal });
   const commands = createRedisCommands({
     client,
     clock,
@@ -194,10 +190,9 @@ async function startStores(
   });
   await health.start({
     probe: () => commands.run(SCRIPTS.probe, [keys.probe], [`${keys.channelPrefix}probe`]),
-    reconnect: client.reconnect,
+    reconnect: client.suspect,
   });
   for (const problem of problems) onEvent({ type: 'store_unfit', problem });
-  const stopWatching = watchReplication({ client, commands, clock, onEvent });
   return {
     sessions: createSessionStore(options, { commands, keys, instance, localPolls }),
     refreshes: createRedisRefreshStore(commands, keys, randomBytes),
@@ -212,7 +207,6 @@ async function startStores(
     findProblem: health.findProblem,
     close() {
       health.close();
-      stopWatching();
       stopListening();
       client.close();
     },

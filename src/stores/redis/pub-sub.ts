@@ -6,6 +6,7 @@
  * completes the session publishes, so no completion is missed. In a Cluster any node
  * passes on what another one publishes.
  */
+import { STALL_GRACE_MS, STALL_MS } from '../../limits.ts';
 import type { Clock } from '../../relay/time.ts';
 import type { RedisCommands } from './commands.ts';
 import type { RedisClient } from './connect.ts';
@@ -48,8 +49,17 @@ export async function listen(options: SubscriberOptions): Promise<() => void> {
   let missed = 0;
   let stopped = false;
   let cancel: () => void = () => {};
+  /** After a pause of the process: when what had arrived has been read. */
+  let readAtMs = 0;
 
+  /** A device that has left during a pause must not be notified: its claim would be for nobody. */
   function onMessage(message: string): void {
+    const waitMs = readAtMs - clock.now();
+    if (waitMs > 0) clock.setTimer(waitMs, () => take(message));
+    else take(message);
+  }
+
+  function take(message: string): void {
     if (message === HEARTBEAT) onHeartbeat();
     else if (message.startsWith(OPENED)) localPolls.opened(message.slice(OPENED.length));
     else localPolls.changed(message);
@@ -71,7 +81,9 @@ export async function listen(options: SubscriberOptions): Promise<() => void> {
   }
 
   function beatLater(): void {
+    const dueAtMs = clock.now() + HEARTBEAT_MS;
     cancel = clock.setTimer(HEARTBEAT_MS, () => {
+      if (clock.now() - dueAtMs > STALL_MS) readAtMs = clock.now() + STALL_GRACE_MS;
       // The next heartbeat finds the gap.
       void beat()
         .catch(health.failed)
