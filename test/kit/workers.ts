@@ -52,6 +52,8 @@ const REDIS_CLIENT = [
   'ErrorReply',
   'SocketClosedUnexpectedlyError',
   'createClient',
+  'createCluster',
+  'createSentinel',
 ];
 
 /** Tests that run inside workerd. */

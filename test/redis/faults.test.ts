@@ -42,7 +42,7 @@ async function complete(relay: RelayProcess) {
 
 describe.concurrent.each(DEPLOYMENTS)('with %s', (deployment, startDeployment) => {
   describe('the connections to Redis are cut', () => {
-    const BETWEEN_CUTS_MS = 100;
+    const BETWEEN_CUTS_MS = 1_000;
     const WORKERS = 6;
     /** Between two sign-ins of one worker: their logs are searched for secrets later. */
     const PAUSE_MS = 150;

@@ -31,6 +31,8 @@ if (!('hasSubscribers' in tracing)) {
 const CONNECT_TIMEOUT_MS = 1_000;
 /** How often the Sentinels are asked, besides what they publish. */
 const SCAN_INTERVAL_MS = 1_000;
+/** A replacement that is not connected by then is given up, and tried again. */
+const REPLACE_MS = 5_000;
 /** Constant and short after the first tries: a store that answers again is used within a second. */
 const reconnectStrategy = (retries: number) => Math.min(50 * retries, 500);
 
@@ -70,20 +72,23 @@ export async function connectRedis(
   key: string,
   { onCut, signal }: ConnectOptions,
 ): Promise<RedisClient> {
-  let library = await connect(target, key, onCut);
+  const closing = new AbortController();
+  signal.addEventListener('abort', () => closing.abort());
+  let library = await connect(target, key, onCut, closing.signal);
+  closing.signal.addEventListener('abort', () => destroy(library));
   let listening: Parameters<Library['subscribe']> | undefined;
   let isReplacing = false;
-  let isClosed = false;
 
   async function replace(): Promise<void> {
-    if (isReplacing || isClosed) return;
+    if (isReplacing || closing.signal.aborted) return;
     isReplacing = true;
     try {
-      const next = await connect(target, key, onCut);
+      const inTime = AbortSignal.any([closing.signal, AbortSignal.timeout(REPLACE_MS)]);
+      const next = await connect(target, key, onCut, inTime);
       if (listening !== undefined) await next.subscribe(...listening);
       const old = library;
       library = next;
-      destroy(isClosed ? next : old);
+      destroy(closing.signal.aborted ? next : old);
       onCut();
     } catch (error) {
       // The old one is kept: its server may answer again.
@@ -93,12 +98,6 @@ export async function connectRedis(
     }
   }
 
-  function close(): void {
-    isClosed = true;
-    destroy(library);
-  }
-
-  signal.addEventListener('abort', close);
   const send = (command: string[]) => library.send(command);
   return {
     send,
@@ -124,17 +123,22 @@ export async function connectRedis(
       return { info, save: readSave(save) };
     },
     suspect: () => void replace(),
-    close,
+    close: () => closing.abort(),
   };
 }
 
-/** Rejects at the first failure that no other try would mend, or when the library gives up. */
+/** Rejects at the first failure that no other try would mend, when the library gives up, or when `signal` fires. */
 async function connect(
   target: RedisTarget,
   key: string,
   onError: (error: unknown) => void,
+  signal: AbortSignal,
 ): Promise<Library> {
-  const { promise: failed, reject } = Promise.withResolvers<never>();
+  let reject = (_: unknown) => {};
+  const failed = new Promise<never>((_, fail) => {
+    reject = fail;
+  });
+  signal.addEventListener('abort', () => reject(signal.reason));
   let isConnected = false;
   const library = createLibrary(target, key, (error) => {
     onError(error);
