@@ -62,7 +62,8 @@ test('what has expired leaves a sessions file, which does not grow', async () =>
     sizes.push(statSync(path).size);
   }
   expect(await store.countLive()).toBe(0);
-  expect(sizes.at(-1)).toBe(sizes[1] ?? 0);
+  // Four rounds without reuse of space would take twice as much as two.
+  expect(sizes.at(-1)).toBeLessThan(1.5 * (sizes[1] ?? 0));
   close();
   const kept = new Database(path).query('SELECT * FROM kept').all();
   expect(kept).toEqual([]);
