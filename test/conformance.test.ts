@@ -144,7 +144,9 @@ for (const [name, target] of Object.entries(TARGETS)) {
 
 test('--print-env alone: the environment of a relay at its default port', async () => {
   const { exitCode, output } = await runChild([
-    ...[process.execPath, `${ROOT}conformance/run.ts`, '--print-env'],
+    process.execPath,
+    `${ROOT}conformance/run.ts`,
+    '--print-env',
   ]);
   expect(exitCode).toBe(0);
   expect(output).toStartWith('OAUTH_BASE_URL=http://127.0.0.1:8080\n');
@@ -161,9 +163,15 @@ async function runSuite({ options, scheme = 'http', start }: Target) {
   ];
   const baseUrl = `${scheme}://127.0.0.1:${port}`;
   const suite = [
-    ...[process.execPath, `${ROOT}conformance/run.ts`, '--base-url', baseUrl],
-    ...['--unconfigured-url', `${scheme}://127.0.0.1:${unconfiguredPort}`],
-    ...['--provider-listen', `127.0.0.1:${providerPort}`, ...options],
+    process.execPath,
+    `${ROOT}conformance/run.ts`,
+    '--base-url',
+    baseUrl,
+    '--unconfigured-url',
+    `${scheme}://127.0.0.1:${unconfiguredPort}`,
+    '--provider-listen',
+    `127.0.0.1:${providerPort}`,
+    ...options,
   ];
   const { output: printed } = await runChild([...suite, '--print-env']);
   const lines = printed.split('\n').filter((line) => line.includes('='));
@@ -301,7 +309,9 @@ function startAlternatingProxy(ports: readonly number[], port: number): Promise<
     const relayPort = ports[turn % ports.length] ?? 0;
     turn += 1;
     return {
-      ...{ host: '127.0.0.1', port: relayPort, localAddress: PROXY_ADDRESS },
+      host: '127.0.0.1',
+      port: relayPort,
+      localAddress: PROXY_ADDRESS,
       headers: { ...request.headers, 'x-forwarded-for': forwardedFor(request) },
     };
   });

@@ -227,7 +227,8 @@ test('a relay of which some requests fail is ready and limited; one that is not 
   const readGauges = async (state: { unreadiness?: string; limitation?: string }) => {
     const admin = createAdmin(OPTIONS);
     admin.watch(async () => ({
-      ...{ liveSessions: 0, parkedPolls: 0 },
+      liveSessions: 0,
+      parkedPolls: 0,
       unreadiness: undefined,
       ...state,
     }));

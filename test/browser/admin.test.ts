@@ -56,7 +56,13 @@ test('shows what happens while it is open, loads nothing from elsewhere, and has
   // The page fetches itself again.
   await page.waitForFunction(() => document.querySelector('#live')?.textContent === '10');
   expect(await funnelOf('MyAnimeList')).toEqual([
-    ...['MyAnimeList', '3', '3 (100 %)', '3 (100 %)', '1 (33 %)', '2 (67 %)', '0 (0 %)'],
+    'MyAnimeList',
+    '3',
+    '3 (100 %)',
+    '3 (100 %)',
+    '1 (33 %)',
+    '2 (67 %)',
+    '0 (0 %)',
   ]);
   expect(await page.locator('#failures').innerText()).toContain('MAL_');
   expect(await page.locator('#latencies').innerText()).toContain('Exchange or refresh');

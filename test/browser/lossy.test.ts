@@ -83,7 +83,10 @@ const STEPS: Readonly<Record<'code' | 'always', readonly Step[]>> = {
   code: [
     { name: 'home', choice: 'Continue', method: 'GET', path: /^\/$/, entry: (_, url) => `${url}/` },
     {
-      ...{ name: 'form', choice: 'Continue', method: 'POST', path: /^\/link$/ },
+      name: 'form',
+      choice: 'Continue',
+      method: 'POST',
+      path: /^\/link$/,
       entry: (_, url) => `${url}/link`,
     },
     { name: 'code', choice: 'Continue', method: 'GET', path: SHORT, entry: byCode },

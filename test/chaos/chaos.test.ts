@@ -80,8 +80,11 @@ test.each(IS_SOAK ? TOPOLOGIES : [])(
     expect(bugs).toEqual([]);
     expect(report).toMatchObject({
       signIns: SIGN_INS,
-      ...{ deliveredTwice: [], deliveredToAnother: [], lostWithLiveStore: [] },
-      ...{ hung: [], deadEnds: [] },
+      deliveredTwice: [],
+      deliveredToAnother: [],
+      lostWithLiveStore: [],
+      hung: [],
+      deadEnds: [],
     });
   },
 );

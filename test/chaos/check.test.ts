@@ -44,8 +44,12 @@ const killed = (relay: number, fromMs: number): HistoryEvent[] => [
 const upToResult = (ack = false) => [...started(ack), ...back(), ...exchange('token')];
 
 const NONE = {
-  ...{ deliveredTwice: [], deliveredToAnother: [], lostWithLiveStore: [] },
-  ...{ hung: [], deadEnds: [], documented: {} },
+  deliveredTwice: [],
+  deliveredToAnother: [],
+  lostWithLiveStore: [],
+  hung: [],
+  deadEnds: [],
+  documented: {},
 };
 
 const WHOLE = [...upToResult(), ...poll(2_000), ...gone(3_000), ...ended()];
@@ -62,7 +66,9 @@ test('nothing is found in a sign-in as it should be', () => {
   ];
   expect(checkHistory(repeated)).toMatchObject({ ...NONE, signedIn: 1 });
   const refused = [
-    ...[...started(false), ...back({ status: 502 }), ...exchange()],
+    ...started(false),
+    ...back({ status: 502 }),
+    ...exchange(),
     ...request('poll', 2_000, { error: 'exchange_failed' }),
     ...ended(),
   ];
@@ -169,23 +175,33 @@ const EXCUSED: readonly [rule: Rule, events: readonly HistoryEvent[]][] = [
   [
     'failover: the code was sent twice',
     [
-      ...[...upToResult(), ...promotedAt(1_200), ...exchange(undefined, 1_500)],
-      ...[...request('poll', 2_000, { error: 'exchange_failed' }), ...ended()],
+      ...upToResult(),
+      ...promotedAt(1_200),
+      ...exchange(undefined, 1_500),
+      ...request('poll', 2_000, { error: 'exchange_failed' }),
+      ...ended(),
     ],
   ],
   [
     'failover: the code was sent twice',
     [
-      ...[...upToResult(), ...promotedAt(1_200), ...back({ status: 502 })],
-      ...[...exchange(undefined, 1_500), ...poll(1_100), ...ended()],
+      ...upToResult(),
+      ...promotedAt(1_200),
+      ...back({ status: 502 }),
+      ...exchange(undefined, 1_500),
+      ...poll(1_100),
+      ...ended(),
     ],
   ],
   ['failover: delivered again', [...WHOLE, ...promotedAt(3_500), ...poll(4_000)]],
   [
     'a relay was killed while it exchanged',
     [
-      ...[...started(false), ...back({ status: 'lost', relay: 2 }), ...exchange('token')],
-      ...[...killed(2, 1_060), ...request('poll', 22_000, { error: 'exchange_failed' })],
+      ...started(false),
+      ...back({ status: 'lost', relay: 2 }),
+      ...exchange('token'),
+      ...killed(2, 1_060),
+      ...request('poll', 22_000, { error: 'exchange_failed' }),
       ...request('callback', 2_000, { status: 404 }),
       ...ended(),
     ],
@@ -193,8 +209,11 @@ const EXCUSED: readonly [rule: Rule, events: readonly HistoryEvent[]][] = [
   [
     'a relay was killed while it delivered, without ack',
     [
-      ...[...upToResult(), ...request('poll', 900, { ...LOST_POLL, relay: 1 }, 1_100)],
-      ...[...killed(1, 1_080), ...gone(3_000), ...ended()],
+      ...upToResult(),
+      ...request('poll', 900, { ...LOST_POLL, relay: 1 }, 1_100),
+      ...killed(1, 1_080),
+      ...gone(3_000),
+      ...ended(),
     ],
   ],
   [

@@ -122,7 +122,11 @@ function indexOf(events: readonly HistoryEvent[]) {
   for (const { code, token } of of('granted')) codeOfToken.set(token, code);
   const faults = of('fault');
   return {
-    ...{ signIns, requests, exchanges, grants, faults },
+    signIns,
+    requests,
+    exchanges,
+    grants,
+    faults,
     promotions: of('new primary'),
     kills: faults.filter(({ name }) => name === KILL),
     relayOf: (request: RequestEvent) => relayOf.get(request.id),
@@ -162,7 +166,9 @@ function checkSignIn(signIn: SignIn, index: Index): Check {
   else if (lost) outcome = 'lost by a documented rule';
   else if (delivered.length === 0) outcome = 'refused';
   return {
-    ...{ signIn, outcome, rules },
+    signIn,
+    outcome,
+    rules,
     isDeliveredTwice: isAgain && !isAcross,
     isDeliveredToAnother: delivered.some(({ token }) => index.ownerOf(token ?? '') !== signIn.id),
     deadEnds: [

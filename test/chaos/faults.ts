@@ -245,7 +245,10 @@ async function runOne(fault: Fault, parts: Parts): Promise<void> {
     (error: unknown) => String(error).split('\n')[0],
   );
   parts.history.record({
-    ...{ type: 'fault', name: fault.name, fromMs, toMs: nowMs() },
+    type: 'fault',
+    name: fault.name,
+    fromMs,
+    toMs: nowMs(),
     ...(RELAY_FAULTS.includes(fault) && { relay }),
     ...(failed !== undefined && { failed }),
   });

@@ -50,7 +50,8 @@ export async function createRelays(env: Readonly<Record<string, string>>): Promi
       baseUrl = url;
       await Promise.all(ports.map((_, nth) => restart(nth)));
     },
-    ...{ end, restart },
+    end,
+    restart,
     async suspend(nth) {
       signal(nth, 'SIGSTOP');
       await untilFrozen(processes[nth]?.pid ?? Number.NaN);

@@ -93,7 +93,9 @@ class Clients {
     const about = what === 'poll' ? resultIn(answer) : {};
     const request = { signIn, what, fromMs, toMs: nowMs(), id, status: answer.status };
     this.world.history.record({
-      ...{ type: 'request', ...request, ...about },
+      type: 'request',
+      ...request,
+      ...about,
       ...(code && { code: digestOf(code) }),
     });
     return answer;

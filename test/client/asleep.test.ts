@@ -130,7 +130,10 @@ function createDevice({ atMs, ms, isDevice = false, isCutOff = false }: Sleep) {
     random: () => 0.5,
   };
   return {
-    ...{ platform, clock, relay, counts },
+    platform,
+    clock,
+    relay,
+    counts,
     setAhead(value: number) {
       aheadMs = value;
     },
@@ -187,7 +190,9 @@ describe.each(KINDS)('%s', (_name, kind, longestMs) => {
         // The response to a start may be lost, and the device asks again.
         const isStart = kind.isCutOff && atMs < 200;
         expect([describeSleep(sleep), ends[0]?.tokens?.accessToken, prompts]).toEqual([
-          ...[describeSleep(sleep), 'a', 1],
+          describeSleep(sleep),
+          'a',
+          1,
         ]);
         if (!isStart) expect([describeSleep(sleep), starts]).toEqual([describeSleep(sleep), 1]);
       }
@@ -207,7 +212,9 @@ test.each(KINDS)(
         const ends = signInOn(device, sleep, atMs + ms + 120_000);
         const { prompts, starts } = device.counts;
         expect([describeSleep(sleep), ends.length, ends[0]?.tokens?.accessToken]).toEqual([
-          ...[describeSleep(sleep), 1, 'a'],
+          describeSleep(sleep),
+          1,
+          'a',
         ]);
         // A start whose response was lost shows no prompt.
         expect(prompts).toBeWithin(1, 3);

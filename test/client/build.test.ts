@@ -90,8 +90,12 @@ test('the package has no dependencies, and nothing but the builds, their types, 
     .flatMap((name) => ['.js', '.js.map', '.d.ts'].map((end) => name + end));
   expect(files.toSorted()).toEqual(
     [
-      ...['LICENSE', 'README.md', 'package.json', 'dist/cjs/package.json'],
-      ...['dist/tv.js', 'dist/tv.d.ts'],
+      'LICENSE',
+      'README.md',
+      'package.json',
+      'dist/cjs/package.json',
+      'dist/tv.js',
+      'dist/tv.d.ts',
       ...modules.flatMap((file) => [`dist/${file}`, `dist/cjs/${file}`]),
     ].toSorted(),
   );

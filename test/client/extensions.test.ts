@@ -59,7 +59,9 @@ beforeAll(async () => {
     [`${name}_PKCE`]: 'S256',
   });
   relay = await startRelay({
-    ...{ PROVIDERS: 'acme,confidential', START_BURST: '1000', ACME_DISPLAY_NAME: 'Acme Music' },
+    PROVIDERS: 'acme,confidential',
+    START_BURST: '1000',
+    ACME_DISPLAY_NAME: 'Acme Music',
     ...at('ACME', 'token'),
     ...at('CONFIDENTIAL', 'token'),
     CONFIDENTIAL_CLIENT_SECRET: plantSecret('the-secret-of-the-relay-alone'),
@@ -172,14 +174,16 @@ test('headers are sent to the relay and not to the provider, through the fetch o
 test('no request follows a redirect, so that no secret goes to an address that nobody named', async () => {
   let reached = 0;
   const elsewhere = Bun.serve({
-    ...{ hostname: '127.0.0.1', port: 0 },
+    hostname: '127.0.0.1',
+    port: 0,
     fetch() {
       reached += 1;
       return Response.json({ accessToken: 'stolen' });
     },
   });
   const moved = Bun.serve({
-    ...{ hostname: '127.0.0.1', port: 0 },
+    hostname: '127.0.0.1',
+    port: 0,
     fetch: () => Response.redirect(`${elsewhere.url.origin}/there?secret=1`, 307),
   });
   const tokens = { accessToken: 'old', refreshToken: 'secret' };
@@ -245,7 +249,9 @@ test('blind where the relay offers it: the device alone exchanges the code, and 
   const before = provider.forms.length;
   const tokens = await signInAtOnce({ details: true });
   expect(tokens).toMatchObject({
-    ...{ tokenType: 'Bearer', scope: 'read', clientId: 'relay-client' },
+    tokenType: 'Bearer',
+    scope: 'read',
+    clientId: 'relay-client',
     tokenUrl: `${provider.origin}/token`,
   });
   if (tokens === undefined) return expect.unreachable();
@@ -255,7 +261,8 @@ test('blind where the relay offers it: the device alone exchanges the code, and 
   const [exchange, renewal, ...rest] = provider.forms.slice(before);
   expect(exchange?.get('code_verifier')).toMatch(/^[\w-]{43}$/);
   expect(Object.fromEntries(renewal ?? [])).toEqual({
-    ...{ grant_type: 'refresh_token', client_id: 'relay-client' },
+    grant_type: 'refresh_token',
+    client_id: 'relay-client',
     refresh_token: String(tokens.refreshToken),
   });
   expect(rest).toEqual([]);
@@ -274,7 +281,10 @@ test('where the relay has a client secret, and where the app says so, the relay 
     const tokens = await signInAtOnce(options);
     if (tokens === undefined) return expect.unreachable();
     expect(Object.keys(tokens).toSorted()).toEqual([
-      ...['accessToken', 'expiresAt', 'expiresIn', 'refreshToken'],
+      'accessToken',
+      'expiresAt',
+      'expiresIn',
+      'refreshToken',
     ]);
     const fresh = await refresh({ ...place, ...options, tokens });
     expect(fresh.accessToken).not.toBe(tokens.accessToken);

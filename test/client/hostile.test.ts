@@ -23,13 +23,47 @@ const VERIFIER = 'verifier-of-this-device-43-characters-long-';
 
 /** What members of an answer may be instead of what they should be. */
 const VALUES: readonly unknown[] = [
-  ...[null, true, false, 0, -1, 0.5, 1e308, 2 ** 53, '', ' ', 'x', '\ud800', 'ä', '\u0000\n'],
-  ...[[], [null], [[]], ['x'], {}, { valueOf: 1 }, { toString: 'x' }],
-  ...[{ length: 1e9 }, { __proto__: null }, { constructor: null }, 'x'.repeat(3_000)],
-  ...['__proto__', 'toString', 'expired', 'not_saved', 'timeout', 'invalid_grant', 'access_denied'],
-  ...['javascript:alert(1)', '//evil.test', 'https://evil.test/token', 'https://ev il.test/'],
-  ...['https://relay.test@evil.test/', 'https://:80/', 'http://evil.test/L/BCDF-GHJK'],
-  ...['file:///etc/passwd', `${RELAY}/auth/mal?state=s`],
+  null,
+  true,
+  false,
+  0,
+  -1,
+  0.5,
+  1e308,
+  2 ** 53,
+  '',
+  ' ',
+  'x',
+  '\ud800',
+  'ä',
+  '\u0000\n',
+  [],
+  [null],
+  [[]],
+  ['x'],
+  {},
+  { valueOf: 1 },
+  { toString: 'x' },
+  { length: 1e9 },
+  { __proto__: null },
+  { constructor: null },
+  'x'.repeat(3_000),
+  '__proto__',
+  'toString',
+  'expired',
+  'not_saved',
+  'timeout',
+  'invalid_grant',
+  'access_denied',
+  'javascript:alert(1)',
+  '//evil.test',
+  'https://evil.test/token',
+  'https://ev il.test/',
+  'https://relay.test@evil.test/',
+  'https://:80/',
+  'http://evil.test/L/BCDF-GHJK',
+  'file:///etc/passwd',
+  `${RELAY}/auth/mal?state=s`,
 ];
 
 const GOOD = {
@@ -65,12 +99,22 @@ const SHAPES: readonly (readonly Member[])[] = [
 ];
 
 const STATUSES = [
-  ...[0, 100, 200, 200, 200, 201, 204, 204, 301, 302, 308, 400, 401, 403, 404, 405, 408, 410],
-  ...[425, 429, 500, 502, 503, 511, 599, 999],
+  0, 100, 200, 200, 200, 201, 204, 204, 301, 302, 308, 400, 401, 403, 404, 405, 408, 410, 425, 429,
+  500, 502, 503, 511, 599, 999,
 ];
 const TEXTS = [
-  ...['', '\n<!doctype html><p>Log in', '[]', 'null', '1', '"x"', '{', '[null]', 'Server busy\n'],
-  ...['[['.repeat(20_000), '404 page not found\n', 'at GET /auth/result?session=SECRET-session-24'],
+  '',
+  '\n<!doctype html><p>Log in',
+  '[]',
+  'null',
+  '1',
+  '"x"',
+  '{',
+  '[null]',
+  'Server busy\n',
+  '[['.repeat(20_000),
+  '404 page not found\n',
+  'at GET /auth/result?session=SECRET-session-24',
 ];
 const RETRIES = [null, '1', '0', '-1', '1e9', 'Thu, 01 Jan 2026 00:00:00 GMT', 'x', 'Infinity'];
 

@@ -54,7 +54,11 @@ function startRefresher() {
   });
   const relay = server.url.origin;
   return {
-    ...{ gate, seen, revoked, relay, server },
+    gate,
+    seen,
+    revoked,
+    relay,
+    server,
     /** Tokens with so much left, and none of the earlier ones work any more. */
     grant(leftMs: number, more: Partial<Tokens> = {}): Tokens {
       const { access, refresh } = issue();
@@ -90,7 +94,8 @@ afterAll(async () => {
 function keep(first: unknown, more: Partial<Parameters<typeof keepTokens>[0]> = {}) {
   const storage = { tokens: first as Tokens | undefined, loads: 0, saves: 0 };
   const accessToken = keepTokens({
-    ...{ relay: refresher.relay, service: 'mal' },
+    relay: refresher.relay,
+    service: 'mal',
     load: async () => {
       storage.loads += 1;
       return storage.tokens;
@@ -376,8 +381,19 @@ describe('the storage', () => {
   });
 
   const STRANGE: readonly unknown[] = [
-    ...['', 'text', 7, true, [], [null], () => {}, Symbol('x'), 10n],
-    ...[{}, { accessToken: 7 }, { accessToken: '' }, { accessToken: null, expiresAt: 0 }],
+    '',
+    'text',
+    7,
+    true,
+    [],
+    [null],
+    () => {},
+    Symbol('x'),
+    10n,
+    {},
+    { accessToken: 7 },
+    { accessToken: '' },
+    { accessToken: null, expiresAt: 0 },
     { accessToken: { toString: () => 'token' }, expiresAt: Number.NaN },
     { accessToken: ['token'], refreshToken: 7 },
     { accessToken: 'token', expiresAt: Number.NaN },

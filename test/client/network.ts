@@ -67,7 +67,9 @@ export function createNetwork(
     random: () => randomness,
   };
   return {
-    ...{ platform, clock, asked },
+    platform,
+    clock,
+    asked,
     asksOf: (part: string) => asked.filter(({ url }) => url.includes(part)),
     setRandom(value: number) {
       randomness = value;
@@ -92,7 +94,9 @@ export function begin(
   signIn(
     call,
     {
-      ...{ relay: `${RELAY}/`, service: 'mal', save() {} },
+      relay: `${RELAY}/`,
+      service: 'mal',
+      save() {},
       onPrompt: (prompt) => seen.prompts.push(prompt),
       onOpened: () => {
         seen.opened += 1;

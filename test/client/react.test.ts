@@ -32,7 +32,9 @@ afterAll(async () => {
 function mount(more: Partial<UseSignInOptions> = {}, isStrict = false) {
   const seen = { nth: 0, starts: 0, saved: [] as Tokens[], states: [] as UseSignIn[] };
   const options: UseSignInOptions = {
-    ...{ relay: relay.baseUrl, service: 'mal', code: false },
+    relay: relay.baseUrl,
+    service: 'mal',
+    code: false,
     save: (tokens) => seen.saved.push(tokens),
     fetch(url, init) {
       // The first request of each.
@@ -54,7 +56,8 @@ function mount(more: Partial<UseSignInOptions> = {}, isStrict = false) {
   mounted.push(renderer);
   const state = () => seen.states.at(-1);
   return {
-    ...{ seen, state },
+    seen,
+    state,
     /** Resolves once it is rendered: React may wait for as long as the machine is busy. */
     async update(changes: Partial<UseSignInOptions>): Promise<void> {
       const nth = seen.nth + 1;
@@ -80,7 +83,8 @@ test('shows the link, that it was opened, and that the tokens are saved', async 
   const app = mount();
   const link = await app.until('waiting');
   expect(app.seen.states[0]).toMatchObject({
-    ...{ status: 'starting', prompt: undefined },
+    status: 'starting',
+    prompt: undefined,
     secondsLeft: 0,
   });
   expect(app.state()?.secondsLeft).toBeGreaterThan(0);

@@ -171,7 +171,10 @@ describe('starting', () => {
     begin(network, { device: 'x'.repeat(200), details: true });
     network.clock.advance(30);
     expect(JSON.parse(network.asksOf('/auth/start')[0]?.body ?? '')).toEqual({
-      ...{ service: 'mal', code: true, ack: true, details: true },
+      service: 'mal',
+      code: true,
+      ack: true,
+      details: true,
       device: 'x'.repeat(40),
     });
   });
@@ -450,7 +453,8 @@ describe('keeping tokens', () => {
     const get = createKeeper(
       { platform: network.platform },
       {
-        ...{ relay: RELAY, service: 'mal' },
+        relay: RELAY,
+        service: 'mal',
         load: () => saved.at(-1) ?? stored,
         save: (tokens) => saved.push(tokens),
       },

@@ -100,7 +100,8 @@ describe('a pending sign-in', () => {
   function leave(afterMs: number, answers: Readonly<Record<string, readonly Answer[]>> = {}) {
     const { store, pending } = createStore();
     const network = createNetwork({
-      ...{ '/services': [OFFER(['wait', 'cancel'])], '/auth/start': [STARTED] },
+      '/services': [OFFER(['wait', 'cancel'])],
+      '/auth/start': [STARTED],
       '/auth/result': [undefined],
       ...answers,
     });
@@ -212,7 +213,11 @@ describe('a pending sign-in', () => {
       { ...good, started: { ...started, expiresIn: -1 } },
       { ...good, started: [null] },
       { ...good, startedAtMs: 'x' },
-      ...[null, 7, 'x', [], [good]],
+      null,
+      7,
+      'x',
+      [],
+      [good],
     ]) {
       expect([bad, countStarts(bad)]).toEqual([bad, 1]);
     }
@@ -322,7 +327,8 @@ describe('an address that cannot be right', () => {
   test('a network that has just come back is no relay without CORS', () => {
     const network = createNetwork({
       '/services': [[0], [0], NOT_FOUND],
-      ...{ '/auth/start': [STARTED], '/auth/result': [GRANTED] },
+      '/auth/start': [STARTED],
+      '/auth/result': [GRANTED],
     });
     const page = { origin: 'https://app.test', reach: (_: string, done: () => void) => done() };
     const { ends } = begin({ ...network, platform: { ...network.platform, page } });
@@ -350,7 +356,8 @@ describe('a blind sign-in', () => {
     ['something else', [200, '{"hello":"world"}'] as const],
   ])('that gets %s is refused, and nothing is saved', (_name, answer) => {
     const network = createNetwork({
-      ...{ '/services': [blind], '/auth/start': [STARTED] },
+      '/services': [blind],
+      '/auth/start': [STARTED],
       '/auth/result': [answer],
     });
     const platform = {

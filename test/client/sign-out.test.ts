@@ -162,7 +162,9 @@ describe('at a relay', () => {
   test('the tokens reach the provider, and the storage is empty', async () => {
     let stored: Tokens | undefined = { accessToken: plantSecret(`access-${crypto.randomUUID()}`) };
     const result = await signOutWithFetch({
-      ...{ relay: relay.baseUrl, service: 'mal', tokens: stored },
+      relay: relay.baseUrl,
+      service: 'mal',
+      tokens: stored,
       forget: async () => {
         stored = undefined;
       },
@@ -175,7 +177,9 @@ describe('at a relay', () => {
   test('a forget that fails rejects with what it has thrown', async () => {
     const reason = new Error('full');
     const signingOut = signOutWithFetch({
-      ...{ relay: relay.baseUrl, service: 'mal', tokens: TOKENS },
+      relay: relay.baseUrl,
+      service: 'mal',
+      tokens: TOKENS,
       forget: () => Promise.reject(reason),
     });
     expect(await signingOut.catch((error) => error)).toBe(reason);

@@ -134,7 +134,10 @@ test('the relay of a home server trusts the network of Caddy, and differs in not
     config: [{ subnet: environment.TRUSTED_PROXY_CIDRS }],
   });
   expect(compose.services['relay-1']).toMatchObject({
-    ...{ read_only, cap_drop, security_opt, stop_grace_period },
+    read_only,
+    cap_drop,
+    security_opt,
+    stop_grace_period,
   });
 });
 

@@ -56,7 +56,10 @@ beforeAll(async () => {
   const [, base] =
     /^FROM (\S+) AS base$/m.exec(readFileSync(`${ROOT}deploy/Dockerfile`, 'utf8')) ?? [];
   const options = [
-    ...['--pull=never', '--isolation=chroot', '--layers=false', '--format=docker'],
+    '--pull=never',
+    '--isolation=chroot',
+    '--layers=false',
+    '--format=docker',
     `--build-context=${base}=container-image://localhost/stand-in`,
   ];
   const context = ['--file=deploy/Dockerfile', '--ignorefile=deploy/Dockerfile.dockerignore'];

@@ -119,7 +119,9 @@ async function startStage(name: ProxyName, isOtherRunning = true) {
   const tokens = (await (await polled).json()) as Tokens;
   const owned = stack.move();
   return {
-    ...{ provider, proxy, tokens },
+    provider,
+    proxy,
+    tokens,
     /** The relay that made the provider's last request. */
     findAsking() {
       const isOther = provider.requests.at(-1)?.headers.host?.startsWith('localhost');

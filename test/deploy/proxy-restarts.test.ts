@@ -29,7 +29,9 @@ async function startStage() {
   const port = await findFreePort();
   const owned = stack.move();
   const env = {
-    ...{ REDIS_URL: redis.url, MAL_TOKEN_URL: provider.tokenUrl, START_BURST: '30' },
+    REDIS_URL: redis.url,
+    MAL_TOKEN_URL: provider.tokenUrl,
+    START_BURST: '30',
     TRUSTED_PROXY_CIDRS: '127.0.0.1',
   };
   const startAt = async (host: string) => {

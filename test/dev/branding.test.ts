@@ -19,9 +19,13 @@ test('dev: APP_NAME, LOGO, ACCENT, the links and the name of the provider are on
   writeFileSync(logo, LOGO);
   await using dev = await startDev({
     env: {
-      ...{ APP_NAME: 'Acme TV', LOGO: logo, ACCENT: '#123456,#abcdef' },
-      ...{ PRIVACY_URL: 'https://acme.example/privacy', SUPPORT_URL: 'mailto:help@acme.example' },
-      ...{ TERMS_URL: 'https://acme.example/terms', DEV_DISPLAY_NAME: 'Acme Music' },
+      APP_NAME: 'Acme TV',
+      LOGO: logo,
+      ACCENT: '#123456,#abcdef',
+      PRIVACY_URL: 'https://acme.example/privacy',
+      SUPPORT_URL: 'mailto:help@acme.example',
+      TERMS_URL: 'https://acme.example/terms',
+      DEV_DISPLAY_NAME: 'Acme Music',
     },
   });
   const { answer } = await start(dev, 'dev', { code: true, device: 'Living room' });
@@ -65,7 +69,9 @@ test('dev: without settings no page in another language has a name in English', 
       const page = await (await dev.ask(path, { headers: { 'Accept-Language': language } })).text();
       expect([path, page]).toEqual([path, expect.stringContaining(`lang="${language}"`)]);
       expect([path, language, /your app|dev provider|the dev/i.exec(page)?.[0]]).toEqual([
-        ...[path, language, undefined],
+        path,
+        language,
+        undefined,
       ]);
     }
   }

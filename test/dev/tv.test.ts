@@ -246,7 +246,9 @@ test('a service may have any name', async () => {
   await tv.goto(`${dev.providerUrl}/tv`);
   await untilShown(tv, 'Sign in');
   expect(await tv.locator('.card').allTextContents()).toEqual([
-    ...['cconstructor', '___proto__', 'ttoString'],
+    'cconstructor',
+    '___proto__',
+    'ttoString',
   ]);
 });
 
@@ -374,7 +376,8 @@ describe('from three metres', () => {
       OAUTH_BASE_URL: 'https://relay.example',
       PROVIDERS: 'mal,anilist,spotify',
       CORS_ORIGINS: origin,
-      ...{ ANILIST_CLIENT_ID: 'of-anilist', SPOTIFY_CLIENT_ID: 'of-spotify' },
+      ANILIST_CLIENT_ID: 'of-anilist',
+      SPOTIFY_CLIENT_ID: 'of-spotify',
     });
     const tv = await openScreen();
     await tv.route('https://relay.example/**', async (route) => {

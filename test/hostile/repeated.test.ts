@@ -189,8 +189,12 @@ test.each<[name: string, settings: Partial<typeof SETTINGS>]>([
 test('requests to the admin port', async () => {
   const { clock } = createTestService();
   const admin = createAdmin({
-    ...{ clock, services: SETTINGS.providers, maxSessions: 5_000, runtime: 'Bun' },
-    ...{ names: ['admin.example'], token: ADMIN_TOKEN },
+    clock,
+    services: SETTINGS.providers,
+    maxSessions: 5_000,
+    runtime: 'Bun',
+    names: ['admin.example'],
+    token: ADMIN_TOKEN,
   });
   const ask = async (path: string, header: string, value: string) => {
     const headers = { host: '127.0.0.1', authorization: `Bearer ${ADMIN_TOKEN}`, [header]: value };
@@ -202,7 +206,8 @@ test('requests to the admin port', async () => {
   const places = [
     { name: 'path', limitBytes: HEAD_BYTES, fill: (text: string) => ask(text, 'accept', '*/*') },
     ...['authorization', 'host', 'cookie'].map((name) => ({
-      ...{ name, limitBytes: HEAD_BYTES },
+      name,
+      limitBytes: HEAD_BYTES,
       fill: (text: string) => ask('metrics', name, asHeader(`Basic ${text}`)),
     })),
   ];
@@ -226,7 +231,8 @@ test('responses of a token endpoint', async () => {
   const places = [
     { name: 'body', limitBytes: TOKEN_RESPONSE_BYTES - 200, fill: answer },
     ...names.map((name) => ({
-      ...{ name, limitBytes: TOKEN_RESPONSE_BYTES - 200 },
+      name,
+      limitBytes: TOKEN_RESPONSE_BYTES - 200,
       fill: (text: string) => answer(JSON.stringify({ ...granted, [name]: text })),
     })),
   ];
@@ -241,7 +247,8 @@ test('settings', async () => {
   ] as const;
   const places = examples.flatMap(([name = '', example = '']) =>
     ['', example].map((beginning) => ({
-      ...{ name: `${name}=${beginning}`, limitBytes: SETTING_BYTES },
+      name: `${name}=${beginning}`,
+      limitBytes: SETTING_BYTES,
       async fill(text: string) {
         const startedAtMs = performance.now();
         const reading = read({ ...env, [name]: beginning + text });

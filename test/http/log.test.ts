@@ -236,7 +236,10 @@ describe('the id of a sign-in', () => {
     const page = await callback(other, state);
     const lines = log.events.filter(({ signIn }) => signIn !== undefined);
     expect(lines.map(({ event }) => event)).toEqual([
-      ...['sign_in_started', 'sign_in_opened', 'exchange_failed', 'sign_in_finished'],
+      'sign_in_started',
+      'sign_in_opened',
+      'exchange_failed',
+      'sign_in_finished',
     ]);
     const [id = ''] = new Set(lines.map(({ signIn }) => String(signIn)));
     expect(new Set(lines.map(({ signIn }) => signIn)).size).toBe(1);

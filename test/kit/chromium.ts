@@ -15,8 +15,14 @@ export const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-sh
 
 /** Quiet, and without network traffic of its own. */
 const FLAGS = [
-  ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
 ];
 
 export function launchChromium(): Promise<Browser> {
@@ -103,7 +109,9 @@ export async function setUp(
   );
   const providers = { demo, bare, mal };
   return {
-    ...{ relay, providers, browser },
+    relay,
+    providers,
+    browser,
     openPhone: (options) => openPhone(browser, options),
     startDevice: async (service) => createDevice(relay, await start(relay, service)),
     startDeviceWithCode: async (service, device) =>
@@ -183,7 +191,10 @@ export interface RelayPage {
 }
 
 const failed = (status: number, message: string): RelayPage => ({
-  ...{ status, title: 'Sign-in failed', heading: 'Sign-in failed', message },
+  status,
+  title: 'Sign-in failed',
+  heading: 'Sign-in failed',
+  message,
 });
 
 /** The pages of docs/protocol.md. */
@@ -191,7 +202,9 @@ export const SIGNED_IN = { status: 200, title: 'Signed in' };
 export const CANCELLED = failed(200, 'Sign-in was cancelled.');
 /** The page of a user who declined on a page of the relay. */
 export const DECLINED = {
-  ...{ status: 200, title: 'Sign-in cancelled', heading: 'Sign-in cancelled' },
+  status: 200,
+  title: 'Sign-in cancelled',
+  heading: 'Sign-in cancelled',
   message: 'Your device wasn’t signed in. You can close this tab.',
 };
 export const LINK_INVALID = failed(

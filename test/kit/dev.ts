@@ -54,7 +54,11 @@ export async function startDev(options: DevOptions = {}): Promise<DevRelayProces
     return child.exited;
   }
   return {
-    ...{ relayUrl, providerUrl, port, askProvider, untilShown },
+    relayUrl,
+    providerUrl,
+    port,
+    askProvider,
+    untilShown,
     ask: from(relayUrl),
     plan: (asked) =>
       askProvider('/next', {

@@ -81,7 +81,9 @@ export async function startFaultProxy(
     const forwarded = clientAddress && { 'x-forwarded-for': clientAddress };
     const send = () =>
       fetch(origin + path, {
-        ...{ method, redirect: 'manual', signal: left.signal },
+        method,
+        redirect: 'manual',
+        signal: left.signal,
         headers: { ...headers, ...forwarded },
         ...(body !== '' && { body }),
       });

@@ -85,8 +85,12 @@ function configure({ clientId, clientSecret, redirectUris }: ProviderOptions) {
     jwks: { keys: [{ ...signingKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }] },
     cookies: { keys: [randomBytes(32).toString('base64url')] },
     ttl: {
-      ...{ AccessToken: HOUR_SECONDS, IdToken: HOUR_SECONDS, Interaction: HOUR_SECONDS },
-      ...{ Session: DAY_SECONDS, Grant: DAY_SECONDS, RefreshToken: DAY_SECONDS },
+      AccessToken: HOUR_SECONDS,
+      IdToken: HOUR_SECONDS,
+      Interaction: HOUR_SECONDS,
+      Session: DAY_SECONDS,
+      Grant: DAY_SECONDS,
+      RefreshToken: DAY_SECONDS,
     },
   };
 }

@@ -42,7 +42,11 @@ function describe(
 ): RealProvider {
   const { pathname } = new URL(tokenUrl);
   return {
-    ...{ authorizeUrl, tokenUrl, requests, tokenGate, stop },
+    authorizeUrl,
+    tokenUrl,
+    requests,
+    tokenGate,
+    stop,
     clientId: client.client_id ?? '',
     exchanges: () =>
       requests.filter(({ method, path }) => method === 'POST' && path === pathname).length,
@@ -111,7 +115,12 @@ export async function startOpenId(
 }
 
 const SECRET_FIELDS = [
-  ...['code', 'state', 'code_verifier', 'access_token', 'refresh_token', 'id_token'],
+  'code',
+  'state',
+  'code_verifier',
+  'access_token',
+  'refresh_token',
+  'id_token',
   'client_secret',
 ];
 

@@ -142,7 +142,12 @@ export async function startProxy(
   const certificate = await writeCertificate(folder);
   const port = wanted ?? (await findFreePort());
   const [command, env = {}] = program.configure({
-    ...{ folder, port, relays, certificate, dnsPort, directives },
+    folder,
+    port,
+    relays,
+    certificate,
+    dnsPort,
+    directives,
   });
   const child = startChild(command, { ...options, env });
   // The workers of nginx do not end with their master when that is killed.
@@ -160,7 +165,11 @@ export async function startProxy(
   }
   await pollUntil(`${name} answers`, () => answerOf(ask, child, name));
   return {
-    ...{ baseUrl, caFile: certificate.caFile, ask, stop, [Symbol.asyncDispose]: stop },
+    baseUrl,
+    caFile: certificate.caFile,
+    ask,
+    stop,
+    [Symbol.asyncDispose]: stop,
     accessLog: () => logs().access,
     errorLog: () => logs().error,
   };

@@ -68,8 +68,16 @@ export const UNSEEN: readonly string[] = [
 
 /** Sets the clipboard, sets the title, asks where the cursor is, clears or resets the screen, in C0 and in C1. */
 export const TERMINAL_SEQUENCES: readonly string[] = [
-  ...['\x1b]52;c;cm0gLXJmIH4K\x07', '\x1b]0;title\x1b\\', '\x1b[6n', '\x1b[2J', '\x1bc'],
-  ...['\x9b2J', '\x9d52;c;eA==\x9c', '\x90q\x9c', '\x08\x7f\r\n', '\x00'],
+  '\x1b]52;c;cm0gLXJmIH4K\x07',
+  '\x1b]0;title\x1b\\',
+  '\x1b[6n',
+  '\x1b[2J',
+  '\x1bc',
+  '\x9b2J',
+  '\x9d52;c;eA==\x9c',
+  '\x90q\x9c',
+  '\x08\x7f\r\n',
+  '\x00',
 ];
 
 /** No shorter piece of a secret is searched for: it could occur by chance. */
@@ -118,9 +126,17 @@ const writing = fc
   .map(([{ text, pieces }, write]) => ({ value: write(text), pieces }));
 
 const PLACES = [
-  ...['REDIS_URL', 'REDIS_URL_FILE', 'OAUTH_BASE_URL', 'ADMIN_TOKEN'],
-  ...['ACME_CLIENT_ID', 'ACME_CLIENT_SECRET', 'ACME_CLIENT_SECRET_FILE', 'ACME_AUTHORIZE_URL'],
-  ...['ACME_TOKEN_URL', 'ACME_ISSUER', 'ACME_AUTHORIZE_PARAMS'],
+  'REDIS_URL',
+  'REDIS_URL_FILE',
+  'OAUTH_BASE_URL',
+  'ADMIN_TOKEN',
+  'ACME_CLIENT_ID',
+  'ACME_CLIENT_SECRET',
+  'ACME_CLIENT_SECRET_FILE',
+  'ACME_AUTHORIZE_URL',
+  'ACME_TOKEN_URL',
+  'ACME_ISSUER',
+  'ACME_AUTHORIZE_PARAMS',
 ];
 /** Settings that name a file, and the path that the environment gives for it. */
 const FILES = {

@@ -74,17 +74,26 @@ export async function launchRelay(
   const log = createEventLog();
   const child = spawnRelay(
     {
-      ...{ OAUTH_BASE_URL: baseUrl, HOST: '127.0.0.1', PORT: String(port) },
-      ...{ LOG_LEVEL: 'debug', MAL_CLIENT_ID: 'mal-client', ...env },
+      OAUTH_BASE_URL: baseUrl,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      LOG_LEVEL: 'debug',
+      MAL_CLIENT_ID: 'mal-client',
+      ...env,
     },
     { ...options, onLine: log.take },
   );
   const end = () => log.end(new Error(`the relay ended. Its output:\n${child.output()}`));
   child.exited.then(end, end);
   return {
-    ...{ baseUrl, port, pid: child.pid, output: child.output, exited: child.exited },
+    baseUrl,
+    port,
+    pid: child.pid,
+    output: child.output,
+    exited: child.exited,
     ask: (path, init) => fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
-    ...{ events: log.named, waitForEvents: log.waitForMany },
+    events: log.named,
+    waitForEvents: log.waitForMany,
     waitForEvent: (matches) =>
       log.waitFor(typeof matches === 'string' ? ({ event }) => event === matches : matches),
     untilParked: async (polls) => void (await log.waitForMany('poll_waiting', polls)),
@@ -156,7 +165,8 @@ export function createEventLog() {
   }
   return {
     events: events as readonly LogEvent[],
-    ...{ named, waitFor },
+    named,
+    waitFor,
     async waitForMany(name: string, count: number): Promise<readonly LogEvent[]> {
       let seen = 0;
       if (count > 0) await waitFor(({ event }) => event === name && ++seen === count);

@@ -166,7 +166,10 @@ export function createTestService(
 
   return {
     ...service,
-    ...{ ask, clock, store, exchanges },
+    ask,
+    clock,
+    store,
+    exchanges,
     /** How many polls are registered with the store, to be notified. */
     waiters: () => waiters,
     /** What is kept in memory, expired or not. */

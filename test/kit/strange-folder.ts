@@ -16,8 +16,10 @@ const CODE = `console.log('code of a stranger'); process.exit(${STRANGER});\n`;
 const VARIABLES = 'PORT=none\nNODE_TLS_REJECT_UNAUTHORIZED=0\nSIGN_IN_RELAY_URL=none\n';
 
 const COMPILER = {
-  ...{ baseUrl: '.', paths: { '*': ['./code.js'] } },
-  ...{ jsx: 'react-jsx', jsxImportSource: 'stranger' },
+  baseUrl: '.',
+  paths: { '*': ['./code.js'] },
+  jsx: 'react-jsx',
+  jsxImportSource: 'stranger',
 };
 
 const FILES: Readonly<Record<string, string>> = {
@@ -26,7 +28,9 @@ const FILES: Readonly<Record<string, string>> = {
   'tsconfig.json': JSON.stringify({ compilerOptions: COMPILER }),
   'jsconfig.json': JSON.stringify({ compilerOptions: COMPILER }),
   'package.json': JSON.stringify({
-    ...{ name: 'stranger', type: 'commonjs', main: 'code.js' },
+    name: 'stranger',
+    type: 'commonjs',
+    main: 'code.js',
     scripts: { start: 'exit 99', dev: 'exit 99', login: 'exit 99', check: 'exit 99' },
   }),
   ...Object.fromEntries(

@@ -75,7 +75,12 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
   }
   return {
     url: `redis://127.0.0.1:${port}`,
-    ...{ port, cutAll, stall, stallFrom, stop, [Symbol.asyncDispose]: stop },
+    port,
+    cutAll,
+    stall,
+    stallFrom,
+    stop,
+    [Symbol.asyncDispose]: stop,
     moveTo(port) {
       current = port;
     },

@@ -30,10 +30,20 @@ async function makeCertificate(): Promise<Record<string, string>> {
     // By openssl's defaults this is a CA.
     await runOpenssl(['-subj', '/CN=Test CA', '-keyout', file('ca.key'), '-out', file('ca.pem')]);
     await runOpenssl([
-      ...['-subj', '/CN=localhost', '-keyout', file('server.key'), '-out', file('server.pem')],
-      ...['-CA', file('ca.pem'), '-CAkey', file('ca.key')],
-      ...['-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost'],
-      ...['-addext', 'basicConstraints=critical,CA:FALSE'],
+      '-subj',
+      '/CN=localhost',
+      '-keyout',
+      file('server.key'),
+      '-out',
+      file('server.pem'),
+      '-CA',
+      file('ca.pem'),
+      '-CAkey',
+      file('ca.key'),
+      '-addext',
+      'subjectAltName=IP:127.0.0.1,DNS:localhost',
+      '-addext',
+      'basicConstraints=critical,CA:FALSE',
     ]);
     const names = ['ca.pem', 'server.pem', 'server.key'];
     return Object.fromEntries(names.map((name) => [name, readFileSync(file(name), 'utf8')]));

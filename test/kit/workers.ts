@@ -101,7 +101,10 @@ export async function startWorkers(
   const baseUrl = `http://127.0.0.1:${port}`;
   writeFileSync(join(folder, 'worker.js'), await buildOnce(options.entry));
   const variables = {
-    ...{ OAUTH_BASE_URL: baseUrl, LOG_LEVEL: 'debug', MAL_CLIENT_ID: 'mal-client', ...env },
+    OAUTH_BASE_URL: baseUrl,
+    LOG_LEVEL: 'debug',
+    MAL_CLIENT_ID: 'mal-client',
+    ...env,
   };
   writeFileSync(
     join(folder, 'config.capnp'),
@@ -121,9 +124,14 @@ export async function startWorkers(
   await untilHealthy(baseUrl);
   const resources = stack.move();
   return {
-    ...{ baseUrl, port, pid: child.pid, kill, output: child.output },
+    baseUrl,
+    port,
+    pid: child.pid,
+    kill,
+    output: child.output,
     ask: (path, init) => fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
-    ...{ events: log.named, waitForEvents: log.waitForMany },
+    events: log.named,
+    waitForEvents: log.waitForMany,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

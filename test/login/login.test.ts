@@ -238,7 +238,8 @@ describe('login: which relay', () => {
 
   test('nothing listens there, or no relay → 6', async () => {
     using other = Bun.serve({
-      ...{ hostname: '127.0.0.1', port: 0 },
+      hostname: '127.0.0.1',
+      port: 0,
       fetch: () => new Response('{}'),
     });
     for (const [relay, why] of [

@@ -23,7 +23,8 @@ const SHOWN = {
 /** Without codes: a relay that has none gives out only its long link. */
 const LONG = {
   ...SHOWN,
-  ...{ userCode: undefined, verificationUrl: undefined },
+  userCode: undefined,
+  verificationUrl: undefined,
   link: 'https://sign-in.relay.example/auth/mal?state=ABCDEFGHIJKLMNOPQRSTUVWX',
 };
 

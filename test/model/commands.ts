@@ -16,8 +16,15 @@ const pauses = fc.oneof(
 
 /** One request with one answer at once. Any two of them may be in progress at the same time. */
 export const REQUESTS = [
-  ...['open', 'continue', 'decline', 'code comes back at another service'],
-  ...['error comes back', 'nothing comes back', 'poll once', 'acknowledge', 'cancel'],
+  'open',
+  'continue',
+  'decline',
+  'code comes back at another service',
+  'error comes back',
+  'nothing comes back',
+  'poll once',
+  'acknowledge',
+  'cancel',
   'poll with the state of the link',
 ] as const;
 

@@ -61,7 +61,12 @@ test.each<[string, OpenWorld, number]>([
 );
 
 const STATES = [
-  ...['pending', 'exchanging', 'completed', 'delivered', 'cancelled', 'gone'],
+  'pending',
+  'exchanging',
+  'completed',
+  'delivered',
+  'cancelled',
+  'gone',
   'store down',
 ];
 

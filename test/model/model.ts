@@ -12,7 +12,10 @@ export const LEASE_MS = 20_000;
 export const POLL_MS = 50_000;
 
 const ERRORS: ReadonlySet<string> = new Set([
-  ...['access_denied', 'authorization_failed', 'missing_code', 'exchange_failed'],
+  'access_denied',
+  'authorization_failed',
+  'missing_code',
+  'exchange_failed',
 ]);
 
 /** What a poll is answered: the status, and the body of a 200. */

@@ -204,7 +204,9 @@ test('revocations have a limit of their own for each address, one for both proto
   }
   const own = await revoke(service, TOKENS, peer);
   expect([own.status, await own.text(), own.headers.get('retry-after')]).toEqual([
-    ...[429, 'Rate limited\n', '2'],
+    429,
+    'Rate limited\n',
+    '2',
   ]);
   const oauth = await service.ask('/oauth2/acme/revoke', init(), peer);
   expect([oauth.status, await oauth.json()]).toMatchObject([429, { error: 'slow_down' }]);
@@ -215,8 +217,11 @@ test('revocations have a limit of their own for each address, one for both proto
 test('a store that is unavailable: 503 with Retry-After, because the tokens may be valid', async () => {
   const down = () => Promise.reject(new Error('down'));
   const createRateLimiter = () => ({
-    ...{ policy: { burst: 1, ratePerSecond: 1 }, take: down, refund: down },
-    ...{ size: 0, sweep: () => {} },
+    policy: { burst: 1, ratePerSecond: 1 },
+    take: down,
+    refund: down,
+    size: 0,
+    sweep: () => {},
   });
   const { service } = createAcme(undefined, {}, { createRateLimiter });
   for (const response of [
@@ -311,7 +316,9 @@ test('a failure is logged with a hint that names the setting, and no log line ha
   await revokeOAuth(service, { token });
   expect(named('revocation_failed')).toHaveLength(2);
   expect(named('revocation_failed')[0]).toMatchObject({
-    ...{ service: 'acme', reason: 'status', status: 404 },
+    service: 'acme',
+    reason: 'status',
+    status: 404,
     hint: 'there is no revocation endpoint: correct ACME_REVOKE_URL',
   });
   expect(JSON.stringify(events)).not.toContain(token);

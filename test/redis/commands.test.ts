@@ -103,8 +103,20 @@ async function countOn(nodes: readonly RedisServer[]): Promise<number> {
 
 /** As Redis documents them. All of a hash is read: it has a dozen fields, and one for each instance that waits. */
 const AT_MOST_LOG_N = [
-  ...['TIME', 'GET', 'SET', 'DEL', 'PEXPIRE', 'PUBLISH'],
-  ...['HSET', 'HGET', 'HMGET', 'HDEL', 'HGETALL', 'ZADD', 'ZCOUNT', 'ZREM'],
+  'TIME',
+  'GET',
+  'SET',
+  'DEL',
+  'PEXPIRE',
+  'PUBLISH',
+  'HSET',
+  'HGET',
+  'HMGET',
+  'HDEL',
+  'HGETALL',
+  'ZADD',
+  'ZCOUNT',
+  'ZREM',
 ];
 
 test.each(Object.entries(SCRIPTS))(
@@ -128,8 +140,14 @@ describe('a string that cannot be a capability is refused without asking the sto
   afterAll(() => Promise.all([relay.stop(), asking.stop()]));
 
   const MALFORMED = [
-    ...['', 'unknown', 'A'.repeat(23), 'A'.repeat(25), 'A'.repeat(8_000)],
-    ...[`${'A'.repeat(23)}+`, `${'A'.repeat(24)}\n`, `${'A'.repeat(23)}é`],
+    '',
+    'unknown',
+    'A'.repeat(23),
+    'A'.repeat(25),
+    'A'.repeat(8_000),
+    `${'A'.repeat(23)}+`,
+    `${'A'.repeat(24)}\n`,
+    `${'A'.repeat(23)}é`,
   ];
   const form = (fields: Record<string, string>): RequestInit => ({
     method: 'POST',

@@ -270,7 +270,7 @@ describe.concurrent('Redis refuses claims for a while', () => {
 describe.concurrent('Redis is frozen as polls begin', () => {
   /** From far below the first deadline to beyond all of them, closer together around each. */
   const FREEZES_MS = [
-    ...[200, 800, 1_300, 1_500, 1_700, 1_900, 1_950, 2_000, 2_050, 2_200, 2_700, 4_000, 5_000],
+    200, 800, 1_300, 1_500, 1_700, 1_900, 1_950, 2_000, 2_050, 2_200, 2_700, 4_000, 5_000,
   ];
   const DEVICES_PER_RELAY = 10;
 

@@ -223,8 +223,11 @@ describe('Sentinels with a password of their own', () => {
       await sentinel.cli('ACL', 'SETUSER', 'default', 'off');
     }
     const env = {
-      ...{ OAUTH_BASE_URL: 'http://127.0.0.1:3000', HOST: '127.0.0.1', PORT: '0' },
-      ...{ MAL_CLIENT_ID: 'mal-client', REDIS_URL: group.url },
+      OAUTH_BASE_URL: 'http://127.0.0.1:3000',
+      HOST: '127.0.0.1',
+      PORT: '0',
+      MAL_CLIENT_ID: 'mal-client',
+      REDIS_URL: group.url,
     };
     const without = await runRelay(env);
     expect(without.output).toContain(

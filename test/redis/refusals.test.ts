@@ -85,8 +85,12 @@ const REFUSALS: readonly Refusal[] = [
     remedy: 'reading its data',
     options: {
       args: [
-        ...['--enable-debug-command', 'local'],
-        ...['--key-load-delay', '500', '--loading-process-events-interval-bytes', '1024'],
+        '--enable-debug-command',
+        'local',
+        '--key-load-delay',
+        '500',
+        '--loading-process-events-interval-bytes',
+        '1024',
       ],
     },
     async begin(redis) {

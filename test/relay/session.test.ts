@@ -21,15 +21,19 @@ const CORE = {
   opening: undefined,
 };
 const PENDING: machine.Pending = {
-  ...{ ...CORE, state: 'pending' },
-  ...{ verifier: 'verifier', deviceName: 'Fernseher' },
+  ...CORE,
+  state: 'pending',
+  verifier: 'verifier',
+  deviceName: 'Fernseher',
 };
 const EXCHANGING: machine.Session = {
-  ...{ ...CORE, state: 'exchanging' },
+  ...CORE,
+  state: 'exchanging',
   leaseEndsAtMs: EXCHANGE_LEASE_MS,
 };
 const COMPLETED: machine.Completed = {
-  ...{ ...CORE, state: 'completed' },
+  ...CORE,
+  state: 'completed',
   result: TOKENS,
   completedAtMs: 0,
 };

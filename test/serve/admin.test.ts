@@ -48,9 +48,18 @@ describe.each(RUNTIMES)('with ADMIN_TOKEN the admin port on %s', (_, command) =>
     expect(await statusFor(basicOf('', token), '/')).toBe(200);
     expect(await statusFor(basicOf('operator', token), '/now')).toBe(200);
     for (const refused of [
-      ...[`Bearer ${token}x`, `Bearer ${token.slice(1)}`, `Bearer ${token} ${token}`, 'Bearer '],
-      ...[token, `Basic ${token}`, `Token ${token}`, 'Basic ', 'Basic %%%'],
-      ...[basicOf(token, ''), basicOf('operator', `x${token}`), `Bearer ${'x'.repeat(8_000)}`],
+      `Bearer ${token}x`,
+      `Bearer ${token.slice(1)}`,
+      `Bearer ${token} ${token}`,
+      'Bearer ',
+      token,
+      `Basic ${token}`,
+      `Token ${token}`,
+      'Basic ',
+      'Basic %%%',
+      basicOf(token, ''),
+      basicOf('operator', `x${token}`),
+      `Bearer ${'x'.repeat(8_000)}`,
     ]) {
       expect([refused, await statusFor(refused)]).toEqual([refused, 401]);
     }
@@ -153,8 +162,11 @@ describe('the admin port', () => {
     const relay = await startRelay();
     const port = await findFreePort();
     const { exitCode, output } = await runRelay({
-      ...{ OAUTH_BASE_URL: 'http://127.0.0.1', MAL_CLIENT_ID: 'id' },
-      ...{ HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: String(relay.port) },
+      OAUTH_BASE_URL: 'http://127.0.0.1',
+      MAL_CLIENT_ID: 'id',
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      ADMIN_PORT: String(relay.port),
     });
     expect(output).toContain(`ADMIN_PORT is ${relay.port}: another program listens there already`);
     expect(exitCode).toBe(1);

@@ -65,7 +65,10 @@ async function startStage(env: Readonly<Record<string, string>>) {
   }
 
   return {
-    ...{ provider, relay, device, signIn },
+    provider,
+    relay,
+    device,
+    signIn,
     /** Where the text is, in any form; in memory as it is. */
     async find(text: string): Promise<string[]> {
       const wire = proxy.bytes();
@@ -88,7 +91,10 @@ async function exchangeAsDevice(result: Record<string, string>, verifier: string
   const { code = '', tokenUrl = '', clientId = '', redirectUri = '' } = result;
   const form = {
     grant_type: 'authorization_code',
-    ...{ code, redirect_uri: redirectUri, client_id: clientId, code_verifier: verifier },
+    code,
+    redirect_uri: redirectUri,
+    client_id: clientId,
+    code_verifier: verifier,
   };
   const response = await fetch(tokenUrl, { method: 'POST', body: new URLSearchParams(form) });
   expect(response.status).toBe(200);

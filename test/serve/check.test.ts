@@ -37,8 +37,13 @@ afterAll(good.stop);
 await buildForNode();
 
 const GOOD = {
-  ...{ MAL_CLIENT_ID: 'id', MAL_CLIENT_SECRET: SECRET, HOST: '127.0.0.1', POLL_SECONDS: '1' },
-  ...{ MAL_TOKEN_URL: good.url, MAL_AUTHORIZE_URL: good.url, CONFIRM: 'always' },
+  MAL_CLIENT_ID: 'id',
+  MAL_CLIENT_SECRET: SECRET,
+  HOST: '127.0.0.1',
+  POLL_SECONDS: '1',
+  MAL_TOKEN_URL: good.url,
+  MAL_AUTHORIZE_URL: good.url,
+  CONFIRM: 'always',
 };
 
 async function runCheck(env: Record<string, string>, options: StartOptions = {}) {

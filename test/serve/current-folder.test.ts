@@ -70,7 +70,8 @@ describe('in a folder of a stranger, a checkout', () => {
 test('a checkout without its packages takes none from the registry of the folder, and no Bun beside it', async () => {
   const asked: string[] = [];
   using registry = Bun.serve({
-    ...{ hostname: '127.0.0.1', port: 0 },
+    hostname: '127.0.0.1',
+    port: 0,
     fetch({ url }) {
       asked.push(url);
       return new Response('{}', { status: 404 });

@@ -17,7 +17,8 @@ const relays = await Promise.all(
   RUNTIMES.map(([, command], index) =>
     launchRelay(
       {
-        ...{ START_BURST: '1000', TRUSTED_PROXY_CIDRS: '127.0.0.1' },
+        START_BURST: '1000',
+        TRUSTED_PROXY_CIDRS: '127.0.0.1',
         ADMIN_PORT: String(ports[index]),
       },
       { command },

@@ -22,8 +22,12 @@ async function startRelay(stdout: 'pipe' | number = 'pipe') {
   const baseUrl = `http://127.0.0.1:${port}`;
   const child = spawn(process.execPath, [MAIN], {
     env: {
-      ...{ PATH: process.env.PATH ?? '', OAUTH_BASE_URL: baseUrl, HOST: '127.0.0.1' },
-      ...{ PORT: String(port), MAL_CLIENT_ID: 'mal-client', LOG_LEVEL: 'debug' },
+      PATH: process.env.PATH ?? '',
+      OAUTH_BASE_URL: baseUrl,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      MAL_CLIENT_ID: 'mal-client',
+      LOG_LEVEL: 'debug',
       START_BURST: '1000',
     },
     stdio: ['ignore', stdout, 'pipe'],
@@ -37,7 +41,8 @@ async function startRelay(stdout: 'pipe' | number = 'pipe') {
   await untilHealthy(baseUrl);
   const ask = (path: string, init?: RequestInit) => fetch(`${baseUrl}${path}`, init);
   return {
-    ...{ child, ask },
+    child,
+    ask,
     complaints: () => complaints,
     /** Each start is a line of the log. */
     async log(lines: number): Promise<void> {

@@ -169,7 +169,9 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     let asked = 0;
     const tls = await makeSelfSigned();
     using provider = Bun.serve({
-      ...{ port: 0, hostname: '127.0.0.1', tls },
+      port: 0,
+      hostname: '127.0.0.1',
+      tls,
       fetch() {
         asked += 1;
         return Response.json({ access_token: 'a' });
@@ -182,7 +184,8 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     expect((await bringCode(relay, state, makeCode())).status).toBe(502);
     expect(asked).toBe(0);
     expect(await relay.waitForEvent('exchange_failed')).toMatchObject({
-      ...{ reason: 'unreachable', cause: 'tls' },
+      reason: 'unreachable',
+      cause: 'tls',
     });
     await relay.stop();
   });

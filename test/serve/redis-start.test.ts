@@ -153,8 +153,11 @@ describe('while the relay tries', () => {
   test.concurrent('a wrong password is tried once, without waiting, and the last line says so', async () => {
     await using redis = await startRedis({ password: PASSWORD });
     const { exitCode, output } = await runRelay({
-      ...{ OAUTH_BASE_URL: 'http://127.0.0.1:3000', HOST: '127.0.0.1', PORT: '0' },
-      ...{ MAL_CLIENT_ID: 'mal-client', REDIS_URL: `redis://:${WRONG}@${at(redis.port)}` },
+      OAUTH_BASE_URL: 'http://127.0.0.1:3000',
+      HOST: '127.0.0.1',
+      PORT: '0',
+      MAL_CLIENT_ID: 'mal-client',
+      REDIS_URL: `redis://:${WRONG}@${at(redis.port)}`,
     });
     expect(exitCode).toBe(1);
     const lines = output.trimEnd().split('\n');

@@ -17,9 +17,13 @@ test.each(RUNTIMES)(
     const relay = await startRelay(
       {
         PROVIDERS: 'github,dropbox',
-        ...{ GITHUB_CLIENT_ID: 'id', GITHUB_CLIENT_SECRET: 'secret' },
-        ...{ GITHUB_TOKEN_URL: UNUSED, GITHUB_REVOKE_URL: upstream.url },
-        ...{ DROPBOX_CLIENT_ID: 'id', DROPBOX_TOKEN_URL: UNUSED, DROPBOX_REVOKE_URL: upstream.url },
+        GITHUB_CLIENT_ID: 'id',
+        GITHUB_CLIENT_SECRET: 'secret',
+        GITHUB_TOKEN_URL: UNUSED,
+        GITHUB_REVOKE_URL: upstream.url,
+        DROPBOX_CLIENT_ID: 'id',
+        DROPBOX_TOKEN_URL: UNUSED,
+        DROPBOX_REVOKE_URL: upstream.url,
       },
       { command },
     );
@@ -33,7 +37,10 @@ test.each(RUNTIMES)(
     const github = { method: 'DELETE', body: '{"access_token":"token-to-revoke"}' };
     const dropbox = { method: 'POST', body: '' };
     expect(upstream.requests.map(({ method, body }) => ({ method, body }))).toEqual([
-      ...[github, github, dropbox, github],
+      github,
+      github,
+      dropbox,
+      github,
     ]);
     expect(upstream.requests[2]?.headers.get('authorization')).toBe('Bearer token-to-revoke');
     expect(await relay.stop()).toBe(0);

@@ -152,7 +152,9 @@ describe('providers, on the command line', () => {
 
 describe('a provider that is given by its issuer', () => {
   const acme = (issuer: string) => ({
-    ...{ PROVIDERS: 'acme', MAL_CLIENT_ID: '', ACME_CLIENT_ID: 'acme-client' },
+    PROVIDERS: 'acme',
+    MAL_CLIENT_ID: '',
+    ACME_CLIENT_ID: 'acme-client',
     ACME_ISSUER: issuer,
   });
 

@@ -110,8 +110,14 @@ const rules: readonly Rule<Settings>[] = [
     keeps: ['0f1e2d3c4b5a6978', 'aA0-._~+/aaaaaaaaaaa=='],
     refuses: {
       'must be at least 16 letters, digits or characters of -._~+/ and no space or line break': [
-        ...['0f1e2d3c4b5a697', '0f1e2d3c 4b5a6978', ' 0f1e2d3c4b5a6978', '0f1e2d3c4b5a6978\t'],
-        ...['0f1e2d3c4b5a6978\n', 'a:b1e2d3c4b5a6978', 'ä0f1e2d3c4b5a6978', '================='],
+        '0f1e2d3c4b5a697',
+        '0f1e2d3c 4b5a6978',
+        ' 0f1e2d3c4b5a6978',
+        '0f1e2d3c4b5a6978\t',
+        '0f1e2d3c4b5a6978\n',
+        'a:b1e2d3c4b5a6978',
+        'ä0f1e2d3c4b5a6978',
+        '=================',
       ],
     },
   },
@@ -127,7 +133,11 @@ const rules: readonly Rule<Settings>[] = [
     field: 'trustedProxyCidrs',
     reads: {
       '10.0.0.0/8, 192.0.2.7 fd00::/8,::1\n::ffff:10.0.0.0/104': [
-        ...['10.0.0.0/8', '192.0.2.7', 'fd00::/8', '::1', '::ffff:10.0.0.0/104'],
+        '10.0.0.0/8',
+        '192.0.2.7',
+        'fd00::/8',
+        '::1',
+        '::ffff:10.0.0.0/104',
       ],
       '0.0.0.0/0': ['0.0.0.0/0'],
     },
@@ -159,7 +169,10 @@ const rules: readonly Rule<Settings>[] = [
     field: 'corsOrigins',
     reads: {
       'https://tv.example, http://localhost:3000 null,file://\ncapacitor://localhost': [
-        ...['https://tv.example', 'http://localhost:3000', 'null', 'file://'],
+        'https://tv.example',
+        'http://localhost:3000',
+        'null',
+        'file://',
         'capacitor://localhost',
       ],
       'http://[::1]:8080': ['http://[::1]:8080'],
@@ -200,8 +213,10 @@ describe('the credentials of Sentinels', () => {
     const file = '/run/secrets/sentinel';
     const env = { REDIS_SENTINEL_USERNAME: 'watch', REDIS_SENTINEL_PASSWORD_FILE: file };
     expect(settingsOf({ ...redis, ...env }, { [file]: 'two\n' }).redis?.target).toMatchObject({
-      ...{ username: 'data', password: 'one' },
-      ...{ sentinelUsername: 'watch', sentinelPassword: 'two' },
+      username: 'data',
+      password: 'one',
+      sentinelUsername: 'watch',
+      sentinelPassword: 'two',
     });
   });
 
@@ -257,7 +272,10 @@ const brandingRules: readonly Rule<Branding>[] = [
     reads: { [` ${'📺'.repeat(40)} `]: '📺'.repeat(40) },
     refuses: {
       'must be 1 to 40 visible characters': [
-        ...['x'.repeat(41), '\u0301', '\u0301Acme', `Acme${'\u0301'.repeat(5)}`],
+        'x'.repeat(41),
+        '\u0301',
+        '\u0301Acme',
+        `Acme${'\u0301'.repeat(5)}`,
       ],
       'must not contain invisible characters': UNSEEN.map((unseen) => `Acme${unseen}TV`),
     },

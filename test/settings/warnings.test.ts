@@ -128,8 +128,10 @@ describe('the admin port', () => {
 test('a setting that has an effect only with another one', () => {
   const enabled = { MAL_CLIENT_ID: 'id' };
   const alone = {
-    ...{ ADMIN_HOST: '0.0.0.0', ADMIN_NAMES: 'relay.internal' },
-    ...{ ADMIN_TOKEN: '0f1e2d3c4b5a6978', REDIS_PREFIX: 'relay:' },
+    ADMIN_HOST: '0.0.0.0',
+    ADMIN_NAMES: 'relay.internal',
+    ADMIN_TOKEN: '0f1e2d3c4b5a6978',
+    REDIS_PREFIX: 'relay:',
   };
   expect(warningsOf({ ...enabled, ...alone })).toEqual([
     'ADMIN_HOST has no effect without ADMIN_PORT',
@@ -160,8 +162,15 @@ describe('a placeholder in place of what the provider issued', () => {
   });
 
   test.each([
-    ...['0b5cf2a3c1', 'mal-client', 'my-tv-app', 'youradio', '123-abc.apps.example', 'clientele'],
-    ...['Iv1.8a61f9b3a7aba766', '12345', 'a'],
+    '0b5cf2a3c1',
+    'mal-client',
+    'my-tv-app',
+    'youradio',
+    '123-abc.apps.example',
+    'clientele',
+    'Iv1.8a61f9b3a7aba766',
+    '12345',
+    'a',
   ])('%s may be real', (SPOTIFY_CLIENT_ID) => {
     expect(warningsOf({ ...spotify, SPOTIFY_CLIENT_ID })).toEqual([]);
   });

@@ -48,7 +48,9 @@ describe('REDIS_URL', () => {
     [
       'redis+sentinel://u:p@a,b:5/main',
       {
-        ...{ type: 'sentinel', primaryName: 'main', username: 'u' },
+        type: 'sentinel',
+        primaryName: 'main',
+        username: 'u',
         addresses: [at('a', 26_379), at('b', 5)],
       },
     ],
@@ -58,8 +60,16 @@ describe('REDIS_URL', () => {
   });
 
   test.each([
-    ...['localhost:6379', 'http://localhost', 'redis://', 'redis://a:99999', 'redis://a:1,b:2/3'],
-    ...['redis+sentinel://a', 'redis://a/x', 'redis://a b', 'redis://a,', 'redis://%zz:x@a'],
+    'localhost:6379',
+    'http://localhost',
+    'redis://',
+    'redis://a:99999',
+    'redis://a:1,b:2/3',
+    'redis+sentinel://a',
+    'redis://a/x',
+    'redis://a b',
+    'redis://a,',
+    'redis://%zz:x@a',
   ])('%s is refused', (url) => {
     expect(parseRedisUrl(url)).toBeUndefined();
   });

@@ -109,7 +109,10 @@ describe('a store opens records that were written as in the vectors', async () =
     const byCode = 'userCode' in record ? record : undefined;
     await redis.cli(
       ...['HSET', sessionKey, 's', 'p', 'n', record.service, 't', startedAtMs, 'e', expiresAtMs],
-      ...['d', record.pollKey.replace('poll:', ''), 'v', record.sealedVerifier],
+      'd',
+      record.pollKey.replace('poll:', ''),
+      'v',
+      record.sealedVerifier,
       ...(byCode ? ['m', byCode.sealedDeviceName, 'k', byCode.sealedDeviceKey] : []),
     );
     await redis.cli('SET', `vector:${record.pollKey}`, `${expiresAtMs}.${record.pointer}`);

@@ -45,7 +45,13 @@ async function openRelay(url: string) {
     },
   );
   return {
-    ...{ service, secrets, remember, grant, gate, refreshes, close },
+    service,
+    secrets,
+    remember,
+    grant,
+    gate,
+    refreshes,
+    close,
     /** A device starts, and its user opens the link. */
     async start() {
       const { session, state, url } = await start(service);

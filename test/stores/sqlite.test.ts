@@ -162,7 +162,9 @@ test('after an eviction a sign-in continues at each step', async () => {
   await store.register(session);
   const { browserState, pollSecret, userCode = '' } = session;
   expect(await reopen().getSession({ userCode })).toMatchObject({
-    ...{ service: 'mal', browserState, deviceName: 'TV' },
+    service: 'mal',
+    browserState,
+    deviceName: 'TV',
   });
   await reopen().authorize(session);
   expect(await reopen().takeOpenedNotice(pollSecret)).toBe(true);
@@ -213,7 +215,9 @@ test('sessions of an earlier instance count against the limit, expire, and are r
   const stages: string[] = [];
   const ignore = () => {};
   store.observe({
-    ...{ opened: ignore, delivered: ignore, cancelled: ignore },
+    opened: ignore,
+    delivered: ignore,
+    cancelled: ignore,
     expired: ({ stage, signIn = '' }) => stages.push(`${stage} ${signIn.length}`),
   });
   time.advance(LIFETIME_MS + 1);

@@ -20,7 +20,11 @@ test('it imports only modules that every Worker has', async () => {
   const imported = [...text.matchAll(/^(?:import|export) .*?from "([^"]+)"|^\} from "([^"]+)"/gm)];
   const names = [...new Set(imported.map(([, one, other]) => one ?? other))].toSorted();
   expect(names).toEqual([
-    ...['cloudflare:workers', 'node:buffer', 'node:crypto', 'node:net', 'node:zlib'],
+    'cloudflare:workers',
+    'node:buffer',
+    'node:crypto',
+    'node:net',
+    'node:zlib',
   ]);
   expect(text).not.toMatch(/\bcreateRequire\b|\bprocess\.(env|exit|on)\b|\bBun\./);
 });

@@ -15,7 +15,8 @@ function serveIssuer(status: number) {
     },
   });
   const env = {
-    ...{ PROVIDERS: 'mal,acme', ACME_CLIENT_ID: 'acme-client' },
+    PROVIDERS: 'mal,acme',
+    ACME_CLIENT_ID: 'acme-client',
     ACME_ISSUER: server.url.origin,
   };
   return { env, asked: () => asked, [Symbol.dispose]: () => void server.stop(true) };

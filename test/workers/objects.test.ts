@@ -35,7 +35,9 @@ describe('a request reaches the object of its session', () => {
   const typed = `${userCode.slice(0, 4)}-${userCode.slice(4)}`;
   const own = tagOf(browserState, TAGS);
   const post = (body: string, contentType: string | null = null) => ({
-    ...{ method: 'POST', body, contentType },
+    method: 'POST',
+    body,
+    contentType,
   });
   const deviceCode = new URLSearchParams({ grant_type: 'x', device_code: pollSecret }).toString();
 

@@ -38,15 +38,20 @@ const ANDROID = [...kotlinJars('kotlin-stdlib', 'kotlinx-coroutines-core-jvm'), 
 function compileKotlin(folder: string): Promise<void> {
   const compiler = kotlinJars(
     ...['kotlin-compiler', 'kotlin-stdlib', 'kotlinx-coroutines-core-jvm', 'kotlin-reflect'],
-    ...['kotlin-script-runtime', 'kotlin-daemon-client', 'annotations-13.0'],
+    'kotlin-script-runtime',
+    'kotlin-daemon-client',
+    'annotations-13.0',
   );
   const standIns = ['okhttp.kt', 'android.kt'].map((name) => join(import.meta.dir, name));
   const command = ['java', '-XX:TieredStopAtLevel=1', '-cp', compiler.join(':')];
   const options = ['-Werror', '-no-stdlib', '-no-reflect', '-cp', ANDROID, '-d', 'android'];
   return compile(
     [
-      ...[...command, 'org.jetbrains.kotlin.cli.jvm.K2JVMCompiler', ...options],
-      ...[...sourcesOf('android-tv'), ...standIns],
+      ...command,
+      'org.jetbrains.kotlin.cli.jvm.K2JVMCompiler',
+      ...options,
+      ...sourcesOf('android-tv'),
+      ...standIns,
     ],
     folder,
   );
@@ -61,7 +66,9 @@ export const ANDROID_TV: Platform = {
       [
         // Android's own umask.
         ...['sh', '-c', 'umask 077 && exec java "$@"', 'sh', '-XX:TieredStopAtLevel=1'],
-        ...['-cp', `${ANDROID}:${folder}/android`, 'example.relay.AndroidKt'],
+        '-cp',
+        `${ANDROID}:${folder}/android`,
+        'example.relay.AndroidKt',
       ],
       'Enter',
     ),

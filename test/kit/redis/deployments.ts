@@ -102,7 +102,8 @@ async function createDeployment({ url, nodes, sentinels = [] }: Servers): Promis
     thaw() {
       for (const server of servers) server.thaw();
     },
-    ...{ stop, [Symbol.asyncDispose]: stop },
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
 }
 

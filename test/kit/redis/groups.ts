@@ -169,7 +169,11 @@ function createGroup(
   const stop = () => stopAll([...nodes, ...sentinels]);
   return {
     url: `${tls ? 'rediss' : 'redis'}+sentinel://${login}${hosts}/${SENTINEL_NAME}`,
-    ...{ nodes, sentinels, primary, stop, [Symbol.asyncDispose]: stop },
+    nodes,
+    sentinels,
+    primary,
+    stop,
+    [Symbol.asyncDispose]: stop,
     async killPrimary() {
       const killed = await primary();
       await killed.kill();
@@ -246,9 +250,12 @@ const MASTERS = 3;
 
 /** A master that does not answer for a second is replaced, by any replica at once. */
 const CLUSTER_ARGS = [
-  ...['--cluster-enabled', 'yes'],
-  ...['--cluster-node-timeout', '1000'],
-  ...['--cluster-replica-validity-factor', '0'],
+  '--cluster-enabled',
+  'yes',
+  '--cluster-node-timeout',
+  '1000',
+  '--cluster-replica-validity-factor',
+  '0',
 ];
 
 /** Resolves when every node serves. */
@@ -300,7 +307,9 @@ function createCluster(nodes: readonly RedisServer[], user: RedisOptions['user']
   const stop = () => stopAll(nodes);
   return {
     url: `redis://${login}${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
-    ...{ nodes, stop, [Symbol.asyncDispose]: stop },
+    nodes,
+    stop,
+    [Symbol.asyncDispose]: stop,
     ownerOf: (key) => pollUntil(`the owner of ${key} is known`, () => findOwner(key)),
     async waitForNewOwner(key, old) {
       const owner = await pollUntil(`${key} has a new owner`, async () => {

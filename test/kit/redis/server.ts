@@ -146,12 +146,19 @@ async function launchOn(port: number, options: LaunchOptions): Promise<RedisServ
   return {
     url: urlFor(user ? loginOf(user.password, user.name) : loginOf(adminPassword)),
     adminUrl: urlFor(loginOf(adminPassword)),
-    ...{ adminPassword, port, folder, caFile: tls?.caFile },
+    adminPassword,
+    port,
+    folder,
+    caFile: tls?.caFile,
     get pid() {
       return current.pid;
     },
     isAnswering: () => current.isRunning() && !isFrozen,
-    ...{ kill, thaw, cli, stop, [Symbol.asyncDispose]: stop },
+    kill,
+    thaw,
+    cli,
+    stop,
+    [Symbol.asyncDispose]: stop,
     async restart() {
       await kill();
       current = await start();
@@ -169,11 +176,15 @@ function listenLines(port: number, folder: string, tls: CertificateFiles | undef
   const common = ['bind 127.0.0.1', 'protected-mode no', `dir ${folder}`];
   if (tls === undefined) return [...common, `port ${port}`];
   return [
-    ...[...common, 'port 0', `tls-port ${port}`],
+    ...common,
+    'port 0',
+    `tls-port ${port}`,
     `tls-cert-file ${tls.certificateFile}`,
     `tls-key-file ${tls.keyFile}`,
     `tls-ca-cert-file ${tls.caFile}`,
-    ...['tls-auth-clients no', 'tls-replication yes', 'tls-cluster yes'],
+    'tls-auth-clients no',
+    'tls-replication yes',
+    'tls-cluster yes',
   ];
 }
 
