@@ -66,6 +66,8 @@ interface Library {
   destroy(): unknown;
 }
 
+type Listening = Parameters<Library['subscribe']>;
+
 /** `key`: any key of the relay. In a Cluster all of them are in its slot. Rejects at the first failure. */
 export async function connectRedis(
   target: RedisTarget,
@@ -74,9 +76,9 @@ export async function connectRedis(
 ): Promise<RedisClient> {
   const closing = new AbortController();
   signal.addEventListener('abort', () => closing.abort());
-  let library = await connect(target, key, onCut, closing.signal);
+  let library = await connect(target, key, onCut, closing.signal, undefined);
   closing.signal.addEventListener('abort', () => destroy(library));
-  let listening: Parameters<Library['subscribe']> | undefined;
+  let listening: Listening | undefined;
   let isReplacing = false;
 
   async function replace(): Promise<void> {
@@ -84,8 +86,7 @@ export async function connectRedis(
     isReplacing = true;
     try {
       const inTime = AbortSignal.any([closing.signal, AbortSignal.timeout(REPLACE_MS)]);
-      const next = await connect(target, key, onCut, inTime);
-      if (listening !== undefined) await next.subscribe(...listening);
+      const next = await connect(target, key, onCut, inTime, listening);
       const old = library;
       library = next;
       destroy(closing.signal.aborted ? next : old);
@@ -133,6 +134,7 @@ async function connect(
   key: string,
   onError: (error: unknown) => void,
   signal: AbortSignal,
+  listening: Listening | undefined,
 ): Promise<Library> {
   let reject = (_: unknown) => {};
   const failed = new Promise<never>((_, fail) => {
@@ -147,7 +149,8 @@ async function connect(
   });
   failed.catch(() => {});
   try {
-    await Promise.race([library.connect(), failed]);
+    const opened = library.connect().then(() => listening && library.subscribe(...listening));
+    await Promise.race([opened, failed]);
     isConnected = true;
     return library;
   } catch (error) {
