@@ -32,7 +32,7 @@ const CONNECT_TIMEOUT_MS = 1_000;
 /** How often the Sentinels are asked, besides what they publish. */
 const SCAN_INTERVAL_MS = 1_000;
 /** A replacement that is not connected by then is given up, and tried again. */
-const REPLACE_MS = 5_000;
+const REPLACE_MS = 2_000;
 /** Constant and short after the first tries: a store that answers again is used within a second. */
 const reconnectStrategy = (retries: number) => Math.min(50 * retries, 500);
 
@@ -227,7 +227,10 @@ function createForCluster(
   onError: (error: unknown) => void,
 ): Library {
   const cluster = createCluster({
-    rootNodes: target.addresses.map(({ host, port }) => ({ socket: { host, port } })),
+    // A frozen node answers nothing, so another one is asked for the topology soon.
+    rootNodes: target.addresses.map(({ host, port }) => ({
+      socket: { host, port, socketTimeout: CONNECT_TIMEOUT_MS },
+    })),
     defaults: optionsOf(target),
     // A node that is frozen keeps nothing waiting that does not need it.
     minimizeConnections: true,
