@@ -1,6 +1,6 @@
 /** The checker of chaos.test.ts finds each broken promise that is planted in a history, and excuses what the documentation does. */
 import { describe, expect, test } from 'bun:test';
-import { type Broken, checkHistory, KILL, type Rule } from './check.ts';
+import { type Broken, checkHistory, KILL, type Rule, STOP } from './check.ts';
 import type { HistoryEvent, RequestEvent, What } from './history.ts';
 
 const SIGN_IN = 1;
@@ -39,6 +39,9 @@ const ended = (atMs = 9_000): HistoryEvent[] => [{ type: 'ended', signIn: SIGN_I
 const promotedAt = (atMs: number): HistoryEvent[] => [{ type: 'new primary', atMs, node: 1 }];
 const killed = (relay: number, fromMs: number): HistoryEvent[] => [
   { type: 'fault', name: KILL, relay, fromMs, toMs: fromMs + 500 },
+];
+const stopped = (relay: number, fromMs: number, toMs: number): HistoryEvent[] => [
+  { type: 'fault', name: `${STOP} and continued`, relay, fromMs, toMs },
 ];
 /** All of a sign-in but what its device receives. */
 const upToResult = (ack = false) => [...started(ack), ...back(), ...exchange('token')];
@@ -219,6 +222,16 @@ const EXCUSED: readonly [rule: Rule, events: readonly HistoryEvent[]][] = [
   [
     'the response was lost, without ack',
     [...upToResult(), ...request('poll', 2_000, LOST_POLL), ...gone(3_000), ...ended()],
+  ],
+  [
+    'a stopped relay answered a device that had left, without ack',
+    [
+      ...upToResult(),
+      ...request('poll', 300, { ...LOST_POLL, relay: 1 }, 400),
+      ...stopped(1, 200, 2_500),
+      ...gone(3_000),
+      ...ended(),
+    ],
   ],
 ];
 

@@ -33,6 +33,7 @@ export type Rule =
   | 'a relay was killed while it exchanged'
   | 'a relay was killed while it delivered, without ack'
   | 'the response was lost, without ack'
+  | 'a stopped relay answered a device that had left, without ack'
   | 'the session expired';
 
 export interface Report {
@@ -129,6 +130,7 @@ function indexOf(events: readonly HistoryEvent[]) {
     faults,
     promotions: of('new primary'),
     kills: faults.filter(({ name }) => name === KILL),
+    stops: faults.filter(({ name }) => name.startsWith(STOP)),
     relayOf: (request: RequestEvent) => relayOf.get(request.id),
     ownerOf: (token: string) => signInOfCode.get(codeOfToken.get(token) ?? ''),
   };
@@ -136,6 +138,9 @@ function indexOf(events: readonly HistoryEvent[]) {
 
 /** The name of the fault that ends a relay with SIGKILL. */
 export const KILL = 'relay killed (-9)';
+
+/** The names of those with SIGSTOP and SIGCONT begin with it. */
+export const STOP = 'relay stopped';
 
 type Index = ReturnType<typeof indexOf>;
 type Outcome = 'signed in' | 'refused' | 'lost by a documented rule' | 'lost with a live store';
@@ -205,11 +210,17 @@ function lossOf(
   const gone = polls.find(({ status }) => status === 410);
   if (!grant && (told || gone === undefined)) return false;
   if (!signIn.started?.ack && !told) {
-    const cut = pollsThatTookResult(signIn, index, polls, (grant ?? exchanges[0])?.atMs);
+    // A user who declined brought no code.
+    const callback = signIn.requests.find(({ what }) => what === 'callback');
+    const resultAtMs = (grant ?? exchanges[0])?.atMs ?? callback?.fromMs;
+    const cut = pollsThatTookResult(index, polls, resultAtMs);
     if (cut.some((poll) => isKilled(poll, index))) {
       return 'a relay was killed while it delivered, without ack';
     }
     if (cut.length > 0) return 'the response was lost, without ack';
+    if (polls.some((poll) => isReadTooLate(poll, index, resultAtMs))) {
+      return 'a stopped relay answered a device that had left, without ack';
+    }
   }
   const isExpired = (gone?.toMs ?? 0) > (signIn.started?.expiresAtMs ?? 0) - EXPIRY_MARGIN_MS;
   if (!grant && isExpired) return false;
@@ -228,17 +239,25 @@ function lossOf(
 
 /** Those that may have, though the device received nothing: a relay had them when there was a result. */
 function pollsThatTookResult(
-  { requests }: SignIn,
   index: Index,
   polls: readonly RequestEvent[],
-  exchangedAtMs: number | undefined,
+  resultAtMs = Number.POSITIVE_INFINITY,
 ): readonly RequestEvent[] {
-  // A user who declined brought no code.
-  const resultAtMs = exchangedAtMs ?? requests.find(({ what }) => what === 'callback')?.fromMs;
-  if (resultAtMs === undefined) return [];
   return polls.filter(
     (poll) =>
       poll.status === 'lost' && poll.toMs >= resultAtMs && index.relayOf(poll) !== undefined,
+  );
+}
+
+/** The device left while its relay was stopped, which read the poll when it continued, after there was a result. */
+function isReadTooLate(poll: RequestEvent, index: Index, resultAtMs?: number): boolean {
+  const relay = index.relayOf(poll);
+  return (
+    poll.status === 'lost' &&
+    resultAtMs !== undefined &&
+    index.stops.some(
+      (stop) => stop.relay === relay && stop.fromMs <= poll.toMs && stop.toMs >= resultAtMs,
+    )
   );
 }
 
