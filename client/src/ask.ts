@@ -98,9 +98,9 @@ export function ask(
         .replace(/[?#][\s\S]*/, '')
         .slice(0, 99);
       const problem = isAddress
-        ? 'This is no https address (see allowHttp)'
-        : 'This is no http or https address without a password';
-      giveUp(fail('refused', `${problem}: ${shown}`));
+        ? 'must start with https:// (see allowHttp)'
+        : 'must start with https:// or http://, then a host without a password';
+      giveUp(fail('refused', `${request.isProvider ? 'tokenUrl' : 'relay'} ${problem}: ${shown}`));
       return;
     }
     const askedAtMs = now();
@@ -133,7 +133,10 @@ export function ask(
       refusal: isRefusal ? fail('refused', detail, cause) : undefined,
       tookMs: now() - askedAtMs,
     });
-    if (delayMs === undefined || call.isStopped) return;
+    if (call.isStopped) return;
+    call.isTroubled = delayMs === AGAIN;
+    call.onReply?.(call.isTroubled ? { isAnswered: !!status, detail } : undefined);
+    if (delayMs === undefined) return;
     if (delayMs !== AGAIN) {
       pauseMs = FIRST_PAUSE_MS;
       wait(delayMs, true, again);

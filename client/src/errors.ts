@@ -21,10 +21,8 @@ const SHOWN = {
   refused: 'Sign-in is not available here.',
   /** The refresh token does not work any more, or there is none. */
   invalid_grant: 'Please sign in again.',
-  /** The app's `save` failed. The failure has the tokens. */
-  not_saved: FAILED,
-  /** The app's `AbortSignal.timeout` ended it. */
-  timeout: 'Sign-in took too long. Please try again.',
+  /** The storage could not be read, or not written four times. `cause` is what it has thrown. */
+  storage_failed: FAILED,
 } as const;
 
 export type SignInErrorCode = keyof typeof SHOWN;
@@ -35,22 +33,20 @@ export interface Failure {
   readonly show: string;
   /** One sentence for the app's developer. It has no secret. */
   readonly detail: string;
-  /** The platform's error, or what the app's `save` has thrown. */
+  /** The platform's error, or what the storage has thrown. */
   readonly cause?: unknown;
-  /** With `not_saved`: the tokens, for the app to keep. */
-  readonly tokens?: object | undefined;
 }
 
-export const fail = (
-  code: SignInErrorCode,
-  detail: string,
-  cause?: unknown,
-  tokens?: object,
-): Failure => ({ code, show: SHOWN[code], detail, cause, tokens });
+export const fail = (code: SignInErrorCode, detail: string, cause?: unknown): Failure => ({
+  code,
+  show: SHOWN[code],
+  detail,
+  cause,
+});
 
-/** What a stranger writes, for a log: the first line, and nothing in it that is long enough to be a secret. */
+/** What a stranger writes, for a log: the first line, and nothing in it that is long enough to be a secret. Error codes are words. */
 export const quote = (text: unknown): string =>
   (typeof text === 'string' ? text : typeof text)
     .replace(/^\s+|[\r\n][\s\S]*/g, '')
-    .replace(/[\w.~+/=%-]{20,}/g, '…')
+    .replace(/[\w.~+/=%-]{20,}/g, (long) => (/^[a-z_]{1,40}$/.test(long) ? long : '…'))
     .slice(0, 99);

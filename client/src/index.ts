@@ -1,27 +1,22 @@
 /** The build for Bun, Node, Deno, browsers and React Native: `fetch` and promises. */
-import { createCall, stop } from './ask.ts';
+import { createCall, isPrivate, stop } from './ask.ts';
 import { type Failure, fail, type SignInErrorCode } from './errors.ts';
-import { createKeeper, type KeeperOptions, type Lock } from './keeper.ts';
-import {
-  attempt,
-  MAX_CHARACTERS,
-  type Operation,
-  type Platform,
-  type RequestOptions,
-} from './platform.ts';
-import * as parts from './session.ts';
-import * as core from './sign-in.ts';
-import * as out from './sign-out.ts';
-import { type RefreshOptions, refresh as refreshTokens, type Tokens } from './tokens.ts';
+import type { Lock } from './keeper.ts';
+import { attempt, MAX_CHARACTERS, type Platform, type RequestOptions } from './platform.ts';
+import type { SignedOut } from './revoke.ts';
+import * as core from './session.ts';
+import * as menu from './sign-in.ts';
+import type { SessionStorage } from './storage.ts';
+import type { Tokens } from './tokens.ts';
 
 export type { SignInErrorCode } from './errors.ts';
-export type { KeeperOptions } from './keeper.ts';
+export type { Prompt, StartOptions } from './link.ts';
 export type { Headers, RequestOptions } from './platform.ts';
-export type { Qr } from './qr.ts';
-export type { PollOptions, Prompt, StartOptions } from './session.ts';
-export type { Offer, Pending, Service, SignInOptions } from './sign-in.ts';
-export type { SignedOut, SignOutOptions } from './sign-out.ts';
-export type { Place, RefreshOptions, Tokens } from './tokens.ts';
+export type { SignedOut } from './revoke.ts';
+export type { SessionEvent } from './session.ts';
+export type { Offer, Service } from './sign-in.ts';
+export type { SessionStorage } from './storage.ts';
+export type { Place, Tokens } from './tokens.ts';
 
 /** Why there are no tokens. Its message is `detail`. */
 export class SignInError extends Error {
@@ -30,14 +25,11 @@ export class SignInError extends Error {
   declare readonly show: string;
   /** One sentence for the app's developer. It has no secret. */
   declare readonly detail: string;
-  /** With `not_saved`: the tokens, for the app to keep. Not enumerable, so that no log shows them. */
-  declare readonly tokens?: Tokens;
 
   /** @internal */
-  constructor({ code, show, detail, cause, tokens }: Failure) {
+  constructor({ code, show, detail, cause }: Failure) {
     super(detail, cause === undefined ? {} : { cause });
     Object.assign(this, { code, show, detail, name: 'SignInError' });
-    Object.defineProperty(this, 'tokens', { value: tokens });
   }
 }
 
@@ -50,10 +42,7 @@ export interface CancelSignal {
 }
 
 export interface Cancellable {
-  /**
-   * Cancels. The promise resolves with undefined, since a user who changes their mind is no
-   * error. With `AbortSignal.timeout` it rejects with the code `timeout`.
-   */
+  /** Ends the waiting: the promise rejects with the signal's reason, as that of `fetch` does. */
   readonly signal?: CancelSignal | undefined;
 }
 
@@ -68,12 +57,12 @@ export interface FetchResponse {
   text(): PromiseLike<string>;
 }
 
-export interface CallOptions extends Cancellable {
-  /** In place of the global `fetch`: for a proxy, a certificate authority of your own, or a test. */
-  readonly fetch?: ((url: string, init: object) => PromiseLike<FetchResponse>) | undefined;
-}
+type Fetch = (url: string, init: object) => PromiseLike<FetchResponse>;
 
-type Fetch = NonNullable<CallOptions['fetch']>;
+export interface CallOptions {
+  /** Used instead of the global `fetch`: for a proxy, a certificate authority of your own, or a test. */
+  readonly fetch?: Fetch | undefined;
+}
 
 const encode = (bytes: Uint8Array) =>
   btoa(String.fromCharCode(...bytes)).replace(/\W/g, (character) =>
@@ -112,6 +101,11 @@ const later: Platform['later'] = (delayMs, run) => {
   return () => clearTimeout(timer);
 };
 
+/** A worker of a page meets the same CORS. Other runtimes have one of the two at most. */
+const isPage =
+  typeof location !== 'undefined' &&
+  ('document' in globalThis || 'WorkerGlobalScope' in globalThis);
+
 const createPlatform = (fetch: Fetch = (url, init) => globalThis.fetch(url, init)): Platform => ({
   send({ url, body, isProvider }, headers, receive) {
     const control = new AbortController();
@@ -138,13 +132,12 @@ const createPlatform = (fetch: Fetch = (url, init) => globalThis.fetch(url, init
   date: Date.now,
   later,
   random: Math.random,
-  page:
-    typeof document === 'undefined'
-      ? undefined
-      : {
-          origin: location.origin,
-          reach: (url, done) => void fetch(url, { mode: 'no-cors' }).then(done, () => {}),
-        },
+  page: isPage
+    ? {
+        origin: location.origin,
+        reach: (url, done) => void fetch(url, { mode: 'no-cors' }).then(done, () => {}),
+      }
+    : undefined,
   challenge:
     subtle &&
     (async (done) => {
@@ -154,167 +147,174 @@ const createPlatform = (fetch: Fetch = (url, init) => globalThis.fetch(url, init
     }),
 });
 
-/** Also an injected `fetch`. */
-type Transport = RequestOptions & Pick<CallOptions, 'fetch'>;
-
-/** What the app's own functions throw stays as it is. */
 const errorOf = (failure: unknown): unknown =>
-  failure instanceof Error || !Object(failure).show ? failure : new SignInError(failure as Failure);
+  Object(failure).show ? new SignInError(failure as Failure) : failure;
 
-/** `AbortSignal.timeout` is not the user who goes back. */
-function timeoutOf(signal: CancelSignal | undefined): SignInError | undefined {
-  const { name } = Object(signal?.reason);
-  if (name !== 'TimeoutError') return undefined;
-  return new SignInError(fail('timeout', 'The signal timed out', signal?.reason));
-}
-
-/** Resolves with undefined when it is cancelled. */
-function promise<Options extends object, Value>(
-  operation: Operation<Options, Value>,
-  options: Options & Cancellable,
-  transport: Transport = options as Transport,
+/** `run` gets a callback, and returns what ends the waiting. */
+function promise<Value>(
+  run: (done: (failure: unknown, value?: Value) => void) => unknown,
+  signal?: CancelSignal,
 ): Promise<Value> {
-  const { signal } = options;
   return new Promise((resolve, reject) => {
-    const call = createCall(createPlatform(transport.fetch), transport);
-    const cancel = () => {
-      stop(call);
-      const timeout = timeoutOf(signal);
-      if (timeout === undefined) resolve(undefined as Value);
-      else reject(timeout);
+    let leave: unknown;
+    const abort = () => {
+      // React Native's signals have no reason.
+      reject(signal?.reason ?? new Error('aborted'));
+      if (typeof leave === 'function') leave();
     };
-    if (signal?.aborted) return cancel();
-    signal?.addEventListener('abort', cancel);
-    operation(call, options, (failure, value) => {
-      signal?.removeEventListener('abort', cancel);
-      if (!failure) resolve(value as Value);
-      else reject(errorOf(failure));
+    if (signal?.aborted) return abort();
+    signal?.addEventListener('abort', abort);
+    leave = run((failure, value) => {
+      signal?.removeEventListener('abort', abort);
+      if (failure) reject(errorOf(failure));
+      else resolve(value as Value);
     });
   });
 }
 
-/** Signs a user in: starts, shows what `onPrompt` gets, waits for the tokens, and saves them. */
-export const signIn = (options: core.SignInOptions & CallOptions): Promise<Tokens | undefined> =>
-  promise(core.signIn, options);
+export interface DiscoverOptions extends RequestOptions, CallOptions, Cancellable {
+  readonly relay: string;
+}
 
 /** What the relay offers, in the operator's order. An older relay does not say: then both lists are empty. */
-export const discover = (
-  options: { readonly relay: string } & RequestOptions & CallOptions,
-): Promise<core.Offer> => promise(core.discover, options);
+export const discover = (options: DiscoverOptions): Promise<menu.Offer> =>
+  promise((done) => {
+    const call = createCall(createPlatform(options.fetch), options);
+    menu.discover(call, options, done);
+    return () => stop(call);
+  }, options.signal);
 
-/** A sign-in that was started: `signIn` in its parts. */
+export interface SessionOptions extends core.SessionOptions, CallOptions {}
+
+export type SessionState = core.SessionState<SignInError>;
+
+/** `rejected`: the access token that the API did not accept, so that another one is fetched. */
+export interface TokenOptions extends Cancellable {
+  readonly rejected?: string | undefined;
+}
+
+/** As the app's runtime has it. */
+type RuntimeFetch = typeof globalThis extends { fetch: infer Own }
+  ? Own
+  : (url: string, init?: object) => Promise<FetchResponse>;
+
+/** One account at one service. Every function can be passed on by itself. */
 export interface Session {
-  readonly prompt: parts.Prompt;
-  /** For `resume` in another process. As secret as tokens. */
-  readonly state: string;
-  /** Waits for the tokens, and saves them. A session that expires fails with `expired`. The signal ends the waiting, not the session. */
-  poll(options: parts.PollOptions & Cancellable): Promise<Tokens | undefined>;
-  /** Ends the session, so that its link says so. Resolves also if the relay could not be told. */
-  cancel(): Promise<void>;
-}
-
-const sessionOf = (session: parts.Session, options: Transport): Session => ({
-  prompt: session.prompt,
-  state: session.state,
-  poll: (polling) => promise(session.poll, polling, options),
-  cancel: () => promise(session.cancel, {}, options),
-});
-
-export const start = async (
-  options: parts.StartOptions & CallOptions,
-): Promise<Session | undefined> => {
-  const session = await promise<typeof options, parts.Session | undefined>(
-    core.start as never,
-    options,
-  );
-  return session && sessionOf(session, options);
-};
-
-/** A session that another process has started. Undefined if the state is of another relay or service, or damaged. */
-export const resume = (
-  state: string,
-  options: parts.StartOptions & CallOptions,
-): Session | undefined => {
-  const session = parts.resume({ platform: createPlatform() }, options, state);
-  return session && sessionOf(session, options);
-};
-
-/**
- * New tokens for old ones. With a signal: aborted, it resolves with undefined (or rejects with
- * `timeout`), and nobody knows whether the refresh token was used. If the provider's are good for
- * one use, that is the end of the sign-in: rather wait, or use `keepTokens`.
- */
-export function refresh(
-  options: RefreshOptions & CallOptions & { readonly signal?: undefined },
-): Promise<Tokens>;
-export function refresh(options: RefreshOptions & CallOptions): Promise<Tokens | undefined>;
-export function refresh(options: RefreshOptions & CallOptions): Promise<Tokens | undefined> {
-  return promise(refreshTokens, options);
-}
-
-/**
- * Signs the user out: calls `forget`, then has the provider accept the tokens no longer, and
- * resolves within 15 s with whether it confirmed that. Rejects only with what `forget` has thrown.
- */
-export const signOut = (
-  options: out.SignOutOptions & Pick<CallOptions, 'fetch'>,
-): Promise<out.SignedOut> => promise(out.signOut, options);
-
-/** How `keepTokens` reaches the app's storage. */
-export interface KeepTokensOptions extends KeeperOptions, Pick<CallOptions, 'fetch'> {
+  readonly state: SessionState;
+  /** Called after each change of `state`. Returns what ends that. */
+  subscribe(listener: () => void): () => void;
   /**
-   * Runs `run` alone among all processes that share the storage, such as with a lock on a file,
-   * until its promise is settled. Not given: `navigator.locks`, for tabs and workers of a browser.
+   * Resolves with true when the user has signed in and the tokens are stored, with false after
+   * `cancel`. Goes on with a sign-in that the process before has not ended. Whoever calls it
+   * during a sign-in waits for that one. An aborted signal cancels.
    */
-  readonly lock?: ((run: () => Promise<void>) => unknown) | undefined;
+  signIn(options?: Cancellable): Promise<boolean>;
+  /** Ends a sign-in, so that its link says so, and dismisses a failed one. Too late once the tokens have arrived. */
+  cancel(): void;
+  /**
+   * Deletes the tokens, then has the provider accept them no longer, which is tried for 15 s.
+   * Rejects only if the storage cannot delete them.
+   */
+  signOut(): Promise<SignedOut>;
+  /**
+   * An access token that is valid, as far as the device knows. Refreshed in time, once for all
+   * who ask. Rejects with `invalid_grant` if the user has to sign in again.
+   */
+  getToken(options?: TokenOptions): Promise<string>;
+  /** All that is stored, as it is: nothing is refreshed. Undefined: nobody is signed in. */
+  getTokens(): Promise<Tokens | undefined>;
+  /** `fetch` with the access token as a bearer token (RFC 6750), once more with a fresh one after a 401. */
+  readonly fetch: RuntimeFetch;
 }
 
-/**
- * Resolves with an access token. Give it the token that the API rejected, to get another one.
- * The signal ends the waiting, not the refresh: the promise rejects with `timeout`, or with the
- * reason of the signal.
- */
-export type AccessToken = (rejected?: string, options?: Cancellable) => Promise<string>;
+/** Opens the session of this relay, service, account and storage: the same object each time. */
+export const createSession = (options: SessionOptions): Session =>
+  core.openOnce(options, (items, key) => {
+    const call = createCall(createPlatform(options.fetch), options);
+    const opened = core.createCore(call, options, items, key, lockFor(items, key));
+    const { subscribe, cancel } = opened;
+    let before: core.SessionState | undefined;
+    let shown: SessionState;
 
-/** Gives access tokens, which it refreshes before they expire, once for all who ask. */
-export function keepTokens(options: KeepTokensOptions): AccessToken {
-  const call = createCall(createPlatform(options.fetch), options);
-  const get = createKeeper(call, options, lockBy(options.lock));
-  return (rejected, { signal } = {}) =>
-    new Promise((resolve, reject) => {
-      let leave = () => {};
-      const abort = () => {
-        leave();
-        // React Native's signals have no reason.
-        reject(timeoutOf(signal) ?? signal?.reason ?? new Error('aborted'));
-      };
-      if (signal?.aborted) return abort();
-      signal?.addEventListener('abort', abort);
-      leave = get((failure, accessToken) => {
-        signal?.removeEventListener('abort', abort);
-        if (failure) reject(errorOf(failure));
-        else resolve(accessToken as string);
-      }, rejected);
-    });
+    /** The same object until it changes, as React demands. */
+    function getState(): SessionState {
+      const state = opened.getState();
+      if (state !== before) {
+        before = state;
+        const { status, error } = state as { readonly status: 'failed'; readonly error?: Failure };
+        shown = error ? { status, error: new SignInError(error) } : (state as SessionState);
+      }
+      return shown;
+    }
+
+    const getToken: Session['getToken'] = ({ rejected, signal } = {}) =>
+      promise((done) => opened.getToken(done, rejected), signal);
+
+    return {
+      get state() {
+        return getState();
+      },
+      subscribe,
+      cancel,
+      signIn({ signal } = {}) {
+        const end = promise<boolean>((done) => {
+          opened.signIn(done);
+          return cancel;
+        }, signal);
+        // Who shows the state alone has nothing to catch.
+        end.catch(() => {});
+        return end;
+      },
+      signOut: () => promise(opened.signOut),
+      getToken,
+      getTokens: () => promise(opened.getTokens),
+      fetch: ((url: string | URL, init?: RequestInit) =>
+        fetchWith(getToken, options, `${url}`, init)) as RuntimeFetch,
+    };
+  });
+
+async function fetchWith(
+  getToken: Session['getToken'],
+  { allowHttp, fetch = globalThis.fetch }: SessionOptions,
+  url: string,
+  init: RequestInit = {},
+): Promise<FetchResponse> {
+  if (!allowHttp && !isPrivate(url)) {
+    throw new SignInError(fail('refused', 'The URL must start with https:// (see allowHttp)'));
+  }
+  const signal = init.signal ?? undefined;
+  const ask = (token: string) => {
+    const headers = new Headers(init.headers);
+    headers.set('Authorization', `Bearer ${token}`);
+    return fetch(url, { ...init, headers });
+  };
+  const rejected = await getToken({ signal });
+  const response = await ask(rejected);
+  // A body that is a stream cannot be sent twice.
+  const isStream = typeof Object(init.body).getReader === 'function';
+  return response.status !== 401 || isStream ? response : ask(await getToken({ rejected, signal }));
 }
 
 /** A tab sees what another one has written to localStorage a moment later, although it has the lock. */
 const LAG_MS = 250;
 
-/** The app's lock, or that of the browser. Some pages may not use that: then none. */
-function lockBy(own: KeepTokensOptions['lock']): Lock {
-  return (name, run, failed) => {
+/** The storage's own, or that of the browser. Some pages may not use that: then none. */
+function lockFor(items: SessionStorage, key: string): Lock {
+  return (run, failed) => {
     const locks = globalThis.navigator?.locks;
+    const isOwn = !!items.lock;
     let isHeld = false;
     const start = () => {
       isHeld = true;
-      return new Promise<void>((release) => run(own ? release : () => later(LAG_MS, release)));
+      return new Promise<void>((release) =>
+        run(isOwn || !locks ? release : () => later(LAG_MS, release)),
+      );
     };
     attempt(
-      () => (own ? own(start) : locks ? locks.request(name, start) : start()),
+      () => (items.lock ? items.lock(key, start) : locks ? locks.request(key, start) : start()),
       (failure) => {
         if (!failure || isHeld) return;
-        if (own) failed(failure);
+        if (isOwn) failed(fail('storage_failed', 'The lock of the storage failed', failure));
         else void start();
       },
     );

@@ -1,17 +1,10 @@
-/** Keeps the tokens of a signed-in user: an access token for whoever asks, and one refresh for all of them. */
+/** The access token for whoever asks, and one refresh for all of them. */
 import { another } from './ask.ts';
 import { type Failure, fail } from './errors.ts';
-import { attempt, type Call, type Done, type RequestOptions } from './platform.ts';
-import { placeOf, signOut, signOuts } from './sign-out.ts';
-import { addressOf, isText, type Place, refresh, store, type Tokens } from './tokens.ts';
-
-type Stored = Tokens | undefined | null;
-
-/** The storage of the app. In the TV build its functions return at once; elsewhere they may return a promise. */
-export interface KeeperOptions extends Place, RequestOptions {
-  load(): Stored | PromiseLike<Stored>;
-  save(tokens: Tokens): unknown;
-}
+import { type Call, type Done, tellApp } from './platform.ts';
+import { revoke } from './revoke.ts';
+import type { Era, Storage } from './storage.ts';
+import { type Place, refresh, type Tokens } from './tokens.ts';
 
 /** Tokens are refreshed so long before they expire, but not in the first half of their life. */
 const EARLY_MS = 60_000;
@@ -31,21 +24,19 @@ interface Waiter {
   readonly rejected: string | undefined;
 }
 
-/** Runs something alone among all tabs or processes that use the same name, until `release` is called. */
-export type Lock = (
-  name: string,
-  run: (release: () => void) => void,
-  failed: (reason: unknown) => void,
-) => void;
+/** Runs something alone among all processes that share the storage, until `release` is called. */
+export type Lock = (run: (release: () => void) => void, failed: (reason: unknown) => void) => void;
+
+export const noTokens = () => fail('invalid_grant', 'Nobody is signed in');
 
 export function createKeeper(
   call: Call,
-  options: KeeperOptions,
-  lock: Lock = (_name, run) => run(() => {}),
+  place: Place,
+  storage: Storage,
+  lock: Lock,
+  onRefreshed: () => void,
 ): Keeper {
   const { now, later } = call.platform;
-  const storage = openStorage(call, options);
-  const name = `sign-in-relay ${addressOf(options.relay)} ${options.service}`;
   /** Who asked since the storage was last read. */
   let looking: Waiter[] = [];
   /** Who needs another token than the stored one. */
@@ -64,7 +55,7 @@ export function createKeeper(
   function look(failure: unknown, tokens?: Tokens): void {
     const asking = looking;
     looking = [];
-    if (!tokens) settle(asking, failure);
+    if (!tokens) settle(asking, failure || noTokens());
     else {
       waiting = waiting.concat(asking);
       if (!isEnough(tokens) && (waiting.length || now() >= pausedUntilMs)) refreshOnce();
@@ -96,12 +87,12 @@ export function createKeeper(
     const run = (release: () => void) => {
       if (isOver) return release();
       cancelTimer();
-      update(call, options, storage, isEnough, (failure, tokens) => {
+      update((failure, tokens) => {
         release();
         end(failure, tokens);
       });
     };
-    lock(name, run, end);
+    lock(run, end);
   }
 
   function finish(failure: unknown, tokens?: Tokens): void {
@@ -117,125 +108,70 @@ export function createKeeper(
     });
   }
 
-  /** What one caller throws is not for the others. */
-  function settle(asking: readonly Waiter[], failure: unknown, accessToken?: string): void {
+  const settle = (asking: readonly Waiter[], failure: unknown, accessToken?: string) =>
     asking.forEach(({ done }) => {
-      try {
-        if (failure) done(failure);
-        else done(undefined, accessToken);
-      } catch (error) {
-        later(0, () => {
-          throw error;
-        });
-      }
+      tellApp(call.platform, () => (failure ? done(failure) : done(undefined, accessToken)));
     });
+
+  /**
+   * Refreshes what is stored, unless that is enough once it was read: with the lock held it
+   * may be what another process has just saved. A failure comes with the tokens that are stored.
+   */
+  function update(done: Done<Tokens>): void {
+    const begin: Done<Tokens> = (failure, tokens) => {
+      const era = storage.era();
+      if (!tokens) return done(failure || noTokens());
+      if (storage.isBehind()) return storage.save(tokens, era, saved);
+      if (isEnough(tokens)) return done(undefined, tokens);
+      const spent = tokens.refreshToken;
+      if (!spent) return done(fail('invalid_grant', 'There is no refresh token'));
+      refresh(another(call), { ...place, tokens }, (reason, fresh) => {
+        if (fresh) keep(era, spent, fresh);
+        else if ((reason as Failure).code === 'invalid_grant') recheck(spent, reason, 0);
+        else done(reason, tokens);
+      });
+    };
+
+    function saved(failure: unknown, tokens?: Tokens): void {
+      if (!failure && !tokens) storage.load(begin);
+      else done(failure, failure ? undefined : tokens);
+    }
+
+    /** Unless the user has signed out meanwhile, here or in another process, or has signed in again. */
+    function keep(era: Era, spent: string, fresh: Tokens): void {
+      storage.load((failure, stored) => {
+        const isReplaced = stored ? stored.refreshToken !== spent : !failure;
+        const isOver = era !== storage.era() || isReplaced;
+        if (!isOver) {
+          onRefreshed();
+          storage.save(fresh, era, (reason, kept) => {
+            if (era.isSignedOut) undo(fresh);
+            saved(reason, kept);
+          });
+          return;
+        }
+        if (era.isSignedOut || !(stored || failure)) undo(fresh);
+        begin(failure, stored);
+      });
+    }
+
+    /** A refresh token that is good for one use was perhaps used by another process: then its tokens are stored soon. */
+    function recheck(spent: string, reason: unknown, nth: number): void {
+      storage.load((failure, stored) => {
+        const pauseMs = RECHECKS_MS[nth];
+        if (!stored || stored.refreshToken !== spent) begin(failure, stored);
+        else if (pauseMs === undefined) done(reason);
+        else later(pauseMs, () => recheck(spent, reason, nth + 1));
+      });
+    }
+
+    storage.load(begin);
   }
+
+  /** Nobody has these tokens any more. */
+  const undo = (tokens: Tokens) => revoke(another(call), place, tokens, () => {});
 
   return get;
-}
-
-type Storage = ReturnType<typeof openStorage>;
-
-/** The storage of the app, and what it could not take. */
-function openStorage(call: Call, options: KeeperOptions) {
-  /** The provider gave these for `spent`, which may be worth nothing now. */
-  let unsaved: { readonly spent: string; readonly tokens: Tokens } | undefined;
-
-  const load = (take: Done<Tokens>) =>
-    attempt(
-      () => options.load(),
-      (failure, stored) => {
-        if (!stored) return take(failure || fail('invalid_grant', 'There are no tokens'));
-        const tokens = checked(stored);
-        // Somebody has signed in since, or another process has saved its own.
-        if (unsaved?.spent !== tokens.refreshToken) unsaved = undefined;
-        take(undefined, unsaved ? unsaved.tokens : tokens);
-      },
-    );
-
-  function save(spent: string, tokens: Tokens, done: Done<Tokens>): void {
-    unsaved = { spent, tokens };
-    store(
-      another(call),
-      // A save that failed is tried again, but not once the user has signed out.
-      (given) => signOutOf(options, spent) || options.save(given),
-      tokens,
-      (failure, saved) => {
-        if (saved) unsaved = undefined;
-        const left = signOutOf(options, spent);
-        if (!left) return done(failure, saved);
-        // What has saved them may have ended later than what deleted the old ones.
-        signOut(another(call), { ...left, tokens }, () => {});
-        done(fail('invalid_grant', 'The user has signed out'));
-      },
-    );
-  }
-
-  return {
-    load,
-    save,
-    isBehind: () => !!unsaved,
-    saveAgain: (tokens: Tokens, done: Done<Tokens>) => save(unsaved?.spent ?? '', tokens, done),
-  };
-}
-
-/**
- * Refreshes what is stored, unless that is enough once it was read: with the lock held it
- * may be what another process has just saved. A failure comes with the tokens that are stored.
- */
-function update(
-  call: Call,
-  options: KeeperOptions,
-  storage: Storage,
-  isEnough: (tokens: Tokens) => boolean,
-  done: Done<Tokens>,
-): void {
-  const { relay, service } = options;
-
-  const begin: Done<Tokens> = (failure, tokens) => {
-    if (!tokens) return done(failure);
-    if (storage.isBehind()) return storage.saveAgain(tokens, done);
-    if (isEnough(tokens)) return done(undefined, tokens);
-    const spent = tokens.refreshToken;
-    if (!spent) return done(fail('invalid_grant', 'There is no refresh token'));
-    // Some providers give the same one to a user who signs in again.
-    if (signOutOf(options, spent)) signOuts[placeOf(options)] = undefined;
-    refresh(another(call), { relay, service, tokens }, (reason, fresh) => {
-      if (fresh) keep(spent, fresh);
-      else if ((reason as Failure).code === 'invalid_grant') recheck(spent, reason, 0);
-      else done(reason, tokens);
-    });
-  };
-
-  /** Unless the user has signed out meanwhile, or as another user. */
-  function keep(spent: string, fresh: Tokens): void {
-    storage.load((failure, stored) => {
-      const isGone = failure && (failure as Failure).code === 'invalid_grant';
-      if (isGone || (stored && stored.refreshToken !== spent)) {
-        const left = signOutOf(options, spent);
-        if (left) signOut(another(call), { ...left, tokens: fresh, forget: undefined }, () => {});
-        begin(failure, stored);
-      } else storage.save(spent, fresh, done);
-    });
-  }
-
-  /** A refresh token that is good for one use was perhaps used by another process: then its tokens are stored soon. */
-  function recheck(spent: string, reason: unknown, nth: number): void {
-    storage.load((failure, stored) => {
-      const pauseMs = RECHECKS_MS[nth];
-      if (!stored || stored.refreshToken !== spent) begin(failure, stored);
-      else if (pauseMs === undefined) done(reason);
-      else call.platform.later(pauseMs, () => recheck(spent, reason, nth + 1));
-    });
-  }
-
-  storage.load(begin);
-}
-
-/** The user has signed out of these tokens, in this process. */
-function signOutOf(place: Place, refreshToken: string) {
-  const found = signOuts[placeOf(place)];
-  return found?.tokens.refreshToken === refreshToken ? found : undefined;
 }
 
 const leftMs = ({ expiresAt = 1 / 0 }: Tokens) => expiresAt - Date.now();
@@ -249,17 +185,4 @@ function isValid(tokens: Tokens, rejected: string | undefined): boolean {
   // Further away than it ever was: the clock was set back, and says nothing.
   const isClockGood = left <= expiresIn * 1_000 + earlyMs(tokens);
   return !!accessToken && accessToken !== rejected && left > 0 && isClockGood;
-}
-
-/** Storages are edited by hand, and written by older versions of the app: a member of another type is as if it were not there. */
-function checked(stored: object): Tokens {
-  const tokens: Record<string, unknown> = { accessToken: '' };
-  for (const name in stored) {
-    const value = stored[name as never] as unknown;
-    const isGood = /^expires/.test(name)
-      ? typeof value === 'number'
-      : !/^(accessToken|refreshToken|tokenUrl|clientId|revocationUrl)$/.test(name) || isText(value);
-    if (isGood) tokens[name] = value;
-  }
-  return tokens as object as Tokens;
 }

@@ -61,10 +61,20 @@ export interface Page {
   reach(url: string, done: () => void): void;
 }
 
+export interface Trouble {
+  /** There was a complete response. */
+  readonly isAnswered: boolean;
+  readonly detail: string;
+}
+
 /** A call in progress. */
 export interface Call extends RequestOptions {
   readonly platform: Platform;
   isStopped?: boolean;
+  /** The last request has to be repeated. */
+  isTroubled?: boolean;
+  /** Called for each reply, and with what is wrong if its request has to be repeated. */
+  onReply?: ((trouble: Trouble | undefined) => void) | undefined;
   /** Abandons the request or the pause that it is in. */
   abandon?: () => void;
   /** Tells the relay that nobody waits any more. */
@@ -92,5 +102,16 @@ export function attempt<Value>(run: () => Value | PromiseLike<Value>, done: Done
     (value as PromiseLike<Value>).then((settled) => done(undefined, settled), reject);
   } else {
     done(undefined, value as Value);
+  }
+}
+
+/** Tells the app. What it throws is its own, and disturbs nobody else. */
+export function tellApp({ later }: Platform, tell: () => void): void {
+  try {
+    tell();
+  } catch (error) {
+    later(0, () => {
+      throw error;
+    });
   }
 }

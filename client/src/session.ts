@@ -1,299 +1,233 @@
-/** One sign-in at the relay: what it needs to be told, and how its result is fetched, delivered and acknowledged. */
-import { AGAIN, another, ask, end, isObject, parse, type Reply, stop } from './ask.ts';
-import { type Countdown, createCountdown } from './countdown.ts';
-import { fail, quote } from './errors.ts';
-import { attempt, type Call, type Done, type Operation, type RequestOptions } from './platform.ts';
-import { createQr, type Qr } from './qr.ts';
-import {
-  addressOf,
-  isText,
-  type Place,
-  requestTokens,
-  store,
-  type Tokens,
-  tokensOf,
-} from './tokens.ts';
+/** The object that an app has: one account at one service, from the sign-in to the sign-out. */
+import { another, stop } from './ask.ts';
+import type { Failure } from './errors.ts';
+import { createKeeper, type Keeper, type Lock, noTokens } from './keeper.ts';
+import type { Prompt, StartOptions } from './link.ts';
+import { type Call, type Done, type Trouble, tellApp } from './platform.ts';
+import { revoke, type SignedOut } from './revoke.ts';
+import { type SignInOptions, signIn } from './sign-in.ts';
+import { createMemory, keyOf, type Owner, openStorage, type SessionStorage } from './storage.ts';
+import type { Tokens } from './tokens.ts';
 
-export interface StartOptions extends Place, RequestOptions {
-  /** What the device calls itself, for the user to see: up to 40 characters. */
-  readonly device?: string | undefined;
-  /** `false`: no user code, and a longer link that does not ask the user first. */
-  readonly code?: boolean | undefined;
-  /** `true`: the tokens come with `tokenType`, `scope` and `idToken` where the provider gives them. */
-  readonly details?: boolean | undefined;
-  /**
-   * The device exchanges the code itself, so that the relay sees no token. Not given:
-   * where the relay offers it, but not in a web page, which CORS may keep from it.
-   * `true`: fail with `refused` rather than do without. `false`: only if the relay demands it.
-   */
-  readonly blind?: boolean | undefined;
-  /** The provider's token endpoint, if the app knows it: then a code and its verifier are sent nowhere else. */
-  readonly tokenUrl?: string | undefined;
+export interface SessionOptions extends StartOptions, Owner {
+  /** Where tokens and unfinished sign-ins are kept. Not given: in memory, until the process ends. */
+  readonly storage?: SessionStorage | undefined;
+  /** For a log. None of them has a secret. */
+  readonly onEvent?: ((event: SessionEvent) => void) | undefined;
 }
 
-/** What the app shows until the user has signed in. */
-export interface Prompt {
-  /** To open or to scan. */
-  readonly link: string;
-  /** To type at `verificationUrl`. Undefined if none was asked for, or the relay has none. */
-  readonly userCode: string | undefined;
-  readonly verificationUrl: string | undefined;
-  /** The link as a QR code. Undefined for a link of more than 106 characters. */
-  readonly qr: Qr | undefined;
-  /** Seconds from the start until the link expires. */
-  readonly expiresIn: number;
-  /** For a countdown: never more than what is left, whatever happens to the clock. */
-  secondsLeft(): number;
+export type SessionEvent =
+  /** The user has opened the link. */
+  | { readonly type: 'opened' }
+  /** The relay answered that it cannot, or not what a relay answers; it is asked again. */
+  | { readonly type: 'retrying'; readonly detail: string }
+  /** Nothing answered; it is asked again. */
+  | { readonly type: 'offline'; readonly detail: string }
+  | { readonly type: 'refreshed' }
+  /** The tokens of a sign-in or a refresh are stored. */
+  | { readonly type: 'saved' };
+
+export type SessionState<Problem = Failure> =
+  /** The storage has not answered yet. */
+  | { readonly status: 'loading' }
+  /** With an error: the tokens do not work any more. */
+  | { readonly status: 'signed-out'; readonly error?: Problem }
+  /** There is no link yet. */
+  | { readonly status: 'starting' }
+  /** Show the prompt. Another one takes its place when the link expires, three times at most. */
+  | { readonly status: 'waiting'; readonly prompt: Prompt }
+  /** The user has opened the link. */
+  | { readonly status: 'opened'; readonly prompt: Prompt }
+  /** The relay cannot be reached, or cannot serve. It is asked again until it can. */
+  | { readonly status: 'reconnecting'; readonly prompt?: Prompt }
+  | { readonly status: 'signed-in' }
+  /** The sign-in failed. Who was signed in before still is. */
+  | { readonly status: 'failed'; readonly error: Problem };
+
+/** What both builds have; each gives it its own form. */
+export interface Core {
+  getState(): SessionState;
+  subscribe(listener: () => void): () => void;
+  /** Calls back with whether the user is signed in: not if it was cancelled. */
+  signIn(done: Done<boolean>): void;
+  cancel(): void;
+  signOut(done: Done<SignedOut>): void;
+  getToken: Keeper;
+  getTokens(done: Done<Tokens>): void;
 }
 
-/** A sign-in that was started. Its secrets are in `state` alone, so that nobody logs them with the prompt. */
-export interface Session {
-  readonly prompt: Prompt;
-  readonly state: string;
-  /** Waits until the sign-in ends, or the session does. */
-  readonly poll: Operation<PollOptions, Tokens>;
-  /** Ends the session at the relay, so that its link says so. Whether the relay hears of it makes no difference to the app. */
-  readonly cancel: Operation<object, void>;
+const SIGNED_OUT: SessionState = { status: 'signed-out' };
+const SIGNED_IN: SessionState = { status: 'signed-in' };
+
+/** Where sessions without a storage of their own keep their tokens. */
+const memory = createMemory();
+
+interface Opened {
+  readonly items: SessionStorage;
+  readonly key: string;
+  readonly core: unknown;
 }
 
-export interface PollOptions {
-  /**
-   * Stores the tokens. Until it has, the relay is not told that they arrived, and keeps them for
-   * a minute. One that fails is called again, four times in all; then the sign-in fails with
-   * `not_saved`, and the failure has the tokens.
-   */
-  readonly save: (tokens: Tokens) => unknown;
-  /** The user has opened the link: 'Continue on your phone'. Older relays do not tell. */
-  readonly onOpened?: (() => unknown) | undefined;
+/** Of this process, so that two of one key in one storage are the same. */
+const opened: Opened[] = [];
+
+/** The one that is open, or a new one. */
+export function openOnce<Session>(
+  options: SessionOptions,
+  open: (items: SessionStorage, key: string) => Session,
+): Session {
+  const items = options.storage || memory;
+  const key = keyOf(options);
+  const found = opened.filter((each) => each.items === items && each.key === key)[0];
+  if (found) return found.core as Session;
+  const core = open(items, key);
+  opened.push({ items, key, core });
+  return core;
 }
 
-/** Shorter than the relay's 50 s: some proxies cut after 30 s, and a dead connection is noticed sooner. */
-const WAIT_SECONDS = 25;
-/** A dead connection is noticed so long after a poll should have ended. */
-const LATENCY_MS = 10_000;
-/** A relay that restarts answers polls at once. */
-const POLL_GAP_MS = 2_000;
-/** A relay that says for so long after the end of a session that it is pending is broken. */
-const PATIENCE_MS = 3_600_000;
-/** A relay without `wait` holds a poll for 50 s. */
-const LONG_POLL_MS = 65_000;
-/** As long as a relay's, and much longer. */
-const MAX_SECRET = 512;
-/**
- * It is opened in a browser, where other schemes run scripts or start apps, and people read
- * its host, which a user name before it would look like.
- */
-const LINK = /^https?:\/\/(?!:|[^\s/?#\\]*@)[!-~]{1,2048}$/i;
-/** What a relay reports of the provider, apart from `authorization_failed` (docs/protocol.md §3). */
-const REPORTED = /^(access_denied|missing_code|exchange_failed)$/;
-const SHORT_LINK = /\/L\/[^/]*$/;
-/** 20 consonants, as the relay draws them. */
-const USER_CODE = /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/;
-/** What a relay allows for SESSION_SECONDS. */
-const MAX_EXPIRES_IN_SECONDS = 86_400;
-export const textsOf = (list: unknown): string[] =>
-  Array.isArray(list) ? list.filter(isText) : [];
+export function createCore(
+  base: Call,
+  options: SessionOptions,
+  items: SessionStorage,
+  key: string,
+  lock: Lock,
+): Core {
+  const { relay, service, onEvent } = options;
+  const place = { relay, service };
+  const { platform } = base;
+  const storage = openStorage(platform, items, key);
+  const keeper = createKeeper(base, place, storage, lock, () => tell({ type: 'refreshed' }));
+  let state: SessionState = { status: 'loading' };
+  /** To be shown again when the relay answers again. */
+  let connected: SessionState = state;
+  let listeners: (() => void)[] = [];
+  /** The sign-in in progress, and who waits for its end. */
+  let call: Call | undefined;
+  let ends: Done<boolean>[] = [];
+  /** It has brought tokens: too late to cancel. */
+  let isSaving = false;
 
-interface Started {
-  readonly session: string;
-  readonly link: string;
-  readonly userCode: string | undefined;
-  readonly expiresIn: number;
-}
+  const tell = (event: SessionEvent) => tellApp(platform, () => onEvent?.(event));
+  const revokeLater = (tokens: Tokens) => revoke(another(base), place, tokens, () => {});
 
-/** What another process needs to go on with a session. */
-interface State extends Place {
-  readonly started: Started;
-  readonly extensions: readonly string[];
-  readonly verifier: string | undefined;
-  /** By the clock that people see: no other is the same in two processes. */
-  readonly startedAtMs: number;
-}
-
-/** Undefined: this is not of a relay. */
-export function startedOf(json: Reply['json']): Started | undefined {
-  const { session, url, link = url, userCode, expiresIn } = json;
-  const isGood =
-    isText(session) &&
-    session.length <= MAX_SECRET &&
-    isText(link) &&
-    LINK.test(link) &&
-    typeof expiresIn === 'number' &&
-    expiresIn > 0 &&
-    expiresIn <= MAX_EXPIRES_IN_SECONDS;
-  if (!isGood) return undefined;
-  const isTyped = isText(userCode) && USER_CODE.test(userCode) && SHORT_LINK.test(link);
-  return { session, link, userCode: isTyped ? userCode : undefined, expiresIn };
-}
-
-/** Undefined: of another relay or service, or damaged. */
-export function resume(call: Call, options: StartOptions, text: string): Session | undefined {
-  const state = Object(parse(text));
-  const { relay, service, extensions, verifier, startedAtMs } = state;
-  const started = isObject(state.started) && startedOf(state.started);
-  const isOurs = relay === addressOf(options.relay) && service === options.service;
-  const isBlind = isText(verifier);
-  if (!started || !isOurs || typeof startedAtMs !== 'number') return undefined;
-  if (options.blind && !isBlind) return undefined;
-  return sessionOf(call, options, {
-    relay,
-    service,
-    started,
-    startedAtMs,
-    extensions: textsOf(extensions),
-    verifier: isBlind ? verifier : undefined,
-  });
-}
-
-/** A session and what is known of it. */
-interface Context {
-  readonly options: StartOptions;
-  readonly state: State;
-  readonly countdown: Countdown;
-  readonly resultUrl: string;
-}
-
-const offers = ({ state }: Context, name: string) => state.extensions.indexOf(name) >= 0;
-
-export function sessionOf({ platform }: Call, options: StartOptions, state: State): Session {
-  const { started, startedAtMs } = state;
-  const { session, link, userCode, expiresIn } = started;
-  const countdown = createCountdown(platform, expiresIn * 1_000, startedAtMs);
-  const resultUrl = `${addressOf(options.relay)}/auth/result?session=${encodeURIComponent(session)}`;
-  const context = { options, state, countdown, resultUrl };
-  return {
-    prompt: {
-      link,
-      userCode,
-      verificationUrl: userCode && link.replace(SHORT_LINK, '/link'),
-      qr: createQr(link),
-      expiresIn,
-      secondsLeft: () => Math.floor(countdown.leftMs() / 1_000),
-    },
-    state: JSON.stringify(state),
-    poll: (call, polling, done) => poll(context, call, polling, done),
-    cancel(call, _options, done) {
-      if (offers(context, 'cancel')) tell(context, 'cancel', call, done);
-      else done(undefined);
-    },
-  };
-}
-
-/** Acknowledges, or cancels. Whether the relay hears of it makes no difference. */
-function tell({ resultUrl }: Context, what: string, call: Call, done: Done<void>): void {
-  ask(
-    call,
-    { url: `${resultUrl}&${what}=1` },
-    ({ status, refusal }) => (status === 204 || refusal ? end(done, undefined) : AGAIN),
-    () => done(undefined),
-  );
-}
-
-function poll(context: Context, call: Call, polling: PollOptions, done: Done<Tokens>): void {
-  const { countdown, resultUrl } = context;
-  const { endMs, leftMs, restMs } = countdown;
-  const { now } = call.platform;
-  const hasWait = offers(context, 'wait');
-  const progress = offers(context, 'progress') ? '&progress=1' : '';
-  let wasOpened = false;
-  let askedSkewMs = 0;
-
-  function next() {
-    askedSkewMs = countdown.skew();
-    const seconds = Math.max(Math.min(Math.floor(leftMs() / 1_000), WAIT_SECONDS), 1);
-    const wait = hasWait ? `&wait=${seconds}` : '';
-    const timeoutMs = hasWait ? seconds * 1_000 + LATENCY_MS : LONG_POLL_MS;
-    return { url: resultUrl + wait + progress, timeoutMs };
-  }
-
-  function take(reply: Reply) {
-    const { status, json, refusal, detail, tookMs } = reply;
-    // Negative after a poll that was held: at once.
-    const gapMs = POLL_GAP_MS - tookMs;
-    if (status === 204) {
-      countdown.confirm(askedSkewMs);
-      // With nothing left at the start, nobody was shown the link.
-      if (restMs && now() < endMs + PATIENCE_MS) return gapMs;
-      return end(done, fail('expired', 'The time of the link has passed'));
-    }
-    // Other refusals are of a proxy: the relay has no more than these for a poll.
-    if (status === 410 && refusal) return end(done, fail('expired', detail));
-    if (refusal && /400|405/.test(`${status}`)) return end(done, refusal);
-    if (status !== 200) return AGAIN;
-    if (!json.progress) return takeResult(context, call, polling, reply, done);
-    if (wasOpened) return gapMs;
-    wasOpened = true;
-    attempt(
-      () => polling.onOpened?.(),
-      (failure) => {
-        if (!failure || call.isStopped) return;
-        stop(call);
-        done(failure);
-      },
-    );
-    return 0;
-  }
-
-  ask(call, next, take, ({ detail, cause }) => done(fail('expired', detail, cause)), endMs);
-}
-
-function takeResult(
-  context: Context,
-  call: Call,
-  polling: PollOptions,
-  { json, isJson }: Reply,
-  done: Done<Tokens>,
-): typeof AGAIN | undefined {
-  const { error } = json;
-  if (error) {
-    tell(context, 'ack', another(call), () => {});
-    const code = isText(error) && REPORTED.test(error) ? error : 'authorization_failed';
-    return end(done, fail(code as 'access_denied', `The sign-in ended with ${quote(error)}`));
-  }
-  /** Only when the app has the tokens, the relay may forget them. */
-  const deliver = (tokens: Tokens) =>
-    store(call, polling.save, tokens, (failure) => {
-      if (!failure) tell(context, 'ack', another(call), () => {});
-      done(failure, failure ? undefined : tokens);
+  function show(next: SessionState): void {
+    if (next === state) return;
+    state = next;
+    listeners.forEach((listener) => {
+      tellApp(platform, listener);
     });
-  if (context.state.verifier) {
-    if (!isJson) return AGAIN;
-    exchange(context, call, json, deliver, done);
-    return undefined;
   }
-  const tokens = tokensOf(json);
-  if (!tokens) return AGAIN;
-  deliver(tokens);
-  return undefined;
-}
 
-/** In a blind sign-in the result is a code, which this device exchanges. A relay that has tokens has seen them. */
-function exchange(
-  { options, state }: Context,
-  call: Call,
-  json: Reply['json'],
-  deliver: (tokens: Tokens) => void,
-  done: Done<Tokens>,
-): void {
-  const { code, clientId, redirectUri, revocationUrl } = json;
-  const tokenUrl = options.tokenUrl || json.tokenUrl;
-  const own = `${addressOf(options.relay)}/`;
-  const isOther = isText(tokenUrl) && (tokenUrl === options.tokenUrl || tokenUrl.indexOf(own));
-  if (!isText(code) || !isOther || !isText(clientId)) {
-    done(fail('refused', 'The relay sent tokens, no code, or itself for a blind sign-in'));
-    return;
+  /** Unless a sign-in is in progress or has failed, of which the user reads. */
+  function showStored(isSignedIn: boolean, error?: unknown): void {
+    if (call || state.status === 'failed') return;
+    if (isSignedIn) show(SIGNED_IN);
+    else if (error) show({ status: 'signed-out', error: error as Failure });
+    else if (state.status !== 'signed-out') show(SIGNED_OUT);
   }
-  const form = {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: redirectUri,
-    client_id: clientId,
-    code_verifier: state.verifier,
+
+  function load(done: Done<Tokens>): void {
+    storage.load((failure, tokens) => {
+      showStored(!!tokens, failure);
+      done(failure, tokens);
+    });
+  }
+
+  function onReply(trouble: Trouble | undefined): void {
+    const isReconnecting = state.status === 'reconnecting';
+    if (!trouble) {
+      if (isReconnecting) show(connected);
+      return;
+    }
+    tell({ type: trouble.isAnswered ? 'retrying' : 'offline', detail: trouble.detail });
+    if (isReconnecting) return;
+    connected = state;
+    const { prompt } = state as { readonly prompt?: Prompt };
+    show({ status: 'reconnecting', ...(prompt && { prompt }) });
+  }
+
+  function start(current: Call): void {
+    current.onReply = onReply;
+    show({ status: 'starting' });
+    const save: SignInOptions['save'] = (tokens, done) => {
+      isSaving = true;
+      storage.replace(tokens, (failure, stored) => {
+        if (stored) tell({ type: 'saved' });
+        // The user has signed out before it was stored.
+        else revokeLater(tokens);
+        done(failure, stored);
+      });
+    };
+    const onPrompt = (prompt: Prompt) => show({ status: 'waiting', prompt });
+    const onOpened = () => {
+      tell({ type: 'opened' });
+      const { prompt } = state as { readonly prompt?: Prompt };
+      if (prompt) show({ status: 'opened', prompt });
+    };
+    const { unfinished } = storage;
+    signIn(current, { ...options, unfinished, save, onPrompt, onOpened }, (failure, tokens) =>
+      finish(failure, !!tokens),
+    );
+  }
+
+  function finish(failure: unknown, isSignedIn: boolean): void {
+    const waiting = ends;
+    ends = [];
+    call = undefined;
+    isSaving = false;
+    if (failure) show({ status: 'failed', error: failure as Failure });
+    else if (isSignedIn) show(SIGNED_IN);
+    waiting.forEach((done) => {
+      tellApp(platform, () => done(failure, isSignedIn));
+    });
+  }
+
+  function leave(): void {
+    if (!call) return;
+    stop(call);
+    finish(undefined, false);
+  }
+
+  load(() => {});
+  return {
+    getState: () => state,
+    subscribe(listener) {
+      listeners = listeners.concat(listener);
+      return () => {
+        listeners = listeners.filter((each) => each !== listener);
+      };
+    },
+    signIn(done) {
+      if (ends.push(done) > 1) return;
+      call = another(base);
+      start(call);
+    },
+    cancel() {
+      if (isSaving) return;
+      leave();
+      state = { status: 'loading' };
+      load(() => {});
+    },
+    signOut(done) {
+      storage.end();
+      leave();
+      show(SIGNED_OUT);
+      let tokens: Tokens | undefined;
+      storage.load((_, stored) => {
+        tokens = stored;
+      });
+      storage.unfinished.remove(() => {});
+      storage.clear((failure) => {
+        if (!tokens) return done(failure, { revoked: false, detail: noTokens().detail });
+        revoke(another(base), place, tokens, (result) => done(failure, result));
+      });
+    },
+    getToken: (done, rejected) =>
+      keeper((failure, token) => {
+        const isEnd = Object(failure).code === 'invalid_grant';
+        if (!failure || isEnd) showStored(!failure, failure);
+        done(failure, token);
+      }, rejected),
+    getTokens: load,
   };
-  const before = { tokenUrl, clientId, ...(isText(revocationUrl) && { revocationUrl }) };
-  requestTokens(call, tokenUrl, form, before, (failure, tokens) => {
-    const { detail, cause } = Object(failure);
-    if (tokens) deliver(tokens);
-    else done(fail('exchange_failed', detail, cause));
-  });
 }

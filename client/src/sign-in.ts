@@ -1,17 +1,18 @@
 /** A sign-in over the relay's own protocol, with what the relay offers on request. */
 import { AGAIN, another, ask, end, stop } from './ask.ts';
 import { fail } from './errors.ts';
-import { attempt, type Done, type Operation } from './platform.ts';
 import {
+  type Link,
+  linkOf,
   type PollOptions,
   type Prompt,
   resume,
-  type Session,
   type StartOptions,
-  sessionOf,
   startedOf,
   textsOf,
-} from './session.ts';
+} from './link.ts';
+import type { Done, Operation } from './platform.ts';
+import type { Storage } from './storage.ts';
 import { addressOf, type Place, type Tokens } from './tokens.ts';
 
 export interface Service {
@@ -30,24 +31,14 @@ export interface Offer {
   readonly extensions: readonly string[];
 }
 
-/** Where the app keeps a sign-in that has not ended, for a process that is killed meanwhile. As secret as tokens. */
-export interface Pending {
-  load(): Stored | PromiseLike<Stored>;
-  /** Null: nothing is pending any more. */
-  save(state: string | null): unknown;
-}
-
-type Stored = string | null | undefined;
-
 export interface SignInOptions extends StartOptions, PollOptions {
-  /** With it a sign-in continues that the process before has not ended: with the same link, or with its tokens. */
-  readonly pending?: Pending | undefined;
+  readonly unfinished: Storage['unfinished'];
   /** Shows the prompt. Called again with a new one when the link has expired. */
-  readonly onPrompt: (prompt: Prompt) => unknown;
-  /** `false`: fail with `expired` when the link expires. */
-  readonly renew?: boolean | undefined;
+  readonly onPrompt: (prompt: Prompt) => void;
 }
 
+/** On a forgotten screen. Every link is a session at the relay. */
+const MAX_RENEWALS = 3;
 /** A session that is gone so soon is not known to the instance that was polled. Another start would not help. */
 const LOST_MS = 5_000;
 /** After so many requests that failed although something answers, it is CORS, and not a network that has just come back. */
@@ -99,7 +90,7 @@ function offerOf(services: readonly unknown[], extensions: unknown): Offer {
   return { services: offered, extensions: textsOf(extensions) };
 }
 
-export const start: Operation<StartOptions, Session> = (call, options, done) => {
+export const start: Operation<StartOptions, Link> = (call, options, done) => {
   const { service, device, code, details } = options;
   const { challenge, page, date } = call.platform;
   const relay = addressOf(options.relay);
@@ -143,7 +134,7 @@ export const start: Operation<StartOptions, Session> = (call, options, done) => 
           const ageMs = sinceMs < started.expiresIn * 1_000 ? Math.max(sinceMs, tookMs) : tookMs;
           const startedAtMs = date() - ageMs;
           const state = { relay, service, started, extensions, verifier, startedAtMs };
-          return end(done, undefined, sessionOf(call, options, state));
+          return end(done, undefined, linkOf(call, options, state));
         },
         done,
       );
@@ -151,93 +142,77 @@ export const start: Operation<StartOptions, Session> = (call, options, done) => 
   });
 };
 
+/** Goes on with the sign-in that the process before has not ended: with the same link, or with its tokens. */
 export const signIn: Operation<SignInOptions, Tokens> = (call, options, finish) => {
   const { now } = call.platform;
-  const { pending, save, renew } = options;
+  const { unfinished, save } = options;
+  let renewals = 0;
 
   const done: Done<Tokens> = (failure, tokens) => {
-    call.isStopped = true;
+    if (call.isStopped) return;
+    stop(call);
     finish(failure, tokens);
   };
 
-  /** What the app throws ends the sign-in. */
-  function run<Value>(what: () => Value | PromiseLike<Value>, then: (value?: Value) => void): void {
-    attempt(what, (failure, value) => {
-      if (call.isStopped) return;
-      if (!failure) return then(value);
-      stop(call);
-      finish(failure);
-    });
-  }
-
-  /** What is kept any longer does no harm: the relay does not know it any more. */
-  function forget(then: () => void): void {
-    attempt(() => pending?.save(null), then);
-  }
-
   function begin(): void {
-    start(call, options, (failure, session) => {
-      if (!session) return done(failure);
-      hold(session);
-      run(
-        () => pending?.save(session.state),
-        () => show(session),
-      );
-    });
-  }
-
-  /** From now on, who stops this call ends the session. */
-  function hold(session: Session): void {
-    call.cancel = () => {
-      forget(() => {});
-      session.cancel(another(call), {}, () => {});
-    };
-  }
-
-  function show(session: Session, isResumed?: boolean): void {
-    const { prompt } = session;
-    const shownAtMs = now();
-    // Of a link that has expired only the result is asked for.
-    if (prompt.secondsLeft()) {
-      run(
-        () => options.onPrompt(prompt),
-        () => {},
-      );
-    }
-    const onOpened = () => {
-      run(
-        () => options.onOpened?.(),
-        () => {},
-      );
-    };
-    session.poll(call, { save, onOpened }, (failure, tokens) => {
-      const { code } = Object(failure);
-      call.cancel = undefined;
-      if (code === 'not_saved') return done(failure);
-      const isEarly = now() <= shownAtMs + LOST_MS;
-      // `now` stands still while a device sleeps, and its link may have expired meanwhile.
-      const isLost = isEarly && prompt.secondsLeft() > 0;
-      const isRenewed =
-        code === 'expired' && ((isEarly && isResumed) || (!isLost && renew !== false));
-      forget(() => {
+    start(call, options, (failure, link) => {
+      if (!link) return done(failure);
+      hold(link);
+      unfinished.save(link.state, (reason) => {
         if (call.isStopped) return;
-        if (isRenewed) begin();
-        else done(failure, tokens);
+        if (!reason) return show(link);
+        stop(call);
+        finish(reason);
       });
     });
   }
 
-  if (typeof save !== 'function') {
-    done(fail('refused', 'The option save is missing'));
-    return;
+  /** From now on, who stops this call ends the session. */
+  function hold(link: Link): void {
+    call.cancel = () => {
+      unfinished.remove(() => {});
+      link.cancel(another(call), {}, () => {});
+    };
   }
-  run(
-    () => pending?.load(),
-    (state) => {
-      const session = state ? resume(call, options, state) : undefined;
-      if (!session) return begin();
-      hold(session);
-      show(session, true);
-    },
-  );
+
+  function show(link: Link, isResumed?: boolean): void {
+    const { prompt } = link;
+    const shownAtMs = now();
+    // Of a link that has expired only the result is asked for.
+    if (prompt.secondsLeft()) options.onPrompt(prompt);
+    const onOpened = () => {
+      renewals = 0;
+      options.onOpened();
+    };
+    const saveOnly: PollOptions['save'] = (tokens, saved) => {
+      // Too late to cancel.
+      call.cancel = undefined;
+      save(tokens, saved);
+    };
+    link.poll(call, { save: saveOnly, onOpened }, (failure, tokens) => {
+      const { code } = Object(failure);
+      call.cancel = undefined;
+      // The result stays at the relay for a moment, and may be saved later.
+      if (code === 'storage_failed') return done(failure);
+      const isEarly = now() <= shownAtMs + LOST_MS;
+      // `now` stands still while a device sleeps, and its link may have expired meanwhile.
+      const isLost = isEarly && prompt.secondsLeft() > 0;
+      const isRenewed = code === 'expired' && (!isLost || isResumed) && renewals < MAX_RENEWALS;
+      unfinished.remove(() => {
+        if (call.isStopped) return;
+        if (!isRenewed) return done(failure, tokens);
+        renewals += 1;
+        begin();
+      });
+    });
+  }
+
+  unfinished.load((failure, state) => {
+    if (call.isStopped) return;
+    if (failure) return done(failure);
+    const link = state ? resume(call, options, state) : undefined;
+    if (!link) return begin();
+    hold(link);
+    show(link, true);
+  });
 };

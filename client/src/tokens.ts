@@ -1,14 +1,7 @@
-/** Tokens: how they are received, refreshed and kept. */
+/** Tokens: how they are received and refreshed. */
 import { AGAIN, ask, type Reply } from './ask.ts';
 import { fail } from './errors.ts';
-import {
-  attempt,
-  type Call,
-  type Done,
-  type Operation,
-  type Request,
-  type RequestOptions,
-} from './platform.ts';
+import type { Call, Done, Operation, Request, RequestOptions } from './platform.ts';
 
 /** Plain JSON, to be stored as it is. */
 export interface Tokens {
@@ -35,10 +28,6 @@ export interface Place {
   /** The provider, as the relay names it. */
   readonly service: string;
 }
-
-/** With pauses of half a second, one and two between them: less than the minute for which the relay keeps a result. */
-const SAVE_TRIES = 4;
-const SAVE_PAUSE_MS = 500;
 
 const MEMBERS = 'accessToken refreshToken tokenType scope idToken'.split(' ');
 /** A century: more is no duration, and its end may be no date. */
@@ -125,24 +114,3 @@ export const refresh: Operation<RefreshOptions, Tokens> = (call, options, done) 
     askForTokens(call, { url: `${addressOf(relay)}/refresh`, body }, tokens, done);
   }
 };
-
-/** The app's storage may be busy for a moment. */
-export function store(
-  call: Call,
-  save: (tokens: Tokens) => unknown,
-  tokens: Tokens,
-  done: Done<Tokens>,
-  tries = 1,
-): void {
-  attempt(
-    () => save(tokens),
-    (cause) => {
-      if (call.isStopped) return;
-      if (!cause) done(undefined, tokens);
-      else if (tries < SAVE_TRIES) {
-        const again = () => store(call, save, tokens, done, tries + 1);
-        call.abandon = call.platform.later(SAVE_PAUSE_MS * 2 ** (tries - 1), again);
-      } else done(fail('not_saved', `save failed ${tries} times`, cause, tokens));
-    },
-  );
-}

@@ -1,31 +1,29 @@
 /** The build for old TV engines (webOS 3, Tizen 3): XMLHttpRequest and callbacks. Its global is `SignInRelay`. */
 import { createCall, stop } from './ask.ts';
 import type { Failure } from './errors.ts';
-import { createKeeper, type KeeperOptions } from './keeper.ts';
 import {
   type Done as Callback,
   type Headers,
   MAX_CHARACTERS,
-  type Operation,
   type Platform,
   type RequestOptions,
 } from './platform.ts';
-import * as parts from './session.ts';
+import type { SignedOut } from './revoke.ts';
+import { createCore, openOnce, type SessionOptions, type SessionState } from './session.ts';
 import { sha256 } from './sha256.ts';
-import * as core from './sign-in.ts';
-import { type SignedOut, type SignOutOptions, signOut } from './sign-out.ts';
-import { type RefreshOptions, refresh, type Tokens } from './tokens.ts';
+import { discover, type Offer } from './sign-in.ts';
+import type { Tokens } from './tokens.ts';
 
 export type { Failure, SignInErrorCode } from './errors.ts';
-export type { KeeperOptions } from './keeper.ts';
+export type { Prompt, StartOptions } from './link.ts';
 export type { Headers, RequestOptions } from './platform.ts';
-export type { Qr } from './qr.ts';
-export type { PollOptions, Prompt, StartOptions } from './session.ts';
-export type { Offer, Pending, Service, SignInOptions } from './sign-in.ts';
-export type { SignedOut, SignOutOptions } from './sign-out.ts';
-export type { Place, RefreshOptions, Tokens } from './tokens.ts';
+export type { SignedOut } from './revoke.ts';
+export type { SessionEvent, SessionOptions, SessionState } from './session.ts';
+export type { Offer, Service } from './sign-in.ts';
+export type { SessionStorage } from './storage.ts';
+export type { Place, Tokens } from './tokens.ts';
 
-/** Without a failure: it succeeded. What a function of the app has thrown is passed on as it is. */
+/** Without a failure: it succeeded. */
 export type Done<Value> = (failure: Failure | undefined, value?: Value) => void;
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -104,77 +102,47 @@ const platform: Platform = {
     }),
 };
 
-/** Returns what cancels: then `done` is not called any more. */
-function called<Options, Value>(
-  operation: Operation<Options, Value>,
-  options: Options,
-  done: Done<Value>,
-  transport: RequestOptions = options as object,
-): () => void {
-  const call = createCall(platform, transport);
-  operation(call, options, done as Callback<Value>);
-  return () => stop(call);
-}
-
-/** A sign-in that was started: `signIn` in its parts. */
+/** The session of the module, with callbacks, and without `fetch`. */
 export interface Session {
-  readonly prompt: parts.Prompt;
-  /** For `resume` in another process. As secret as tokens. */
-  readonly state: string;
-  /** Waits for the tokens, and saves them. A session that expires fails with `expired`. Returns what ends the waiting, not the session. */
-  poll(options: parts.PollOptions, done: Done<Tokens>): () => void;
-  /** Ends the session, so that its link says so. Calls back also if the relay could not be told. */
-  cancel(done?: () => void): void;
+  getState(): SessionState;
+  /** Returns what ends that. */
+  subscribe(listener: () => void): () => void;
+  /** The value is true when the user has signed in, false after `cancel`. */
+  signIn(done?: Done<boolean>): void;
+  cancel(): void;
+  signOut(done?: Done<SignedOut>): void;
+  /** `rejected`: the access token that the API did not accept. Returns what ends the waiting. */
+  getToken(done: Done<string>, rejected?: string): () => void;
+  getTokens(done: Done<Tokens>): void;
 }
-
-const sessionOf = (session: parts.Session, options: RequestOptions): Session => ({
-  prompt: session.prompt,
-  state: session.state,
-  poll: (polling, end) => called(session.poll, polling, end, options),
-  cancel: (end) => void called(session.cancel, {}, end || (() => {}), options),
-});
 
 export interface SignInRelay {
-  /** Signs a user in: starts, shows what `onPrompt` gets, and waits for the tokens, and saves them. Returns what cancels. */
-  signIn(options: core.SignInOptions, done: Done<Tokens>): () => void;
-  /** What the relay offers, in the operator's order. An older relay does not say: then both lists are empty. */
-  discover(
-    options: { readonly relay: string } & RequestOptions,
-    done: Done<core.Offer>,
-  ): () => void;
-  start(options: parts.StartOptions, done: Done<Session>): () => void;
-  /** A session that an earlier run of the app has started. Undefined if the state is of another relay or service, or damaged. */
-  resume(state: string, options: parts.StartOptions): Session | undefined;
-  /** New tokens for old ones. */
-  refresh(options: RefreshOptions, done: Done<Tokens>): () => void;
-  /** Signs the user out: calls `forget`, then has the provider accept the tokens no longer, and calls back within 15 s. A failure is what `forget` has thrown. */
-  signOut(options: SignOutOptions, done: Done<SignedOut>): () => void;
-  /**
-   * Returns a function that gives an access token, which it refreshes before it expires,
-   * once for all who ask. Give it the token that the API rejected, to get another one.
-   */
-  keepTokens(options: KeeperOptions): (done: Done<string>, rejected?: string) => () => void;
+  /** Opens the session of this relay, service, account and storage: the same object each time. */
+  createSession(options: SessionOptions): Session;
+  /** What the relay offers, in the operator's order. An older relay does not say: then both lists are empty. Returns what cancels. */
+  discover(options: { readonly relay: string } & RequestOptions, done: Done<Offer>): () => void;
 }
 
 declare global {
   var SignInRelay: SignInRelay;
 }
 
+const ignore = () => {};
+
 self.SignInRelay = {
-  signIn: (options, done) => called(core.signIn, options, done),
-  discover: (options, done) => called(core.discover, options, done),
-  refresh: (options, done) => called(refresh, options, done),
-  signOut: (options, done) => called(signOut, options, done),
-  keepTokens(options) {
-    const get = createKeeper(createCall(platform, options), options);
-    return (done, rejected) => get(done as Callback<string>, rejected);
-  },
-  start: (options, done) =>
-    called(core.start, options, (failure, session) =>
-      done(failure, session && sessionOf(session, options)),
-    ),
-  resume(state, options) {
-    const session = parts.resume({ platform }, options, state);
-    return session && sessionOf(session, options);
+  createSession: (options) =>
+    openOnce(options, (items, key) => {
+      const call = createCall(platform, options);
+      const core = createCore(call, options, items, key, (run) => run(ignore));
+      return {
+        ...core,
+        signIn: (done = ignore) => core.signIn(done as Callback<boolean>),
+        signOut: (done = ignore) => core.signOut(done as Callback<SignedOut>),
+      } as Session;
+    }),
+  discover(options, done) {
+    const call = createCall(platform, options);
+    discover(call, options, done as Callback<Offer>);
+    return () => stop(call);
   },
 };

@@ -29,8 +29,9 @@ Usage: sign-in-relay             serve, configured by the environment
                                        with --relay URL a relay elsewhere, from outside
        sign-in-relay health            ask the relay on this machine whether it is alive (--ready: ready)
        sign-in-relay dev               a relay and a provider to try an app against
-       sign-in-relay login SERVICE     sign in from this terminal, and get the tokens
-       sign-in-relay logout SERVICE    revoke the tokens that login has written
+       sign-in-relay login SERVICE     sign in from this terminal
+       sign-in-relay token SERVICE     print a valid access token
+       sign-in-relay logout SERVICE    revoke and delete the tokens of login
        sign-in-relay providers [NAME]  a list of providers, or a guide to one
 
 The relay, check and health: --env-file FILE adds settings from a file.
@@ -103,11 +104,12 @@ const COMMANDS = {
   dev: async (args: readonly string[]) =>
     (await import('./dev/command.ts')).dev(args, await loadRuntime()),
   async login(args: readonly string[]) {
-    const exitCode = await (await import('./login/command.ts')).login(args);
+    const exitCode = await (await import('./login/login.ts')).login(args);
     const waitsMs = exitCode === 0 ? ACKNOWLEDGE_MS : CANCEL_MS;
     setTimeout(() => process.exit(exitCode), waitsMs).unref();
     return exitCode;
   },
+  token: async (args: readonly string[]) => (await import('./login/token.ts')).token(args),
   logout: async (args: readonly string[]) => (await import('./login/logout.ts')).logout(args),
   async providers([name, ...others]: readonly string[]) {
     if (others.length > 0) fail(`Unexpected argument ${JSON.stringify(others[0])}\n\n${USAGE}`);

@@ -1,13 +1,10 @@
 /** A device that is stopped, sleeps, or has its clock set while it signs in, by the fake clock. */
 import { describe, expect, test } from 'bun:test';
-import type { Call, Platform } from '../../client/src/platform.ts';
-import type { Prompt } from '../../client/src/session.ts';
-import { signIn } from '../../client/src/sign-in.ts';
-import type { Tokens } from '../../client/src/tokens.ts';
+import type { Platform } from '../../client/src/platform.ts';
 import { createFakeClock, type FakeClock } from '../kit/clock.ts';
 import { IS_SOAK } from '../kit/random.ts';
+import { begin, RELAY } from './network.ts';
 
-const RELAY = 'https://relay.test';
 const SESSION_MS = 600_000;
 const LATENCY_MS = 20;
 const USER_MS = 30_000;
@@ -142,32 +139,18 @@ function createDevice({ atMs, ms, isDevice = false, isCutOff = false }: Sleep) {
 
 /** Signs in, and checks the countdown all the while. */
 function signInOn(device: ReturnType<typeof createDevice>, sleep: Sleep, untilMs: number) {
-  const { platform, clock, relay, counts } = device;
-  const call: Call = { platform };
-  const ends: { failure: unknown; tokens: Tokens | undefined }[] = [];
-  let prompt: Prompt | undefined;
-  signIn(
-    call,
-    {
-      relay: RELAY,
-      service: 'mal',
-      save() {},
-      onPrompt(shown) {
-        counts.prompts += 1;
-        prompt = shown;
-      },
-    },
-    (failure, tokens) => ends.push({ failure, tokens }),
-  );
+  const { clock, relay } = device;
+  const { prompts, ends } = begin(device);
   while (clock.now() < untilMs) {
     clock.advance(500);
     const isAsleep = clock.now() >= sleep.atMs && clock.now() < sleep.atMs + sleep.ms;
+    const prompt = prompts.at(-1);
     if (prompt === undefined || isAsleep) continue;
     const left = prompt.secondsLeft();
     const trueLeft = Math.max((relay.endMs() - clock.now()) / 1_000, 0);
     if (left < 0 || left > trueLeft + 1) throw new Error(`says ${left} of ${trueLeft}`);
   }
-  return ends;
+  return { ends, prompts: prompts.length };
 }
 
 const describeSleep = ({ atMs, ms }: Sleep) => `stopped at ${atMs} ms for ${ms} ms`;
@@ -185,8 +168,8 @@ describe.each(KINDS)('%s', (_name, kind, longestMs) => {
       for (let atMs = 5; atMs < 33_000; atMs += STRIDE * (atMs < 2_000 ? 55 : 740)) {
         const sleep: Sleep = { atMs, ms, ...kind };
         const device = createDevice(sleep);
-        const ends = signInOn(device, sleep, atMs + ms + 60_000);
-        const { prompts, starts } = device.counts;
+        const { ends, prompts } = signInOn(device, sleep, atMs + ms + 60_000);
+        const { starts } = device.counts;
         // The response to a start may be lost, and the device asks again.
         const isStart = kind.isCutOff && atMs < 200;
         expect([describeSleep(sleep), ends[0]?.tokens?.accessToken, prompts]).toEqual([
@@ -209,8 +192,8 @@ test.each(KINDS)(
       for (let atMs = 5; atMs < 33_000; atMs += STRIDE * (atMs < 2_000 ? 165 : 1_480)) {
         const sleep: Sleep = { atMs, ms, ...kind };
         const device = createDevice(sleep);
-        const ends = signInOn(device, sleep, atMs + ms + 120_000);
-        const { prompts, starts } = device.counts;
+        const { ends, prompts } = signInOn(device, sleep, atMs + ms + 120_000);
+        const { starts } = device.counts;
         expect([describeSleep(sleep), ends.length, ends[0]?.tokens?.accessToken]).toEqual([
           describeSleep(sleep),
           1,
@@ -230,29 +213,18 @@ test.each([HOUR_MS, -HOUR_MS])(
     for (let atMs = 5; atMs < 29_000; atMs += atMs < 2_000 ? 55 : 740) {
       const never: Sleep = { atMs: HOUR_MS, ms: 0 };
       const device = createDevice(never);
-      const { platform, clock, relay, counts } = device;
-      let prompt: Prompt | undefined;
-      const ends: unknown[] = [];
-      signIn(
-        { platform },
-        {
-          relay: RELAY,
-          service: 'mal',
-          save() {},
-          onPrompt(shown) {
-            counts.prompts += 1;
-            prompt = shown;
-          },
-        },
-        (failure, tokens) => ends.push(failure ?? tokens),
-      );
+      const { clock, relay } = device;
+      const { prompts, ends } = begin(device);
       clock.advance(atMs);
       device.setAhead(jumpMs);
       clock.advance(5_000);
       const trueLeft = Math.floor((relay.endMs() - clock.now()) / 1_000);
-      if (ends.length === 0) expect(prompt?.secondsLeft()).toBeWithin(trueLeft - 1, trueLeft + 1);
+      if (ends.length === 0) {
+        expect(prompts.at(-1)?.secondsLeft()).toBeWithin(trueLeft - 1, trueLeft + 1);
+      }
       clock.advance(60_000);
-      expect([atMs, ends, counts.prompts]).toEqual([atMs, [{ accessToken: 'a' }], 1]);
+      const tokens = ends.map((end) => end.tokens);
+      expect([atMs, tokens, prompts.length]).toEqual([atMs, [{ accessToken: 'a' }], 1]);
     }
   },
 );
@@ -269,14 +241,9 @@ test('a session is over when the relay says so, whatever the clock says', () => 
       return clock.setTimer(delayMs, () => receive({ status, text: '' }));
     },
   };
-  const ends: unknown[] = [];
-  signIn(
-    { platform: patient },
-    { relay: RELAY, service: 'mal', renew: false, save() {}, onPrompt() {} },
-    (failure) => ends.push(failure),
-  );
+  const { prompts } = begin({ platform: patient });
   clock.advance(SESSION_MS + 300_000);
-  expect(ends).toEqual([]);
+  expect(prompts.length).toBe(1);
   clock.advance(10_000);
-  expect(ends).toMatchObject([{ code: 'expired' }]);
+  expect(prompts.length).toBe(2);
 });

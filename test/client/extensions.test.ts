@@ -1,16 +1,14 @@
-/** The SDK and what a relay offers on request: the menu, 'opened', cancelling, refreshing and blind sign-ins. */
+/** A session and what a relay offers on request: the menu, 'opened', cancelling, refreshing and blind sign-ins. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { hash, randomUUID } from 'node:crypto';
 import {
+  createSession,
   discover,
-  type Prompt,
-  refresh,
-  resume,
-  SignInError,
-  type SignInOptions,
-  signIn,
-  start,
+  type Session,
+  type SessionOptions,
+  type SignInError,
 } from '../../client/src/index.ts';
+import { createMemory, keyOf } from '../../client/src/storage.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { makeCode } from '../kit/user.ts';
@@ -45,7 +43,6 @@ function startProvider() {
   return { server, challenges, forms, origin: server.url.origin };
 }
 
-const save = () => {};
 let provider: ReturnType<typeof startProvider>;
 let relay: RelayProcess;
 let place: { relay: string; service: string };
@@ -84,10 +81,31 @@ async function openLink(link: string): Promise<() => Promise<Response>> {
   return () => relay.ask(`${pathname}/callback?state=${sent.get('state')}&code=${code}`);
 }
 
-/** The user signs in as soon as there is a link. */
-function signInAtOnce(options: Partial<SignInOptions> = {}) {
-  const onPrompt = ({ link }: Prompt) => void openLink(link).then((comeBack) => comeBack());
-  return signIn({ ...place, save, code: false, onPrompt, ...options });
+/** Calls `show` with each link. */
+function onLink(session: Session, show: (link: string) => unknown): void {
+  session.subscribe(() => {
+    if (session.state.status === 'waiting') void show(session.state.prompt.link);
+  });
+}
+
+const openAgain = (options: Partial<SessionOptions> = {}) =>
+  createSession({ ...place, storage: createMemory(), ...options });
+
+/** The user signs in as soon as there is a link. Resolves with the session. */
+async function signInAtOnce(options: Partial<SessionOptions> = {}) {
+  const session = openAgain({ code: false, ...options });
+  onLink(session, (link) => openLink(link).then((comeBack) => comeBack()));
+  expect(await session.signIn()).toBe(true);
+  return session;
+}
+
+/** As after a 401. */
+async function refreshed(session: Session) {
+  const before = await session.getTokens();
+  await session.getToken({ rejected: before?.accessToken });
+  const after = await session.getTokens();
+  expect(after?.accessToken).not.toBe(String(before?.accessToken));
+  return { before, after };
 }
 
 test('the menu of a television has the names of the services', async () => {
@@ -99,49 +117,24 @@ test('the menu of a television has the names of the services', async () => {
 });
 
 test('a user who leaves cancels without an error, and the link shows that', async () => {
-  const prompted = Promise.withResolvers<Prompt>();
-  const leaving = new AbortController();
-  const { signal } = leaving;
-  const done = signIn({ ...place, save, onPrompt: prompted.resolve, signal });
-  const { link } = await prompted.promise;
+  const session = openAgain();
+  const prompted = Promise.withResolvers<string>();
+  onLink(session, prompted.resolve);
+  const done = session.signIn();
+  const link = await prompted.promise;
   expect((await relay.ask(link)).status).toBe(200);
-  leaving.abort();
-  expect(await done).toBeUndefined();
+  session.cancel();
+  expect([await done, session.state.status]).toEqual([false, 'signed-out']);
   await pollUntil('the link is cancelled', async () => (await relay.ask(link)).status === 404);
-  expect(
-    await signIn({ ...place, save, onPrompt: () => expect.unreachable(), signal }),
-  ).toBeUndefined();
 });
 
-test('an onPrompt or onOpened that rejects later rejects the sign-in, and the link is cancelled', async () => {
-  const trouble = new Error('no screen');
-  for (const name of ['onPrompt', 'onOpened'] as const) {
-    let seen = '';
-    const show = async ({ link }: Prompt) => {
-      seen = link;
-      if (name === 'onOpened') await openLink(link);
-    };
-    const reject = async () => {
-      await Bun.sleep(0);
-      throw trouble;
-    };
-    const both = { onPrompt: show, onOpened: () => {} };
-    const onPrompt = async (prompt: Prompt) => {
-      await show(prompt);
-      if (name === 'onPrompt') await reject();
-    };
-    const options = name === 'onPrompt' ? { ...both, onPrompt } : { ...both, onOpened: reject };
-    expect(await failureOf(signIn({ ...place, save, code: false, ...options }))).toBe(trouble);
-    await pollUntil('the link is cancelled', async () => (await relay.ask(seen)).status === 404);
-  }
-});
-
-test('a time-out of the app is told from Back', async () => {
+test('a signal that is aborted, or was, rejects with its reason, and cancels', async () => {
+  const session = openAgain();
   const signal = AbortSignal.timeout(300);
-  const failed = await failureOf(signIn({ ...place, save, onPrompt() {}, signal }));
-  expect(failed).toBeInstanceOf(SignInError);
-  expect(failed).toMatchObject({ code: 'timeout', cause: signal.reason });
-  expect(await failureOf(discover({ ...place, signal }))).toMatchObject({ code: 'timeout' });
+  expect(await failureOf(session.signIn({ signal }))).toBe(signal.reason);
+  expect(session.state.status).toBe('signed-out');
+  expect(await failureOf(session.signIn({ signal }))).toBe(signal.reason);
+  expect(await failureOf(discover({ ...place, signal }))).toBe(signal.reason);
 });
 
 test('headers are sent to the relay and not to the provider, through the fetch of the app', async () => {
@@ -154,15 +147,9 @@ test('headers are sent to the relay and not to the provider, through the fetch o
       return fetch(url, init);
     },
   };
-  const tokens = await signInAtOnce(options);
-  if (tokens === undefined) return expect.unreachable();
-  await refresh({ ...place, ...options, tokens });
-  await refresh({
-    ...place,
-    ...options,
-    blind: false,
-    tokens: { ...tokens, tokenUrl: '' },
-  } as never);
+  for (const blind of [undefined, false]) {
+    await refreshed(await signInAtOnce({ ...options, blind }));
+  }
   for (const [origin, key] of sent) {
     expect([origin, key]).toEqual([origin, origin === relay.baseUrl ? 'key' : undefined]);
   }
@@ -189,9 +176,10 @@ test('no request follows a redirect, so that no secret goes to an address that n
   const tokens = { accessToken: 'old', refreshToken: 'secret' };
   const tokenUrl = `${moved.url.origin}/token`;
   for (const own of [{}, { tokenUrl, clientId: 'c' }]) {
-    const failed = await failureOf(
-      refresh({ relay: moved.url.origin, service: 'acme', tokens: { ...tokens, ...own } }),
-    );
+    const storage = createMemory();
+    const at = { relay: moved.url.origin, service: 'acme', storage };
+    storage.setItem(keyOf(at), JSON.stringify({ ...tokens, ...own }));
+    const failed = await failureOf(createSession(at).getToken({ rejected: 'old' }));
     const { message } = failed as SignInError;
     expect(message).toContain(`answered 307: a redirect to ${elsewhere.url.origin}/there`);
     expect(message).not.toContain('secret');
@@ -204,66 +192,27 @@ test('an error reads as one sentence, has its cause, and shows no token', async 
   const failed = (await failureOf(discover({ relay: 'relay.example' }))) as SignInError;
   expect(failed.message).toBe(failed.detail);
   expect(String(failed)).toBe(
-    'SignInError: This is no http or https address without a password: relay.example/services',
+    'SignInError: relay must start with https:// or http://, then a host without a password: relay.example/services',
   );
-  const full = new Error('disk full');
-  const unsaved = (await failureOf(
-    signInAtOnce({
-      save() {
-        throw full;
-      },
-    }),
-  )) as SignInError;
-  expect(unsaved).toMatchObject({ code: 'not_saved', cause: full });
-  expect(unsaved.tokens).toMatchObject({ accessToken: expect.any(String) });
-  expect(Bun.inspect(unsaved)).not.toContain(String(unsaved.tokens?.accessToken));
-});
-
-test('in parts: a start, a poll that is left and taken up again, and a cancelled session', async () => {
-  const session = await start({ ...place, code: false });
-  if (session === undefined) return expect.unreachable();
-  const leaving = new AbortController();
-  const left = session.poll({ save, signal: leaving.signal });
-  leaving.abort();
-  expect(await left).toBeUndefined();
-  const comeBack = await openLink(session.prompt.link);
-  await comeBack();
-  expect(await session.poll({ save })).toMatchObject({ expiresIn: 3_600 });
-
-  const other = await start(place);
-  await other?.cancel();
-  expect(await failureOf(other?.poll({ save }) ?? Promise.resolve())).toMatchObject({
-    code: 'expired',
-  });
-
-  const third = await start({ ...place, code: false });
-  if (third === undefined) return expect.unreachable();
-  const again = resume(third.state, place);
-  expect(again?.prompt.link).toBe(third.prompt.link);
-  await (await openLink(third.prompt.link))();
-  expect(await again?.poll({ save })).toMatchObject({ expiresIn: 3_600 });
-  expect(resume(third.state, { ...place, service: 'confidential' })).toBeUndefined();
 });
 
 test('blind where the relay offers it: the device alone exchanges the code, and refreshes', async () => {
-  const before = provider.forms.length;
-  const tokens = await signInAtOnce({ details: true });
+  const formsBefore = provider.forms.length;
+  const session = await signInAtOnce({ details: true });
+  const { before: tokens, after: fresh } = await refreshed(session);
   expect(tokens).toMatchObject({
     tokenType: 'Bearer',
     scope: 'read',
     clientId: 'relay-client',
     tokenUrl: `${provider.origin}/token`,
   });
-  if (tokens === undefined) return expect.unreachable();
-  const fresh = await refresh({ ...place, tokens });
-  expect(fresh.accessToken).not.toBe(tokens.accessToken);
-  expect(fresh.tokenUrl).toBe(`${provider.origin}/token`);
-  const [exchange, renewal, ...rest] = provider.forms.slice(before);
+  expect(fresh?.tokenUrl).toBe(`${provider.origin}/token`);
+  const [exchange, renewal, ...rest] = provider.forms.slice(formsBefore);
   expect(exchange?.get('code_verifier')).toMatch(/^[\w-]{43}$/);
   expect(Object.fromEntries(renewal ?? [])).toEqual({
     grant_type: 'refresh_token',
     client_id: 'relay-client',
-    refresh_token: String(tokens.refreshToken),
+    refresh_token: String(tokens?.refreshToken),
   });
   expect(rest).toEqual([]);
 });
@@ -278,20 +227,13 @@ test('a code is sent to no other address than the one that the app names', async
 
 test('where the relay has a client secret, and where the app says so, the relay exchanges and refreshes', async () => {
   for (const options of [{ service: 'confidential' }, { blind: false }]) {
-    const tokens = await signInAtOnce(options);
-    if (tokens === undefined) return expect.unreachable();
-    expect(Object.keys(tokens).toSorted()).toEqual([
+    const { before: tokens } = await refreshed(await signInAtOnce(options));
+    expect(Object.keys(tokens ?? {}).toSorted()).toEqual([
       'accessToken',
       'expiresAt',
       'expiresIn',
       'refreshToken',
     ]);
-    const fresh = await refresh({ ...place, ...options, tokens });
-    expect(fresh.accessToken).not.toBe(tokens.accessToken);
-    expect(provider.forms.at(-1)?.get('refresh_token')).toBe(String(tokens.refreshToken));
+    expect(provider.forms.at(-1)?.get('refresh_token')).toBe(String(tokens?.refreshToken));
   }
-  const used = { accessToken: 'old', refreshToken: 'used' };
-  const failed = await failureOf(refresh({ ...place, service: 'confidential', tokens: used }));
-  expect(failed).toBeInstanceOf(SignInError);
-  expect(failed).toMatchObject({ code: 'invalid_grant', show: 'Please sign in again.' });
 });

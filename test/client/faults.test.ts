@@ -1,6 +1,7 @@
 /** The SDK against the real relay, over a network that cuts, delays and repeats. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { signIn, type Tokens } from '../../client/src/index.ts';
+import { createSession, type Tokens } from '../../client/src/index.ts';
+import { createMemory } from '../../client/src/storage.ts';
 import { type Exchange, type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
@@ -28,16 +29,16 @@ afterAll(async () => {
 /** The user signs in as soon as there is a prompt. */
 async function signInOver(url: string): Promise<{ code: string; tokens: Tokens | undefined }> {
   const code = makeCode();
-  const tokens = await signIn({
-    relay: url,
-    service: 'mal',
-    code: false,
-    save() {},
-    onPrompt({ link }) {
-      const state = new URL(link).searchParams.get('state') ?? '';
-      void bringCodeWhenPossible([relay], state, code);
-    },
+  const storage = createMemory();
+  const session = createSession({ relay: url, service: 'mal', code: false, storage });
+  session.subscribe(() => {
+    const { state } = session;
+    if (state.status !== 'waiting') return;
+    const browserState = new URL(state.prompt.link).searchParams.get('state') ?? '';
+    void bringCodeWhenPossible([relay], browserState, code);
   });
+  await session.signIn();
+  const tokens = await session.getTokens();
   return { code, tokens };
 }
 

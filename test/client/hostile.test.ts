@@ -1,16 +1,15 @@
 /** A relay that is hostile or broken: answers of every shape, status, cut and delay, by the fake clock. */
 import { describe, expect, test } from 'bun:test';
-import { stop } from '../../client/src/ask.ts';
 import type { Failure } from '../../client/src/errors.ts';
-import { SignInError, signIn as signInWithFetch } from '../../client/src/index.ts';
-import type { Response as Answer, Call, Platform } from '../../client/src/platform.ts';
-import type { Prompt } from '../../client/src/session.ts';
-import { type SignInOptions, signIn } from '../../client/src/sign-in.ts';
+import { createSession, SignInError } from '../../client/src/index.ts';
+import type { Prompt } from '../../client/src/link.ts';
+import type { Response as Answer, Platform } from '../../client/src/platform.ts';
+import { createMemory } from '../../client/src/storage.ts';
 import { refresh, type Tokens } from '../../client/src/tokens.ts';
 import { createFakeClock } from '../kit/clock.ts';
 import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
+import { KEY, type OpenOptions, open, RELAY } from './network.ts';
 
-const RELAY = 'https://relay.test';
 const OWN_TOKEN_URL = 'https://provider.test/token';
 const ANSWERS = IS_SOAK ? 100_000 : 5_000;
 const REFRESHES = IS_SOAK ? 5_000 : 500;
@@ -51,8 +50,7 @@ const VALUES: readonly unknown[] = [
   '__proto__',
   'toString',
   'expired',
-  'not_saved',
-  'timeout',
+  'storage_failed',
   'invalid_grant',
   'access_denied',
   'javascript:alert(1)',
@@ -205,23 +203,26 @@ function safeParse(text: string): unknown {
   }
 }
 
-function optionsOf(random: Random, isRenewed: boolean, stored: { state: string | null }) {
+function optionsOf(random: Random): OpenOptions {
   const isOneIn = (count: number) => random() * count < 1;
+  const items = createMemory();
+  const trouble = new Error('from the storage');
   return {
-    relay: RELAY,
-    service: 'mal',
     blind: choose(random, [undefined, true, false]),
     tokenUrl: isOneIn(2) ? OWN_TOKEN_URL : undefined,
-    renew: isRenewed,
     headers: { 'X-App': 'key' },
-    ...(isOneIn(2) && {
-      pending: {
-        load: () => (isOneIn(4) ? JSON.stringify(choose(random, VALUES)) : stored.state),
-        save: (state: string | null) => {
-          stored.state = state;
-        },
+    items: {
+      ...items,
+      getItem(key: string) {
+        const isStrange = key !== KEY && isOneIn(8);
+        return isStrange ? JSON.stringify(choose(random, VALUES)) : items.getItem(key);
       },
-    }),
+      setItem(key: string, text: string) {
+        if (key === KEY) checkTokens(JSON.parse(text));
+        if (key === KEY && random() < 0.2) throw trouble;
+        items.setItem(key, text);
+      },
+    },
   };
 }
 
@@ -266,43 +267,23 @@ function checkRequests(sent: readonly Sent[], named: ReadonlySet<string>, tokenU
 /** One sign-in. Returns how many answers it got. */
 function signInOnce(random: Random): number {
   const network = createNetwork(random);
-  const { platform, clock, sent, named, counts } = network;
-  const isRenewed = random() < 0.2;
-  const stored: { state: string | null } = { state: null };
-  const options: Omit<SignInOptions, 'save' | 'onPrompt'> = optionsOf(random, isRenewed, stored);
-  const call: Call = { platform, headers: options.headers };
-  const ends: { failure: unknown; tokens: Tokens | undefined }[] = [];
-  const trouble = new Error('from the app');
-  let saves = 0;
-  signIn(
-    call,
-    {
-      ...options,
-      onPrompt: checkPrompt,
-      save(tokens) {
-        checkTokens(tokens);
-        saves += 1;
-        if (random() < 0.2) throw trouble;
-      },
-    },
-    (failure, tokens) => ends.push({ failure, tokens }),
-  );
-  // A relay may say a day.
-  const untilMs = isRenewed ? HOUR_MS : 26 * HOUR_MS;
-  while (clock.now() < untilMs && ends.length === 0) clock.advance(60_000);
-  if (ends.length === 0) {
-    expect(isRenewed).toBe(true);
-    stop(call);
-    clock.advance(2 * HOUR_MS);
-    expect(ends.length).toBe(0);
-  }
+  const { clock, sent, named, counts } = network;
+  const options = optionsOf(random);
+  const { session, stored } = open(network, options);
+  session.subscribe(() => {
+    const state = session.getState();
+    if (state.status === 'waiting') checkPrompt(state.prompt);
+  });
+  const ends: { failure: unknown; isSignedIn: boolean | undefined }[] = [];
+  session.signIn((failure, isSignedIn) => ends.push({ failure, isSignedIn }));
+  // A relay may say a day, and is asked for four links.
+  while (clock.now() < 104 * HOUR_MS && ends.length === 0) clock.advance(60_000);
   clock.advance(HOUR_MS);
-  expect(clock.timers).toBe(0);
-  expect(ends.length).toBeLessThanOrEqual(1);
-  for (const { failure, tokens } of ends) {
+  expect([ends.length, clock.timers]).toEqual([1, 0]);
+  for (const { failure, isSignedIn } of ends) {
     if (failure) checkFailure(failure);
-    else checkTokens(tokens as Tokens);
-    if (tokens) expect(saves).toBeGreaterThan(0);
+    else expect(isSignedIn).toBe(true);
+    if (isSignedIn) checkTokens(stored() as Tokens);
   }
   checkRequests(sent, named, options.tokenUrl);
   return counts.answers;
@@ -365,22 +346,20 @@ describe('a fetch of another platform', () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown) => unhandled.push(reason);
     process.on('unhandledRejection', note);
-    const done = signInWithFetch({
+    const { signIn } = createSession({
       relay: RELAY,
       service: 'mal',
-      save() {},
-      onPrompt() {},
-      signal: leaving.signal,
+      storage: createMemory(),
       fetch: (() => {
         asked += 1;
         if (asked === 2) leaving.abort();
         return fetch();
       }) as never,
     });
-    const ended = await done.catch((error) => error);
+    const ended = await signIn(leaving).catch((error) => error);
     await Bun.sleep(0);
     process.off('unhandledRejection', note);
-    if (ended !== undefined) expect(ended).toBeInstanceOf(SignInError);
+    if (ended !== leaving.signal.reason) expect(ended).toBeInstanceOf(SignInError);
     expect(unhandled).toEqual([]);
   });
 });

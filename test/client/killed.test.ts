@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { keyOf } from '../../client/src/storage.ts';
 import { type Child, startChild } from '../kit/process.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
@@ -65,7 +66,11 @@ function createHome(random: () => number, longestMs: number) {
     });
   }
 
-  const tokensOf = (slot: number) => JSON.parse(readFileSync(join(home, `${slot}.tokens`), 'utf8'));
+  const tokensOf = (slot: number) => {
+    const key = keyOf({ relay: relay.baseUrl, service: 'mal', account: `${slot}` });
+    const { expiresAt: _, ...tokens } = JSON.parse(readFileSync(join(home, `${key}.json`), 'utf8'));
+    return tokens;
+  };
   return { run, brought, tokensOf };
 }
 

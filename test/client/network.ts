@@ -1,9 +1,16 @@
-/** The SDK's logic over a network that a test writes down, by the fake clock. */
+/** The client's logic over a network that a test writes down, by the fake clock. */
 import { createCall } from '../../client/src/ask.ts';
 import type { Failure } from '../../client/src/errors.ts';
-import type { Call, Platform, RequestOptions } from '../../client/src/platform.ts';
-import type { Prompt } from '../../client/src/session.ts';
-import { type SignInOptions, signIn } from '../../client/src/sign-in.ts';
+import type { Lock } from '../../client/src/keeper.ts';
+import type { Prompt } from '../../client/src/link.ts';
+import type { Platform } from '../../client/src/platform.ts';
+import {
+  createCore,
+  type SessionEvent,
+  type SessionOptions,
+  type SessionState,
+} from '../../client/src/session.ts';
+import { createMemory, type SessionStorage } from '../../client/src/storage.ts';
 import type { Tokens } from '../../client/src/tokens.ts';
 import { createFakeClock } from '../kit/clock.ts';
 
@@ -79,33 +86,50 @@ export function createNetwork(
 
 export type Network = ReturnType<typeof createNetwork>;
 
-/** A sign-in in progress, and what has come of it so far. */
-export function begin(
-  network: Network,
-  options: Partial<SignInOptions> = {},
-  transport: RequestOptions = {},
-) {
-  const call: Call = createCall(network.platform, transport);
-  const seen = {
-    prompts: [] as Prompt[],
-    opened: 0,
-    ends: [] as { failure: unknown; tokens?: Tokens }[],
-  };
-  signIn(
-    call,
+/** Where `open` keeps its session in the storage. */
+export const KEY = 'key';
+
+export interface OpenOptions extends Partial<SessionOptions> {
+  readonly items?: SessionStorage;
+  readonly lock?: Lock;
+}
+
+/** A session, and what it has shown and said so far. */
+export function open(network: Pick<Network, 'platform'>, options: OpenOptions = {}) {
+  const { items = createMemory(), lock = (run) => run(() => {}), ...more } = options;
+  const states: SessionState[] = [];
+  const prompts: Prompt[] = [];
+  const events: SessionEvent[] = [];
+  const session = createCore(
+    createCall(network.platform, more),
     {
       relay: `${RELAY}/`,
       service: 'mal',
-      save() {},
-      onPrompt: (prompt) => seen.prompts.push(prompt),
-      onOpened: () => {
-        seen.opened += 1;
-      },
-      ...options,
+      onEvent: (event) => events.push(event),
+      ...more,
     },
-    (failure, tokens) => seen.ends.push({ failure, ...(tokens && { tokens }) }),
+    items,
+    KEY,
+    lock,
   );
-  return { ...seen, seen, call };
+  session.subscribe(() => {
+    const state = session.getState();
+    states.push(state);
+    if (state.status === 'waiting' && state.prompt !== prompts.at(-1)) prompts.push(state.prompt);
+  });
+  const stored = (): Tokens | undefined =>
+    JSON.parse((items.getItem(KEY) as string | undefined) ?? 'null') ?? undefined;
+  return { session, states, prompts, events, items, stored };
+}
+
+/** A sign-in in progress, and its end. */
+export function begin(network: Pick<Network, 'platform'>, options: OpenOptions = {}) {
+  const opened = open(network, options);
+  const ends: { readonly failure: unknown; readonly tokens?: Tokens | undefined }[] = [];
+  opened.session.signIn((failure, isSignedIn) =>
+    ends.push({ failure, ...(isSignedIn && { tokens: opened.stored() }) }),
+  );
+  return { ...opened, ends };
 }
 
 export const codeOf = (failure: unknown) => (failure as Failure).code;

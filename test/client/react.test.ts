@@ -1,9 +1,15 @@
 /** The hook of the SDK in React, at a real relay. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
-import { createElement, StrictMode } from 'react';
+import { createElement, StrictMode, useEffect } from 'react';
 import { create, type ReactTestRenderer } from 'react-test-renderer';
-import { SignInError, type Tokens } from '../../client/src/index.ts';
-import { type UseSignIn, type UseSignInOptions, useSignIn } from '../../client/src/react.ts';
+import {
+  createSession,
+  type SessionOptions,
+  SignInError,
+  type SignInErrorCode,
+} from '../../client/src/index.ts';
+import { type UsedSession, useSession } from '../../client/src/react.ts';
+import { createMemory } from '../../client/src/storage.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
@@ -28,47 +34,43 @@ afterAll(async () => {
   provider.stop();
 });
 
-/** A component that uses the hook, and how many sign-ins it has started at the relay. */
-function mount(more: Partial<UseSignInOptions> = {}, isStrict = false) {
-  const seen = { nth: 0, starts: 0, saved: [] as Tokens[], states: [] as UseSignIn[] };
-  const options: UseSignInOptions = {
+/** A component that signs in while it is mounted, as an app does. */
+function mount(more: Partial<SessionOptions> = {}, isStrict = false) {
+  const seen = { starts: 0, states: [] as UsedSession[] };
+  const session = createSession({
     relay: relay.baseUrl,
     service: 'mal',
     code: false,
-    save: (tokens) => seen.saved.push(tokens),
+    storage: createMemory(),
     fetch(url, init) {
-      // The first request of each.
-      if (url.endsWith('/services')) seen.starts += 1;
+      if (url.endsWith('/auth/start')) seen.starts += 1;
       return fetch(url, init);
     },
     ...more,
-  };
-  const Component = ({ nth, given }: { nth: number; given: UseSignInOptions }) => {
-    seen.nth = nth;
-    seen.states.push(useSignIn(given));
+  });
+  const Component = () => {
+    useEffect(() => {
+      void session.signIn();
+      return session.cancel;
+    }, []);
+    seen.states.push(useSession(session));
     return null;
   };
-  const draw = (nth: number, given: UseSignInOptions) => {
-    const drawn = createElement(Component, { nth, given });
-    return isStrict ? createElement(StrictMode, null, drawn) : drawn;
-  };
-  const renderer = create(draw(0, options));
+  const drawn = createElement(Component);
+  const renderer = create(isStrict ? createElement(StrictMode, null, drawn) : drawn);
   mounted.push(renderer);
   const state = () => seen.states.at(-1);
+  const linkOf = (shown: UsedSession | undefined) =>
+    shown?.status === 'waiting' || shown?.status === 'opened' ? shown.prompt.link : '';
   return {
     seen,
+    session,
     state,
-    /** Resolves once it is rendered: React may wait for as long as the machine is busy. */
-    async update(changes: Partial<UseSignInOptions>): Promise<void> {
-      const nth = seen.nth + 1;
-      renderer.update(draw(nth, { ...options, ...changes }));
-      await pollUntil('it is rendered', () => seen.nth === nth);
-    },
     unmount: () => renderer.unmount(),
     /** Resolves with the link that it shows. */
-    async until(status: UseSignIn['status']): Promise<string> {
+    async until(status: UsedSession['status']): Promise<string> {
       await pollUntil(`it is ${status}`, () => state()?.status === status);
-      return state()?.prompt?.link ?? '';
+      return linkOf(state());
     },
   };
 }
@@ -79,28 +81,20 @@ const statusOf = async (link: string) => (await relay.ask(link)).status;
 const isCancelled = (link: string) =>
   pollUntil('the link is cancelled', async () => (await statusOf(link)) === 404);
 
-test('shows the link, that it was opened, and that the tokens are saved', async () => {
+test('shows the link, that it was opened, and that the user is signed in', async () => {
   const app = mount();
   const link = await app.until('waiting');
-  expect(app.seen.states[0]).toMatchObject({
-    status: 'starting',
-    prompt: undefined,
-    secondsLeft: 0,
-  });
+  expect(app.seen.states[0]).toEqual({ status: 'signed-out', secondsLeft: 0 });
   expect(app.state()?.secondsLeft).toBeGreaterThan(0);
   await relay.ask(link);
   await app.until('opened');
   const code = makeCode();
   await comeBack(link, code);
-  await app.until('done');
-  expect(app.seen.saved).toEqual([tokensFor(code)]);
-  expect(app.state()).toMatchObject({ prompt: undefined, error: undefined, secondsLeft: 0 });
-  // Too late.
-  const drawn = app.seen.states.length;
-  app.state()?.cancel();
-  await app.update({});
-  await pollUntil('it is drawn again', () => app.seen.states.length > drawn);
-  expect(app.state()?.status).toBe('done');
+  await app.until('signed-in');
+  expect(app.state()).toEqual({ status: 'signed-in', secondsLeft: 0 });
+  expect(await app.session.getToken()).toBe(tokensFor(code).accessToken);
+  await app.session.signOut();
+  await app.until('signed-out');
 });
 
 test('counts down', async () => {
@@ -110,12 +104,12 @@ test('counts down', async () => {
   await pollUntil('it counts', () => Number(app.state()?.secondsLeft) < before);
 });
 
-test('starts one session in StrictMode, which mounts twice', async () => {
+test('starts one sign-in in StrictMode, which mounts twice', async () => {
   const app = mount({}, true);
   const link = await app.until('waiting');
   await comeBack(link);
-  await app.until('done');
-  expect([app.seen.starts, app.seen.saved.length]).toEqual([1, 1]);
+  await app.until('signed-in');
+  expect(app.seen.starts).toBe(1);
 });
 
 test('cancels when it is unmounted, and draws nothing more', async () => {
@@ -127,57 +121,18 @@ test('cancels when it is unmounted, and draws nothing more', async () => {
   expect(app.seen.states.length).toBe(drawn);
 });
 
-test('cancels for the user, and starts over with a new link', async () => {
-  const app = mount();
-  const first = await app.until('waiting');
-  app.state()?.cancel();
-  await app.until('cancelled');
-  expect(app.state()?.prompt).toBeUndefined();
-  await isCancelled(first);
-  app.state()?.restart();
-  const second = await app.until('waiting');
-  expect([second === first, app.seen.starts]).toEqual([false, 2]);
-});
-
-test('starts over for another service, and not for new functions', async () => {
-  const app = mount();
-  const first = await app.until('waiting');
-  const saved: Tokens[] = [];
-  await app.update({ save: (tokens) => saved.push(tokens), device: 'other' });
-  expect([app.state()?.prompt?.link, app.seen.starts]).toEqual([first, 1]);
-  await comeBack(first);
-  await app.until('done');
-  // The newest function was called.
-  expect([saved.length, app.seen.saved.length]).toEqual([1, 0]);
-  await app.update({ service: 'none' });
-  await app.until('failed');
-  expect(app.state()?.error).toMatchObject({ code: 'refused' });
-});
-
-test('says what failed, and starts over', async () => {
+test('says what failed, by a code that its type knows, and starts over', async () => {
   const app = mount();
   const link = await app.until('waiting');
   const state = new URL(link).searchParams.get('state');
   await relay.ask(`/auth/mal/callback?state=${state}&error=access_denied`);
   await app.until('failed');
-  expect(app.state()?.error).toBeInstanceOf(SignInError);
-  expect(app.state()).toMatchObject({
-    error: { show: 'Sign-in was declined.' },
-    prompt: undefined,
-  });
-  app.state()?.restart();
-  await app.until('waiting');
-  expect(app.state()?.error).toBeUndefined();
-});
-
-test('says what a function of the app has thrown', async () => {
-  const pending = {
-    load() {
-      throw 'no disk';
-    },
-    save() {},
-  };
-  const app = mount({ pending });
-  await app.until('failed');
-  expect(app.state()?.error?.message).toBe('no disk');
+  const shown = app.state();
+  if (shown?.status !== 'failed') return expect.unreachable();
+  const { error } = shown;
+  const code: SignInErrorCode = error.code;
+  expect(error).toBeInstanceOf(SignInError);
+  expect([code, error.show]).toEqual(['access_denied', 'Sign-in was declined.']);
+  void app.session.signIn();
+  expect(await app.until('waiting')).not.toBe(link);
 });

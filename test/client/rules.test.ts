@@ -1,16 +1,12 @@
-/** What the SDK makes of each response, by the fake clock. Both builds share this logic. */
+/** What a session makes of each response, by the fake clock. Both builds share this logic. */
 import { describe, expect, test } from 'bun:test';
 import { hash } from 'node:crypto';
-import { stop } from '../../client/src/ask.ts';
 import { type Failure, fail } from '../../client/src/errors.ts';
-import { refresh as refreshByFetch, type SignInError } from '../../client/src/index.ts';
-import { createKeeper, type Lock } from '../../client/src/keeper.ts';
-import type { RequestOptions } from '../../client/src/platform.ts';
-import { createQr } from '../../client/src/qr.ts';
+import { createSession, type SessionOptions, type SignInError } from '../../client/src/index.ts';
+import type { Lock } from '../../client/src/keeper.ts';
 import { sha256 } from '../../client/src/sha256.ts';
-import type { SignInOptions } from '../../client/src/sign-in.ts';
+import { createMemory, keyOf } from '../../client/src/storage.ts';
 import { refresh, type Tokens } from '../../client/src/tokens.ts';
-import { scan } from '../kit/qr.ts';
 import {
   type Answer,
   begin,
@@ -19,9 +15,12 @@ import {
   GONE,
   GRANTED,
   HTML,
+  KEY,
   LINK,
   NOT_FOUND,
   OFFER,
+  type OpenOptions,
+  open,
   RELAY,
   STARTED,
 } from './network.ts';
@@ -197,14 +196,30 @@ describe('starting', () => {
 });
 
 describe('a session that ends', () => {
-  test('is renewed without an error, with a new prompt, any number of times', () => {
-    const session = [...Array(299).fill([204]), GONE];
-    const answers = Array(5).fill(session).flat();
-    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': answers });
+  test('is renewed with a new prompt, three times on a screen that nobody looks at', () => {
+    const link = [...Array(299).fill([204]), GONE];
+    const network = createNetwork({
+      '/auth/start': [STARTED],
+      '/auth/result': [...link, ...link, ...link, ...link],
+    });
     const { ends, prompts } = begin(network);
-    network.clock.advance(2_500_000);
-    expect(prompts.length).toBe(5);
-    expect(ends).toEqual([]);
+    network.clock.advance(1_900_000);
+    expect([prompts.length, ends]).toEqual([4, []]);
+    network.clock.advance(600_000);
+    expect([prompts.length, ends.map(({ failure }) => codeOf(failure))]).toEqual([4, ['expired']]);
+  });
+
+  test('is renewed more often for a user who opens the links', () => {
+    const opened: Answer = [200, '{"progress":"opened"}'];
+    const link = [opened, ...Array(297).fill([204]), GONE];
+    const network = createNetwork({
+      '/services': [OFFER(['progress'])],
+      '/auth/start': [STARTED],
+      '/auth/result': Array(6).fill(link).flat(),
+    });
+    const { ends, prompts } = begin(network);
+    network.clock.advance(3_100_000);
+    expect([prompts.length, ends]).toEqual([6, []]);
   });
 
   test('is renewed when the relay has lost it', () => {
@@ -213,15 +228,6 @@ describe('a session that ends', () => {
     const { ends, prompts } = begin(network);
     network.clock.advance(60_000);
     expect([prompts.length, ends[0]?.tokens?.accessToken]).toEqual([2, 'a']);
-  });
-
-  test('is an error for an app that does not want another', () => {
-    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[0]] });
-    const { ends, prompts } = begin(network, { renew: false });
-    network.clock.advance(599_000);
-    expect(ends).toEqual([]);
-    network.clock.advance(60_000);
-    expect([prompts.length, codeOf(ends[0]?.failure)]).toEqual([1, 'expired']);
   });
 
   test('is an error if the relay never knew it: another would end in the same way', () => {
@@ -252,40 +258,131 @@ describe('cancelling', () => {
     '/auth/result': [[204]] as Answer[],
   };
 
-  test('ends all requests, calls nothing back, and is sent to the relay if it offers that', () => {
+  test('ends all requests, is no failure, and is sent to the relay if it offers that', () => {
     const network = createNetwork({ '/services': [OFFER(['cancel'])], ...PENDING });
-    const { ends, call } = begin(network);
+    const { ends, session } = begin(network);
     network.clock.advance(5_000);
     const before = network.asksOf('/auth/result').length;
-    stop(call);
+    session.cancel();
     network.clock.advance(600_000);
     expect(network.asksOf('&cancel=1').length).toBe(2);
     expect(network.asksOf('/auth/result').length).toBe(before + 2);
-    expect(ends).toEqual([]);
+    expect([ends, session.getState().status]).toEqual([[{ failure: undefined }], 'signed-out']);
     expect(network.clock.timers).toBe(0);
   });
 
   test('is not sent to an older relay, which would take it for a poll', () => {
     const network = createNetwork(PENDING);
-    const { call } = begin(network);
+    const { session } = begin(network);
     network.clock.advance(5_000);
-    stop(call);
+    session.cancel();
     network.clock.advance(600_000);
     expect(network.asksOf('&cancel=1')).toEqual([]);
   });
 
-  test('what the app throws from a callback ends the sign-in and cancels it', () => {
-    const network = createNetwork({ '/services': [OFFER(['cancel'])], ...PENDING });
+  test('what a listener of the app throws disturbs nobody else', () => {
+    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GRANTED] });
     const trouble = new Error('no screen');
-    const { ends } = begin(network, {
-      onPrompt() {
-        throw trouble;
-      },
+    const { session, stored } = open(network);
+    session.subscribe(() => {
+      throw trouble;
     });
-    network.clock.advance(600_000);
-    expect(ends).toEqual([{ failure: trouble }]);
-    expect(network.asksOf('&cancel=1').length).toBe(2);
+    session.signIn(() => {});
+    for (let thrown = 0; thrown < 9; thrown += 1) {
+      try {
+        network.clock.advance(1_000);
+      } catch (error) {
+        expect(error).toBe(trouble);
+      }
+    }
+    expect(stored()?.accessToken).toBe('a');
   });
+});
+
+describe('the state', () => {
+  const statuses = ({ states }: ReturnType<typeof open>) => states.map(({ status }) => status);
+
+  test('tells each step of a sign-in, and events have no secret', () => {
+    const network = createNetwork({
+      '/services': [OFFER(['progress', 'wait'])],
+      '/auth/start': [STARTED],
+      '&ack=1': [[204]],
+      '/auth/result': [[204], [200, '{"progress":"opened"}'], GRANTED],
+    });
+    const begun = begin(network);
+    network.clock.advance(10_000);
+    expect(statuses(begun)).toEqual(['starting', 'waiting', 'opened', 'signed-in']);
+    expect(begun.events).toEqual([{ type: 'opened' }, { type: 'saved' }]);
+    expect(JSON.stringify(begun.states)).not.toContain('secret');
+  });
+
+  test('is "reconnecting" with the first request that fails, and goes on where it was', () => {
+    const network = createNetwork({
+      '/services': [[0], OFFER(['wait'])],
+      '/auth/start': [[503, 'Server busy\n'], STARTED],
+      '/auth/result': [[0], [204], GRANTED],
+    });
+    const begun = begin(network);
+    network.clock.advance(20_000);
+    const away = 'reconnecting';
+    expect(statuses(begun)).toEqual([
+      'starting',
+      away,
+      'starting',
+      away,
+      'waiting',
+      away,
+      'waiting',
+      'signed-in',
+    ]);
+    expect(begun.events.map(({ type }) => type)).toEqual([
+      'offline',
+      'retrying',
+      'offline',
+      'saved',
+    ]);
+    expect(begun.states[5]).toMatchObject({ prompt: { link: LINK } });
+    // The next poll is short, so that the app soon hears that the relay is back.
+    expect(network.asksOf('/auth/result')[1]?.url).toContain('&wait=1');
+  });
+
+  test('of a sign-in that failed stays until it is dismissed, and who was signed in before still is', () => {
+    const network = createNetwork({ '/auth/start': [[400, 'Unknown service\n']] });
+    const items = createMemory();
+    items.setItem(KEY, '{"accessToken":"old"}');
+    const { session } = open(network, { items });
+    expect(session.getState()).toEqual({ status: 'signed-in' });
+    session.signIn(() => {});
+    network.clock.advance(1_000);
+    expect(session.getState()).toMatchObject({ status: 'failed', error: { code: 'refused' } });
+    const given: unknown[] = [];
+    session.getToken((_, token) => given.push(token));
+    expect([given, session.getState().status]).toEqual([['old'], 'failed']);
+    session.cancel();
+    expect(session.getState()).toEqual({ status: 'signed-in' });
+  });
+
+  test('two calls during one sign-in start it once, and both hear of its end', () => {
+    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GRANTED] });
+    const { session, ends } = begin(network);
+    session.signIn((failure) => ends.push({ failure }));
+    network.clock.advance(1_000);
+    expect([ends.length, network.asksOf('/auth/start').length]).toEqual([2, 1]);
+  });
+});
+
+test('the name of a session in the storage is what SecureStore takes, and no other has it', () => {
+  const place = { relay: 'https://relay.example/', service: 'mal' };
+  expect(keyOf(place)).toBe('sign-in-relay__relay.example__mal');
+  const others = [
+    place,
+    { ...place, account: 'Ж (2)' },
+    { ...place, account: '_' },
+    { ...place, relay: 'http://relay.example' },
+    { ...place, relay: 'https://relay.example__mal', service: 'x' },
+  ].map(keyOf);
+  expect(new Set(others).size).toBe(others.length);
+  for (const key of others) expect(key).toMatch(/^[\w.-]+$/);
 });
 
 describe('what the relay offers', () => {
@@ -305,16 +402,16 @@ describe('what the relay offers', () => {
     expect(network.asksOf('/auth/result')[0]?.url).toBe(`${RELAY}/auth/result?session=secret`);
   });
 
-  test('onOpened is called once', () => {
+  test('that the link was opened is told once', () => {
     const opened: Answer = [200, '{"progress":"opened"}'];
     const network = createNetwork({
       '/services': [OFFER(['progress', 'wait'])],
       '/auth/start': [STARTED],
       '/auth/result': [[204], opened, opened, GRANTED],
     });
-    const { seen, ends } = begin(network);
+    const { events, ends } = begin(network);
     network.clock.advance(10_000);
-    expect([seen.opened, ends.length]).toEqual([1, 1]);
+    expect([events.filter(({ type }) => type === 'opened').length, ends.length]).toEqual([1, 1]);
     expect(network.asksOf('progress=1')[0]?.url).toBe(
       `${RELAY}/auth/result?session=secret&wait=25&progress=1`,
     );
@@ -338,7 +435,7 @@ describe('what the relay offers', () => {
     for (const [answer, options, who] of [
       [[200, must], {}, 'This device has no cryptography for'],
       [NOT_FOUND, { blind: true }, 'The relay does not offer'],
-    ] as [Answer, Partial<SignInOptions>, string][]) {
+    ] as [Answer, OpenOptions, string][]) {
       const detail = `${who} a blind sign-in with this service`;
       const network = createNetwork({ '/services': [answer], '/auth/start': [STARTED] });
       const { ends } = begin(network, options);
@@ -352,14 +449,18 @@ describe('what the relay offers', () => {
 const OLD: Tokens = { accessToken: 'old', refreshToken: 'r1', expiresIn: 3_600, expiresAt: 0 };
 
 describe('tokens go to nobody on the way', () => {
-  /** Every request of the function is counted, and fails. */
-  async function refreshAt(relay: string, options: RequestOptions = {}) {
+  /** Every request of the session is counted, and fails. */
+  async function refreshAt(relay: string, options: Partial<SessionOptions> = {}) {
     const asked: string[] = [];
     const fetch = async (url: string) => {
       asked.push(url);
-      return new Response('{"error":"invalid_grant"}', { status: 400 });
+      return new Response('{"error":"invalid_client"}', { status: 400 });
     };
-    const failure = await refreshByFetch({ relay, service: 'mal', tokens: OLD, fetch, ...options })
+    const place = { relay, service: 'mal' };
+    const storage = createMemory();
+    storage.setItem(keyOf(place), JSON.stringify(OLD));
+    const failure = await createSession({ ...place, storage, fetch, ...options })
+      .getToken()
       .then(() => undefined)
       .catch((error: SignInError) => error);
     return { asked, code: failure?.code, detail: failure?.detail };
@@ -376,7 +477,7 @@ describe('tokens go to nobody on the way', () => {
   ])('nothing is sent to %s, unless the app allows http', async (relay) => {
     const { asked, code, detail } = await refreshAt(relay);
     expect([asked, code]).toEqual([[], 'refused']);
-    expect(detail).toBe(`This is no https address (see allowHttp): ${relay}/refresh`);
+    expect(detail).toBe(`relay must start with https:// (see allowHttp): ${relay}/refresh`);
     expect((await refreshAt(relay, { allowHttp: true })).asked).toEqual([`${relay}/refresh`]);
   });
 
@@ -396,7 +497,7 @@ describe('tokens go to nobody on the way', () => {
       'ack=1': [[204]],
       '/auth/result': [GRANTED],
     });
-    begin(network, { relay: 'http://relay.example' }, { allowHttp: true });
+    begin(network, { relay: 'http://relay.example', allowHttp: true });
     network.clock.advance(5_000);
     expect(network.asksOf('http://relay.example')).toHaveLength(network.asked.length);
     expect(network.asksOf('ack=1')).toHaveLength(1);
@@ -448,21 +549,13 @@ describe('refreshing', () => {
 describe('keeping tokens', () => {
   function keep(leftMs: number, answers: readonly Answer[], lock?: Lock) {
     const network = createNetwork({ '/refresh': answers });
-    const saved: Tokens[] = [];
-    const stored: Tokens = { ...OLD, expiresAt: Date.now() + leftMs };
-    const get = createKeeper(
-      { platform: network.platform },
-      {
-        relay: RELAY,
-        service: 'mal',
-        load: () => saved.at(-1) ?? stored,
-        save: (tokens) => saved.push(tokens),
-      },
-      lock,
-    );
+    const items = createMemory();
+    items.setItem(KEY, JSON.stringify({ ...OLD, expiresAt: Date.now() + leftMs }));
+    const { session } = open(network, { items, ...(lock && { lock }) });
     const given: unknown[] = [];
-    const take = () => get((failure, token) => given.push(failure ? codeOf(failure) : token));
-    return { ...network, saved, given, get, take };
+    const take = () =>
+      session.getToken((failure, token) => given.push(failure ? codeOf(failure) : token));
+    return { ...network, given, get: session.getToken, take };
   }
 
   const FRESH: Answer = [200, '{"accessToken":"new","refreshToken":"r2","expiresIn":3600}'];
@@ -491,7 +584,7 @@ describe('keeping tokens', () => {
   test('gives up after 75 s if another process does not release the lock, and takes it no more', () => {
     const held: ((release: () => void) => void)[] = [];
     let releases = 0;
-    const keeper = keep(-5, [FRESH], (_name, run) => held.push(run));
+    const keeper = keep(-5, [FRESH], (run) => held.push(run));
     keeper.take();
     keeper.clock.advance(74_000);
     expect(keeper.given).toEqual([]);
@@ -531,26 +624,3 @@ describe('what the TV build has of its own', () => {
     }
   });
 });
-
-describe('the QR code', () => {
-  test('is read back, for links of any length that fits', () => {
-    for (let length = 1; length <= 106; length += 5) {
-      const link = 'https://relay.example/L/BCDF-GHJK?a=[~%&;]'.repeat(3).slice(0, length);
-      expect(scan(pictureOf(createQr(link)?.matrix ?? []))).toBe(link);
-    }
-    expect(createQr('x'.repeat(107))).toBeUndefined();
-    expect(createQr('https://bücher.example/')).toBeUndefined();
-  });
-});
-
-/** Four pixels a module, with the quiet zone. */
-function pictureOf(matrix: readonly (readonly boolean[])[]) {
-  const sizePx = (matrix.length + 8) * 4;
-  const rgba = new Uint8ClampedArray(sizePx * sizePx * 4).fill(255);
-  for (let pixel = 0; pixel < sizePx * sizePx; pixel += 1) {
-    const row = Math.floor(pixel / sizePx / 4) - 4;
-    const column = Math.floor((pixel % sizePx) / 4) - 4;
-    if (matrix[row]?.[column]) rgba.fill(0, pixel * 4, pixel * 4 + 3);
-  }
-  return { widthPx: sizePx, heightPx: sizePx, rgba };
-}

@@ -1,8 +1,7 @@
 /** Tokens that reach the app's storage, and sign-ins that go on in another process, by the fake clock. */
 import { describe, expect, test } from 'bun:test';
-import { stop } from '../../client/src/ask.ts';
 import type { Failure } from '../../client/src/errors.ts';
-import type { Tokens } from '../../client/src/tokens.ts';
+import { createMemory, type SessionStorage } from '../../client/src/storage.ts';
 import {
   type Answer,
   begin,
@@ -10,6 +9,7 @@ import {
   createNetwork,
   GONE,
   GRANTED,
+  KEY,
   LINK,
   NOT_FOUND,
   OFFER,
@@ -19,145 +19,156 @@ import {
 
 const ANSWERS = { '/auth/start': [STARTED], '&ack=1': [[204]], '/auth/result': [GRANTED] } as const;
 
-describe('save', () => {
-  test('is waited for before the result is acknowledged', async () => {
+const UNFINISHED = `unfinished-${KEY}`;
+
+/** A storage that notes what is written, and may do something else first. */
+function createItems(
+  unfinished: string | null = null,
+  before: (key: string) => unknown = () => {},
+) {
+  const inner = createMemory() as Required<Pick<SessionStorage, 'setItem' | 'getItem'>> & {
+    removeItem(key: string): unknown;
+  };
+  if (unfinished !== null) inner.setItem(UNFINISHED, unfinished);
+  const written: string[] = [];
+  const write = (key: string, run: () => unknown, what: string) => {
+    const waiting = before(key);
+    if (waiting instanceof Promise) return waiting.then(run);
+    written.push(what);
+    return run();
+  };
+  const items = {
+    getItem: inner.getItem,
+    setItem: (key: string, value: string) =>
+      write(key, () => inner.setItem(key, value), `set ${key}`),
+    removeItem: (key: string) => write(key, () => inner.removeItem(key), `remove ${key}`),
+  };
+  return { items, written, unfinished: () => inner.getItem(UNFINISHED) as string | undefined };
+}
+
+/** Lets promises that are resolved be heard. */
+const heard = () => new Promise((resolve) => setTimeout(resolve));
+
+describe('tokens', () => {
+  test('are stored before the result is acknowledged', async () => {
     const network = createNetwork(ANSWERS);
     const saved = Promise.withResolvers<void>();
-    const { ends } = begin(network, { save: () => saved.promise });
+    const { items } = createItems(null, (key) => (key === KEY ? saved.promise : undefined));
+    const { ends } = begin(network, { items });
     network.clock.advance(30_000);
     expect([ends.length, network.asksOf('&ack=1').length]).toEqual([0, 0]);
     saved.resolve();
-    await saved.promise;
-    await Promise.resolve();
+    await heard();
     expect([ends.length, network.asksOf('&ack=1').length]).toEqual([1, 1]);
   });
 
-  test('is tried again when it fails', () => {
+  test('are stored again when that fails', () => {
     const network = createNetwork(ANSWERS);
-    const saved: Tokens[] = [];
     let tries = 0;
-    const { ends } = begin(network, {
-      save(tokens) {
-        tries += 1;
-        if (tries < 4) throw new Error('busy');
-        saved.push(tokens);
-      },
+    const { items } = createItems(null, (key) => {
+      if (key !== KEY) return;
+      tries += 1;
+      if (tries < 4) throw new Error('busy');
     });
+    const { ends } = begin(network, { items });
     network.clock.advance(3_000);
     expect([tries, ends.length, network.asksOf('&ack=1').length]).toEqual([3, 0, 0]);
     network.clock.advance(2_000);
-    expect(saved).toMatchObject([{ accessToken: 'a' }]);
     expect(ends).toMatchObject([{ failure: undefined, tokens: { accessToken: 'a' } }]);
     expect(network.asksOf('&ack=1').length).toBe(1);
   });
 
-  test('that fails four times is reported with the tokens, and nothing is acknowledged', () => {
+  test('that cannot be stored are a failure, nothing is acknowledged, and they are not lost', () => {
     const network = createNetwork(ANSWERS);
     const trouble = new Error('disk full');
-    let state: string | null = null;
-    const { ends } = begin(network, {
-      save() {
-        throw trouble;
-      },
-      pending: {
-        load: () => state,
-        save: (text) => {
-          state = text;
-        },
-      },
+    let isFull = true;
+    const { items, unfinished } = createItems(null, (key) => {
+      if (key === KEY && isFull) throw trouble;
     });
+    const { ends, session, stored } = begin(network, { items });
     network.clock.advance(600_000);
-    expect(ends).toMatchObject([
-      { failure: { code: 'not_saved', cause: trouble, tokens: { accessToken: 'a' } } },
-    ]);
+    expect(ends).toMatchObject([{ failure: { code: 'storage_failed', cause: trouble } }]);
     expect(network.asksOf('&ack=1')).toEqual([]);
     // The relay keeps the result for a minute: the next start may get it once more.
-    expect(state).not.toBeNull();
+    expect(unfinished()).toContain('secret');
+    isFull = false;
+    const given: unknown[] = [];
+    session.getToken((_, token) => given.push(token));
+    expect([given, stored()?.accessToken]).toEqual([['a'], 'a']);
   });
 
-  test('must be there before anything is asked for', () => {
-    const network = createNetwork(ANSWERS);
-    const { ends } = begin(network, { save: undefined as never });
-    expect(ends).toMatchObject([{ failure: { code: 'refused' } }]);
-    expect(network.asked).toEqual([]);
+  test('have arrived: too late to cancel', async () => {
+    const network = createNetwork({ ...ANSWERS, '/services': [OFFER(['cancel'])] });
+    const saved = Promise.withResolvers<void>();
+    const { items } = createItems(null, (key) => (key === KEY ? saved.promise : undefined));
+    const { ends, session } = begin(network, { items });
+    network.clock.advance(5_000);
+    session.cancel();
+    saved.resolve();
+    await heard();
+    expect([ends.length, session.getState().status]).toEqual([1, 'signed-in']);
+    expect(network.asksOf('&cancel=1')).toEqual([]);
   });
 });
 
-describe('a pending sign-in', () => {
-  function createStore(state: string | null = null) {
-    const store = { state, saved: [] as (string | null)[] };
-    const pending = {
-      load: () => store.state,
-      save(text: string | null) {
-        store.saved.push(text);
-        store.state = text;
-      },
-    };
-    return { store, pending };
-  }
-
+describe('an unfinished sign-in', () => {
   /** As the process before has left it, which was killed after so long. */
   function leave(afterMs: number, answers: Readonly<Record<string, readonly Answer[]>> = {}) {
-    const { store, pending } = createStore();
+    const { items, unfinished } = createItems();
     const network = createNetwork({
       '/services': [OFFER(['wait', 'cancel'])],
       '/auth/start': [STARTED],
       '/auth/result': [undefined],
       ...answers,
     });
-    begin(network, { pending });
+    begin(network, { items });
     network.clock.advance(afterMs);
-    return store.state ?? '';
+    return unfinished() ?? '';
   }
 
-  test('is stored before its prompt is shown, and removed after its end', async () => {
+  test('is stored before its prompt is shown, and removed after the tokens are stored', async () => {
     const network = createNetwork(ANSWERS);
-    const { store, pending } = createStore();
     const kept = Promise.withResolvers<void>();
-    const { prompts, ends } = begin(network, {
-      pending: {
-        ...pending,
-        save(text) {
-          pending.save(text);
-          return text === null ? undefined : kept.promise;
-        },
-      },
-    });
+    const { items, written, unfinished } = createItems(null, () =>
+      written.length === 0 && !isKept ? kept.promise : undefined,
+    );
+    let isKept = false;
+    const { prompts, ends } = begin(network, { items });
     network.clock.advance(1_000);
-    expect([prompts.length, store.saved.length]).toEqual([0, 1]);
+    expect([prompts.length, written]).toEqual([0, []]);
+    isKept = true;
     kept.resolve();
-    await kept.promise;
-    await Promise.resolve();
-    expect(prompts.length).toBe(1);
+    await heard();
+    expect([prompts.length, unfinished()]).toEqual([1, expect.stringContaining('secret')]);
     network.clock.advance(1_000);
     expect(ends.length).toBe(1);
-    expect(store.saved).toEqual([expect.stringContaining('secret'), null]);
+    expect(written).toEqual([`set ${KEY}`, `remove ${UNFINISHED}`]);
   });
 
   test.each([
     ['declined', [200, '{"error":"access_denied"}'] as const],
     ['expired', GONE],
   ])('that was %s is removed', (_name, answer) => {
-    const { store, pending } = createStore();
+    const { items, unfinished } = createItems();
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [answer] });
-    begin(network, { pending, renew: false });
+    begin(network, { items });
     network.clock.advance(60_000);
-    expect(store.saved.at(-1)).toBeNull();
+    expect(unfinished()).toBeUndefined();
   });
 
   test('that is cancelled is removed', () => {
-    const { store, pending } = createStore();
+    const { items, unfinished } = createItems();
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
-    const { call } = begin(network, { pending });
+    const { session } = begin(network, { items });
     network.clock.advance(5_000);
-    stop(call);
-    expect(store.saved.at(-1)).toBeNull();
+    session.cancel();
+    expect(unfinished()).toBeUndefined();
   });
 
   test('goes on with the same link, and what is left of its time', () => {
-    const { pending } = createStore(leave(100_000));
+    const { items } = createItems(leave(100_000));
     const network = createNetwork({ '/auth/result': [[204], GRANTED] }, 250_000);
-    const { prompts, ends } = begin(network, { pending });
+    const { prompts, ends } = begin(network, { items });
     expect(prompts.map(({ link, secondsLeft }) => [link, secondsLeft()])).toEqual([[LINK, 350]]);
     network.clock.advance(3_000);
     expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
@@ -166,9 +177,9 @@ describe('a pending sign-in', () => {
   });
 
   test('gets the tokens that wait, also when its link has expired, which is not shown', () => {
-    const { pending } = createStore(leave(1_000));
+    const { items } = createItems(leave(1_000));
     const network = createNetwork({ '/auth/result': [GRANTED] }, 620_000);
-    const { prompts, ends } = begin(network, { pending });
+    const { prompts, ends } = begin(network, { items });
     network.clock.advance(1_000);
     expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
     expect(prompts).toEqual([]);
@@ -179,28 +190,28 @@ describe('a pending sign-in', () => {
     ['nobody knows how old it is: the clock was set back', [204] as const, -5_000],
     ['it has expired by the clock', [204] as const, 700_000],
   ])('is replaced with a new one if %s', (_name, answer, nowMs) => {
-    const { store, pending } = createStore(leave(1_000));
+    const { items, unfinished } = createItems(leave(1_000));
     const started: Answer = [
       200,
       JSON.stringify({ session: 'n', url: `${LINK}2`, expiresIn: 600 }),
     ];
     const answers = { '/auth/start': [started], '=n': [GRANTED], '/auth/result': [answer] };
     const network = createNetwork(answers, nowMs);
-    const { prompts, ends } = begin(network, { pending, renew: false });
+    const { prompts, ends } = begin(network, { items });
     network.clock.advance(5_000);
     expect(prompts.at(-1)?.link).toBe(`${LINK}2`);
     expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
-    expect(store.state).toBeNull();
+    expect(unfinished()).toBeUndefined();
   });
 
   test('of another relay or service, or a damaged one, is not taken up', () => {
     const good = JSON.parse(leave(1_000));
     const { started } = good;
     function countStarts(state: unknown): number {
-      const { pending } = createStore(JSON.stringify(state));
+      const { items } = createItems(JSON.stringify(state));
       const answers = { '/auth/start': [STARTED], '/auth/result': [[204] as const] };
       const network = createNetwork(answers, 1_000);
-      begin(network, { pending });
+      begin(network, { items });
       network.clock.advance(1_000);
       return network.asksOf('/auth/start').length;
     }
@@ -223,19 +234,17 @@ describe('a pending sign-in', () => {
     }
   });
 
-  test('that cannot be loaded or stored ends the sign-in with what the storage has thrown', () => {
+  test('that cannot be read or stored ends the sign-in, with what the storage has thrown', () => {
     const trouble = new Error('no storage');
     const fail = () => {
       throw trouble;
     };
-    for (const pending of [
-      { load: fail, save() {} },
-      { load: () => null, save: fail },
-    ]) {
+    for (const broken of [{ getItem: fail }, { setItem: fail }]) {
       const network = createNetwork(ANSWERS);
-      const { ends, prompts } = begin(network, { pending });
+      const { ends, prompts } = begin(network, { items: { ...createMemory(), ...broken } });
       network.clock.advance(1_000);
-      expect([ends, prompts]).toEqual([[{ failure: trouble }], []]);
+      const failure = { code: 'storage_failed', cause: trouble };
+      expect([ends, prompts]).toMatchObject([[{ failure }], []]);
     }
   });
 });
@@ -256,7 +265,7 @@ describe('an address that cannot be right', () => {
     const { ends } = begin(network, { relay: relay as string });
     expect(ends).toMatchObject([{ failure: { code: 'refused' } }]);
     const { detail } = Object(ends[0]?.failure) as Failure;
-    expect(detail).toStartWith('This is no http or https address');
+    expect(detail).toStartWith('relay must start with https:// or http://');
     expect(detail).not.toContain('password@');
     expect(network.asked.length).toBe(requests);
   });
@@ -364,11 +373,14 @@ describe('a blind sign-in', () => {
       ...network.platform,
       challenge: (done: Verify) => done('v', 'c'),
     };
-    const saved: Tokens[] = [];
-    const { ends } = begin({ ...network, platform }, { save: (tokens) => saved.push(tokens) });
+    const { ends, stored } = begin({ ...network, platform });
     network.clock.advance(1_000);
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['refused']);
-    expect([saved, network.asksOf('ack=1'), network.asksOf('token')]).toEqual([[], [], []]);
+    expect([stored(), network.asksOf('ack=1'), network.asksOf('token')]).toEqual([
+      undefined,
+      [],
+      [],
+    ]);
   });
 });
 
@@ -381,8 +393,8 @@ test('a poll asks for no longer a wait than the session has left', () => {
     '/auth/start': [started],
     '/auth/result': [[204]],
   });
-  begin(network, { renew: false });
-  network.clock.advance(70_000);
+  begin(network);
+  network.clock.advance(60_000);
   for (const { url, atMs } of network.asksOf('/auth/result')) {
     const wait = Number(/wait=(\d+)/.exec(url)?.[1]);
     expect(wait).toBe(Math.max(Math.min(25, Math.floor((60_010 - atMs) / 1_000)), 1));

@@ -1,30 +1,29 @@
-/** Signing out: the app forgets the tokens, whatever the network says, and learns whether the provider confirmed. */
+/** Signing out: the session forgets the tokens, whatever the network says, and tells whether the provider confirmed. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { signOut as signOutWithFetch } from '../../client/src/index.ts';
-import type { Call } from '../../client/src/platform.ts';
-import { type SignedOut, type SignOutOptions, signOut } from '../../client/src/sign-out.ts';
+import { createSession } from '../../client/src/index.ts';
+import type { SignedOut } from '../../client/src/revoke.ts';
+import { createMemory, keyOf, type SessionStorage } from '../../client/src/storage.ts';
 import type { Tokens } from '../../client/src/tokens.ts';
 import { serveUpstream, type Upstream } from '../kit/provider.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { type Answer, createNetwork, HTML, RELAY } from './network.ts';
+import { type Answer, createNetwork, HTML, KEY, open, RELAY } from './network.ts';
 
 const TOKENS = { accessToken: 'access', refreshToken: 'refresh' };
 const LONGEST_MS = 15_000;
 
 function begin(
   answers: readonly (Answer | undefined)[],
-  options: Partial<SignOutOptions> = {},
-  at = '',
+  tokens: object | null = TOKENS,
+  more: Partial<SessionStorage> = {},
 ) {
-  const network = createNetwork({ [at]: answers });
-  const call: Call = { platform: network.platform };
+  const network = createNetwork({ '': answers });
+  const items = { ...createMemory(), ...more } as SessionStorage;
+  if (tokens) items.setItem(KEY, JSON.stringify(tokens));
   const ends: { failure: unknown; result: SignedOut | undefined; atMs: number }[] = [];
-  const place = { relay: `${RELAY}/`, service: 'mal', tokens: TOKENS };
-  signOut(call, { ...place, ...options }, (failure, result) =>
-    ends.push({ failure, result, atMs: network.clock.now() }),
-  );
-  return { ...network, call, ends };
+  const { session } = open(network, { items });
+  session.signOut((failure, result) => ends.push({ failure, result, atMs: network.clock.now() }));
+  return { ...network, session, items, ends };
 }
 
 const REVOKED: Answer = [200, '{}'];
@@ -86,28 +85,47 @@ test('what fails for a moment is tried again', () => {
   expect(ends[0]?.result).toEqual({ revoked: true });
 });
 
-describe('forget', () => {
-  test('is called before anything is sent', () => {
-    const order: string[] = [];
-    const { asked, clock } = begin([REVOKED], { forget: () => order.push('forgotten') });
-    expect([order, asked.length]).toEqual([['forgotten'], 1]);
+describe('the storage', () => {
+  test('is emptied before anything is sent, also of an unfinished sign-in', () => {
+    const removed: string[] = [];
+    const { asked, session } = begin([undefined], TOKENS, {
+      removeItem: (key: string) => removed.push(key),
+    } as object);
+    expect(removed).toEqual([`unfinished-${KEY}`, KEY]);
+    expect([asked.length, session.getState()]).toEqual([1, { status: 'signed-out' }]);
+  });
+
+  test('with nothing in it: there is nothing to revoke', () => {
+    const { asked, ends } = begin([REVOKED], null);
+    expect(asked).toEqual([]);
+    expect(ends).toMatchObject([{ failure: undefined, result: { revoked: false } }]);
+  });
+
+  test('of SecureStore, which has its own name for removing', () => {
+    const { removeItem, ...items } = createMemory() as ReturnType<typeof createMemory> & {
+      removeItem(key: string): unknown;
+    };
+    const own = { removeItem: undefined, deleteItemAsync: removeItem, ...items };
+    const { clock, ends, items: kept } = begin([REVOKED], TOKENS, own as object);
     clock.advance(10);
+    expect(ends[0]?.result).toEqual({ revoked: true });
+    expect(kept.getItem(KEY)).toBeUndefined();
   });
 
   test.each(['throws', 'rejects'])(
     'that %s does not prevent the revocation, and the app learns of it',
     async (how) => {
-      const reason = new Error('read-only storage');
-      const forget = () => {
-        if (how === 'throws') throw reason;
-        return Promise.reject(reason);
+      const cause = new Error('read-only storage');
+      const removeItem = () => {
+        if (how === 'throws') throw cause;
+        return Promise.reject(cause);
       };
-      const { clock, ends, asked } = begin([REVOKED], { forget });
-      await Promise.resolve();
-      await Promise.resolve();
+      const { clock, ends, asked } = begin([REVOKED], TOKENS, { removeItem } as object);
+      await new Promise((resolve) => setTimeout(resolve));
       clock.advance(10);
       expect(asked).toHaveLength(1);
-      expect(ends).toEqual([{ failure: reason, result: { revoked: true }, atMs: 10 }]);
+      const failure = { code: 'storage_failed', cause };
+      expect(ends).toMatchObject([{ failure, result: { revoked: true } }]);
     },
   );
 });
@@ -118,7 +136,7 @@ describe('after a blind sign-in', () => {
 
   test('each token goes to the provider, and none to the relay', () => {
     const tokens = { ...BLIND, revocationUrl };
-    const { clock, asked, ends } = begin([[200], [200]], { tokens });
+    const { clock, asked, ends } = begin([[200], [200]], tokens);
     clock.advance(20);
     expect(asked.map(({ url, body }) => [url, body])).toEqual([
       [revocationUrl, 'token=refresh&client_id=a%20b'],
@@ -136,10 +154,9 @@ describe('after a blind sign-in', () => {
     ],
     ['with one that is the relay', { revocationUrl: `${RELAY}/revoke` }],
     ['with one that is no text', { revocationUrl: { toString: 1 } }],
-    ['with damaged addresses', { tokenUrl: { toString: 1 }, revocationUrl }],
   ])('%s nothing is sent', (_, more) => {
     const tokens = { ...BLIND, ...more } as Tokens;
-    const { asked, ends } = begin([REVOKED], { tokens });
+    const { asked, ends } = begin([REVOKED], tokens);
     expect(asked).toEqual([]);
     const detail = expect.any(String);
     expect(ends[0]?.result).toEqual({ revoked: false, unsupported: true, detail });
@@ -160,28 +177,13 @@ describe('at a relay', () => {
   });
 
   test('the tokens reach the provider, and the storage is empty', async () => {
-    let stored: Tokens | undefined = { accessToken: plantSecret(`access-${crypto.randomUUID()}`) };
-    const result = await signOutWithFetch({
-      relay: relay.baseUrl,
-      service: 'mal',
-      tokens: stored,
-      forget: async () => {
-        stored = undefined;
-      },
-    });
-    expect(result).toEqual({ revoked: true });
-    expect(stored).toBeUndefined();
+    const storage = createMemory();
+    const place = { relay: relay.baseUrl, service: 'mal' };
+    const accessToken = plantSecret(`access-${crypto.randomUUID()}`);
+    storage.setItem(keyOf(place), JSON.stringify({ accessToken }));
+    const session = createSession({ ...place, storage });
+    expect(await session.signOut()).toEqual({ revoked: true });
+    expect(await session.getTokens()).toBeUndefined();
     expect(upstream.requests).toHaveLength(1);
-  });
-
-  test('a forget that fails rejects with what it has thrown', async () => {
-    const reason = new Error('full');
-    const signingOut = signOutWithFetch({
-      relay: relay.baseUrl,
-      service: 'mal',
-      tokens: TOKENS,
-      forget: () => Promise.reject(reason),
-    });
-    expect(await signingOut.catch((error) => error)).toBe(reason);
   });
 });

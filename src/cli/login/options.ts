@@ -1,6 +1,10 @@
-/** What `login` and `logout` share: the options of the command line, and the exit codes. */
+/** What `login`, `token` and `logout` share: the options of the command line, the session, and the exit codes. */
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { isPrivate } from '../../../client/src/ask.ts';
+import { createSession, type Session, type SessionOptions } from '../../../client/src/index.ts';
+import { fileStorage } from '../../../client/src/node.ts';
 import { printable } from '../terminal.ts';
 
 /** docs/login.md. */
@@ -11,19 +15,28 @@ export const EXIT_CODES = {
   failed: 4,
   expired: 5,
   relay: 6,
-  output: 7,
+  storage: 7,
   interrupted: 130,
   terminated: 143,
 } as const;
 
 export const DEV_RELAY = 'http://127.0.0.1:8080';
 
-/** Of both commands. */
+/** Of all three. */
 const COMMON = {
+  account: { type: 'string' },
+  tokens: { type: 'string' },
   relay: { type: 'string' },
   'allow-http': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
+
+export const COMMON_USAGE = `  --relay URL      the relay. Default: SIGN_IN_RELAY_URL, or else ${DEV_RELAY},
+                   where sign-in-relay dev listens
+  --account NAME   one of several accounts at the service
+  --tokens FOLDER  where tokens are kept. Default: ~/.config/sign-in-relay
+  --allow-http     send tokens unencrypted to a relay on another machine
+  --help`;
 
 export class UsageError extends Error {
   constructor(
@@ -43,7 +56,7 @@ export function reportUsageError(error: UsageError, usage: string): number {
   return EXIT_CODES.usage;
 }
 
-/** Throws UsageError. `service` is empty if help is asked for. */
+/** Undefined if help is asked for. Throws UsageError. */
 export function parseOptions<Own extends NonNullable<ParseArgsConfig['options']>>(
   args: readonly string[],
   own: Own,
@@ -52,12 +65,46 @@ export function parseOptions<Own extends NonNullable<ParseArgsConfig['options']>
   const { values, positionals } = attempt(() =>
     parseArgs({ args: [...args], allowPositionals: true, options }),
   );
-  const [service = '', ...more] = positionals;
-  const { help } = values as { readonly help?: boolean };
-  if (!help && (service === '' || more.length > 0)) {
+  const common = values as Common;
+  if (common.help) return undefined;
+  const [service, ...more] = positionals;
+  if (service === undefined || more.length > 0) {
     throw new UsageError('Name one service of the relay.', true);
   }
-  return { values, service };
+  const allowHttp = common['allow-http'] ?? false;
+  const relay = readRelayUrl(common.relay, allowHttp);
+  const { account, tokens = defaultFolder() } = common;
+  return { values, place: { service, relay, allowHttp, account, folder: tokens } };
+}
+
+interface Common {
+  readonly help?: boolean;
+  readonly account?: string;
+  readonly tokens?: string;
+  readonly relay?: string;
+  readonly 'allow-http'?: boolean;
+}
+
+/** https://specifications.freedesktop.org/basedir-spec/latest/ */
+const defaultFolder = () =>
+  join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'sign-in-relay');
+
+export type Place = NonNullable<ReturnType<typeof parseOptions>>['place'];
+
+/** That of this user, with the tokens in files. */
+export function openSession(
+  { folder, ...place }: Place,
+  more: Partial<SessionOptions> = {},
+): Session {
+  return createSession({
+    ...place,
+    storage: fileStorage(folder),
+    // A body is not compressed, since a short one may become a long one.
+    headers: { 'Accept-Encoding': 'identity' },
+    // Of a body that comes compressed all the same, Bun gives the bytes as they are.
+    fetch: (url, init) => fetch(url, { ...init, decompress: false }),
+    ...more,
+  });
 }
 
 function attempt<Parsed>(parse: () => Parsed): Parsed {
@@ -69,7 +116,7 @@ function attempt<Parsed>(parse: () => Parsed): Parsed {
 }
 
 /** The value of `--relay`, or its default, without slashes at its end. */
-export function readRelayUrl(given: string | undefined, allowHttp: boolean): string {
+function readRelayUrl(given: string | undefined, allowHttp: boolean): string {
   const relay = given ?? (process.env.SIGN_IN_RELAY_URL || DEV_RELAY);
   if (!/^https?:\/\//i.test(relay) || !URL.canParse(relay) || /[?#@]/.test(relay)) {
     throw new UsageError('--relay is the base URL of a relay, such as https://relay.example.');

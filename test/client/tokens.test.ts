@@ -1,9 +1,19 @@
-/** `keepTokens`: one refresh for all who ask, in one process and in several. test/client/browser.test.ts has tabs. */
+/** The tokens of a session: one refresh for all who ask, in one process and in several. test/client/browser.test.ts has tabs. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keepTokens, SignInError, signOut, type Tokens } from '../../client/src/index.ts';
+import { createSession, SignInError, type Tokens } from '../../client/src/index.ts';
+import { fileStorage } from '../../client/src/node.ts';
+import { keyOf } from '../../client/src/storage.ts';
 import { type Child, startChild } from '../kit/process.ts';
 import { ROOT } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
@@ -90,22 +100,40 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** An app with its storage in memory. */
-function keep(first: unknown, more: Partial<Parameters<typeof keepTokens>[0]> = {}) {
+interface KeepOptions {
+  readonly load?: () => unknown;
+  readonly save?: (tokens: Tokens) => unknown;
+  readonly lock?: (key: string, run: () => Promise<void>) => unknown;
+  readonly account?: string;
+}
+
+/** A session whose storage the test sees. */
+function keep(first: unknown, { load, save, lock, account }: KeepOptions = {}) {
   const storage = { tokens: first as Tokens | undefined, loads: 0, saves: 0 };
-  const accessToken = keepTokens({
+  const session = createSession({
     relay: refresher.relay,
     service: 'mal',
-    load: async () => {
-      storage.loads += 1;
-      return storage.tokens;
+    account,
+    storage: {
+      async getItem(key) {
+        if (key.startsWith('unfinished')) return null;
+        storage.loads += 1;
+        if (load) await load();
+        return storage.tokens === undefined ? null : JSON.stringify(storage.tokens);
+      },
+      async setItem(_key, text) {
+        if (save) await save(JSON.parse(text));
+        else storage.tokens = JSON.parse(text);
+      },
+      async removeItem(key) {
+        if (!key.startsWith('unfinished')) storage.tokens = undefined;
+      },
+      ...(lock && { lock }),
     },
-    save: async (tokens) => {
-      storage.tokens = tokens;
-    },
-    ...more,
   });
-  return { storage, accessToken };
+  const accessToken = (rejected?: string, { signal }: { signal?: AbortSignal } = {}) =>
+    session.getToken({ rejected, signal });
+  return { storage, accessToken, session };
 }
 
 describe('a token', () => {
@@ -113,7 +141,8 @@ describe('a token', () => {
     const tokens = refresher.grant(HOUR_MS / 2);
     const { accessToken, storage } = keep(tokens);
     const given = await Promise.all(Array.from({ length: 100 }, () => accessToken()));
-    expect([new Set(given), storage.loads]).toEqual([new Set([tokens.accessToken]), 1]);
+    // Once for the state of the session, once for all of them.
+    expect([new Set(given), storage.loads]).toEqual([new Set([tokens.accessToken]), 2]);
     expect(refresher.seen).toEqual([]);
   });
 
@@ -157,7 +186,7 @@ describe('a token', () => {
     const fresh = refresher.grant(HOUR_MS);
     const { accessToken, storage } = keep(old);
     const asked = accessToken();
-    await pollUntil('the old one was refused', () => storage.loads > 2);
+    await pollUntil('the old one was refused', () => storage.loads > 3);
     storage.tokens = fresh;
     expect(await asked).toBe(fresh.accessToken);
     expect(refresher.seen).toEqual([String(old.refreshToken)]);
@@ -166,11 +195,12 @@ describe('a token', () => {
   test('a refresh token that is refused, and still the stored one after a while, is the end', async () => {
     const old = refresher.grant(-1);
     refresher.grant(HOUR_MS);
-    const { accessToken, storage } = keep(old);
+    const { accessToken, storage, session } = keep(old);
     const failure = await failureOf(accessToken());
     expect(failure).toBeInstanceOf(SignInError);
     expect(failure).toMatchObject({ code: 'invalid_grant', show: 'Please sign in again.' });
     expect([storage.tokens, refresher.seen.length]).toEqual([old, 1]);
+    expect(session.state).toMatchObject({ status: 'signed-out', error: { code: 'invalid_grant' } });
     expect(storage.loads).toBeGreaterThan(3);
   });
 });
@@ -244,25 +274,23 @@ describe('the storage', () => {
     expect([saved.length, refresher.seen.length]).toEqual([1, 1]);
   });
 
-  test('that is full is reported with the tokens, which it gets as soon as it can take them', async () => {
+  test('that is full is reported, and gets the tokens as soon as it can take them', async () => {
     const full = Error('disk full');
     let isFull = true;
     const { accessToken, storage } = keep(refresher.grant(-1), {
-      async save(tokens) {
+      save(tokens) {
         if (isFull) throw full;
         storage.tokens = tokens;
       },
     });
-    const failure = (await failureOf(accessToken())) as SignInError & { tokens: Tokens };
-    expect(failure).toMatchObject({ code: 'not_saved', cause: full });
+    expect(await failureOf(accessToken())).toMatchObject({ code: 'storage_failed', cause: full });
     isFull = false;
-    expect(await accessToken()).toBe(failure.tokens.accessToken);
-    expect(storage.tokens).toEqual(failure.tokens);
+    expect(await accessToken()).toBe(String(storage.tokens?.accessToken));
     // The old refresh token was not used a second time.
     expect(refresher.seen.length).toBe(1);
   });
 
-  test('that is empty, or throws: so does the keeper', async () => {
+  test('that is empty, or throws: so does the session', async () => {
     const empty = await failureOf(keep(undefined).accessToken());
     expect(empty).toMatchObject({ code: 'invalid_grant' });
     const trouble = Error('no disk');
@@ -271,8 +299,9 @@ describe('the storage', () => {
         throw trouble;
       },
     });
-    expect(await failureOf(broken.accessToken())).toBe(trouble);
-    expect(await failureOf(broken.accessToken())).toBe(trouble);
+    const failure = { code: 'storage_failed', cause: trouble };
+    expect(await failureOf(broken.accessToken())).toMatchObject(failure);
+    expect(await failureOf(broken.accessToken())).toMatchObject(failure);
   });
 
   test.each([
@@ -290,29 +319,27 @@ describe('the storage', () => {
       held.release();
       if (after) expect(await asked).toBe(after.accessToken);
       else expect(await failureOf(asked)).toMatchObject({ code: 'invalid_grant' });
-      expect(storage.tokens).toBe(after);
+      expect(storage.tokens).toEqual(after);
+      // Nobody has the new tokens of who has signed out in another process.
+      await pollUntil('revoked', () => refresher.revoked.length === (after ? 0 : 1));
     },
   );
 
   describe('from which the user signs out during a refresh stays empty, and the new tokens are revoked', () => {
     /** Until both have been revoked: what was stored, and what the refresh has brought. */
     async function expectSignedOut(
-      { storage, accessToken }: ReturnType<typeof keep>,
+      { storage, accessToken, session }: ReturnType<typeof keep>,
       during: (leave: () => Promise<unknown>) => Promise<unknown>,
     ): Promise<void> {
       const { tokens } = storage;
-      if (tokens === undefined) throw new Error('nothing is stored');
-      const forget = async () => {
-        storage.tokens = undefined;
-      };
-      const place = { relay: refresher.relay, service: 'mal' };
       const failed = failureOf(accessToken());
-      await during(() => signOut({ ...place, tokens, forget }));
+      await during(session.signOut);
       expect(await failed).toMatchObject({ code: 'invalid_grant' });
       await pollUntil('both are revoked', () => refresher.revoked.length === 2);
-      expect(refresher.revoked[0]).toBe(String(tokens.refreshToken));
-      expect(refresher.revoked[1]).not.toBe(String(tokens.refreshToken));
+      // The old one too, unless the new one has already taken its place in the storage.
+      expect(refresher.revoked.some((each) => each !== tokens?.refreshToken)).toBe(true);
       expect(storage.tokens).toBeUndefined();
+      expect(session.state.status).toBe('signed-out');
     }
 
     test('while the relay has not answered', async () => {
@@ -325,16 +352,17 @@ describe('the storage', () => {
       });
     });
 
-    test('while the relay has not answered, and the user signs out of another service too', async () => {
-      const app = keep(refresher.grant(-1));
+    test('while the relay has not answered, and another account signs out after it', async () => {
+      const other = keep({ accessToken: 'of another account' }, { account: 'B' });
+      const app = keep(refresher.grant(-1), { account: 'A' });
       const held = refresher.gate.close();
       await expectSignedOut(app, async (leave) => {
         await held.arrived;
         await leave();
-        const tokens = { accessToken: 'of another service' };
-        await signOut({ relay: refresher.relay, service: 'anilist', tokens });
+        await other.session.signOut();
         held.release();
       });
+      expect(other.storage.tokens).toBeUndefined();
     });
 
     test('while a save that failed waits to be tried again', async () => {
@@ -355,12 +383,14 @@ describe('the storage', () => {
       expect(app.storage.saves).toBe(1);
     });
 
-    test('until the user signs in again, also with the same refresh token', async () => {
+    test('and tokens that somebody else stores later are used again', async () => {
       const tokens = refresher.grant(-1);
-      await signOut({ relay: refresher.relay, service: 'mal', tokens });
-      const { accessToken, storage } = keep(tokens);
+      const { accessToken, storage, session } = keep(tokens);
+      await session.signOut();
+      storage.tokens = tokens;
       expect(await accessToken()).toBe(String(storage.tokens?.accessToken));
       expect(storage.tokens).not.toBe(tokens);
+      expect(session.state.status).toBe('signed-in');
     });
 
     test('while a save is in progress, which ends later than the storage was emptied', async () => {
@@ -374,8 +404,9 @@ describe('the storage', () => {
       });
       await expectSignedOut(app, async (leave) => {
         await held.arrived;
-        await leave();
+        const left = leave();
         held.release();
+        await left;
       });
     });
   });
@@ -387,19 +418,15 @@ describe('the storage', () => {
     true,
     [],
     [null],
-    () => {},
-    Symbol('x'),
-    10n,
     {},
     { accessToken: 7 },
     { accessToken: '' },
     { accessToken: null, expiresAt: 0 },
-    { accessToken: { toString: () => 'token' }, expiresAt: Number.NaN },
     { accessToken: ['token'], refreshToken: 7 },
     { accessToken: 'token', expiresAt: Number.NaN },
     { accessToken: 'token', expiresIn: '3600', expiresAt: 'tomorrow', tokenUrl: 1, clientId: {} },
     { accessToken: 'token', refreshToken: {}, expiresAt: -1 },
-    { accessToken: 'token', expiresIn: { valueOf: 1 }, expiresAt: { valueOf: () => 1n } },
+    { accessToken: 'token', expiresIn: {}, expiresAt: [] },
   ];
 
   test.each(STRANGE.map((value) => [Bun.inspect(value), value] as const))(
@@ -430,11 +457,11 @@ describe('the signal', () => {
     expect(await failureOf(accessToken(undefined, leaving))).toBe(leaving.signal.reason);
   });
 
-  test('of a time-out can be told from that of a user', async () => {
+  test('of a time-out is the reason too', async () => {
     const { accessToken } = keep(refresher.grant(-1));
     const held = refresher.gate.close();
     const asked = failureOf(accessToken(undefined, { signal: AbortSignal.timeout(1) }));
-    expect(await asked).toMatchObject({ code: 'timeout' });
+    expect(await asked).toMatchObject({ name: 'TimeoutError' });
     held.release();
   });
 });
@@ -443,7 +470,7 @@ describe('the lock', () => {
   test('is held while tokens are refreshed and saved, and no longer', async () => {
     const events: string[] = [];
     const { accessToken, storage } = keep(refresher.grant(-1), {
-      lock: async (run: () => Promise<void>) => {
+      lock: async (_key, run) => {
         events.push('taken');
         await run();
         events.push('released');
@@ -460,7 +487,7 @@ describe('the lock', () => {
 
   test('another process has refreshed before it was had: its token is given', async () => {
     const { accessToken, storage } = keep(refresher.grant(-1), {
-      lock(run): unknown {
+      lock(_key, run): unknown {
         storage.tokens = refresher.grant(HOUR_MS);
         return run();
       },
@@ -473,80 +500,144 @@ describe('the lock', () => {
     const trouble = Error('no lock');
     let isBroken = true;
     const { accessToken, storage } = keep(refresher.grant(-1), {
-      lock(run): unknown {
+      lock(_key, run): unknown {
         if (isBroken) throw trouble;
         return run();
       },
     });
-    expect(await failureOf(accessToken())).toBe(trouble);
+    const failure = { code: 'storage_failed', cause: trouble };
+    expect(await failureOf(accessToken())).toMatchObject(failure);
     isBroken = false;
     expect(await accessToken()).toBe(String(storage.tokens?.accessToken));
   });
 });
 
-/** Waits for a line, and then gets a token as an app does. Its storage and its lock are files. */
-const PROCESS = (client: string) => `
-import { mkdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { keepTokens } from '${client}';
+describe('session.fetch', () => {
+  test('sends the token, once more with a fresh one after a 401, and never a stream twice', async () => {
+    const tokens = refresher.grant(HOUR_MS / 2);
+    const { session, storage } = keep(tokens);
+    const sent: (string | null)[] = [];
+    using api = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch(request) {
+        const given = request.headers.get('Authorization');
+        sent.push(given);
+        const isGood =
+          given === `Bearer ${storage.tokens?.accessToken}` && storage.tokens !== tokens;
+        return new Response(request.headers.get('X-Own'), { status: isGood ? 200 : 401 });
+      },
+    });
+    const url = api.url.href;
+    const streamed = await session.fetch(url, {
+      method: 'POST',
+      body: new Blob(['x']).stream(),
+    });
+    expect([streamed.status, sent.length]).toEqual([401, 1]);
+    const response = await session.fetch(url, { headers: { 'X-Own': 'kept' } });
+    expect([response.status, await response.text()]).toEqual([200, 'kept']);
+    expect(sent.slice(1)).toEqual([
+      `Bearer ${tokens.accessToken}`,
+      `Bearer ${storage.tokens?.accessToken}`,
+    ]);
+  });
 
-const [relay, folder, hasLock] = process.argv.slice(2);
-const accessToken = keepTokens({
-  relay,
-  service: 'mal',
-  load: () => JSON.parse(readFileSync(folder + '/tokens.json', 'utf8')),
-  save(tokens) {
-    writeFileSync(folder + '/tokens.' + process.pid, JSON.stringify(tokens));
-    renameSync(folder + '/tokens.' + process.pid, folder + '/tokens.json');
-  },
-  lock: hasLock !== 'locked' ? undefined : async (run) => {
-    for (;;) {
-      try { mkdirSync(folder + '/lock'); break; } catch { await new Promise((next) => setTimeout(next, 5)); }
-    }
-    try { await run(); } finally { rmdirSync(folder + '/lock'); }
-  },
+  test('sends no token over http to another machine', async () => {
+    const { session } = keep(refresher.grant(HOUR_MS / 2));
+    const failure = await failureOf(session.fetch('http://api.example/'));
+    expect(failure).toMatchObject({ code: 'refused', detail: expect.stringContaining('https') });
+  });
 });
+
+test('two sessions of one relay, service, account and storage are one', () => {
+  const storage = fileStorage(folder);
+  const place = { relay: 'https://relay.example', service: 'mal', storage };
+  const session = createSession(place);
+  expect(createSession({ ...place, relay: 'https://relay.example/' })).toBe(session);
+  expect(createSession({ ...place, storage: fileStorage(`${folder}/.`) })).toBe(session);
+  expect(createSession({ ...place, account: 'B' })).not.toBe(session);
+});
+
+/** Waits for a line, and then gets a token as an app does. Its storage is a folder that others use too. */
+const PROCESS = `
+import { createInterface } from 'node:readline';
+import { createSession } from '${ROOT}client/src/index.ts';
+import { fileStorage } from '${ROOT}client/src/node.ts';
+
+const [relay, folder] = process.argv.slice(2);
+const session = createSession({ relay, service: 'mal', storage: fileStorage(folder) });
 console.log('ready');
-createInterface({ input: process.stdin }).on('line', async () => console.log('token ' + (await accessToken())));
+createInterface({ input: process.stdin }).on('line', async () =>
+  console.log('token ' + (await session.getToken())));
 `;
 
-describe('two processes that refresh at once', () => {
-  const store = (tokens: Tokens) => {
-    writeFileSync(join(folder, 'next'), JSON.stringify(tokens));
-    renameSync(join(folder, 'next'), join(folder, 'tokens.json'));
-  };
-  const stored = () => JSON.parse(readFileSync(join(folder, 'tokens.json'), 'utf8')) as Tokens;
+describe('processes that share a folder', () => {
+  const place = () => ({ relay: refresher.relay, service: 'mal' });
+  const file = () => join(folder, 'shared', `${keyOf(place())}.json`);
+  const store = (tokens: Tokens) =>
+    Promise.resolve(
+      fileStorage(join(folder, 'shared')).setItem(keyOf(place()), JSON.stringify(tokens)),
+    );
 
-  /** Both ask in each round. Returns how many requests the provider got. */
-  async function race(mode: 'locked' | 'free', rounds: number): Promise<number> {
+  async function startAll(count: number) {
     const script = join(folder, 'process.mjs');
-    writeFileSync(script, PROCESS(`${ROOT}client/src/index.ts`));
+    writeFileSync(script, PROCESS);
     const heard: string[] = [];
     const start = (): Child =>
-      startChild([process.execPath, script, refresher.relay, folder, mode], {
+      startChild([process.execPath, script, refresher.relay, join(folder, 'shared')], {
         hasInput: true,
         onLine: (line) => heard.push(line),
       });
-    const both = [start(), start()];
-    await pollUntil('both run', () => heard.length === 2);
-    let requests = 0;
-    for (let round = 0; round < rounds; round += 1) {
-      heard.length = 0;
-      store(refresher.grant(-1));
-      for (const each of both) each.write('\n');
-      await pollUntil('both have a token', () => heard.length === 2);
-      expect(new Set(heard)).toEqual(new Set([`token ${stored().accessToken}`]));
-      requests += refresher.seen.length;
-    }
-    for (const each of both) each.kill();
-    return requests;
+    const all = Array.from({ length: count }, start);
+    await pollUntil('all run', () => heard.length === count);
+    return { all, heard };
   }
 
-  test('send one request each time, if they share a lock', async () => {
-    expect(await race('locked', 5)).toBe(5);
+  test('seven that refresh at the same moment send a single-use refresh token once, and lose nothing', async () => {
+    const { all, heard } = await startAll(7);
+    for (let round = 0; round < 5; round += 1) {
+      heard.length = 0;
+      await store(refresher.grant(-1));
+      for (const each of all) each.write('\n');
+      await pollUntil('all have a token', () => heard.length === 7);
+      const [first = ''] = heard;
+      expect(new Set(heard)).toEqual(new Set([first]));
+      expect(readFileSync(file(), 'utf8')).toContain(first.replace('token ', ''));
+      expect(refresher.seen.length).toBe(1);
+    }
+    for (const each of all) each.kill();
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, 'shared')).mode & 0o777).toBe(0o700);
   });
 
-  test('have the same tokens in the end without a lock too', async () => {
-    expect(await race('free', 5)).toBeGreaterThanOrEqual(5);
+  test('one that was killed with the lock does not keep it', async () => {
+    const { all, heard } = await startAll(2);
+    const [killed, other] = all;
+    heard.length = 0;
+    const tokens = refresher.grant(-1);
+    await store(tokens);
+    const held = refresher.gate.close();
+    killed?.write('\n');
+    await held.arrived;
+    expect(readdirSync(join(folder, 'shared'))).toContain(`${keyOf(place())}.lock`);
+    killed?.kill('SIGKILL');
+    await killed?.exited;
+    held.release();
+    // What it was sent is lost with it: the user signs in again.
+    const fresh = refresher.grant(HOUR_MS);
+    await store({ ...fresh, expiresAt: 0 });
+    other?.write('\n');
+    await pollUntil('the other has a token', () => heard.length === 1);
+    other?.kill();
+    expect(existsSync(join(folder, 'shared', `${keyOf(place())}.lock`))).toBe(false);
+  });
+
+  test('a folder that cannot be written is reported by name', async () => {
+    const path = join(folder, 'a-file');
+    writeFileSync(path, '');
+    const { signIn } = createSession({ ...place(), storage: fileStorage(join(path, 'in-it')) });
+    const failure = await failureOf(signIn());
+    expect(failure).toMatchObject({ code: 'storage_failed' });
+    expect(String((failure as SignInError).cause)).toContain('a-file');
   });
 });

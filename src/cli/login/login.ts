@@ -1,0 +1,164 @@
+/** `sign-in-relay login`: a device in the terminal. docs/login.md. */
+import { hostname } from 'node:os';
+import { type Session, SignInError, type SignInErrorCode } from '../../../client/src/index.ts';
+import {
+  COMMON_USAGE,
+  EXIT_CODES,
+  openSession,
+  parseOptions,
+  reportUsageError,
+  say,
+  UsageError,
+} from './options.ts';
+import { openScreen, type Screen } from './screen.ts';
+
+const USAGE = `sign-in-relay login: sign in from this terminal
+
+Usage: sign-in-relay login SERVICE [options]
+
+${COMMON_USAGE}
+  --device NAME    what the confirmation page calls this device
+  --details        keep token type, scope and ID token too, if the provider gives them
+
+The tokens are kept in a file that only you can read. sign-in-relay token SERVICE prints
+a valid access token, sign-in-relay logout SERVICE revokes and deletes them.
+
+Exit codes: 0 signed in, 2 wrong options, 3 the user declined, 4 the sign-in failed,
+5 the link expired, 6 the relay refused, did not answer or sent an invalid response,
+7 the tokens could not be stored, 130 Ctrl-C, 143 SIGTERM or SIGHUP.
+`;
+
+/** Ended by the user, or for want of a link. The sign-in is cancelled at the relay. */
+class Stopped extends Error {
+  constructor(
+    readonly exitCode: number,
+    message = 'Stopped. The sign-in was cancelled.',
+  ) {
+    super(message);
+  }
+}
+
+/** Resolves with the exit code. */
+export async function login(args: readonly string[]): Promise<number> {
+  const stopping = new AbortController();
+  try {
+    const parsed = parseOptions(args, { device: { type: 'string' }, details: { type: 'boolean' } });
+    if (parsed === undefined) {
+      process.stdout.write(USAGE);
+      return EXIT_CODES.signedIn;
+    }
+    stopOnSignal(stopping);
+    const { place, values } = parsed;
+    let screen: Screen | undefined;
+    const session = openSession(place, {
+      device: values.device ?? `Terminal on ${hostname()}`,
+      details: values.details,
+      // The tokens as most apps get them. If the relay demands it, it is blind.
+      blind: false,
+      onEvent(event) {
+        if (!('detail' in event)) return;
+        if (screen) screen.trouble(event.detail);
+        else say(`Trouble: ${event.detail}.`);
+      },
+    });
+    const stopShowing = show(session, place.service, (next) => {
+      screen = next;
+    });
+    await signIn(session, stopping).finally(stopShowing);
+    const again = `sign-in-relay token ${place.service}`;
+    say(`Signed in to ${place.service}. ${again} prints a valid access token.`);
+    return EXIT_CODES.signedIn;
+  } catch (error) {
+    return explain(error);
+  }
+}
+
+/** Draws what the session says. Returns what restores the terminal. */
+function show(
+  session: Session,
+  service: string,
+  onScreen: (screen: Screen | undefined) => void,
+): () => void {
+  let shown: string | undefined;
+  let screen: Screen | undefined;
+  const close = () => {
+    screen?.close();
+    screen = undefined;
+    onScreen(undefined);
+  };
+  const stop = session.subscribe(() => {
+    const { state } = session;
+    const prompt = 'prompt' in state ? state.prompt : undefined;
+    if (prompt !== undefined && prompt.link !== shown) {
+      close();
+      shown = prompt.link;
+      screen = openScreen({ ...prompt, service }, process.stderr);
+      onScreen(screen);
+    }
+    if (state.status === 'opened') screen?.opened();
+  });
+  return () => {
+    stop();
+    close();
+  };
+}
+
+/** A user waits for the link: shorter than the minute for which the client tries. */
+const START_MS = 10_000;
+
+async function signIn(session: Session, stopping: AbortController): Promise<void> {
+  const late = `The relay started no sign-in within ${START_MS / 1_000} seconds.`;
+  const deadline = setTimeout(() => stopping.abort(new Stopped(EXIT_CODES.relay, late)), START_MS);
+  const stop = session.subscribe(() => {
+    if (session.state.status === 'waiting') clearTimeout(deadline);
+  });
+  try {
+    await session.signIn({ signal: stopping.signal });
+  } finally {
+    clearTimeout(deadline);
+    stop();
+  }
+}
+
+/** One Ctrl-C may arrive twice, from the terminal and from npm. */
+const ECHO_MS = 500;
+
+/** The first signal cancels the sign-in, a later one ends the process at once. */
+function stopOnSignal(stopping: AbortController): void {
+  let firstAtMs: number | undefined;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    const exitCode = signal === 'SIGINT' ? EXIT_CODES.interrupted : EXIT_CODES.terminated;
+    process.on(signal, () => {
+      firstAtMs ??= performance.now();
+      if (performance.now() - firstAtMs > ECHO_MS) process.exit(exitCode);
+      stopping.abort(new Stopped(exitCode));
+    });
+  }
+}
+
+type Explanation = readonly [exitCode: number, text: string];
+
+const FAILURES: Readonly<Partial<Record<SignInErrorCode, Explanation>>> = {
+  access_denied: [EXIT_CODES.declined, 'The sign-in was declined.'],
+  authorization_failed: [EXIT_CODES.failed, 'The provider did not sign the user in. Try again.'],
+  missing_code: [EXIT_CODES.failed, 'The provider redirected without a code. Try again.'],
+  exchange_failed: [EXIT_CODES.failed, 'The provider gave no tokens. Try again.'],
+  expired: [EXIT_CODES.expired, 'Nobody signed in before the link expired.'],
+};
+
+/** Says why there are no tokens, and returns the exit code. */
+function explain(error: unknown): number {
+  if (error instanceof UsageError) return reportUsageError(error, USAGE);
+  if (error instanceof Stopped) {
+    say(error.message);
+    return error.exitCode;
+  }
+  if (!(error instanceof SignInError)) throw error;
+  const isStorage = error.code === 'storage_failed';
+  const inWordsOfClient: Explanation = isStorage
+    ? [EXIT_CODES.storage, `${error.detail}: ${(error.cause as Error).message}.`]
+    : [EXIT_CODES.relay, `Cannot sign in: ${error.detail}.`];
+  const [exitCode, text] = FAILURES[error.code] ?? inWordsOfClient;
+  say(text);
+  return exitCode;
+}

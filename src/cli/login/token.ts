@@ -1,0 +1,67 @@
+/** `sign-in-relay token`: a valid access token of a user who has signed in with `login`. docs/login.md. */
+import { SignInError } from '../../../client/src/index.ts';
+import { jsonText } from '../terminal.ts';
+import {
+  COMMON_USAGE,
+  EXIT_CODES,
+  openSession,
+  parseOptions,
+  reportUsageError,
+  say,
+  UsageError,
+} from './options.ts';
+
+const USAGE = `sign-in-relay token: print a valid access token
+
+Usage: sign-in-relay token SERVICE [options]
+
+${COMMON_USAGE}
+  --json           all tokens, as JSON
+
+Example: curl -H "Authorization: Bearer $(sign-in-relay token mal)" URL
+
+A token that is about to expire is refreshed first, by one process at a time.
+
+Exit codes: 0 printed, 2 wrong options, 4 nobody is signed in, or not any more,
+6 the token has expired and the relay cannot refresh it now, 7 the tokens cannot be
+read or stored.
+`;
+
+/** Resolves with the exit code. */
+export async function token(args: readonly string[]): Promise<number> {
+  try {
+    const parsed = parseOptions(args, { json: { type: 'boolean' } });
+    if (parsed === undefined) {
+      process.stdout.write(USAGE);
+      return 0;
+    }
+    const { place, values } = parsed;
+    const session = openSession(place);
+    try {
+      const accessToken = await session.getToken();
+      const text = values.json ? jsonText(await session.getTokens()) : accessToken;
+      process.stdout.write(`${text}\n`);
+      return 0;
+    } catch (error) {
+      return explain(error, place.service);
+    }
+  } catch (error) {
+    if (error instanceof UsageError) return reportUsageError(error, USAGE);
+    throw error;
+  }
+}
+
+function explain(error: unknown, service: string): number {
+  if (!(error instanceof SignInError)) throw error;
+  const { code, detail, cause } = error;
+  if (code === 'invalid_grant') {
+    say(`Not signed in to ${service}: ${detail}. Run sign-in-relay login ${service}.`);
+    return EXIT_CODES.failed;
+  }
+  if (code === 'storage_failed') {
+    say(`${detail}: ${(cause as Error).message}.`);
+    return EXIT_CODES.storage;
+  }
+  say(`The token has expired, and cannot be refreshed now: ${detail}.`);
+  return EXIT_CODES.relay;
+}
