@@ -11,6 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -81,12 +82,39 @@ async function buildForNode(): Promise<void> {
       outdir: built,
       naming: 'sign-in-relay.[ext]',
     });
+    await writeTypes(join(built, 'types'));
     mkdirSync(join(dist, 'cli'), { recursive: true });
+    replaceFiles(join(built, 'types'), join(dist, 'types'));
     replaceFiles(join(built, 'cli'), join(dist, 'cli'));
     renameSync(join(built, 'sign-in-relay.js'), join(dist, 'sign-in-relay.js'));
   } finally {
     rmSync(built, { recursive: true });
   }
+}
+
+/** Those of the module to embed. deploy/Dockerfile has no compiler, and needs none. */
+async function writeTypes(folder: string): Promise<void> {
+  mkdirSync(folder);
+  const tsc = join(ROOT, 'node_modules/.bin/tsc');
+  if (!existsSync(tsc)) return;
+  const options = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false', '--rootDir'];
+  const command = [process.execPath, tsc, '-p', ROOT, ...options, ROOT, '--outDir', folder];
+  const { exitCode, stdout } = Bun.spawnSync(command);
+  if (exitCode !== 0) throw new Error(String(stdout));
+  const kept = new Set<string>();
+  const keep = (file: string) => {
+    if (kept.has(file)) return;
+    kept.add(file);
+    const text = readFileSync(join(folder, 'src', file), 'utf8');
+    const named = text.replace(/(['"]\.[^'"]*)\.tsx?(['"])/g, (_, path, quote) => {
+      keep(`${join(dirname(file), path.slice(1))}.d.ts`);
+      return `${path}.js${quote}`;
+    });
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), named);
+  };
+  keep('embed.d.ts');
+  for (const file of listFiles(folder)) if (!kept.has(file)) rmSync(join(folder, file));
 }
 
 /**

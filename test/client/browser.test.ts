@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
+import { keyOf } from '../../client/src/storage.ts';
 import { launchChromium } from '../kit/chromium.ts';
 import { startFaultProxy } from '../kit/fault-proxy.ts';
 import { REMOVE_NEWER } from '../kit/old-engine.ts';
@@ -28,33 +29,39 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   '/cut': `<script src="/tv.js"></script><script>
 function say(event) { console.log(JSON.stringify(event)); }
 function begin(relay) {
-  SignInRelay.signIn({
-    relay: relay, service: 'mal', code: false,
-    save: function (tokens) { say({ relay: relay, saved: tokens }); },
-    onPrompt: function (prompt) { say({ relay: relay, link: prompt.link }); }
-  }, function (failure) { say({ relay: relay, end: failure ? failure.code : 'signed in' }); });
+  var session = SignInRelay.createSession({ relay: relay, service: 'mal', code: false });
+  session.subscribe(function () {
+    var state = session.getState();
+    if (state.status === 'waiting') say({ relay: relay, link: state.prompt.link });
+  });
+  session.signIn(function (failure) {
+    session.getTokens(function (_, tokens) {
+      say({ relay: relay, saved: tokens, end: failure ? failure.code : 'signed in' });
+    });
+  });
 }
 location.search.slice(1).split(',').forEach(begin);
 </script>`,
   '/tv': `<p id="end"></p><script src="/tv.js"></script><script>
-SignInRelay.signIn({
-  relay: location.search.slice(1), service: 'mal', save: function () {}, onPrompt: function () {}
-}, function (failure) {
+SignInRelay.createSession({ relay: location.search.slice(1), service: 'mal' }).signIn(function (failure) {
   document.getElementById('end').textContent = failure.code + ': ' + failure.detail;
 });</script>`,
   '/module': `<p id="end"></p><script type="module">
-import { signIn } from '/index.js';
-signIn({ relay: location.search.slice(1), service: 'mal', save() {}, onPrompt() {} }).catch((error) => {
+import { createSession } from '/index.js';
+createSession({ relay: location.search.slice(1), service: 'mal' }).signIn().catch((error) => {
   document.getElementById('end').textContent = error.code + ': ' + error.message;
 });</script>`,
+  '/worker': `<p id="end"></p><script>
+const source = "import { createSession } from '" + location.origin + "/index.js';" +
+  "createSession({ relay: '" + location.search.slice(1) + "', service: 'mal' }).signIn()" +
+  ".catch((error) => postMessage(error.code + ': ' + error.message))";
+const own = new Blob([source], { type: 'text/javascript' });
+new Worker(URL.createObjectURL(own), { type: 'module' }).onmessage = ({ data }) => {
+  document.getElementById('end').textContent = data;
+};</script>`,
   '/tab': `<script type="module">
-import { keepTokens } from '/index.js';
-window.accessToken = keepTokens({
-  relay: location.origin,
-  service: 'mal',
-  load: () => JSON.parse(localStorage.getItem('tokens')),
-  save: (tokens) => localStorage.setItem('tokens', JSON.stringify(tokens)),
-});
+import { createSession } from '/index.js';
+window.session = createSession({ relay: location.origin, service: 'mal', storage: localStorage });
 </script>`,
 };
 
@@ -173,30 +180,34 @@ test(
   IS_SOAK ? 3_600_000 : 60_000,
 );
 
-test.each(['/tv', '/module'])('%s: a page that CORS_ORIGINS lacks is told so', async (path) => {
-  const other = serveApp(folder);
-  const page = await (await browser.newContext()).newPage();
-  await page.goto(`${other.url.origin}${path}?${relay.baseUrl}`);
-  expect(await page.locator('#end', { hasText: ':' }).textContent()).toBe(
-    `refused: The relay's CORS_ORIGINS does not have the origin of this page, ${other.url.origin}`,
-  );
-  await page.context().close();
-  await other.stop(true);
-});
+test.each(['/tv', '/module', '/worker'])(
+  '%s: a page that CORS_ORIGINS lacks is told so',
+  async (path) => {
+    const other = serveApp(folder);
+    const page = await (await browser.newContext()).newPage();
+    await page.goto(`${other.url.origin}${path}?${relay.baseUrl}`);
+    expect(await page.locator('#end', { hasText: ':' }).textContent()).toBe(
+      `refused: The relay's CORS_ORIGINS does not have the origin of this page, ${other.url.origin}`,
+    );
+    await page.context().close();
+    await other.stop(true);
+  },
+);
 
 test('two tabs that refresh at once send one request each time', async () => {
   const context = await browser.newContext();
   const tabs = [await context.newPage(), await context.newPage()];
   for (const tab of tabs) {
     await tab.goto(`${app.url.href}tab`);
-    await tab.waitForFunction('window.accessToken');
+    await tab.waitForFunction('window.session');
   }
   for (let round = 1; round <= 3; round += 1) {
     const expired = { accessToken: `old-${round}`, refreshToken: 'r', expiresIn: 60, expiresAt: 0 };
-    const tokens = JSON.stringify(expired);
-    await tabs[0]?.evaluate((text) => localStorage.setItem('tokens', text), tokens);
-    await tabs[1]?.waitForFunction((text) => localStorage.getItem('tokens') === text, tokens);
-    const given = await Promise.all(tabs.map((tab) => tab.evaluate('accessToken()')));
+    const key = keyOf({ relay: app.url.origin, service: 'mal' });
+    const item = [key, JSON.stringify(expired)] as [string, string];
+    await tabs[0]?.evaluate(([key, text]) => localStorage.setItem(key, text), item);
+    await tabs[1]?.waitForFunction(([key, text]) => localStorage.getItem(key) === text, item);
+    const given = await Promise.all(tabs.map((tab) => tab.evaluate('session.getToken()')));
     expect([given, refreshes]).toEqual([Array(2).fill(`new-${round}`), round]);
   }
   await context.close();

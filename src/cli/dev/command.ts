@@ -1,5 +1,5 @@
 /** `sign-in-relay dev`: a relay and a provider to test an app against. docs/dev.md. */
-import { isIP } from 'node:net';
+import { type AddressInfo, createServer, isIP } from 'node:net';
 import { parseArgs } from 'node:util';
 import { startLog } from '../../log.ts';
 import type { Runtime } from '../../server/runtime.ts';
@@ -13,13 +13,18 @@ import { createStory, type Story } from './story.ts';
 import { signInAutomatically } from './user.ts';
 
 const DEFAULT_PORT = 8_080;
+/** The provider has the next one. */
+const MAX_PORT = 65_534;
 
 const USAGE = `sign-in-relay dev: a relay and a provider to try your app against
 
 Usage: sign-in-relay dev [options]
 
-  --port N           port of the relay; the provider's is the next one (${DEFAULT_PORT})
+  --port N           port of the relay; the provider's is the next one (${DEFAULT_PORT});
+                     0: two that are free
   --service NAME     what your app calls the service; several with commas (${DEFAULT_SERVICE})
+  --blind WHICH      whether devices may or must exchange the code themselves: no, can
+                     or must (no)
   --lan              can be reached from other devices in your network
   --address ADDRESS  with --lan: the address of this machine, if a wrong one is found
   --help
@@ -32,9 +37,13 @@ Ctrl-C ends it. docs/dev.md has more.
 interface DevOptions {
   readonly port: number;
   readonly services: readonly string[];
+  readonly blind: keyof typeof BLIND;
   readonly lan: boolean;
   readonly address: string | undefined;
 }
+
+/** As /services says it, and as the relay's setting does. */
+const BLIND = { no: 'never', can: 'allow', must: 'always' } as const;
 
 /** The command line is wrong, or this machine unfit. Its message is for the user. */
 class CommandError extends Error {}
@@ -57,7 +66,8 @@ export async function dev(args: readonly string[], runtime: Runtime): Promise<nu
 }
 
 async function run(options: DevOptions, runtime: Runtime): Promise<void> {
-  const { port, services, lan } = options;
+  const { services, blind, lan } = options;
+  const port = options.port || (await findFreePorts());
   const story = createStory((text) => void process.stdout.write(text), hasColours());
   const others = lan ? await findLanAddresses() : [];
   const host = options.address ?? (lan ? others[0] : LOOPBACK);
@@ -74,13 +84,14 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
     baseUrl: relayUrl,
     providerUrl,
     services,
+    blind: BLIND[blind],
     signIns,
     say: story.say,
     env: process.env,
     fetch: (url, init) => provider.handle(new Request(url, init)),
   });
   provider.attach(relay);
-  relay.whenAutoStarts((signIn) => {
+  relay.openLinksBy((signIn) => {
     const link = relay.linkOf(signIn.service, signIn.browserState);
     // After the device has its response: no user is faster.
     setTimeout(() => {
@@ -122,6 +133,26 @@ const EVERY_ADDRESS = '0.0.0.0';
 const AUTO_DELAY_MS = 200;
 
 const hasColours = () => process.stdout.isTTY === true && !process.env.NO_COLOR;
+
+/** The first is the relay's. */
+async function findFreePorts(): Promise<number> {
+  for (;;) {
+    const port = await listenOnce(0);
+    if (port !== undefined && port < MAX_PORT && (await listenOnce(port + 1))) return port;
+  }
+}
+
+/** Resolves with the port, or with undefined if it is taken. */
+function listenOnce(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.on('error', () => resolve(undefined));
+    server.listen(port, LOOPBACK, () => {
+      const found = (server.address() as AddressInfo).port;
+      server.close(() => resolve(found));
+    });
+  });
+}
 
 async function open(listener: { open(): Promise<void> }, port: number): Promise<void> {
   try {
@@ -189,8 +220,8 @@ function readOptions(args: readonly string[]): DevOptions | 'help' {
   if (values.help) return 'help';
   const { lan = false, address } = values;
   const port = Number(values.port ?? DEFAULT_PORT);
-  if (!Number.isInteger(port) || port < 1 || port > 65_534) {
-    throw new CommandError('--port is a number from 1 to 65534.');
+  if (!Number.isInteger(port) || port < 0 || port > MAX_PORT) {
+    throw new CommandError(`--port is a number from 0 to ${MAX_PORT}.`);
   }
   const services = (values.service ?? DEFAULT_SERVICE).split(',').map((name) => name.trim());
   // As PROVIDERS requires; the last three are paths of the relay.
@@ -202,7 +233,15 @@ function readOptions(args: readonly string[]): DevOptions | 'help' {
   if (address !== undefined && isIP(address) !== 4) {
     throw new CommandError('--address is an IPv4 address of this machine.');
   }
-  return { port, services, lan: lan || address !== undefined, address };
+  const { blind = 'no' } = values;
+  if (!Object.hasOwn(BLIND, blind)) throw new CommandError('--blind is no, can or must.');
+  return {
+    port,
+    services,
+    blind: blind as keyof typeof BLIND,
+    lan: lan || address !== undefined,
+    address,
+  };
 }
 
 function parse(args: readonly string[]) {
@@ -212,6 +251,7 @@ function parse(args: readonly string[]) {
       options: {
         port: { type: 'string' },
         service: { type: 'string' },
+        blind: { type: 'string' },
         lan: { type: 'boolean' },
         address: { type: 'string' },
         help: { type: 'boolean', short: 'h' },

@@ -156,6 +156,15 @@ export function createDevProvider(options: DevProviderOptions) {
     return isBrowser ? redirect('/') : json({ planned: signIns.planned });
   }
 
+  /** The user of the latest sign-in that waits for one: it ends as planned, or with tokens. */
+  function openLatest(request: Request): Response {
+    const signIn = request.method === 'POST' ? signIns.findWaiting() : undefined;
+    if (signIn === undefined) return json({ error: 'no sign-in waits for its user' }, 409);
+    signIn.plan ??= planFor('approve');
+    relay?.open(signIn);
+    return json({ number: signIn.number, service: signIn.service, device: signIn.deviceName });
+  }
+
   /** Starts a sign-in as a device would, and redirects the browser to its link. */
   async function tryOut(scenario: ScenarioName): Promise<Response> {
     const [service = ''] = services();
@@ -222,6 +231,8 @@ export function createDevProvider(options: DevProviderOptions) {
         return authorize(request, url);
       case '/next':
         return planNext(request);
+      case '/open':
+        return openLatest(request);
       case '/scenarios':
         return json(
           SCENARIO_NAMES.map((scenario) => ({ scenario, ...describeScenario(scenario) })),
@@ -297,12 +308,16 @@ function createTokenIssuer(say: (text: string) => void) {
       say(`a refresh got 503 from the provider, ${times + 1} of ${REFRESHES_REFUSED}`);
       return tokenError('temporarily_unavailable', 503);
     }
-    if (scenario !== 'refresh-rotates') return tokens(user, scenario, undefined);
+    if (scenario !== 'refresh-rotates') {
+      say('a refresh brought a new access token');
+      return tokens(user, scenario, undefined);
+    }
     if (times > 0) {
       say('a refresh used an old refresh token: the app must keep the new one');
       return tokenError('invalid_grant');
     }
     remember(refreshes, token, 1);
+    say('a refresh brought a new access token and a new refresh token');
     return tokens(user, scenario, createToken('refresh', user, scenario));
   }
 

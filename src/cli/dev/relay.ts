@@ -32,6 +32,8 @@ export interface DevRelayOptions {
   readonly baseUrl: string;
   readonly providerUrl: string;
   readonly services: readonly string[];
+  /** As BLIND of the relay has it. */
+  readonly blind: 'never' | 'allow' | 'always';
   readonly signIns: SignIns;
   /** Calls the provider in this process. */
   readonly fetch: Fetch;
@@ -87,13 +89,15 @@ export function createDevRelay(options: DevRelayOptions) {
     const response = await signIns.context.run(context, () =>
       serviceFor(url, plan).handle(request, peers),
     );
-    if (plan !== undefined && response.status === 400) signIns.putBack(plan);
-    if (plan !== undefined && (response.status === 429 || response.status === 503)) {
+    const isRefused = plan !== undefined && response.status !== 200;
+    const isPlanned = plan?.scenario === 'full' || plan?.scenario === 'rate-limited';
+    if (isRefused && !isPlanned) signIns.putBack(plan);
+    if (isRefused && isPlanned && response.status !== 400) {
       options.say(`a start was refused with ${response.status}, as planned ("${plan.scenario}")`);
     } else if (response.status >= 400 && isOfDevice(url)) {
       await tellRefusal(url, response);
     }
-    if (plan?.auto && context.started !== undefined) onAutoStart?.(context.started);
+    if (plan?.auto && context.started !== undefined) openLink?.(context.started);
     return context.isCut ? breakOff(response) : response;
   }
 
@@ -127,7 +131,7 @@ export function createDevRelay(options: DevRelayOptions) {
   }
 
   let restarting: { readonly keepsSignIns: boolean; readonly done: Promise<void> } | undefined;
-  let onAutoStart: ((signIn: DevSignIn) => void) | undefined;
+  let openLink: ((signIn: DevSignIn) => void) | undefined;
 
   return {
     services: offered,
@@ -136,10 +140,11 @@ export function createDevRelay(options: DevRelayOptions) {
     linkOf: (service: string, browserState: string) =>
       `${settings.baseUrl}/auth/${service}?state=${browserState}`,
 
-    /** Called with each sign-in whose link the dev relay opens itself. */
-    whenAutoStarts(open: (signIn: DevSignIn) => void): void {
-      onAutoStart = open;
+    /** Called with each sign-in whose link is to be opened as a user would. */
+    openLinksBy(open: (signIn: DevSignIn) => void): void {
+      openLink = open;
     },
+    open: (signIn: DevSignIn) => openLink?.(signIn),
 
     listenOn(opened: DevListener): void {
       listener = opened;
@@ -214,6 +219,7 @@ function settingsFor(options: DevRelayOptions) {
     OAUTH_BASE_URL: baseUrl,
     PROVIDERS: services.join(','),
     CORS_ORIGINS: '*',
+    BLIND: options.blind,
   };
   for (const service of services) {
     const prefix = service.replaceAll('-', '_').toUpperCase();

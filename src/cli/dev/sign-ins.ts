@@ -101,6 +101,9 @@ export function createSignIns(tell: Tell) {
     forgetAll(): void {
       for (const signIn of byBrowserState.values()) signIn.ended ??= 'the relay has restarted';
     },
+    /** The latest that waits for its user. */
+    findWaiting: () =>
+      [...byBrowserState.values()].findLast(({ wasOpened, ended }) => !wasOpened && !ended),
     /** The latest first. */
     latest: (most: number) => [...byBrowserState.values()].slice(-most).reverse(),
     note,
@@ -199,6 +202,7 @@ export function createSignIns(tell: Tell) {
           const signIn = byPollSecret.get(pollSecret);
           if (outcome === 'cancelled' && signIn !== undefined) {
             signIn.ended ??= 'its device cancelled it';
+            note(signIn, 'cancelled', 'the device cancelled its sign-in');
           }
           return outcome;
         },

@@ -50,8 +50,6 @@ export function explain({ level, event, ...fields }: LogEvent): string | undefin
     }
     case 'start_body_cut':
       return 'the body of the start is longer than 512 bytes: the relay reads only the first 512';
-    case 'sign_in_cancelled':
-      return fields.outcome === 'gone' ? undefined : 'the device cancelled its sign-in';
     case 'exchange_failed':
       return `the provider gave no tokens for the code (${fields.status ?? fields.reason})`;
     case 'refresh_failed':

@@ -1,0 +1,100 @@
+/// <reference types="node" />
+/** A relay and a provider for an app's own tests: `sign-in-relay dev`, of the package sign-in-relay. */
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+export interface DevRelayOptions {
+  /** The provider has the next one. 0, the default: two that are free. */
+  readonly port?: number | undefined;
+  /** What the app calls the services. `['dev']` if not given. */
+  readonly services?: readonly string[] | undefined;
+  /** Whether the app may or must exchange the code itself. `no` if not given. */
+  readonly blind?: 'no' | 'can' | 'must' | undefined;
+}
+
+export interface DevRelay {
+  /** For `relay` of a session. */
+  readonly url: string;
+  /** Lists the endings of a sign-in, and shows a television at `/tv`. */
+  readonly providerUrl: string;
+  /**
+   * How the next sign-in ends, such as 'deny', 'cut-off' or 'refresh-rotates'. `seconds`: how
+   * long, for those that take time. Rejects for an unknown ending, with the known ones.
+   */
+  next(ending: string, options?: { readonly seconds?: number }): Promise<void>;
+  /** The user opens the latest link, and signs in or does what was planned. Waits for a link for 5 s. */
+  approve(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const STARTED_WITHIN_MS = 20_000;
+const LINK_WITHIN_MS = 5_000;
+const RETRY_MS = 50;
+
+/** Rejects if the package sign-in-relay is not installed, or if the relay does not start. */
+export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevRelay> {
+  const { port = 0, services = ['dev'], blind = 'no' } = options;
+  const args = ['--port', `${port}`, '--service', services.join(), '--blind', blind];
+  // The current folder is the app's.
+  const find = createRequire(join(process.cwd(), 'test.js'));
+  const main = join(dirname(find.resolve('sign-in-relay/package.json')), 'dist/cli/main.js');
+  const child = spawn(process.execPath, [main, 'dev', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  // An app's tests end also if they do not stop it.
+  process.once('exit', () => child.kill());
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const [url, providerUrl] = await new Promise<readonly string[]>((resolve, reject) => {
+    let output = '';
+    const timer = setTimeout(
+      () => reject(new Error('The dev relay did not start')),
+      STARTED_WITHIN_MS,
+    );
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`The dev relay ended with exit code ${code}`)));
+    child.stdout.on('data', (part) => {
+      output += part;
+      const found = /The relay\s+(\S+)[\s\S]*How sign-ins end\s+(\S+)\/\s[\s\S]*Ctrl-C/.exec(
+        output,
+      );
+      if (!found) return;
+      clearTimeout(timer);
+      // Read on, so that it can write.
+      child.stdout.removeAllListeners('data').resume();
+      resolve(found.slice(1));
+    });
+  });
+
+  async function ask(path: string, body: object): Promise<Response> {
+    return fetch(`${providerUrl}${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  }
+
+  async function stop(): Promise<void> {
+    child.kill();
+    await exited;
+  }
+
+  return {
+    url: url as string,
+    providerUrl: providerUrl as string,
+    async next(ending, { seconds } = {}) {
+      const response = await ask('/next', { scenario: ending, seconds });
+      if (!response.ok) throw new Error(await response.text());
+    },
+    async approve() {
+      const untilMs = Date.now() + LINK_WITHIN_MS;
+      for (;;) {
+        const response = await ask('/open', {});
+        if (response.ok) return;
+        if (Date.now() > untilMs) throw new Error(await response.text());
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    },
+    stop,
+  };
+}
