@@ -1,6 +1,8 @@
 /** Who may use the dev relay: programs and its own pages, but no page of another site in the user's browser. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { hostname, networkInterfaces } from 'node:os';
+import { mkdtempSync } from 'node:fs';
+import { hostname, networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { launchChromium } from '../kit/chromium.ts';
 import { startDev } from '../kit/dev.ts';
@@ -154,10 +156,16 @@ test('dev --lan: a phone, a television and a terminal sign in, by the address th
   // Its page came over http too.
   await phone.goto(`${lan.providerUrl}/tv`);
   await phone.locator('.card').click();
-  await phone.locator('#qr svg').waitFor();
+  await phone.locator('#qr img').waitFor();
   const [, login = ''] = /sign-in-relay (login .+)/.exec(shown) ?? [];
   await lan.plan({ scenario: 'approve', auto: true });
-  const { exitCode } = await runChild([process.execPath, MAIN, ...login.trim().split(' ')]);
+  const { exitCode } = await runChild([
+    process.execPath,
+    MAIN,
+    ...login.trim().split(' '),
+    '--tokens',
+    mkdtempSync(join(tmpdir(), 'sign-in-relay-tokens-')),
+  ]);
   expect(exitCode).toBe(0);
   await browser.close();
   await lan.stop();

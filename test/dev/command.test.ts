@@ -139,7 +139,6 @@ describe('dev in a terminal', () => {
       'a member "colour" that the relay does not know',
     ],
     [{ event: 'start_body_cut', readBytes: 512 }, 'longer than 512 bytes'],
-    [{ event: 'sign_in_cancelled', outcome: 'cancelled' }, 'cancelled'],
     [{ event: 'exchange_failed', reason: 'status', status: 500 }, '500'],
   ])('the log in plain words: %j', (event, words) => {
     expect(explain({ level: 'debug', ...event })).toContain(words);

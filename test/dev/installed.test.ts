@@ -1,6 +1,13 @@
 /** The package as it is installed: `npm pack`, and beside it only what it depends on at run time. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -58,11 +65,63 @@ test('installed: dev, its television and login work, with the dependencies of ru
     expect([path, (await dev.askProvider(path)).status]).toEqual([path, 200]);
   }
   await dev.plan({ scenario: 'deny', auto: true });
-  const login = await runChild([command, 'login', 'dev', '--relay', dev.relayUrl], { cwd, env });
+  const line = [command, 'login', 'dev', '--relay', dev.relayUrl, '--tokens', join(cwd, 'tokens')];
+  const login = await runChild(line, { cwd, env });
   expect(login.exitCode).toBe(3);
   await dev.stop();
   const help = await runChild([command, '--help'], { cwd, env });
   expect(help).toMatchObject({ exitCode: 0 });
+});
+
+describe("installed, beside the client, in an app's project", () => {
+  const modules = () => join(cwd, 'node_modules');
+
+  beforeAll(async () => {
+    const client = join(modules(), 'sign-in-relay-client');
+    mkdirSync(client);
+    const dist = join(client, 'dist');
+    const built = await runChild([process.execPath, `${ROOT}client/build.ts`, dist]);
+    expect(built).toMatchObject({ exitCode: 0 });
+    await runChild(['cp', `${ROOT}client/package.json`, client]);
+    await runChild(['cp', '-rL', `${ROOT}node_modules/@types`, modules()]);
+    await runChild(['cp', '-rL', `${ROOT}node_modules/undici-types`, modules()]);
+  });
+
+  test('the test of an app in the README passes, against a dev relay of its own', async () => {
+    const readme = readFileSync(`${ROOT}client/README.md`, 'utf8');
+    const [, code = ''] = /```ts\n(import assert[\s\S]*?)```/.exec(readme) ?? [];
+    const more = `
+test('what is planned, by how many, for which service', async () => {
+  const relay = await startDevRelay({ services: ['mal', 'anilist'], blind: 'can' });
+  await assert.rejects(relay.next('nonsense'), /deny/);
+  await relay.next('deny');
+  const session = createSession({ relay: relay.url, service: 'anilist' });
+  const failed = assert.rejects(session.signIn(), { code: 'access_denied' });
+  await relay.approve();
+  await failed;
+  const again = session.signIn();
+  await relay.approve();
+  assert.equal(await again, true);
+  assert.match((await session.getTokens()).tokenUrl, /token$/);
+  await relay.stop();
+});`;
+    writeFileSync(join(cwd, 'app.test.mjs'), code + more);
+    const env = { ...ON_NODE, NO_PROXY: '127.0.0.1' };
+    const ran = await runChild(['node', '--test', 'app.test.mjs'], { cwd, env });
+    expect(ran).toMatchObject({ exitCode: 0, output: expect.stringContaining('pass 2') });
+  });
+
+  test('a program that embeds the relay has its types', async () => {
+    const program = `
+import { readSettings, startService, systemClock } from 'sign-in-relay';
+const read = readSettings({}, () => '');
+if (read.ok) console.log(read.settings.maxSessions.toFixed(), startService, systemClock.now());
+`;
+    writeFileSync(join(cwd, 'embed.mts'), program);
+    const strict = ['--strict', '--module', 'node16', '--noEmit', '--skipLibCheck', 'false'];
+    const tsc = [process.execPath, `${ROOT}node_modules/.bin/tsc`, ...strict, '--types', 'node'];
+    expect(await runChild([...tsc, 'embed.mts'], { cwd })).toEqual({ exitCode: 0, output: '' });
+  });
 });
 
 describe.each([

@@ -167,7 +167,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     if (platform === ANDROID_TV) expect(error).toStartWith('not_saved: ');
     // A program that has no code for it ends with an error of its language, perhaps with a stack trace.
     const said = run.output?.() ?? error;
-    expect(said).toMatch(/not_saved|tokens\.json/);
+    expect(said).toMatch(/not_saved|tokens-mal\.json/);
     expect(said).not.toContain('Signed in.');
     const response = await pollOnce(relay, proxy.session());
     expect(await response.json()).toMatchObject(tokens);

@@ -36,7 +36,7 @@ const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   // A device: an app of the client.
   [
     /^cli\/(login\/|terminal)/,
-    /^(cli\/(login\/|terminal)|client\/src\/(index|ask)|pages\/shown-name|node:|lean-qr)/,
+    /^(cli\/(login\/|terminal)|client\/src\/(index|node|ask)|pages\/shown-name|node:|lean-qr)/,
   ],
   // Only main imports the server and the runtimes; nobody imports main.
   [/^cli\/main\.ts/, /^(?!cli\/main)/],
@@ -51,6 +51,7 @@ const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
     /^(cli\/|service|start-service|embed)/,
     /^(?!bun|hono|@redis|cli\/main|server\/(serve|runtime-))/,
   ],
+  [/^client\/src\/(node|testing)\.ts/, /^(client\/src\/|node:)/],
   [/^client\/src\/react\.ts/, /^(client\/src\/|react$)/],
   [/^client\/src\//, /^client\/src\//],
   // Black-box: it imports nothing of the relay.

@@ -1,21 +1,11 @@
 /** `sign-in-relay login` as a user and as a script run it, against a dev relay. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { chooseAtProvider, startDev } from '../kit/dev.ts';
-import { runChild } from '../kit/process.ts';
 import { untilFrozen } from '../kit/redis/server.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
@@ -25,11 +15,16 @@ import { pollUntil } from '../kit/wait.ts';
 setDefaultTimeout(40_000);
 
 const dev = await startDev();
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
-afterAll(() => dev.stop());
+const home = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
+const folder = join(home, 'sign-in-relay');
+afterAll(async () => {
+  await dev.stop();
+  rmSync(home, { recursive: true });
+});
 
 const command = (...args: string[]) => [process.execPath, MAIN, 'login', ...args];
 const atDev = (...args: string[]) => command('dev', '--relay', dev.relayUrl, ...args);
+const atRelay = ['dev', '--relay', dev.relayUrl];
 
 interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -39,7 +34,7 @@ interface RunOptions {
 /** In pipes, as a script runs it. */
 function startLogin(line: readonly string[], { env = {}, cwd }: RunOptions = {}) {
   const child = Bun.spawn([...line], {
-    env: { PATH: process.env.PATH ?? '', NO_PROXY: '127.0.0.1', ...env },
+    env: { PATH: process.env.PATH ?? '', NO_PROXY: '127.0.0.1', XDG_CONFIG_HOME: home, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(cwd !== undefined && { cwd }),
   });
@@ -59,6 +54,12 @@ function startLogin(line: readonly string[], { env = {}, cwd }: RunOptions = {})
       return { exitCode, stdout: await stdout, stderr };
     })(),
   };
+}
+
+/** `sign-in-relay token`, with its exit code and what it has printed. */
+async function runToken(...args: readonly string[]) {
+  const { exitCode, stdout, stderr } = await runLogin([process.execPath, MAIN, 'token', ...args]);
+  return { exitCode, printed: stdout.trim(), stderr };
 }
 
 const runLogin = (line: readonly string[], options?: RunOptions) => startLogin(line, options).ended;
@@ -84,7 +85,7 @@ const TOKENS = {
 };
 
 describe('login in a pipe', () => {
-  test('the user confirms at the short link: stdout holds the tokens as JSON and nothing else, and the result is acknowledged', async () => {
+  test('the user confirms at the short link: the tokens are kept for this user alone, and the result is acknowledged', async () => {
     const login = startLogin(atDev('--device', 'The pipe'));
     await login.untilShown('Waiting');
     const link = /http:\S+\/L\/[A-Z]{4}-[A-Z]{4}\n/.exec(login.stderr())?.[0].trim() ?? '';
@@ -92,11 +93,16 @@ describe('login in a pipe', () => {
     await signInAt(link);
     const { exitCode, stdout, stderr } = await login.ended;
     expect(exitCode).toBe(EXIT_CODES.signedIn);
-    expect(JSON.parse(stdout)).toEqual(TOKENS);
+    const { printed } = await runToken(...atRelay, '--json');
+    expect(JSON.parse(printed)).toEqual(TOKENS);
+    const [file = ''] = readdirSync(folder);
+    expect([readdirSync(folder).length, statSync(join(folder, file)).mode & 0o777]).toEqual([
+      1, 0o600,
+    ]);
     // From the redirect to the provider until the tokens.
     expect(stderr).toContain('The link is open');
-    expect(stderr).not.toContain('\x1b');
-    expect(stderr).not.toContain(JSON.parse(stdout).accessToken);
+    expect(stdout + stderr).not.toContain('\x1b');
+    expect(stdout + stderr).not.toContain(JSON.parse(printed).accessToken);
     await pollUntil('it is acknowledged', () => isAcknowledged('The pipe'));
   });
 
@@ -105,13 +111,19 @@ describe('login in a pipe', () => {
     ['provider-error', EXIT_CODES.failed, 'did not sign the user in'],
     ['no-code', EXIT_CODES.failed, 'without a code'],
     ['exchange-fails', EXIT_CODES.failed, 'no tokens'],
-    ['expires', EXIT_CODES.expired, 'expired'],
   ] as const)('%s → exit code %i, and why on stderr', async (scenario, exitCode, why) => {
-    const isTimed = exitCode === EXIT_CODES.expired;
-    await dev.plan({ scenario, auto: true, ...(isTimed && { seconds: 1 }) });
+    await dev.plan({ scenario, auto: true });
     const ended = await runLogin(atDev());
     expect(ended).toMatchObject({ exitCode, stdout: '' });
     expect(ended.stderr).toContain(why);
+  });
+
+  test('a link that expires is replaced three times, then → 5', async () => {
+    for (let link = 0; link < 4; link += 1) await dev.plan({ scenario: 'expires', seconds: 6 });
+    const ended = await runLogin(atDev());
+    expect(ended).toMatchObject({ exitCode: EXIT_CODES.expired, stdout: '' });
+    expect(ended.stderr.match(/Open this link/g)).toHaveLength(4);
+    expect(ended.stderr).toContain('expired');
   });
 
   test('a relay that is full: it starts again, and signs in', async () => {
@@ -119,7 +131,7 @@ describe('login in a pipe', () => {
     await approve();
     const { exitCode, stderr } = await runLogin(atDev());
     expect(exitCode).toBe(0);
-    expect(stderr).toContain('Trouble: the relay answered');
+    expect(stderr).toContain('Trouble: The relay answered 503');
   });
 
   test.each(['SIGHUP', 'SIGINT'] as const)(
@@ -139,83 +151,55 @@ describe('login in a pipe', () => {
     },
   );
 
-  const inShell = (line: readonly string[]) => line.map((part) => `'${part}'`).join(' ');
-
-  test('a reader of stdout that has left → 7', async () => {
-    await approve();
-    const script = `(${inShell(atDev())}; echo "code $?" >&2) | true`;
-    const { stderr } = await runLogin(['/bin/bash', '-c', script]);
-    expect(stderr).toContain(`code ${EXIT_CODES.output}`);
-  });
-
-  test('what cannot be written is not acknowledged → 7', async () => {
-    await approve();
-    const script = `${inShell(atDev('--device', 'A full disk'))} > /dev/full`;
-    const ended = await runLogin(['/bin/bash', '-c', script]);
-    expect(ended).toMatchObject({ exitCode: EXIT_CODES.output, stdout: '' });
-    expect(ended.stderr).toEndWith('stdout: ENOSPC\n');
-    // The next one is, and by then this one would have been.
-    await approve();
-    await runLogin(atDev('--device', 'Another disk'));
-    await pollUntil('the next one is acknowledged', () => isAcknowledged('Another disk'));
-    expect(isAcknowledged('A full disk')).toBe(false);
+  test('a folder that cannot be written is named, before a link is shown → 7', async () => {
+    const file = join(home, 'a-file');
+    writeFileSync(file, '');
+    const ended = await runLogin(atDev('--tokens', join(file, 'in-it')));
+    expect(ended).toMatchObject({ exitCode: EXIT_CODES.storage, stdout: '' });
+    expect(ended.stderr).toContain('a-file');
+    expect(ended.stderr).not.toContain('/L/');
   });
 });
 
-describe('login --output', () => {
-  test('writes a file that only its owner can read, and nothing to stdout', async () => {
-    await approve();
-    const file = join(folder, 'tokens.json');
-    // Others could read what was there.
-    writeFileSync(file, 'old', { mode: 0o644 });
-    const { exitCode, stdout } = await runLogin(atDev('--output', file));
-    expect([exitCode, stdout]).toEqual([0, '']);
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(TOKENS);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readdirSync(folder)).toEqual(['tokens.json']);
-  });
-
-  test.each([
-    ['a folder that does not exist', 'missing/tokens.json', 'cannot be written: ENOENT'],
-    ['a folder', '.', 'is a directory'],
-    ['a pipe, which somebody else may read', 'pipe', 'is no regular file'],
-    ['a link to a pipe', 'link', 'is no regular file'],
-    ['a device', '/dev/null', 'is no regular file'],
-  ])('%s → 7, before a link is shown', async (_, path, why) => {
-    const own = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
-    expect((await runChild(['mkfifo', join(own, 'pipe')])).exitCode).toBe(0);
-    symlinkSync('pipe', join(own, 'link'));
-    const ended = await runLogin(atDev('--output', resolve(own, path)));
-    expect(ended).toMatchObject({ exitCode: EXIT_CODES.output, stdout: '' });
-    expect(ended.stderr).toContain(why);
-    expect(ended.stderr).not.toContain('/L/');
-  });
-
-  test('--output names a symbolic link: what it leads to is replaced, and the link stays', async () => {
-    const own = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
-    mkdirSync(join(own, 'disk'));
-    writeFileSync(join(own, 'disk', 'there.json'), '{"old":1}', { mode: 0o644 });
-    // The second leads to a file that is not there yet.
-    for (const name of ['there.json', 'new.json']) {
-      symlinkSync(join('disk', name), join(own, name));
+describe('token', () => {
+  test('prints one line; each service and account has its own', async () => {
+    const accounts = ['A', 'B'];
+    for (const account of accounts) {
       await approve();
-      const { exitCode } = await runLogin(atDev('--output', join(own, name)));
-      expect(exitCode).toBe(EXIT_CODES.signedIn);
-      expect(readlinkSync(join(own, name))).toBe(join('disk', name));
-      const target = join(own, 'disk', name);
-      expect(JSON.parse(readFileSync(target, 'utf8'))).toEqual(TOKENS);
-      expect(statSync(target).mode & 0o777).toBe(0o600);
+      expect((await runLogin(atDev('--account', account))).exitCode).toBe(0);
     }
-    expect(readdirSync(join(own, 'disk')).toSorted()).toEqual(['new.json', 'there.json']);
+    const [one, other] = await Promise.all(
+      accounts.map((account) => runToken(...atRelay, '--account', account)),
+    );
+    expect(one).toMatchObject({
+      exitCode: 0,
+      printed: expect.stringMatching(/^dev\.access\.\S+$/),
+    });
+    expect(other?.printed).not.toBe(one?.printed);
+    expect(await runToken(...atRelay, '--account', 'C')).toMatchObject({
+      exitCode: EXIT_CODES.failed,
+      printed: '',
+      stderr: expect.stringContaining('Run sign-in-relay login dev'),
+    });
   });
 
-  test('a sign-in that fails leaves an older file, and no other', async () => {
-    const own = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
-    writeFileSync(join(own, 'tokens.json'), 'old');
-    await dev.plan({ scenario: 'deny', auto: true });
-    await runLogin(atDev('-o', join(own, 'tokens.json')));
-    expect(readdirSync(own)).toEqual(['tokens.json']);
-    expect(readFileSync(join(own, 'tokens.json'), 'utf8')).toBe('old');
+  test('one that has expired is refreshed; without the relay it says so → 6', async () => {
+    await approve();
+    await runLogin(atDev('--account', 'old'));
+    const path = () =>
+      join(folder, readdirSync(folder).find((name) => name.includes('__old')) ?? '');
+    const before = JSON.parse(await Bun.file(path()).text());
+    writeFileSync(path(), JSON.stringify({ ...before, expiresAt: 1 }));
+    const { printed } = await runToken(...atRelay, '--account', 'old');
+    expect(printed).not.toBe(before.accessToken);
+    expect(JSON.parse(await Bun.file(path()).text()).accessToken).toBe(printed);
+    const away = ['dev', '--relay', 'http://127.0.0.1:1', '--account', 'old'];
+    const named = join(folder, 'sign-in-relay__http_3A_2F_2F127.0.0.1_3A1__dev__old.json');
+    writeFileSync(
+      named,
+      JSON.stringify({ ...before, refreshToken: ' ', tokenUrl: 'x:', expiresAt: 1 }),
+    );
+    expect(await runToken(...away)).toMatchObject({ exitCode: EXIT_CODES.relay, printed: '' });
   });
 });
 
@@ -243,7 +227,7 @@ describe('login: which relay', () => {
       fetch: () => new Response('{}'),
     });
     for (const [relay, why] of [
-      ['http://127.0.0.1:1', 'the relay does not answer'],
+      ['http://127.0.0.1:1', 'The relay did not answer'],
       [other.url.origin, 'The relay answered 200: not what was expected'],
     ] as const) {
       const ended = await runLogin(command('dev', '--relay', relay));
@@ -284,8 +268,8 @@ describe('login in a terminal', () => {
   const ENTER = '\x1b[?1049h';
   const LEAVE = '\x1b[?25h\x1b[?1049l';
 
-  test('shows link, code, QR code and countdown, then leaves the screen and prints the tokens', async () => {
-    const login = startInTerminal(atDev());
+  test('shows link, code, QR code and countdown, then leaves the screen and says what to do next', async () => {
+    const login = startInTerminal(atDev('--tokens', folder));
     const shown = await login.untilShown(/Waiting for you {2}9:5\d/);
     const text = stripVTControlCharacters(shown);
     expect(text).toMatch(/http:\S+\/L\/[A-Z]{4}-[A-Z]{4}/);
@@ -296,11 +280,11 @@ describe('login in a terminal', () => {
     await signInAt(link);
     expect(await login.exited).toBe(0);
     const after = login.output().split(LEAVE).at(-1) ?? '';
-    expect(JSON.parse(/\{.*\}/s.exec(after)?.[0] ?? '')).toEqual(TOKENS);
+    expect(after).toStartWith('Signed in to dev. sign-in-relay token dev prints');
   });
 
   test('Ctrl-C: the screen is left, the cursor is back, nothing else is written, 130', async () => {
-    const login = startInTerminal(atDev());
+    const login = startInTerminal(atDev('--tokens', folder));
     await login.untilShown('Waiting for you');
     login.type(CTRL_C);
     expect(await login.exited).toBe(EXIT_CODES.interrupted);
@@ -309,7 +293,7 @@ describe('login in a terminal', () => {
   });
 
   test('a terminal that changes its size is drawn anew, with the code where it fits', async () => {
-    const login = startInTerminal(atDev(), { columns: 30, rows: 12 });
+    const login = startInTerminal(atDev('--tokens', folder), { columns: 30, rows: 12 });
     const small = await login.untilShown('Waiting for you');
     expect(small).not.toMatch(/[▀█]/);
     login.resize(100, 40);
@@ -319,14 +303,14 @@ describe('login in a terminal', () => {
   });
 
   test.each([20, 23])('the time is never cut off, also at %d columns', async (columns) => {
-    const login = startInTerminal(atDev(), { columns, rows: 12 });
+    const login = startInTerminal(atDev('--tokens', folder), { columns, rows: 12 });
     await login.untilShown(/9:5\d(?!\d)/);
     login.type(CTRL_C);
     await login.exited;
   });
 
   test('Ctrl-Z leaves the screen, and what goes on after it is drawn anew', async () => {
-    const login = startInTerminal(atDev());
+    const login = startInTerminal(atDev('--tokens', folder));
     const shown = await login.untilShown('Waiting for you');
     login.type('\x1a');
     await untilFrozen(login.pid);
@@ -341,7 +325,7 @@ describe('login in a terminal', () => {
 
   test('a terminal whose size nobody has set gets plain lines', async () => {
     await approve();
-    const line = ['sh', '-c', 'stty cols 0 rows 0; exec "$@"', 'sh', ...atDev()];
+    const line = ['sh', '-c', 'stty cols 0 rows 0; exec "$@"', 'sh', ...atDev('--tokens', folder)];
     const login = startInTerminal(line);
     expect(await login.exited).toBe(0);
     expect(login.output()).not.toContain('\x1b');
@@ -350,7 +334,7 @@ describe('login in a terminal', () => {
 
   test('TERM=dumb gets plain lines', async () => {
     await approve();
-    const login = startInTerminal(atDev(), { env: { TERM: 'dumb' } });
+    const login = startInTerminal(atDev('--tokens', folder), { env: { TERM: 'dumb' } });
     expect(await login.exited).toBe(0);
     expect(login.output()).not.toContain('\x1b');
     expect(login.output()).toContain('Open this link in any browser');

@@ -49,7 +49,7 @@ describe('in a folder of a stranger, a checkout', () => {
   test('as login asks the relay that its user named, or the one on this machine', async () => {
     const firstLine = Promise.withResolvers<string>();
     const options = { cwd: strange, onLine: firstLine.resolve };
-    const login = startChild([COMMAND, 'login', 'mal'], options);
+    const login = startChild([COMMAND, 'login', 'mal', '--tokens', `${strange}/tokens`], options);
     // SIGN_IN_RELAY_URL of the folder is no address.
     expect(await firstLine.promise).not.toMatch(/--relay is the base URL of a relay|stranger/);
     login.kill('SIGKILL');

@@ -1,7 +1,7 @@
 // What a finished app adds to RelaySignIn.kt: tokens that are kept and refreshed when that is due, another link for
 // one that has expired, a countdown, and cancelling. RelayAuthenticator.kt puts them into the requests of the app.
 //
-//     val relay = RelayTokens(RelaySignIn("https://relay.example", "mal"), File(context.noBackupFilesDir, "tokens.json"))
+//     val relay = RelayTokens(RelaySignIn("https://relay.example", "mal"), File(context.noBackupFilesDir, "tokens-mal.json"))
 //     job = viewModelScope.launch {
 //         try {
 //             relay.tokens(Build.MODEL, onStarted = ::showLink, onCountdown = ::showSeconds)

@@ -176,13 +176,17 @@ func codeOf(err error) string {
 }
 
 func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "Usage: signin RELAY SERVICE, such as https://relay.example mal")
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()
 		stop() // A second Ctrl-C does not wait for the relay.
 	}()
 	rand.Seed(time.Now().UnixNano())
-	keeper := &Keeper{Relay: strings.TrimSuffix(os.Args[1], "/"), Service: os.Args[2], File: "tokens.json"}
+	keeper := &Keeper{Relay: strings.TrimSuffix(os.Args[1], "/"), Service: os.Args[2], File: "tokens-" + os.Args[2] + ".json"}
 	_, err := keeper.Tokens(ctx, "")
 	if err == nil {
 		fmt.Println("Signed in.")

@@ -186,8 +186,10 @@ def draw_qr(text):
 
 
 if __name__ == '__main__':
+    if len(sys.argv) != 3:
+        sys.exit('Usage: python3 app.py RELAY SERVICE, such as https://relay.example mal')
     try:
-        tokens_for(sys.argv[1].rstrip('/'), sys.argv[2], 'tokens.json', Terminal())
+        tokens_for(sys.argv[1].rstrip('/'), sys.argv[2], f'tokens-{sys.argv[2]}.json', Terminal())
         print('Signed in.')
     except SignInError as error:
         print(f'\n{error}', file=sys.stderr)

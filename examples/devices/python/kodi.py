@@ -17,7 +17,7 @@ def tokens_in_kodi(relay, service, rejected=None):
     xbmcvfs.mkdirs(folder)
     window = Window(folder)
     try:
-        return tokens_for(relay, service, os.path.join(folder, 'tokens.json'), window, rejected)
+        return tokens_for(relay, service, os.path.join(folder, f'tokens-{service}.json'), window, rejected)
     except SignInError as error:
         if error.code != 'cancelled':
             raise

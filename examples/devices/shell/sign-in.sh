@@ -4,11 +4,13 @@
 #   sh sign-in.sh https://relay.example mal [refresh]
 #
 # `refresh`: the provider's API answered 401 to the saved access token.
-# Exit codes: 0 tokens.json is valid, 1 failed (the last line of stderr says why), 130 cancelled with Ctrl-C.
+# Exit codes: 0 tokens-SERVICE.json is valid, 1 failed (the last line of stderr says why), 130 cancelled with Ctrl-C.
 # First the sign-in itself; below it, what a finished program adds.
 set -u
 umask 077
+[ $# -ge 2 ] || { echo 'Usage: sh sign-in.sh RELAY SERVICE [refresh]' >&2; exit 2; }
 relay=${1%/} service=$2 demand=${3-}
+tokens=tokens-$service.json
 wait_seconds=25 # The relay holds a poll this long. Some proxies cut a request after 30 s.
 patience=$((wait_seconds + 15)) # A request that takes longer is lost.
 tries=6         # For all but a poll, which is repeated until the link expires.
@@ -166,7 +168,7 @@ save() {
   lifetime=$(field expiresIn)
   [ -z "$lifetime" ] || answer="{\"expiresAt\":$(($(date +%s) + lifetime)),${answer#?}"
   # Another program may be saving too. Into a folder of that name `mv` would move the file.
-  [ ! -d tokens.json ] && printf '%s\n' "$answer" >"tokens.json.$$" && mv "tokens.json.$$" tokens.json
+  [ ! -d "$tokens" ] && printf '%s\n' "$answer" >"$tokens.$$" && mv "$tokens.$$" "$tokens"
 }
 
 # Where the provider names no expiry, only its API says it, with a 401.
@@ -180,7 +182,7 @@ is_due() {
 
 # 0: the saved tokens are valid, or were refreshed. 1: sign in.
 use_saved() {
-  answer=$(cat tokens.json 2>/dev/null)
+  answer=$(cat "$tokens" 2>/dev/null)
   [ -z "$(field accessToken)" ] || is_due || return 0
   refresh_token=$(field refreshToken)
   [ -n "$refresh_token" ] || return 1

@@ -14,7 +14,7 @@ import okhttp3.OkHttpClient
 import okhttp3.Request
 
 fun main(args: Array<String>) {
-    val relay = RelayTokens(RelaySignIn(args[0].trimEnd('/'), args[1]), File("tokens.json"))
+    val relay = RelayTokens(RelaySignIn(args[0].trimEnd('/'), args[1]), File("tokens-${args[1]}.json"))
     try {
         val tokens = runBlocking(Dispatchers.Default) {
             val signingIn = async { relay.tokens("Living room", onStarted = { println("Open ${it.link}") }, onCountdown = {}) }

@@ -88,7 +88,7 @@ export function installProgram(
   cancelsBy: 'SIGINT' | 'Enter' = 'SIGINT',
 ): App {
   const folder = mkdtempSync(join(tmpdir(), 'relay-device-'));
-  const file = join(folder, 'tokens.json');
+  const file = join(folder, 'tokens-mal.json');
   /** Where some programs write the file that they rename. */
   const written = `${file}.new`;
   mkdirSync(join(folder, 'bin'));

@@ -18,7 +18,7 @@ const {
   ValueKind,
 } = types;
 
-const REGISTRY = 'tokens.json';
+const REGISTRY = 'tokens-mal.json';
 
 export interface Transfer {
   readonly id: number;
