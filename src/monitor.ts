@@ -9,7 +9,15 @@
  */
 export const GRANTS = ['exchange', 'refresh', 'revoke'] as const;
 export const STAGES = ['started', 'opened', 'called_back'] as const;
-export const RATE_LIMIT_KINDS = ['start', 'refresh', 'revoke', 'code', 'qr', 'poll'] as const;
+export const RATE_LIMIT_KINDS = [
+  'start',
+  'open',
+  'refresh',
+  'revoke',
+  'code',
+  'qr',
+  'poll',
+] as const;
 export const STORE_FAILURES = ['refused', 'unreachable'] as const;
 
 /** The outcomes of the log's `sign_in_finished`, and `cancelled` by the device, and `expired`. */

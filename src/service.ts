@@ -269,6 +269,7 @@ function createRateLimits(
     burst: startBurst,
     ratePerSecond: startRatePerSecond,
   });
+  const openLimiter = createRateLimiter('open', startLimiter.policy);
   const refreshLimiter = createRateLimiter('refresh', REFRESH_LIMIT);
   const revokeLimiter = createRateLimiter('revoke', REVOKE_LIMIT);
   const codeLimits = {
@@ -281,9 +282,18 @@ function createRateLimits(
     overall: createMemoryRateLimiter(clock, QR_LIMIT_OVERALL),
   };
   return {
-    rateLimits: { startLimiter, refreshLimiter, revokeLimiter, codeLimits, pollLimiter, qrLimits },
+    rateLimits: {
+      startLimiter,
+      openLimiter,
+      refreshLimiter,
+      revokeLimiter,
+      codeLimits,
+      pollLimiter,
+      qrLimits,
+    },
     limiters: [
       startLimiter,
+      openLimiter,
       refreshLimiter,
       revokeLimiter,
       pollLimiter,

@@ -32,6 +32,13 @@ const STARTED_WITHIN_MS = 20_000;
 const LINK_WITHIN_MS = 5_000;
 const RETRY_MS = 50;
 
+/** The address on the line that begins so. */
+function after(label: string, output: string): string {
+  const lines = output.split('\n').map((line) => line.trim());
+  const line = lines.find((each) => each.startsWith(label)) ?? '';
+  return line.slice(label.length).trim().split(' ')[0] ?? '';
+}
+
 /** Rejects if the package sign-in-relay is not installed, or if the relay does not start. */
 export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevRelay> {
   const { port = 0, services = ['dev'], blind = 'no' } = options;
@@ -45,7 +52,7 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   // An app's tests end also if they do not stop it.
   process.once('exit', () => child.kill());
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const [url, providerUrl] = await new Promise<readonly string[]>((resolve, reject) => {
+  const [url, providerUrl] = await new Promise<[string, string]>((resolve, reject) => {
     let output = '';
     const timer = setTimeout(
       () => reject(new Error('The dev relay did not start')),
@@ -55,19 +62,16 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
     child.once('exit', (code) => reject(new Error(`The dev relay ended with exit code ${code}`)));
     child.stdout.on('data', (part) => {
       output += part;
-      const found = /The relay\s+(\S+)[\s\S]*How sign-ins end\s+(\S+)\/\s[\s\S]*Ctrl-C/.exec(
-        output,
-      );
-      if (!found) return;
+      if (!output.includes('Ctrl-C')) return;
       clearTimeout(timer);
       // Read on, so that it can write.
       child.stdout.removeAllListeners('data').resume();
-      resolve(found.slice(1));
+      resolve([after('The relay', output), after('How sign-ins end', output)]);
     });
   });
 
   async function ask(path: string, body: object): Promise<Response> {
-    return fetch(`${providerUrl}${path}`, {
+    return fetch(new URL(path, providerUrl), {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
@@ -80,8 +84,8 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   }
 
   return {
-    url: url as string,
-    providerUrl: providerUrl as string,
+    url,
+    providerUrl: providerUrl.slice(0, -1),
     async next(ending, { seconds } = {}) {
       const response = await ask('/next', { scenario: ending, seconds });
       if (!response.ok) throw new Error(await response.text());

@@ -12,8 +12,12 @@ interface Admitted {
 }
 
 export interface Admission {
-  /** Takes a token for a start, unless a page of another site sends it. */
-  admitStart(request: RelayRequest): Promise<Admitted | Refused>;
+  /** Takes a token for a start, unless a page of another site sends it. An open sign-in has a limit of its own. */
+  admitStart(
+    request: RelayRequest,
+    limiter?: RateLimiter,
+    kind?: RateLimitKind,
+  ): Promise<Admitted | Refused>;
   /** Takes a token of the client address's bucket. */
   admit(
     request: RelayRequest,
@@ -67,9 +71,9 @@ export function createAdmission(
   }
 
   return {
-    async admitStart(request) {
+    async admitStart(request, limiter = startLimiter, kind = 'start') {
       if (isFromForeignPage(request, origins)) return FOREIGN_PAGE;
-      return admit(request, startLimiter, 'start');
+      return admit(request, limiter, kind);
     },
 
     admit,

@@ -2,6 +2,7 @@
 import type { Monitor } from '../monitor.ts';
 import { type Branding, createPages } from '../pages/pages.ts';
 import type { BlindPolicy } from '../providers/config.ts';
+import type { OpenEndpoints } from '../providers/open.ts';
 import type { Providers } from '../providers/provider.ts';
 import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
 import type { Refreshes } from '../relay/refresh.ts';
@@ -28,12 +29,16 @@ export interface HttpSettings {
   readonly pollSeconds: number;
   /** When users must confirm before the provider: docs/person.md "Whom the confirmation page protects". */
   readonly confirm: 'always' | 'code';
+  /** Undefined: no open sign-ins. docs/open.md. */
+  readonly openEndpoints?: OpenEndpoints | undefined;
+  readonly maxSessions: number;
   /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
   readonly blind: BlindPolicy;
 }
 
 export interface RateLimits {
   readonly startLimiter: RateLimiter;
+  readonly openLimiter: RateLimiter;
   readonly refreshLimiter: RateLimiter;
   readonly revokeLimiter: RateLimiter;
   /** Limits polls of the device grant, by device code. It is local, because they load only this instance. */
@@ -64,6 +69,8 @@ export interface Parts extends HttpSettings, RelayParts {
   readonly admission: Admission;
   readonly bodies: BodyReader;
   readonly cookies: ContinueCookies;
+  /** Of open sign-ins: as with CONFIRM=always, whatever the setting says. */
+  readonly openCookies: ContinueCookies;
 }
 
 export function createParts(settings: HttpSettings, relayParts: RelayParts): Parts {
@@ -83,5 +90,6 @@ export function createParts(settings: HttpSettings, relayParts: RelayParts): Par
     ),
     bodies: createBodyReader(relayParts.clock),
     cookies: createContinueCookies(baseUrl, settings.sessionSeconds, confirm === 'always'),
+    openCookies: createContinueCookies(baseUrl, settings.sessionSeconds, true),
   };
 }

@@ -7,6 +7,13 @@ import {
   createToken,
   refuseBlind,
 } from './endpoints/device-grant.ts';
+import {
+  createClientDocument,
+  createOpenCallback,
+  createOpenLink,
+  createOpenStart,
+  isOpenLink,
+} from './endpoints/open.ts';
 import { createOpenApi } from './endpoints/openapi.ts';
 import { createQr } from './endpoints/qr.ts';
 import { createRefresh } from './endpoints/refresh.ts';
@@ -31,13 +38,21 @@ import { createHealthRoutes } from './health.ts';
 import { refuseInOAuth, refuseOAuth } from './oauth-responses.ts';
 import type { Parts } from './parts.ts';
 import type { RelayRequest } from './request.ts';
-import { createPictureResponse, type Refused, refused, refuseInText } from './responses.ts';
+import {
+  createPictureResponse,
+  type PageResponses,
+  type Refused,
+  refuse,
+  refused,
+  refuseInText,
+} from './responses.ts';
 
 /** The first route that matches responds. */
 export function createRoutes(parts: Parts): Route[] {
   return [
     ...createDeviceRoutes(parts),
     ...createPageRoutes(parts),
+    ...createOpenRoutes(parts),
     ...createOAuthRoutes(parts),
     ...createPictureRoutes(parts),
     ...createHealthRoutes(parts.health),
@@ -78,14 +93,17 @@ function createDeviceRoutes(parts: Parts): Route[] {
   ];
 }
 
+/** What a user sees of a refusal and of a fault. */
+const createPageAnswers = (pages: PageResponses) => ({
+  refuse: pages.refuse,
+  onFault: (request: RelayRequest) =>
+    pages.respondWithPage('fault', request, { names: { reference: request.id } }),
+});
+
 /** What users' browsers open. docs/protocol.md §5, docs/person.md. */
 function createPageRoutes(parts: Parts): Route[] {
   const { pages } = parts;
-  const page = {
-    refuse: pages.refuse,
-    onFault: (request: RelayRequest) =>
-      pages.respondWithPage('fault', request, { names: { reference: request.id } }),
-  };
+  const page = createPageAnswers(pages);
   const done = (request: RelayRequest) => pages.respondWithPage('signed_in', request);
   const confirmLink = createConfirmLink(parts);
   const link =
@@ -106,6 +124,30 @@ function createPageRoutes(parts: Parts): Route[] {
     { path: '/L/:code', methods: code, ...page },
     // For users who type the whole URL in lower case.
     { path: '/l/:code', methods: code, ...page },
+  ];
+}
+
+/** Open sign-ins, if they are enabled. docs/open.md. */
+function createOpenRoutes(parts: Parts): Route[] {
+  const { openEndpoints, pages } = parts;
+  if (openEndpoints === undefined) return [];
+  const page = createPageAnswers(pages);
+  const link = createOpenLink(parts);
+  const start = createOpenStart(parts, openEndpoints);
+  return [
+    {
+      path: '/open',
+      methods: {
+        GET: link,
+        POST: (request) => (isOpenLink(request) ? link(request) : start(request)),
+      },
+      refuse: (reason, request) =>
+        isOpenLink(request) ? page.refuse(reason, request) : refuseInText(reason),
+      onFault: (request) => (isOpenLink(request) ? page.onFault(request) : refuse('busy')),
+      ...forDevices,
+    },
+    { path: '/open/callback', methods: { GET: createOpenCallback(parts) }, ...page },
+    { path: '/open/client.json', methods: { GET: createClientDocument(parts) }, ...forDevices },
   ];
 }
 

@@ -6,7 +6,7 @@ import {
   type RandomBytes,
   type SessionSecrets,
 } from './secrets.ts';
-import type { CodeResult, ErrorResult, TokenResult } from './session.ts';
+import type { CallbackResult, CodeResult, ErrorResult, TokenResult } from './session.ts';
 import type { ExchangeParameters, SessionStore } from './store.ts';
 import { type Clock, pause } from './time.ts';
 
@@ -27,6 +27,8 @@ export interface NewSignIn {
   readonly withVerifier: boolean;
   /** The device's own, in place of a verifier. */
   readonly challenge: string | undefined;
+  /** Of an open sign-in. */
+  readonly authorizationUrl?: string;
   readonly details: boolean;
   readonly withUserCode: boolean;
   readonly deviceName: string | undefined;
@@ -51,7 +53,7 @@ export interface CodeExchanger<Failure> {
   reserve(): boolean;
   release(): void;
   /** For a device that exchanges the code itself. */
-  codeForDevice(code: string): CodeResult;
+  codeForDevice(code: string, leased: ExchangeParameters): CodeResult | CallbackResult;
   exchange(code: string, verifier: string | undefined): Promise<ExchangeOutcome<Failure>>;
 }
 
@@ -194,7 +196,11 @@ async function endWithCode<Failure>(
   const { deviceName } = leased;
   if (leased.challenge !== undefined) {
     // Only the device has the verifier, so only it can exchange the code.
-    const isStored = await store.complete(name, browserState, exchanger.codeForDevice(code));
+    const isStored = await store.complete(
+      name,
+      browserState,
+      exchanger.codeForDevice(code, leased),
+    );
     return { outcome: isStored ? 'signed_in' : 'link_invalid', deviceName };
   }
   const exchanged = await exchanger.exchange(code, leased.verifier);

@@ -44,12 +44,18 @@ export interface CodeResult {
   readonly revocationUrl?: string;
 }
 
+/** What the client of an open sign-in receives: the query of the callback, and where that was. docs/open.md. */
+export interface CallbackResult {
+  readonly callback: Readonly<Record<string, string>>;
+  readonly redirectUri: string;
+}
+
 /** What a device receives in place of tokens. */
 export interface ErrorResult {
   readonly error: 'access_denied' | 'authorization_failed' | 'missing_code' | 'exchange_failed';
 }
 
-export type SessionResult = TokenResult | CodeResult | ErrorResult;
+export type SessionResult = TokenResult | CodeResult | CallbackResult | ErrorResult;
 
 /** What a page says about a sign-in that cannot be continued. 'in_progress': the provider's code is being exchanged. */
 export type SessionOutcome = 'in_progress' | 'signed_in' | 'access_denied' | 'failed' | 'cancelled';
@@ -78,6 +84,7 @@ export interface Pending extends Common {
   readonly verifier: string | undefined;
   /* As in NewSession. */
   readonly challenge?: string | undefined;
+  readonly authorizationUrl?: string | undefined;
   readonly details?: boolean;
   readonly deviceName: string | undefined;
 }

@@ -19,6 +19,8 @@ export interface NewSession {
   readonly verifier: string | undefined;
   /** In place of a verifier, which only the device has. RFC 7636 §4.2. */
   readonly challenge?: string | undefined;
+  /** Of an open sign-in: the client's, which may have a state of its own. docs/open.md. */
+  readonly authorizationUrl?: string | undefined;
   /** The device asked for every field that the provider returns. Absent: no. */
   readonly details?: boolean;
   /** Finds the session like the browser state, and is short enough to type. */
@@ -34,6 +36,7 @@ export interface NewSession {
 export interface ExchangeParameters {
   readonly verifier: string | undefined;
   readonly challenge?: string | undefined;
+  readonly authorizationUrl?: string | undefined;
   readonly details?: boolean;
 }
 

@@ -10,6 +10,7 @@ import {
   parseColour,
 } from '../pages/accent.ts';
 import { cleanName, hasUnseen } from '../pages/shown-name.ts';
+import { findEndpointProblem, type OpenEndpoints } from '../providers/open.ts';
 import {
   findAuthorizeParameter,
   findAuthorizeUrlProblem,
@@ -75,6 +76,7 @@ export const RELAY_CHECKS = {
   PRIVACY_URL: textUnless(findLinkProblem),
   TERMS_URL: textUnless(findLinkProblem),
   SUPPORT_URL: textUnless(findSupportProblem),
+  OPEN_ENDPOINTS: checkOpenEndpoints,
   CORS_ORIGINS: checkOrigins,
   LOG_LEVEL: checkLogLevel,
   LOG_FORMAT: oneOf('json', 'text'),
@@ -222,11 +224,21 @@ function isCidrOrAddress(item: string): boolean {
   return isAddress && /^(0|[1-9]\d{0,2})$/.test(bits) && ipaddr.isValidCIDR(item);
 }
 
+function checkOpenEndpoints(text: string): Checked<OpenEndpoints> {
+  if (text.trim() === '*') return { value: '*' };
+  const endpoints = splitList(text);
+  const problems = endpoints.flatMap((each) => {
+    const problem = findEndpointProblem(each);
+    return problem === undefined ? [] : [`${hideCredentials(each)} ${problem}`];
+  });
+  return problems.length > 0 ? { problems } : { value: endpoints };
+}
+
 /** A name is used as a path segment and as the prefix of settings. */
 const PROVIDER_NAME = /^[a-z0-9][a-z0-9-]*$/;
 
 /** Paths of the relay: `/auth/start` and so on. */
-const RESERVED_NAMES = ['start', 'result', 'done'];
+const RESERVED_NAMES = ['start', 'result', 'done', 'open'];
 
 function checkProviderNames(text: string): Checked<readonly string[]> {
   const names = new Set<string>();

@@ -48,7 +48,10 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
   const logo = relay.LOGO === undefined ? undefined : readLogo(reading, relay.LOGO);
   const enabled = relay.PROVIDERS.flatMap((name) => readProvider(reading, name) ?? []);
   warnings.push(...findMisspeltNames(env, relay.PROVIDERS));
-  if (relay.OAUTH_BASE_URL && enabled.length === 0) rejectMissingClientId(reading, relay.PROVIDERS);
+  // A relay may have open sign-ins alone.
+  if (relay.OAUTH_BASE_URL && enabled.length === 0 && relay.OPEN_ENDPOINTS === undefined) {
+    rejectMissingClientId(reading, relay.PROVIDERS);
+  }
   if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, enabled);
   rejectSentinelCredentials(reading, relay);
   if (relay.SESSIONS_FILE !== undefined && relay.REDIS_URL !== undefined) {
@@ -100,6 +103,7 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
         support: relay.SUPPORT_URL,
       }),
     }),
+    openEndpoints: relay.OPEN_ENDPOINTS,
     corsOrigins: relay.CORS_ORIGINS ?? [],
     logLevel: relay.LOG_LEVEL,
     logFormat: relay.LOG_FORMAT,

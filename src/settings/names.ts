@@ -183,6 +183,12 @@ export const RELAY_SETTINGS = {
     example: 'mailto:help@acme.example',
     shown: 'all',
   },
+  OPEN_ENDPOINTS: {
+    meaning:
+      'Authorization endpoints for clients with a client id of their own; * is any https one.',
+    example: 'https://accounts.spotify.com/authorize',
+    shown: 'all',
+  },
   CORS_ORIGINS: {
     meaning: 'Origins whose pages may call the relay, as browsers send them; only * for all.',
     example: 'https://tv.example,file://',

@@ -2,6 +2,7 @@
 import type { Branding } from '../pages/pages.ts';
 import type { BlindPolicy, ProviderConfig } from '../providers/config.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
+import type { OpenEndpoints } from '../providers/open.ts';
 import type { RedisTarget } from '../stores/redis/url.ts';
 
 /** All settings, checked and frozen. */
@@ -45,6 +46,8 @@ export interface Settings {
   /** What the operator puts on the pages: the app's name, its logo and colour, and links. */
   readonly branding: Branding;
   /** Origins as browsers send them, or only `*`. Empty: no page of another origin may call the relay. */
+  /** Undefined: no open sign-ins. docs/open.md. */
+  readonly openEndpoints?: OpenEndpoints;
   readonly corsOrigins: readonly string[];
   readonly logLevel: 'debug' | 'info' | 'warning' | 'error';
   /** Absent: text on a terminal, JSON elsewhere. */

@@ -81,9 +81,10 @@ export function exchangeParametersOf(
 }
 
 /** The verifier or nothing; JSON if there is more, which is never taken for a verifier. RFC 7636 §4.1. */
-function writeExchangeParameters({ verifier = '', challenge, details }: NewSession): string {
+function writeExchangeParameters(newSession: NewSession): string {
+  const { verifier = '', challenge, authorizationUrl, details } = newSession;
   if (challenge === undefined && !details) return verifier;
-  return JSON.stringify({ verifier: verifier || undefined, challenge, details });
+  return JSON.stringify({ verifier: verifier || undefined, challenge, authorizationUrl, details });
 }
 
 function readExchangeParameters(text: string): ExchangeParameters {

@@ -60,7 +60,8 @@ function findSecret({ method, url, contentType, body }: RoutedRequest): string |
   const { pathname, searchParams } = new URL(url);
   if (pathname.endsWith('/auth/start')) return undefined;
   if (pathname.endsWith('/auth/result')) return capability(searchParams.get('session'));
-  if (/\/auth\/[^/]+(\/callback)?$/.test(pathname)) return capability(searchParams.get('state'));
+  if (/\/(auth\/[^/]+|open)(\/callback)?$/.test(pathname))
+    return capability(searchParams.get('state'));
   const [, typed] = /\/L\/([^/]+)$/i.exec(pathname) ?? [];
   if (typed !== undefined) return parseUserCode(typed);
   const [, picture] = /\/qr\/([^/]+)\.[a-z]+$/.exec(pathname) ?? [];

@@ -3,6 +3,7 @@
  * CONFIRM=always a link, and the provider. It names the app and the device. A GET changes
  * nothing, so link previews do no harm. docs/person.md.
  */
+import { isOpenService, type OpenDestination, openDestinationOf } from '../../providers/open.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { formatUserCode } from '../../relay/secrets.ts';
 import type { SessionOutcome } from '../../relay/session.ts';
@@ -10,6 +11,9 @@ import type { SessionInfo } from '../../relay/store.ts';
 import type { Parts } from '../parts.ts';
 import { MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
 import { redirectResponse } from '../responses.ts';
+
+/** Where Continue leads: a provider of the relay, or the endpoint that the client of an open sign-in names. */
+type Destination = Provider | OpenDestination;
 
 /** What the user chose. Undefined for a GET, another site's form, or an unknown choice. */
 export async function readChoice(
@@ -36,6 +40,14 @@ export async function carryOut(
   const { providers, pages } = parts;
   if (typeof found === 'string') return pages.respondWithPage(pageOf(found), request);
   const { service, browserState } = found;
+  if (isOpenService(service)) {
+    const destination = openDestinationOf(service, parts.baseUrl);
+    if (parts.openEndpoints === undefined) return pages.respondWithPage('link_invalid', request);
+    if (choice === 'decline') return decline(parts, request, found, destination.displayName);
+    return choice === undefined
+      ? ask(parts, request, found, destination, userCode)
+      : redirectToProvider(parts, request, destination, browserState);
+  }
   if (!providers.has(service)) return pages.respondWithPage('link_invalid', request);
   const lookup = providers.find(service);
   if (choice === 'decline') {
@@ -51,7 +63,7 @@ function ask(
   { pages, baseUrl }: Parts,
   request: RelayRequest,
   { ageMs, deviceName }: SessionInfo,
-  { displayName, host }: Provider,
+  { displayName, host }: Destination,
   userCode: string | undefined,
 ): Response {
   const link = userCode === undefined ? {} : { link: shortLinkOf(baseUrl, userCode) };
@@ -83,7 +95,7 @@ async function decline(
 async function redirectToProvider(
   parts: Parts,
   request: RelayRequest,
-  provider: Provider,
+  provider: Destination,
   browserState: string,
 ): Promise<Response> {
   const { name } = provider;
@@ -91,7 +103,8 @@ async function redirectToProvider(
   if (exchange === undefined) return respondWithOutcome(parts, request, browserState);
   parts.signInLog.opened(request, name, browserState);
   const response = redirectResponse(provider.authorizeUrl(browserState, exchange), 303);
-  parts.cookies.set(request, response, browserState);
+  const cookies = isOpenService(name) ? parts.openCookies : parts.cookies;
+  cookies.set(request, response, browserState);
   return response;
 }
 

@@ -118,7 +118,7 @@ async function poll(
       const { result } = claim;
       if ('error' in result) return refuseOAuth(result.error, { headers });
       // A sign-in with a challenge of `/auth/start`, which this grant has no response for.
-      if ('code' in result) return refuseOAuth('invalid_grant', { headers });
+      if (!('accessToken' in result)) return refuseOAuth('invalid_grant', { headers });
       return oauthResponse(describeOAuthTokens(result), headers);
     }
   }

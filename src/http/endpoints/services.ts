@@ -20,13 +20,14 @@ const EXTENSIONS = [
 
 /** In the order of `PROVIDERS`. */
 export function createServices(parts: Parts): Handler {
-  const { providers } = parts;
+  const { providers, openEndpoints } = parts;
+  const extensions = openEndpoints === undefined ? EXTENSIONS : [...EXTENSIONS, 'open'];
   return () => {
     const services = providers.offered.map(({ name, displayName }) => {
       const blind = describeBlind(providers.find(name), parts.blind);
       return { service: name, name: displayName, blind, revoke: canRevoke(parts, name) };
     });
-    return jsonResponse({ services, extensions: EXTENSIONS });
+    return jsonResponse({ services, extensions });
   };
 }
 

@@ -266,7 +266,7 @@ function pageOf({ outcome, failure }: EndedCallback<TokenFailure>, error: string
   return outcome === 'exchange_failed' && isRefused ? 'exchange_refused' : outcome;
 }
 
-function errorOf(error: string | undefined): ErrorResult['error'] {
+export function errorOf(error: string | undefined): ErrorResult['error'] {
   if (!error) return 'missing_code';
   return error === 'access_denied' ? 'access_denied' : 'authorization_failed';
 }

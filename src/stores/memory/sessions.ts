@@ -66,7 +66,7 @@ export interface Persistence {
 
 export type ProtectedSession = Pick<
   machine.Pending,
-  'verifier' | 'challenge' | 'details' | 'deviceName'
+  'verifier' | 'challenge' | 'authorizationUrl' | 'details' | 'deviceName'
 > &
   Pick<Entry, 'sealed'>;
 
@@ -75,9 +75,10 @@ const IN_MEMORY: Persistence = {
   linkOf: (browserState) => browserState,
   pollOf: digestOf,
   codeOf: (userCode) => userCode,
-  protect: ({ verifier, challenge, details = false, deviceName }) => ({
+  protect: ({ verifier, challenge, authorizationUrl, details = false, deviceName }) => ({
     verifier,
     challenge,
+    authorizationUrl,
     details,
     deviceName,
   }),
@@ -382,6 +383,7 @@ function pendingOf(
     opening: undefined,
     verifier: kept.verifier,
     challenge: kept.challenge,
+    authorizationUrl: kept.authorizationUrl,
     details: kept.details ?? false,
     userCode: kept.userCode,
     deviceName: kept.deviceName,

@@ -1,0 +1,139 @@
+/**
+ * Open sign-ins, if the operator enables them (OPEN_ENDPOINTS): a client with its own client id
+ * borrows the relay's https address. The relay sees neither verifier nor token, and makes no
+ * request to anyone. docs/open.md.
+ */
+
+import { cleanName } from '../../pages/shown-name.ts';
+import {
+  callbackForClient,
+  isOpenService,
+  type OpenEndpoints,
+  openRedirectUri,
+  readAuthorizationUrl,
+} from '../../providers/open.ts';
+import { formatUserCode, isCapability } from '../../relay/secrets.ts';
+import { VERSION } from '../../version.ts';
+import type { Handler } from '../app.ts';
+import type { Parts } from '../parts.ts';
+import { parseMembers, type RelayRequest, shortLinkOf } from '../request.ts';
+import { jsonResponse, refused, textResponse } from '../responses.ts';
+import { endsSignIn } from '../sign-in-log.ts';
+import { carryOut, readChoice } from './confirmation.ts';
+import { ACK_MS, errorOf } from './sign-in.ts';
+
+/** An authorization URL of 2,000 characters, escaped in JSON. */
+const MAX_BODY_BYTES = 4_096;
+
+/** `POST /open` without a state. Refuses as a start does; the rest of MAX_SESSIONS is for the relay's own services. */
+export function createOpenStart(parts: Parts, endpoints: OpenEndpoints): Handler {
+  const { admission, bodies, relay, signInLog, openLimiter, store, maxSessions } = parts;
+  return async (request) => {
+    const admitted = await admission.admitStart(request, openLimiter, 'open');
+    if (!admitted.ok) return admitted;
+    const asked = await bodies
+      .read(request.raw, MAX_BODY_BYTES)
+      .then(({ text }) => parseMembers(text))
+      .catch(() => undefined);
+    if (asked === undefined) return refused('invalid_json');
+    const read = readAuthorizationUrl(asked.authorizationUrl, endpoints);
+    if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}`);
+    if ((await store.countLive()) >= maxSessions / 2) return refused('busy');
+    const { service, challenge } = read.authorization;
+    const started = await relay.start(service, {
+      withVerifier: false,
+      challenge,
+      authorizationUrl: String(asked.authorizationUrl),
+      details: false,
+      withUserCode: asked.code === true,
+      deviceName: cleanName(asked.device),
+      repeatMs: asked.ack === true ? ACK_MS : undefined,
+      keepsErrors: false,
+    });
+    signInLog.started(request, service, started);
+    if (!started.ok) return started;
+    const { pollSecret, browserState, userCode } = started.secrets;
+    const { baseUrl, sessionSeconds } = parts;
+    return jsonResponse({
+      session: pollSecret,
+      url: `${baseUrl}/open?state=${browserState}`,
+      redirectUri: openRedirectUri(baseUrl),
+      expiresIn: sessionSeconds,
+      ...(userCode !== undefined && {
+        userCode: formatUserCode(userCode),
+        link: shortLinkOf(baseUrl, userCode),
+        qr: `${baseUrl}/qr/${formatUserCode(userCode)}.png`,
+      }),
+    });
+  };
+}
+
+/** `/open`: with a state it is a link, which a browser opens; without, a client starts. */
+export const isOpenLink = (request: RelayRequest) => request.query('state') !== undefined;
+
+/** `/open?state=`, by GET and POST: always the confirmation page first. */
+export function createOpenLink(parts: Parts): Handler {
+  const { store, pages } = parts;
+  return async (request) => {
+    const choice = await readChoice(parts, request);
+    const browserState = request.query('state') ?? '';
+    if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
+    const found = await store.getSession({ browserState });
+    if (found === undefined || (typeof found === 'object' && !isOpenService(found.service))) {
+      return pages.respondWithPage('link_invalid', request);
+    }
+    return carryOut(parts, request, choice, found);
+  };
+}
+
+/** `GET /open/callback`, only for the browser in which the user pressed Continue. */
+export function createOpenCallback(parts: Parts): Handler {
+  const { store, relay, signInLog, openCookies, pages, baseUrl } = parts;
+  return async (request) => {
+    const browserState = request.query('state') ?? '';
+    if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
+    const found = await store.getSession({ browserState });
+    if (typeof found !== 'object' || !isOpenService(found.service)) {
+      return pages.respondWithPage('link_invalid', request);
+    }
+    const { service, deviceName } = found;
+    if (!openCookies.allowsCallback(request, browserState)) {
+      return pages.respondWithPage('other_browser', request);
+    }
+    const error = request.query('error');
+    const code = request.query('code');
+    const query = new URL(request.raw.url).searchParams;
+    const client = {
+      name: service,
+      reserve: () => true,
+      release: () => {},
+      codeForDevice: (_code: string, leased: Parameters<typeof callbackForClient>[1]) =>
+        callbackForClient(query, leased, baseUrl),
+      exchange: () => Promise.reject(new Error('an open sign-in is exchanged by its client')),
+    };
+    const { outcome } =
+      error || !code
+        ? await relay.endWithError(service, browserState, errorOf(error))
+        : await relay.endWithCode(client, browserState, code);
+    signInLog.finished(request, service, browserState, outcome);
+    if (!endsSignIn(outcome)) return pages.respondWithPage(outcome, request);
+    const names = { deviceName, provider: service.slice(service.indexOf(' ') + 1) };
+    return pages.respondWithPage(outcome, request, { names });
+  };
+}
+
+/** `GET /open/client.json`: a client id that nobody has to register (draft-ietf-oauth-client-id-metadata-document). */
+export function createClientDocument({ baseUrl, branding }: Parts): Handler {
+  const document = {
+    client_id: `${baseUrl}/open/client.json`,
+    client_name: branding.appName ?? 'Sign-in Relay',
+    client_uri: baseUrl,
+    redirect_uris: [openRedirectUri(baseUrl)],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    software_id: 'sign-in-relay',
+    software_version: VERSION,
+  };
+  return () => jsonResponse(document);
+}
