@@ -14,6 +14,8 @@ export interface AskingSignIn {
   readonly provider: string;
   /** Host of the provider's authorization endpoint. */
   readonly providerHost: string;
+  /** The client named the host, so it is what the user must read first. docs/open.md. */
+  readonly isOpen?: boolean;
   readonly ageMs: number;
   readonly deviceName?: string;
   /** As the device shows it. Absent if the user came by the long link. */
@@ -30,11 +32,13 @@ export interface Confirm extends AskingSignIn {
 
 /** The form has no action, so it is sent to the page's own URL. */
 export function renderConfirm(confirm: Confirm): string {
-  const { language, frame, provider, providerHost, deviceName, userCode, inApp } = confirm;
+  const { language, frame, provider, providerHost, isOpen, deviceName, userCode, inApp } = confirm;
   const words = confirm.words.confirm;
-  const appName = frame.appName && isolate(frame.appName);
+  // The relay's operator knows nothing of the client of an open sign-in.
+  const appName = isOpen ? undefined : frame.appName && isolate(frame.appName);
   const title = words.title(appName);
-  const consequence = words.consequence(isolate(provider), appName || isolate(frame.host));
+  const who = isOpen ? (deviceName ?? words.device) : frame.host;
+  const consequence = words.consequence(isolate(provider), appName || isolate(who));
   return renderPage({
     language,
     words: confirm.words.links,
@@ -46,6 +50,20 @@ export function renderConfirm(confirm: Confirm): string {
         <h1>
           <Words>{title}</Words>
         </h1>
+        {isOpen && (
+          <p class="compare">
+            {words.next}
+            <bdi dir="ltr" class="code host">
+              {providerHost.split('.').map((part, index) => (
+                <>
+                  {index > 0 && '.'}
+                  {index > 0 && <wbr />}
+                  {part}
+                </>
+              ))}
+            </bdi>
+          </p>
+        )}
         {userCode && (
           <p class="compare">
             {words.code}
@@ -57,13 +75,15 @@ export function renderConfirm(confirm: Confirm): string {
         <dl>
           {deviceName && <Fact name={words.device}>{deviceName}</Fact>}
           <Fact name={words.started}>{formatAge(language, words.justNow, confirm.ageMs)}</Fact>
-          <Fact name={words.service}>{provider}</Fact>
-          <div>
-            <dt>{words.next}</dt>
-            <dd>
-              <Words>{words.signInAt(isolate(providerHost))}</Words>
-            </dd>
-          </div>
+          {!isOpen && <Fact name={words.service}>{provider}</Fact>}
+          {!isOpen && (
+            <div>
+              <dt>{words.next}</dt>
+              <dd>
+                <Words>{words.signInAt(isolate(providerHost))}</Words>
+              </dd>
+            </div>
+          )}
         </dl>
         <p class="text">
           <Words>{consequence}</Words>

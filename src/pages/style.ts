@@ -53,7 +53,7 @@ dd{margin:0;font-weight:600}
 @container (min-width:14rem){dl{display:grid;grid-template-columns:fit-content(50%) 1fr}dl>div{display:contents}dt,dd{padding:.375rem 0;border-bottom:1px solid var(--rule)}dt{padding-inline-end:.75rem}}
 dl>:last-child,dl>:last-child>*{border:0}
 .compare{margin-top:1rem;padding:.5rem .5rem .375rem;border-radius:.75rem;background:var(--page);font-size:1rem}
-.compare .code{display:block;color:var(--text);font-size:min(2.25rem,10vw);font-weight:700;line-height:1.25;white-space:nowrap}
+.compare .code{display:block;color:var(--text);font-size:min(2.25rem,10vw);font-weight:700;line-height:1.25;white-space:nowrap}.compare .host{white-space:normal;overflow-wrap:anywhere;letter-spacing:0}
 .text,.aside{margin-top:1rem}
 .note{display:flex;gap:.5rem;margin-top:1rem;padding:.625rem;border-inline-start:.25rem solid var(--mark);border-radius:.5rem;background:var(--note)}
 .note p{flex:1;font-size:1rem;color:var(--text)}

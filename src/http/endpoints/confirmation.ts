@@ -63,13 +63,14 @@ function ask(
   { pages, baseUrl }: Parts,
   request: RelayRequest,
   { ageMs, deviceName }: SessionInfo,
-  { displayName, host }: Destination,
+  { name, displayName, host }: Destination,
   userCode: string | undefined,
 ): Response {
   const link = userCode === undefined ? {} : { link: shortLinkOf(baseUrl, userCode) };
   const page = pages.pagesFor(request).confirm({
     provider: displayName,
     providerHost: host,
+    ...(isOpenService(name) && { isOpen: true }),
     ageMs,
     ...(deviceName !== undefined && { deviceName }),
     ...(userCode !== undefined && { userCode: formatUserCode(userCode) }),

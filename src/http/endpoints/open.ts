@@ -13,7 +13,6 @@ import {
   readAuthorizationUrl,
 } from '../../providers/open.ts';
 import { formatUserCode, isCapability } from '../../relay/secrets.ts';
-import { VERSION } from '../../version.ts';
 import type { Handler } from '../app.ts';
 import type { Parts } from '../parts.ts';
 import { parseMembers, type RelayRequest, shortLinkOf } from '../request.ts';
@@ -133,7 +132,6 @@ export function createClientDocument({ baseUrl, branding }: Parts): Handler {
     response_types: ['code'],
     token_endpoint_auth_method: 'none',
     software_id: 'sign-in-relay',
-    software_version: VERSION,
   };
   return () => jsonResponse(document);
 }
