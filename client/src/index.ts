@@ -10,7 +10,7 @@ import type { SessionStorage } from './storage.ts';
 import type { Tokens } from './tokens.ts';
 
 export type { SignInErrorCode } from './errors.ts';
-export type { Prompt, StartOptions } from './link.ts';
+export type { OpenClient, Prompt, StartOptions } from './link.ts';
 export type { Headers, RequestOptions } from './platform.ts';
 export type { SignedOut } from './revoke.ts';
 export type { SessionEvent } from './session.ts';

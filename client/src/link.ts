@@ -5,7 +5,20 @@ import { fail, quote } from './errors.ts';
 import type { Call, Done, Operation, RequestOptions } from './platform.ts';
 import { addressOf, isText, type Place, requestTokens, type Tokens, tokensOf } from './tokens.ts';
 
+/** A client of the app's own at a provider: the relay lends only its address (docs/open.md). */
+export interface OpenClient {
+  /** The authorization endpoint, with `scope` and what else the provider wants in the query. */
+  readonly authorizationUrl: string;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly revocationUrl?: string | undefined;
+  /** The provider's issuer. Given: a callback that names another one is refused (RFC 9207). */
+  readonly issuer?: string | undefined;
+}
+
 export interface StartOptions extends Place, RequestOptions {
+  /** Not given: `service` is one of the relay's. */
+  readonly open?: OpenClient | undefined;
   /** What the device calls itself, for the user to see: up to 40 characters. */
   readonly device?: string | undefined;
   /** `false`: no user code, and a longer link that does not ask the user first. */
@@ -265,8 +278,14 @@ function exchange(
   deliver: (tokens: Tokens) => void,
   done: Done<Tokens>,
 ): void {
-  const { code, clientId, redirectUri, revocationUrl } = json;
-  const tokenUrl = options.tokenUrl || json.tokenUrl;
+  const { open } = options;
+  const result = open ? { ...open, ...Object(json.callback), redirectUri: json.redirectUri } : json;
+  const { code, clientId, redirectUri, revocationUrl, iss, issuer } = result;
+  if (iss && issuer && iss !== issuer) {
+    done(fail('refused', 'The callback came from another provider'));
+    return;
+  }
+  const tokenUrl = options.tokenUrl || result.tokenUrl;
   const own = `${addressOf(options.relay)}/`;
   const isOther = isText(tokenUrl) && (tokenUrl === options.tokenUrl || tokenUrl.indexOf(own));
   if (!isText(code) || !isOther || !isText(clientId)) {

@@ -4,6 +4,7 @@ import { fail } from './errors.ts';
 import {
   type Link,
   linkOf,
+  type OpenClient,
   type PollOptions,
   type Prompt,
   resume,
@@ -13,7 +14,7 @@ import {
 } from './link.ts';
 import type { Done, Operation } from './platform.ts';
 import type { Storage } from './storage.ts';
-import { addressOf, type Place, type Tokens } from './tokens.ts';
+import { addressOf, formOf, type Place, type Tokens } from './tokens.ts';
 
 export interface Service {
   readonly service: string;
@@ -91,7 +92,7 @@ function offerOf(services: readonly unknown[], extensions: unknown): Offer {
 }
 
 export const start: Operation<StartOptions, Link> = (call, options, done) => {
-  const { service, device, code, details } = options;
+  const { service, device, code, details, open } = options;
   const { challenge, page, date } = call.platform;
   const relay = addressOf(options.relay);
 
@@ -99,19 +100,21 @@ export const start: Operation<StartOptions, Link> = (call, options, done) => {
     if (!offer) return done(failure);
     const { services, extensions } = offer;
     const blind = services.filter((each) => each.service === service)[0]?.blind;
-    const isOffered = blind === 'can' || blind === 'must';
-    const isWanted = options.blind ?? (isOffered && !page && !!challenge);
+    const isOffered = open ? extensions.indexOf('open') >= 0 : blind === 'can' || blind === 'must';
+    const isWanted = open ? true : (options.blind ?? (isOffered && !page && !!challenge));
     if (!isWanted && blind !== 'must') request();
     else if (isOffered && challenge) challenge(request);
     else {
       const who = isOffered ? 'This device has no cryptography for' : 'The relay does not offer';
-      done(fail('refused', `${who} a blind sign-in with this service`));
+      const what = open ? 'an open sign-in' : 'a blind sign-in with this service';
+      done(fail('refused', `${who} ${what}`));
     }
 
     function request(verifier?: string, asked?: string): void {
       let askedAtMs = 0;
       const body = JSON.stringify({
-        service,
+        service: open ? undefined : service,
+        authorizationUrl: open && authorizationUrlOf(open, asked),
         code: code !== false,
         ack: true,
         device: device && `${device}`.slice(0, 40),
@@ -122,7 +125,7 @@ export const start: Operation<StartOptions, Link> = (call, options, done) => {
         call,
         () => {
           askedAtMs = date();
-          return { url: `${relay}/auth/start`, body };
+          return { url: open ? `${relay}/open` : `${relay}/auth/start`, body };
         },
         ({ status, json, isJson, refusal, detail, tookMs }) => {
           if (refusal) return end(done, refusal);
@@ -141,6 +144,17 @@ export const start: Operation<StartOptions, Link> = (call, options, done) => {
     }
   });
 };
+
+/** RFC 6749 §4.1.1, RFC 7636 §4.3. The relay adds redirect_uri and state. */
+function authorizationUrlOf({ authorizationUrl, clientId }: OpenClient, challenge = ''): string {
+  const query = formOf({
+    response_type: 'code',
+    client_id: clientId,
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+  });
+  return `${authorizationUrl}${authorizationUrl.indexOf('?') < 0 ? '?' : '&'}${query}`;
+}
 
 /** Goes on with the sign-in that the process before has not ended: with the same link, or with its tokens. */
 export const signIn: Operation<SignInOptions, Tokens> = (call, options, finish) => {

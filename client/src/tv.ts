@@ -15,7 +15,7 @@ import { discover, type Offer } from './sign-in.ts';
 import type { Tokens } from './tokens.ts';
 
 export type { Failure, SignInErrorCode } from './errors.ts';
-export type { Prompt, StartOptions } from './link.ts';
+export type { OpenClient, Prompt, StartOptions } from './link.ts';
 export type { Headers, RequestOptions } from './platform.ts';
 export type { SignedOut } from './revoke.ts';
 export type { SessionEvent, SessionOptions, SessionState } from './session.ts';
