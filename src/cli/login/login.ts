@@ -1,6 +1,11 @@
 /** `sign-in-relay login`: a device in the terminal. docs/login.md. */
 import { hostname } from 'node:os';
-import { type Session, SignInError, type SignInErrorCode } from '../../../client/src/index.ts';
+import {
+  type OpenClient,
+  type Session,
+  SignInError,
+  type SignInErrorCode,
+} from '../../../client/src/index.ts';
 import {
   COMMON_USAGE,
   EXIT_CODES,
@@ -18,6 +23,9 @@ Usage: sign-in-relay login SERVICE [options]
 
 ${COMMON_USAGE}
   --device NAME    what the confirmation page calls this device
+  --open URL       an authorization endpoint, with its scope in the query, for a client id
+                   of your own: the relay lends only its address. SERVICE is then any name.
+                   Needs --token-url URL and --client-id ID
   --details        keep token type, scope and ID token too, if the provider gives them
 
 The tokens are kept in a file that only you can read. sign-in-relay token SERVICE prints
@@ -42,7 +50,13 @@ class Stopped extends Error {
 export async function login(args: readonly string[]): Promise<number> {
   const stopping = new AbortController();
   try {
-    const parsed = parseOptions(args, { device: { type: 'string' }, details: { type: 'boolean' } });
+    const parsed = parseOptions(args, {
+      device: { type: 'string' },
+      details: { type: 'boolean' },
+      open: { type: 'string' },
+      'token-url': { type: 'string' },
+      'client-id': { type: 'string' },
+    });
     if (parsed === undefined) {
       process.stdout.write(USAGE);
       return EXIT_CODES.signedIn;
@@ -55,6 +69,7 @@ export async function login(args: readonly string[]): Promise<number> {
       details: values.details,
       // The tokens as most apps get them. If the relay demands it, it is blind.
       blind: false,
+      open: readOpen(values),
       onEvent(event) {
         if (!('detail' in event)) return;
         if (screen) screen.trouble(event.detail);
@@ -71,6 +86,18 @@ export async function login(args: readonly string[]): Promise<number> {
   } catch (error) {
     return explain(error);
   }
+}
+
+type Values = { readonly [Name in 'open' | 'token-url' | 'client-id']?: string | undefined };
+
+/** Throws UsageError unless there are all three, or none. */
+function readOpen(values: Values): OpenClient | undefined {
+  const { open: authorizationUrl, 'token-url': tokenUrl, 'client-id': clientId } = values;
+  if (authorizationUrl && tokenUrl && clientId) return { authorizationUrl, tokenUrl, clientId };
+  if (authorizationUrl || tokenUrl || clientId) {
+    throw new UsageError('--open, --token-url and --client-id belong together.', true);
+  }
+  return undefined;
 }
 
 /** Draws what the session says. Returns what restores the terminal. */
