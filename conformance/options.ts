@@ -20,6 +20,7 @@ export type Extension =
   | 'revoke'
   | 'details'
   | 'challenge'
+  | 'open'
   | 'progress'
   | 'cancel'
   | 'qr'
@@ -206,6 +207,7 @@ export function environmentLines(options: Options): string[] {
     extensions.has('revoke') &&
       `${prefixOf(SERVICE_B)}REVOKE_URL=${providerUrl}/${SERVICE_B}/revoke`,
     ...(extensions.has('challenge') ? challengeLines(options) : []),
+    extensions.has('open') && `OPEN_ENDPOINTS=${registrationAt(options, SERVICE_A).authorizeUrl}`,
   ].filter((line) => typeof line === 'string');
 }
 

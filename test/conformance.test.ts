@@ -34,7 +34,7 @@ interface Target {
 /** Everything but `confirm`, which changes what a link does. */
 const ALL_EXTENSIONS = [
   '--with',
-  'user-code,wait,ack,qr,cors,device-grant,services,refresh,revoke,details,challenge,progress,cancel',
+  'user-code,wait,ack,qr,cors,device-grant,services,refresh,revoke,details,challenge,open,progress,cancel',
 ];
 
 /** Without the groups that wait for the end of sessions. */

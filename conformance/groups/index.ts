@@ -14,6 +14,7 @@ import { deviceRefresh } from './device-refresh.ts';
 import { deviceToken } from './device-token.ts';
 import { requests, tokenResponses, upstream, upstreamTimeout } from './exchange.ts';
 import { deviceExpiry, expiry } from './expiry.ts';
+import { open } from './open.ts';
 import { ack, wait } from './poll-options.ts';
 import { cancel, progress } from './progress.ts';
 import { qr } from './qr.ts';
@@ -57,6 +58,7 @@ export const GROUPS: readonly Group[] = [
   { name: 'revoke', extension: 'revoke', parallel: true, cases: revoke },
   { name: 'details', extension: 'details', cases: details },
   { name: 'challenge', extension: 'challenge', cases: challenge },
+  { name: 'open', extension: 'open', cases: open },
   { name: 'progress', extension: 'progress', parallel: true, cases: progress },
   { name: 'cancel', extension: 'cancel', parallel: true, cases: cancel },
   { name: 'qr', extension: 'qr', cases: qr },

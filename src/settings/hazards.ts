@@ -34,7 +34,7 @@ export function warnOfHazards(
     const { host } = new URL(baseUrl);
     warn('APP_NAME', `is not set: the page that asks users to continue names only ${host}`);
   }
-  if (baseUrl && providers.length + discoveries.length === 0) {
+  if (baseUrl && providers.length + discoveries.length === 0 && !settings.openEndpoints) {
     const names = listed.map((name) => `${prefixOf(name)}CLIENT_ID`).slice(0, MAX_NAMES);
     const hint = names.length > 0 ? `: set ${names.join(' or ')}` : '';
     warn('PROVIDERS', `lists no provider with a client id, so nobody can sign in${hint}`);
@@ -50,6 +50,11 @@ export function warnOfHazards(
   }
   if (env.ADMIN_PORT !== undefined && adminToken === undefined && !isThisMachine(adminHost)) {
     warn('ADMIN_HOST', 'lets other machines read ADMIN_PORT, since ADMIN_TOKEN is not set');
+  }
+  if (settings.openEndpoints === '*') {
+    const problem =
+      'is *: anybody can make a link on this host that leads to any other (docs/open.md)';
+    warn('OPEN_ENDPOINTS', problem);
   }
   warnOfUnused(reading);
 }

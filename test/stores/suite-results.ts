@@ -46,6 +46,19 @@ export function testChallenges(open: OpenStores): void {
     expect(await store.claim(session.pollSecret)).toEqual(asked.repeatMs ? delivered : GONE);
   });
 
+  test('the authorization URL of an open sign-in stays until the lease', async () => {
+    const { store } = await open();
+    const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
+    const authorizationUrl = `https://provider.test/authorize?state=${'a'.repeat(1_900)}`;
+    const asked = { challenge, authorizationUrl, verifier: undefined };
+    const session = await register(store, asked);
+    expect(await store.authorize(session)).toMatchObject(asked);
+    expect(await store.lease(session)).toMatchObject(asked);
+    const result = { callback: { code: 'c', state: 's' }, redirectUri: 'https://relay.test/open' };
+    expect(await store.complete(session, result)).toBe(true);
+    expect(await store.claim(session.pollSecret)).toEqual({ state: 'claimed', result });
+  });
+
   test('details stay with the verifier until the lease', async () => {
     const { store } = await open();
     const session = await register(store, { details: true });

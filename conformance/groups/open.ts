@@ -1,0 +1,143 @@
+/** Open sign-ins: a client with its own client id borrows the relay's redirect URI (docs/open.md). */
+
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  equal,
+  expectInvalidLink,
+  expectOtherBrowser,
+  expectSessionNotFound,
+  expectStatus,
+  expectSuccessPage,
+  readJson,
+} from '../expect.ts';
+import { FORM, formCall } from '../http.ts';
+import { registrationAt, SERVICE_A } from '../options.ts';
+import { type Parameters, resultPath, type Session } from '../relay.ts';
+import { cases, type Kit } from '../runner.ts';
+
+interface OpenSession extends Session {
+  readonly challenge: string;
+}
+
+const makeChallenge = () =>
+  createHash('sha256').update(randomBytes(48).toString('base64url')).digest('base64url');
+
+function authorizationUrl({ options }: Kit, challenge: string, more: Parameters = {}): string {
+  const query = {
+    response_type: 'code',
+    client_id: 'own-client',
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+    ...more,
+  };
+  return `${registrationAt(options, SERVICE_A).authorizeUrl}?${new URLSearchParams(query)}`;
+}
+
+const post = ({ relay }: Kit, body: object) =>
+  relay.send({
+    method: 'POST',
+    path: '/open',
+    body: JSON.stringify(body),
+    from: relay.nextAddress(),
+  });
+
+async function startOpen(kit: Kit, more: Parameters = {}): Promise<OpenSession> {
+  const challenge = makeChallenge();
+  const answer = await post(kit, { authorizationUrl: authorizationUrl(kit, challenge, more) });
+  expectStatus(answer, 200);
+  const { session, url, redirectUri } = readJson(answer);
+  equal('redirectUri', redirectUri, `${kit.options.baseUrl}/open/callback`);
+  const state = new URL(String(url)).searchParams.get('state') ?? '';
+  equal('url', url, `${kit.options.baseUrl}/open?state=${state}`);
+  const pollSecret = String(session);
+  const from = kit.relay.nextAddress();
+  const started = { service: 'open', pollSecret, state, url: String(url), from, challenge };
+  // The relay counts it with the others.
+  kit.relay.keep(started);
+  return started;
+}
+
+const SAME_ORIGIN = { 'Sec-Fetch-Site': 'same-origin' };
+
+/** Returns the cookie of the browser in which it was pressed. */
+async function pressContinue({ relay }: Kit, { state }: OpenSession) {
+  const call = formCall(`/open?${new URLSearchParams({ state })}`, { choice: 'continue' });
+  const answer = await relay.send({ ...call, headers: { ...FORM, ...SAME_ORIGIN } });
+  expectStatus(answer, 303);
+  const [cookie = ''] = (answer.headers['set-cookie'] ?? []).map(
+    (each) => each.split(';')[0] ?? '',
+  );
+  return { location: new URL(String(answer.headers.location)), cookie };
+}
+
+const comeBack = ({ relay }: Kit, parameters: Parameters, cookie = '') =>
+  relay.send({
+    path: `/open/callback?${new URLSearchParams(parameters)}`,
+    headers: { Cookie: cookie },
+  });
+
+const poll = ({ relay }: Kit, session: OpenSession) =>
+  relay.poll(session, { path: resultPath(session, { wait: '0' }) });
+
+export const open = cases((test) => {
+  test('docs/open.md "For clients": the link asks, Continue redirects to the URL of the client with the relay’s redirect URI and state, and the query of the callback is the result, once', async (kit) => {
+    const session = await startOpen(kit, { state: 'own', scope: 'a b' });
+    const page = await kit.relay.send({ path: `/open?state=${session.state}` });
+    expectStatus(page, 200);
+    equal('the state in the page', page.body.includes(session.state), false);
+    const { location, cookie } = await pressContinue(kit, session);
+    const { searchParams } = location;
+    equal('scope', searchParams.get('scope'), 'a b');
+    equal('code_challenge', searchParams.get('code_challenge'), session.challenge);
+    equal('redirect_uri', searchParams.get('redirect_uri'), `${kit.options.baseUrl}/open/callback`);
+    equal('state', searchParams.get('state'), session.state);
+    const parameters = { state: session.state, code: 'a/b c', iss: 'https://issuer.test' };
+    expectSuccessPage(await comeBack(kit, parameters, cookie));
+    equal('the result', readJson(await poll(kit, session)), {
+      callback: { code: 'a/b c', iss: 'https://issuer.test', state: 'own' },
+      redirectUri: `${kit.options.baseUrl}/open/callback`,
+    });
+    expectSessionNotFound(await poll(kit, session));
+  });
+
+  test('docs/open.md "For clients": a callback from another browser than the one that continued changes nothing', async (kit) => {
+    const session = await startOpen(kit);
+    const { cookie } = await pressContinue(kit, session);
+    const parameters = { state: session.state, code: 'code' };
+    expectOtherBrowser(await comeBack(kit, parameters));
+    expectStatus(await poll(kit, session), 204);
+    await comeBack(kit, { state: session.state, error: 'access_denied' }, cookie);
+    equal('the result', readJson(await poll(kit, session)), { error: 'access_denied' });
+  });
+
+  test('docs/open.md "For clients": only an authorization endpoint of the list, response_type=code and S256', async (kit) => {
+    const good = authorizationUrl(kit, makeChallenge());
+    const endpoint = good.slice(0, good.indexOf('?'));
+    for (const wrong of [
+      good.replace(endpoint, 'https://evil.test/authorize'),
+      good.replace(endpoint, `${endpoint}/`),
+      good.replace('://', '://user@'),
+      `${good}#fragment`,
+      `${good}&client_id=other`,
+      `${good}&request_uri=urn%3Ax`,
+      `${good}&response_mode=form_post`,
+      good.replace('response_type=code', 'response_type=token'),
+      good.replace('=S256', '=plain'),
+      `${good}&x=${'a'.repeat(2_000)}`,
+      7,
+    ]) {
+      expectStatus(await post(kit, { authorizationUrl: wrong }), 400);
+    }
+  });
+
+  test('docs/open.md "For clients": its state opens no sign-in of a service, and the other way round', async (kit) => {
+    const { relay } = kit;
+    const session = await startOpen(kit);
+    expectInvalidLink(await relay.send({ path: `/auth/${SERVICE_A}?state=${session.state}` }));
+    const own = await relay.start();
+    expectInvalidLink(await relay.send({ path: `/open?state=${own.state}` }));
+    expectInvalidLink(await comeBack(kit, { state: own.state, code: 'code' }));
+    expectStatus(await relay.cancel(session), 204);
+    relay.forget(session);
+  });
+});
