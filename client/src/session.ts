@@ -122,8 +122,9 @@ export function createCore(
   function showStored(isSignedIn: boolean, error?: unknown): void {
     if (call || state.status === 'failed') return;
     if (isSignedIn) show(SIGNED_IN);
-    else if (error) show({ status: 'signed-out', error: error as Failure });
-    else if (state.status !== 'signed-out') show(SIGNED_OUT);
+    else if (state.status !== 'signed-out') {
+      show(error ? { status: 'signed-out', error: error as Failure } : SIGNED_OUT);
+    }
   }
 
   function load(done: Done<Tokens>): void {
@@ -203,7 +204,7 @@ export function createCore(
       start(call);
     },
     cancel() {
-      if (isSaving) return;
+      if (isSaving || !(call || state.status === 'failed')) return;
       leave();
       state = { status: 'loading' };
       load(() => {});

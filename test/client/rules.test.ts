@@ -362,6 +362,14 @@ describe('the state', () => {
     expect(session.getState()).toEqual({ status: 'signed-in' });
   });
 
+  test('does not change for a token that nobody can have, nor for a cancellation of nothing', () => {
+    const { session, states } = open(createNetwork({}));
+    for (let count = 0; count < 3; count += 1) session.getToken(() => {});
+    session.cancel();
+    expect(states).toEqual([]);
+    expect(session.getState()).toEqual({ status: 'signed-out' });
+  });
+
   test('two calls during one sign-in start it once, and both hear of its end', () => {
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GRANTED] });
     const { session, ends } = begin(network);
