@@ -49,16 +49,18 @@ const SETTINGS = {
   TRUSTED_PROXY_CIDRS: '127.0.0.1/32',
 };
 
-const [relay, hasty, hastiest] = await Promise.all([
+const [relay, hasty, hastiest, blind] = await Promise.all([
   startRelay(SETTINGS),
   // Its links expire soon, yet last for a sign-in on a busy machine.
   startRelay({ ...SETTINGS, SESSION_SECONDS: '8' }),
   // Its links expire before anybody opens them.
   startRelay({ ...SETTINGS, SESSION_SECONDS: '3' }),
+  // It refuses whoever would let it see a token.
+  startRelay({ ...SETTINGS, MAL_PKCE: 'S256', BLIND: 'always' }),
 ]);
 const built = mkdtempSync(join(tmpdir(), 'relay-devices-'));
 afterAll(async () => {
-  await Promise.all([closeBrowser(), relay.stop(), hasty.stop(), hastiest.stop()]);
+  await Promise.all([closeBrowser(), relay.stop(), hasty.stop(), hastiest.stop(), blind.stop()]);
   provider.stop();
   rmSync(built, { recursive: true });
 });
@@ -153,6 +155,26 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     expect(proxy.answers('ack')).toEqual([204]);
     expect((await poll(relay, proxy.session())).status).toBe(410);
   });
+
+  if (['Python', 'Kodi', 'Go'].includes(platform.name)) {
+    test('a relay that may see no token: the device exchanges the code itself, and refreshes at the provider', async () => {
+      await using app = await install();
+      const run = app.run(blind.baseUrl);
+      const first = await agree(run, { at: blind, ...DUE });
+      await expectTokens(app, run, first);
+      const exchange = new URLSearchParams(
+        provider.requests.findLast(({ body }) => body.includes('code_verifier'))?.body,
+      );
+      expect(exchange.get('client_id')).toBe('mal-client');
+      const { tokens } = grantTokens();
+      granted.set(first.refreshToken, {
+        access_token: tokens.accessToken,
+        refresh_token: tokens.refreshToken,
+        expires_in: tokens.expiresIn,
+      });
+      await expectTokens(app, app.run(blind.baseUrl), tokens);
+    });
+  }
 
   test('the storage is full: the program says so, and the tokens are not acknowledged', async () => {
     await using proxy = await startProxy(relay.baseUrl);

@@ -13,6 +13,7 @@ import (
 	"image/color"
 	"image/png"
 	"math/rand"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -65,7 +66,7 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 	}
 	if saved.RefreshToken != "" {
 		// Not with ctx: a refresh token may be good for one use, so whoever cancels gets the new one saved.
-		tokens, err := k.refresh(context.Background(), saved.RefreshToken)
+		tokens, err := k.refresh(context.Background(), saved.Tokens)
 		if err == nil {
 			return tokens, k.save(tokens)
 		}
@@ -82,8 +83,14 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 	return got, err
 }
 
-func (k *Keeper) refresh(ctx context.Context, refreshToken string) (Tokens, error) {
-	tokens := Tokens{RefreshToken: refreshToken} // Without a new refresh token the old one stays.
+func (k *Keeper) refresh(ctx context.Context, saved Tokens) (Tokens, error) {
+	refreshToken := saved.RefreshToken
+	// Without a new refresh token the old one stays.
+	tokens := Tokens{RefreshToken: refreshToken, TokenURL: saved.TokenURL, ClientID: saved.ClientID}
+	if saved.TokenURL != "" { // Of a blind sign-in.
+		form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}, "client_id": {saved.ClientID}}
+		return askProvider(ctx, tokens, form)
+	}
 	body := map[string]string{"service": k.Service, "refreshToken": refreshToken}
 	err := askUntilAnswered(ctx, k.Relay+"/refresh", body, &tokens, "accessToken")
 	return tokens, err

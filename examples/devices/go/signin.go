@@ -5,9 +5,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"io"
-	"math/rand"
+	mathrand "math/rand"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -31,6 +34,9 @@ type Tokens struct {
 	AccessToken  string `json:"accessToken"`
 	RefreshToken string `json:"refreshToken,omitempty"`
 	ExpiresIn    int64  `json:"expiresIn,omitempty"`
+	// Of a blind sign-in: where this device refreshes by itself.
+	TokenURL string `json:"tokenUrl,omitempty"`
+	ClientID string `json:"clientId,omitempty"`
 }
 
 // Link is what to show. The poll secret is only for this device: never show it, log it or put it into a link.
@@ -47,6 +53,16 @@ type Link struct {
 func SignIn(ctx context.Context, relay, service string, show func(Link), save func(Tokens) error) error {
 	var link Link
 	start := map[string]any{"service": service, "code": true, "ack": true, "device": "Living room"}
+	verifier := ""
+	if canBeBlind(ctx, relay, service) {
+		random := make([]byte, 32)
+		if _, err := rand.Read(random); err != nil {
+			return err
+		}
+		verifier = base64.RawURLEncoding.EncodeToString(random)
+		digest := sha256.Sum256([]byte(verifier))
+		start["challenge"] = base64.RawURLEncoding.EncodeToString(digest[:])
+	}
 	if err := askUntilAnswered(ctx, relay+"/auth/start", start, &link, "session"); err != nil {
 		return err
 	}
@@ -57,7 +73,9 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 	for {
 		var got struct {
 			Tokens
-			Error string `json:"error"`
+			Error       string `json:"error"`
+			Code        string `json:"code"`
+			RedirectURI string `json:"redirectUri"`
 		}
 		askedAt := time.Now()
 		reply := ask(ctx, result+"&wait="+strconv.Itoa(waitSeconds), nil)
@@ -73,6 +91,18 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 			}
 			tell(result + "&ack=1")
 			return nil
+		case reply.status == 200 && verifier != "" && reply.into(&got, "code"):
+			form := url.Values{"grant_type": {"authorization_code"}, "code": {got.Code},
+				"redirect_uri": {got.RedirectURI}, "client_id": {got.ClientID}, "code_verifier": {verifier}}
+			tokens, err := askProvider(ctx, Tokens{TokenURL: got.TokenURL, ClientID: got.ClientID}, form)
+			if err != nil {
+				return err
+			}
+			if err := save(tokens); err != nil {
+				return err
+			}
+			tell(result + "&ack=1")
+			return nil
 		case reply.status == 400:
 			return &Failure{"refused", reply.text()}
 		// The relay decides when the link has expired. The time here ends only polls that fail.
@@ -84,6 +114,36 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 		}
 		sleep(ctx, reply.pause)
 	}
+}
+
+// canBeBlind reports whether this device may exchange the code itself, so that the relay sees no token.
+// Older relays do not say.
+func canBeBlind(ctx context.Context, relay, service string) bool {
+	var offer struct {
+		Services []struct{ Service, Blind string }
+	}
+	ask(ctx, relay+"/services", nil).into(&offer, "services")
+	for _, each := range offer.Services {
+		if each.Service == service {
+			return each.Blind != "no"
+		}
+	}
+	return false
+}
+
+// askProvider sends the form to the token endpoint of `tokens`, and returns them with what is new (RFC 6749 §5.1).
+func askProvider(ctx context.Context, tokens Tokens, form url.Values) (Tokens, error) {
+	var got struct {
+		AccessToken  string `json:"access_token"`
+		RefreshToken string `json:"refresh_token"`
+		ExpiresIn    int64  `json:"expires_in"`
+	}
+	err := askUntilAnswered(ctx, tokens.TokenURL, form, &got, "access_token")
+	tokens.AccessToken, tokens.ExpiresIn = got.AccessToken, got.ExpiresIn
+	if got.RefreshToken != "" {
+		tokens.RefreshToken = got.RefreshToken
+	}
+	return tokens, err
 }
 
 func tell(address string) {
@@ -142,9 +202,11 @@ var client = &http.Client{Timeout: (waitSeconds + 15) * time.Second}
 
 func ask(ctx context.Context, address string, body any) reply {
 	// At random, so that a thousand devices do not return at the same moment.
-	lost := reply{pause: time.Second + time.Duration(rand.Int63n(int64(2*time.Second)))}
-	method, sent := http.MethodGet, []byte(nil)
-	if body != nil {
+	lost := reply{pause: time.Second + time.Duration(mathrand.Int63n(int64(2*time.Second)))}
+	method, sent, contentType := http.MethodGet, []byte(nil), "application/json"
+	if form, isForm := body.(url.Values); isForm {
+		method, sent, contentType = http.MethodPost, []byte(form.Encode()), "application/x-www-form-urlencoded"
+	} else if body != nil {
 		method = http.MethodPost
 		sent, _ = json.Marshal(body)
 	}
@@ -152,7 +214,7 @@ func ask(ctx context.Context, address string, body any) reply {
 	if err != nil {
 		return lost
 	}
-	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Content-Type", contentType)
 	response, err := client.Do(request)
 	if err != nil {
 		return lost

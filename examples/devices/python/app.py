@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from sign_in import SignInError, ask_until_answered, sign_in
+from sign_in import SignInError, ask_until_answered, sign_in, tokens_from_provider
 
 LINKS = 3  # A link that has expired is replaced, but not for ever on a forgotten screen.
 MARGIN_SECONDS = 60  # Tokens are refreshed this long before they expire.
@@ -83,7 +83,7 @@ class Worker(threading.Thread):
         if saved.get('refreshToken'):
             self.may_be_stopped = False
             try:
-                return save_tokens(path, refresh(relay, service, saved['refreshToken']))
+                return save_tokens(path, refresh(relay, service, saved))
             except SignInError as error:
                 if error.code != 'invalid_grant':
                     raise  # The saved tokens stay: try later.
@@ -107,9 +107,14 @@ class Worker(threading.Thread):
         self.may_be_stopped, self.session = False, None
 
 
-def refresh(relay, service, refresh_token):
-    body = {'service': service, 'refreshToken': refresh_token}
-    answer = ask_until_answered(f'{relay}/refresh', body, 'accessToken')
+def refresh(relay, service, saved):
+    refresh_token = saved['refreshToken']
+    if 'tokenUrl' in saved:  # Of a blind sign-in.
+        form = {'grant_type': 'refresh_token', 'refresh_token': refresh_token, 'client_id': saved['clientId']}
+        answer = tokens_from_provider(saved['tokenUrl'], saved['clientId'], form)
+    else:
+        body = {'service': service, 'refreshToken': refresh_token}
+        answer = ask_until_answered(f'{relay}/refresh', body, 'accessToken')
     return {'refreshToken': refresh_token, **answer}  # Without a new refresh token the old one stays.
 
 

@@ -2,8 +2,11 @@
 
 This file is the whole sign-in. app.py adds what a finished app needs; kodi.py is the same in Kodi.
 """
+import base64
+import hashlib
 import json
 import random
+import secrets
 import time
 import urllib.error
 import urllib.parse
@@ -25,11 +28,39 @@ class SignInError(Exception):
 
 def sign_in(relay, service, show, save, device='Living room'):
     body = {'service': service, 'code': True, 'ack': True, 'device': device}
+    verifier = secrets.token_urlsafe(32) if can_be_blind(relay, service) else None
+    if verifier:
+        digest = hashlib.sha256(verifier.encode()).digest()
+        body['challenge'] = base64.urlsafe_b64encode(digest).rstrip(b'=').decode()
     session = Session(relay, ask_until_answered(f'{relay}/auth/start', body, 'session'))
     show(session)
     tokens = session.wait_for_tokens()
+    if verifier:
+        tokens = exchange(tokens, verifier)
     save(tokens)
     session.acknowledge()  # Only now: until then a lost response, or a crash, costs no sign-in.
+    return tokens
+
+
+def can_be_blind(relay, service):
+    """Whether this device may exchange the code itself, so that the relay sees no token. Older relays do not say."""
+    _, answer, _, _ = ask(f'{relay}/services', timeout=TELL_SECONDS)
+    return any(each['service'] == service and each['blind'] != 'no' for each in answer.get('services', []))
+
+
+def exchange(code, verifier):
+    form = {'grant_type': 'authorization_code', 'code': code['code'], 'redirect_uri': code['redirectUri'],
+            'client_id': code['clientId'], 'code_verifier': verifier}
+    return tokens_from_provider(code['tokenUrl'], code['clientId'], form)
+
+
+def tokens_from_provider(url, client_id, form):
+    """RFC 6749 §5.1. The tokens are refreshed there too."""
+    answer = ask_until_answered(url, urllib.parse.urlencode(form).encode(), 'access_token')
+    tokens = {'accessToken': answer['access_token'], 'tokenUrl': url, 'clientId': client_id}
+    for name, member in (('refresh_token', 'refreshToken'), ('expires_in', 'expiresIn')):
+        if name in answer:
+            tokens[member] = answer[name]
     return tokens
 
 
@@ -52,7 +83,7 @@ class Session:
             status, answer, text, pause = ask(f'{self._result}&wait={WAIT_SECONDS}')
             if status == 200 and 'error' in answer:
                 raise SignInError(answer['error'])
-            if status == 200 and answer.get('accessToken'):
+            if status == 200 and (answer.get('accessToken') or answer.get('code')):
                 return answer
             if status == 400:
                 raise SignInError('refused', text)
@@ -90,8 +121,10 @@ def ask_until_answered(url, body, member):
 
 def ask(url, body=None, timeout=WAIT_SECONDS + 15):
     """Returns (status, JSON object, text, seconds to pause before a retry). Status 0: no complete response."""
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {'Content-Type': 'application/json'})
+    is_form = isinstance(body, bytes)
+    data = body if body is None or is_form else json.dumps(body).encode()
+    content_type = 'application/x-www-form-urlencoded' if is_form else 'application/json'
+    request = urllib.request.Request(url, data, {'Content-Type': content_type})
     pause = random.uniform(1, 3)  # So that a thousand devices do not return at the same moment.
     try:
         try:
