@@ -109,8 +109,13 @@ function createTestStore(store: SessionStore) {
 /** What the session has of it. A store may return more than it has to. */
 function exchangeParametersOf(found: ExchangeParameters | undefined) {
   if (found === undefined) return undefined;
-  const { verifier, challenge, details } = found;
-  return { verifier, ...(challenge && { challenge }), ...(details && { details }) };
+  const { verifier, challenge, authorizationUrl, details } = found;
+  return {
+    verifier,
+    ...(challenge && { challenge }),
+    ...(authorizationUrl && { authorizationUrl }),
+    ...(details && { details }),
+  };
 }
 
 export type TestStore = ReturnType<typeof createTestStore>;
