@@ -4,9 +4,11 @@ import { hash } from 'node:crypto';
 import { type Failure, fail } from '../../client/src/errors.ts';
 import { createSession, type SessionOptions, type SignInError } from '../../client/src/index.ts';
 import type { Lock } from '../../client/src/keeper.ts';
+import type { Platform } from '../../client/src/platform.ts';
 import { sha256 } from '../../client/src/sha256.ts';
 import { createMemory, keyOf } from '../../client/src/storage.ts';
 import { refresh, type Tokens } from '../../client/src/tokens.ts';
+import { createFakeClock } from '../kit/clock.ts';
 import {
   type Answer,
   begin,
@@ -631,4 +633,63 @@ describe('what the TV build has of its own', () => {
       expect(Buffer.from(sha256(text)).toString('hex')).toBe(hash('sha256', text));
     }
   });
+});
+
+test('seven processes with tokens of 300 s, for an hour: each refresh token is used once, nobody is without a token', () => {
+  const clock = createFakeClock(Date.now());
+  const items = createMemory();
+  const used = new Set<string>();
+  let valid = 'r0';
+  let count = 0;
+  const platform: Platform = {
+    send({ body = '' }, _headers, receive) {
+      const spent = (JSON.parse(body) as { refreshToken: string }).refreshToken;
+      // The second use of one ends the sign-in, as at providers that rotate.
+      const isGood = spent === valid && !used.has(spent);
+      used.add(spent);
+      count += 1;
+      if (isGood) valid = `r${count}`;
+      const tokens = { accessToken: `a${count}`, refreshToken: valid, expiresIn: 300 };
+      const [status, text] = isGood
+        ? [200, JSON.stringify(tokens)]
+        : [400, '{"error":"invalid_grant"}'];
+      return clock.setTimer(40, () => receive({ status, text }));
+    },
+    now: clock.now,
+    date: clock.now,
+    later: clock.setTimer,
+    random: () => 0,
+  };
+  /** That of a file: whoever asks waits for its turn. */
+  const turns: (() => void)[] = [];
+  const lock: Lock = (run) => {
+    const next = () =>
+      run(() => {
+        turns.shift();
+        turns[0]?.();
+      });
+    if (turns.push(next) === 1) next();
+  };
+  const before = Date.now;
+  Date.now = clock.now;
+  try {
+    items.setItem(KEY, JSON.stringify({ accessToken: 'a0', refreshToken: 'r0', expiresAt: 0 }));
+    const sessions = Array.from({ length: 7 }, () => open({ platform }, { items, lock }).session);
+    const failures: unknown[] = [];
+    let given = 0;
+    for (let atMs = 0; atMs < 3_600_000; atMs += 1_000) {
+      for (const session of sessions) {
+        session.getToken((failure) => {
+          given += 1;
+          if (failure) failures.push(failure);
+        });
+      }
+      clock.advance(1_000);
+    }
+    expect([failures, given]).toEqual([[], 7 * 3_600]);
+    // Every four minutes: a minute before the end.
+    expect(count).toBeWithin(14, 17);
+  } finally {
+    Date.now = before;
+  }
 });
