@@ -33,10 +33,11 @@ const LONGEST_MS = Math.max(CUTTING_MS, OUTAGE_MS, CLAIM_REPEAT_MS, EXCHANGE_LEA
 
 setDefaultTimeout(LONGEST_MS);
 
+/** On a busy machine a start or a callback may get a 503, and is repeated, as by any device or user. */
 async function complete(relay: RelayProcess) {
-  const { session, state } = await start(relay);
+  const { session, state } = await startWhenPossible(relay);
   const code = makeCode();
-  expect((await bringCode(relay, state, code)).status).toBe(200);
+  expect(await bringCodeWhenPossible([relay], state, code)).toBe(200);
   return { session, code };
 }
 
