@@ -3,18 +3,11 @@ import { hostname } from 'node:os';
 import {
   type OpenClient,
   type Session,
+  type SessionState,
   SignInError,
   type SignInErrorCode,
 } from '../../../client/src/index.ts';
-import {
-  COMMON_USAGE,
-  EXIT_CODES,
-  openSession,
-  parseOptions,
-  reportUsageError,
-  say,
-  UsageError,
-} from './options.ts';
+import { COMMON_USAGE, EXIT_CODES, openSession, runCommand, say, UsageError } from './options.ts';
 import { openScreen, type Screen } from './screen.ts';
 
 const USAGE = `sign-in-relay login: sign in from this terminal
@@ -46,47 +39,44 @@ class Stopped extends Error {
   }
 }
 
+const OPTIONS = {
+  device: { type: 'string' },
+  details: { type: 'boolean' },
+  open: { type: 'string' },
+  'token-url': { type: 'string' },
+  'client-id': { type: 'string' },
+} as const;
+
 /** Resolves with the exit code. */
-export async function login(args: readonly string[]): Promise<number> {
-  const stopping = new AbortController();
-  try {
-    const parsed = parseOptions(args, {
-      device: { type: 'string' },
-      details: { type: 'boolean' },
-      open: { type: 'string' },
-      'token-url': { type: 'string' },
-      'client-id': { type: 'string' },
-    });
-    if (parsed === undefined) {
-      process.stdout.write(USAGE);
-      return EXIT_CODES.signedIn;
-    }
+export const login = (args: readonly string[]): Promise<number> =>
+  runCommand(USAGE, args, OPTIONS, async ({ place, values }) => {
+    const { service } = place;
+    const open = readOpen(values);
+    const stopping = new AbortController();
     stopOnSignal(stopping);
-    const { place, values } = parsed;
-    let screen: Screen | undefined;
+    const display = createDisplay(service);
     const session = openSession(place, {
       device: values.device ?? `Terminal on ${hostname()}`,
       details: values.details,
       // The tokens as most apps get them. If the relay demands it, it is blind.
       blind: false,
-      open: readOpen(values),
-      onEvent(event) {
-        if (!('detail' in event)) return;
-        if (screen) screen.trouble(event.detail);
-        else say(`Trouble: ${event.detail}.`);
-      },
+      open,
+      onEvent: (event) => 'detail' in event && display.trouble(event.detail),
     });
-    const stopShowing = show(session, place.service, (next) => {
-      screen = next;
-    });
-    await signIn(session, stopping).finally(stopShowing);
-    const again = `sign-in-relay token ${place.service}`;
-    say(`Signed in to ${place.service}. ${again} prints a valid access token.`);
+    const stopShowing = session.subscribe(() => display.show(session.state));
+    const leaveScreen = () => {
+      stopShowing();
+      display.close();
+    };
+    try {
+      await signIn(session, stopping).finally(leaveScreen);
+    } catch (error) {
+      return explain(error);
+    }
+    const again = `sign-in-relay token ${service}`;
+    say(`Signed in to ${service}. ${again} prints a valid access token.`);
     return EXIT_CODES.signedIn;
-  } catch (error) {
-    return explain(error);
-  }
-}
+  });
 
 type Values = { readonly [Name in 'open' | 'token-url' | 'client-id']?: string | undefined };
 
@@ -100,33 +90,32 @@ function readOpen(values: Values): OpenClient | undefined {
   return undefined;
 }
 
-/** Draws what the session says. Returns what restores the terminal. */
-function show(
-  session: Session,
-  service: string,
-  onScreen: (screen: Screen | undefined) => void,
-): () => void {
-  let shown: string | undefined;
+/** The screen of the link that is open, and another one for the next. */
+function createDisplay(service: string) {
+  let link: string | undefined;
   let screen: Screen | undefined;
-  const close = () => {
+
+  function close(): void {
     screen?.close();
     screen = undefined;
-    onScreen(undefined);
-  };
-  const stop = session.subscribe(() => {
-    const { state } = session;
-    const prompt = 'prompt' in state ? state.prompt : undefined;
-    if (prompt !== undefined && prompt.link !== shown) {
-      close();
-      shown = prompt.link;
-      screen = openScreen({ ...prompt, service }, process.stderr);
-      onScreen(screen);
-    }
-    if (state.status === 'opened') screen?.opened();
-  });
-  return () => {
-    stop();
-    close();
+  }
+
+  return {
+    show(state: SessionState): void {
+      const prompt = 'prompt' in state ? state.prompt : undefined;
+      if (prompt !== undefined && prompt.link !== link) {
+        close();
+        link = prompt.link;
+        screen = openScreen({ ...prompt, service }, process.stderr);
+      }
+      if (state.status === 'opened') screen?.opened();
+    },
+    trouble(detail: string): void {
+      if (screen) screen.trouble(detail);
+      else say(`Trouble: ${detail}.`);
+    },
+    /** Restores the terminal. */
+    close,
   };
 }
 
@@ -175,16 +164,12 @@ const FAILURES: Readonly<Partial<Record<SignInErrorCode, Explanation>>> = {
 
 /** Says why there are no tokens, and returns the exit code. */
 function explain(error: unknown): number {
-  if (error instanceof UsageError) return reportUsageError(error, USAGE);
   if (error instanceof Stopped) {
     say(error.message);
     return error.exitCode;
   }
-  if (!(error instanceof SignInError)) throw error;
-  const isStorage = error.code === 'storage_failed';
-  const inWordsOfClient: Explanation = isStorage
-    ? [EXIT_CODES.storage, `${error.detail}: ${(error.cause as Error).message}.`]
-    : [EXIT_CODES.relay, `Cannot sign in: ${error.detail}.`];
+  if (!(error instanceof SignInError) || error.code === 'storage_failed') throw error;
+  const inWordsOfClient: Explanation = [EXIT_CODES.relay, `Cannot sign in: ${error.detail}.`];
   const [exitCode, text] = FAILURES[error.code] ?? inWordsOfClient;
   say(text);
   return exitCode;

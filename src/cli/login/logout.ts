@@ -1,14 +1,6 @@
 /** `sign-in-relay logout`: deletes the tokens of `login`, and has them revoked. docs/login.md. */
-import { type SignedOut, SignInError } from '../../../client/src/index.ts';
-import {
-  COMMON_USAGE,
-  EXIT_CODES,
-  openSession,
-  parseOptions,
-  reportUsageError,
-  say,
-  UsageError,
-} from './options.ts';
+import type { SignedOut } from '../../../client/src/index.ts';
+import { COMMON_USAGE, EXIT_CODES, openSession, runCommand, say } from './options.ts';
 
 const USAGE = `sign-in-relay logout: end what sign-in-relay login has begun
 
@@ -21,27 +13,16 @@ Exit codes: 0 the provider accepts the tokens no longer, or nobody was signed in
 `;
 
 /** Resolves with the exit code. */
-export async function logout(args: readonly string[]): Promise<number> {
-  try {
-    const parsed = parseOptions(args, {});
-    if (parsed === undefined) {
-      process.stdout.write(USAGE);
-      return 0;
-    }
-    const { service } = parsed.place;
-    const session = openSession(parsed.place);
+export const logout = (args: readonly string[]): Promise<number> =>
+  runCommand(USAGE, args, {}, async ({ place }) => {
+    const { service } = place;
+    const session = openSession(place);
     if ((await session.getTokens()) === undefined) {
       say(`Nobody is signed in to ${service}.`);
       return 0;
     }
     return report(service, await session.signOut());
-  } catch (error) {
-    if (error instanceof UsageError) return reportUsageError(error, USAGE);
-    if (!(error instanceof SignInError)) throw error;
-    say(`${error.detail}: ${(error.cause as Error).message}.`);
-    return EXIT_CODES.storage;
-  }
-}
+  });
 
 /** The relay is not trusted with the terminal: `say` spells control characters out. */
 function report(service: string, { revoked, unsupported, removeAt, detail }: SignedOut): number {

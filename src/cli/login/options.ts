@@ -3,7 +3,12 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { isPrivate } from '../../../client/src/ask.ts';
-import { createSession, type Session, type SessionOptions } from '../../../client/src/index.ts';
+import {
+  createSession,
+  type Session,
+  type SessionOptions,
+  SignInError,
+} from '../../../client/src/index.ts';
 import { fileStorage } from '../../../client/src/node.ts';
 import { printable } from '../terminal.ts';
 
@@ -20,7 +25,7 @@ export const EXIT_CODES = {
   terminated: 143,
 } as const;
 
-export const DEV_RELAY = 'http://127.0.0.1:8080';
+const DEV_RELAY = 'http://127.0.0.1:8080';
 
 /** Of all three. */
 const COMMON = {
@@ -50,17 +55,36 @@ export class UsageError extends Error {
 /** On stderr; stdout is for tokens. */
 export const say = (text: string) => void process.stderr.write(`${printable(text)}\n`);
 
-export function reportUsageError(error: UsageError, usage: string): number {
-  say(error.message);
-  if (error.showsUsage) process.stderr.write(`\n${usage}`);
-  return EXIT_CODES.usage;
-}
+type OwnOptions = NonNullable<ParseArgsConfig['options']>;
 
-/** Undefined if help is asked for. Throws UsageError. */
-export function parseOptions<Own extends NonNullable<ParseArgsConfig['options']>>(
+/** Reads the command line, and runs one of the three commands. Resolves with the exit code. */
+export async function runCommand<Own extends OwnOptions>(
+  usage: string,
   args: readonly string[],
   own: Own,
-) {
+  run: (parsed: Parsed<Own>) => Promise<number>,
+): Promise<number> {
+  try {
+    const parsed = parseOptions(args, own);
+    if (parsed !== undefined) return await run(parsed);
+    process.stdout.write(usage);
+    return 0;
+  } catch (error) {
+    if (error instanceof UsageError) {
+      say(error.message);
+      if (error.showsUsage) process.stderr.write(`\n${usage}`);
+      return EXIT_CODES.usage;
+    }
+    if (!(error instanceof SignInError && error.code === 'storage_failed')) throw error;
+    say(`${error.detail}: ${(error.cause as Error).message}.`);
+    return EXIT_CODES.storage;
+  }
+}
+
+type Parsed<Own extends OwnOptions> = NonNullable<ReturnType<typeof parseOptions<Own>>>;
+
+/** Undefined if help is asked for. Throws UsageError. */
+function parseOptions<Own extends OwnOptions>(args: readonly string[], own: Own) {
   const options = { ...COMMON, ...own };
   const { values, positionals } = attempt(() =>
     parseArgs({ args: [...args], allowPositionals: true, options }),
@@ -89,7 +113,7 @@ interface Common {
 const defaultFolder = () =>
   join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'sign-in-relay');
 
-export type Place = NonNullable<ReturnType<typeof parseOptions>>['place'];
+type Place = Parsed<OwnOptions>['place'];
 
 /** That of this user, with the tokens in files. */
 export function openSession(
@@ -107,7 +131,7 @@ export function openSession(
   });
 }
 
-function attempt<Parsed>(parse: () => Parsed): Parsed {
+function attempt<Value>(parse: () => Value): Value {
   try {
     return parse();
   } catch (error) {

@@ -1,15 +1,7 @@
 /** `sign-in-relay token`: a valid access token of a user who has signed in with `login`. docs/login.md. */
 import { SignInError } from '../../../client/src/index.ts';
 import { jsonText } from '../terminal.ts';
-import {
-  COMMON_USAGE,
-  EXIT_CODES,
-  openSession,
-  parseOptions,
-  reportUsageError,
-  say,
-  UsageError,
-} from './options.ts';
+import { COMMON_USAGE, EXIT_CODES, openSession, runCommand, say } from './options.ts';
 
 const USAGE = `sign-in-relay token: print a valid access token
 
@@ -28,16 +20,10 @@ read or stored.
 `;
 
 /** Resolves with the exit code. */
-export async function token(args: readonly string[]): Promise<number> {
-  try {
-    const parsed = parseOptions(args, { json: { type: 'boolean' } });
-    if (parsed === undefined) {
-      process.stdout.write(USAGE);
-      return 0;
-    }
-    const { place, values } = parsed;
-    const session = openSession(place);
+export const token = (args: readonly string[]): Promise<number> =>
+  runCommand(USAGE, args, { json: { type: 'boolean' } }, async ({ place, values }) => {
     try {
+      const session = openSession(place);
       const accessToken = await session.getToken();
       const text = values.json ? jsonText(await session.getTokens()) : accessToken;
       process.stdout.write(`${text}\n`);
@@ -45,22 +31,14 @@ export async function token(args: readonly string[]): Promise<number> {
     } catch (error) {
       return explain(error, place.service);
     }
-  } catch (error) {
-    if (error instanceof UsageError) return reportUsageError(error, USAGE);
-    throw error;
-  }
-}
+  });
 
 function explain(error: unknown, service: string): number {
-  if (!(error instanceof SignInError)) throw error;
-  const { code, detail, cause } = error;
+  if (!(error instanceof SignInError) || error.code === 'storage_failed') throw error;
+  const { code, detail } = error;
   if (code === 'invalid_grant') {
     say(`Not signed in to ${service}: ${detail}. Run sign-in-relay login ${service}.`);
     return EXIT_CODES.failed;
-  }
-  if (code === 'storage_failed') {
-    say(`${detail}: ${(cause as Error).message}.`);
-    return EXIT_CODES.storage;
   }
   say(`The token has expired, and cannot be refreshed now: ${detail}.`);
   return EXIT_CODES.relay;
