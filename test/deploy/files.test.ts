@@ -204,7 +204,7 @@ test('the user in Valkey has the rights of docs/scaling.md, and no others', () =
   const user = read('valkey-users.acl')
     .split('\n')
     .find((line) => line.startsWith('user relay '));
-  expect(user).toBe(['user relay on >PASSWORD', ...places, ...commands].join(' '));
+  expect(user).toBe(['user relay on >RELAY_PASSWORD', ...places, ...commands].join(' '));
 });
 
 test('each package accepts each Node that package.json names, so that npm warns of none', () => {

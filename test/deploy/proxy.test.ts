@@ -1,39 +1,23 @@
-/** The proxies of deploy/ in front of relays on a Redis that deploy/ configures. All real. */
+/** The proxies of deploy/ in front of relays on the Valkey of deploy/. All real. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { pollUntilDone, type Result, type Started, start, startRequest } from '../kit/device.ts';
 import { serveBytes, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { startProxy } from '../kit/proxies.ts';
-import { type RedisServer, startRedis } from '../kit/redis/server.ts';
+import { startDeployedValkey } from '../kit/redis/deployed.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
-import { plantSecret } from '../kit/secrets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
 
-const readDeploy = (file: string) => readFileSync(`${ROOT}deploy/${file}`, 'utf8');
-const linesOf = (file: string) =>
-  readDeploy(file)
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'));
-
-async function configureRedis(redis: RedisServer, password: string): Promise<void> {
-  for (const line of linesOf('valkey.conf').filter((each) => !each.startsWith('aclfile'))) {
-    const [name = '', value = ''] = line.split(/ (.*)/);
-    await redis.cli('CONFIG', 'SET', name, value.replaceAll('"', ''));
-  }
-  const [, user = ''] = linesOf('valkey-users.acl');
-  await redis.cli('ACL', 'SETUSER', ...user.replace('PASSWORD', password).split(' ').slice(1));
-}
-
 describe('nginx limits what one address may hold', async () => {
-  const ADDRESS_LIMIT = Number(/limit_conn addresses (\d+);/.exec(readDeploy('nginx.conf'))?.[1]);
+  const ADDRESS_LIMIT = Number(
+    /limit_conn addresses (\d+);/.exec(readFileSync(`${ROOT}deploy/nginx.conf`, 'utf8'))?.[1],
+  );
   const waiting: Socket[] = [];
   /** Holds so many polls, and no more. */
   const relay = await serveBytes((socket, _, request) => {
@@ -72,15 +56,10 @@ const PROXIES = [
 ] as const;
 
 describe.each(PROXIES)('%s in front of %d', async (name, count) => {
-  const password = plantSecret(crypto.randomUUID());
-  const redis = await startRedis();
-  await configureRedis(redis, password);
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-deploy-'));
-  const urlFile = join(folder, 'redis-url');
-  writeFileSync(urlFile, `redis://relay:${password}@127.0.0.1:${redis.port}\n`);
+  const valkey = await startDeployedValkey();
   const provider = startTokenEndpoint();
   const env = {
-    REDIS_URL_FILE: urlFile,
+    REDIS_URL_FILE: valkey.urlFile,
     TRUSTED_PROXY_CIDRS: '127.0.0.1',
     MAL_TOKEN_URL: provider.tokenUrl,
     START_BURST: '30',
@@ -94,8 +73,7 @@ describe.each(PROXIES)('%s in front of %d', async (name, count) => {
     await proxy.stop();
     await Promise.all(relays.map((relay) => relay.stop('SIGKILL')));
     provider.stop();
-    await redis.stop();
-    rmSync(folder, { recursive: true });
+    await valkey.stop();
   });
 
   const startStatus = async (init: RequestInit = {}) =>
@@ -142,14 +120,13 @@ describe.each(PROXIES)('%s in front of %d', async (name, count) => {
     expect(proxy.accessLog()).not.toMatch(/[?=]/);
   });
 
-  test('a 503 because Redis is down takes no relay out of service', async () => {
-    await redis.kill();
+  test('a 503 because Valkey is down takes no relay out of service', async () => {
+    await valkey.kill();
     for (let count = 0; count < 6; count += 1) expect(await startStatus()).toBe(503);
     for (let count = 0; count < 6; count += 1) {
       expect((await proxy.ask('/health')).status).toBe(200);
     }
-    await redis.restart();
-    await configureRedis(redis, password);
+    await valkey.restart();
     for (const relay of relays) {
       await pollUntil('a sign-in can start at each relay', async () => {
         const response = await relay.ask('/auth/start', startRequest());
