@@ -187,6 +187,12 @@ describe('dev: planned by a request, and the link opened by the dev relay', () =
     await startDevice();
   });
 
+  test('full: still to come after a start that was refused for another reason', async () => {
+    await dev.plan({ scenario: 'full' });
+    expect((await dev.ask('/auth/start', startRequest('no-such-service'))).status).toBe(400);
+    expect((await dev.ask('/auth/start', startRequest('dev'))).status).toBe(503);
+  });
+
   test('cut-off without ack: the tokens are lost', async () => {
     await dev.plan({ scenario: 'cut-off', auto: true });
     const { session } = await startDevice({});

@@ -28,6 +28,9 @@ export const DEFAULT_SERVICE = 'dev';
 /** The dev relay's client id at the dev provider. */
 export const CLIENT_ID = 'sign-in-relay-dev';
 
+/** What a start that is planned so gets. Planned and refused otherwise, it is still to come. */
+const REFUSALS: Readonly<Record<string, number | undefined>> = { full: 503, 'rate-limited': 429 };
+
 export interface DevRelayOptions {
   readonly baseUrl: string;
   readonly providerUrl: string;
@@ -89,13 +92,12 @@ export function createDevRelay(options: DevRelayOptions) {
     const response = await signIns.context.run(context, () =>
       serviceFor(url, plan).handle(request, peers),
     );
-    const isRefused = plan !== undefined && response.status !== 200;
-    const isPlanned = plan?.scenario === 'full' || plan?.scenario === 'rate-limited';
-    if (isRefused && !isPlanned) signIns.putBack(plan);
-    if (isRefused && isPlanned && response.status !== 400) {
-      options.say(`a start was refused with ${response.status}, as planned ("${plan.scenario}")`);
-    } else if (response.status >= 400 && isOfDevice(url)) {
-      await tellRefusal(url, response);
+    const { status } = response;
+    if (plan !== undefined && status === REFUSALS[plan.scenario]) {
+      options.say(`a start was refused with ${status}, as planned ("${plan.scenario}")`);
+    } else {
+      if (plan !== undefined && status !== 200) signIns.putBack(plan);
+      if (status >= 400 && isOfDevice(url)) await tellRefusal(url, response);
     }
     if (plan?.auto && context.started !== undefined) openLink?.(context.started);
     return context.isCut ? breakOff(response) : response;
