@@ -236,23 +236,22 @@ export const createSession = (options: SessionOptions): Session =>
     let before: core.SessionState | undefined;
     let shown: SessionState;
 
-    /** The same object until it changes, as React demands. */
-    function getState(): SessionState {
-      const state = opened.getState();
-      if (state !== before) {
-        before = state;
-        const { status, error } = state as { readonly status: 'failed'; readonly error?: Failure };
-        shown = error ? { status, error: new SignInError(error) } : (state as SessionState);
-      }
-      return shown;
-    }
-
     const getToken: Session['getToken'] = ({ rejected, signal } = {}) =>
       promise((done) => opened.getToken(done, rejected), signal);
 
     return {
+      /** The same object until it changes, as React demands. */
       get state() {
-        return getState();
+        const state = opened.getState();
+        if (state !== before) {
+          before = state;
+          const { status, error } = state as {
+            readonly status: 'failed';
+            readonly error?: Failure;
+          };
+          shown = error ? { status, error: new SignInError(error) } : (state as SessionState);
+        }
+        return shown;
       },
       subscribe,
       cancel,

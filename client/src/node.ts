@@ -12,6 +12,8 @@ const RETRY_MS = 50;
 const TOUCH_MS = 5_000;
 /** Longer than any refresh, also of a process that was stopped meanwhile. */
 const STALE_MS = 300_000;
+/** A lock that names nobody for so long is of a process that was killed while it wrote that. */
+const UNNAMED_MS = 5_000;
 
 const storages = new Map<string, SessionStorage>();
 
@@ -80,8 +82,13 @@ async function take(path: string): Promise<() => Promise<void>> {
     const file = await create(path);
     if (file !== undefined) {
       held.add(owner);
-      await file.writeFile(owner);
-      await file.close();
+      try {
+        await file.writeFile(owner).finally(() => file.close());
+      } catch (error) {
+        held.delete(owner);
+        await rm(path, { force: true });
+        throw error;
+      }
       const touching = setInterval(() => {
         const now = new Date();
         utimes(path, now, now).catch(() => {});
@@ -110,7 +117,8 @@ async function create(path: string): Promise<FileHandle | undefined> {
 async function isStale(path: string, owner: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return false;
-  if (Date.now() - found.mtimeMs > STALE_MS) return true;
+  const ageMs = Date.now() - found.mtimeMs;
+  if (ageMs > (owner === '' ? UNNAMED_MS : STALE_MS)) return true;
   const { host, pid } = parse(owner);
   if (host !== hostname() || typeof pid !== 'number') return false;
   return pid === process.pid ? !held.has(owner) : !isRunning(pid);

@@ -95,7 +95,7 @@ export function createCore(
   const { relay, service, onEvent } = options;
   const place = { relay, service };
   const { platform } = base;
-  const storage = openStorage(platform, items, key);
+  const storage = openStorage(platform, items, key, () => tell({ type: 'saved' }));
   const keeper = createKeeper(base, place, storage, lock, () => tell({ type: 'refreshed' }));
   let state: SessionState = { status: 'loading' };
   /** To be shown again when the relay answers again. */
@@ -153,9 +153,8 @@ export function createCore(
     const save: SignInOptions['save'] = (tokens, done) => {
       isSaving = true;
       storage.replace(tokens, (failure, stored) => {
-        if (stored) tell({ type: 'saved' });
         // The user has signed out before it was stored.
-        else revokeLater(tokens);
+        if (!failure && !stored) revokeLater(tokens);
         done(failure, stored);
       });
     };

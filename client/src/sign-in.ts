@@ -101,7 +101,7 @@ export const start: Operation<StartOptions, Link> = (call, options, done) => {
     const { services, extensions } = offer;
     const blind = services.filter((each) => each.service === service)[0]?.blind;
     const isOffered = open ? extensions.indexOf('open') >= 0 : blind === 'can' || blind === 'must';
-    const isWanted = open ? true : (options.blind ?? (isOffered && !page && !!challenge));
+    const isWanted = !!open || (options.blind ?? (isOffered && !page && !!challenge));
     if (!isWanted && blind !== 'must') request();
     else if (isOffered && challenge) challenge(request);
     else {

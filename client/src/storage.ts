@@ -68,7 +68,12 @@ export interface Era {
 export type Storage = ReturnType<typeof openStorage>;
 
 /** That of one session in one process. */
-export function openStorage({ later }: Platform, items: SessionStorage, key: string) {
+export function openStorage(
+  { later }: Platform,
+  items: SessionStorage,
+  key: string,
+  onSaved: () => void,
+) {
   const unfinishedKey = `unfinished-${key}`;
   const turns: (() => void)[] = [];
   let era: Era = {};
@@ -130,6 +135,7 @@ export function openStorage({ later }: Platform, items: SessionStorage, key: str
           if (!cause) {
             unsaved = undefined;
             known = tokens.refreshToken;
+            onSaved();
           }
           done(cause && failed(cause, 'save the tokens'), tokens);
         },

@@ -49,26 +49,27 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   const child = spawn(process.execPath, [main, 'dev', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  const kill = () => void child.kill();
   // An app's tests end also if they do not stop it.
-  process.once('exit', () => child.kill());
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const [url, providerUrl] = await new Promise<[string, string]>((resolve, reject) => {
+  process.once('exit', kill);
+  const exited = new Promise<number | null>((resolve, reject) => {
+    child.once('exit', resolve).once('error', reject);
+  }).finally(() => process.off('exit', kill));
+  const timer = setTimeout(kill, STARTED_WITHIN_MS);
+  const started = new Promise<string>((resolve) => {
     let output = '';
-    const timer = setTimeout(
-      () => reject(new Error('The dev relay did not start')),
-      STARTED_WITHIN_MS,
-    );
-    child.once('error', reject);
-    child.once('exit', (code) => reject(new Error(`The dev relay ended with exit code ${code}`)));
     child.stdout.on('data', (part) => {
       output += part;
       if (!output.includes('Ctrl-C')) return;
-      clearTimeout(timer);
       // Read on, so that it can write.
       child.stdout.removeAllListeners('data').resume();
-      resolve([after('The relay', output), after('How sign-ins end', output)]);
+      resolve(output);
     });
   });
+  const output = await Promise.race([started, exited]).finally(() => clearTimeout(timer));
+  if (typeof output !== 'string') throw new Error('The dev relay did not start');
+  const url = after('The relay', output);
+  const providerUrl = after('How sign-ins end', output);
 
   async function ask(path: string, body: object): Promise<Response> {
     return fetch(new URL(path, providerUrl), {
@@ -79,7 +80,7 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   }
 
   async function stop(): Promise<void> {
-    child.kill();
+    kill();
     await exited;
   }
 

@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -110,10 +111,12 @@ interface KeepOptions {
 /** A session whose storage the test sees. */
 function keep(first: unknown, { load, save, lock, account }: KeepOptions = {}) {
   const storage = { tokens: first as Tokens | undefined, loads: 0, saves: 0 };
+  const events: string[] = [];
   const session = createSession({
     relay: refresher.relay,
     service: 'mal',
     account,
+    onEvent: ({ type }) => events.push(type),
     storage: {
       async getItem(key) {
         if (key.startsWith('unfinished')) return null;
@@ -133,7 +136,7 @@ function keep(first: unknown, { load, save, lock, account }: KeepOptions = {}) {
   });
   const accessToken = (rejected?: string, { signal }: { signal?: AbortSignal } = {}) =>
     session.getToken({ rejected, signal });
-  return { storage, accessToken, session };
+  return { storage, events, accessToken, session };
 }
 
 describe('a token', () => {
@@ -277,15 +280,17 @@ describe('the storage', () => {
   test('that is full is reported, and gets the tokens as soon as it can take them', async () => {
     const full = Error('disk full');
     let isFull = true;
-    const { accessToken, storage } = keep(refresher.grant(-1), {
+    const { accessToken, storage, events } = keep(refresher.grant(-1), {
       save(tokens) {
         if (isFull) throw full;
         storage.tokens = tokens;
       },
     });
     expect(await failureOf(accessToken())).toMatchObject({ code: 'storage_failed', cause: full });
+    expect(events).toEqual(['refreshed']);
     isFull = false;
     expect(await accessToken()).toBe(String(storage.tokens?.accessToken));
+    expect(events).toEqual(['refreshed', 'saved']);
     // The old refresh token was not used a second time.
     expect(refresher.seen.length).toBe(1);
   });
@@ -630,6 +635,17 @@ describe('processes that share a folder', () => {
     await pollUntil('the other has a token', () => heard.length === 1);
     other?.kill();
     expect(existsSync(join(folder, 'shared', `${keyOf(place())}.lock`))).toBe(false);
+  });
+
+  test('one that was killed while it wrote the lock does not keep it either', async () => {
+    const lock = join(folder, 'shared', `${keyOf(place())}.lock`);
+    writeFileSync(lock, '');
+    const written = new Date(Date.now() - 10_000);
+    utimesSync(lock, written, written);
+    await store(refresher.grant(-1));
+    const session = createSession({ ...place(), storage: fileStorage(join(folder, 'shared')) });
+    expect(await session.getToken()).not.toBe('');
+    await pollUntil('the lock is released', () => !existsSync(lock));
   });
 
   test('a folder that cannot be written is reported by name', async () => {
