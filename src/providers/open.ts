@@ -3,6 +3,7 @@
  * redirect URI. Which authorization URLs are accepted, and where their users are sent.
  * docs/open.md.
  */
+import { isChallenge } from '../relay/secrets.ts';
 import type { CallbackResult } from '../relay/session.ts';
 import type { ExchangeParameters } from '../relay/store.ts';
 import { findUrlProblem } from './url.ts';
@@ -21,9 +22,6 @@ const PREFIX = 'open ';
 
 export const isOpenService = (service: string) => service.startsWith(PREFIX);
 
-/** SHA-256 in base64url: 43 characters, of which the last has four bits. RFC 7636 §4.2. */
-const CHALLENGE = /^[\w-]{42}[AEIMQUYcgkosw048]$/;
-
 /** They could replace what the user is shown, or send the code elsewhere. RFC 9101, OAuth 2.0 Multiple Response Types. */
 const FORBIDDEN = ['request', 'request_uri', 'response_mode'];
 
@@ -36,7 +34,7 @@ export interface OpenAuthorization {
   readonly challenge: string;
 }
 
-/** Undefined: why is in `problem`, for the client's developer. */
+/** `problem` is for the client's developer. */
 export type ReadAuthorization =
   | { readonly ok: true; readonly authorization: OpenAuthorization }
   | { readonly ok: false; readonly problem: string };
@@ -74,7 +72,7 @@ function findParameterProblem(parameters: URLSearchParams): string | undefined {
   if (parameters.get('response_type') !== 'code') return 'response_type must be code';
   if (!parameters.get('client_id')) return 'client_id is missing';
   const isS256 = parameters.get('code_challenge_method') === 'S256';
-  if (!isS256 || !CHALLENGE.test(parameters.get('code_challenge') ?? '')) {
+  if (!isS256 || !isChallenge(parameters.get('code_challenge'))) {
     return 'code_challenge must be there, with code_challenge_method=S256';
   }
   return undefined;

@@ -27,6 +27,14 @@ export function createVerifier(randomBytes: RandomBytes): string {
   return randomBytes(VERIFIER_BYTES).toString('base64url');
 }
 
+/** SHA-256 in base64url: 43 characters, of which the last has four bits. RFC 7636 §4.2. */
+const CHALLENGE = /^[\w-]{42}[AEIMQUYcgkosw048]$/;
+
+/** Whether it can be the S256 challenge of a device. */
+export function isChallenge(value: unknown): value is string {
+  return typeof value === 'string' && CHALLENGE.test(value);
+}
+
 /** Eight consonants, each as likely as any other. RFC 8628 §6.1. */
 export function createUserCode(randomBytes: RandomBytes): string {
   const letters = USER_CODE_ALPHABET.length;

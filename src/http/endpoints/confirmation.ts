@@ -5,7 +5,7 @@
  */
 import { isOpenService, type OpenDestination, openDestinationOf } from '../../providers/open.ts';
 import type { Provider } from '../../providers/provider.ts';
-import { formatUserCode } from '../../relay/secrets.ts';
+import { formatUserCode, isCapability } from '../../relay/secrets.ts';
 import type { SessionOutcome } from '../../relay/session.ts';
 import type { SessionInfo } from '../../relay/store.ts';
 import type { Parts } from '../parts.ts';
@@ -25,6 +25,23 @@ export async function readChoice(
   return choice === 'continue' || choice === 'decline' ? choice : undefined;
 }
 
+/** A link with a state, by GET and POST. `isOwn`: whether it may lead to sessions of this service. */
+export async function confirmLink(
+  parts: Parts,
+  request: RelayRequest,
+  isOwn: (service: string) => boolean,
+): Promise<Response> {
+  const { store, pages } = parts;
+  const choice = await readChoice(parts, request);
+  const browserState = request.query('state') ?? '';
+  if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
+  const found = await store.getSession({ browserState });
+  if (found === undefined || (typeof found === 'object' && !isOwn(found.service))) {
+    return pages.respondWithPage('link_invalid', request);
+  }
+  return carryOut(parts, request, choice, found);
+}
+
 /**
  * Carries out a choice for a session that was found by its code or its link; without one the
  * user is asked. It may be repeated: after a lost response, by a second tap or tab, or by Back,
@@ -37,19 +54,11 @@ export async function carryOut(
   found: SessionInfo | SessionOutcome,
   userCode?: string,
 ): Promise<Response> {
-  const { providers, pages } = parts;
+  const { pages } = parts;
   if (typeof found === 'string') return pages.respondWithPage(pageOf(found), request);
   const { service, browserState } = found;
-  if (isOpenService(service)) {
-    const destination = openDestinationOf(service, parts.baseUrl);
-    if (parts.openEndpoints === undefined) return pages.respondWithPage('link_invalid', request);
-    if (choice === 'decline') return decline(parts, request, found, destination.displayName);
-    return choice === undefined
-      ? ask(parts, request, found, destination, userCode)
-      : redirectToProvider(parts, request, destination, browserState);
-  }
-  if (!providers.has(service)) return pages.respondWithPage('link_invalid', request);
-  const lookup = providers.find(service);
+  const lookup = findDestination(parts, service);
+  if (lookup === undefined) return pages.respondWithPage('link_invalid', request);
   if (choice === 'decline') {
     return decline(parts, request, found, lookup.ok ? lookup.provider.displayName : undefined);
   }
@@ -57,6 +66,15 @@ export async function carryOut(
   return choice === undefined
     ? ask(parts, request, found, lookup.provider, userCode)
     : redirectToProvider(parts, request, lookup.provider, browserState);
+}
+
+/** Undefined: the operator has removed the service, or disabled open sign-ins, since it started. */
+function findDestination({ providers, openEndpoints, baseUrl }: Parts, service: string) {
+  if (isOpenService(service)) {
+    if (openEndpoints === undefined) return undefined;
+    return { ok: true, provider: openDestinationOf(service, baseUrl) } as const;
+  }
+  return providers.has(service) ? providers.find(service) : undefined;
 }
 
 function ask(

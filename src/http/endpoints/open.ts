@@ -3,23 +3,23 @@
  * borrows the relay's https address. The relay sees neither verifier nor token, and makes no
  * request to anyone. docs/open.md.
  */
-
 import { cleanName } from '../../pages/shown-name.ts';
 import {
   callbackForClient,
   isOpenService,
   type OpenEndpoints,
+  openDestinationOf,
   openRedirectUri,
   readAuthorizationUrl,
 } from '../../providers/open.ts';
-import { formatUserCode, isCapability } from '../../relay/secrets.ts';
+import { isCapability } from '../../relay/secrets.ts';
 import type { Handler } from '../app.ts';
 import type { Parts } from '../parts.ts';
-import { parseMembers, type RelayRequest, shortLinkOf } from '../request.ts';
+import type { RelayRequest } from '../request.ts';
 import { jsonResponse, refused, textResponse } from '../responses.ts';
 import { endsSignIn } from '../sign-in-log.ts';
-import { carryOut, readChoice } from './confirmation.ts';
-import { ACK_MS, errorOf } from './sign-in.ts';
+import { confirmLink } from './confirmation.ts';
+import { ACK_MS, describeStarted, errorOf, readMembers } from './sign-in.ts';
 
 /** An authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
@@ -30,10 +30,7 @@ export function createOpenStart(parts: Parts, endpoints: OpenEndpoints): Handler
   return async (request) => {
     const admitted = await admission.admitStart(request, openLimiter, 'open');
     if (!admitted.ok) return admitted;
-    const asked = await bodies
-      .read(request.raw, MAX_BODY_BYTES)
-      .then(({ text }) => parseMembers(text))
-      .catch(() => undefined);
+    const asked = await readMembers(request, bodies, MAX_BODY_BYTES);
     if (asked === undefined) return refused('invalid_json');
     const read = readAuthorizationUrl(asked.authorizationUrl, endpoints);
     if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}`);
@@ -51,19 +48,10 @@ export function createOpenStart(parts: Parts, endpoints: OpenEndpoints): Handler
     });
     signInLog.started(request, service, started);
     if (!started.ok) return started;
-    const { pollSecret, browserState, userCode } = started.secrets;
-    const { baseUrl, sessionSeconds } = parts;
-    return jsonResponse({
-      session: pollSecret,
-      url: `${baseUrl}/open?state=${browserState}`,
-      redirectUri: openRedirectUri(baseUrl),
-      expiresIn: sessionSeconds,
-      ...(userCode !== undefined && {
-        userCode: formatUserCode(userCode),
-        link: shortLinkOf(baseUrl, userCode),
-        qr: `${baseUrl}/qr/${formatUserCode(userCode)}.png`,
-      }),
-    });
+    const { baseUrl } = parts;
+    const url = `${baseUrl}/open?state=${started.secrets.browserState}`;
+    const described = describeStarted(started.secrets, url, parts);
+    return jsonResponse({ ...described, redirectUri: openRedirectUri(baseUrl) });
   };
 }
 
@@ -72,17 +60,7 @@ export const isOpenLink = (request: RelayRequest) => request.query('state') !== 
 
 /** `/open?state=`, by GET and POST: always the confirmation page first. */
 export function createOpenLink(parts: Parts): Handler {
-  const { store, pages } = parts;
-  return async (request) => {
-    const choice = await readChoice(parts, request);
-    const browserState = request.query('state') ?? '';
-    if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
-    const found = await store.getSession({ browserState });
-    if (found === undefined || (typeof found === 'object' && !isOpenService(found.service))) {
-      return pages.respondWithPage('link_invalid', request);
-    }
-    return carryOut(parts, request, choice, found);
-  };
+  return (request) => confirmLink(parts, request, isOpenService);
 }
 
 /** `GET /open/callback`, only for the browser in which the user pressed Continue. */
@@ -116,7 +94,7 @@ export function createOpenCallback(parts: Parts): Handler {
         : await relay.endWithCode(client, browserState, code);
     signInLog.finished(request, service, browserState, outcome);
     if (!endsSignIn(outcome)) return pages.respondWithPage(outcome, request);
-    const names = { deviceName, provider: service.slice(service.indexOf(' ') + 1) };
+    const names = { deviceName, provider: openDestinationOf(service, baseUrl).host };
     return pages.respondWithPage(outcome, request, { names });
   };
 }

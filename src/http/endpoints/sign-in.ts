@@ -12,6 +12,7 @@ import { type EndedCallback, findLinkRefusal } from '../../relay/relay.ts';
 import {
   formatUserCode,
   isCapability,
+  isChallenge,
   type SessionSecrets,
   signInIdOf,
 } from '../../relay/secrets.ts';
@@ -40,9 +41,6 @@ import { endsSignIn } from '../sign-in-log.ts';
 /** How much of the body of a start is read. A longer body is cut there. */
 const MAX_START_BYTES = 512;
 
-/** SHA-256 in base64url: 43 characters, of which the last has four bits. RFC 7636 §4.2. */
-const CHALLENGE = /^[\w-]{42}[AEIMQUYcgkosw048]$/;
-
 /** How long after its first delivery a device that acknowledges (`ack`) may claim its result again. */
 export const ACK_MS = 60_000;
 
@@ -64,7 +62,7 @@ export function createStart(parts: Parts): Handler {
   return async (request) => {
     const admitted = await admission.admitStart(request);
     if (!admitted.ok) return admitted;
-    const asked = await readMembers(request, bodies);
+    const asked = await readMembers(request, bodies, MAX_START_BYTES);
     if (asked === undefined) return refused('invalid_json');
     if (log.isEnabledFor('debug')) logIgnoredMembers(request, asked);
     // A member of a wrong type counts as missing, except the challenge: the relay would see
@@ -86,18 +84,20 @@ export function createStart(parts: Parts): Handler {
     });
     signInLog.started(request, service, started);
     if (!started.ok) return started;
-    return jsonResponse(describeStarted(service, started.secrets, parts));
+    const url = linkOf(parts.baseUrl, service, started.secrets.browserState);
+    return jsonResponse(describeStarted(started.secrets, url, parts));
   };
 }
 
 /** Undefined if it is not JSON, or the device disconnects. */
-async function readMembers(
+export async function readMembers(
   request: RelayRequest,
   bodies: BodyReader,
+  maxBytes: number,
 ): Promise<StartMembers | undefined> {
   try {
-    const { text, isCut } = await bodies.read(request.raw, MAX_START_BYTES);
-    if (isCut) log.debug('start_body_cut', { requestId: request.id, readBytes: MAX_START_BYTES });
+    const { text, isCut } = await bodies.read(request.raw, maxBytes);
+    if (isCut) log.debug('start_body_cut', { requestId: request.id, readBytes: maxBytes });
     return parseMembers(text);
   } catch {
     return undefined;
@@ -113,9 +113,7 @@ function readChallenge(
   if (challenge === undefined) {
     return blind === 'always' ? refused('challenge_required') : { ok: true, value: undefined };
   }
-  if (typeof challenge !== 'string' || !CHALLENGE.test(challenge)) {
-    return refused('invalid_challenge');
-  }
+  if (!isChallenge(challenge)) return refused('invalid_challenge');
   const isTaken = blind !== 'never' && provider.takesChallenge;
   return isTaken ? { ok: true, value: challenge } : refused('challenge_not_supported');
 }
@@ -142,12 +140,11 @@ function logIgnoredMembers(request: RelayRequest, asked: StartMembers): void {
 }
 
 /** With a user code it has three more members. */
-function describeStarted(
-  service: string,
-  { pollSecret, browserState, userCode }: SessionSecrets,
+export function describeStarted(
+  { pollSecret, userCode }: SessionSecrets,
+  url: string,
   { baseUrl, sessionSeconds }: Parts,
 ): object {
-  const url = linkOf(baseUrl, service, browserState);
   if (userCode === undefined) return { session: pollSecret, url, expiresIn: sessionSeconds };
   return {
     session: pollSecret,

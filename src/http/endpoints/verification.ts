@@ -2,12 +2,12 @@
  * The verification pages (RFC 8628 §3.3): the home page, the code form, the short link, and
  * with CONFIRM=always the link. confirmation.ts handles a code that was found. docs/person.md.
  */
-import { formatUserCode, isCapability, parseUserCode } from '../../relay/secrets.ts';
+import { formatUserCode, parseUserCode } from '../../relay/secrets.ts';
 import type { Handler } from '../app.ts';
 import type { Parts } from '../parts.ts';
 import { MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
 import { redirectResponse, refused } from '../responses.ts';
-import { carryOut, readChoice } from './confirmation.ts';
+import { carryOut, confirmLink, readChoice } from './confirmation.ts';
 
 export function createHome({ pages: { respond, pagesFor } }: Parts): Handler {
   return (request) => respond(200, pagesFor(request).home, 'code');
@@ -84,18 +84,10 @@ function respondWithUnknownCode(
 
 /** `/auth/<service>?state=` with CONFIRM=always, by GET and POST. */
 export function createConfirmLink(parts: Parts): Handler {
-  const { providers, store, pages } = parts;
-  return async (request) => {
+  return (request) => {
     const service = request.parameter;
-    if (!providers.has(service)) return refused('unknown_service');
-    const choice = await readChoice(parts, request);
-    const browserState = request.query('state') ?? '';
-    if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
-    const found = await store.getSession({ browserState });
-    if (found === undefined || (typeof found === 'object' && found.service !== service)) {
-      return pages.respondWithPage('link_invalid', request);
-    }
-    return carryOut(parts, request, choice, found);
+    if (!parts.providers.has(service)) return refused('unknown_service');
+    return confirmLink(parts, request, (own) => own === service);
   };
 }
 
