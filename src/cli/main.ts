@@ -1,5 +1,5 @@
 /** The command line: runs a command, prints help or version, or serves. */
-import { type ParseArgsConfig, parseArgs, parseEnv } from 'node:util';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { FETCHES_AT_ONCE } from '../limits.ts';
 import { createLogOutput, describeError, log, startLog } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
@@ -8,14 +8,17 @@ import { describeListenFailure } from '../server/listen.ts';
 import { checkRuntime, findMachineWarnings } from '../server/machine.ts';
 import type { Runtime } from '../server/runtime.ts';
 import { AdminPortError, serve } from '../server/serve.ts';
+import { type EnvFile, parseEnvFile } from '../settings/env-file.ts';
 import {
   countWrong,
   describeFaults,
   readSettings,
   type Settings,
+  type SettingsReading,
   settingsHelp,
 } from '../settings/index.ts';
-import type { Environment } from '../settings/reading.ts';
+import { nearest } from '../settings/misspelt.ts';
+import { describeReadFailure } from '../settings/reading.ts';
 import { readTextFile } from '../text-file.ts';
 import { DESCRIPTION, VERSION } from '../version.ts';
 
@@ -47,11 +50,12 @@ async function main(): Promise<void> {
     if (exitCode !== undefined) process.exitCode = exitCode;
     return;
   }
+  if (/^\w/.test(command)) failAsUnknown(command);
   const options = readOptions();
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   const runtime = await loadRuntime();
   if (options.version) return print(`${VERSION} on ${runtime.name}\n`);
-  await start(readEnvironment(options, WRONG_SETTINGS), runtime);
+  await start(readAllSettings(options, WRONG_SETTINGS), runtime);
 }
 
 /**
@@ -60,8 +64,7 @@ async function main(): Promise<void> {
  */
 const WRONG_SETTINGS = 78;
 
-async function start(environment: Environment, runtime: Runtime): Promise<void> {
-  const read = checkRuntime(readSettings(environment, readTextFile));
+async function start(read: SettingsReading, runtime: Runtime): Promise<void> {
   const { logLevel: level, logFormat } = read.ok ? read.settings : read;
   const format = logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
   startLog({ level, format, write: createLogOutput(process.stdout, process.stderr) });
@@ -126,15 +129,12 @@ const COMMANDS = {
     });
     const { check } = await import('./check/check.ts');
     const { json: asJson = false, relay: relayUrl } = options;
-    const target =
-      relayUrl === undefined
-        ? { read: checkRuntime(readSettings(readEnvironment(options), readTextFile)) }
-        : { relayUrl };
+    const target = relayUrl === undefined ? { read: readAllSettings(options) } : { relayUrl };
     end(await check({ target, runtime: await loadRuntime(), asJson }));
   },
   async health(args: readonly string[]) {
     const options = readFlags(args, { ...SETTINGS_OPTIONS, ready: { type: 'boolean' } });
-    const environment = readEnvironment(options);
+    const { environment } = readEnvironment(options);
     // Nothing else: a secret that cannot be read now does not stop the relay that runs.
     const where = LISTEN_SETTINGS.map((name) => [name, environment[name]]);
     const read = readSettings(Object.fromEntries(where), readTextFile);
@@ -143,6 +143,12 @@ const COMMANDS = {
     end(await askHealth(read.settings, options.ready ? '/ready' : '/health'));
   },
 } as const;
+
+function failAsUnknown(command: string): never {
+  const near = nearest(command, Object.keys(COMMANDS));
+  const hint = near === undefined ? `\n\n${USAGE}` : `: did you mean ${near}?\n`;
+  fail(`There is no command ${JSON.stringify(command)}${hint}`);
+}
 
 /** Bun if it runs this, otherwise Node. The other one is not loaded. */
 async function loadRuntime(): Promise<Runtime> {
@@ -187,27 +193,37 @@ function readFlags<const Options extends NonNullable<ParseArgsConfig['options']>
   }
 }
 
-/** The environment takes precedence over the file, even where it sets an empty value. */
-function readEnvironment(
-  { 'env-file': file }: { readonly 'env-file'?: string | undefined },
-  failureCode = 1,
-): Environment {
-  return { ...(file !== undefined && readEnvFile(file, failureCode)), ...process.env };
+/** What `--env-file` was given. */
+interface SettingsOptions {
+  readonly 'env-file'?: string | undefined;
 }
 
-function readEnvFile(file: string, failureCode: number): Environment {
-  const failWith = (problem: string) =>
-    fail(`--env-file ${JSON.stringify(file)} ${problem}\n`, failureCode);
+function readAllSettings(options: SettingsOptions, failureCode = 1): SettingsReading {
+  const { environment, warnings } = readEnvironment(options, failureCode);
+  const read = checkRuntime(readSettings(environment, readTextFile));
+  return { ...read, warnings: [...warnings, ...read.warnings] };
+}
+
+/** The environment takes precedence over the file, even where it sets an empty value. */
+function readEnvironment({ 'env-file': file }: SettingsOptions, failureCode = 1) {
+  const { environment, warnings } =
+    file === undefined ? NO_ENV_FILE : readEnvFile(file, failureCode);
+  return { environment: { ...environment, ...process.env }, warnings };
+}
+
+const NO_ENV_FILE: EnvFile = { environment: {}, faults: [], warnings: [] };
+
+function readEnvFile(file: string, failureCode: number): EnvFile {
+  const option = `--env-file ${JSON.stringify(file)}`;
   let text: string;
   try {
     text = readTextFile(file, 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return failWith(`cannot be read (${code})`);
+    return fail(`${option} ${describeReadFailure(error)}\n`, failureCode);
   }
-  // Otherwise none of its names would be known, and the relay would start without them.
-  if (text.includes('\0')) return failWith('must be text in UTF-8');
-  return parseEnv(text);
+  const read = parseEnvFile(text);
+  if (read.faults.length === 0) return read;
+  return fail(`${[`${option} is wrong:`, ...read.faults].join('\n  ')}\n`, failureCode);
 }
 
 /**

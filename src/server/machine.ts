@@ -1,8 +1,8 @@
 /** What this machine allows the process, and warnings at a start where that does not fit the settings. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { codeOf } from '../providers/connect-problem.ts';
 import type { Settings, SettingsReading, SettingWarning } from '../settings/index.ts';
+import { describeReadFailure } from '../settings/reading.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -26,7 +26,7 @@ export function findCaWarning({ NODE_EXTRA_CA_CERTS: path }: Environment): Setti
     readFileSync(path);
     return [];
   } catch (error) {
-    const problem = `names a file that cannot be read (${codeOf(error)}): its certificates are not trusted`;
+    const problem = `names ${path}, which ${describeReadFailure(error)}: its certificates are not trusted`;
     return [{ setting: 'NODE_EXTRA_CA_CERTS', problem }];
   }
 }

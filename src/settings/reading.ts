@@ -110,13 +110,32 @@ function readSecret(reading: Reading, setting: string): string | undefined {
     if (secret.length > MAX_SECRET_LENGTH) return rejectFile('must name a file of at most 64 KiB');
     return secret || rejectFile('must name a file that is not empty');
   } catch (error) {
-    return rejectFile(`must name a file that can be read (${codeOf(error)})`);
+    return rejectFile(
+      `must name a file that can be read: ${nameFile(path)} ${describeReadFailure(error)}`,
+    );
   }
 }
 
-/** Such as ENOENT. The message may contain a secret. */
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : 'unreadable';
+/** Continues a sentence that begins with the file. The message of the error may contain a secret. */
+export function describeReadFailure(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : 'unreadable';
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return 'does not exist';
+    case 'EACCES':
+    case 'EPERM':
+      return 'may not be read by this user';
+    default:
+      return `cannot be read (${code})`;
+  }
+}
+
+/** What begins like this is a path, and no secret that was written in place of its path. */
+const SHOWN_PATH = /^(\.{1,2}|\/(etc|home|mnt|opt|root|run|secrets|srv|tmp|usr|var|Users))\//;
+
+function nameFile(path: string): string {
+  return SHOWN_PATH.test(path) ? path : 'it';
 }
 
 /** The picture that `LOGO` names, or contains as a `data:` URI. */
@@ -126,7 +145,8 @@ export function readLogo(reading: Reading, logo: string): Picture | undefined {
   try {
     bytes = isData ? readDataUri(logo) : reading.readFile(logo, 'latin1');
   } catch (error) {
-    reject(reading, 'LOGO', `must name a file that can be read (${codeOf(error)})`);
+    const problem = `must name a file that can be read: ${nameFile(logo)} ${describeReadFailure(error)}`;
+    reject(reading, 'LOGO', problem);
     return undefined;
   }
   const picture =

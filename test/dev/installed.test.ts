@@ -139,12 +139,7 @@ describe.each([
   test('--env-file gives what the environment lacks to a relay, to health and to check', async () => {
     const port = await findFreePort();
     const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-')), 'relay.env');
-    const lines = [
-      '# The relay',
-      `PORT=${port}`,
-      'export APP_NAME = "Acme #1" # shown',
-      'HOST=none',
-    ];
+    const lines = ['# The relay', `PORT=${port}`, 'APP_NAME = "Acme #1"', 'HOST=none'];
     writeFileSync(file, `${lines.join('\n')}\n`);
     const fromFile = ['--env-file', file];
     // Its HOST is in the environment.
@@ -153,9 +148,10 @@ describe.each([
     const health = await runChild([command, 'health', ...fromFile], { env: { ...env, HOST: '' } });
     expect(health.exitCode).toBe(0);
     expect(await relay.stop()).toBe(0);
-    writeFileSync(file, 'LOG_LEVEL=none\n');
+    writeFileSync(file, 'LOG_LEVEL=none#\n');
     const check = await runChild([command, 'check', ...fromFile], { env });
-    expect([check.exitCode, check.output]).toEqual([1, expect.stringContaining('LOG_LEVEL')]);
+    expect([check.exitCode, check.output]).toEqual([1, expect.stringContaining('LOG_LEVEL must')]);
+    expect(check.output).toContain('! settings: LOG_LEVEL has # without quotes (line 1)');
   });
 
   test('a byte order mark before the settings is not part of the first name', async () => {
@@ -167,12 +163,17 @@ describe.each([
     expect(await relay.stop()).toBe(0);
   });
 
-  test('a file in UTF-16, as PowerShell writes it, is refused: none of its settings would be read', async () => {
+  test('a file with lines that are no settings is refused, with the number of each', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-')), 'relay.env');
-    writeFileSync(file, '\uFEFFPORT=8123\r\n', 'utf16le');
+    writeFileSync(file, 'MAL_CLIENT_ID: abc\nPORT=0\nexport HOST=::\n');
     const { exitCode, output } = await runChild([command, '--env-file', file], { env });
-    const problem = `--env-file ${JSON.stringify(file)} must be text in UTF-8\n`;
-    expect([exitCode, output]).toEqual([78, problem]);
+    expect([exitCode, output]).toEqual([
+      78,
+      `--env-file ${JSON.stringify(file)} is wrong:
+  line 1 is not NAME=value
+  line 3 begins with export, which neither systemd nor Docker understands: leave it out
+`,
+    ]);
   });
 
   test.each<[number, string[]]>([
@@ -183,7 +184,7 @@ describe.each([
     const { exitCode, output } = await runChild([command, ...args, '--env-file', 'no.env'], {
       env,
     });
-    expect([exitCode, output]).toEqual([code, '--env-file "no.env" cannot be read (ENOENT)\n']);
+    expect([exitCode, output]).toEqual([code, '--env-file "no.env" does not exist\n']);
   });
 
   test('a pipe in place of the file is refused, and not waited for', async () => {

@@ -115,7 +115,11 @@ describe.each(RUNTIMES)(
 
     test('a file of certificates that is missing', async () => {
       expect(await warningsOf({ NODE_EXTRA_CA_CERTS: '/nowhere.pem' })).toEqual([
-        ['warning', 'NODE_EXTRA_CA_CERTS', expect.stringContaining('cannot be read (ENOENT)')],
+        [
+          'warning',
+          'NODE_EXTRA_CA_CERTS',
+          expect.stringContaining('names /nowhere.pem, which does not exist'),
+        ],
       ]);
     });
   },
@@ -219,7 +223,8 @@ describe('a relay that refuses to start', () => {
       'HOST is 203.0.113.5',
     ],
     ['an unknown option', {}, ['--prot', '80'], /'--prot'.*Usage:/s],
-    ['an unknown command', {}, ['start'], /Unexpected argument 'start'.*Usage:/s],
+    ['an unknown command', {}, ['start'], /no command "start"\n.*Usage:/s],
+    ['a mistyped command', {}, ['chek'], 'There is no command "chek": did you mean check?\n'],
     ['an unknown option of a command', {}, ['health', '--json'], "Unknown option '--json'"],
   ])('because of %s says so', async (_, env, args, problem) => {
     const { exitCode, output } = await runRelay(env, { args });
@@ -248,9 +253,9 @@ describe('a relay that refuses to start', () => {
     const { exitCode, output } = await runRelay(settings, { command });
     expect([exitCode, output]).toEqual([WRONG_SETTINGS, expect.stringContaining('3 settings')]);
     for (const reason of [
-      /ANILIST_CLIENT_SECRET_FILE.*can be read \(not a regular file\)/,
-      /ADMIN_TOKEN_FILE.*can be read \(larger than 1 MiB\)/,
-      /LOGO.*can be read \(not a regular file\)/,
+      /ANILIST_CLIENT_SECRET_FILE.*cannot be read \(not a regular file\)/,
+      /ADMIN_TOKEN_FILE.*cannot be read \(larger than 1 MiB\)/,
+      /LOGO.*cannot be read \(not a regular file\)/,
     ]) {
       expect(output).toMatch(reason);
     }

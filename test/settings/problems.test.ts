@@ -1,6 +1,6 @@
 /** What is refused whatever it means, how much of a value is shown, and how an operator reads it. */
 import { describe, expect, test } from 'bun:test';
-import { describeFaults } from '../../src/settings/index.ts';
+import { describeFaults, readSettings } from '../../src/settings/index.ts';
 import { malformedSecrets, property } from '../kit/random.ts';
 import { faultsOf, read, settingsOf, warningsOf } from './read.ts';
 
@@ -46,7 +46,7 @@ describe('secrets from files', () => {
     ],
     ['must name a file that is not empty', '\n', {}],
     ['must name a file of at most 64 KiB', 'hunter2'.repeat(10_000), {}],
-    ['must name a file that can be read (ENOENT)', undefined, {}],
+    ['must name a file that can be read: /run/secrets/anilist does not exist', undefined, {}],
   ])('%s', (problem, content, more: Record<string, string>) => {
     const reading = read(
       { ...fromFile, ...more },
@@ -55,6 +55,20 @@ describe('secrets from files', () => {
     const fault = { setting: 'ANILIST_CLIENT_SECRET_FILE', value: '***', problem };
     expect(reading).toMatchObject({ ok: false, faults: [fault] });
     expect(JSON.stringify(reading)).not.toMatch(/hunter2|secret words/);
+  });
+
+  test.each([
+    ['EACCES', './secrets/mal', './secrets/mal may not be read by this user'],
+    ['ENOTDIR', '/etc/relay/mal', '/etc/relay/mal does not exist'],
+    ['EIO', '/run/secrets/mal', '/run/secrets/mal cannot be read (EIO)'],
+    ['ENOENT', 'a-secret', 'it does not exist'],
+    ['ENOENT', '/Kq3/bA==', 'it does not exist'],
+  ])('%s of %s is said in words, without what may be the secret itself', (code, path, problem) => {
+    const reading = readSettings({ MAL_CLIENT_SECRET_FILE: path }, () => {
+      throw Object.assign(new Error('secret words'), { code });
+    });
+    const fault = { value: '***', problem: `must name a file that can be read: ${problem}` };
+    expect(reading).toMatchObject({ faults: [fault] });
   });
 
   test('a file that cannot be read is no reason to warn that the secret is not set', () => {

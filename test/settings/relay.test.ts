@@ -393,7 +393,7 @@ describe('LOGO', () => {
   });
 
   test.each([
-    ['no file', '/nowhere', 'must name a file that can be read (ENOENT)'],
+    ['no file', '/srv/logo', 'must name a file that can be read: /srv/logo does not exist'],
     ['text', '/text', 'must be a PNG, JPEG, WebP or SVG picture'],
     ['HTML', '/html', 'must be a PNG, JPEG, WebP or SVG picture'],
     ['too large', '/large', 'must have at most 128 KiB, not 129 KiB'],

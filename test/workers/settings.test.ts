@@ -49,7 +49,9 @@ test.each(['0', '65', 'many', '1.5'])('OBJECTS=%s is refused', (OBJECTS) => {
 
 test('a logo is a data: URI, since there are no files', () => {
   const [problem = ''] = problemsOf({ ...GOOD, LOGO: './logo.svg' });
-  expect(problem).toBe('LOGO must name a file that can be read (a Worker has none)');
+  expect(problem).toBe(
+    'LOGO must name a file that can be read: ./logo.svg cannot be read (a Worker has none)',
+  );
 });
 
 test('with a wrong setting every request gets a 503, and the log says all that is wrong', async () => {

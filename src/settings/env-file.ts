@@ -1,0 +1,58 @@
+/**
+ * Reads the file of `--env-file`, in the same way on every runtime. Bun and Node have readers of
+ * their own, which skip what they do not understand, each something else. This one follows
+ * EnvironmentFile of systemd.exec(5), and reports what systemd or Docker would not read.
+ */
+import type { SettingWarning } from './problems.ts';
+import type { Environment } from './reading.ts';
+
+export interface EnvFile {
+  readonly environment: Environment;
+  /** Such as `line 3 is not NAME=value`. Shows nothing of the line, which may hold a secret. */
+  readonly faults: readonly string[];
+  readonly warnings: readonly SettingWarning[];
+}
+
+const ASSIGNMENT = /^([A-Za-z_]\w*)\s*=\s*(.*)$/;
+
+/** Never throws. Of a name that occurs twice, the last value counts. */
+export function parseEnvFile(text: string): EnvFile {
+  const environment: Record<string, string> = {};
+  const faults: string[] = [];
+  const warnings: SettingWarning[] = [];
+  // Text in UTF-16 would otherwise be one fault for each line.
+  if (text.includes('\0')) return { environment, faults: ['it must be text in UTF-8'], warnings };
+  for (const [index, untrimmed] of text.split('\n').entries()) {
+    const line = untrimmed.trim();
+    if (line === '' || line.startsWith('#')) continue;
+    const where = `line ${index + 1}`;
+    const [, setting, written = ''] = ASSIGNMENT.exec(line) ?? [];
+    const value = unquote(written);
+    if (setting === undefined) {
+      faults.push(`${where} ${/^export\s/.test(line) ? EXPORT : 'is not NAME=value'}`);
+    } else if (value === undefined) {
+      faults.push(`${where} has a value that begins with a quote, but does not end with it`);
+    } else {
+      environment[setting] = value;
+      const [mark] = (value === written && /[#\\]/.exec(value)) || [];
+      if (mark) {
+        warnings.push({ setting, problem: `has ${mark} without quotes (${where}): ${HINT}` });
+      }
+    }
+  }
+  return { environment, faults, warnings };
+}
+
+const EXPORT = 'begins with export, which neither systemd nor Docker understands: leave it out';
+
+/** To systemd and Docker # is a part of the value. systemd drops a backslash, and Docker does not. */
+const HINT =
+  'some programs leave it out, so put the value in single quotes, or a comment on a line of its own';
+
+/** Without the quotes around it, as systemd reads it. Undefined if they are not around the whole value. */
+function unquote(value: string): string | undefined {
+  if (value.startsWith("'")) return /^'([^']*)'$/.exec(value)?.[1];
+  if (!value.startsWith('"')) return value;
+  const [, inside] = /^"((?:[^"\\]|\\.)*)"$/.exec(value) ?? [];
+  return inside?.replace(/\\(["\\$`])/g, '$1');
+}
