@@ -73,9 +73,12 @@ function findDisplayNameProblem(setting: string, providers: readonly string[]): 
 }
 
 function findRelayProblem(setting: string): string | undefined {
-  const near = nearest(setting, relayNames);
+  const near = OTHER_PROXIES.test(setting) ? 'TRUSTED_PROXY_CIDRS' : nearest(setting, relayNames);
   return near && `is not a setting: did you mean ${near}?`;
 }
+
+/** What other programs call them. */
+const OTHER_PROXIES = /^TRUST(ED)?_PROX(Y|IES)(_|$)/i;
 
 function findUnlistedProblem(setting: string, unlisted: readonly string[]): string | undefined {
   const provider = unlisted.find((name) => setting === `${prefixOf(name)}CLIENT_ID`);
@@ -83,9 +86,10 @@ function findUnlistedProblem(setting: string, unlisted: readonly string[]): stri
 }
 
 /** The known name within two edits, or fewer for short names: HOME, POST and SPORT are not misspelt. */
-function nearest(name: string, known: readonly string[]): string | undefined {
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const written = name.toUpperCase();
   return known
-    .map((candidate) => ({ candidate, edits: distance(name.toUpperCase(), candidate) }))
+    .map((candidate) => ({ candidate, edits: distance(written, candidate.toUpperCase()) }))
     .filter(({ candidate, edits }) => edits <= Math.min(2, Math.floor((candidate.length - 1) / 4)))
     .sort((one, other) => one.edits - other.edits)[0]?.candidate;
 }

@@ -223,6 +223,8 @@ describe('misspelt names', () => {
 
   test.each([
     ['OAUTH_BASE_URI', 'is not a setting: did you mean OAUTH_BASE_URL?'],
+    ['TRUSTED_PROXIES', 'is not a setting: did you mean TRUSTED_PROXY_CIDRS?'],
+    ['TRUST_PROXY', 'is not a setting: did you mean TRUSTED_PROXY_CIDRS?'],
     ['LOGLEVEL', 'is not a setting: did you mean LOG_LEVEL?'],
     ['oauth_base_url', 'is not a setting: did you mean OAUTH_BASE_URL?'],
     ['MAL_CLIENTID', 'is not a setting: did you mean MAL_CLIENT_ID?'],
