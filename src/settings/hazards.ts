@@ -117,12 +117,12 @@ export function warnOfProviderHazards(
   if (given.ISSUER?.includes('/.well-known/')) {
     warn('ISSUER', 'contains /.well-known/, which the relay adds: write only what precedes it');
   }
-  // Of other providers it is not known what they take.
-  if (profile === undefined && given.ISSUER === undefined) return;
   const { SCOPE: scope = '' } = given;
   const takesCommas = profile?.scopeSeparator === ',';
   const [wrong] = (takesCommas ? /\s/ : /[,;+]|%20/).exec(scope) ?? [];
   if (wrong === undefined) return;
   const [separator, right] = takesCommas ? ['spaces', 'commas'] : [wrong, 'spaces'];
-  warn('SCOPE', `has ${separator} between scopes: ${shown} takes ${right}`);
+  const isKnown = profile !== undefined || given.ISSUER !== undefined;
+  const taker = isKnown ? `${shown} takes` : `check that ${shown} wants that, since most take`;
+  warn('SCOPE', `has ${separator} between scopes: ${taker} ${right}`);
 }

@@ -191,14 +191,17 @@ describe('scopes that are not separated as the provider wants', () => {
     );
   });
 
-  test('of a provider given by its issuer, but of no other that is unknown', () => {
+  test('of a provider given by its issuer or its endpoints', () => {
     const acme = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_SCOPE: 'openid,email' };
     expect(warningsOf({ ...acme, ACME_ISSUER: 'https://acme.example' })).toEqual([
       'ACME_SCOPE has , between scopes: acme takes spaces',
     ]);
     const url = 'https://acme.example/x';
     const own = { ACME_AUTHORIZE_URL: url, ACME_TOKEN_URL: url, ACME_PKCE: 'S256' };
-    expect(warningsOf({ ...acme, ...own })).toEqual([]);
+    expect(warningsOf({ ...acme, ...own })).toEqual([
+      'ACME_SCOPE has , between scopes: check that acme wants that, since most take spaces',
+    ]);
+    expect(warningsOf({ ...acme, ...own, ACME_SCOPE: 'openid email' })).toEqual([]);
   });
 });
 
