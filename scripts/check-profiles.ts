@@ -118,7 +118,7 @@ function findDifferences(profile: Profile, metadata: Metadata): readonly string[
   const { code_challenge_methods_supported: challenges } = metadata;
   const { token_endpoint_auth_methods_supported: methods } = metadata;
   const pkce = challenges && (challenges.includes('S256') ? 'S256' : 'none');
-  const clientAuth = `client_secret_${profile.clientAuth}`;
+  const clientAuth = `client_secret_${profile.clientAuth ?? 'post'}`;
   return [
     ...urls
       .filter(([, ours, theirs]) => theirs !== undefined && ours !== theirs)
@@ -127,7 +127,7 @@ function findDifferences(profile: Profile, metadata: Metadata): readonly string[
     ...(methods && !methods.includes(clientAuth)
       ? [`client secret by ${clientAuth} is missing`]
       : []),
-    ...(methods?.includes('none') && profile.clientSecret === 'required'
+    ...(methods?.includes('none') && profile.clientSecret === undefined
       ? ['a required client secret is optional']
       : []),
   ];

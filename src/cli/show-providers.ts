@@ -55,8 +55,8 @@ function cellsOf(name: string, profile: Profile): readonly string[] {
     unverified ? `${name} *` : name,
     displayName,
     pkce,
-    clientSecret,
-    refreshToken === 'never' ? 'never' : 'yes',
+    clientSecret ?? 'required',
+    ['never', 'sometimes'].includes(refreshToken) ? refreshToken : 'yes',
     deviceFlow === undefined ? '-' : 'of its own',
   ];
 }

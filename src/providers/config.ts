@@ -50,7 +50,7 @@ export interface Revocation {
 export interface ProviderQuirks {
   /** Token requests are JSON, not a form. Trakt, Notion. */
   readonly tokenRequest?: 'json';
-  /** A header that contains the client id too. Trakt. */
+  /** A header that contains the client id too. Trakt, Simkl. */
   readonly clientIdHeader?: string;
   /** The `User-Agent` of token requests. Reddit, Shikimori, Bangumi and others. */
   readonly userAgent?: string;

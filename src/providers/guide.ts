@@ -127,7 +127,7 @@ function settings(name: string, profile: Profile): string {
     `PROVIDERS=${name}`,
     ...(isSelfHosted(profile) ? [`${prefix}URL=${exampleUrlOf(name)}`] : []),
     `${prefix}CLIENT_ID=…`,
-    ...(profile.clientSecret === 'required'
+    ...(profile.clientSecret === undefined
       ? [`${prefix}CLIENT_SECRET_FILE=/run/secrets/${name}`]
       : []),
     ...(profile.userAgentNames ? [`${prefix}USER_AGENT=…`] : []),
@@ -160,30 +160,35 @@ function describeOwnUrl(prefix: string, profile: Profile): string {
 }
 
 function keepsRefreshing({ refreshToken, scope }: Profile): string {
-  const offline = scope?.split(' ').find((each) => each.startsWith('offline'));
-  return refreshToken === 'with the scope above' && offline
-    ? `; keep \`${offline}\` in it, or there is no refresh token`
+  return refreshToken === 'with the scope above'
+    ? `; keep \`${findOfflineScope(scope)}\` in it, or there is no refresh token`
     : '';
 }
 
+function findOfflineScope(scope = ''): string {
+  return scope.split(' ').find((each) => each.startsWith('offline')) ?? scope;
+}
+
+function describeParameters(parameters: Profile['authorizeParams'] = {}): string {
+  const each = Object.entries(parameters).map(([name, value]) => `\`${name}=${value}\``);
+  return each.join(' and ');
+}
+
 function expected({ refreshToken }: Profile): string {
-  return refreshToken === 'never'
-    ? 'It has an `accessToken`, and no `refreshToken`.'
-    : 'It has an `accessToken` and a `refreshToken`.';
+  if (refreshToken === 'never') return 'It has an `accessToken`, and no `refreshToken`.';
+  const maybe = refreshToken === 'sometimes' ? 'perhaps ' : '';
+  return `It has an \`accessToken\` and ${maybe}a \`refreshToken\`.`;
 }
 
 function describeRequests(profile: Profile): string {
   const { authorizeParams, quirks = {} } = profile;
   const { tokenRequest, clientIdHeader, refreshesWithRedirectUri } = quirks;
-  const parameters = Object.entries(authorizeParams ?? {})
-    .map(([name, value]) => `\`${name}=${value}\``)
-    .join(' and ');
   const rows = [
     ['authorization endpoint', profile.authorizeUrl],
     ['token endpoint', profile.tokenUrl],
     ['PKCE', profile.pkce],
     ['scope', profile.scope === undefined ? 'none' : `\`${profile.scope}\``],
-    ['parameters', parameters || 'none'],
+    ['parameters', describeParameters(authorizeParams) || 'none'],
     ['client secret', describeAuthentication(profile)],
     ['token request', tokenRequest ? 'JSON' : 'a form'],
     ['revocation endpoint', profile.revocation?.url ?? 'none'],
@@ -196,7 +201,7 @@ function describeRequests(profile: Profile): string {
 function describeAuthentication({ clientAuth, clientSecret }: Profile): string {
   if (clientSecret === 'none') return 'none';
   const how = clientAuth === 'basic' ? 'HTTP Basic' : 'in the body (`post`)';
-  return `${clientSecret}, ${how}`;
+  return `${clientSecret ?? 'required'}, ${how}`;
 }
 
 function describeTokens(profile: Profile): string {
@@ -204,24 +209,25 @@ function describeTokens(profile: Profile): string {
   const lines = [
     `Refresh token: ${describeRefreshToken(profile)}`,
     ...(rotates === undefined ? [] : [`A refresh gives another refresh token: ${rotates}.`]),
+    ...(rotates === 'yes' ? ['Store the new one before you refresh again.'] : []),
     `Lifetime: ${lifetime}.`,
     ...responses.map((response) => `Response: ${response}.`),
   ];
   return list(lines, '- ');
 }
 
-function describeRefreshToken({ refreshToken, authorizeParams }: Profile): string {
+function describeRefreshToken({ refreshToken, authorizeParams, scope }: Profile): string {
   switch (refreshToken) {
     case 'always':
       return 'with every sign-in.';
     case 'never':
-      return 'never.';
+      return 'never. When the access token has expired, the user signs in again.';
+    case 'sometimes':
+      return 'sometimes.';
     case 'with the scope above':
-      return 'because of the scope.';
+      return `only with \`${findOfflineScope(scope)}\` in the scope.`;
     case 'with the parameters above':
-      return `because of ${Object.keys(authorizeParams ?? {})
-        .map((name) => `\`${name}\``)
-        .join(' and ')}.`;
+      return `only with ${describeParameters(authorizeParams)}.`;
   }
 }
 

@@ -17,9 +17,10 @@ export interface Profile {
   /** What replaces OWN_URL unless the operator sets another. Absent: it must be set. */
   readonly defaultUrl?: string;
   readonly pkce: PkceMethod;
-  readonly clientAuth: ClientAuthentication;
-  /** `optional`: PKCE suffices. `none`: it issues none. */
-  readonly clientSecret: 'required' | 'optional' | 'none';
+  /** Absent: post. */
+  readonly clientAuth?: ClientAuthentication;
+  /** Absent: it is required. `optional`: PKCE suffices. `none`: it issues none. */
+  readonly clientSecret?: 'optional' | 'none';
   /** Absent: the parameter is not sent. */
   readonly scope?: string;
   /** Absent: a space (RFC 6749 §3.3). */
@@ -33,7 +34,13 @@ export interface Profile {
   readonly revocation?: Revocation;
   /** Where a user removes the app: a URL, or the way through its settings. */
   readonly removeAt?: string;
-  readonly refreshToken: 'always' | 'with the parameters above' | 'with the scope above' | 'never';
+  /** `sometimes`: `unverified` or a trap says to whom. */
+  readonly refreshToken:
+    | 'always'
+    | 'with the parameters above'
+    | 'with the scope above'
+    | 'sometimes'
+    | 'never';
   /** Whether a refresh gives another refresh token, so that the device must store it. Absent: there are none. */
   readonly rotates?: 'yes' | 'no' | 'sometimes';
   readonly lifetime: string;

@@ -126,7 +126,7 @@ function findProfileWarnings(
   }
   const hasSecret = isSet('CLIENT_SECRET') || isSet('CLIENT_SECRET_FILE');
   // Without PKCE the relay warns of a missing secret whatever the provider.
-  if (clientSecret === 'required' && pkce !== 'none' && !hasSecret) {
+  if (clientSecret === undefined && pkce !== 'none' && !hasSecret) {
     const problem = `is not set: ${displayName} issues no tokens without it`;
     warnings.push({ setting: `${prefix}CLIENT_SECRET`, problem });
   }

@@ -1,6 +1,7 @@
 /** Every provider with a profile: who gets its secret, and that the relay asks it as the profile says. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { showProviders } from '../../src/cli/show-providers.ts';
 import { mayTakeChallenge } from '../../src/providers/config.ts';
 import { PROFILES } from '../../src/providers/known.ts';
@@ -104,7 +105,7 @@ function meet(name: string, profile: Profile) {
 
 /** A token request, as the profile says, with the fields of a grant. */
 function tokenRequest(profile: Profile, grant: Readonly<Record<string, unknown>>) {
-  const { clientAuth, clientSecret, quirks = {} } = profile;
+  const { clientAuth = 'post', clientSecret, quirks = {} } = profile;
   const isJson = quirks.tokenRequest === 'json';
   return {
     url: urlOf(profile.tokenUrl, profile),
@@ -156,6 +157,13 @@ describe.each([...PROFILES])('%s', (name, profile) => {
     expect(sent).toEqual([tokenRequest(profile, grant)] as never);
     const expected = { none: undefined, plain: verifier, S256: s256Of(verifier) };
     expect(challenge).toBe(expected[pkce]);
+  });
+
+  test('has at most 45 lines, and two sources unless it says what is unverified', () => {
+    const path = `${import.meta.dir}/../../src/providers/profiles/${name}.ts`;
+    expect(readFileSync(path, 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(45);
+    const { sources, unverified } = profile;
+    expect(sources.length).toBeGreaterThanOrEqual(unverified === undefined ? 2 : 1);
   });
 
   test('refreshes', async () => {

@@ -5,17 +5,12 @@ export const anilist: Profile = {
   authorizeUrl: 'https://anilist.co/api/v2/oauth/authorize',
   tokenUrl: 'https://anilist.co/api/v2/oauth/token',
   pkce: 'none',
-  clientAuth: 'post',
-  clientSecret: 'required',
   removeAt: 'https://anilist.co/settings/apps',
   refreshToken: 'never',
   lifetime: 'access token 1 year',
   registration: 'https://anilist.co/settings/developer',
   register: ['Choose Create New Application.', 'Redirect URL: the redirect URI below.'],
-  traps: [
-    'After a year the user signs in again: there is nothing to refresh.',
-    'An application cannot be deleted.',
-  ],
+  traps: ['An application cannot be deleted.'],
   sources: [
     'https://github.com/MALSync/MALSync/issues/280',
     'https://docs.anilist.co/guide/auth/authorization-code',

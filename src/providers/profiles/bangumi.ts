@@ -5,8 +5,6 @@ export const bangumi: Profile = {
   authorizeUrl: 'https://bgm.tv/oauth/authorize',
   tokenUrl: 'https://bgm.tv/oauth/access_token',
   pkce: 'none',
-  clientAuth: 'post',
-  clientSecret: 'required',
   quirks: { userAgent: 'sign-in-relay', refreshesWithRedirectUri: true },
   userAgentNames: 'you and your app, as in `sai/my-private-project`',
   refreshToken: 'always',

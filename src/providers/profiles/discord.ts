@@ -5,7 +5,6 @@ export const discord: Profile = {
   authorizeUrl: 'https://discord.com/api/oauth2/authorize',
   tokenUrl: 'https://discord.com/api/oauth2/token',
   pkce: 'S256',
-  clientAuth: 'post',
   clientSecret: 'optional',
   scope: 'identify',
   revocation: { url: 'https://discord.com/api/oauth2/token/revoke' },
@@ -28,7 +27,6 @@ export const discord: Profile = {
   sources: [
     'https://github.com/discord/discord-api-docs/blob/main/docs/topics/OAuth2.md',
     'https://github.com/discord/discord-api-docs/issues/5942',
-    'https://discord.mintlify.app/developers/docs/discord-social-sdk/development-guides/account-linking-on-consoles',
   ],
   checked: '2026-11-22',
 };

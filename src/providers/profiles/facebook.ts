@@ -2,11 +2,9 @@ import type { Profile } from '../profile.ts';
 
 export const facebook: Profile = {
   displayName: 'Facebook',
-  authorizeUrl: 'https://www.facebook.com/v22.0/dialog/oauth',
-  tokenUrl: 'https://graph.facebook.com/v22.0/oauth/access_token',
+  authorizeUrl: 'https://www.facebook.com/v26.0/dialog/oauth',
+  tokenUrl: 'https://graph.facebook.com/v26.0/oauth/access_token',
   pkce: 'none',
-  clientAuth: 'post',
-  clientSecret: 'required',
   scope: 'public_profile',
   refreshToken: 'never',
   lifetime: 'access token about 60 days, as `expires_in` says',
@@ -20,8 +18,7 @@ export const facebook: Profile = {
   ],
   traps: [
     'Until the app is published, probably only people with a role in it can sign in.',
-    'Its endpoints contain a version, which works for at least two years. After that, Facebook answers with the oldest version that still works. For a version of your own set `FACEBOOK_AUTHORIZE_URL` and `FACEBOOK_TOKEN_URL`.',
-    'After the token has expired the user signs in again: there is nothing to refresh.',
+    'Its endpoints contain a version, which works for at least two years: v26.0, of July 2026, has no end yet. After it, Facebook answers with the oldest version that still works. For a version of your own set `FACEBOOK_AUTHORIZE_URL` and `FACEBOOK_TOKEN_URL`.',
   ],
   sources: [
     'https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow',
@@ -29,8 +26,9 @@ export const facebook: Profile = {
     'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/facebook.ts',
     'https://developers.facebook.com/docs/facebook-login/for-devices',
     'https://developers.facebook.com/docs/graph-api/guides/versioning',
+    'https://developers.facebook.com/docs/graph-api/changelog/versions/',
   ],
-  checked: '2026-11-22',
+  checked: '2026-11-24',
   unverified: {
     PKCE: 'it documents PKCE only for its OpenID flow, and as being tested',
     scope: 'no source was read for it; Auth.js asks for email',

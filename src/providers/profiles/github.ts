@@ -5,8 +5,6 @@ export const github: Profile = {
   authorizeUrl: 'https://github.com/login/oauth/authorize',
   tokenUrl: 'https://github.com/login/oauth/access_token',
   pkce: 'S256',
-  clientAuth: 'post',
-  clientSecret: 'required',
   scope: 'read:user',
   revocation: {
     url: 'https://api.github.com/applications/[client id]/token',

@@ -6,7 +6,6 @@ export const gitlab: Profile = {
   tokenUrl: '[url]/oauth/token',
   defaultUrl: 'https://gitlab.com',
   pkce: 'S256',
-  clientAuth: 'post',
   clientSecret: 'optional',
   scope: 'read_user',
   quirks: { refreshesWithRedirectUri: true },

@@ -5,7 +5,6 @@ export const homeassistant: Profile = {
   authorizeUrl: '[url]/auth/authorize',
   tokenUrl: '[url]/auth/token',
   pkce: 'none',
-  clientAuth: 'post',
   clientSecret: 'none',
   revocation: { url: '[url]/auth/revoke', clientAuth: 'none' },
   refreshToken: 'always',

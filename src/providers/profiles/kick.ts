@@ -5,8 +5,6 @@ export const kick: Profile = {
   authorizeUrl: 'https://id.kick.com/oauth/authorize',
   tokenUrl: 'https://id.kick.com/oauth/token',
   pkce: 'S256',
-  clientAuth: 'post',
-  clientSecret: 'required',
   scope: 'user:read',
   refreshToken: 'always',
   rotates: 'yes',

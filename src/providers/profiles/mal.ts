@@ -5,7 +5,6 @@ export const mal: Profile = {
   authorizeUrl: 'https://myanimelist.net/v1/oauth2/authorize',
   tokenUrl: 'https://myanimelist.net/v1/oauth2/token',
   pkce: 'plain',
-  clientAuth: 'post',
   clientSecret: 'optional',
   refreshToken: 'always',
   rotates: 'yes',

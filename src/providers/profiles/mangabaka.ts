@@ -5,7 +5,6 @@ export const mangabaka: Profile = {
   authorizeUrl: 'https://mangabaka.org/auth/oauth2/authorize',
   tokenUrl: 'https://mangabaka.org/auth/oauth2/token',
   pkce: 'S256',
-  clientAuth: 'post',
   clientSecret: 'optional',
   scope: 'openid profile library.read offline_access',
   revocation: { url: 'https://mangabaka.org/auth/oauth2/revoke' },
@@ -14,10 +13,7 @@ export const mangabaka: Profile = {
   lifetime: 'as `expires_in` says',
   registration: 'https://mangabaka.org/my/settings/api-and-apps',
   register: ['Create an OAuth client.', 'Redirect URI: the redirect URI below.'],
-  traps: [
-    'Without `offline_access` in the scope it gives no refresh token.',
-    'An app that changes lists needs `library.write` in `MANGABAKA_SCOPE` too.',
-  ],
+  traps: ['An app that changes lists needs `library.write` in `MANGABAKA_SCOPE` too.'],
   metadata: 'https://mangabaka.org/.well-known/openid-configuration',
   sources: [
     'https://github.com/mihonapp/mihon/blob/main/app/src/main/java/eu/kanade/tachiyomi/data/track/mangabaka/MangaBakaApi.kt',

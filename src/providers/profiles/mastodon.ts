@@ -5,8 +5,6 @@ export const mastodon: Profile = {
   authorizeUrl: '[url]/oauth/authorize',
   tokenUrl: '[url]/oauth/token',
   pkce: 'S256',
-  clientAuth: 'post',
-  clientSecret: 'required',
   scope: 'read',
   revocation: { url: '[url]/oauth/revoke', takes: 'access tokens' },
   refreshToken: 'never',

@@ -5,8 +5,6 @@ export const microsoft: Profile = {
   authorizeUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
   tokenUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
   pkce: 'S256',
-  clientAuth: 'post',
-  clientSecret: 'required',
   scope: 'openid profile offline_access User.Read',
   removeAt: 'https://account.live.com/consent/Manage',
   refreshToken: 'with the scope above',
@@ -22,7 +20,6 @@ export const microsoft: Profile = {
     'Certificates & secrets: New client secret. Its value is the secret, not its id.',
   ],
   traps: [
-    'Without `offline_access` in the scope it gives no refresh token.',
     '`scope` is required: without it the request is refused.',
     'A redirect URI of the platform SPA is refused from a server, and its refresh tokens live 24 hours.',
     'The form for redirect URIs refuses `http://127.0.0.1`. Write `localhost`, or enter the address in the manifest of the app.',

@@ -5,8 +5,6 @@ export const nextcloud: Profile = {
   authorizeUrl: '[url]/apps/oauth2/authorize',
   tokenUrl: '[url]/apps/oauth2/api/v1/token',
   pkce: 'S256',
-  clientAuth: 'post',
-  clientSecret: 'required',
   refreshToken: 'always',
   rotates: 'yes',
   lifetime: 'access token 1 hour',
@@ -24,13 +22,16 @@ export const nextcloud: Profile = {
   traps: [
     'It has no scopes: every token reads and writes all of the account.',
     'If its addresses contain `index.php`, so does `NEXTCLOUD_URL`: `https://cloud.example/index.php`.',
-    'Older versions ignore PKCE, and then the secret alone protects the code.',
+    'A version without PKCE ignores it, and then the secret alone protects the code.',
   ],
   sources: [
     'https://docs.nextcloud.com/server/latest/admin_manual/configuration_server/oauth2.html',
-    'https://github.com/nextcloud/server/blob/master/apps/oauth2/lib/Controller/LoginRedirectorController.php',
+    'https://github.com/nextcloud/server/pull/59930',
     'https://github.com/nextcloud/server/blob/master/apps/oauth2/lib/Controller/OauthApiController.php',
   ],
-  checked: '2026-11-22',
-  unverified: { 'device flow': 'its page was not read' },
+  checked: '2026-11-24',
+  unverified: {
+    PKCE: 'the pull request that adds it was open when it was read, so no version can be named',
+    'device flow': 'its page was not read',
+  },
 };

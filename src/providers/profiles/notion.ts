@@ -6,7 +6,6 @@ export const notion: Profile = {
   tokenUrl: 'https://api.notion.com/v1/oauth/token',
   pkce: 'none',
   clientAuth: 'basic',
-  clientSecret: 'required',
   authorizeParams: { owner: 'user' },
   quirks: { tokenRequest: 'json' },
   revocation: { url: 'https://api.notion.com/v1/oauth/revoke', takes: 'access tokens' },
@@ -24,13 +23,9 @@ export const notion: Profile = {
     'It has no scopes. The user chooses pages during the sign-in, and the app sees only those.',
   ],
   sources: [
-    'https://developers.notion.com/reference/create-a-token.md',
     'https://developers.notion.com/reference/create-a-token',
     'https://www.mintlify.com/makenotion/notion-sdk-js/guides/oauth',
     'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml',
-    'https://docs.archyon.app/api-reference/auth/begin-notion-oauth',
-    'https://docs.alterauth.com/providers/notion',
-    'https://docs.allauth.org/en/latest/socialaccount/providers/notion.html',
   ],
   checked: '2026-11-22',
   unverified: {

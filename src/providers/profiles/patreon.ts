@@ -5,8 +5,6 @@ export const patreon: Profile = {
   authorizeUrl: 'https://www.patreon.com/oauth2/authorize',
   tokenUrl: 'https://www.patreon.com/api/oauth2/token',
   pkce: 'none',
-  clientAuth: 'post',
-  clientSecret: 'required',
   scope: 'identity',
   quirks: { userAgent: 'sign-in-relay' },
   userAgentNames: 'your app',
@@ -21,14 +19,10 @@ export const patreon: Profile = {
     'Only a creator’s account can register a client.',
   ],
   sources: [
-    'https://www.patreondevelopers.com/t/what-i-have-learned-about-scopes/8908',
     'https://docs.patreon.com/#oauth',
-    'https://github.com/SocialiteProviders/Providers/blob/master/src/Patreon/Provider.php',
     'https://arcticjs.dev/providers/patreon',
     'https://www.patreondevelopers.com/t/creators-access-token/9306',
     'https://github.com/simov/grant/issues/151',
-    'https://patreon-api.pages.dev/guide/features/oauth',
-    'https://www.github.com/Patreon/patreon-java',
   ],
   checked: '2026-11-21',
   unverified: {

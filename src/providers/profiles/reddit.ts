@@ -6,7 +6,6 @@ export const reddit: Profile = {
   tokenUrl: 'https://www.reddit.com/api/v1/access_token',
   pkce: 'none',
   clientAuth: 'basic',
-  clientSecret: 'required',
   scope: 'identity',
   scopeSeparator: ',',
   authorizeParams: { duration: 'permanent' },
@@ -24,10 +23,7 @@ export const reddit: Profile = {
     'Choose create app, and web app: the others have no secret or reach only your own account.',
     'redirect uri: the redirect URI below.',
   ],
-  traps: [
-    'Without `duration=permanent` it gives no refresh token.',
-    '`REDDIT_SCOPE` takes commas or spaces between scopes: `identity,read`.',
-  ],
+  traps: ['`REDDIT_SCOPE` takes commas or spaces between scopes: `identity,read`.'],
   sources: [
     'https://github.com/reddit-archive/reddit/wiki/OAuth2',
     'https://github.com/reddit-archive/reddit/blob/master/r2/r2/models/token.py',

@@ -5,8 +5,6 @@ export const shikimori: Profile = {
   authorizeUrl: 'https://shikimori.io/oauth/authorize',
   tokenUrl: 'https://shikimori.io/oauth/token',
   pkce: 'none',
-  clientAuth: 'post',
-  clientSecret: 'required',
   scope: 'user_rates',
   quirks: { userAgent: 'sign-in-relay' },
   userAgentNames: 'the name of the registered application',

@@ -5,8 +5,6 @@ export const soundcloud: Profile = {
   authorizeUrl: 'https://secure.soundcloud.com/authorize',
   tokenUrl: 'https://secure.soundcloud.com/oauth/token',
   pkce: 'S256',
-  clientAuth: 'post',
-  clientSecret: 'required',
   revocation: {
     url: 'https://secure.soundcloud.com/sign-out',
     takes: 'access tokens',
@@ -25,7 +23,6 @@ export const soundcloud: Profile = {
   ],
   traps: [
     'PKCE is required since October 2024. The endpoints at api.soundcloud.com no longer work.',
-    'A refresh token works once. Store the new one before you refresh again.',
     'The app sends its token as `Authorization: OAuth …`, not as `Bearer`.',
   ],
   sources: [

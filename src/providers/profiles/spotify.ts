@@ -27,10 +27,8 @@ export const spotify: Profile = {
   ],
   sources: [
     'https://www.howtogeek.com/325675/how-to-revoke-third-party-app-permissions-from-spotify/',
-    'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/spotify.ts',
     'https://developer.spotify.com/documentation/web-api/tutorials/refreshing-tokens',
     'https://developer.spotify.com/blog/2025-02-12-increasing-the-security-requirements-for-integrating-with-spotify',
-    'https://docs.rs/rspotifys/latest/rspotifys/struct.AuthCodePkceSpotify.html',
     'https://developer.spotify.com/documentation/web-api/concepts/redirect_uri',
     'https://github.com/spotify/spotify-web-api-ts-sdk/issues/159',
   ],

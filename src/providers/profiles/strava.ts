@@ -5,8 +5,6 @@ export const strava: Profile = {
   authorizeUrl: 'https://www.strava.com/oauth/authorize',
   tokenUrl: 'https://www.strava.com/oauth/token',
   pkce: 'none',
-  clientAuth: 'post',
-  clientSecret: 'required',
   scope: 'read',
   scopeSeparator: ',',
   revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' },

@@ -5,7 +5,6 @@ export const trakt: Profile = {
   authorizeUrl: 'https://auth.trakt.tv/oauth/authorize',
   tokenUrl: 'https://auth.trakt.tv/oauth/token',
   pkce: 'S256',
-  clientAuth: 'post',
   clientSecret: 'optional',
   quirks: {
     tokenRequest: 'json',
@@ -27,7 +26,6 @@ export const trakt: Profile = {
   traps: [
     'Since July 2026 it adds a PKCE challenge of its own to a sign-in that has none, and then gives no tokens. Do not set `TRAKT_PKCE` to `none`.',
     'Its endpoints are at auth.trakt.tv since July 2026. Older guides name api.trakt.tv, trakt.tv or api-v2launch.trakt.tv.',
-    'A refresh token works once. Store the new one before you refresh again.',
   ],
   sources: [
     'https://github.com/trakt/trakt-api/tree/main/projects/api/src/contracts/oauth',

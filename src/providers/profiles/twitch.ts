@@ -5,8 +5,6 @@ export const twitch: Profile = {
   authorizeUrl: 'https://id.twitch.tv/oauth2/authorize',
   tokenUrl: 'https://id.twitch.tv/oauth2/token',
   pkce: 'none',
-  clientAuth: 'post',
-  clientSecret: 'required',
   scope: 'user:read:email',
   revocation: {
     url: 'https://id.twitch.tv/oauth2/revoke',
@@ -35,10 +33,7 @@ export const twitch: Profile = {
     'https://dev.twitch.tv/docs/authentication/getting-tokens-oauth',
     'https://github.com/twitchdev/issues/issues/1097',
     'https://dev.twitch.tv/docs/authentication/refresh-tokens',
-    'https://github.com/python-social-auth/social-core/blob/master/social_core/backends/twitch.py',
     'https://botize.com/en/api-credentials/twitch',
-    'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/twitch.ts',
-    'https://community.latenode.com/t/getting-401-unauthorized-error-when-using-twitch-api-access-token/32107',
   ],
   checked: '2026-11-22',
 };

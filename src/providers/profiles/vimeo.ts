@@ -6,7 +6,6 @@ export const vimeo: Profile = {
   tokenUrl: 'https://api.vimeo.com/oauth/access_token',
   pkce: 'none',
   clientAuth: 'basic',
-  clientSecret: 'required',
   scope: 'public',
   revocation: {
     url: 'https://api.vimeo.com/tokens',
@@ -30,7 +29,6 @@ export const vimeo: Profile = {
     'https://developer.vimeo.com/api/authentication',
     'https://github.com/vimeo/vimeo-networking-java/blob/main/auth/src/main/java/com/vimeo/networking2/internal/AuthService.kt',
     'https://github.com/SocialiteProviders/Providers/blob/master/src/Vimeo/Provider.php',
-    'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml',
   ],
   checked: '2026-11-22',
   unverified: {

@@ -19,15 +19,12 @@ export const x: Profile = {
     'Callback URI: the redirect URI below. Copy the OAuth 2.0 Client ID, not the API key.',
   ],
   traps: [
-    'Without `offline.access` in the scope it gives no refresh token.',
     'With a secret it accepts client authentication only by HTTP Basic.',
     'It was called Twitter: `PROVIDERS=x`, and settings begin with `X_`.',
   ],
   sources: [
     'https://docs.x.com/fundamentals/authentication/oauth-2-0/user-access-token',
-    'https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/user-access-token',
     'https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/authorization-code',
-    'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/twitter.ts',
     'https://github.com/trypostit/trypost/issues/126',
   ],
   checked: '2026-11-22',

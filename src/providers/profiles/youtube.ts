@@ -1,45 +1,18 @@
 import type { Profile } from '../profile.ts';
+import { google } from './google.ts';
 
 export const youtube: Profile = {
+  ...google,
   displayName: 'YouTube',
-  authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
-  tokenUrl: 'https://oauth2.googleapis.com/token',
-  pkce: 'S256',
-  clientAuth: 'post',
-  clientSecret: 'required',
   scope: 'https://www.googleapis.com/auth/youtube.readonly',
-  authorizeParams: { access_type: 'offline', prompt: 'consent' },
-  revocation: { url: 'https://oauth2.googleapis.com/revoke', clientAuth: 'none' },
-  refreshToken: 'with the parameters above',
-  rotates: 'no',
-  lifetime: 'access token 1 hour, refresh token until it is unused for 6 months',
   deviceFlow: 'RFC 8628: https://developers.google.com/youtube/v3/guides/auth/devices',
-  refusedRedirects: ['http', 'address', 'private'],
-  review:
-    'Apps with only the scopes of a sign-in need no verification, unless they want to show a name and a logo. For sensitive and restricted scopes Google asks for a home page on a domain of yours, a privacy policy on the same domain, a reason for each scope and a video.',
-  registration: 'https://console.cloud.google.com/auth/clients',
-  register: [
-    'Create a project at Google, and enable the YouTube Data API.',
-    'Create a client of the type Web application.',
-    'Authorized redirect URIs: the redirect URI below.',
-  ],
   traps: [
-    'Without `prompt=consent` a refresh token comes only with the first sign-in of a user.',
-    'While the app is in testing, a refresh token lives 7 days, and only listed test users can sign in. Publish the app.',
-    'It refuses to sign in inside the web view of another app.',
+    ...google.traps,
     'Its scopes may be sensitive: an app that Google has not verified shows a warning, and may have a limited number of users.',
   ],
-  metadata: 'https://accounts.google.com/.well-known/openid-configuration',
   sources: [
-    'https://developers.google.com/identity/protocols/oauth2/production-readiness/sensitive-scope-verification',
-    'https://developers.google.com/identity/protocols/oauth2/web-server',
-    'https://github.com/nextauthjs/next-auth/blob/main/packages/core/src/providers/google.ts',
-    'https://hackmd.io/@pclin/BJlq95xgF',
-    'https://stackoverflow.com/questions/10827920/not-receiving-google-oauth-refresh-token',
-    'https://www.unipile.com/google-oauth-refresh-token/',
+    ...google.sources,
     'https://developers.google.com/youtube/v3/guides/auth/devices',
-    'https://developers.googleblog.com/en/upcoming-security-changes-to-googles-oauth-20-authorization-endpoint-in-embedded-webviews',
     'https://support.google.com/cloud/answer/7454865',
   ],
-  checked: '2026-11-22',
 };
