@@ -303,17 +303,17 @@ function createRateLimits(
   };
 }
 
-/** Without a base URL the relay is disabled, and says that it is not configured. */
-export function createDisabledService(): Service {
+/** Without a base URL the relay is disabled. So is a Worker whose settings are wrong, since it cannot refuse to start. */
+export function createDisabledService(reason = NOT_CONFIGURED): Service {
   return {
-    handle: createApp(createDisabledRoutes(), { cors: undefined, basePath: '' }),
+    handle: createApp(createDisabledRoutes(reason), { cors: undefined, basePath: '' }),
     redirectUris: () => ({}),
     close: () => {},
     drain: async () => {},
     readState: async () => ({
       liveSessions: 0,
       parkedPolls: 0,
-      unreadiness: NOT_CONFIGURED,
+      unreadiness: reason,
     }),
     settled: async () => {},
   };

@@ -38,12 +38,12 @@ export function createHealthRoutes({
 
 export const NOT_CONFIGURED = 'not configured: OAUTH_BASE_URL is not set';
 
-/** Without a base URL the relay is disabled, and says that it is not configured. */
-export function createDisabledRoutes(): Route[] {
+/** Every sign-in gets a 503, and `/ready` says why. */
+export function createDisabledRoutes(reason: string): Route[] {
   return [
     ...createHealthRoutes({
       isDraining: () => false,
-      findUnreadiness: () => NOT_CONFIGURED,
+      findUnreadiness: () => reason,
       findLimitation: () => undefined,
     }),
     ...['/services', '/refresh', '/revoke', '/auth/*', '/oauth2/*'].map((path) => ({

@@ -8,7 +8,7 @@ import { log } from '../log.ts';
 import { StoreUnavailable } from '../relay/store.ts';
 import { pause, systemClock } from '../relay/time.ts';
 import { createDisabledService, createService, type Stores } from '../service.ts';
-import { isEnabled } from '../settings/index.ts';
+import { countWrong, isEnabled } from '../settings/index.ts';
 import { ADDRESS_HEADER, DEPENDENCIES, type Env, PEERS } from './relay-object.ts';
 import { readWorkerSettings, type WorkerSettings } from './settings.ts';
 import { tagOfRequest } from './tag.ts';
@@ -20,10 +20,14 @@ let settings: WorkerSettings | undefined;
 
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
-    settings ??= readAndLog(env);
-    if (settings.settings === undefined || !isEnabled(settings.settings)) {
-      return createDisabledService().handle(request, PEERS);
+    const isFirst = settings === undefined;
+    settings ??= readWorkerSettings(env);
+    logProblems(settings, isFirst, request);
+    if (settings.settings === undefined) {
+      const wrong = `not configured: ${countWrong(settings.faults)}, and the log says which`;
+      return createDisabledService(wrong).handle(request, PEERS);
     }
+    if (!isEnabled(settings.settings)) return createDisabledService().handle(request, PEERS);
     if (Number(request.headers.get('content-length')) > REQUEST_BODY_BYTES) {
       return refuse('body_too_large');
     }
@@ -50,11 +54,12 @@ export default {
 
 const findAddress = createFindClientAddress([]);
 
-function readAndLog(env: Env): WorkerSettings {
-  const read = readWorkerSettings(env);
-  for (const fault of read.faults) log.error('setting', { ...fault });
-  for (const warning of read.warnings) log.warning('setting', { ...warning });
-  return read;
+/** Faults also at each `/ready`: whoever asks it may have begun to read the log just before. */
+function logProblems(read: WorkerSettings, isFirst: boolean, { url }: Request): void {
+  if (isFirst || new URL(url).pathname === '/ready') {
+    for (const fault of read.faults) log.error('setting', { ...fault });
+  }
+  if (isFirst) for (const warning of read.warnings) log.warning('setting', { ...warning });
 }
 
 /** The request for an object. Its body is sent once more if the object fails. */

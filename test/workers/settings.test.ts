@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import { namesOf, RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { readWorkerSettings } from '../../src/workers/settings.ts';
 import { startRequest } from '../kit/device.ts';
+import { runRelay } from '../kit/relay.ts';
 import { readWranglerConfig, startWorkers } from '../kit/workers.ts';
 
 const GOOD = { OAUTH_BASE_URL: 'https://relay.test', MAL_CLIENT_ID: 'mal-client' };
@@ -54,13 +55,19 @@ test('a logo is a data: URI, since there are no files', () => {
   );
 });
 
-test('with a wrong setting every request gets a 503, and the log says all that is wrong', async () => {
+test('with a wrong setting every sign-in gets a 503, /ready and check say so, and each /ready logs all that is wrong', async () => {
   await using relay = await startWorkers({ PORT: '8080', SESSION_SECONDS: 'long' });
   const refused = await relay.ask('/auth/start', startRequest());
   expect([refused.status, await refused.text()]).toEqual([503, 'OAuth proxy not configured\n']);
-  const wrong = await relay.waitForEvents('setting', 2);
+  const reason = 'not configured: 2 settings are wrong, and the log says which';
+  const logged = relay.events('setting').length;
+  const ready = await relay.ask('/ready');
+  expect([ready.status, await ready.text()]).toEqual([503, reason]);
+  const wrong = (await relay.waitForEvents('setting', logged + 2)).slice(logged);
   expect(wrong.every(({ level }) => level === 'error')).toBe(true);
   expect(wrong.map(({ setting }) => setting).toSorted()).toEqual(['PORT', 'SESSION_SECONDS']);
+  const { output } = await runRelay({}, { args: ['check', '--relay', relay.baseUrl] });
+  expect(output).toContain(`✗ ready: it is not: ${reason}\n`);
 });
 
 test('of what is deployed, Cloudflare keeps the log of the relay, and no URL with its query', () => {

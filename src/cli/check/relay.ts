@@ -64,6 +64,10 @@ async function findServices(
   const { status } = response;
   const { services } = await readObject(response);
   if (status === 200 && Array.isArray(services) && services.every(isService)) return { services };
+  if (status === 503) {
+    const ready = await checkReady(baseUrl, fetch);
+    if (ready.mark !== 'ok') return ready;
+  }
   const remedy =
     status >= 300 && status < 400
       ? 'it redirects: name the URL to which it does, and set OAUTH_BASE_URL to that one'
