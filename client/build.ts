@@ -33,12 +33,12 @@ function remove(folder: string, names: RegExp): void {
 
 try {
   writeModules(BUILT, []);
-  remove(BUILT, /^(tv\.js|sha256\.)/);
+  remove(BUILT, /^tv\.js/);
   writeFileSync(`${BUILT}tv.js`, await bundleForTv());
 
   // For `require`, and for TypeScript in projects that compile to it.
   writeModules(`${BUILT}cjs/`, ['--module', 'commonjs', '--verbatimModuleSyntax', 'false']);
-  remove(`${BUILT}cjs/`, /^(tv|sha256)\./);
+  remove(`${BUILT}cjs/`, /^tv\./);
   writeFileSync(`${BUILT}cjs/package.json`, '{"type":"commonjs"}\n');
   mkdirSync(DIST, { recursive: true });
   replaceFiles(BUILT, DIST);

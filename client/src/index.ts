@@ -2,7 +2,13 @@
 import { createCall, isPrivate, stop } from './ask.ts';
 import { type Failure, fail, type SignInErrorCode } from './errors.ts';
 import type { Lock } from './keeper.ts';
-import { attempt, MAX_CHARACTERS, type Platform, type RequestOptions } from './platform.ts';
+import {
+  attempt,
+  challengeBy,
+  MAX_CHARACTERS,
+  type Platform,
+  type RequestOptions,
+} from './platform.ts';
 import type { SignedOut } from './revoke.ts';
 import * as core from './session.ts';
 import * as menu from './sign-in.ts';
@@ -63,13 +69,6 @@ export interface CallOptions {
   /** Used instead of the global `fetch`: for a proxy, a certificate authority of your own, or a test. */
   readonly fetch?: Fetch | undefined;
 }
-
-const encode = (bytes: Uint8Array) =>
-  btoa(String.fromCharCode(...bytes)).replace(/\W/g, (character) =>
-    character === '+' ? '-' : character === '/' ? '_' : '',
-  );
-
-const subtle = globalThis.crypto?.subtle;
 
 /** React Native has no streams: there the whole text is read. */
 async function readText(response: FetchResponse): Promise<string> {
@@ -138,13 +137,7 @@ const createPlatform = (fetch: Fetch = (url, init) => globalThis.fetch(url, init
         reach: (url, done) => void fetch(url, { mode: 'no-cors' }).then(done, () => {}),
       }
     : undefined,
-  challenge:
-    subtle &&
-    (async (done) => {
-      const verifier = encode(crypto.getRandomValues(new Uint8Array(32)));
-      const digest = await subtle.digest('SHA-256', new TextEncoder().encode(verifier));
-      done(verifier, encode(new Uint8Array(digest)));
-    }),
+  challenge: challengeBy(globalThis.crypto),
 });
 
 const errorOf = (failure: unknown): unknown =>

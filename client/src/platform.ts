@@ -49,8 +49,8 @@ export interface Platform {
   /** Returns what cancels it. */
   later(delayMs: number, run: () => void): () => void;
   random(): number;
-  /** Makes a PKCE verifier and its S256 challenge (RFC 7636). Undefined where it cannot. */
-  readonly challenge?: ((done: (verifier: string, challenge: string) => void) => void) | undefined;
+  /** Makes a PKCE verifier and its S256 challenge (RFC 7636 §4). Calls back without them where it cannot. */
+  challenge(done: (verifier?: string, challenge?: string) => void): void;
   /** In a web page, which CORS may keep from reading what a relay or a provider answers. */
   readonly page?: Page | undefined;
 }
@@ -86,6 +86,25 @@ export type Done<Value> = (failure: unknown, value?: Value) => void;
 
 /** Every operation has this form, which each build turns into its own: a promise, or a callback and a function that cancels. */
 export type Operation<Options, Value> = (call: Call, options: Options, done: Done<Value>) => void;
+
+/** Base64url: 32 bytes make a verifier, and its digest the challenge. */
+const encode = (bytes: Uint8Array) =>
+  btoa(String.fromCharCode.apply(null, bytes as object as number[]))
+    .replace(/\+/g, '-')
+    .replace(/\//g, '_')
+    .replace(/=/g, '');
+
+/** By Web Crypto, which a page has over https alone. @internal */
+export const challengeBy =
+  (crypto: Crypto | undefined): Platform['challenge'] =>
+  (done) => {
+    const fail = () => done();
+    if (!crypto?.subtle) return fail();
+    const verifier = encode(crypto.getRandomValues(new Uint8Array(32)));
+    crypto.subtle
+      .digest('SHA-256', new TextEncoder().encode(verifier))
+      .then((digest) => done(verifier, encode(new Uint8Array(digest))), fail);
+  };
 
 /** Runs a function of the app, which may return a promise. */
 export function attempt<Value>(run: () => Value | PromiseLike<Value>, done: Done<Value>): void {

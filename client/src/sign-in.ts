@@ -93,7 +93,7 @@ function offerOf(services: readonly unknown[], extensions: unknown): Offer {
 
 export const start: Operation<StartOptions, Link> = (call, options, done) => {
   const { service, device, code, details, open } = options;
-  const { challenge, page, date } = call.platform;
+  const { page, date } = call.platform;
   const relay = addressOf(options.relay);
 
   discover(call, options, (failure, offer) => {
@@ -101,13 +101,19 @@ export const start: Operation<StartOptions, Link> = (call, options, done) => {
     const { services, extensions } = offer;
     const blind = services.filter((each) => each.service === service)[0]?.blind;
     const isOffered = open ? extensions.indexOf('open') >= 0 : blind === 'can' || blind === 'must';
-    const isWanted = !!open || (options.blind ?? (isOffered && !page && !!challenge));
-    if (!isWanted && blind !== 'must') request();
-    else if (isOffered && challenge) challenge(request);
-    else {
-      const who = isOffered ? 'This device has no cryptography for' : 'The relay does not offer';
+    const isNeeded = !!open || options.blind || blind === 'must';
+    const refuse = (who: string) => {
       const what = open ? 'an open sign-in' : 'a blind sign-in with this service';
       done(fail('refused', `${who} ${what}`));
+    };
+    if (isNeeded && !isOffered) refuse('The relay does not offer');
+    else if (!isNeeded && (!isOffered || page || options.blind === false)) request();
+    else {
+      call.platform.challenge((verifier, asked) => {
+        if (call.isStopped) return;
+        if (verifier || !isNeeded) request(verifier, asked);
+        else refuse('This device has no cryptography for');
+      });
     }
 
     function request(verifier?: string, asked?: string): void {

@@ -3,6 +3,7 @@ import { createCall, stop } from './ask.ts';
 import type { Failure } from './errors.ts';
 import {
   type Done as Callback,
+  challengeBy,
   type Headers,
   MAX_CHARACTERS,
   type Platform,
@@ -10,7 +11,6 @@ import {
 } from './platform.ts';
 import type { SignedOut } from './revoke.ts';
 import { createCore, openOnce, type SessionOptions, type SessionState } from './session.ts';
-import { sha256 } from './sha256.ts';
 import { discover, type Offer } from './sign-in.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -25,27 +25,6 @@ export type { Place, Tokens } from './tokens.ts';
 
 /** Without a failure: it succeeded. */
 export type Done<Value> = (failure: Failure | undefined, value?: Value) => void;
-
-const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-
-/** Of random bytes: 6 bits of each are used. */
-function randomText(length: number): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(length));
-  let text = '';
-  for (let index = 0; index < length; index += 1) {
-    text += DIGITS.charAt((bytes[index] as number) & 63);
-  }
-  return text;
-}
-
-function encode(bytes: readonly number[]): string {
-  let text = '';
-  for (let bit = 0; bit < bytes.length * 8; bit += 6) {
-    const pair = ((bytes[bit >> 3] as number) << 8) | (bytes[(bit >> 3) + 1] || 0);
-    text += DIGITS.charAt((pair >> (10 - (bit % 8))) & 63);
-  }
-  return text;
-}
 
 const platform: Platform = {
   send({ url, body, isProvider }, headers, receive) {
@@ -94,12 +73,7 @@ const platform: Platform = {
       if ('fetch' in self) void fetch(url, { mode: 'no-cors' }).then(done, () => {});
     },
   },
-  challenge:
-    self.crypto &&
-    ((done) => {
-      const verifier = randomText(43);
-      done(verifier, encode(sha256(verifier)));
-    }),
+  challenge: challengeBy(self.crypto),
 };
 
 /** The session of the module, with callbacks, and without `fetch`. */

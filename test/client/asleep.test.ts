@@ -125,6 +125,7 @@ function createDevice({ atMs, ms, isDevice = false, isCutOff = false }: Sleep) {
       };
     },
     random: () => 0.5,
+    challenge: (done) => done(),
   };
   return {
     platform,

@@ -71,13 +71,14 @@ let provider: TokenEndpoint;
 let relay: RelayProcess;
 let app: ReturnType<typeof Bun.serve>;
 let refreshes = 0;
+const challenges: unknown[] = [];
 
 function serveApp(dist: string) {
   return Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    fetch({ url }) {
-      const { pathname } = new URL(url);
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
       if (pathname.endsWith('.js')) return new Response(Bun.file(join(dist, pathname)));
       if (pathname === '/refresh') {
         refreshes += 1;
@@ -86,6 +87,14 @@ function serveApp(dist: string) {
           refreshToken: 'r',
           expiresIn: 3_600,
         });
+      }
+      if (pathname === '/services') {
+        const services = [{ service: 'mal', name: 'MyAnimeList', blind: 'must' }];
+        return Response.json({ services, extensions: [] });
+      }
+      if (pathname === '/auth/start') {
+        challenges.push((await request.json()).challenge);
+        return new Response('Unknown service: mal', { status: 400 });
       }
       const icon = '<link rel="icon" href="data:,">';
       const page = `<!doctype html><title>App</title>${icon}${SCRIPTS[pathname] ?? ''}`;
@@ -193,6 +202,15 @@ test.each(['/tv', '/module', '/worker'])(
     await other.stop(true);
   },
 );
+
+test.each(['/tv', '/module'])('%s: a blind sign-in has a challenge of its own', async (path) => {
+  challenges.length = 0;
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(`${app.url.origin}${path}?${app.url.origin}`);
+  await page.locator('#end', { hasText: 'Unknown service' }).waitFor();
+  expect(challenges).toEqual([expect.stringMatching(/^[\w-]{42}[AEIMQUYcgkosw048]$/)]);
+  await page.context().close();
+});
 
 test('two tabs that refresh at once send one request each time', async () => {
   const context = await browser.newContext();

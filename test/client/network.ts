@@ -72,6 +72,7 @@ export function createNetwork(
     date: clock.now,
     later: clock.setTimer,
     random: () => randomness,
+    challenge: (done) => done(),
   };
   return {
     platform,
