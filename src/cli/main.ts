@@ -18,7 +18,7 @@ import {
   settingsHelp,
 } from '../settings/index.ts';
 import { nearest } from '../settings/misspelt.ts';
-import { describeReadFailure } from '../settings/reading.ts';
+import { describeFileFailure } from '../settings/reading.ts';
 import { readTextFile } from '../text-file.ts';
 import { DESCRIPTION, VERSION } from '../version.ts';
 
@@ -219,7 +219,7 @@ function readEnvFile(file: string, failureCode: number): EnvFile {
   try {
     text = readTextFile(file, 'utf8');
   } catch (error) {
-    return fail(`${option} ${describeReadFailure(error)}\n`, failureCode);
+    return fail(`${option} ${describeFileFailure(error)}\n`, failureCode);
   }
   const read = parseEnvFile(text);
   if (read.faults.length === 0) return read;

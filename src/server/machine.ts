@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import type { Settings, SettingsReading, SettingWarning } from '../settings/index.ts';
-import { describeReadFailure } from '../settings/reading.ts';
+import { describeFileFailure } from '../settings/reading.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -26,7 +26,7 @@ export function findCaWarning({ NODE_EXTRA_CA_CERTS: path }: Environment): Setti
     readFileSync(path);
     return [];
   } catch (error) {
-    const problem = `names ${path}, which ${describeReadFailure(error)}: its certificates are not trusted`;
+    const problem = `names ${path}, which ${describeFileFailure(error)}: its certificates are not trusted`;
     return [{ setting: 'NODE_EXTRA_CA_CERTS', problem }];
   }
 }

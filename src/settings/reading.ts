@@ -111,13 +111,13 @@ function readSecret(reading: Reading, setting: string): string | undefined {
     return secret || rejectFile('must name a file that is not empty');
   } catch (error) {
     return rejectFile(
-      `must name a file that can be read: ${nameFile(path)} ${describeReadFailure(error)}`,
+      `must name a file that can be read: ${nameFile(path)} ${describeFileFailure(error)}`,
     );
   }
 }
 
 /** Continues a sentence that begins with the file. The message of the error may contain a secret. */
-export function describeReadFailure(error: unknown): string {
+export function describeFileFailure(error: unknown, done: 'read' | 'written' = 'read'): string {
   const code = error instanceof Error && 'code' in error ? error.code : 'unreadable';
   switch (code) {
     case 'ENOENT':
@@ -125,9 +125,9 @@ export function describeReadFailure(error: unknown): string {
       return 'does not exist';
     case 'EACCES':
     case 'EPERM':
-      return 'may not be read by this user';
+      return `may not be ${done} by this user`;
     default:
-      return `cannot be read (${code})`;
+      return `cannot be ${done} (${code})`;
   }
 }
 
@@ -145,7 +145,7 @@ export function readLogo(reading: Reading, logo: string): Picture | undefined {
   try {
     bytes = isData ? readDataUri(logo) : reading.readFile(logo, 'latin1');
   } catch (error) {
-    const problem = `must name a file that can be read: ${nameFile(logo)} ${describeReadFailure(error)}`;
+    const problem = `must name a file that can be read: ${nameFile(logo)} ${describeFileFailure(error)}`;
     reject(reading, 'LOGO', problem);
     return undefined;
   }

@@ -97,6 +97,22 @@ describe.concurrent('where everything is right', () => {
     await relay.stop();
   });
 
+  test('while it runs with a longer POLL_SECONDS than a device may ask for', async () => {
+    const polls: string[] = [];
+    using relay = serveUpstream(({ url }) => {
+      const { origin, pathname, search } = new URL(url);
+      if (pathname === '/health') return new Response('ok');
+      if (pathname === '/auth/start') return Response.json({ session: 'held' });
+      if (pathname !== '/auth/result') return Response.json({ issuer: `${origin}/oauth2/mal` });
+      polls.push(search);
+      return new Response(null, { status: 204 });
+    });
+    const { origin: OAUTH_BASE_URL, port: PORT } = new URL(relay.url);
+    const { find } = await runCheck({ OAUTH_BASE_URL, PORT, POLL_SECONDS: '90' });
+    expect(find('poll')?.mark).toBe('ok');
+    expect(polls).toEqual(['?session=held', '?session=held&cancel=1']);
+  });
+
   test('as text, one line for each, with the exact redirect URI', async () => {
     const port = String(await findFreePort());
     const env = { ...GOOD, OAUTH_BASE_URL: `http://127.0.0.1:${port}`, PORT: port };
@@ -152,6 +168,15 @@ describe.concurrent('the base URL', () => {
     expect(find('base URL')).toMatchObject({ mark: 'fault' });
     expect(find('base URL')?.text).toContain(text);
     expect(find('base URL')?.remedy).toContain(remedy);
+  });
+
+  test('that does not answer, as the time-out of check', async () => {
+    using silent = startSilentIssuer();
+    const env = { OAUTH_BASE_URL: silent.issuer, MAL_AUTHORIZE_URL: silent.issuer };
+    const { find } = await runCheck(env);
+    const silence = `${new URL(silent.issuer).host} does not answer`;
+    expect(find('base URL')?.text).toBe(`${silence} within 10 s`);
+    expect(find('authorization endpoint of mal')?.text).toBe(`${silence} here within 10 s`);
   });
 
   test('a certificate that is not trusted', async () => {
@@ -216,6 +241,26 @@ describe.concurrent('a proxy in front', () => {
     });
     expect(exitCode).toBe(1);
     await relay?.stop();
+  });
+
+  test('that answers no poll in time: check names its own time-out, and no value for POLL_SECONDS', async () => {
+    const port = await findFreePort();
+    using front = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      idleTimeout: 60,
+      fetch({ url }) {
+        const { pathname, search } = new URL(url);
+        if (pathname === '/auth/result') return new Promise<Response>(() => {});
+        return fetch(`http://127.0.0.1:${port}${pathname}${search}`);
+      },
+    });
+    const { find } = await runCheck({ OAUTH_BASE_URL: front.url.origin, PORT: String(port) });
+    expect(find('poll')).toMatchObject({
+      mark: 'fault',
+      text: 'not answered within 11 s, when check gave up',
+      remedy: expect.stringMatching(/^raise the read timeout of what is in front above 1 s: /),
+    });
   });
 
   test.each([
@@ -454,10 +499,23 @@ describe.concurrent('redis', () => {
       text: 'refuses commands (NOPERM)',
     });
     const wrong = await runCheck({ REDIS_URL: url(plantSecret('a-wrong-redis-password')) });
-    expect(wrong.find('redis')?.text).toBe('the user or the password is wrong (WRONGPASS)');
+    expect(wrong.find('redis')).toMatchObject({
+      text: 'the user or the password is wrong (WRONGPASS)',
+      remedy: 'correct REDIS_URL',
+    });
     const nobody = await runCheck({ REDIS_URL: 'redis://127.0.0.1:1' });
-    expect(nobody.find('redis')?.text).toContain('nothing listens there');
+    expect(nobody.find('redis')).toMatchObject({
+      text: expect.stringContaining('nothing listens there'),
+      remedy: 'correct REDIS_URL, or start Redis',
+    });
   });
+});
+
+test.each([
+  ['/nowhere/relay.db', 'SESSIONS_FILE: /nowhere does not exist'],
+  ['/proc/self/relay.db', 'SESSIONS_FILE: /proc/self may not be written by this user'],
+])('sessions file: %s', async (SESSIONS_FILE, text) => {
+  expect((await runCheck({ SESSIONS_FILE })).find('sessions file')?.text).toBe(text);
 });
 
 test('file descriptors: too few for MAX_SESSIONS', async () => {

@@ -4,10 +4,10 @@
  */
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
-import { codeOf } from '../../providers/connect-problem.ts';
 import { fileDescriptorsFor, findCaWarning, readFileDescriptors } from '../../server/machine.ts';
 import type { Runtime } from '../../server/runtime.ts';
 import { isEnabled, type Settings, type SettingsReading } from '../../settings/index.ts';
+import { describeFileFailure } from '../../settings/reading.ts';
 import { jsonText } from '../terminal.ts';
 import { describeFindings, type Finding, fault, ok, warning } from './finding.ts';
 import { checkProviders } from './providers.ts';
@@ -82,7 +82,7 @@ function checkSessionsFile(path: string): Finding {
   } catch (error) {
     return fault(
       'sessions file',
-      `SESSIONS_FILE: ${folder} cannot be written (${codeOf(error)})`,
+      `SESSIONS_FILE: ${folder} ${describeFileFailure(error, 'written')}`,
       'create the folder for the user of the relay, with mode 0700',
     );
   }

@@ -11,8 +11,7 @@ import { createVerifier } from '../../relay/secrets.ts';
 import { systemClock } from '../../relay/time.ts';
 import type { EnabledSettings } from '../../settings/index.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
-
-const REQUEST_TIMEOUT_MS = 10_000;
+import { isTimeout, REQUEST_TIMEOUT_MS, request } from './public-address.ts';
 
 export async function checkProviders(settings: EnabledSettings, fetch: Fetch): Promise<Finding[]> {
   const { baseUrl, providers, discoveries } = settings;
@@ -55,8 +54,7 @@ async function checkAuthorizationEndpoint(
   const setting = `${prefixOf(name)}AUTHORIZE_URL`;
   const { host } = new URL(authorizeUrl);
   try {
-    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
-    const response = await fetch(authorizeUrl, { redirect: 'manual', signal });
+    const response = await fetch(authorizeUrl, request());
     await response.body?.cancel();
     const { status } = response;
     if (status === 404) return fault(what, `${host} has no such page (404)`, `correct ${setting}`);
@@ -65,8 +63,9 @@ async function checkAuthorizationEndpoint(
   } catch (error) {
     const { cause, code } = describeConnectProblem(error);
     const shown = code === undefined ? cause : `${cause}, ${code}`;
+    const why = isTimeout(error) ? `within ${REQUEST_TIMEOUT_MS / 1_000} s` : `(${shown})`;
     // Users have their own networks, so it may work for them.
-    return warning(what, `${host} does not answer here (${shown})`, `check ${setting}`);
+    return warning(what, `${host} does not answer here ${why}`, `check ${setting}`);
   }
 }
 

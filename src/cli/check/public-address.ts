@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readAtMost } from '../../body.ts';
 import { createFindClientAddress } from '../../http/client-address.ts';
+import { MAX_WAIT_SECONDS } from '../../http/endpoints/sign-in.ts';
 import type { Fetch, FetchInit } from '../../providers/config.ts';
 import { codeOf, describeConnectProblem } from '../../providers/connect-problem.ts';
 import { isLoopback } from '../../providers/url.ts';
@@ -12,7 +13,7 @@ import { askHealth } from '../health.ts';
 import { type Finding, fault, leftOut, ok, warning } from './finding.ts';
 import { type Arrival, STAND_IN_TEXT, type StandIn, startStandIn } from './stand-in.ts';
 
-const REQUEST_TIMEOUT_MS = 10_000;
+export const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Beyond the hold time, before `check` gives up. */
 const POLL_MARGIN_MS = 10_000;
@@ -47,7 +48,7 @@ export async function checkPublicAddress(
     const poll =
       standIn === undefined
         ? checkRealPoll(settings, fetch)
-        : checkStandInPoll(settings, fetch, word);
+        : timePoll(`${baseUrl}/auth/result?check=${word}`, settings.pollSeconds, 200, fetch);
     return [...all, client, await poll];
   } finally {
     standIn?.stop();
@@ -75,6 +76,11 @@ export const request = (timeoutMs = REQUEST_TIMEOUT_MS): FetchInit => ({
   redirect: 'manual',
   signal: AbortSignal.timeout(timeoutMs),
 });
+
+/** It was this check that did not wait longer. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError';
+}
 
 /** Whatever answers there may be no relay, and may not stop sending. Of JSON that is cut off nothing is read. */
 const RESPONSE_BYTES = 65_536;
@@ -174,7 +180,7 @@ function describeUnreachable(settings: EnabledSettings, error: unknown): Finding
     default:
       return fault(
         BASE,
-        `${host} does not answer${shown}`,
+        `${host} does not answer${isTimeout(error) ? ` within ${REQUEST_TIMEOUT_MS / 1_000} s` : shown}`,
         'check the firewall; some routers do not route back into their own network',
       );
   }
@@ -209,16 +215,6 @@ function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): 
     : ok(CLIENT, `the proxy ${peer} is trusted, and names the client`);
 }
 
-function checkStandInPoll(
-  { baseUrl, pollSeconds }: EnabledSettings,
-  fetch: Fetch,
-  word: string,
-): Promise<Finding> {
-  return timePoll(pollSeconds, 200, () =>
-    fetch(`${baseUrl}/auth/result?check=${word}`, request(pollSeconds * 1_000 + POLL_MARGIN_MS)),
-  );
-}
-
 function checkRealPoll(settings: EnabledSettings, fetch: Fetch): Promise<Finding> {
   const { baseUrl, pollSeconds } = settings;
   const [provider] = [...settings.providers, ...settings.discoveries];
@@ -251,24 +247,25 @@ export async function checkPollOfSignIn(
   }
   const resultUrl = `${baseUrl}/auth/result?session=${session}`;
   // The relay may hold it longer than that, and then nothing is wrong.
-  const finding = await timePoll(pollSeconds, 204, () =>
-    fetch(`${resultUrl}&wait=${pollSeconds}`, request(pollSeconds * 1_000 + POLL_MARGIN_MS)),
-  );
+  const wait = pollSeconds <= MAX_WAIT_SECONDS ? `&wait=${pollSeconds}` : '';
+  const finding = await timePoll(`${resultUrl}${wait}`, pollSeconds, 204, fetch);
   await fetch(`${resultUrl}&cancel=1`, request()).catch(() => {});
   return finding;
 }
 
 async function timePoll(
+  url: string,
   pollSeconds: number,
   expected: number,
-  poll: () => Promise<Response>,
+  fetch: Fetch,
 ): Promise<Finding> {
   const startedAtMs = performance.now();
+  const timeoutMs = pollSeconds * 1_000 + POLL_MARGIN_MS;
   const seconds = () => Math.round((performance.now() - startedAtMs) / 1_000);
-  const remedy = () =>
-    `raise the read timeout of what is in front above ${pollSeconds} s, or set POLL_SECONDS below ${Math.max(1, seconds())}`;
+  const raise = `raise the read timeout of what is in front above ${pollSeconds} s`;
+  const remedy = () => `${raise}, or set POLL_SECONDS below ${Math.max(1, seconds())}`;
   try {
-    const response = await poll();
+    const response = await fetch(url, request(timeoutMs));
     await readText(response);
     if (response.status === expected)
       return ok(POLL, `held for ${seconds()} s, and nothing cut it`);
@@ -279,6 +276,10 @@ async function timePoll(
     const by = server ? ` by ${server}` : '';
     return fault(POLL, `cut after ${seconds()} s${by} with ${response.status}`, remedy());
   } catch (error) {
+    if (isTimeout(error)) {
+      const text = `not answered within ${timeoutMs / 1_000} s, when check gave up`;
+      return fault(POLL, text, `${raise}: it may have cut the poll, and sent it again`);
+    }
     const code = codeOf(error) || 'no answer';
     return fault(POLL, `cut after ${seconds()} s: the connection was closed (${code})`, remedy());
   }

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../relay/store.ts';
 import { systemClock } from '../../relay/time.ts';
 import type { Settings } from '../../settings/index.ts';
 import { connectRedis } from '../../stores/redis/connect.ts';
-import { infoField } from '../../stores/redis/failures.ts';
+import { infoField, replyIn } from '../../stores/redis/failures.ts';
 import { openRedis, type RedisEvent } from '../../stores/redis/open.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
@@ -47,7 +47,7 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
     const refusal = findRefusal();
     if (refusal !== undefined) return [refusal];
     if (!(error instanceof StoreUnavailable)) throw error;
-    return [fault(WHAT, error.message, 'correct REDIS_URL, or start Redis')];
+    return [fault(WHAT, error.message, remedyFor(error))];
   }
   const unfit = events.flatMap((event) =>
     event.type === 'store_unfit' ? [warning(WHAT, event.problem)] : [],
@@ -57,6 +57,12 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
     findRefusal() ?? ok(WHAT, 'every command that the relay needs is allowed'),
     ...unfit,
   ];
+}
+
+/** A server that replies has been started. Of the Sentinels, the message names the setting. */
+function remedyFor(error: StoreUnavailable): string | undefined {
+  if (error.message.includes('REDIS_')) return undefined;
+  return replyIn(error) === undefined ? 'correct REDIS_URL, or start Redis' : 'correct REDIS_URL';
 }
 
 const STOPPED = fault(WHAT, 'it stopped answering during the check', 'check again');

@@ -291,7 +291,7 @@ const STANDARD_ERRORS: ReadonlySet<string> = new Set([
 ]);
 
 /** The largest `wait`. */
-const MAX_WAIT_SECONDS = 50;
+export const MAX_WAIT_SECONDS = 50;
 
 /** `GET /auth/result`: the device waits for its tokens, acknowledges them, or cancels. docs/protocol.md §3, §4. */
 export function createResult({ store, relay, pollSeconds }: Parts): Handler {
