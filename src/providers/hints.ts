@@ -121,15 +121,21 @@ function clientOf({ name, hasClientSecret }: ProviderFacts): string {
 export function hintForAuthorizationError(provider: ProviderFacts, error: string): string {
   const { displayName, name, redirectUri } = provider;
   const prefix = prefixOf(name);
+  const registered = `register exactly this redirect URI: ${redirectUri}`;
   switch (error) {
+    case 'redirect_uri_mismatch':
+    case 'invalid_redirect_uri':
+      return `${displayName} does not know the redirect URI: with ${prefix}CLIENT_ID, ${registered}`;
     case 'invalid_scope':
-      return `${displayName} refuses the scopes: correct ${prefix}SCOPE`;
+      return `${displayName} refuses the scopes: correct ${prefix}SCOPE, or allow them at the registration of ${prefix}CLIENT_ID`;
+    case 'invalid_client':
+      return `${displayName} refuses ${prefix}CLIENT_ID: correct it, and ${registered}`;
     case 'unauthorized_client':
-      return `${displayName} does not allow the authorization code grant to ${prefix}CLIENT_ID: allow it at its registration`;
+      return `${displayName} does not allow the authorization code grant to ${prefix}CLIENT_ID: allow it at its registration, and ${registered}`;
     case 'unsupported_response_type':
       return `${displayName} gives no code at this endpoint: check ${prefix}AUTHORIZE_URL, and the type of the client at its registration`;
     case 'invalid_request':
-      return `${displayName} rejects the request as invalid: check ${prefix}PKCE and ${prefix}AUTHORIZE_PARAMS, and register exactly this redirect URI: ${redirectUri}`;
+      return `${displayName} rejects the request as invalid: check ${prefix}PKCE and ${prefix}AUTHORIZE_PARAMS, and ${registered}`;
     case 'server_error':
     case 'temporarily_unavailable':
       return `${displayName} has an error of its own: wait`;
@@ -141,7 +147,7 @@ export function hintForAuthorizationError(provider: ProviderFacts, error: string
     case 'none':
       return `${displayName} sent the user back without a code: check ${prefix}AUTHORIZE_URL and ${prefix}AUTHORIZE_PARAMS`;
     default:
-      return `${displayName} sent the user back with an error: try the sign-in yourself to see what it says`;
+      return `${displayName} sent the user back with an error: check ${prefix}CLIENT_ID and ${prefix}SCOPE, and ${registered}; a sign-in of your own shows what it says`;
   }
 }
 
