@@ -11,7 +11,7 @@ export interface Accent {
 }
 
 /** The card in each colour scheme, as style.ts has it. */
-export const CARDS: Accent = { light: '#ffffff', dark: '#161b22' };
+export const CARDS: Accent = { light: '#ffffff', dark: '#16181d' };
 
 /** Without an `ACCENT`: text on it has a contrast of more than 7:1. */
 export const DEFAULT_ACCENT: Accent = { light: '#1e40af', dark: '#93c5fd' };

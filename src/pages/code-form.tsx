@@ -53,7 +53,7 @@ export function renderCodeForm(form: CodeForm): string {
           </p>
         )}
         {notice && (
-          <p role="alert" id="notice">
+          <p class="box alert" role="alert" id="notice">
             <strong>{notice.title}</strong> {notice.message}
           </p>
         )}
@@ -74,7 +74,7 @@ export function renderCodeForm(form: CodeForm): string {
               <Words>{home.data}</Words>
             </p>
             {home.providers !== '' && (
-              <dl>
+              <dl class="box">
                 <Fact name={words.home.providers}>{home.providers}</Fact>
               </dl>
             )}
@@ -100,6 +100,7 @@ export function CodeField({ words, action, written = '', isWrong = false, hasFoc
       <label for="code">{words.label}</label>
       <input
         id="code"
+        class="code"
         name="code"
         value={written}
         placeholder={EXAMPLE}

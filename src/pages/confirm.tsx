@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 /**
- * The confirmation page, before the provider: the code to compare, which device and app ask,
- * what follows, and when to decline. Opening a link or a code that somebody else sent must
+ * The confirmation page, before the provider: what follows, the code to compare, which device
+ * asks, and when to decline. Opening a link or a code that somebody else sent must
  * not complete a sign-in by itself. RFC 8628 §3.3.1, §5.4.
  */
 import { Fact, type Frame, renderPage } from './layout.tsx';
@@ -44,51 +44,53 @@ export function renderConfirm(confirm: Confirm): string {
     words: confirm.words.links,
     frame,
     title,
-    isDense: true,
+    kind: 'confirm',
     body: (
       <>
         <h1>
           <Words>{title}</Words>
         </h1>
-        {isOpen && (
-          <p class="compare">
-            {words.next}
-            <bdi dir="ltr" class="code host">
-              {providerHost.split('.').map((part, index) => (
-                <>
-                  {index > 0 && '.'}
-                  {index > 0 && <wbr />}
-                  {part}
-                </>
-              ))}
-            </bdi>
-          </p>
-        )}
-        {userCode && (
-          <p class="compare">
-            {words.code}
-            <bdi dir="ltr" class="code">
-              {userCode}
-            </bdi>
-          </p>
-        )}
-        <dl>
-          {deviceName && <Fact name={words.device}>{deviceName}</Fact>}
-          <Fact name={words.started}>{formatAge(language, words.justNow, confirm.ageMs)}</Fact>
-          {!isOpen && <Fact name={words.service}>{provider}</Fact>}
-          {!isOpen && (
-            <div>
-              <dt>{words.next}</dt>
-              <dd>
-                <Words>{words.signInAt(isolate(providerHost))}</Words>
-              </dd>
-            </div>
-          )}
-        </dl>
         <p class="text">
           <Words>{consequence}</Words>
         </p>
-        <div class="note">
+        <div class="box">
+          {isOpen && (
+            <p class="compare">
+              {words.next}
+              <bdi dir="ltr">
+                {providerHost.split('.').map((part, index) => (
+                  <>
+                    {index > 0 && '.'}
+                    {index > 0 && <wbr />}
+                    {part}
+                  </>
+                ))}
+              </bdi>
+            </p>
+          )}
+          {userCode && (
+            <p class="compare">
+              {words.code}
+              <bdi dir="ltr" class="code">
+                {userCode}
+              </bdi>
+            </p>
+          )}
+          <dl>
+            {deviceName && <Fact name={words.device}>{deviceName}</Fact>}
+            <Fact name={words.started}>{formatAge(language, words.justNow, confirm.ageMs)}</Fact>
+            {!isOpen && <Fact name={words.service}>{provider}</Fact>}
+            {!isOpen && (
+              <div>
+                <dt>{words.next}</dt>
+                <dd>
+                  <Words>{words.signInAt(isolate(providerHost))}</Words>
+                </dd>
+              </div>
+            )}
+          </dl>
+        </div>
+        <div class="box note">
           <svg viewBox="0 0 24 24" aria-hidden="true">
             <path d="M12 3 1.8 20.5h20.4zM12 10v4.5m0 3v.01" />
           </svg>
@@ -97,7 +99,7 @@ export function renderConfirm(confirm: Confirm): string {
           </p>
         </div>
         {inApp && (
-          <p class="aside">
+          <p class="box">
             {words.openInBrowser}
             {inApp.link && (
               <bdi dir="ltr" class="link">
@@ -112,7 +114,7 @@ export function renderConfirm(confirm: Confirm): string {
           <button type="submit" name="choice" value="continue">
             {words.continue}
           </button>
-          <button type="submit" name="choice" value="decline" class="outlined">
+          <button type="submit" name="choice" value="decline" class="tinted">
             {words.decline}
           </button>
         </form>

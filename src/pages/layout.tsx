@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 /**
- * The layout of every page: one card, no script, nothing loaded from elsewhere. Users
- * see it on a phone for some seconds, and must be able to trust it.
+ * The layout of every page: whose page it is, and one card. No script, nothing loaded from
+ * elsewhere. Users see it on a phone for some seconds, and must be able to trust it.
  */
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
@@ -34,8 +34,8 @@ export interface PageContent {
   readonly words: Messages['links'];
   readonly frame: Frame;
   readonly title: string;
-  /** Whether the page says so much that its lines are closer on a short screen. */
-  readonly isDense?: boolean;
+  /** Class of the body, if the page differs from a form. */
+  readonly kind?: 'confirm' | 'outcome';
   /** Whether search engines may list the page: only the home page. */
   readonly isPublic?: boolean;
   /** After how long the browser gets the page's URL again, by GET. */
@@ -47,7 +47,7 @@ const LINKS = ['privacy', 'terms', 'support'] as const;
 
 /** Returns the whole document as text. JSX escapes everything in it except the style. */
 export function renderPage(page: PageContent): string {
-  const { language, words, frame, title, isDense = false, isPublic = false, body } = page;
+  const { language, words, frame, title, isPublic = false } = page;
   const links = LINKS.flatMap((name) => {
     const address = frame.links[name];
     return address === undefined ? [] : [<a href={address}>{words[name]}</a>];
@@ -63,11 +63,20 @@ export function renderPage(page: PageContent): string {
         <link rel="icon" href={frame.icon} />
         <style>{raw(frame.style)}</style>
       </head>
-      <body>
-        <main class={isDense ? 'dense' : undefined}>
-          {frame.logo && <img class="logo" src={frame.logo} alt={frame.appName ?? ''} />}
-          {body}
-        </main>
+      <body class={page.kind}>
+        <header>
+          {frame.logo ? (
+            <img src={frame.logo} alt={frame.appName ?? ''} />
+          ) : (
+            <>
+              <svg viewBox="0 0 24 24" aria-hidden="true">
+                <path d="M3 5h18v12H3zM8 21h8" />
+              </svg>
+              <bdi>{frame.appName ?? frame.host}</bdi>
+            </>
+          )}
+        </header>
+        <main>{page.body}</main>
         {links.length > 0 && <footer>{links}</footer>}
       </body>
     </html>

@@ -7,12 +7,13 @@ import type { Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/messages.ts';
 import { isolate, Words } from './words.tsx';
 
-/** Paths within a circle. The name is also the CSS class. */
+/** Paths on a badge. The name is also the CSS class. */
 const MARKS = {
   done: 'm7.5 12.5 3 3 6-6.5',
   failed: 'M12 7v6m0 3.5v.01',
   /** Ended without a sign-in, and nothing went wrong. */
-  stopped: 'M8 12h8',
+  stopped: 'M9 12h6',
+  waiting: 'M8 12h.01m3.99 0h.01m3.99 0h.01',
 } as const;
 
 /** What is known about the sign-in. */
@@ -110,7 +111,7 @@ const OUTCOMES = {
   /** For a user who comes back, after any failure. */
   failed: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
   in_progress: ({ inProgress: { title, message } }) => ({
-    mark: 'done',
+    mark: 'waiting',
     title,
     heading: title,
     messages: [message],
@@ -123,7 +124,7 @@ const OUTCOMES = {
     messages: [message],
   }),
   rate_limited: ({ tooManyTries: { title, message } }) => ({
-    mark: 'stopped',
+    mark: 'waiting',
     title,
     heading: title,
     messages: [message(SECONDS_PER_TRY)],
@@ -165,13 +166,14 @@ export function renderOutcome(
     language,
     words: words.links,
     frame,
+    kind: 'outcome',
     title,
     refreshSeconds,
     body: (
       <>
-        <svg class={mark} viewBox="0 0 24 24" aria-hidden="true">
-          <circle cx="12" cy="12" r="10" />
-          <path d={MARKS[mark]} />
+        <svg class={`badge ${mark}`} viewBox="0 0 24 24" aria-hidden="true">
+          <circle cx="12" cy="12" r="12" />
+          <path d={MARKS[mark]} pathlength="1" />
         </svg>
         <h1>
           <Words>{heading}</Words>
@@ -182,7 +184,7 @@ export function renderOutcome(
           </p>
         ))}
         {(deviceName || provider || reference) && (
-          <dl>
+          <dl class="box">
             {deviceName && <Fact name={words.confirm.device}>{deviceName}</Fact>}
             {provider && <Fact name={words.confirm.service}>{provider}</Fact>}
             {reference && (

@@ -5,80 +5,111 @@ import { type Accent, DEFAULT_ACCENT, inkOn } from './accent.ts';
 import type { Picture } from './picture.ts';
 
 /**
+ * One card at a fixed top, so that it does not move between pages. There is one kind of box,
+ * in three colours. Forms and the confirmation page begin each line at the same edge; the
+ * page at the end is centred.
+ *
  * Contrast of text is at least 7:1 in both colour schemes (WCAG 2.2, 1.4.6), on a button
  * of the operator's colour at least 4.5:1 (1.4.3). Sizes are in rem, so that the user's
  * own text size applies. Buttons are at least 44 px high (2.5.5). The smallest screen is
  * 320 by 568 px. Decline is as large and as legible as Continue: beside it if both words
- * have room in half a row, otherwise below. Of a list, labels are beside values if the card
- * has room, otherwise above: all in the same way. The lines of `.dense` are closer on a short
- * screen. `.whole` is not broken over two lines unless it is longer than one. The sentence
- * below a heading is not balanced, which would often divide "sign-in".
+ * have room in half a row, otherwise below. Labels are beside their values if the card has
+ * room, otherwise above: all in the same way. The lines of `.confirm` are closer on a short
+ * screen. `.whole` is not broken over two lines unless it is longer than one. An English
+ * sentence below a heading is not balanced, which would often divide "sign-in".
+ *
+ * Animations move things and fade no text, which would be too faint in the middle. A button
+ * stays as it was pressed until the provider answers.
  */
 const STYLE = `
-:root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#111827;--quiet:#374151;--line:#6b7280;--rule:#d1d5db;--good:#166534;--bad:#991b1b;--note:#fef3c7;--mark:#92400e}
-@media (prefers-color-scheme:dark){:root{--page:#0b0f14;--card:#161b22;--text:#f3f4f6;--quiet:#cbd5e1;--line:#94a3b8;--rule:#374151;--good:#86efac;--bad:#fca5a5;--note:#2e2712;--mark:#fcd34d}}
+:root{color-scheme:light dark;--page:#f4f5f7;--card:#fff;--fill:#eef0f4;--text:#101319;--quiet:#424854;--line:#666d79;--rule:#dadde4;--good:#15803d;--on-good:#fff;--bad:#991b1b;--tint:#f9eaea;--note:#fff4d9;--mark:#92400e;--shadow:0 1.5rem 3rem -1.5rem #10131940}
+@media (prefers-color-scheme:dark){:root{--page:#0a0b0e;--card:#16181d;--fill:#22252c;--text:#f4f5f7;--quiet:#c3c8d1;--line:#8b92a0;--rule:#363a44;--good:#4ade80;--on-good:#0a0b0e;--bad:#fca5a5;--tint:#2d2226;--note:#2d2513;--mark:#fcd34d;--shadow:inset 0 0 0 1px #ffffff14}}
 *{box-sizing:border-box}
-body{margin:0;min-height:100vh;min-height:100svh;display:flex;flex-direction:column;align-items:center;justify-content:center;padding:min(1rem,4vw);background:var(--page);color:var(--text);font:1.0625rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
-main{container-type:inline-size;width:100%;max-width:26rem;padding:2rem min(1.5rem,6vw);border-radius:1rem;background:linear-gradient(var(--accent) .25rem,transparent 0) var(--card);text-align:center;overflow-wrap:anywhere}
-svg{width:3.5rem;height:3.5rem;margin-bottom:.5rem;fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
-.logo{display:block;max-width:min(12rem,100%);height:3rem;object-fit:contain;margin:0 auto .75rem}
-.done{color:var(--good)}.failed{color:var(--bad)}.stopped{color:var(--quiet)}
-h1{margin:0 0 .5rem;font-size:min(1.5rem,9vw);line-height:1.25}
-p{margin:0;color:var(--quiet)}
-p+p{margin-top:.625rem}
-h1,p,label,small{text-wrap:balance}
-h1+p{text-wrap:pretty}
+body{margin:0;min-height:100vh;min-height:100svh;display:flex;flex-direction:column;align-items:center;padding:0 min(1rem,4vw) 1rem;background:radial-gradient(45rem 34rem at 50% -6rem,var(--wash),transparent) var(--page) no-repeat;color:var(--text);font:1.0625rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+header{display:flex;align-items:flex-end;justify-content:center;gap:.5rem;max-width:100%;min-height:clamp(1rem,11svh,7rem);padding:.5rem 0 .75rem;font-size:.9375rem;overflow-wrap:anywhere}
+header img{display:block;max-width:min(12rem,100%);height:3rem;object-fit:contain}
+svg{flex:none;width:1.5rem;height:1.5rem;fill:none;stroke:currentColor;stroke-width:2;stroke-linecap:round;stroke-linejoin:round}
+main{container-type:inline-size;width:100%;max-width:25rem;padding:1.5rem min(1.5rem,6vw);border-radius:1.5rem;background:var(--card);box-shadow:var(--shadow);overflow-wrap:anywhere}
+.badge{width:4.5rem;height:4.5rem;margin:.5rem 0 1rem;color:var(--quiet)}
+.badge circle{fill:var(--fill);stroke:none}
+.done{color:var(--on-good)}.done circle{fill:var(--good)}
+.failed{color:var(--bad)}.failed circle{fill:var(--tint)}
+h1{margin:0;font-size:min(1.75rem,9vw);line-height:1.18;letter-spacing:-.022em;text-wrap:balance}
+:is(:lang(ar),:lang(ja),:lang(ko),:lang(zh)) h1{letter-spacing:0}
+p{margin:.5rem 0 0;color:var(--quiet);text-wrap:pretty}
+.outcome main{text-align:center}.outcome p{text-wrap:balance}:lang(en) h1+p{text-wrap:pretty}
 .whole{display:inline-block;max-width:100%}
-html:lang(ko){word-break:keep-all}html:lang(ja){word-break:auto-phrase}:lang(ja) h1{word-break:keep-all}:lang(ja) :is(.text,.note,.about,.aside){word-break:normal}
-strong{display:block;color:var(--text)}
-[role=alert],.text,.aside,:is(.note,.about) p{text-align:start;text-wrap:pretty}
-[role=alert]{padding:.75rem;border:2px solid var(--bad);border-radius:.5rem}
-[role=alert] strong{color:var(--bad)}
-form{margin-top:1.25rem}
-label{display:block;margin-bottom:.5rem;font-weight:600}
-small{display:block;margin-top:.5rem;font-size:.9375rem;color:var(--quiet)}
-input,button{width:100%;min-height:max(3rem,44px);border-radius:.5rem;font:inherit}
-input,.code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-weight:600;letter-spacing:.08em}
-input{padding:.25rem .5rem;border:2px solid var(--line);background:var(--card);color:var(--text);font-size:max(min(1.75rem,8vw),17px);letter-spacing:.12em;text-align:center;text-transform:uppercase}
-input::placeholder{color:var(--line);opacity:1;font-weight:400}
-button{margin-top:1rem;padding:.5rem;border:2px solid var(--accent);background:var(--accent);color:var(--on-accent);font-weight:600;overflow-wrap:normal;cursor:pointer}
-button.outlined{border-color:var(--text);background:transparent;color:var(--text)}
-:focus-visible{outline:3px solid var(--text);outline-offset:2px}
-.about{margin-top:1.5rem;padding-top:1.25rem;border-top:1px solid var(--rule);font-size:1rem}
-dl{margin:1rem 0 0;font-size:1rem;text-align:start}
-dl>div{padding:.375rem 0;border-bottom:1px solid var(--rule)}
-dt,dd{line-height:1.5rem}
-dt{color:var(--quiet);font-size:.875rem;overflow-wrap:break-word}
+html:lang(ko){word-break:keep-all}html:lang(ja){word-break:auto-phrase}:lang(ja) h1{word-break:keep-all}:lang(ja) :is(.text,.box,.about){word-break:normal}
+.box{margin:1rem 0 0;padding:.75rem 1rem;border-radius:1rem;background:var(--fill);font-size:.9375rem;text-align:start}
+.box>:first-child{margin-top:0}
+:is(.note,.alert,.note p){color:var(--text)}
+.note{display:flex;gap:.75rem;background:var(--note)}
+.note p{margin:0}
+.note svg{color:var(--mark)}
+.alert{background:var(--tint)}
+.alert strong{display:block;color:var(--bad)}
+dl{margin:0}
+dl>div{padding:.375rem 0}
+dl>div+div,.compare+*{border-top:1px solid var(--rule)}
+dt{color:var(--quiet);overflow-wrap:break-word}
 dd{margin:0;font-weight:600}
-@container (min-width:14rem){dl{display:grid;grid-template-columns:fit-content(50%) 1fr}dl>div{display:contents}dt,dd{padding:.375rem 0;border-bottom:1px solid var(--rule)}dt{padding-inline-end:.75rem}}
-dl>:last-child,dl>:last-child>*{border:0}
-.compare{margin-top:1rem;padding:.5rem .5rem .375rem;border-radius:.75rem;background:var(--page);font-size:1rem}
-.compare .code{display:block;color:var(--text);font-size:min(2.25rem,10vw);font-weight:700;line-height:1.25;white-space:nowrap}.compare .host{white-space:normal;overflow-wrap:anywhere;letter-spacing:0}
-.text,.aside{margin-top:1rem}
-.note{display:flex;gap:.5rem;margin-top:1rem;padding:.625rem;border-inline-start:.25rem solid var(--mark);border-radius:.5rem;background:var(--note)}
-.note p{flex:1;font-size:1rem;color:var(--text)}
-.note svg{flex:none;width:1.5rem;height:1.5rem;margin:0;color:var(--mark)}
-.aside{padding:.5rem;border:2px solid var(--line);border-radius:.5rem}
+@container (min-width:14rem){dl>div{display:flex;justify-content:space-between;gap:1rem}dt{max-width:50%}dd{text-align:end}}
+.compare{padding-bottom:.5rem;text-align:center}
+.compare+*{padding-top:.375rem}
+.code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-weight:600;letter-spacing:.06em}
+.compare bdi{display:block;color:var(--text);font-size:min(2.25rem,10vw);font-weight:700;line-height:1.2;text-wrap:balance}
+.compare .code{white-space:nowrap}
 .link{display:block;user-select:all;-webkit-user-select:all;color:var(--text);font-weight:600}
 .link span{white-space:nowrap}
-.choice{display:flex;flex-wrap:wrap;gap:.5rem}
-.choice button{flex:1 1 calc(50% - .25rem);width:auto;margin:0;padding-inline:.25rem;font-size:1rem}
-footer{max-width:100%;overflow-wrap:anywhere;text-align:center;display:flex;flex-wrap:wrap;justify-content:center;column-gap:1rem;padding-top:.25rem;font-size:.9375rem}
+form{margin-top:1.5rem}
+label{display:block;margin-bottom:.5rem;font-size:.9375rem;font-weight:600}
+small{display:block;margin-top:.5rem;font-size:.875rem;color:var(--quiet);text-wrap:balance}
+input,button{width:100%;border:1px solid var(--line);border-radius:.875rem;font:inherit}
+input{min-height:max(4rem,44px);padding:.25rem .5rem;background:var(--card);color:var(--text);font-size:max(min(1.75rem,8vw),17px);letter-spacing:.1em;text-align:center;text-transform:uppercase}
+input::placeholder{color:var(--line);opacity:1;font-weight:400}
+[aria-invalid]{border-color:var(--bad)}
+button{min-height:max(3.25rem,44px);margin-top:1rem;font-size:min(1.0625rem,10vw);padding:.5rem;border-color:transparent;background:var(--accent);color:var(--on-accent);font-weight:600;overflow-wrap:normal;cursor:pointer}
+button:active{box-shadow:inset 0 0 0 9rem var(--press)}
+.tinted{--press:#8884;background:var(--fill);color:var(--text)}
+:focus-visible{outline:2px solid var(--text);outline-offset:2px}
+input:focus-visible{outline-color:var(--accent);outline-offset:-1px;box-shadow:0 0 0 .25rem var(--wash)}
+.choice{display:flex;flex-wrap:wrap;gap:.75rem;margin-top:1rem}
+.choice button{flex:1 1 calc(50% - .375rem);width:auto;margin:0;padding-inline:.25rem}
+.about{margin-top:1.5rem;padding-top:1rem;border-top:1px solid var(--rule);font-size:.9375rem}
+footer{display:flex;flex-wrap:wrap;justify-content:center;column-gap:1rem;max-width:100%;padding-top:.5rem;font-size:.875rem;overflow-wrap:anywhere}
 footer a{max-width:100%;display:inline-flex;align-items:center;min-width:44px;min-height:44px;color:var(--text)}
 @media (max-height:44rem){
-.dense{padding-block:1rem .875rem;line-height:1.35}
-.dense :is(.compare,dl,.text,.note,.aside,form){margin-top:.5rem}
-.dense .compare{padding-block:.375rem .25rem}
-.dense .note{padding-block:.5rem}
-.dense :is(dt,dd){padding-block:.0625rem;line-height:1.25rem}
-.dense .text{font-size:1rem}
+header{min-height:0;padding-block:.375rem}
+body{padding-bottom:.5rem}
+.confirm main{padding-block:1rem;line-height:1.35}
+.confirm .text{font-size:.9375rem}
+.confirm .box{margin-top:.5rem;padding:.5rem .75rem;font-size:.875rem}
+.confirm .choice{margin-top:.75rem}
+.confirm .compare{padding-bottom:.25rem}
+.confirm dl>div{padding-block:.0625rem}
 }
-@media (forced-colors:active){main,.compare{border:1px solid}}
+@media (forced-colors:active){main,.box{border:1px solid}.badge{forced-color-adjust:none}}
+@media (prefers-reduced-motion:no-preference){
+@view-transition{navigation:auto}
+@keyframes rise{from{transform:translateY(1rem)}}
+@keyframes pop{from{transform:scale(.5)}}
+@keyframes draw{from{stroke-dashoffset:1}}
+main{animation:rise .32s cubic-bezier(.2,.8,.2,1)}
+.badge{animation:pop .4s cubic-bezier(.3,1.6,.6,1)}
+.done path{stroke-dasharray:1;animation:draw .3s .2s backwards}
+button{transition:box-shadow .4s 8s}
+button:active{transition:none}
+}
 `.trim();
 
-/** The style with the operator's colour in it. */
+/** The style with the operator's colour in it, also as a wash of 16 % behind the card. */
 export function createStyle({ light, dark }: Accent = DEFAULT_ACCENT): string {
-  const colours = (accent: string) => `:root{--accent:${accent};--on-accent:${inkOn(accent)}}`;
+  // A pressed button is further from its text: darker below white, lighter below black.
+  const colours = (accent: string) => {
+    const ink = inkOn(accent);
+    const press = ink === '#ffffff' ? '#0004' : '#fff6';
+    return `:root{--accent:${accent};--on-accent:${ink};--press:${press};--wash:${accent}29}`;
+  };
   return `${STYLE}\n${colours(light)}\n@media (prefers-color-scheme:dark){${colours(dark)}}`;
 }
 

@@ -16,7 +16,7 @@ afterAll(() => browser.close());
 
 /** The narrowest window of 1.4.10. */
 const NARROW = { width: 320, height: 568 };
-const narrow = await (await browser.newContext({ viewport: NARROW })).newPage();
+const narrow = await browser.newPage({ viewport: NARROW, reducedMotion: 'reduce' });
 
 /** What reaches beyond the window, and words that are on two lines although one has room for them. */
 function findFaults(page: Page) {
@@ -100,3 +100,43 @@ test.each([
     await context.close();
   },
 );
+
+/** So that a page arrives in one go on a bad line: style, words and all. */
+const MOST_BYTES = 9_000;
+
+test('every page has its card at the same place and less than 9 KB', async () => {
+  const page = await browser.newPage({ reducedMotion: 'reduce' });
+  const tops = new Set<number | undefined>();
+  const sizes: number[] = [];
+  for (const language of LANGUAGES) {
+    for (const html of Object.values(renderEveryPage(language, LONGEST))) {
+      sizes.push(Buffer.byteLength(html));
+      await showPage(page, html, LONGEST);
+      tops.add((await page.locator('main').boundingBox())?.y);
+    }
+  }
+  expect(tops.size).toBe(1);
+  expect(Math.max(...sizes)).toBeLessThan(MOST_BYTES);
+  await page.close();
+});
+
+test.each([
+  ['reduce', []],
+  ['no-preference', ['rise', 'pop', 'draw']],
+] as const)('prefers-reduced-motion %s: only %j move, and no text fades', async (motion, names) => {
+  const page = await browser.newPage({ reducedMotion: motion });
+  await showPage(page, renderEveryPage('en')['signed-in'] ?? '', {});
+  const moving = await page.evaluate(() =>
+    document.getAnimations().map((animation) => ({
+      name: (animation as CSSAnimation).animationName,
+      properties: (animation.effect as KeyframeEffect)
+        .getKeyframes()
+        .flatMap((frame) => Object.keys(frame)),
+    })),
+  );
+  expect(moving.map(({ name }) => name)).toEqual([...names]);
+  for (const { properties } of moving) {
+    for (const faded of ['opacity', 'color', 'filter']) expect(properties).not.toContain(faded);
+  }
+  await page.close();
+});

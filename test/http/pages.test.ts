@@ -174,7 +174,7 @@ describe('the brand', () => {
     const { link } = await startWithCode(service);
     for (const path of ['/', '/link', link, '/nowhere', '/auth/mal?state=x', '/auth/done']) {
       const page = await (await service.ask(path)).text();
-      expect(page).toContain('<img class="logo" src="/logo" alt="Acme TV"/>');
+      expect(page).toContain('<img src="/logo" alt="Acme TV"/>');
       expect(page).toContain('<link rel="icon" href="/favicon.ico"/>');
       expect(page).toContain('--accent:#c2410c;--on-accent:#ffffff');
       expect(page).toContain('--accent:#fdba74;--on-accent:#000000');

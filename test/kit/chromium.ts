@@ -169,7 +169,12 @@ export type PhoneOptions = Parameters<Browser['newContext']>[0];
 export const IN_APP_BROWSER =
   'Mozilla/5.0 (Linux; Android 14; Pixel 8 Build/UQ1A; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/120.0 Mobile Safari/537.36 Instagram 312.0.0.34.111 Android';
 
-const SCREEN = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 };
+/** Without motion, for which a click would wait. */
+const SCREEN = {
+  viewport: { width: 390, height: 844 },
+  deviceScaleFactor: 2,
+  reducedMotion: 'reduce',
+} as const;
 
 async function openPhone(browser: Browser, options: PhoneOptions = {}): Promise<Phone> {
   const context = await browser.newContext({ ...SCREEN, ...options });

@@ -10,9 +10,9 @@ import type { Page } from 'playwright-core';
 import { launchChromium, showPage } from '../kit/chromium.ts';
 import { BRANDED, renderEveryPage } from '../kit/pages.ts';
 
-const SHADE = 255 / 31;
+const SHADE = 255 / 63;
 
-const PHONE = { width: 360, height: 640 };
+const PHONE = { width: 390, height: 760 };
 
 /** Which pages, and how they look. */
 const SHEETS = {
@@ -29,7 +29,11 @@ const chosen = new Map<string, string>();
 const [folder] = process.argv.slice(2);
 const browser = await launchChromium();
 for (const [name, { scheme, language, branding }] of Object.entries(SHEETS)) {
-  const context = await browser.newContext({ viewport: PHONE, colorScheme: scheme });
+  const context = await browser.newContext({
+    viewport: PHONE,
+    colorScheme: scheme,
+    reducedMotion: 'reduce',
+  });
   const page = await context.newPage();
   const cells: string[] = [];
   for (const [title, html] of Object.entries(renderEveryPage(language, branding))) {
@@ -71,7 +75,7 @@ async function writeSheet(
   writeFileSync(path, withFewColours(await page.screenshot({ fullPage: true })));
 }
 
-/** Half the size: 32 shades of each colour, and no transparency. */
+/** Half the size: 64 shades of each colour, and no transparency. */
 function withFewColours(png: Uint8Array): Uint8Array {
   const { width, height, channels, data } = decode(png);
   const pixels = new Uint8Array(width * height * 3);
