@@ -49,6 +49,18 @@ const HOSTS: Readonly<Record<string, string>> = {
   nextcloud: 'own.example',
   homeassistant: 'own.example',
   mastodon: 'own.example',
+  annict: 'api.annict.com',
+  box: 'api.box.com',
+  epicgames: 'api.epicgames.dev',
+  hue: 'api.meethue.com',
+  huggingface: 'huggingface.co',
+  linear: 'api.linear.app',
+  netatmo: 'api.netatmo.com',
+  oura: 'api.ouraring.com',
+  putio: 'api.put.io',
+  roblox: 'apis.roblox.com',
+  smartthings: 'api.smartthings.com',
+  whoop: 'api.prod.whoop.com',
 };
 
 const ID = 'client';
