@@ -13,6 +13,8 @@ export interface ProviderConfig {
   readonly displayName: string;
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
+  /** Where refresh tokens go. Absent: to the token endpoint (RFC 6749 §6). */
+  readonly refreshUrl?: string;
   readonly clientId: string;
   /** Sent only to the token endpoint. */
   readonly clientSecret?: string;
@@ -62,14 +64,15 @@ export interface ProviderQuirks {
 export type BlindPolicy = 'allow' | 'never' | 'always';
 
 /**
- * Whether a device can exchange the code itself: with its own verifier, and without a client
- * secret. True before discovery, which tells the PKCE method.
+ * Whether a device can exchange the code itself, and refresh at the same endpoint: with its own
+ * verifier, and without a client secret. True before discovery, which tells the PKCE method.
  */
 export function mayTakeChallenge({
   pkce = 'S256',
   clientSecret,
-}: Partial<Pick<ProviderConfig, 'pkce' | 'clientSecret'>>): boolean {
-  return pkce === 'S256' && clientSecret === undefined;
+  refreshUrl,
+}: Partial<Pick<ProviderConfig, 'pkce' | 'clientSecret' | 'refreshUrl'>>): boolean {
+  return pkce === 'S256' && clientSecret === undefined && refreshUrl === undefined;
 }
 
 /** The prefix of a provider's settings: `MY_ACME_` for `my-acme`. */

@@ -186,6 +186,7 @@ function describeRequests(profile: Profile): string {
   const rows = [
     ['authorization endpoint', profile.authorizeUrl],
     ['token endpoint', profile.tokenUrl],
+    ...(profile.refreshUrl ? [['refresh endpoint', profile.refreshUrl]] : []),
     ['PKCE', profile.pkce],
     ['scope', profile.scope === undefined ? 'none' : `\`${profile.scope}\``],
     ['parameters', describeParameters(authorizeParams) || 'none'],

@@ -10,7 +10,13 @@ import type { ProviderError, TokenFailure } from './token-endpoint.ts';
 
 export type ProviderFacts = Pick<
   Provider,
-  'name' | 'displayName' | 'redirectUri' | 'tokenHost' | 'revocationHost' | 'hasClientSecret'
+  | 'name'
+  | 'displayName'
+  | 'redirectUri'
+  | 'tokenHost'
+  | 'refreshHost'
+  | 'revocationHost'
+  | 'hasClientSecret'
 >;
 
 export type Grant = 'exchange' | 'refresh' | 'revoke';
@@ -38,10 +44,12 @@ export function hintForTokenFailure(
 }
 
 /** Its host and port, and the setting that names it. */
-function endpointOf({ name, tokenHost, revocationHost = '' }: ProviderFacts, grant: Grant) {
+function endpointOf(provider: ProviderFacts, grant: Grant) {
+  const { name, tokenHost, refreshHost, revocationHost: host = '' } = provider;
   const prefix = prefixOf(name);
-  return grant === 'revoke'
-    ? { host: revocationHost, url: `${prefix}REVOKE_URL`, kind: 'revocation' }
+  if (grant === 'revoke') return { host, url: `${prefix}REVOKE_URL`, kind: 'revocation' };
+  return grant === 'refresh' && refreshHost !== undefined
+    ? { host: refreshHost, url: `${prefix}REFRESH_URL`, kind: 'refresh' }
     : { host: tokenHost, url: `${prefix}TOKEN_URL`, kind: 'token' };
 }
 
@@ -99,7 +107,7 @@ function hintForError(provider: ProviderFacts, error: ProviderError, grant: Gran
     case 'invalid_scope':
       return `${displayName} refuses the scopes: correct ${prefix}SCOPE`;
     case 'unsupported_grant_type':
-      return `${displayName} does not support this grant at this endpoint: correct ${prefix}TOKEN_URL`;
+      return `${displayName} does not support this grant at this endpoint: correct ${endpointOf(provider, grant).url}`;
     case 'unsupported_token_type':
       return `${displayName} does not revoke tokens of this kind`;
     case 'invalid_request':

@@ -14,6 +14,8 @@ export interface Profile {
   /** What the relay sends unless the operator sets something else. All URLs may contain OWN_URL. */
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
+  /** Where refresh tokens go, if not to the token endpoint. */
+  readonly refreshUrl?: string;
   /** What replaces OWN_URL unless the operator sets another. Absent: it must be set. */
   readonly defaultUrl?: string;
   readonly pkce: PkceMethod;

@@ -36,6 +36,8 @@ export interface Provider {
   readonly redirectUri: string;
   /** Host and port of the token endpoint, for the operator. */
   readonly tokenHost: string;
+  /** That of a refresh endpoint. Undefined: refreshes go to the token endpoint. */
+  readonly refreshHost: string | undefined;
   readonly hasClientSecret: boolean;
   /** Which tokens can be revoked there. Undefined: none. */
   readonly revokes: RevocationScope | undefined;
@@ -51,7 +53,7 @@ export interface Provider {
   codeForDevice(code: string): CodeResult;
   /** Sends a code to the token endpoint, once. Never rejects. RFC 6749 §4.1.3. */
   exchange(code: string, verifier: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
-  /** Sends a refresh token to the token endpoint, once. Never rejects. RFC 6749 §6. */
+  /** Sends a refresh token to the refresh or token endpoint, once. Never rejects. RFC 6749 §6. */
   refresh(refreshToken: string, scope: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
   /** Sends a token to the revocation endpoint, once. Never rejects. RFC 7009 §2.1. */
   revoke(token: string, kind: TokenKind | undefined): Promise<RevocationOutcome<TokenFailure>>;
@@ -95,6 +97,7 @@ export function createProvider(
     takesChallenge: mayTakeChallenge(config),
     redirectUri,
     tokenHost: new URL(config.tokenUrl).host,
+    refreshHost: config.refreshUrl && new URL(config.refreshUrl).host,
     hasClientSecret: config.clientSecret !== undefined,
     revokes: revocation && (revocation.takes ?? 'any token'),
     revocationHost: revocation && new URL(revocation.url).host,

@@ -155,7 +155,7 @@ export function requestTokens(
   grant: string,
 ): Promise<ExchangeOutcome<TokenFailure>> {
   const request = {
-    url: provider.tokenUrl,
+    url: (kind === 'refresh' && provider.refreshUrl) || provider.tokenUrl,
     kind,
     method: 'POST',
     headers: headersFor(provider),

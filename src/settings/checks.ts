@@ -87,6 +87,7 @@ export const PROVIDER_CHECKS = {
   CLIENT_SECRET: textUnless(findControlCharacter),
   AUTHORIZE_URL: textUnless(findAuthorizeUrlProblem),
   TOKEN_URL: textUnless(findTokenUrlProblem),
+  REFRESH_URL: textUnless(findTokenUrlProblem),
   REVOKE_URL: textUnless(findRevokeUrlProblem),
   // RFC 8414 §2: an issuer has no query.
   ISSUER: textUnless(findUrlProblem, (text) =>

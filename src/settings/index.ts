@@ -159,13 +159,16 @@ function rejectProvidersThatSeeTokens(
   enabled: readonly (ProviderConfig | ProviderToDiscover)[],
 ): void {
   for (const provider of enabled.filter((each) => !mayTakeChallenge(each))) {
-    const prefix = prefixOf(provider.name);
-    const reason =
-      provider.clientSecret === undefined
-        ? `does not use PKCE with S256 (${prefix}PKCE)`
-        : `has a client secret (${prefix}CLIENT_SECRET)`;
-    reject(reading, 'BLIND', `must not be always: ${provider.name} ${reason}`);
+    reject(reading, 'BLIND', `must not be always: ${provider.name} ${whyItSeesTokens(provider)}`);
   }
+}
+
+function whyItSeesTokens(provider: ProviderConfig | ProviderToDiscover): string {
+  const { name, clientSecret, refreshUrl } = provider;
+  const prefix = prefixOf(name);
+  if (clientSecret !== undefined) return `has a client secret (${prefix}CLIENT_SECRET)`;
+  if (refreshUrl !== undefined) return `has a refresh endpoint (${prefix}REFRESH_URL)`;
+  return `does not use PKCE with S256 (${prefix}PKCE)`;
 }
 
 function freezeDeeply<T extends object>(value: T): T {

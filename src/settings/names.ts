@@ -230,6 +230,11 @@ export const PROVIDER_SETTINGS = {
     example: 'https://acme.example/oauth/token',
     shown: 'url',
   },
+  REFRESH_URL: {
+    meaning: 'Where refresh tokens go. Unset: as the profile says, else to the token endpoint.',
+    example: 'https://acme.example/oauth/refresh',
+    shown: 'url',
+  },
   REVOKE_URL: {
     meaning: 'Revocation endpoint (RFC 7009). Unset: as the profile or issuer says, else none.',
     example: 'https://acme.example/oauth/revoke',

@@ -51,7 +51,7 @@ export function readProvider(
     clientAuth: given.CLIENT_AUTH,
     authorizeParams: given.AUTHORIZE_PARAMS ?? {},
     quirks: given.USER_AGENT === undefined ? undefined : { userAgent: given.USER_AGENT },
-    ...readRevocation(given, profile),
+    ...readOtherEndpoints(given, profile),
   });
   // The issuer's own endpoints take precedence over those of the profile.
   if (isSet('ISSUER')) return { ...common, issuer: given.ISSUER ?? '' };
@@ -70,22 +70,28 @@ export function readProvider(
 }
 
 /**
- * The endpoint of a profile is only for tokens of the profile's token endpoint: no other server
- * may get them, nor the client secret. How its requests differ is true of the same software
- * elsewhere too.
+ * For refreshes and revocations. Those of a profile are only for tokens of the profile's token
+ * endpoint: no other server may get them, nor the client secret. How the requests of a
+ * revocation differ is true of the same software elsewhere too.
  */
-function readRevocation(
+function readOtherEndpoints(
   given: Given,
   known: Profile | undefined,
-): { readonly revocation?: Revocation | undefined; readonly removeAt?: string | undefined } {
-  const { REVOKE_URL: url, TOKEN_URL, ISSUER } = given;
+): {
+  readonly refreshUrl?: string | undefined;
+  readonly revocation?: Revocation | undefined;
+  readonly removeAt?: string | undefined;
+} {
+  const { REFRESH_URL, REVOKE_URL: url, TOKEN_URL, ISSUER } = given;
   const profile = ISSUER === undefined ? known : undefined;
-  if (url !== undefined) return { revocation: { ...profile?.revocation, url } };
-  if (profile === undefined || TOKEN_URL !== undefined) return {};
-  const { revocation, removeAt } = profile;
+  const own = TOKEN_URL === undefined ? profile : undefined;
+  const refreshUrl = REFRESH_URL ?? own?.refreshUrl;
+  if (url !== undefined) return { refreshUrl, revocation: { ...profile?.revocation, url } };
+  const { revocation, removeAt } = own ?? {};
   return {
-    revocation: revocation && { ...revocation, url: complete(revocation.url, given, profile) },
-    removeAt: removeAt && complete(removeAt, given, profile),
+    refreshUrl,
+    revocation: revocation && { ...revocation, url: complete(revocation.url, given, own) },
+    removeAt: removeAt && complete(removeAt, given, own),
   };
 }
 

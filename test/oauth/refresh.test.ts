@@ -1,5 +1,6 @@
 /** RFC 6749 §6: the relay refreshes with the client secret, which a device cannot keep (docs/device-grant.md, Refreshing). */
 import { describe, expect, test } from 'bun:test';
+import type { ProviderConfig } from '../../src/providers/config.ts';
 import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
 import {
   createRefreshes,
@@ -13,7 +14,13 @@ import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
 import { createFakeClock, isPending, runReady, runTurns } from '../kit/clock.ts';
 import { refresh } from '../kit/device.ts';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
-import { createTestService, type Fetch, type TestService } from '../kit/service.ts';
+import {
+  captureLog,
+  createTestService,
+  type Fetch,
+  SETTINGS,
+  type TestService,
+} from '../kit/service.ts';
 import { createGate } from '../kit/wait.ts';
 
 const UNAVAILABLE = { status: 503, body: { error: 'temporarily_unavailable' } };
@@ -125,6 +132,21 @@ describe('a refresh that fails', () => {
       expect(service.exchanges).toHaveLength(2);
     },
   );
+
+  test('at a refresh endpoint is logged with a hint that names its setting', async () => {
+    const { named } = captureLog('debug');
+    const [mal] = SETTINGS.providers as [ProviderConfig];
+    const providers = [{ ...mal, refreshUrl: 'https://refresh.test/' }];
+    const asked: string[] = [];
+    const fetch: Fetch = async (url) => {
+      asked.push(url);
+      return new Response('', { status: 404 });
+    };
+    await refresh(createTestService({ providers }, { fetch }), 'old');
+    expect(asked).toEqual(['https://refresh.test/']);
+    const hint = 'there is no refresh endpoint: correct MAL_REFRESH_URL';
+    expect(named('refresh_failed')).toMatchObject([{ hint }]);
+  });
 
   const down = () => Promise.reject(new Error('down'));
 

@@ -60,6 +60,7 @@ const HOSTS: Readonly<Record<string, string>> = {
   putio: 'api.put.io',
   roblox: 'apis.roblox.com',
   smartthings: 'api.smartthings.com',
+  figma: 'api.figma.com',
   whoop: 'api.prod.whoop.com',
 };
 
@@ -74,10 +75,9 @@ const urlOf = (url: string, { defaultUrl = OWN }: Profile) =>
 
 test('a client secret and tokens go to the hosts that are pinned here, over https', () => {
   const hosts = [...PROFILES].map(([name, profile]) => {
-    const { authorizeUrl, tokenUrl, revocation = { url: tokenUrl } } = profile;
-    const [authorize, ...others] = [authorizeUrl, tokenUrl, revocation.url].map((url) =>
-      urlOf(url, profile),
-    );
+    const { authorizeUrl, tokenUrl, refreshUrl = tokenUrl, revocation } = profile;
+    const urls = [authorizeUrl, tokenUrl, refreshUrl, revocation?.url ?? tokenUrl];
+    const [authorize, ...others] = urls.map((url) => urlOf(url, profile));
     for (const url of [authorize, ...others]) expect(findUrlProblem(url ?? '')).toBeUndefined();
     return [name, [...new Set(others.map((url) => new URL(url).host))].join(' ')];
   });
@@ -116,11 +116,15 @@ function meet(name: string, profile: Profile) {
 }
 
 /** A token request, as the profile says, with the fields of a grant. */
-function tokenRequest(profile: Profile, grant: Readonly<Record<string, unknown>>) {
+function tokenRequest(
+  profile: Profile,
+  grant: Readonly<Record<string, unknown>>,
+  url = profile.tokenUrl,
+) {
   const { clientAuth = 'post', clientSecret, quirks = {} } = profile;
   const isJson = quirks.tokenRequest === 'json';
   return {
-    url: urlOf(profile.tokenUrl, profile),
+    url: urlOf(url, profile),
     method: 'POST',
     headers: {
       accept: 'application/json',
@@ -186,7 +190,7 @@ describe.each([...PROFILES])('%s', (name, profile) => {
       refresh_token: 'old',
       ...(quirks.refreshesWithRedirectUri && { redirect_uri: redirectUri }),
     };
-    expect(sent).toEqual([tokenRequest(profile, grant)] as never);
+    expect(sent).toEqual([tokenRequest(profile, grant, profile.refreshUrl)] as never);
   });
 });
 

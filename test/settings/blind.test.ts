@@ -22,6 +22,11 @@ test.each<[string, Record<string, string>, string[]]>([
   ['plain', { ...S256, ACME_PKCE: 'plain' }, [NO_S256]],
   ['a secret', { ...S256, ...SECRET }, [HAS_SECRET]],
   ['an issuer, and a secret', { ...ISSUER, ...SECRET }, [HAS_SECRET]],
+  [
+    'a refresh endpoint of its own',
+    { ...S256, ACME_REFRESH_URL: 'https://acme.example/r' },
+    ['BLIND must not be always: acme has a refresh endpoint (ACME_REFRESH_URL)'],
+  ],
   ['an issuer, and plain', { ...ISSUER, ACME_PKCE: 'plain' }, [NO_S256]],
   [
     'MyAnimeList',

@@ -42,6 +42,16 @@ describe('which providers are enabled', () => {
     });
   });
 
+  test('so is the refresh endpoint of a profile only for the tokens of that profile', () => {
+    const refreshUrlOf = (env: Record<string, string>) =>
+      settingsOf({ PROVIDERS: 'figma', FIGMA_CLIENT_ID: 'f', ...env }).providers[0]?.refreshUrl;
+    expect(refreshUrlOf({})).toBe('https://api.figma.com/v1/oauth/refresh');
+    const own = { FIGMA_TOKEN_URL: 'https://figma.example/token' };
+    expect(refreshUrlOf(own)).toBeUndefined();
+    const both = { ...own, FIGMA_REFRESH_URL: 'https://figma.example/refresh' };
+    expect(refreshUrlOf(both)).toBe('https://figma.example/refresh');
+  });
+
   test.each([
     ['http://acme.example/revoke', 'must be https'],
     ['https://acme.example/revoke?token=x', 'must not contain token'],
@@ -199,6 +209,7 @@ const rules: readonly Rule<Provider>[] = [
   },
   { setting: 'ACME_AUTHORIZE_URL', field: 'authorizeUrl', ...endpoint },
   { setting: 'ACME_TOKEN_URL', field: 'tokenUrl', ...endpoint },
+  { setting: 'ACME_REFRESH_URL', field: 'refreshUrl', ...endpoint },
   {
     setting: 'ACME_DISPLAY_NAME',
     field: 'displayName',

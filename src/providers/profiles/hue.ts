@@ -8,7 +8,7 @@ export const hue: Profile = {
   clientAuth: 'basic',
   refreshToken: 'always',
   rotates: 'yes',
-  lifetime: 'access token 7 days, refresh token about 100 days',
+  lifetime: 'access token 7 days, refresh token 112 days',
   registration: 'https://developers.meethue.com/my-apps/',
   register: ['Create a Remote Hue API app.', 'Callback URL: the redirect URI below.'],
   traps: [
@@ -16,14 +16,13 @@ export const hue: Profile = {
     'At home an app can reach the bridge without any of this.',
   ],
   sources: [
-    'https://github.com/peter-murray/node-hue-api/blob/typescript/docs/remote.md',
-    'https://developers.meethue.com/develop/hue-api/remote-authentication-oauth/',
+    'https://github.com/peter-murray/node-hue-api',
+    'https://github.com/jkniest/hue-it/blob/master/src/PhillipsHueCloud.php',
   ],
   checked: '2026-11-24',
   unverified: {
     endpoints: 'Hue’s own page needs an account; several clients name them',
     PKCE: 'one client sends it, the others do not',
-    rotation: 'clients store a new one',
-    lifetime: 'users report it',
+    lifetime: 'from the example of a client, of 2019',
   },
 };

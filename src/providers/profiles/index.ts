@@ -8,6 +8,7 @@ export { discord } from './discord.ts';
 export { dropbox } from './dropbox.ts';
 export { epicgames } from './epicgames.ts';
 export { facebook } from './facebook.ts';
+export { figma } from './figma.ts';
 export { github } from './github.ts';
 export { gitlab } from './gitlab.ts';
 export { google } from './google.ts';

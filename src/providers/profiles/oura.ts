@@ -18,7 +18,7 @@ export const oura: Profile = {
   ],
   sources: [
     'https://cloud.ouraring.com/docs/authentication',
-    'https://github.com/pokidyshev/oura-mcp/blob/main/docs/oura-docs.md',
+    'https://github.com/pokidyshev/oura-mcp',
     'https://github.com/NangoHQ/nango/blob/master/packages/providers/providers.yaml',
   ],
   checked: '2026-11-24',
