@@ -103,7 +103,7 @@ const TARGETS: Readonly<Record<string, Target>> = {
     ],
     start: (env, port) => startWorkers({ ...env, OBJECTS: '8' }, { port }),
   },
-  'behind nginx': { ...BEHIND_PROXY, start: startBehind('nginx') },
+  'behind nginx': { ...BEHIND_PROXY, start: startBehind('nginx for one') },
   'behind Caddy': { ...BEHIND_PROXY, start: startBehind('Caddy') },
 };
 

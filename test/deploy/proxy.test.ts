@@ -49,10 +49,26 @@ describe('nginx limits what one address may hold', async () => {
   }, 40_000);
 });
 
+test('Caddy in three lines is enough for a sign-in, with the settings beside it', async () => {
+  const provider = startTokenEndpoint();
+  const settings = { TRUSTED_PROXY_CIDRS: '127.0.0.1', MAL_TOKEN_URL: provider.tokenUrl };
+  const relay = await startRelay(settings);
+  await using proxy = await startProxy('Caddy in three lines', [relay.port]);
+  const { session, state } = await start(proxy);
+  const result = pollUntilDone([proxy], session);
+  const code = makeCode();
+  expect((await bringCode(proxy, state, code)).status).toBe(200);
+  expect(await result).toMatchObject(tokensFor(code));
+  expect(relay.events().filter(({ level }) => level === 'warning')).toEqual([]);
+  await relay.stop();
+  provider.stop();
+});
+
 /** With the number of relays that its file has. */
 const PROXIES = [
   ['nginx', 2],
   ['Caddy', 1],
+  ['nginx for one', 1],
 ] as const;
 
 describe.each(PROXIES)('%s in front of %d', async (name, count) => {

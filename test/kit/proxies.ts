@@ -31,6 +31,8 @@ export interface ProxyOptions {
   readonly dnsPort?: number;
   /** More lines for its server or site. */
   readonly directives?: string;
+  /** It waits for a relay that does not run as long as it does in production, and not a second at most. */
+  readonly isPatient?: boolean;
 }
 
 /** Of one relay, or of two. */
@@ -44,6 +46,7 @@ interface Place {
   readonly certificate: CertificateFiles;
   readonly dnsPort: number | undefined;
   readonly directives: string;
+  readonly isPatient: boolean;
 }
 
 interface Program {
@@ -55,10 +58,8 @@ interface Program {
 
 const nginx: Program = {
   configure({ folder, port, relays, dnsPort, certificate, directives }) {
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-    const paths = temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ');
     const config = adapt('nginx.conf', {
-      'http {': `pid ${folder}/pid; http { ${paths}`,
+      'http {': `pid ${folder}/pid; http { ${temporaryPaths(folder)}`,
       'server_name relay.example;': `server_name relay.example; ${directives}`,
       'listen 443': `listen 127.0.0.1:${port}`,
       ...(dnsPort
@@ -79,7 +80,7 @@ const nginx: Program = {
       '/dev/stderr': `${folder}/error.log`,
     });
     writeFileSync(join(folder, 'nginx.conf'), config);
-    return [['nginx', '-p', folder, '-c', 'nginx.conf', '-g', 'daemon off;']];
+    return nginxCommand(folder);
   },
   readLogs(folder, output) {
     const read = (name: string) => readFileSync(join(folder, name), 'utf8');
@@ -87,26 +88,66 @@ const nginx: Program = {
   },
 };
 
+/** Inside an nginx.conf as Debian's is: its error log has whole requests of what has no log of its own. */
+const nginxSite: Program = {
+  configure({ folder, port, relays, certificate, directives, isPatient }) {
+    const site = adapt('nginx-site.conf', {
+      '127.0.0.1:8080': `127.0.0.1:${relays[0]}`,
+      'listen 80;': `listen 127.0.0.2:${port};`,
+      'listen [::]:80;': '',
+      'listen 443': `listen 127.0.0.1:${port}`,
+      'listen [::]:443': `listen [::1]:${port}`,
+      'gzip off;': `gzip off; ${directives}`,
+      '/etc/letsencrypt/live/relay.example/fullchain.pem': certificate.certificateFile,
+      '/etc/letsencrypt/live/relay.example/privkey.pem': certificate.keyFile,
+      '/var/log/nginx/sign-in-relay.': `${folder}/`,
+      ...(!isPatient && { '00ms;': '0ms;' }),
+    });
+    writeFileSync(join(folder, 'site.conf'), site);
+    const main = `pid ${folder}/pid; error_log ${folder}/main.log warn; events { worker_connections 768; }
+http { ${temporaryPaths(folder)} access_log ${folder}/main.log; gzip on; include ${folder}/site.conf; }`;
+    writeFileSync(join(folder, 'nginx.conf'), main);
+    return nginxCommand(folder);
+  },
+  readLogs(folder, output) {
+    const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+    return { access: read('access.log'), error: output + read('error.log') + read('main.log') };
+  },
+};
+
+const nginxCommand = (folder: string) =>
+  [['nginx', '-p', folder, '-c', 'nginx.conf', '-g', 'daemon off;']] as const;
+
+const temporaryPaths = (folder: string) =>
+  ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((name) => `${name}_temp_path ${folder}/${name};`)
+    .join(' ');
+
 const addressesOf = (relays: RelayPorts) =>
   relays.map((port) => `server 127.0.0.1:${port} max_fails=0;`).join(' ');
 
+/** Nothing on the ports 80 and 2019. */
+const CADDY_ALONE = '\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n';
+
+function caddyCommand(folder: string, env: Record<string, string> = {}) {
+  const command = ['caddy', 'run', '--adapter', 'caddyfile', '--config', `${folder}/Caddyfile`];
+  const homes = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  return [command, { ...homes, ...env }] as const;
+}
+
 const caddy: Program = {
-  configure({ folder, port, relays, certificate, directives }) {
+  configure({ folder, port, relays, certificate, directives, isPatient }) {
     const config = adapt('Caddyfile', {
-      // Nothing on the ports 80 and 2019.
-      '\n{\n': '\n{\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n',
+      '\n{\n': `\n{${CADDY_ALONE}`,
       'reverse_proxy relay:8080': [
         directives,
         `tls ${certificate.certificateFile} ${certificate.keyFile}`,
         `\treverse_proxy ${relays.map((relay) => `127.0.0.1:${relay}`).join(' ')}`,
       ].join('\n'),
-      // For a second in place of 20.
-      'lb_retries 80': 'lb_retries 4',
+      ...(!isPatient && { 'lb_retries 80': 'lb_retries 4' }),
     });
     writeFileSync(join(folder, 'Caddyfile'), config);
-    const command = ['caddy', 'run', '--adapter', 'caddyfile', '--config', `${folder}/Caddyfile`];
-    const homes = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-    return [command, { ...homes, RELAY_HOST: `https://127.0.0.1:${port}` }];
+    return caddyCommand(folder, { RELAY_HOST: `https://127.0.0.1:${port}` });
   },
   readLogs(_, output) {
     const isAccess = (line: string) => line.includes('"logger":"http.log.access');
@@ -115,6 +156,23 @@ const caddy: Program = {
       access: lines.filter(isAccess).join('\n'),
       error: lines.filter((line) => !isAccess(line)).join('\n'),
     };
+  },
+};
+
+/** docs/proxies.md "In three lines" */
+const caddyInThreeLines: Program = {
+  ...caddy,
+  configure({ folder, port, relays, certificate }) {
+    const page = readFileSync(`${ROOT}docs/proxies.md`, 'utf8');
+    const [, site = ''] = /## In three lines.+?```\n(.+?)```/s.exec(page) ?? [];
+    const own = site
+      .replace(
+        'relay.example {',
+        `https://127.0.0.1:${port} {\n\ttls ${certificate.certificateFile} ${certificate.keyFile}`,
+      )
+      .replace('127.0.0.1:8080', `127.0.0.1:${relays[0]}`);
+    writeFileSync(join(folder, 'Caddyfile'), `{${CADDY_ALONE}}\n${own}`);
+    return caddyCommand(folder);
   },
 };
 
@@ -127,15 +185,17 @@ function adapt(file: string, replacements: Readonly<Record<string, string>>): st
   }, shipped);
 }
 
-const PROGRAMS = { nginx, Caddy: caddy };
+const RECIPES = { Caddy: caddy, 'nginx for one': nginxSite, nginx };
+const PROGRAMS = { ...RECIPES, 'Caddy in three lines': caddyInThreeLines };
 export type ProxyName = keyof typeof PROGRAMS;
-export const PROXY_NAMES = Object.keys(PROGRAMS) as readonly ProxyName[];
+/** Those with a file in deploy/. */
+export const PROXY_NAMES = Object.keys(RECIPES) as readonly (keyof typeof RECIPES)[];
 
 /** Resolves once it answers, whether or not a relay does. */
 export async function startProxy(
   name: ProxyName,
   relays: RelayPorts,
-  { port: wanted, dnsPort, directives = '', ...options }: ProxyOptions = {},
+  { port: wanted, dnsPort, directives = '', isPatient = false, ...options }: ProxyOptions = {},
 ): Promise<ProxyProcess> {
   const program = PROGRAMS[name];
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-proxy-'));
@@ -148,6 +208,7 @@ export async function startProxy(
     certificate,
     dnsPort,
     directives,
+    isPatient,
   });
   const child = startChild(command, { ...options, env });
   // The workers of nginx do not end with their master when that is killed.
