@@ -14,16 +14,13 @@ export function writeGuide(name: string, profile: Profile): string {
 /** Why a provider cannot be enabled by its name, and what to do instead. */
 export function writeUnsupportedGuide({
   displayName,
-  reason,
-  instead,
+  advice,
   sources,
   checked,
 }: Unsupported): string {
   return `# ${displayName}
 
-This page is for operators. ${displayName} cannot be enabled by its name. ${reason}
-
-${instead}
+This page is for operators. ${displayName} cannot be enabled by its name. ${advice}
 
 ## Sources
 

@@ -29,7 +29,7 @@ export function readProvider(
   if (!profile && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
     const unsupported = UNSUPPORTED.get(name);
     const problem = unsupported
-      ? `lists ${name}, which cannot be enabled by its name. ${unsupported.reason} ${unsupported.instead}`
+      ? `lists ${name}, which cannot be enabled by its name. ${unsupported.advice}`
       : `lists ${name}, which is not a known provider.${didYouMean(name)} Otherwise set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
     reject(reading, 'PROVIDERS', problem);
     return undefined;

@@ -259,12 +259,13 @@ test('Discord, Spotify, GitLab and Trakt need no secret, so that devices can exc
 });
 
 test('one that cannot be enabled by its name is refused with the reason, unless its endpoints are set', () => {
-  for (const [name, { reason }] of UNSUPPORTED) {
+  for (const [name, { advice, sources }] of UNSUPPORTED) {
     expect(PROFILES.has(name)).toBe(false);
+    expect(sources.length).toBeGreaterThan(0);
     const prefix = name.toUpperCase();
     const env = { PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id' };
     expect(readSettings(env, () => '')).toMatchObject({
-      faults: [{ setting: 'PROVIDERS', problem: expect.stringContaining(reason) }],
+      faults: [{ setting: 'PROVIDERS', problem: expect.stringContaining(advice) }],
     });
     const endpoints = {
       [`${prefix}_AUTHORIZE_URL`]: 'https://own.example/authorize',
@@ -273,7 +274,7 @@ test('one that cannot be enabled by its name is refused with the reason, unless 
     expect(readSettings({ ...env, ...endpoints }, () => '').ok).toBe(true);
     expect(showProviders(name)).toMatchObject({
       isFound: true,
-      text: expect.stringContaining(reason),
+      text: expect.stringContaining(advice),
     });
   }
 });
