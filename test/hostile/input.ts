@@ -91,24 +91,6 @@ const PIECES = [
 
 const ALPHABET = 'abcXYZ019-._~!$&()*+,;=:@%/?#[]{}<>"\\^`| \t\r\n\x00\x1b\x7f\x9b\xffĀ\u202e';
 
-/** What a repeated text is made of, and what it ends with, since a pattern may fail only there. */
-const REPEATED = [...ALPHABET, 'é', '居', '\u0301\u0323', '\u200d', '\u2068', '\ufdfa'];
-const ENDS = ['', 'x', 'x/y'];
-
-/** One character or pair that is repeated up to a length. */
-export interface Repeated {
-  readonly unit: string;
-  readonly end: string;
-}
-
-export const REPEATED_CHARACTERS: readonly Repeated[] = REPEATED.flatMap((unit) =>
-  ENDS.map((end) => ({ unit, end })),
-);
-
-export function fillWith({ unit, end }: Repeated, bytes: number): string {
-  return unit.repeat(bytes / new TextEncoder().encode(unit).length) + end;
-}
-
 export type Input = ReturnType<typeof createInput>;
 
 export function createInput(seed: number) {
@@ -154,7 +136,6 @@ export function createInput(seed: number) {
     chance,
     pick,
     hostile,
-    repeatedPair: (): Repeated => ({ unit: pick(REPEATED) + pick(REPEATED), end: pick(ENDS) }),
     /** The text with one to four changes. */
     mutate(text: string): string {
       let changed = text;

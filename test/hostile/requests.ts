@@ -81,7 +81,7 @@ const BODIES = [
   'choice=decline',
   'code={code}',
 ];
-export const HEADERS: readonly (readonly [name: string, values: readonly string[]])[] = [
+const HEADERS: readonly (readonly [name: string, values: readonly string[]])[] = [
   ['accept-language', ['de', 'zh-Hant;q=0.9,*', 'x;q=a']],
   ['authorization', ['Basic dHY6', 'Bearer x', `Bearer ${ADMIN_TOKEN}`]],
   ['content-type', ['application/json', 'application/x-www-form-urlencoded', 'text/plain']],
@@ -100,7 +100,7 @@ export const HEADERS: readonly (readonly [name: string, values: readonly string[
 ];
 
 /** Requests that get far. One part of each is changed, or none. */
-export const GOOD: readonly (readonly [method: string, target: string, body?: string])[] = [
+const GOOD: readonly (readonly [method: string, target: string, body?: string])[] = [
   ['POST', '/auth/start', '{"service":"mal"}'],
   ['POST', '/auth/start', START_WITH_EVERYTHING],
   ['POST', '/auth/start', BLIND_START],
@@ -129,7 +129,7 @@ export const GOOD: readonly (readonly [method: string, target: string, body?: st
 ];
 
 /** What a handler may take as a header: bytes without controls. */
-export const asHeader = (text: string) => text.replace(/[^\t -~\x80-\xff]/g, '').trim();
+const asHeader = (text: string) => text.replace(/[^\t -~\x80-\xff]/g, '').trim();
 
 /** None that the relay knows. */
 export const NOBODY: Session = {
@@ -140,7 +140,7 @@ export const NOBODY: Session = {
 };
 
 /** `{service}`, `{state}`, `{secret}` and `{code}` are those of the session. */
-export const fillSession = (text: string, { service, secret, state, userCode }: Session) =>
+const fillSession = (text: string, { service, secret, state, userCode }: Session) =>
   text
     .replaceAll('{service}', service)
     .replaceAll('{secret}', secret)
