@@ -2,12 +2,9 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import { DEVICE_CODE_GRANT, UNKNOWN_SECRET } from '../kit/device.ts';
-import { ACK_MS } from '../kit/limits.ts';
-import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
-import { type RedisServer, startRedis } from '../kit/redis/server.ts';
+import { startRedis } from '../kit/redis/server.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { signInByLink, startRelayPair } from '../kit/relay-pair.ts';
-import { createCode, createWaiter, newSession, openTestRedis } from '../kit/stores.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { decision, FROM_OWN_PAGE } from '../kit/user.ts';
 
@@ -28,48 +25,6 @@ async function countCommands(ask: () => unknown): Promise<number> {
   return commands.match(/\*\d+\r\n\$\d+\r\n(EVALSHA|GET)\r\n/gi)?.length ?? 0;
 }
 
-describe('the number of commands', async () => {
-  const { store, refreshes, createRateLimiter, close } = await openTestRedis(proxy.url);
-  afterAll(close);
-  const wanted = { userCode: createCode(), deviceName: 'Fernseher', repeatMs: ACK_MS };
-  const limiter = createRateLimiter({ burst: 1, ratePerSecond: 1 });
-  const [plain, byCode] = [newSession(), newSession(wanted)];
-  const waiter = createWaiter(() => {});
-  const cancelled = newSession({ userCode: createCode() });
-  const { browserState } = byCode;
-
-  test.each<[string, number, () => unknown]>([
-    ['the rate limit of a start', 1, () => limiter.take('192.0.2.1')],
-    ['another start, which it refuses', 1, () => limiter.take('192.0.2.1')],
-    ['one more within the second', 0, () => limiter.take('192.0.2.1')],
-    ['a start', 1, () => store.register(plain)],
-    ['a poll that follows it', 0, () => store.addWaiter(plain.pollSecret, waiter)],
-    ['a poll otherwise', 1, () => store.claim(plain.pollSecret)],
-    ['a link', 1, () => store.authorize(plain)],
-    ['a callback', 1, () => store.lease(plain)],
-    ['its completion', 1, () => store.complete(plain)],
-    ['the delivery', 1, () => store.claim(plain.pollSecret)],
-    ['a start with a code', 1, () => store.register(byCode)],
-    ['a page by its link', 1, () => store.getSession({ browserState })],
-    ['a wrong code', 1, () => store.getSession({ userCode: createCode() })],
-    ['a page by its code', 2, () => store.getSession(wanted)],
-    ['Continue after it', 1, () => store.authorize(byCode)],
-    ['a callback after it', 1, () => store.lease(byCode)],
-    ['its completion', 1, () => store.complete(byCode)],
-    ['a delivery to be acknowledged', 1, () => store.claim(byCode.pollSecret)],
-    ['an acknowledgement', 1, () => store.acknowledge(byCode.pollSecret)],
-    ['one more start', 1, () => store.register(cancelled)],
-    ['an opening that is reported', 1, () => store.takeOpenedNotice(cancelled.pollSecret)],
-    ['a cancellation', 1, () => store.cancel(cancelled.pollSecret)],
-    ['a page that says so', 1, () => store.getSession({ browserState: cancelled.browserState })],
-    ['a refresh', 1, () => refreshes.begin('mal token')],
-    ['its result', 1, () => refreshes.finish('mal token', '{}')],
-    ['a refund', 1, () => limiter.refund('192.0.2.1')],
-  ])('for %s is %d', async (_, count, step) => {
-    expect(await countCommands(step)).toBe(count);
-  });
-});
-
 test('a sign-in over HTTP takes six: limit, start, link, lease, result, delivery', async () => {
   await using pair = await startRelayPair(proxy.url);
   const [relay] = pair.relays;
@@ -77,29 +32,6 @@ test('a sign-in over HTTP takes six: limit, start, link, lease, result, delivery
   await signInByLink(relay);
   expect(await countCommands(() => signInByLink(relay))).toBe(6);
 });
-
-test.each<
-  [string, () => Promise<{ url: string; nodes: readonly RedisServer[] } & AsyncDisposable>]
->([
-  ['with Sentinel six too', () => startRedisSentinel()],
-  ['in a Cluster six too: replicas cost none', () => startRedisCluster({ replicas: 1 })],
-])('%s', async (_, startGroup) => {
-  await using group = await startGroup();
-  await using pair = await startRelayPair(group.url);
-  const [relay] = pair.relays;
-  // As often as every master has learnt the scripts.
-  for (let signIns = 0; signIns < 30; signIns += 1) await signInByLink(relay);
-  const before = await countOn(group.nodes);
-  await signInByLink(relay);
-  expect((await countOn(group.nodes)) - before).toBe(6);
-});
-
-/** Scripts that clients sent: a replica is sent what they wrote. */
-async function countOn(nodes: readonly RedisServer[]): Promise<number> {
-  const stats = await Promise.all(nodes.map((node) => node.cli('INFO', 'commandstats')));
-  const calls = stats.flatMap((text) => [...text.matchAll(/cmdstat_evalsha:calls=(\d+)/g)]);
-  return calls.reduce((sum, [, count]) => sum + Number(count), 0);
-}
 
 /** As Redis documents them. All of a hash is read: it has a dozen fields, and one for each instance that waits. */
 const AT_MOST_LOG_N = [

@@ -1,7 +1,7 @@
 /** SIGTERM in the middle of traffic, over Redis: for each code that was spent the tokens are delivered (docs/operating.md). */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
-import { poll, pollUntilDone, refresh, start } from '../kit/device.ts';
+import { poll, pollUntilDone, start } from '../kit/device.ts';
 import { DRAIN_FLUSH_MS } from '../kit/limits.ts';
 import { tokensFor } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
@@ -9,7 +9,6 @@ import type { RelayProcess } from '../kit/relay.ts';
 import { startCutOffPair, startRelayPair, untilSessionIs } from '../kit/relay-pair.ts';
 import { openRaw, statusOf } from '../kit/sockets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
-import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
 
@@ -78,26 +77,4 @@ test('while Redis has delivered a result to this relay, which has not read the r
   proxy.stall(false);
   expect(await (await answer).json()).toEqual(tokensFor(code));
   expect(await exited).toBe(0);
-});
-
-test('while a refresh waits for that of another relay: 503 at once, and the other one finishes it', async () => {
-  await using pair = await startRelayPair(redis.url);
-  const [asking, stopping] = pair.relays;
-  const refreshToken = makeCode();
-  const held = pair.provider.gate.close();
-  const first = refresh(asking, refreshToken);
-  await held.arrived;
-  async function countScripts(): Promise<number> {
-    const stats = await redis.cli('INFO', 'commandstats');
-    return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
-  }
-  const before = await countScripts();
-  const waiting = refresh(stopping, refreshToken);
-  // Its rate limit, and then one look after the other whether the turn is free.
-  await pollUntil('it waits for its turn', async () => (await countScripts()) > before + 3);
-  const exited = stopping.stop('SIGTERM');
-  expect(await waiting).toMatchObject({ status: 503, body: { error: 'temporarily_unavailable' } });
-  expect(await exited).toBe(0);
-  held.release();
-  expect((await first).status).toBe(200);
 });

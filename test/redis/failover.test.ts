@@ -4,7 +4,6 @@
  * forgotten (docs/scaling.md "What can be lost").
  */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { StoreUnavailable } from '../../src/relay/store.ts';
 import { pollUntilDone, start } from '../kit/device.ts';
 import { tokensFor } from '../kit/provider.ts';
 import { startFailingCluster, startFailingSentinel, VALKEY } from '../kit/redis/failing.ts';
@@ -158,70 +157,5 @@ describe('a code is spent once at the relay that exchanged it, and its device ge
     expect(await result).toEqual(tokensFor(code));
     expect(await pollUntilDone(relays, session)).toBe('gone');
     expect(provider.requestsFor(code)).toBe(1);
-  });
-});
-
-/** A Cluster refuses for a moment while slots move: the relay answers 503 then, and the user tries again. */
-async function whenPossible<T>(verb: () => Promise<T>): Promise<T> {
-  const { result } = await pollUntil('the Cluster accepts', async () => {
-    try {
-      return { result: await verb() };
-    } catch (error) {
-      if (error instanceof StoreUnavailable) return undefined;
-      throw error;
-    }
-  });
-  return result;
-}
-
-describe('polls that wait', () => {
-  const PARKED = 500;
-  const PARKED_AT_ONCE = 50;
-  /** Each parks a new poll and completes the oldest, until the slots have moved. */
-  const WORKERS = 8;
-
-  test('an operator has a replica take over the slots of a master while completions are published: no poll is forgotten', async () => {
-    await using group = await startFailingCluster(1);
-    const options = { prefix: 'moved:', maxSessions: 100_000 };
-    const device = await openTestRedis(group.url, options);
-    const browser = await openTestRedis(group.url, options);
-    const waiting: string[] = [];
-    const notified: Promise<unknown>[] = [];
-    async function parkOne(): Promise<void> {
-      const session = await whenPossible(async () => {
-        const started = newSession();
-        await device.store.register(started);
-        return started;
-      });
-      notified.push(device.store.untilNotified(session.pollSecret));
-      expect(await whenPossible(() => device.store.claim(session.pollSecret))).toEqual(PENDING);
-      await whenPossible(() => browser.store.lease(session));
-      waiting.push(session.browserState);
-    }
-    async function completeOldest(): Promise<void> {
-      const state = waiting.shift() ?? '';
-      const complete = () => browser.store.complete({ browserState: state });
-      expect(await whenPossible(complete)).toBe(true);
-    }
-    let isMoved = false;
-    async function parkAndComplete(): Promise<void> {
-      while (!isMoved) {
-        await parkOne();
-        await completeOldest();
-      }
-    }
-    while (waiting.length < PARKED) {
-      await Promise.all(Array.from({ length: PARKED_AT_ONCE }, parkOne));
-    }
-    const workers = Promise.all(Array.from({ length: WORKERS }, parkAndComplete));
-    await group.waitForPromotion(await group.replacePrimary());
-    isMoved = true;
-    await workers;
-    console.log(`${notified.length - PARKED} were completed while the slots moved`);
-    expect(notified.length).toBeGreaterThan(PARKED);
-    while (waiting.length > 0) await completeOldest();
-    await Promise.all(notified);
-    device.close();
-    browser.close();
   });
 });

@@ -3,14 +3,7 @@
  * waits long, so those of one deployment run at the same time.
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import {
-  acknowledge,
-  poll,
-  pollUntilDone,
-  type Result,
-  start,
-  startRequest,
-} from '../kit/device.ts';
+import { acknowledge, poll, pollUntilDone, start, startRequest } from '../kit/device.ts';
 import { CLAIM_REPEAT_MS, EXCHANGE_LEASE_MS } from '../kit/limits.ts';
 import { tokensFor } from '../kit/provider.ts';
 import { DEPLOYMENTS, type RedisDeployment } from '../kit/redis/deployments.ts';
@@ -250,41 +243,5 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (deployment, startDeployment) =
         expect(provider.requestsFor(code)).toBe(1);
       });
     }
-
-    const CLAIMS = 150;
-    /** Not all at once, so that some are certain to come too late. */
-    const CLAIMS_AT_ONCE = 120;
-    const ANSWERED_BEFORE_KILL = 10;
-
-    test(`during ${CLAIMS} claims: what it delivered is delivered nowhere else`, async () => {
-      await using pair = await startPair();
-      const [killed, other] = pair.relays;
-      const sessions = await Promise.all(Array.from({ length: CLAIMS }, () => complete(other)));
-      /** Undefined when the connection broke before the answer was whole. */
-      const tryPoll = (relay: RelayProcess, session: string): Promise<Result | undefined> =>
-        pollUntilDone([relay], session).catch(() => undefined);
-      let answered = 0;
-      const first: (Result | undefined)[] = [];
-      const left = sessions.entries();
-      async function claimInTurn(): Promise<void> {
-        for (const [index, { session }] of left) {
-          first[index] = await tryPoll(killed, session);
-          answered += 1;
-          if (answered === ANSWERED_BEFORE_KILL) process.kill(killed.pid, 'SIGKILL');
-        }
-      }
-      await Promise.all(Array.from({ length: CLAIMS_AT_ONCE }, claimInTurn));
-      const second = await Promise.all(sessions.map(({ session }) => tryPoll(other, session)));
-      const deliveries = sessions.map(({ code }, index) =>
-        [first[index], second[index]].filter((result) => Bun.deepEquals(result, tokensFor(code))),
-      );
-      const lost = deliveries.filter(({ length }) => length === 0).length;
-      console.log(
-        `killed during claims, with ${deployment}: ${CLAIMS - lost} delivered, ${lost} lost`,
-      );
-      expect(deliveries.filter(({ length }) => length > 1)).toEqual([]);
-      expect(second).not.toContain(undefined);
-      expect(first).toContain(undefined);
-    });
   });
 });

@@ -105,15 +105,6 @@ test('however many come, the last 20,000 are remembered, and at most twice as ma
   expect(ids.filter((id) => localPolls.get(id) !== undefined).length).toBeLessThanOrEqual(40_000);
 });
 
-test('what may have been missed is forgotten of all that are remembered', () => {
-  const localPolls = createLocalPolls(systemClock);
-  const ids = Array.from({ length: 30_000 }, (_, index) => `poll ${index}`);
-  for (const id of ids) localPolls.add(id, 'pointer', LIFETIME_MS);
-  expect(ids.every((id) => learn(localPolls, id) !== undefined)).toBe(true);
-  localPolls.recheckAll();
-  expect(ids.some((id) => learn(localPolls, id) !== undefined)).toBe(false);
-});
-
 test('it is forgotten after KNOWN_PENDING_MS, and after each claim known again', async () => {
   const { pollSecret } = await register(own.store);
   own.time.advance(KNOWN_PENDING_MS);

@@ -4,28 +4,15 @@
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
-import {
-  poll,
-  pollOnce,
-  pollUntilDone,
-  start,
-  startRequest,
-  startWithCode,
-} from '../kit/device.ts';
+import { poll, pollOnce, pollUntilDone, start, startWithCode } from '../kit/device.ts';
 import { EXCHANGE_LEASE_MS, EXCHANGE_TIMEOUT_MS } from '../kit/limits.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { type RedisServer, startRedis, untilFrozen } from '../kit/redis/server.ts';
+import { untilFrozen } from '../kit/redis/server.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
-import {
-  type CutOffPair,
-  startCutOffPair,
-  startRelayPair,
-  untilSessionIs,
-} from '../kit/relay-pair.ts';
+import { type CutOffPair, startCutOffPair, untilSessionIs } from '../kit/relay-pair.ts';
 import { openRaw } from '../kit/sockets.ts';
 import {
   bringCode,
-  bringCodeWhenPossible,
   continueWithCode,
   decide,
   makeCode,
@@ -231,76 +218,5 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     expect((await page).status).toBe(200);
     expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
     await relay.stop('SIGKILL');
-  });
-});
-
-/** Nobody would notify these polls, so they try again by themselves. */
-describe.concurrent('Redis refuses claims for a while', () => {
-  type Cli = RedisServer['cli'];
-
-  test.each<[string, begin: (cli: Cli) => unknown, end: (cli: Cli) => unknown]>([
-    [
-      'for too few replicas (NOREPLICAS)',
-      (cli) => cli('CONFIG', 'SET', 'min-replicas-to-write', 1),
-      (cli) => cli('CONFIG', 'SET', 'min-replicas-to-write', 0),
-    ],
-    [
-      'because it is a replica itself (READONLY)',
-      (cli) => cli('REPLICAOF', '127.0.0.1', 1),
-      (cli) => cli('REPLICAOF', 'NO', 'ONE'),
-    ],
-  ])('%s: a poll that began meanwhile gets its tokens', async (_, begin, end) => {
-    await using pair = await takePair();
-    const { redis, cutOff: polled, other } = pair;
-    const { session, state } = await start(polled);
-    const parked = polled.events('poll_waiting').length;
-    await begin(redis.cli);
-    const answer = poll(polled, session);
-    await polled.untilParked(parked + 1);
-    // Answered after the claim: the relay refuses this one as well.
-    expect((await polled.ask('/auth/start', startRequest())).status).toBe(503);
-    await end(redis.cli);
-    const code = makeCode();
-    expect(await bringCodeWhenPossible([other], state, code)).toBe(200);
-    expect([(await answer).status, await (await answer).json()]).toEqual([200, tokensFor(code)]);
-  });
-});
-
-/** How long Redis is frozen matters, because its deadlines decide what a relay learns of it. */
-describe.concurrent('Redis is frozen as polls begin', () => {
-  /** From far below the first deadline to beyond all of them, closer together around each. */
-  const FREEZES_MS = [
-    200, 800, 1_300, 1_500, 1_700, 1_900, 1_950, 2_000, 2_050, 2_200, 2_700, 4_000, 5_000,
-  ];
-  const DEVICES_PER_RELAY = 10;
-
-  test(`for 0.2 to 5 s, ${FREEZES_MS.length} times: each of them is notified of its completion`, async () => {
-    await using redis = await startRedis();
-    await using pair = await startRelayPair(redis.url);
-    const { relays } = pair;
-    /** Polls are longer than the test, so one that ends by itself was never notified. */
-    const longest: Record<number, number> = {};
-    for (const freezeMs of FREEZES_MS) {
-      const devices = Array.from({ length: 2 * DEVICES_PER_RELAY }, async (_, index) => {
-        const relay = relays[index % 2] ?? relays[0];
-        return { relay, ...(await start(relay)) };
-      });
-      const sessions = await Promise.all(devices);
-      await redis.freeze();
-      const polls = sessions.map(({ relay, session }) => pollUntilDone([relay], session));
-      await Bun.sleep(freezeMs);
-      redis.thaw();
-      const delays = await Promise.all(
-        sessions.map(async ({ state }, index) => {
-          const code = makeCode();
-          await bringCodeWhenPossible(relays, state, code);
-          const completedAtMs = performance.now();
-          expect(await polls[index]).toEqual(tokensFor(code));
-          return performance.now() - completedAtMs;
-        }),
-      );
-      longest[freezeMs] = Math.round(Math.max(...delays));
-    }
-    console.log('longest delay after a freeze, in ms:', JSON.stringify(longest));
   });
 });

@@ -3,33 +3,14 @@
  * the reply: the command is repeated, and has the same outcome. A repetition that is
  * refused proves nothing about the attempt before it.
  */
-import {
-  afterAll,
-  afterEach,
-  describe,
-  expect,
-  onTestFinished,
-  setDefaultTimeout,
-  test,
-} from 'bun:test';
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import type { Awaitable } from '../../src/relay/store.ts';
 import { SCRIPTS, type Script } from '../../src/stores/redis/scripts.ts';
 import { ACK_MS, STORE_PATIENCE_MS } from '../kit/limits.ts';
-import { testSeed } from '../kit/random.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { type StoredState, untilSessionIs } from '../kit/relay-pair.ts';
-import {
-  CLAIMED,
-  DENIED,
-  GONE,
-  newSession,
-  openTestRedis,
-  PENDING,
-  register,
-  StoreUnavailable,
-  systemClock,
-} from '../kit/stores.ts';
+import { CLAIMED, DENIED, GONE, openTestRedis, register, StoreUnavailable } from '../kit/stores.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
 
@@ -150,27 +131,6 @@ test('the turn of a refresh: the same caller has it', async () => {
   expect(await direct.refreshes.begin(key)).toEqual({ state: 'in_progress' });
 });
 
-test('lease by a relay that was paused for a minute meanwhile: it is repeated for as long as without the pause', async () => {
-  let pausedMs = 0;
-  const timers = { ...systemClock, now: () => systemClock.now() + pausedMs };
-  const { store, close } = await openTestRedis(proxy.url, { prefix, timers });
-  onTestFinished(close);
-  const session = await register(other);
-  const cut = () => {
-    proxy.cutAll();
-    proxy.stall(false);
-  };
-  const asked = proxy.stallFrom(SCRIPTS.lease.sha1, 'replies');
-  const lease = store.lease(session);
-  await asked;
-  pausedMs = 60_000;
-  const askedAgain = proxy.stallFrom(SCRIPTS.lease.sha1, 'replies');
-  cut();
-  await askedAgain;
-  cut();
-  expect((await lease)?.verifier).toBe(String(session.verifier));
-});
-
 describe('the repetitions are refused', () => {
   const allow = () => redis.cli('ACL', 'SETUSER', 'default', '+evalsha');
   afterEach(allow);
@@ -220,43 +180,4 @@ describe('the repetitions are refused', () => {
     expect(await completed).toBe(true);
     expect(await other.claim(session.pollSecret)).toEqual(CLAIMED);
   });
-});
-
-const SIGN_INS = 10_000;
-const AT_ONCE = 50;
-
-test(`of ${SIGN_INS} polls that race with their completion, at two instances, none is forgotten (seed ${testSeed})`, async () => {
-  const options = { prefix: `race-${randomUUID()}:`, maxSessions: SIGN_INS };
-  const [device, browser] = [
-    await openTestRedis(redis.url, options),
-    await openTestRedis(redis.url, options),
-  ];
-  let left = SIGN_INS;
-  let waited = 0;
-  async function signIn(): Promise<void> {
-    const session = newSession();
-    await device.store.register(session);
-    await browser.store.lease(session);
-    const completed = browser.store.complete(session);
-    const notified = device.store.untilNotified(session.pollSecret);
-    let claim = await device.store.claim(session.pollSecret);
-    if (claim.state === 'pending') {
-      expect(claim).toEqual(PENDING);
-      // If it were missed, this would wait for ever, and the test with it.
-      await notified;
-      waited += 1;
-      claim = await device.store.claim(session.pollSecret);
-    }
-    expect(claim).toEqual(CLAIMED);
-    expect(await completed).toBe(true);
-  }
-  await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      while (left-- > 0) await signIn();
-    }),
-  );
-  console.log(`${waited} of ${SIGN_INS} were notified, the others found their result`);
-  expect(waited).toBeGreaterThan(SIGN_INS / 100);
-  device.close();
-  browser.close();
 });

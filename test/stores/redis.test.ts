@@ -238,3 +238,17 @@ test('Redis itself removes a session and its poll secret soon after the delivery
   }
   close();
 });
+
+test('a cancelled session holds nothing sealed but where its link leads', async () => {
+  const { store, close } = await openTestRedis(redis.url, { prefix: 'cancelled:' });
+  const session = await register(store, { userCode: createCode(), deviceName: 'TV' });
+  await store.lease(session);
+  await store.complete(session);
+  await store.cancel(session.pollSecret);
+  const [key = ''] = await redis.keys('cancelled:session:*');
+  const fields = (await redis.cli('HKEYS', key)).split('\n');
+  // A field for each instance that waits has nothing but its name.
+  const own = fields.filter((field) => !field.startsWith('w:'));
+  expect(own.toSorted()).toEqual(['d', 'e', 'n', 's', 't', 'y']);
+  close();
+});

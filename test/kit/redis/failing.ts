@@ -13,7 +13,7 @@ import type { RedisServer } from './server.ts';
 const MANUAL_FAILOVER_MS = 6_000;
 
 /** The hash tag of all keys of a relay: the master that has it is made to fail. */
-export const HASH_TAG = '{0}';
+const HASH_TAG = '{0}';
 
 export const VALKEY = 'valkey-server';
 
@@ -60,15 +60,3 @@ async function replicaOf(master: RedisServer, nodes: readonly RedisServer[]) {
   if (replica === undefined) throw new Error('a primary without a replica');
   return replica;
 }
-
-/** `describe.each` takes them. Nothing is replaced in them: a Cluster waits longer than any test takes. */
-export const GROUPS_THAT_STAY: readonly [
-  name: string,
-  start: () => Promise<Pick<Failing, 'url' | 'nodes' | 'ownerOf'> & AsyncDisposable>,
-][] = [
-  ['with Sentinel', () => startRedisSentinel()],
-  [
-    'in a Cluster',
-    () => startRedisCluster({ replicas: 1, args: ['--cluster-node-timeout', '60000'] }),
-  ],
-];
