@@ -2,7 +2,6 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { poll, start } from '../kit/device.ts';
-import { createHeapCount } from '../kit/heap.ts';
 import {
   buildForNode,
   launchRelay,
@@ -114,20 +113,6 @@ describe('a device that leaves while its poll is parked', () => {
     await deny(own, state);
     expect(await (await poll(own, session)).json()).toEqual({ error: 'access_denied' });
   });
-
-  test('loses nothing at any of 150 odd moments', async () => {
-    for (let round = 0; round < 150; round += 1) {
-      const { session, state } = await start(relay);
-      const device = new AbortController();
-      const left = poll(relay, session, { signal: device.signal }).catch(() => 'left');
-      if (round % 3 !== 0) await untilNoticed(relay);
-      device.abort();
-      await left;
-      await untilNoticed(relay);
-      await deny(relay, state);
-      expect((await poll(relay, session)).status).toBe(200);
-    }
-  });
 });
 
 describe('on Node, requests that are sent before the response to a poll', () => {
@@ -223,46 +208,4 @@ test('a relay that ran out of sockets serves again as soon as some are closed', 
   for (const { leave } of connections) leave();
   expect((await own.ask('/health')).status).toBe(200);
   expect(await own.stop()).toBe(0);
-});
-
-describe('memory', () => {
-  const ROUNDS = 30;
-  /** Until the runtime has allocated what it keeps. */
-  const WARM_UP = 10;
-  const POLLS = 1_000;
-  const SESSIONS = 50;
-  /** What became of a sign-in is kept until it would have expired: an object and its key. */
-  const OUTCOME_OBJECTS = (ROUNDS - WARM_UP) * SESSIONS * 2;
-  /** A tenth of an object per poll; compiled code is objects too, and comes and goes. */
-  const ALLOWED_OBJECTS = ((ROUNDS - WARM_UP) * POLLS) / 10 + OUTCOME_OBJECTS;
-  /** What is not an object, such as half a request. A parked poll takes 3 KB (docs/performance.md). */
-  const ALLOWED_BYTES = (ROUNDS - WARM_UP) * POLLS * 1_000;
-
-  test(`nothing is kept of ${ROUNDS} times ${POLLS} polls, half of which are answered and half left`, async () => {
-    using heap = createHeapCount();
-    const own = await startOne({ ...heap.env });
-    async function parkAndRelease(): Promise<void> {
-      const sessions = await Promise.all(Array.from({ length: SESSIONS }, () => start(own)));
-      // Sockets of its own: fetch holds at most 256 connections at once.
-      const polls = Array.from({ length: POLLS }, () => openRaw(own.baseUrl));
-      const sent = polls.map(({ send }, index) =>
-        send(GET_POLL(sessions[index % SESSIONS]?.session ?? '', 'close')),
-      );
-      await Promise.all(sent);
-      await untilNoticed(own);
-      for (const { leave } of polls.slice(0, POLLS / 2)) leave();
-      for (const { state } of sessions) await deny(own, state);
-      await Promise.all(polls.map(({ closed }) => closed));
-    }
-    const measure = async () => ({
-      objects: await heap.countObjects(own.pid),
-      bytes: own.residentBytes(),
-    });
-    for (let round = 0; round < WARM_UP; round += 1) await parkAndRelease();
-    const before = await measure();
-    for (let round = WARM_UP; round < ROUNDS; round += 1) await parkAndRelease();
-    const after = await measure();
-    expect(after.objects - before.objects).toBeLessThan(ALLOWED_OBJECTS);
-    expect(after.bytes - before.bytes).toBeLessThan(ALLOWED_BYTES);
-  }, 120_000);
 });

@@ -108,38 +108,6 @@ describe('the reason says what is wrong', () => {
   });
 });
 
-/** Forwards to a Redis, but the named command ends the connection, or nothing is answered from then on. */
-const failAt = (command: string, how: 'closed' | 'unanswered') =>
-  serve(
-    () => {},
-    (client) => {
-      const redis = connect(plain.port, '127.0.0.1');
-      servers.push({ stop: () => redis.destroy() });
-      redis.on('error', () => {});
-      let isUnanswered = false;
-      client.on('data', (data) => {
-        if (!new RegExp(`\\r\\n${command}\\r\\n`, 'i').test(data.toString())) {
-          if (!isUnanswered) redis.write(data);
-        } else if (how === 'closed') client.destroy();
-        else isUnanswered = true;
-      });
-      redis.on('data', (data) => client.write(data));
-    },
-  );
-
-describe.each(['HELLO', 'INFO', 'CONFIG', 'SUBSCRIBE', 'PUBLISH', 'TIME', 'EVALSHA'])(
-  'at the first %s of a start',
-  (command) => {
-    test.concurrent.each([
-      ['closed', 'the server closes the connection'],
-      ['unanswered', 'the server does not answer'],
-    ] as const)('%s: %s', async (how, reason) => {
-      const { problem } = await open(`redis://${at(await failAt(command, how))}`);
-      expect(problem).toStartWith(reason);
-    });
-  },
-);
-
 describe('while the relay tries', () => {
   test.concurrent.each([
     ['the reason is logged at once', nobody, 'nothing listens there (ECONNREFUSED)', 0],

@@ -68,17 +68,6 @@ describe.concurrent('SIGTERM', () => {
     stop();
   });
 
-  test('tokens from just before it can still be fetched by a device that polls at intervals', async () => {
-    const { relay, session, code, page, release, stop } = await startExchanging();
-    release();
-    expect(await page).toBe(200);
-    const exited = relay.stop('SIGTERM');
-    await relay.waitForEvent('draining');
-    expect(await (await poll(relay, session)).json()).toEqual(tokensFor(code));
-    expect(await exited).toBe(0);
-    stop();
-  });
-
   test('a second one ends the process at once, whatever is under way', async () => {
     const { relay, page, stop } = await startExchanging();
     process.kill(relay.pid, 'SIGTERM');

@@ -3,11 +3,9 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { start } from '../kit/device.ts';
 import { runChild } from '../kit/process.ts';
 import { startSilentIssuer } from '../kit/provider.ts';
-import { malformedSecrets, testSeed } from '../kit/random.ts';
 import { buildForNode, launchRelay, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 
@@ -339,29 +337,6 @@ describe('no part of a secret is shown by a start that fails', () => {
     writeFileSync(path, content);
     return path;
   }
-
-  /** A process each, so there are fewer of them than of the same property in test/settings. */
-  const samples = fc.sample(malformedSecrets, { seed: testSeed, numRuns: 12 });
-
-  test.concurrent.each(samples.map((sample, index) => [index, sample] as const))(
-    'because of malformed settings, number %d',
-    async (_, { env, files, secrets }) => {
-      const paths = new Map(
-        Object.entries(files).map(([path, content]) => [path, writeSecret(content)]),
-      );
-      const settings = Object.entries(env).map(([name, value]) => [
-        name,
-        paths.get(value) ?? value,
-      ]);
-      const { exitCode, output } = await runRelay({
-        ...Object.fromEntries(settings),
-        PORT: 'none',
-      });
-      expect(exitCode).toBe(WRONG_SETTINGS);
-      expect(output).toContain('PORT = "none"');
-      for (const secret of secrets) expect(output).not.toContain(secret);
-    },
-  );
 
   test('because the file of REDIS_URL holds no address', async () => {
     const secret = plantSecret('the-password-in-a-file');
