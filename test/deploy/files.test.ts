@@ -15,6 +15,7 @@ import { ROOT, startRelay } from '../kit/relay.ts';
 const read = (file: string) => readFileSync(`${ROOT}deploy/${file}`, 'utf8');
 
 interface Container {
+  readonly logging?: { readonly driver: string };
   readonly environment?: Record<string, string>;
   readonly env_file?: string;
   readonly volumes?: readonly string[];
@@ -41,6 +42,15 @@ test('nginx looks for the relays by a name that they have in compose.yaml', () =
     expect(compose.services[relay]?.networks.relays?.aliases).toEqual([`${name}`]);
   }
 });
+
+test.each(['compose.yaml', 'compose.home.yaml'])(
+  'in %s no log fills the disk: every container has the driver that removes old lines',
+  (file) => {
+    const { services } = Bun.YAML.parse(read(file)) as Pick<Compose, 'services'>;
+    const drivers = Object.values(services).map(({ logging }) => logging?.driver);
+    expect(new Set(drivers)).toEqual(new Set(['local']));
+  },
+);
 
 test.each(['compose.yaml', 'compose.home.yaml'])(
   'in %s the relay gets every provider of .env, and client secrets as files',

@@ -1,7 +1,7 @@
 /** deploy/kubernetes.yaml agrees with itself and with the relay. No cluster runs here. */
 import { expect, test } from 'bun:test';
 import packageJson from '../../package.json' with { type: 'json' };
-import { REDIS_WAIT_MS } from '../../src/limits.ts';
+import { MAX_PARKED_POLLS, REDIS_WAIT_MS } from '../../src/limits.ts';
 import { namesOf, RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { ROOT } from '../kit/relay.ts';
 
@@ -105,6 +105,14 @@ test('a pod has no rights that the relay does not need', () => {
     readOnlyRootFilesystem: true,
     capabilities: { drop: ['ALL'] },
   });
+});
+
+test('one pod has the memory for every sign-in that may be open', () => {
+  const sessions = Number(env.find(({ name }) => name === 'MAX_SESSIONS')?.value);
+  const mebibytes = Number(/^(\d+)Mi$/.exec(String(relay?.resources?.limits?.memory))?.[1]);
+  // docs/operating.md "Requirements", and as much again for a peak.
+  expect(sessions).toBeLessThanOrEqual(MAX_PARKED_POLLS);
+  expect(2 * (55e6 + sessions * 7e3)).toBeLessThan(mebibytes * 2 ** 20);
 });
 
 test('the image is that of this version', () => {
