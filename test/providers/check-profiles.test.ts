@@ -26,13 +26,39 @@ function network(pages: Readonly<Record<string, () => Response>>): Fetch {
   };
 }
 
+const rowsOf = (table: string) =>
+  table
+    .split('\n')
+    .map((row) => row.split(/\s+/).map((cell) => (/^\d+$/.test(cell) ? +cell : cell)));
+
+const redirectTo = (status: number, location: string) => () =>
+  new Response(null, { status, headers: { location } });
+
 const check = (pages: Readonly<Record<string, () => Response>>, profile = DISCORD) =>
   checkProfiles([['discord', profile]], network(pages));
 
 test('providers that are as their profiles say are no news', async () => {
-  const { moved, unread, asked } = await check({});
-  expect({ moved, unread }).toEqual({ moved: [], unread: [] });
-  expect(asked).toBe(DISCORD.sources.length + 2);
+  const { moved, unread, table, hasRead } = await check({});
+  expect({ moved, unread, hasRead }).toEqual({ moved: [], unread: [], hasRead: true });
+  expect(rowsOf(table)).toContainEqual(['discord', DISCORD.sources.length + 2, 0, 0, 0]);
+});
+
+test('the table says of each profile how much could be read', async () => {
+  const [first = '', second = ''] = DISCORD.sources;
+  const pages = {
+    [first]: redirectTo(302, '/sign-in'),
+    [second]: () => new Response('', { status: 403 }),
+    [DISCORD.registration]: () => new Response('', { status: 410 }),
+  };
+  const profiles = ['discord', 'twin'].map((name) => [name, DISCORD] as const);
+  const { table, unread } = await checkProfiles(profiles, network(pages));
+  expect(rowsOf(table)).toEqual([
+    ['profile', 'read', 'sent', 'on', 'moved', 'unread'],
+    ['discord', 1, 1, 1, 1],
+    ['twin', 1, 1, 1, 1],
+    ['all', 2, 1, 1, 1],
+  ]);
+  expect(unread).toEqual([`discord, twin: ${second} answers 403`]);
 });
 
 test.each([
@@ -48,8 +74,6 @@ test.each([
 });
 
 const [PAGE = ''] = DISCORD.sources;
-const redirectTo = (status: number, location: string) => () =>
-  new Response(null, { status, headers: { location } });
 
 test.each([
   ['is gone (404)', () => new Response('', { status: 404 })],
@@ -67,6 +91,7 @@ test('what cannot be read has not moved', async () => {
   for (const page of [
     broken,
     () => new Response('', { status: 503 }),
+    () => new Response('', { status: 403 }),
     redirectTo(301, 'http://['),
   ]) {
     expect(await check({ [PAGE]: page })).toMatchObject({
